@@ -1,0 +1,54 @@
+//! What the engine is told at its start.
+
+use ringtap_model::Nanos;
+
+/// Ceilings, limits and choices. Every table of the engine has its ceiling here.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Calls followed at once; a further one is counted as refused.
+    pub max_calls: usize,
+    /// Media streams (provisional ones included) followed at once.
+    pub max_streams: usize,
+    /// Registrations followed at once.
+    pub max_registrations: usize,
+    /// MESSAGE transactions followed at once.
+    pub max_messages: usize,
+    /// IP datagrams being put together at once.
+    pub max_fragmented: usize,
+    /// TCP connections followed at once.
+    pub max_connections: usize,
+    /// Bytes held back for one direction of a TCP connection.
+    pub max_stream_bytes: usize,
+    /// An INVITE without a final answer for this long is a timeout (RFC 3261 section 16.6, timer C, and a margin).
+    pub invite_limit: Nanos,
+    /// An answered call with neither signalling nor media for this long is a timeout.
+    pub idle_limit: Nanos,
+    /// How long a released call waits for late messages and media before its record is made.
+    pub linger: Nanos,
+    /// A stream that no signalling names ends after this much silence.
+    pub stream_idle: Nanos,
+    /// A provisional stream that nothing confirms is forgotten after this long.
+    pub provisional_limit: Nanos,
+    /// Measure silence and clipping of G.711 (reads the payload).
+    pub measure_sound: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            max_calls: 60_000,
+            max_streams: 150_000,
+            max_registrations: 100_000,
+            max_messages: 10_000,
+            max_fragmented: 4_096,
+            max_connections: 16_384,
+            max_stream_bytes: 256 << 10,
+            invite_limit: Nanos::from_secs(200),
+            idle_limit: Nanos::from_secs(4 * 3600),
+            linger: Nanos::from_secs(32),
+            stream_idle: Nanos::from_secs(60),
+            provisional_limit: Nanos::from_secs(10),
+            measure_sound: true,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Plain records and units that every other room uses: time, addresses, ids, frames, `Call`, `Stream`.
+//!
+//! Not here: parsing, state, files, sockets, clocks. A value of this crate is data and nothing else.
+//!
+//! The one invariant: the names under which records serialise are a public contract. Fields may be added, none may
+//! change its meaning, and a value that is not known is `null`, never 0 or an empty string.
+//!
+//! ```
+//! use ringtap_model::{Endpoint, Nanos};
+//!
+//! let at = Nanos::from_micros(1_105_725_482_965_944);
+//! assert_eq!((at + Nanos::from_millis(20)).micros(), 1_105_725_482_985_944);
+//! assert_eq!(Endpoint::new([192, 0, 2, 1].into(), 5060).to_string(), "192.0.2.1:5060");
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`units`] | [`Nanos`], [`Hz`] |
+//! | [`address`] | [`Endpoint`] |
+//! | [`id`] | [`Id`], the 128-bit name of a record |
+//! | [`frame`] | [`Frame`], one captured packet, and [`LinkType`] |
+//! | [`call`], [`stream`], [`registration`], [`message`] | the records |
+#![forbid(unsafe_code)]
+
+pub mod address;
+pub mod call;
+pub mod frame;
+pub mod id;
+pub mod message;
+pub mod registration;
+pub mod stream;
+pub mod units;
+
+pub use address::Endpoint;
+pub use call::{Call, CallState, Dtmf, DtmfSource, Party, Protocol, Recorded, Transport};
+pub use frame::{Frame, LinkType};
+pub use id::Id;
+pub use message::Message;
+pub use registration::{Registration, RegistrationState};
+pub use stream::{Direction, Interval, Stream};
+pub use units::{Hz, Nanos};

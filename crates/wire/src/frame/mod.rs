@@ -1,0 +1,1 @@
+//! Captured frames: link layer, tunnels, IP and transport in one decode.

@@ -1,0 +1,1 @@
+//! HEPv3 (Homer Encapsulation Protocol).

@@ -1,0 +1,1 @@
+//! RTCP, RFC 3550 section 6.

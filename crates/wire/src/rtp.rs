@@ -1,0 +1,1 @@
+//! RTP, RFC 3550 section 5.

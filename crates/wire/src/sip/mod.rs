@@ -1,0 +1,4 @@
+//! SIP, RFC 3261.
+
+/// A parsed message.
+pub struct Message<'a> { _raw: &'a [u8] }

@@ -1,0 +1,1 @@
+//! STUN and TURN, RFC 8489 and RFC 8656.

@@ -1,0 +1,1 @@
+//! WebSocket framing, RFC 6455.
