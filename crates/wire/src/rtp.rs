@@ -1,1 +1,265 @@
-//! RTP, RFC 3550 section 5.
+//! RTP, RFC 3550 section 5, and telephone events, RFC 4733.
+
+/// Bytes before contributing sources and extension.
+const FIXED: usize = 12;
+
+/// Whether bytes have the shape of RTP: version 2, room for the fixed header, and not RTCP.
+///
+/// The second octet tells RTP and RTCP on one port apart: 192 to 223 is RTCP (RFC 5761 section 4). Much else passes,
+/// so a stream needs more than this to be believed.
+// HOT: every UDP datagram that is not signalling.
+#[inline]
+pub fn looks_like_rtp(data: &[u8]) -> bool {
+    matches!(data.first_chunk::<FIXED>(), Some(head) if head[0] >> 6 == 2 && !matches!(head[1], 192..=223))
+}
+
+/// Why bytes are no RTP packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// Less than the fixed header and the contributing sources that it counts.
+    TooShort,
+    /// Not version 2.
+    Version,
+    /// The second octet is an RTCP packet type.
+    Rtcp,
+    /// The header extension is longer than the packet.
+    BadExtension,
+}
+
+/// An RTP packet; the payload may be cut by the capture, the header is whole.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    head: &'a [u8; FIXED],
+    extension: Option<Extension<'a>>,
+    payload: &'a [u8],
+    payload_len: usize,
+    padding: u8,
+}
+
+/// A header extension (RFC 3550 section 5.3.1): RFC 8285's where the profile is 0xBEDE or 0x100x.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extension<'a> {
+    /// Defined by profile.
+    pub profile: u16,
+    /// Captured words.
+    pub data: &'a [u8],
+}
+
+impl<'a> View<'a> {
+    /// Reads the header. `declared_len` is the length of the UDP payload on the wire, of which `data` was captured.
+    ///
+    /// Padding whose count makes no sense is left in the payload: in SRTP the octet that holds it is encrypted.
+    ///
+    /// # Errors
+    ///
+    /// Why the bytes are no RTP packet.
+    // HOT: every media packet.
+    #[inline]
+    pub fn parse(data: &'a [u8], declared_len: usize) -> Result<Self, Reason> {
+        let declared_len = declared_len.max(data.len());
+        let (head, rest) = data.split_first_chunk::<FIXED>().ok_or(Reason::TooShort)?;
+        if head[0] >> 6 != 2 {
+            return Err(Reason::Version);
+        }
+        if matches!(head[1], 192..=223) {
+            return Err(Reason::Rtcp);
+        }
+        // Any CSRC, extension or padding: rare in telephony.
+        if head[0] & 0x3f != 0 {
+            return Self::parse_rest(head, rest, declared_len);
+        }
+        let payload_len = declared_len - FIXED;
+        Ok(Self { head, extension: None, payload: rest, payload_len, padding: 0 })
+    }
+
+    #[cold]
+    fn parse_rest(head: &'a [u8; FIXED], rest: &'a [u8], declared_len: usize) -> Result<Self, Reason> {
+        let whole = declared_len == FIXED + rest.len();
+        let sources = usize::from(head[0] & 0x0f) * 4;
+        let mut payload_len = (declared_len - FIXED).checked_sub(sources).ok_or(Reason::TooShort)?;
+        let mut payload = rest.get(sources..).ok_or(Reason::TooShort)?;
+        let mut extension = None;
+        if head[0] & 0x10 != 0 {
+            payload_len = payload_len.checked_sub(4).ok_or(Reason::BadExtension)?;
+            // Cut before the extension's own length: all that is known is that its header was there.
+            let (found, rest) = match payload.split_first_chunk::<4>() {
+                Some((&[p0, p1, l0, l1], words)) => {
+                    let len = usize::from(u16::from_be_bytes([l0, l1])) * 4;
+                    payload_len = payload_len.checked_sub(len).ok_or(Reason::BadExtension)?;
+                    let (data, rest) = words.split_at_checked(len).unwrap_or((words, &[]));
+                    (Some(Extension { profile: u16::from_be_bytes([p0, p1]), data }), rest)
+                }
+                None => (None, &[][..]),
+            };
+            (extension, payload) = (found, rest);
+        }
+        let padding = match payload.last() {
+            Some(&count) if head[0] & 0x20 != 0 && whole && usize::from(count) <= payload.len() => count,
+            _ => 0,
+        };
+        let kept = payload.len() - usize::from(padding);
+        let payload = payload.get(..kept).unwrap_or(payload);
+        Ok(Self { head, extension, payload, payload_len: payload_len - usize::from(padding), padding })
+    }
+
+    /// Marker bit: first packet of a talkspurt, as most profiles use it (RFC 3551 section 4.1).
+    #[inline]
+    pub const fn marker(&self) -> bool {
+        self.head[1] & 0x80 != 0
+    }
+
+    /// Payload type, 0 to 127.
+    #[inline]
+    pub const fn payload_type(&self) -> u8 {
+        self.head[1] & 0x7f
+    }
+
+    /// Sequence number.
+    #[inline]
+    pub const fn sequence(&self) -> u16 {
+        u16::from_be_bytes([self.head[2], self.head[3]])
+    }
+
+    /// Timestamp, in units of the payload's clock.
+    #[inline]
+    pub const fn timestamp(&self) -> u32 {
+        u32::from_be_bytes([self.head[4], self.head[5], self.head[6], self.head[7]])
+    }
+
+    /// Synchronisation source.
+    #[inline]
+    pub const fn ssrc(&self) -> u32 {
+        u32::from_be_bytes([self.head[8], self.head[9], self.head[10], self.head[11]])
+    }
+
+    /// How many contributing sources the header lists.
+    #[inline]
+    pub const fn csrc_count(&self) -> u8 {
+        self.head[0] & 0x0f
+    }
+
+    /// Captured payload: no header, contributing sources, extension or padding.
+    #[inline]
+    pub const fn payload(&self) -> &'a [u8] {
+        self.payload
+    }
+
+    /// Declared payload length. Padding is taken off where its count was captured.
+    #[inline]
+    pub const fn payload_len(&self) -> usize {
+        self.payload_len
+    }
+
+    /// Bytes of padding that were taken off, 0 if none or not known.
+    #[inline]
+    pub const fn padding(&self) -> u8 {
+        self.padding
+    }
+
+    /// Header extension, where there is one and its header was captured.
+    #[inline]
+    pub const fn extension(&self) -> Option<Extension<'a>> {
+        self.extension
+    }
+}
+
+/// A telephone event (RFC 4733 section 2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// 0 to 9 the digits, 10 `*`, 11 `#`, 12 to 15 A to D, 16 flash; RFC 4733 section 3 and IANA have the rest.
+    pub code: u8,
+    /// The event is over; this packet is sent three times.
+    pub end: bool,
+    /// Power below 0 dBm0, in dB: 0 to 63.
+    pub volume: u8,
+    /// How long so far, in timestamp units.
+    pub duration: u16,
+}
+
+/// The event in a payload of type telephone-event; `None` if it is too short for one.
+pub fn event(payload: &[u8]) -> Option<Event> {
+    let &[code, bits, high, low] = payload.first_chunk::<4>()?;
+    let duration = u16::from_be_bytes([high, low]);
+    Some(Event { code, end: bits & 0x80 != 0, volume: bits & 0x3f, duration })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// PCMU, marker, sequence 4660, timestamp 160, SSRC 0xdeadbeef.
+    const PLAIN: [u8; 16] = [0x80, 0x80, 0x12, 0x34, 0, 0, 0, 160, 0xde, 0xad, 0xbe, 0xef, 1, 2, 3, 4];
+
+    #[test]
+    fn plain_header() {
+        assert!(looks_like_rtp(&PLAIN));
+        let view = View::parse(&PLAIN, 16).unwrap();
+        assert!(view.marker());
+        assert_eq!((view.payload_type(), view.sequence(), view.timestamp()), (0, 0x1234, 160));
+        assert_eq!((view.ssrc(), view.csrc_count(), view.padding()), (0xdead_beef, 0, 0));
+        assert_eq!((view.payload(), view.payload_len()), (&[1u8, 2, 3, 4][..], 4));
+        assert_eq!(view.extension(), None);
+    }
+
+    #[test]
+    fn sources_extension_and_padding_come_off() {
+        let data = [
+            0xb1, 0x08, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, // V=2 P X CC=1, PCMA
+            0, 0, 0, 9, // CSRC
+            0xbe, 0xde, 0, 1, 0x10, 0xff, 0, 0, // one word of extension
+            7, 8, 9, 0, 0, 3, // three bytes and three of padding
+        ];
+        let view = View::parse(&data, data.len()).unwrap();
+        assert_eq!((view.payload(), view.payload_len(), view.padding()), (&[7u8, 8, 9][..], 3, 3));
+        assert_eq!(view.extension(), Some(Extension { profile: 0xbede, data: &[0x10, 0xff, 0, 0] }));
+        assert_eq!(view.csrc_count(), 1);
+        // Cut in the padding: its count is unknown, so it stays in the declared length.
+        let cut = View::parse(&data[..28], data.len()).unwrap();
+        assert_eq!((cut.payload(), cut.payload_len(), cut.padding()), (&[7u8, 8, 9, 0][..], 6, 0));
+        // Cut in the extension: no payload was captured, its length is known all the same.
+        let cut = View::parse(&data[..22], data.len()).unwrap();
+        assert_eq!((cut.payload(), cut.payload_len()), (&[][..], 6));
+    }
+
+    #[test]
+    fn padding_that_makes_no_sense_stays() {
+        let mut data = PLAIN;
+        data[0] = 0xa0;
+        data[15] = 200;
+        let view = View::parse(&data, 16).unwrap();
+        assert_eq!((view.payload_len(), view.padding()), (4, 0));
+    }
+
+    #[test]
+    fn what_is_not_rtp_says_why() {
+        let with = |at: usize, byte: u8| {
+            let mut data = PLAIN;
+            data[at] = byte;
+            View::parse(&data, 16).map(|_| ()).unwrap_err()
+        };
+        assert_eq!(with(0, 0x40), Reason::Version);
+        assert_eq!(with(1, 200), Reason::Rtcp);
+        assert_eq!(with(0, 0x82), Reason::TooShort, "two contributing sources in four bytes");
+        assert_eq!(with(0, 0x90), Reason::BadExtension, "an extension of 772 words");
+        assert_eq!(View::parse(&PLAIN[..11], 172).map(|_| ()).unwrap_err(), Reason::TooShort);
+        assert!(!looks_like_rtp(&PLAIN[..11]));
+        assert!(!looks_like_rtp(&[0; 12]));
+    }
+
+    #[test]
+    fn the_second_octet_tells_rtcp() {
+        for second in 0..=255 {
+            let mut data = PLAIN;
+            data[1] = second;
+            assert_eq!(looks_like_rtp(&data), !(192..=223).contains(&second));
+            assert_eq!(View::parse(&data, 16).is_ok(), looks_like_rtp(&data));
+        }
+    }
+
+    #[test]
+    fn telephone_event() {
+        let star = event(&[10, 0x8a, 0x03, 0x20]);
+        assert_eq!(star, Some(Event { code: 10, end: true, volume: 10, duration: 800 }));
+        assert_eq!(event(&[5, 0x0a, 0]), None);
+    }
+}

@@ -1,1 +1,158 @@
 //! Captured frames: link layer, tunnels, IP and transport in one decode.
+//!
+//! [`decode`] gives the innermost packet of a frame. Ethernet with IPv4 and UDP inside, which media is, takes a
+//! straight path in this file; everything else is in the files beside it, one per family of headers, and is `#[cold]`.
+//!
+//! Lengths come in pairs: what headers declare, and what was captured of it. Captures with a snap length are normal,
+//! and an RTP header in a cut packet still counts. Checksums are not verified: network cards compute them after the
+//! capture has seen the packet.
+//!
+//! ```
+//! use ringtap_wire::frame::{Body, decode, link};
+//!
+//! let frame = [
+//!     0x02, 0, 0, 0, 0, 2, 0x02, 0, 0, 0, 0, 1, 0x08, 0x00, // Ethernet II, IPv4
+//!     0x45, 0, 0, 30, 0, 1, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, // IPv4, UDP
+//!     0x13, 0xc4, 0x13, 0xc4, 0, 10, 0, 0, b'\r', b'\n', // UDP 5060 to 5060
+//! ];
+//! let packet = decode(link::ETHERNET, 44, &frame).expect("a whole packet");
+//! assert_eq!(packet.ip.src.to_string(), "192.0.2.1");
+//! let Body::Udp(udp) = packet.body else { panic!("not UDP") };
+//! assert_eq!((udp.dst_port, udp.data), (5060, &b"\r\n"[..]));
+//! ```
+
+mod ethernet;
+mod ip;
+pub mod link;
+mod skip;
+mod span;
+mod transport;
+
+use std::net::{IpAddr, Ipv4Addr};
+
+pub use skip::Skip;
+pub use transport::{Fragment, Sctp, SctpChunks, SctpData, Tcp, TcpFlags, Udp};
+
+use span::{Span, be16, be32};
+
+/// How deep tunnels may sit inside each other.
+pub const MAX_DEPTH: u8 = 8;
+
+/// The IP header of a packet, or of the innermost packet of a tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ip {
+    /// Source.
+    pub src: IpAddr,
+    /// Destination.
+    pub dst: IpAddr,
+    /// Protocol above IP and its extension headers (IANA protocol number).
+    pub proto: u8,
+    /// Bytes at the IP layer as declared, headers included; of a reassembled datagram, headers and whole payload.
+    pub len: u32,
+    /// Bytes of the IP header with its options or extension headers.
+    pub header_len: u32,
+}
+
+/// One packet: addresses and what IP carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// Innermost IP header.
+    pub ip: Ip,
+    /// How many tunnels it was in.
+    pub depth: u8,
+    /// What it carries.
+    pub body: Body<'a>,
+}
+
+/// What an IP packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body<'a> {
+    /// UDP, on a port that is no tunnel's, or with content that is not that tunnel's.
+    Udp(Udp<'a>),
+    /// TCP.
+    Tcp(Tcp<'a>),
+    /// SCTP.
+    Sctp(Sctp<'a>),
+    /// A part of a datagram, first parts included. [`decode_payload`] continues once it is whole.
+    Fragment(Fragment<'a>),
+    /// ICMP for either IP version. Its errors quote packets, which are not traffic: nothing looks inside.
+    Icmp,
+    /// Another protocol, by its number.
+    Other(u8),
+}
+
+/// Decodes one captured frame.
+///
+/// `link` is a LINKTYPE number of the pcap formats, `wire_len` the length that the capture declares (hostile).
+///
+/// # Errors
+///
+/// The reason why there is no packet, see [`Skip`].
+// HOT: one call a frame.
+#[inline]
+pub fn decode(link: u16, wire_len: u32, data: &[u8]) -> Result<Packet<'_>, Skip> {
+    if link == link::ETHERNET
+        && let Some(packet) = straight(data)
+    {
+        return Ok(packet);
+    }
+    link::decode(link, Span::new(data, wire_len as usize))
+}
+
+/// Continues above IP with the payload of a reassembled datagram: transport, tunnels, further extension headers.
+///
+/// `ip` and `depth` are those of its fragments. The result's `ip.len` covers the whole datagram.
+///
+/// # Errors
+///
+/// As [`decode`].
+pub fn decode_payload(ip: Ip, depth: u8, payload: &[u8]) -> Result<Packet<'_>, Skip> {
+    let declared = ip.len.saturating_sub(ip.header_len) as usize;
+    let body = Span::new(payload, declared);
+    let len = ip.header_len.saturating_add(u32::try_from(body.len).unwrap_or(u32::MAX));
+    ip::extensions(Ip { len, ..ip }, body, depth)
+}
+
+/// Ethernet II with at most one VLAN tag, IPv4 without options and not a fragment, UDP on no tunnel's port. `None` for
+/// everything else, without saying why: the general decoder starts over.
+// HOT: no allocation, no bounds check left; each header is one fixed-size read.
+#[inline]
+fn straight(data: &[u8]) -> Option<Packet<'_>> {
+    let (ethernet, mut rest) = data.split_first_chunk::<14>()?;
+    let mut kind = be16::<12, _>(ethernet);
+    if kind == ethernet::VLAN {
+        let (tag, inner) = rest.split_first_chunk::<4>()?;
+        kind = be16::<2, _>(tag);
+        rest = inner;
+    }
+    let (head, payload) = rest.split_first_chunk::<28>()?;
+    let (total, length) = (be16::<2, _>(head), be16::<24, _>(head));
+    let (src_port, dst_port) = (be16::<20, _>(head), be16::<22, _>(head));
+    // Flags and offset: all but "don't fragment" and the reserved bit must be clear.
+    let plain = kind == ethernet::IPV4
+        && head[0] == 0x45
+        && head[9] == ip::UDP
+        && be16::<6, _>(head) & 0x3fff == 0
+        && length >= 8
+        && total == length.wrapping_add(20)
+        && !transport::tunnel_port(src_port)
+        && !transport::tunnel_port(dst_port);
+    if !plain || total < 28 {
+        return None;
+    }
+    let len = usize::from(length - 8);
+    let ip = Ip {
+        src: IpAddr::V4(Ipv4Addr::from_bits(be32::<12, _>(head))),
+        dst: IpAddr::V4(Ipv4Addr::from_bits(be32::<16, _>(head))),
+        proto: ip::UDP,
+        len: u32::from(total),
+        header_len: 20,
+    };
+    let data = payload.get(..len).unwrap_or(payload);
+    Some(Packet { ip, depth: 0, body: Body::Udp(Udp { src_port, dst_port, data, len }) })
+}
+
+/// The depth inside one more tunnel.
+fn deeper(depth: u8) -> Result<u8, Skip> {
+    if depth < MAX_DEPTH { Ok(depth + 1) } else { Err(Skip::TooDeep) }
+}

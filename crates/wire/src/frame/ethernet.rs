@@ -1,0 +1,74 @@
+//! Ethernet II, IEEE 802.3 with LLC, and every tag between the addresses and IP.
+
+use super::span::{Span, be16};
+use super::{Packet, Skip, deeper, ip};
+
+/// EtherType of IPv4 (RFC 894).
+pub(super) const IPV4: u16 = 0x0800;
+/// EtherType of IPv6 (RFC 2464).
+pub(super) const IPV6: u16 = 0x86dd;
+/// Customer tag, IEEE 802.1Q.
+pub(super) const VLAN: u16 = 0x8100;
+/// Service tag, IEEE 802.1ad.
+const VLAN_SERVICE: u16 = 0x88a8;
+/// Service tags from before IEEE 802.1ad.
+const VLAN_OLD: [u16; 3] = [0x9100, 0x9200, 0x9300];
+/// Virtual network tag of port extenders (IEEE 802.1BR's forerunner).
+const VNTAG: u16 = 0x8926;
+/// Transparent Ethernet bridging: a whole Ethernet frame (RFC 1701, NVGRE, Geneve).
+const BRIDGED: u16 = 0x6558;
+/// Backbone service instance tag, IEEE 802.1ah: 4 bytes, then the customer's whole frame.
+const BACKBONE: u16 = 0x88e7;
+/// Up to here the field is a length (IEEE 802.3 3.2.6).
+pub(super) const MAX_LENGTH: u16 = 1500;
+/// Tags in a row.
+const MAX_TAGS: usize = 16;
+
+/// From the destination address on.
+pub(super) fn decode(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+    let (head, rest) = frame.head::<14>()?;
+    ether_type(be16::<12, _>(head), rest, depth)
+}
+
+/// From behind an EtherType or length field on.
+pub(super) fn ether_type(mut kind: u16, mut rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+    for _ in 0..=MAX_TAGS {
+        match kind {
+            IPV4 => return ip::v4(rest, depth),
+            IPV6 => return ip::v6(rest, depth),
+            BRIDGED => return decode(rest, deeper(depth)?),
+            BACKBONE => return decode(rest.skip(4)?, deeper(depth)?),
+            VNTAG => {
+                let (tag, inner) = rest.head::<6>()?;
+                (kind, rest) = (be16::<4, _>(tag), inner);
+            }
+            _ if is_vlan(kind) => {
+                let (tag, inner) = rest.head::<4>()?;
+                (kind, rest) = (be16::<2, _>(tag), inner);
+            }
+            0..=MAX_LENGTH => (kind, rest) = snap(rest).ok_or(Skip::NotIp)?,
+            _ => return Err(Skip::NotIp),
+        }
+    }
+    Err(Skip::TooDeep)
+}
+
+/// IEEE 802.2 logical link control: IP only behind a SNAP header.
+pub(super) fn llc(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+    let (kind, rest) = snap(rest).ok_or(Skip::NotIp)?;
+    ether_type(kind, rest, depth)
+}
+
+/// The EtherType of a SNAP header (RFC 1042), also under the bridge-tunnel identifier of IEEE 802.1H.
+fn snap(rest: Span<'_>) -> Option<(u16, Span<'_>)> {
+    match rest.head::<8>().ok()? {
+        ([0xaa, 0xaa, 0x03, 0, 0, 0 | 0xf8, high, low], rest) => {
+            Some((u16::from_be_bytes([*high, *low]), rest))
+        }
+        _ => None,
+    }
+}
+
+fn is_vlan(kind: u16) -> bool {
+    kind == VLAN || kind == VLAN_SERVICE || VLAN_OLD.contains(&kind)
+}

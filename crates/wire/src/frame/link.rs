@@ -1,0 +1,78 @@
+//! Link layers, by their LINKTYPE number (tcpdump.org's list, which pcap and pcapng share).
+
+use super::span::{Span, be16, be32};
+use super::{Packet, Skip, ethernet, ip};
+
+/// BSD loopback: address family in the byte order of the machine that captured.
+pub const NULL: u16 = 0;
+/// Ethernet.
+pub const ETHERNET: u16 = 1;
+/// IP without a link layer, the number that one family of systems writes.
+pub const RAW_12: u16 = 12;
+/// IP without a link layer, OpenBSD's number.
+pub const RAW_14: u16 = 14;
+/// IP without a link layer.
+pub const RAW: u16 = 101;
+/// OpenBSD loopback: address family in network byte order.
+pub const LOOP: u16 = 108;
+/// Linux cooked capture, version 1.
+pub const LINUX_SLL: u16 = 113;
+/// IPv4 without a link layer.
+pub const IPV4: u16 = 228;
+/// IPv6 without a link layer.
+pub const IPV6: u16 = 229;
+/// Linux cooked capture, version 2.
+pub const LINUX_SLL2: u16 = 276;
+
+/// Any link layer, without the straight path.
+#[cold]
+#[inline(never)]
+pub(super) fn decode(link: u16, frame: Span<'_>) -> Result<Packet<'_>, Skip> {
+    match link {
+        ETHERNET => ethernet::decode(frame, 0),
+        LINUX_SLL => cooked(frame),
+        LINUX_SLL2 => cooked2(frame),
+        RAW | RAW_12 | RAW_14 => ip::either(frame, 0),
+        IPV4 => ip::v4(frame, 0),
+        IPV6 => ip::v6(frame, 0),
+        NULL => loopback(frame, false),
+        LOOP => loopback(frame, true),
+        _ => Err(Skip::LinkUnknown),
+    }
+}
+
+/// Packet type, ARPHRD type, address length, address (8 bytes), protocol; all big-endian.
+fn cooked(frame: Span<'_>) -> Result<Packet<'_>, Skip> {
+    let (head, rest) = frame.head::<16>()?;
+    cooked_protocol(be16::<14, _>(head), rest)
+}
+
+/// Protocol, reserved, interface index, ARPHRD type, packet type, address length, address (8 bytes).
+fn cooked2(frame: Span<'_>) -> Result<Packet<'_>, Skip> {
+    let (head, rest) = frame.head::<20>()?;
+    cooked_protocol(be16::<0, _>(head), rest)
+}
+
+/// An EtherType, or one of Linux's small numbers for frames that have none.
+fn cooked_protocol(protocol: u16, rest: Span<'_>) -> Result<Packet<'_>, Skip> {
+    const ETH_P_802_2: u16 = 4;
+    match protocol {
+        ETH_P_802_2 => ethernet::llc(rest, 0),
+        0..=ethernet::MAX_LENGTH => Err(Skip::NotIp),
+        kind => ethernet::ether_type(kind, rest, 0),
+    }
+}
+
+/// Address family in 4 bytes. 24, 28 and 30 are AF_INET6 on the BSDs and macOS, 10 on Linux, 23 on Windows.
+fn loopback(frame: Span<'_>, network_order: bool) -> Result<Packet<'_>, Skip> {
+    const AF_INET: u32 = 2;
+    let (head, rest) = frame.head::<4>()?;
+    let family = be32::<0, _>(head);
+    // The capturing machine's order is not recorded; families are small, so the order shows.
+    let family = if !network_order && family > 0xffff { family.swap_bytes() } else { family };
+    match family {
+        AF_INET => ip::v4(rest, 0),
+        10 | 23 | 24 | 28 | 30 => ip::v6(rest, 0),
+        _ => Err(Skip::NotIp),
+    }
+}

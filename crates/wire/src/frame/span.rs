@@ -1,0 +1,96 @@
+//! Captured bytes together with how many there were on the wire.
+
+use super::Skip;
+
+/// What is left of a packet at one layer.
+///
+/// INVARIANT: `len >= data.len()`. `len` is what headers and the capture declare, `data` what a snap length left of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span<'a> {
+    pub(super) data: &'a [u8],
+    pub(super) len: usize,
+}
+
+impl<'a> Span<'a> {
+    /// `len` is hostile: captures exist whose wire length is smaller than what was captured.
+    pub(super) fn new(data: &'a [u8], len: usize) -> Self {
+        Self { data, len: len.max(data.len()) }
+    }
+
+    /// A header of `N` bytes and what follows it.
+    #[inline]
+    pub(super) fn head<const N: usize>(self) -> Result<(&'a [u8; N], Self), Skip> {
+        match self.data.split_first_chunk::<N>() {
+            Some((head, data)) => Ok((head, Self { data, len: self.len - N })),
+            None => Err(self.short_of(N)),
+        }
+    }
+
+    /// The first `N` bytes, where a guess is made rather than a layer decoded.
+    #[inline]
+    pub(super) fn peek<const N: usize>(self) -> Option<&'a [u8; N]> {
+        self.data.first_chunk::<N>()
+    }
+
+    /// What follows the first `n` bytes.
+    #[inline]
+    pub(super) fn skip(self, n: usize) -> Result<Self, Skip> {
+        match self.data.get(n..) {
+            Some(data) => Ok(Self { data, len: self.len - n }),
+            None => Err(self.short_of(n)),
+        }
+    }
+
+    /// The same bytes with the length that a header states: padding goes, what was not captured is remembered.
+    #[inline]
+    pub(super) fn declare(self, len: usize) -> Self {
+        Self { data: self.data.get(..len).unwrap_or(self.data), len }
+    }
+
+    /// As [`Span::declare`], for a length that the outer layer bounds.
+    #[inline]
+    pub(super) fn declare_within(self, len: usize) -> Self {
+        self.declare(len.min(self.len))
+    }
+
+    /// Why `n` bytes could not be had: the packet is too short for them, or only the capture.
+    fn short_of(self, n: usize) -> Skip {
+        if n > self.len { Skip::BadLength } else { Skip::Truncated }
+    }
+}
+
+/// Big-endian number at offset `AT`; an offset outside the header does not compile.
+#[inline]
+pub(super) const fn be16<const AT: usize, const N: usize>(bytes: &[u8; N]) -> u16 {
+    const { assert!(AT + 2 <= N) }
+    u16::from_be_bytes([bytes[AT], bytes[AT + 1]])
+}
+
+/// As [`be16`], four bytes.
+#[inline]
+pub(super) const fn be32<const AT: usize, const N: usize>(bytes: &[u8; N]) -> u32 {
+    const { assert!(AT + 4 <= N) }
+    u32::from_be_bytes([bytes[AT], bytes[AT + 1], bytes[AT + 2], bytes[AT + 3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_packet_and_a_short_capture_are_told_apart() {
+        let span = Span::new(&[1, 2, 3], 10);
+        assert_eq!(span.head::<4>().map(|_| ()), Err(Skip::Truncated));
+        assert_eq!(span.head::<11>().map(|_| ()), Err(Skip::BadLength));
+        assert_eq!(span.skip(11).map(|_| ()), Err(Skip::BadLength));
+        assert_eq!(span.skip(3).map(|rest| (rest.data.len(), rest.len)), Ok((0, 7)));
+    }
+
+    #[test]
+    fn declared_lengths_cut_padding_and_keep_what_was_not_captured() {
+        let span = Span::new(&[1, 2, 3], 3);
+        assert_eq!((span.declare(2).data, span.declare(2).len), (&[1u8, 2][..], 2));
+        assert_eq!((span.declare(9).data.len(), span.declare(9).len), (3, 9));
+        assert_eq!(span.declare_within(9).len, 3);
+    }
+}
