@@ -1,1 +1,61 @@
-//! placeholder
+//! Capture files in, [`Frame`](ringtap_model::Frame)s out: pcap, pcapng and ERF, also compressed, and many of them in order of time.
+//!
+//! Not here: what is inside a frame. A frame is bytes, a link type and a moment.
+//!
+//! The one invariant: a frame borrows from the file's map and is never copied; and however damaged a file is, every good
+//! packet before the damage is given, and nothing after it.
+//!
+//! ```
+//! use ringtap_capture::{Capture, Merge, Writer};
+//! use ringtap_model::{Frame, LinkType, Nanos};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("ring.pcap");
+//! let mut writer = Writer::new(std::fs::File::create(&path)?, &[LinkType(1)])?;
+//! let data = b"an Ethernet frame";
+//! let frame = Frame { time: Nanos::from_secs(1), number: 1, link: LinkType(1), wire_len: 17, data };
+//! writer.write(&frame)?;
+//! writer.finish()?;
+//!
+//! let captures = [Capture::open(&path)?];
+//! let mut frames = Merge::new(&captures);
+//! for frame in frames.by_ref() {
+//!     assert_eq!((frame.number, frame.data), (1, &data[..]));
+//! }
+//! assert!(frames.damages().is_empty());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `capture` | [`Capture`], one opened file, its [`Format`] and [`Compression`] |
+//! | `frames` | [`Frames`], its packets |
+//! | `pcap`, `pcapng`, `erf`, `clock` | one format each, and the clock of a pcapng interface |
+//! | `content`, `unpack`, `sys` | bytes of a file in memory: mapped, read, unpacked |
+//! | `merge` | [`Merge`], many files |
+//! | `writer` | [`Writer`] |
+//! | `error` | [`Error`], [`Damage`], [`Flaw`] |
+#![deny(unsafe_code)]
+
+mod capture;
+mod clock;
+mod content;
+mod erf;
+mod error;
+mod frames;
+mod merge;
+mod pcap;
+mod pcapng;
+#[expect(unsafe_code, reason = "a memory map cannot be made without")]
+mod sys;
+mod unpack;
+mod writer;
+
+pub use capture::{Capture, Format};
+pub use error::{Damage, Error, Flaw};
+pub use frames::Frames;
+pub use merge::Merge;
+pub use unpack::Compression;
+pub use writer::Writer;

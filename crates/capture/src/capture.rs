@@ -1,0 +1,183 @@
+//! One opened capture file.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use crate::content::{Content, Failure};
+use crate::{Compression, Damage, Error, Frames, erf, pcap, pcapng};
+
+/// The format of a capture file, found by its content whatever its name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Classic pcap: micro- or nanoseconds, either byte order, also the "modified" variant.
+    Pcap,
+    /// pcapng.
+    PcapNg,
+    /// Endace ERF records.
+    Erf,
+}
+
+impl Format {
+    fn of(content: &[u8]) -> Option<Self> {
+        if pcap::is(content) {
+            Some(Self::Pcap)
+        } else if pcapng::is(content) {
+            Some(Self::PcapNg)
+        } else {
+            erf::is(content).then_some(Self::Erf)
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pcap => "pcap",
+            Self::PcapNg => "pcapng",
+            Self::Erf => "ERF",
+        })
+    }
+}
+
+/// One capture file, open and in memory as a map; its frames borrow from it.
+#[derive(Debug)]
+pub struct Capture {
+    name: String,
+    content: Content,
+    format: Format,
+    compression: Option<Compression>,
+    /// Where unpacking stopped.
+    damage: Option<Damage>,
+}
+
+impl Capture {
+    /// Opens a file; `-` is standard input, which is read to its end first.
+    ///
+    /// Compressed content is unpacked here: up to 256 MiB in memory, beyond that in an unlinked file in the temporary
+    /// directory (`TMPDIR`).
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        if path == Path::new("-") {
+            let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+            return Self::from_file(file, "standard input".to_owned());
+        }
+        Self::from_file(File::open(path), path.display().to_string())
+    }
+
+    fn from_file(file: io::Result<File>, name: String) -> Result<Self, Error> {
+        let file = file.map_err(|error| Error::io(&name, error))?;
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(Error::Directory { path: name.trim_end_matches('/').to_owned() });
+        }
+        let content = Content::of(file).map_err(|failure| failed(&name, failure))?;
+        if content.is_empty() {
+            return Err(Error::Empty { path: name });
+        }
+        match Compression::of(&content) {
+            Some(compression) => Self::compressed(name, content, compression),
+            None => Self::plain(name, content, None, None),
+        }
+    }
+
+    fn compressed(name: String, packed: Content, compression: Compression) -> Result<Self, Error> {
+        let (content, damage) = compression.unpack(&packed).map_err(|failure| failed(&name, failure))?;
+        match damage {
+            Some(Damage { what, .. }) if content.is_empty() => {
+                Err(Error::Undecodable { path: name, what, tool: compression.tool() })
+            }
+            _ if content.is_empty() => Err(Error::Empty { path: name }),
+            _ => Self::plain(name, content, Some(compression), damage),
+        }
+    }
+
+    fn plain(
+        name: String,
+        content: Content,
+        compression: Option<Compression>,
+        damage: Option<Damage>,
+    ) -> Result<Self, Error> {
+        let Some(format) = Format::of(&content) else {
+            return Err(Error::NotACapture { path: name, begins: beginning(&content) });
+        };
+        if Frames::new(&content, format, None).is_none() {
+            return Err(Error::CutHeader { path: name, format, size: content.len() as u64 });
+        }
+        Ok(Self { name, content, format, compression, damage })
+    }
+
+    /// The path as it was given, or `standard input`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes of the content, unpacked where it was compressed; for progress.
+    pub fn size(&self) -> u64 {
+        self.content.len() as u64
+    }
+
+    /// What the content turned out to be.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// How it was compressed.
+    pub fn compression(&self) -> Option<Compression> {
+        self.compression
+    }
+
+    /// The frames from the first on.
+    pub fn frames(&self) -> Frames<'_> {
+        // INVARIANT: `plain` made sure that the header is whole.
+        Frames::new(&self.content, self.format, self.damage)
+            .expect("the file header was checked when opening")
+    }
+}
+
+fn failed(name: &str, failure: Failure) -> Error {
+    match failure {
+        Failure::Read(source) => Error::io(name, source),
+        Failure::Unpack(source) => Error::Unpack {
+            path: name.to_owned(),
+            directory: std::env::temp_dir().display().to_string(),
+            source,
+        },
+    }
+}
+
+/// The first bytes in hex, and what they may be.
+fn beginning(content: &[u8]) -> String {
+    let hex: Vec<String> = content.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let known = KNOWN.iter().find(|(magic, _)| content.starts_with(magic)).map(|(_, what)| *what);
+    let text = || content.iter().take(64).all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~'));
+    match known {
+        Some(what) => format!("{} ({what}?)", hex.join(" ")),
+        None if text() => format!("{} (a text file?)", hex.join(" ")),
+        None => hex.join(" "),
+    }
+}
+
+/// What people give by mistake, and what else holds packets.
+const KNOWN: [(&[u8], &str); 20] = [
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"\x89PNG", "a PNG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive: unpack it first"),
+    (b"Rar!", "a RAR archive: unpack it first"),
+    (b"7z\xbc\xaf", "a 7z archive: unpack it first"),
+    (b"\xfd7zXZ", "compressed by xz: run `unxz` first"),
+    (b"BZh", "compressed by bzip2: run `bunzip2` first"),
+    (b"\x04\x22\x4d\x18", "compressed by lz4: run `unlz4` first"),
+    (b"\x7fELF", "a program"),
+    (b"RIFF", "a WAV or AVI file"),
+    (b"OggS", "an Ogg file"),
+    (b"ID3", "an MP3 file"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"snoop\0\0\0", "a Solaris snoop capture: convert it with `editcap -F pcap`"),
+    (b"btsnoop\0", "a Bluetooth capture"),
+    (b"GMBU", "a Microsoft Network Monitor capture: convert it with `editcap -F pcap`"),
+    (b"RTSS", "a Microsoft Network Monitor capture: convert it with `editcap -F pcap`"),
+    (b"TRSNIFF data", "a Sniffer capture: convert it with `editcap -F pcap`"),
+];

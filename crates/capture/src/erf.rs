@@ -1,0 +1,217 @@
+//! Endace ERF (Extensible Record Format): bare records from DAG cards and traffic generators, without a file header.
+//!
+//! A record header has 16 bytes: a little-endian 32.32 fixed-point timestamp, then in network byte order the type, flags,
+//! the length of the whole record, a loss counter (or a colour) and the length on the wire.
+
+use ringtap_model::{Frame, LinkType, Nanos};
+
+use crate::error::{Damage, Flaw};
+
+/// The link type of pcap files whose packets are ERF records.
+pub(crate) const LINKTYPE: LinkType = LinkType(197);
+
+/// What one record holds.
+enum Content<'a> {
+    Packet {
+        link: LinkType,
+        wire_len: u32,
+        data: &'a [u8],
+    },
+    /// Filler between records, which nobody numbers.
+    Pad,
+    /// Metadata, counters, cells, and packets that the card received with an error.
+    Other,
+}
+
+/// The records of one file.
+#[derive(Clone, Debug)]
+pub(crate) struct Records<'a> {
+    rest: &'a [u8],
+    number: u64,
+    skipped: u64,
+    size: usize,
+    damage: Option<Damage>,
+}
+
+impl<'a> Records<'a> {
+    pub(crate) fn new(content: &'a [u8]) -> Self {
+        Self { rest: content, number: 0, skipped: 0, size: content.len(), damage: None }
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<Frame<'a>> {
+        loop {
+            let header = match self.rest.first_chunk::<HEADER>() {
+                Some(header) => header,
+                None if self.rest.is_empty() => return None,
+                None => return self.stop(Flaw::Cut),
+            };
+            let length = usize::from(u16::from_be_bytes([header[10], header[11]]));
+            if length < HEADER {
+                return self.stop(Flaw::Length(length as u32));
+            }
+            let Some((record, rest)) = self.rest.split_at_checked(length) else {
+                return self.stop(Flaw::Cut);
+            };
+            self.rest = rest;
+            match content(header, record) {
+                Content::Packet { link, wire_len, data } => {
+                    self.number += 1;
+                    return Some(Frame { time: time(header), number: self.number, link, wire_len, data });
+                }
+                Content::Pad => {}
+                Content::Other => {
+                    self.number += 1;
+                    self.skipped += 1;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn damage(&self) -> Option<Damage> {
+        self.damage
+    }
+
+    pub(crate) fn offset(&self) -> u64 {
+        (self.size - self.rest.len()) as u64
+    }
+
+    pub(crate) fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    #[cold]
+    fn stop(&mut self, what: Flaw) -> Option<Frame<'a>> {
+        self.damage.get_or_insert(Damage { offset: (self.size - self.rest.len()) as u64, what });
+        None
+    }
+}
+
+/// Takes the packet out of an ERF record inside another format's record, whose time stays; what is no packet stays as it is.
+#[cold]
+pub(crate) fn unwrap(frame: Frame<'_>) -> Frame<'_> {
+    let Some(header) = frame.data.first_chunk() else { return frame };
+    match content(header, frame.data) {
+        Content::Packet { link, wire_len, data } => Frame { link, wire_len, data, ..frame },
+        Content::Pad | Content::Other => frame,
+    }
+}
+
+/// Whether content without any magic number looks like ERF: its first records must be possible and follow in time.
+///
+/// A file that is cut inside its first record is not recognised: nothing in it could be told from noise.
+pub(crate) fn is(content: &[u8]) -> bool {
+    let mut rest = content;
+    let mut before = None;
+    for seen in 0..RECORDS_TO_CHECK {
+        let Some(header) = rest.first_chunk::<HEADER>() else { return seen > 0 };
+        let Some(after) = plausible(header, &mut before) else { return false };
+        match rest.get(after..) {
+            Some(next) => rest = next,
+            None => return seen > 0,
+        }
+    }
+    true
+}
+
+/// The length of a record that may be one; `before` is the second of the record before it.
+fn plausible(header: &[u8; HEADER], before: &mut Option<u32>) -> Option<usize> {
+    let length = usize::from(u16::from_be_bytes([header[10], header[11]]));
+    let wire = usize::from(u16::from_be_bytes([header[14], header[15]]));
+    let kind = header[8] & TYPE;
+    if length < HEADER || !(1..=LAST_TYPE).contains(&kind) && kind != PAD {
+        return None;
+    }
+    if kind == PAD {
+        return Some(length);
+    }
+    let second = (time(header).0 / 1_000_000_000) as u32;
+    if let Some(before) = before.replace(second) {
+        // Interfaces may interleave a little; a gap of a week is no capture.
+        if second.saturating_add(1) < before || second.saturating_sub(before) > WEEK {
+            return None;
+        }
+    }
+    // A packet is padded by a few bytes, it does not grow.
+    if is_ethernet(kind) && header[8] & MORE == 0 && length > HEADER + ETHERNET_PAD + wire + 8 {
+        return None;
+    }
+    Some(length)
+}
+
+/// A card counts 2^-32 seconds; rounded to the nearest nanosecond.
+fn time(header: &[u8; HEADER]) -> Nanos {
+    let fraction = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
+    let second = u32::from_le_bytes([header[4], header[5], header[6], header[7]]);
+    let nanos = (u64::from(fraction) * 1_000_000_000 + (1 << 31)) >> 32;
+    Nanos(u64::from(second) * 1_000_000_000 + nanos)
+}
+
+fn content<'a>(header: &[u8; HEADER], record: &'a [u8]) -> Content<'a> {
+    let kind = header[8] & TYPE;
+    if kind == PAD {
+        return Content::Pad;
+    }
+    // A frame that failed its checksum would have been dropped by the telephone too: no trust in its bytes.
+    if header[9] & (RX_ERROR | DS_ERROR) != 0 {
+        return Content::Other;
+    }
+    let Some(payload) = after_extensions(header[8], record) else { return Content::Other };
+    let (skip, link) = match kind {
+        _ if is_ethernet(kind) => (ETHERNET_PAD, Some(ETHERNET)),
+        1 | 10 | 15 | 19 => (0, None),
+        5 | 17 => (4, None),
+        22 => (0, Some(IPV4)),
+        23 => (0, Some(IPV6)),
+        _ => return Content::Other,
+    };
+    let Some(data) = payload.get(skip..) else { return Content::Other };
+    let link = match (link, data) {
+        (Some(link), _) => link,
+        // HDLC carries Cisco's framing or PPP; the first two bytes tell (RFC 1547 section 4.3.1, RFC 1662 section 3.1).
+        (None, [0x0f | 0x8f, 0x00, ..]) => CISCO_HDLC,
+        (None, [0xff, 0x03, ..]) => PPP,
+        (None, _) => return Content::Other,
+    };
+    let wire = u16::from_be_bytes([header[14], header[15]]);
+    let data = &data[..data.len().min(usize::from(wire))];
+    Content::Packet { link, wire_len: u32::from(wire), data }
+}
+
+/// What follows the header and its extension headers, each of 8 bytes and with a bit that says that one more follows.
+fn after_extensions(kind: u8, record: &[u8]) -> Option<&[u8]> {
+    let mut rest = record.get(HEADER..)?;
+    let mut kind = kind;
+    while kind & MORE != 0 {
+        let extension;
+        (extension, rest) = rest.split_first_chunk::<8>()?;
+        kind = extension[0];
+    }
+    Some(rest)
+}
+
+/// Ethernet bare, coloured, coloured by DSM, coloured with a hash.
+fn is_ethernet(kind: u8) -> bool {
+    matches!(kind, 2 | 11 | 16 | 20)
+}
+
+const HEADER: usize = 16;
+/// Before an Ethernet frame: an offset and a byte of padding.
+const ETHERNET_PAD: usize = 2;
+
+const TYPE: u8 = 0x7f;
+const MORE: u8 = 0x80;
+const RX_ERROR: u8 = 0x10;
+const DS_ERROR: u8 = 0x20;
+const PAD: u8 = 48;
+/// The highest type that is assigned, the filler apart.
+const LAST_TYPE: u8 = 29;
+
+const RECORDS_TO_CHECK: usize = 20;
+const WEEK: u32 = 7 * 24 * 3600;
+
+const ETHERNET: LinkType = LinkType(1);
+const PPP: LinkType = LinkType(9);
+const CISCO_HDLC: LinkType = LinkType(104);
+const IPV4: LinkType = LinkType(228);
+const IPV6: LinkType = LinkType(229);

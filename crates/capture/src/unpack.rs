@@ -1,0 +1,161 @@
+//! gzip (RFC 1952) and zstd (RFC 8878) content, unpacked as far as it goes: what comes before a damage is kept.
+
+use std::fmt;
+
+use flate2::{Crc, Decompress, FlushDecompress, Status};
+use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+
+use crate::content::{CHUNK, Content, Failure, MEMORY, Store};
+use crate::error::{Damage, Flaw};
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// One or more gzip members.
+    Gzip,
+    /// One or more zstd frames.
+    Zstd,
+}
+
+impl Compression {
+    /// Told by the first bytes.
+    pub(crate) fn of(content: &[u8]) -> Option<Self> {
+        match content {
+            [0x1f, 0x8b, 0x08, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            // A skippable frame, which parallel compressors put first (RFC 8878 section 3.1.2).
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    /// The command that tests such a file.
+    pub(crate) fn tool(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip -t",
+            Self::Zstd => "zstd -t",
+        }
+    }
+
+    /// Unpacks; the damage tells where in the unpacked content the packed bytes became unreadable.
+    pub(crate) fn unpack(self, packed: &[u8]) -> Result<(Content, Option<Damage>), Failure> {
+        let mut store = Store::new(MEMORY);
+        let flaw = match self {
+            Self::Gzip => gunzip(packed, &mut store)?,
+            Self::Zstd => unzstd(packed, &mut store)?,
+        };
+        let damage = flaw.map(|what| Damage { offset: store.size(), what });
+        Ok((store.finish()?, damage))
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        })
+    }
+}
+
+/// All members of a gzip file. `flate2`'s readers are not used here: they withhold what a failing call had decoded already.
+fn gunzip(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
+    let mut rest = packed;
+    loop {
+        let Some(body) = member(rest) else { return Ok(Some(Flaw::GzipCut)) };
+        let after = match inflate(body, store)? {
+            Ok(after) => after,
+            Err(flaw) => return Ok(Some(flaw)),
+        };
+        match Compression::of(after) {
+            Some(Compression::Gzip) => rest = after,
+            // Tapes and block devices pad with zeros.
+            _ if after.iter().all(|byte| *byte == 0) => return Ok(None),
+            _ => return Ok(Some(Flaw::Trailing)),
+        }
+    }
+}
+
+/// What follows a member's header (section 2.3.1); `None` where the header is not whole.
+fn member(packed: &[u8]) -> Option<&[u8]> {
+    let (header, mut rest) = packed.split_first_chunk::<10>()?;
+    let flags = header[3];
+    if flags & 0x04 != 0 {
+        let length;
+        (length, rest) = rest.split_first_chunk()?;
+        rest = rest.get(usize::from(u16::from_le_bytes(*length))..)?;
+    }
+    // File name and comment, each ended by a zero.
+    for flag in [0x08, 0x10] {
+        if flags & flag != 0 {
+            let end = rest.iter().position(|byte| *byte == 0)?;
+            rest = &rest[end + 1..];
+        }
+    }
+    if flags & 0x02 != 0 { rest.get(2..) } else { Some(rest) }
+}
+
+/// One deflate stream and its trailer; what follows it, or what is wrong with it.
+fn inflate<'p>(body: &'p [u8], store: &mut Store) -> Result<Result<&'p [u8], Flaw>, Failure> {
+    let mut stream = Decompress::new(false);
+    let mut checksum = Crc::new();
+    let mut chunk = vec![0; CHUNK];
+    let mut rest = body;
+    loop {
+        let (read, written) = (stream.total_in(), stream.total_out());
+        let status = stream.decompress(rest, &mut chunk, FlushDecompress::None);
+        let read = (stream.total_in() - read) as usize;
+        let written = (stream.total_out() - written) as usize;
+        rest = &rest[read..];
+        checksum.update(&chunk[..written]);
+        store.push(&chunk[..written])?;
+        match status {
+            Ok(Status::StreamEnd) => break,
+            Ok(_) if read == 0 && written == 0 => return Ok(Err(Flaw::GzipCut)),
+            Ok(_) => {}
+            Err(_) => return Ok(Err(Flaw::Gzip)),
+        }
+    }
+    let Some((trailer, after)) = rest.split_first_chunk::<8>() else {
+        return Ok(Err(Flaw::GzipCut));
+    };
+    let [a, b, c, d, e, f, g, h] = *trailer;
+    let good = u32::from_le_bytes([a, b, c, d]) == checksum.sum()
+        && u32::from_le_bytes([e, f, g, h]) == checksum.amount();
+    Ok(if good { Ok(after) } else { Err(Flaw::Gzip) })
+}
+
+/// All frames of a zstd file.
+///
+/// The decoder is fed exactly as many bytes as it asks for, one block at a time: a block that fails then takes none of
+/// the blocks before it along.
+fn unzstd(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
+    let mut decoder = Decoder::new().map_err(Failure::Unpack)?;
+    let mut chunk = vec![0; CHUNK];
+    let mut rest = packed;
+    let mut wanted = FRAME_LEAST;
+    loop {
+        let given = wanted.min(rest.len());
+        let mut input = InBuffer::around(&rest[..given]);
+        let mut output = OutBuffer::around(&mut chunk[..]);
+        let hint = decoder.run(&mut input, &mut output);
+        let (read, written) = (input.pos(), output.pos());
+        rest = &rest[read..];
+        store.push(&chunk[..written])?;
+        match hint {
+            Err(_) => return Ok(Some(Flaw::Zstd)),
+            // The frame is complete and all of it written.
+            Ok(0) if rest.is_empty() => return Ok(None),
+            Ok(0) if Compression::of(rest) != Some(Compression::Zstd) => {
+                let padding = rest.iter().all(|byte| *byte == 0);
+                return Ok(if padding { None } else { Some(Flaw::Trailing) });
+            }
+            Ok(0) => wanted = FRAME_LEAST,
+            Ok(_) if rest.is_empty() && written == 0 => return Ok(Some(Flaw::ZstdCut)),
+            Ok(hint) => wanted = hint,
+        }
+    }
+}
+
+/// What the decoder asks for at the start of a frame: enough to read the size of its header.
+const FRAME_LEAST: usize = 5;
