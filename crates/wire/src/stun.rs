@@ -1,1 +1,151 @@
-//! STUN and TURN, RFC 8489 and RFC 8656.
+//! STUN (RFC 8489, its forerunner RFC 3489) and what TURN relays (RFC 8656): told apart from media on the same ports.
+//!
+//! ```
+//! use ringtap_wire::stun;
+//!
+//! let binding = [0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+//! assert!(stun::is_stun(&binding));
+//! assert_eq!(stun::relayed(b"\x40\x01\x00\x03rtp"), Some(&b"rtp"[..]));
+//! ```
+
+/// Type, length, magic cookie, transaction (RFC 8489 section 5).
+const HEADER: usize = 20;
+/// Fixed since RFC 5389.
+const COOKIE: u32 = 0x2112_a442;
+/// Send indication: client to relay.
+const SEND: u16 = 0x0016;
+/// Data indication: relay to client.
+const DATA: u16 = 0x0017;
+/// Attribute of both that holds what is relayed.
+const ATTRIBUTE_DATA: u16 = 0x0013;
+/// Binding and shared secret requests, their responses and errors (RFC 3489 section 11.1).
+const CLASSIC: [u16; 6] = [0x0001, 0x0101, 0x0111, 0x0002, 0x0102, 0x0112];
+
+/// Whether a datagram is a STUN message, which includes TURN's and ICE's.
+///
+/// With the magic cookie, a datagram cut by the capture passes. Without, as RFC 3489 had it, type, length and the
+/// shape of every attribute have to fit: its transaction identifier could be anything, and so could a media packet.
+pub fn is_stun(data: &[u8]) -> bool {
+    let Some((head, attributes)) = data.split_first_chunk::<HEADER>() else {
+        return false;
+    };
+    let kind = u16::from_be_bytes([head[0], head[1]]);
+    let len = usize::from(u16::from_be_bytes([head[2], head[3]]));
+    if kind & 0xc000 != 0 || len % 4 != 0 {
+        return false;
+    }
+    if u32::from_be_bytes([head[4], head[5], head[6], head[7]]) == COOKIE {
+        return attributes.len() <= len;
+    }
+    CLASSIC.contains(&kind) && attributes.len() == len && attributes_fit(attributes)
+}
+
+/// What TURN relays in a datagram: ChannelData's application data, or the DATA attribute of a Send or Data indication.
+pub fn relayed(data: &[u8]) -> Option<&[u8]> {
+    let (&[k0, k1, l0, l1], rest) = data.split_first_chunk::<4>()?;
+    let len = usize::from(u16::from_be_bytes([l0, l1]));
+    match u16::from_be_bytes([k0, k1]) {
+        // RFC 8656 section 12.4. Over UDP padding is not required, and some pad to four bytes as over TCP. Channels
+        // from 0x5000 on were RFC 5766's.
+        0x4000..=0x7fff => {
+            let padding = rest.len().checked_sub(len)?;
+            if padding < 4 { rest.get(..len) } else { None }
+        }
+        SEND | DATA if is_stun(data) => {
+            let attributes = Attributes { rest: data.get(HEADER..)? };
+            attributes.into_iter().find(|(kind, _)| *kind == ATTRIBUTE_DATA).map(|(_, value)| value)
+        }
+        _ => None,
+    }
+}
+
+/// Whether attributes fill the message to its last byte.
+fn attributes_fit(attributes: &[u8]) -> bool {
+    let mut walk = Attributes { rest: attributes };
+    while walk.next().is_some() {}
+    walk.rest.is_empty()
+}
+
+/// Attributes (RFC 8489 section 14): type, length, value padded to four bytes. Stops where one does not fit.
+struct Attributes<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = (u16, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (&[k0, k1, l0, l1], rest) = self.rest.split_first_chunk::<4>()?;
+        let len = usize::from(u16::from_be_bytes([l0, l1]));
+        let value = rest.get(..len)?;
+        self.rest = rest.get(len.next_multiple_of(4)..).unwrap_or(&[]);
+        Some((u16::from_be_bytes([k0, k1]), value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message with the magic cookie.
+    fn message(kind: u16, attributes: &[u8]) -> Vec<u8> {
+        let mut bytes = kind.to_be_bytes().to_vec();
+        bytes.extend((attributes.len() as u16).to_be_bytes());
+        bytes.extend(COOKIE.to_be_bytes());
+        bytes.extend([7; 12]);
+        bytes.extend(attributes);
+        bytes
+    }
+
+    #[test]
+    fn messages_with_the_cookie() {
+        let software = [0x80, 0x22, 0, 3, b'a', b'b', b'c', 0];
+        let whole = message(0x0001, &software);
+        assert!(is_stun(&whole));
+        assert!(is_stun(&whole[..22]), "cut by the capture");
+        assert!(!is_stun(&whole[..19]));
+        let mut longer = whole.clone();
+        longer.extend([0; 4]);
+        assert!(!is_stun(&longer), "bytes behind the message");
+        let mut odd = whole.clone();
+        odd[3] = 7;
+        assert!(!is_stun(&odd));
+        let mut rtp = whole;
+        rtp[0] = 0x80;
+        assert!(!is_stun(&rtp));
+    }
+
+    #[test]
+    fn classic_messages_have_to_fit() {
+        let mut classic = message(0x0101, &[0, 1, 0, 8, 0, 1, 0x13, 0xc4, 192, 0, 2, 1]);
+        classic[4] = 0x99;
+        assert!(is_stun(&classic));
+        assert!(!is_stun(&classic[..28]));
+        classic[23] = 9;
+        assert!(!is_stun(&classic), "an attribute longer than the message");
+        let mut other = message(0x0003, &[]);
+        other[4] = 0x99;
+        assert!(!is_stun(&other), "no type of RFC 3489");
+    }
+
+    #[test]
+    fn channel_data() {
+        assert_eq!(relayed(&[0x40, 0, 0, 2, 8, 9]), Some(&[8u8, 9][..]));
+        assert_eq!(relayed(&[0x7f, 0xff, 0, 2, 8, 9, 0, 0]), Some(&[8u8, 9][..]), "padded to four");
+        assert_eq!(relayed(&[0x40, 0, 0, 2, 8, 9, 0, 0, 0, 0]), None);
+        assert_eq!(relayed(&[0x40, 0, 0, 3, 8, 9]), None);
+        assert_eq!(relayed(&[0x80, 0, 0, 2, 8, 9]), None);
+    }
+
+    #[test]
+    fn indications() {
+        // XOR-PEER-ADDRESS, then DATA of three bytes and one of padding.
+        let attributes =
+            [0, 0x12, 0, 8, 0, 1, 0x32, 0xd6, 0xe1, 0x12, 0xa6, 0x43, 0, 0x13, 0, 3, 0x80, 0, 1, 0];
+        for kind in [SEND, DATA] {
+            assert_eq!(relayed(&message(kind, &attributes)), Some(&[0x80u8, 0, 1][..]));
+        }
+        assert_eq!(relayed(&message(0x0001, &attributes)), None, "a request relays nothing");
+        assert_eq!(relayed(&message(DATA, &attributes[..12])), None);
+    }
+}
