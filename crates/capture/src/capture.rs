@@ -66,12 +66,21 @@ impl Capture {
         Self::from_file(File::open(path), path.display().to_string())
     }
 
+    /// A capture that is in memory already, under a name for messages.
+    pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, Error> {
+        Self::of(name.to_owned(), Content::Memory(bytes))
+    }
+
     fn from_file(file: io::Result<File>, name: String) -> Result<Self, Error> {
         let file = file.map_err(|error| Error::io(&name, error))?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Err(Error::Directory { path: name.trim_end_matches('/').to_owned() });
         }
         let content = Content::of(file).map_err(|failure| failed(&name, failure))?;
+        Self::of(name, content)
+    }
+
+    fn of(name: String, content: Content) -> Result<Self, Error> {
         if content.is_empty() {
             return Err(Error::Empty { path: name });
         }
@@ -181,3 +190,46 @@ const KNOWN: [(&[u8], &str); 20] = [
     (b"RTSS", "a Microsoft Network Monitor capture: convert it with `editcap -F pcap`"),
     (b"TRSNIFF data", "a Sniffer capture: convert it with `editcap -F pcap`"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(bytes: &[u8]) -> String {
+        Capture::from_bytes("x.pcap", bytes.to_vec()).expect_err("not a capture").to_string()
+    }
+
+    #[test]
+    fn what_is_no_capture_says_what_it_may_be() {
+        assert_eq!(
+            message(b"\xff\xd8\xff\xe0\0\x10JFIF"),
+            "`x.pcap` is not a capture file: it begins with ff d8 ff e0 (a JPEG image?); \
+             ringtap reads pcap, pcapng, ERF, also gzip or zstd compressed"
+        );
+        assert!(message(b"Dear all,\n").contains("44 65 61 72 (a text file?)"));
+        assert!(message(b"\xfd7zXZ\0").contains("unxz"));
+        assert!(message(&[0; 4096]).contains("00 00 00 00;"));
+        assert!(message(&[7]).contains("begins with 07;"));
+    }
+
+    #[test]
+    fn cut_and_empty_files_say_so() {
+        assert!(message(&[]).starts_with("`x.pcap` is empty"));
+        let pcap = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0];
+        assert!(message(&pcap).starts_with("`x.pcap` is cut within its pcap file header, after 10 bytes"));
+        let pcapng = [0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a];
+        assert!(
+            message(&pcapng).starts_with("`x.pcap` is cut within its pcapng file header, after 12 bytes")
+        );
+        assert!(message(&[0x1f, 0x8b, 8, 0]).contains("the gzip data end too early; test it with `gzip -t`"));
+    }
+
+    #[test]
+    fn what_cannot_be_opened_says_why() {
+        let open = |path: &str| Capture::open(Path::new(path)).expect_err("cannot be opened").to_string();
+        assert!(open("/nowhere/x.pcap").starts_with("`/nowhere/x.pcap` does not exist"));
+        assert!(open("/proc/").starts_with("`/proc` is a directory"));
+        let denied = Error::io("x.pcap", io::ErrorKind::PermissionDenied.into());
+        assert!(denied.to_string().starts_with("`x.pcap` may not be read"));
+    }
+}

@@ -215,3 +215,120 @@ const PPP: LinkType = LinkType(9);
 const CISCO_HDLC: LinkType = LinkType(104);
 const IPV4: LinkType = LinkType(228);
 const IPV6: LinkType = LinkType(229);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record: half a second past `second`, extension headers, then the payload.
+    fn record(second: u32, kind: u8, flags: u8, extensions: &[u8], wire: u16, payload: &[u8]) -> Vec<u8> {
+        let length = (HEADER + 8 * extensions.len() + payload.len()) as u16;
+        let mut record = vec![0, 0, 0, 0x80];
+        record.extend(second.to_le_bytes());
+        record.extend([kind, flags]);
+        record.extend(length.to_be_bytes());
+        record.extend([0, 9]);
+        record.extend(wire.to_be_bytes());
+        record.extend(extensions.iter().flat_map(|kind| [*kind, 1, 2, 3, 4, 5, 6, 7]));
+        record.extend(payload);
+        record
+    }
+
+    fn read(file: &[u8]) -> (Vec<Frame<'_>>, u64, Option<Damage>) {
+        let mut records = Records::new(file);
+        let frames = std::iter::from_fn(|| records.next()).collect();
+        (frames, records.skipped(), records.damage())
+    }
+
+    #[test]
+    fn kinds_and_extensions() {
+        let cases: [(u8, &[u8], &[u8], LinkType, &[u8]); 9] = [
+            (2, &[], b"\0\0ether", ETHERNET, b"ether"),
+            (11, &[], b"\0\0ether", ETHERNET, b"ether"),
+            (16, &[], b"\0\0ether", ETHERNET, b"ether"),
+            (20 | MORE, &[3 | MORE, 5], b"\0\0ether", ETHERNET, b"ether"),
+            (22, &[], b"\x45v4", IPV4, b"\x45v4"),
+            (23 | MORE, &[12], b"\x60v6", IPV6, b"\x60v6"),
+            (1, &[], b"\x0f\0\x08\0", CISCO_HDLC, b"\x0f\0\x08\0"),
+            (10, &[], b"\xff\x03\0\x21", PPP, b"\xff\x03\0\x21"),
+            (5, &[], b"mchd\xff\x03\0\x21", PPP, b"\xff\x03\0\x21"),
+        ];
+        for (kind, extensions, payload, link, data) in cases {
+            let file = record(3, kind, 4, extensions, data.len() as u16, payload);
+            assert!(is(&file), "type {kind}");
+            let (frames, skipped, damage) = read(&file);
+            let [frame] = frames[..] else { panic!("type {kind} gives {} frames", frames.len()) };
+            assert_eq!(
+                (frame.link, frame.data, frame.time),
+                (link, data, Nanos(3_500_000_000)),
+                "type {kind}"
+            );
+            assert_eq!((skipped, damage), (0, None));
+        }
+    }
+
+    #[test]
+    fn padding_is_left_out_and_what_was_not_captured_is_known() {
+        let padded = record(0, 2, 4, &[], 5, b"\0\0ether\0\0\0");
+        assert_eq!(read(&padded).0[0].data, b"ether");
+        let cut = record(0, 2, 4, &[], 900, b"\0\0ether");
+        let (frames, ..) = read(&cut);
+        assert_eq!((frames[0].data, frames[0].wire_len), (&b"ether"[..], 900));
+    }
+
+    #[test]
+    fn what_is_no_good_packet_is_numbered_and_skipped() {
+        let mut file = record(0, PAD, 0, &[], 0, b"\0\0\0\0");
+        file.extend(record(0, 2, RX_ERROR, &[], 5, b"\0\0wrong"));
+        file.extend(record(0, 27, 0, &[], 5, b"metadata"));
+        file.extend(record(0, 2, 0, &[], 5, b"\0\0right"));
+        assert!(is(&file));
+        let (frames, skipped, damage) = read(&file);
+        assert_eq!((frames.len(), skipped, damage), (1, 2, None));
+        assert_eq!((frames[0].number, frames[0].data), (3, &b"right"[..]));
+    }
+
+    #[test]
+    fn damage_ends_it() {
+        let good = record(0, 2, 0, &[], 5, b"\0\0right");
+        for end in good.len() + 1..2 * good.len() {
+            let file = [&good[..], &good[..end - good.len()]].concat();
+            assert!(is(&file));
+            let (frames, _, damage) = read(&file);
+            assert_eq!(frames.len(), 1);
+            assert_eq!(damage, Some(Damage { offset: good.len() as u64, what: Flaw::Cut }));
+        }
+        let mut file = good.repeat(21);
+        file[20 * good.len() + 11] = 15;
+        let (frames, _, damage) = read(&file);
+        assert_eq!(frames.len(), 20);
+        assert_eq!(damage, Some(Damage { offset: 20 * good.len() as u64, what: Flaw::Length(15) }));
+    }
+
+    #[test]
+    fn extension_headers_that_do_not_end_stay_inside_the_record() {
+        let file = record(0, 2 | MORE, 0, &[3 | MORE, 3 | MORE], 5, b"short");
+        assert_eq!(read(&file).1, 1);
+    }
+
+    #[test]
+    fn noise_is_not_erf() {
+        assert!(!is(b""));
+        assert!(!is(&[0; 4096]));
+        assert!(!is(&[0xff; 4096]));
+        assert!(!is(&b"The quick brown fox jumps over the lazy dog. ".repeat(2_000)));
+        let late = [record(0, 2, 0, &[], 1, b"\0\0a"), record(WEEK + 1, 2, 0, &[], 1, b"\0\0a")].concat();
+        assert!(!is(&late));
+    }
+
+    #[test]
+    fn a_record_inside_another_format_is_taken_out() {
+        let record = record(3, 2, 4, &[], 5, b"\0\0ether");
+        let frame = Frame { time: Nanos(9), number: 4, link: LINKTYPE, wire_len: 99, data: &record };
+        let inner = unwrap(frame);
+        assert_eq!((inner.time, inner.number, inner.link), (Nanos(9), 4, ETHERNET));
+        assert_eq!((inner.wire_len, inner.data), (5, &b"ether"[..]));
+        let short = unwrap(Frame { data: &record[..9], ..frame });
+        assert_eq!((short.link, short.data.len()), (LINKTYPE, 9));
+    }
+}

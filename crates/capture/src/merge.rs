@@ -81,3 +81,67 @@ impl Merge<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ringtap_model::LinkType;
+
+    use super::*;
+    use crate::Writer;
+
+    /// A capture with a packet at each of the seconds, whose data is the capture's letter.
+    fn capture(letter: u8, seconds: &[u64]) -> Capture {
+        let mut writer = Writer::new(Vec::new(), &[LinkType(1)]).expect("a vector takes everything");
+        for second in seconds {
+            let time = Nanos::from_secs(*second);
+            let frame = Frame { time, number: 0, link: LinkType(1), wire_len: 1, data: &[letter] };
+            writer.write(&frame).expect("a vector takes everything");
+        }
+        let bytes = writer.finish().expect("a vector takes everything");
+        Capture::from_bytes("test", bytes).expect("a capture")
+    }
+
+    fn letters(captures: &[Capture]) -> String {
+        Merge::new(captures).map(|frame| char::from(frame.data[0])).collect()
+    }
+
+    #[test]
+    fn by_time_then_by_place() {
+        let captures =
+            [capture(b'a', &[1, 4, 4, 9]), capture(b'b', &[1, 2, 4]), capture(b'c', &[4, 5, 10, 11])];
+        assert_eq!(letters(&captures), "abbaabccacc");
+        let numbers: Vec<u64> = Merge::new(&captures).map(|frame| frame.number).collect();
+        assert_eq!(numbers, (1..=11).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_order_inside_a_capture_stays() {
+        let captures = [capture(b'a', &[5, 1, 9]), capture(b'b', &[2, 6])];
+        assert_eq!(letters(&captures), "baaba");
+    }
+
+    #[test]
+    fn none_empty_and_one() {
+        assert_eq!(letters(&[]), "");
+        assert_eq!(letters(&[capture(b'a', &[])]), "");
+        assert_eq!(letters(&[capture(b'a', &[]), capture(b'b', &[3, 1])]), "bb");
+    }
+
+    #[test]
+    fn offsets_and_damages_are_told() {
+        let whole = capture(b'a', &[1, 2]);
+        let mut merge_input = vec![whole];
+        let mut writer = Writer::new(Vec::new(), &[LinkType(1)]).expect("a vector takes everything");
+        let frame = Frame { time: Nanos(1), number: 0, link: LinkType(1), wire_len: 1, data: b"b" };
+        writer.write(&frame).expect("a vector takes everything");
+        let mut bytes = writer.finish().expect("a vector takes everything");
+        bytes.extend([0; 5]);
+        merge_input.push(Capture::from_bytes("cut", bytes).expect("a capture"));
+
+        let mut merge = Merge::new(&merge_input);
+        assert_eq!(merge.by_ref().count(), 3);
+        let damage = Damage { offset: 41, what: crate::Flaw::Cut };
+        assert_eq!(merge.damages(), [(1, damage)]);
+        assert_eq!(merge.offset(), merge_input[0].size() + 41);
+    }
+}

@@ -134,3 +134,80 @@ const MODIFIED: u32 = 0xa1b2_cd34;
 
 /// The largest packet that capture programs write: `tcpdump -s 0` and Wireshark stop at 256 KiB.
 pub(crate) const MAX_CAPTURED: u32 = 256 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of one packet `abc`, in the byte order of `word`, with `extra` bytes in its record header.
+    fn file(magic: u32, word: fn(u32) -> [u8; 4], extra: usize, sub: u32) -> Vec<u8> {
+        // The version is not looked at; a frame check sequence of 4 bytes is announced above the link type.
+        let header = [magic, 0, 0, 0, 65_535, 0x2400_0071];
+        let mut file: Vec<u8> = header.into_iter().flat_map(word).collect();
+        file.extend([7, sub, 3, 90].into_iter().flat_map(word));
+        file.extend(vec![0xee; extra]);
+        file.extend(b"abc");
+        file
+    }
+
+    fn only(file: &[u8]) -> Frame<'_> {
+        let mut records = Records::new(file).expect("a whole header");
+        let frame = records.next().expect("a packet");
+        assert!(records.next().is_none());
+        assert_eq!((records.damage(), records.offset()), (None, file.len() as u64));
+        frame
+    }
+
+    #[test]
+    fn every_variant() {
+        for word in [u32::to_le_bytes, u32::to_be_bytes] {
+            for (magic, extra, nanos) in [(MICRO, 0, 5_000), (NANO, 0, 5), (MODIFIED, 8, 5_000)] {
+                let file = file(magic, word, extra, 5);
+                let frame = only(&file);
+                assert_eq!(frame.time, Nanos(7_000_000_000 + nanos));
+                assert_eq!((frame.number, frame.link, frame.wire_len), (1, LinkType(0x71), 90));
+                assert_eq!(frame.data, b"abc");
+            }
+        }
+    }
+
+    #[test]
+    fn a_sub_second_field_past_the_second_is_carried_over() {
+        let micro = file(MICRO, u32::to_le_bytes, 0, u32::MAX);
+        assert_eq!(only(&micro).time, Nanos(7_000_000_000 + u64::from(u32::MAX) * 1_000));
+        let nano = file(NANO, u32::to_le_bytes, 0, 1_000_000_001);
+        assert_eq!(only(&nano).time, Nanos(8_000_000_001));
+    }
+
+    #[test]
+    fn a_length_that_no_packet_has_is_damage() {
+        let mut file = file(MICRO, u32::to_le_bytes, 0, 0);
+        let good = file.clone();
+        file.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 4, 0, 1, 0, 4, 0]);
+        file.extend(vec![0; 300_000]);
+        let mut records = Records::new(&file).expect("a whole header");
+        assert!(records.next().is_some());
+        for _ in 0..2 {
+            assert!(records.next().is_none());
+            let damage = Damage { offset: good.len() as u64, what: Flaw::Oversize(262_145) };
+            assert_eq!(records.damage(), Some(damage));
+        }
+    }
+
+    #[test]
+    fn a_cut_anywhere_keeps_what_is_before() {
+        let mut file = file(MICRO, u32::to_be_bytes, 0, 0);
+        let first = file.len();
+        let record = file[HEADER..].to_vec();
+        file.extend(&record);
+        assert!(Records::new(&file[..HEADER - 1]).is_none());
+        for end in HEADER..file.len() {
+            let mut records = Records::new(&file[..end]).expect("a whole header");
+            assert_eq!(records.next().is_some(), end >= first);
+            assert!(records.next().is_none());
+            let start = if end >= first { first } else { HEADER };
+            let damage = Damage { offset: start as u64, what: Flaw::Cut };
+            assert_eq!(records.damage(), (end != start).then_some(damage));
+        }
+    }
+}
