@@ -1,1 +1,55 @@
-//! placeholder
+//! Judgement of voice quality: counts and delays in, R factors, MOS and KPIs out.
+//!
+//! Not here: packets, clocks, files, state. Every function is pure; the same numbers give the same judgement on every
+//! machine.
+//!
+//! The one invariant: no input, however hostile (NaN, infinities, more lost than expected), gives a panic or a MOS that
+//! is not a number from 1 to 4.5.
+//!
+//! ```
+//! use ringtap_model::{Hz, Nanos};
+//! use ringtap_quality::{Counts, Path, codec, judge};
+//!
+//! let g729 = codec::lookup("G729", Some(Hz(8000))).unwrap();
+//! let counts = Counts { expected: 500, lost: 5, discarded: 0, bursts: 5 };
+//! let path = Path {
+//!     ptime: Nanos::from_millis(20),
+//!     buffer: Nanos::from_millis(50),
+//!     rtt: Some(Nanos::from_millis(80)),
+//! };
+//! let judgement = judge(g729, counts, path);
+//! assert!(judgement.mos_lq > 3.7 && judgement.mos_lq < 4.1);
+//! assert!(judgement.mos_cq <= judgement.mos_lq);
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`rating`] | [`Rating`], every term of a transmission rating; R to MOS and back; G.109 classes |
+//! | [`emodel`], [`wideband`], [`fullband`] | the E-models of ITU-T G.107, G.107.1 and G.107.2 |
+//! | [`codec`] | impairment factors and delays by codec |
+//! | [`cole`] | the simplified E-model of Cole and Rosenbluth |
+//! | [`burst`] | burst ratio of packet loss |
+//! | [`jitterbuffer`] | three jitter buffers answered from a histogram |
+//! | [`judge`](mod@judge) | an interval or a stream judged: all of the above joined |
+//! | [`kpi`] | ASR, NER and their kin over counts of final codes |
+#![forbid(unsafe_code)]
+
+pub mod burst;
+pub mod codec;
+pub mod cole;
+pub mod emodel;
+pub mod fullband;
+pub mod jitterbuffer;
+pub mod judge;
+pub mod kpi;
+pub mod rating;
+pub mod wideband;
+
+pub use codec::CodecProfile;
+pub use judge::{Counts, Judgement, Path, judge};
+pub use rating::{Class, Model, Rating};
+
+/// `value` where it is a number, `default` for NaN; infinities and outliers end at the limits.
+pub(crate) fn bounded(value: f64, default: f64, min: f64, max: f64) -> f64 {
+    if value.is_nan() { default } else { value.clamp(min, max) }
+}

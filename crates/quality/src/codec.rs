@@ -1,0 +1,154 @@
+//! What a codec does to speech by itself: impairment factor, robustness to loss, delay.
+//!
+//! The table is that of ITU-T G.113 (09/2024), appendices I, IV and V: "provisional planning values". Where G.113 has
+//! no value, the row says what stands in for it ([`Basis`] and `source`); a codec without any defensible value is not in
+//! the table and has no MOS (Speex, iSAC, SILK, BroadVoice, video).
+
+mod table;
+
+use ringtap_model::Hz;
+
+use crate::rating::Model;
+
+/// What a row's factors rest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Basis {
+    /// Both factors are G.113's for this codec and mode.
+    Published,
+    /// Ie is G.113's for this codec or for one with the same bit stream; Bpl is borrowed from a relative.
+    Derived,
+    /// No value was published for this codec: those of a codec of like kind and rate.
+    StandIn,
+}
+
+/// A codec at one of its modes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CodecProfile {
+    /// Name as in SDP (`a=rtpmap`). `+PLC` marks a receiver that conceals loss where the codec itself does not.
+    pub name: &'static str,
+    /// RTP clocks that it is announced with. For Opus, the clock tells the bandwidth (48000 unless someone ignores
+    /// RFC 7587).
+    pub clocks: &'static [Hz],
+    /// Bit rate of the mode, kbit/s.
+    pub kbps: f64,
+    /// The E-model that its factors belong to.
+    pub model: Model,
+    /// Equipment impairment factor Ie, Ie,WB or Ie,FB.
+    pub ie: f64,
+    /// Packet-loss robustness factor Bpl, on the same scale.
+    pub bpl: f64,
+    /// Speech in one frame, ms.
+    pub frame_ms: f64,
+    /// What the coder needs to know beyond its frame, ms; frame and lookahead are the algorithmic delay.
+    pub lookahead_ms: f64,
+    /// How well founded `ie` and `bpl` are.
+    pub basis: Basis,
+    /// Where they come from.
+    pub source: &'static str,
+}
+
+/// The codec of that SDP name (letter case does not matter, common spellings are known) in its usual mode.
+///
+/// Without a clock any row of the name answers. `None`: no model (video, comfort noise, events, unknown names).
+pub fn lookup(name: &str, clock: Option<Hz>) -> Option<&'static CodecProfile> {
+    modes(name, clock).next()
+}
+
+/// The mode of that codec nearest to `kbps`, payload bits over the time that the packets carry.
+///
+/// Silence suppression lowers a measured rate: only packets of speech should go into it. NaN gives the usual mode.
+pub fn lookup_rate(name: &str, clock: Option<Hz>, kbps: f64) -> Option<&'static CodecProfile> {
+    if kbps.is_nan() {
+        return lookup(name, clock);
+    }
+    let off = |profile: &CodecProfile| (profile.kbps - kbps).abs();
+    modes(name, clock).min_by(|one, other| off(one).total_cmp(&off(other)))
+}
+
+/// All modes of a codec, the usual one first.
+pub fn modes(name: &str, clock: Option<Hz>) -> impl Iterator<Item = &'static CodecProfile> {
+    let name = canonical(name);
+    let named = move |profile: &&CodecProfile| profile.name.eq_ignore_ascii_case(name);
+    let clocked = move |profile: &&CodecProfile| clock.is_none_or(|clock| profile.clocks.contains(&clock));
+    table::PROFILES.iter().filter(named).filter(clocked)
+}
+
+/// The whole table.
+pub fn all() -> &'static [CodecProfile] {
+    table::PROFILES
+}
+
+/// Spellings seen in the field for the names that RFC 3551 and its successors register.
+fn canonical(name: &str) -> &str {
+    const SPELLINGS: [(&str, &str); 24] = [
+        ("G711U", "PCMU"),
+        ("G711A", "PCMA"),
+        ("G.711U", "PCMU"),
+        ("G.711A", "PCMA"),
+        ("G729A", "G729"),
+        ("G729B", "G729"),
+        ("G729AB", "G729"),
+        ("G.729", "G729"),
+        ("G.729A", "G729"),
+        ("G723.1", "G723"),
+        ("G7231", "G723"),
+        ("G.723.1", "G723"),
+        ("G721", "G726-32"),
+        ("AAL2-G726-16", "G726-16"),
+        ("AAL2-G726-24", "G726-24"),
+        ("AAL2-G726-32", "G726-32"),
+        ("AAL2-G726-40", "G726-40"),
+        ("G.728", "G728"),
+        ("G.722", "G722"),
+        ("G722.1", "G7221"),
+        ("G.722.1", "G7221"),
+        ("G722.2", "AMR-WB"),
+        ("AMR-NB", "AMR"),
+        ("GSM-FR", "GSM"),
+    ];
+    let found = SPELLINGS.iter().find(|(spelling, _)| spelling.eq_ignore_ascii_case(name));
+    found.map_or(name, |&(_, registered)| registered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_name_and_clock() {
+        let of = |name: &str, clock: u32| lookup(name, Some(Hz(clock)));
+        assert_eq!(of("pcmu", 8000).map(|p| (p.ie, p.bpl)), Some((0.0, 4.3)));
+        assert_eq!(of("PCMA+PLC", 8000).map(|p| (p.ie, p.bpl)), Some((0.0, 25.1)));
+        assert_eq!(of("g729a", 8000).map(|p| (p.ie, p.bpl)), Some((11.0, 19.0)));
+        assert_eq!(of("Opus", 48000).map(|p| p.model), Some(Model::Fullband));
+        assert_eq!(of("opus", 16000).map(|p| p.model), Some(Model::Wideband));
+        assert_eq!(of("L16", 44100), None);
+        assert_eq!(of("PCMU", 16000), None);
+        for name in ["H264", "telephone-event", "CN", "speex", "", "SILK"] {
+            assert_eq!(lookup(name, None), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn by_rate() {
+        let ie = |name, kbps| lookup_rate(name, None, kbps).map(|p| p.ie);
+        assert_eq!(ie("AMR-WB", 23.4), Some(1.0));
+        assert_eq!(ie("AMR-WB", 24.3), Some(8.0));
+        assert_eq!(ie("G723", 5.3), Some(19.0));
+        assert_eq!(ie("EVS", 9.9), Some(22.7));
+        assert_eq!(ie("EVS", f64::NAN), lookup("EVS", None).map(|p| p.ie));
+        assert_eq!(ie("G722", f64::INFINITY), Some(13.0));
+    }
+
+    #[test]
+    fn every_row_is_usable() {
+        for p in all() {
+            assert!(p.ie >= 0.0 && p.bpl >= 4.3 && p.frame_ms > 0.0 && p.lookahead_ms >= 0.0, "{p:?}");
+            assert!(!p.clocks.is_empty() && !p.source.is_empty(), "{p:?}");
+            assert!(
+                p.clocks.iter().all(|&clock| lookup_rate(p.name, Some(clock), p.kbps) == Some(p)),
+                "{p:?}"
+            );
+        }
+    }
+}

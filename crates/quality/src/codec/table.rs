@@ -1,0 +1,144 @@
+//! The rows. Of each name and clock, the usual mode comes first.
+
+use ringtap_model::Hz;
+
+use super::{Basis, CodecProfile};
+use crate::rating::Model;
+
+const KHZ_8: &[Hz] = &[Hz(8_000)];
+const KHZ_16: &[Hz] = &[Hz(16_000)];
+/// RFC 3551 section 4.5.2: G.722 samples at 16 kHz and is announced as 8000.
+const G722: &[Hz] = &[Hz(8_000), Hz(16_000)];
+
+const I3: &str = "G.113 table I.3";
+const I1_WAVEFORM: &str = "Ie: G.113 table I.1; Bpl: none published, that of G.711 without concealment";
+const I1_MODEL: &str =
+    "Ie: G.113 table I.1; Bpl: none published, that of GSM-EFR, the lowest of a codec that conceals";
+const IV_G722: &str = "Ie,WB: G.113 table IV.1; Bpl,WB: none published, the lowest of table IV.4";
+const IV: &str = "Ie,WB: G.113 table IV.1 (handset); Bpl,WB: table IV.4, measured with headphones";
+const IV_NEAR: &str =
+    "Ie,WB: G.113 table IV.1 (handset); Bpl,WB: none for this mode, table IV.4 at 12.65 kbit/s";
+const V: &str = "G.113 appendix V, EVS in super-wideband mode (erratum 1 of 01/2026)";
+
+/// Algorithmic delay: frame and lookahead in ms.
+type Delay = (f64, f64);
+
+const fn row(
+    (name, clocks, kbps): (&'static str, &'static [Hz], f64),
+    model: Model,
+    (ie, bpl): (f64, f64),
+    (frame_ms, lookahead_ms): Delay,
+    (basis, source): (Basis, &'static str),
+) -> CodecProfile {
+    CodecProfile { name, clocks, kbps, model, ie, bpl, frame_ms, lookahead_ms, basis, source }
+}
+
+const fn nb(
+    id: (&'static str, f64),
+    factors: (f64, f64),
+    delay: Delay,
+    from: (Basis, &'static str),
+) -> CodecProfile {
+    row((id.0, KHZ_8, id.1), Model::Narrowband, factors, delay, from)
+}
+
+const fn amr_wb(kbps: f64, ie: f64, bpl: f64, from: &'static str) -> CodecProfile {
+    // TS 26.190: frames of 20 ms, 5 ms lookahead, 0.9375 ms of filters.
+    row(("AMR-WB", KHZ_16, kbps), Model::Wideband, (ie, bpl), (20.0, 5.9375), (Basis::Derived, from))
+}
+
+const fn evs(kbps: f64, ie: f64, bpl: f64) -> CodecProfile {
+    // TS 26.445: 32 ms of algorithmic delay in all.
+    row(("EVS", KHZ_16, kbps), Model::Fullband, (ie, bpl), (20.0, 12.0), (Basis::Published, V))
+}
+
+const fn opus(
+    clocks: &'static [Hz],
+    model: Model,
+    kbps: f64,
+    ie: f64,
+    bpl: f64,
+    from: &'static str,
+) -> CodecProfile {
+    // RFC 6716 section 2: 20 ms frames, 6.5 ms lookahead and resampling.
+    row(("opus", clocks, kbps), model, (ie, bpl), (20.0, 6.5), (Basis::StandIn, from))
+}
+
+pub(super) const PROFILES: &[CodecProfile] = &[
+    nb(("PCMU", 64.0), (0.0, 4.3), (0.125, 0.0), (Basis::Published, I3)),
+    nb(("PCMA", 64.0), (0.0, 4.3), (0.125, 0.0), (Basis::Published, I3)),
+    // G.711 appendix I: concealment adds 3.75 ms.
+    nb(("PCMU+PLC", 64.0), (0.0, 25.1), (0.125, 3.75), (Basis::Published, I3)),
+    nb(("PCMA+PLC", 64.0), (0.0, 25.1), (0.125, 3.75), (Basis::Published, I3)),
+    // SDP does not tell annex A from the full coder; annex A with annex B is what is deployed.
+    nb(("G729", 8.0), (11.0, 19.0), (10.0, 5.0), (Basis::Published, I3)),
+    nb(("G723", 6.3), (15.0, 16.1), (30.0, 7.5), (Basis::Published, I3)),
+    nb(
+        ("G723", 5.3),
+        (19.0, 16.1),
+        (30.0, 7.5),
+        (Basis::Derived, "Ie: G.113 table I.1; Bpl: that of 6.3 kbit/s"),
+    ),
+    nb(("GSM", 13.0), (20.0, 10.0), (20.0, 0.0), (Basis::Derived, I1_MODEL)),
+    nb(("GSM-EFR", 12.2), (5.0, 10.0), (20.0, 0.0), (Basis::Published, I3)),
+    nb(("GSM-HR-08", 5.6), (23.0, 10.0), (20.0, 4.4), (Basis::Derived, I1_MODEL)),
+    nb(("G726-40", 40.0), (2.0, 4.3), (0.125, 0.0), (Basis::Derived, I1_WAVEFORM)),
+    nb(("G726-32", 32.0), (7.0, 4.3), (0.125, 0.0), (Basis::Derived, I1_WAVEFORM)),
+    nb(("G726-24", 24.0), (25.0, 4.3), (0.125, 0.0), (Basis::Derived, I1_WAVEFORM)),
+    nb(("G726-16", 16.0), (50.0, 4.3), (0.125, 0.0), (Basis::Derived, I1_WAVEFORM)),
+    nb(("G728", 16.0), (7.0, 10.0), (0.625, 0.0), (Basis::Derived, I1_MODEL)),
+    // RFC 3952 section 4.1: 30 ms unless the SDP says otherwise.
+    nb(("iLBC", 13.33), (11.0, 19.0), (30.0, 10.0), (Basis::StandIn, ILBC)),
+    nb(("iLBC", 15.2), (11.0, 19.0), (20.0, 5.0), (Basis::StandIn, ILBC)),
+    nb(("AMR", 12.2), (5.0, 10.0), (20.0, 5.0), (Basis::Derived, AMR_12_2)),
+    nb(("AMR", 10.2), (5.0, 10.0), (20.0, 5.0), (Basis::StandIn, AMR_BETWEEN)),
+    nb(("AMR", 7.95), (10.0, 10.0), (20.0, 5.0), (Basis::StandIn, AMR_BETWEEN)),
+    nb(("AMR", 7.4), (10.0, 10.0), (20.0, 5.0), (Basis::Derived, AMR_7_4)),
+    nb(("AMR", 6.7), (19.0, 10.0), (20.0, 5.0), (Basis::StandIn, AMR_LOW)),
+    nb(("AMR", 5.9), (19.0, 10.0), (20.0, 5.0), (Basis::StandIn, AMR_LOW)),
+    nb(("AMR", 5.15), (19.0, 10.0), (20.0, 5.0), (Basis::StandIn, AMR_LOW)),
+    nb(("AMR", 4.75), (19.0, 10.0), (20.0, 5.0), (Basis::StandIn, AMR_LOW)),
+    nb(("L16", 128.0), (0.0, 4.3), (0.125, 0.0), (Basis::Derived, L16_NB)),
+    row(("L16", KHZ_16, 256.0), Model::Wideband, (0.0, 4.3), (0.0625, 0.0), (Basis::Derived, L16_WB)),
+    row(("L16", &[Hz(48_000)], 768.0), Model::Fullband, (0.0, 4.3), (0.0208, 0.0), (Basis::Derived, L16_FB)),
+    // The QMF banks of G.722 delay by 3 ms together, half of it in the coder.
+    row(("G722", G722, 64.0), Model::Wideband, (13.0, 4.3), (0.125, 1.5), (Basis::Derived, IV_G722)),
+    row(("G722", G722, 56.0), Model::Wideband, (20.0, 4.3), (0.125, 1.5), (Basis::Derived, IV_G722)),
+    row(("G722", G722, 48.0), Model::Wideband, (31.0, 4.3), (0.125, 1.5), (Basis::Derived, IV_G722)),
+    row(("G7221", KHZ_16, 32.0), Model::Wideband, (13.0, 4.3), (20.0, 20.0), (Basis::Derived, IV_G722)),
+    row(("G7221", KHZ_16, 24.0), Model::Wideband, (19.0, 4.3), (20.0, 20.0), (Basis::Derived, IV_G722)),
+    // 23.85 kbit/s rates below 23.05 in G.113; not a slip.
+    amr_wb(12.65, 13.0, 4.3, IV),
+    amr_wb(6.6, 41.0, 4.3, IV_NEAR),
+    amr_wb(8.85, 26.0, 4.3, IV_NEAR),
+    amr_wb(14.25, 10.0, 4.3, IV_NEAR),
+    amr_wb(15.85, 7.0, 4.3, IV_NEAR),
+    amr_wb(18.25, 5.0, 4.3, IV_NEAR),
+    amr_wb(19.85, 3.0, 4.3, IV_NEAR),
+    amr_wb(23.05, 1.0, 4.6, IV),
+    amr_wb(23.85, 8.0, 4.9, IV),
+    evs(13.2, 17.1, 11.7),
+    evs(9.6, 22.7, 13.0),
+    evs(16.4, 10.8, 10.3),
+    evs(24.4, 7.2, 11.4),
+    evs(32.0, 8.7, 9.3),
+    evs(48.0, 10.2, 9.6),
+    opus(&[Hz(48_000)], Model::Fullband, 32.0, 8.7, 9.3, OPUS_FB),
+    opus(&[Hz(24_000)], Model::Fullband, 24.0, 7.2, 11.4, OPUS_SWB),
+    opus(KHZ_16, Model::Wideband, 20.0, 8.0, 4.9, OPUS_WB),
+    opus(KHZ_8, Model::Narrowband, 12.0, 5.0, 10.0, OPUS_NB),
+];
+
+const ILBC: &str = "none published: G.729A's (G.113 table I.3), which iLBC was designed to equal";
+const AMR_12_2: &str = "this mode is GSM-EFR (TS 26.071 section 4): its values, G.113 table I.3";
+const AMR_7_4: &str = "this mode is IS-641 (TS 26.071 section 4): its Ie, G.113 table I.1; Bpl of GSM-EFR";
+const AMR_BETWEEN: &str = "none published: the nearest AMR mode with a value";
+const AMR_LOW: &str = "none published: Ie of G.723.1 at 5.3 kbit/s (G.113 table I.1), Bpl of GSM-EFR";
+const L16_NB: &str = "uncoded: Ie 0 by definition (at most G.711's); Bpl of G.711 without concealment";
+const L16_WB: &str = "uncoded: the reference of the wideband scale; Bpl of G.711 without concealment";
+const L16_FB: &str = "uncoded: the reference of the fullband scale; Bpl of G.711 without concealment";
+const OPUS_FB: &str =
+    "none published for Opus: EVS at 32 kbit/s (G.113 appendix V), its usual rate in WebRTC";
+const OPUS_SWB: &str = "none published for Opus: EVS at 24.4 kbit/s (G.113 appendix V)";
+const OPUS_WB: &str = "none published for Opus: AMR-WB at 23.85 kbit/s (G.113 tables IV.1 and IV.4)";
+const OPUS_NB: &str = "none published for Opus: GSM-EFR (G.113 table I.3)";

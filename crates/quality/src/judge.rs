@@ -1,0 +1,164 @@
+//! An interval or a whole stream judged: codec, loss and delay in, R and MOS out.
+//!
+//! # How loss and discards combine
+//!
+//! A packet that the jitter buffer throws away is as silent as one that the network lost: each counts as a lost packet,
+//! Ppl = 100 (lost + discarded) / expected. The burst ratio is measured on the network's losses alone; discards come
+//! from a histogram that does not know their order, and count as random: BurstR = 1 + (BurstR of losses - 1) lost /
+//! (lost + discarded). It is kept within G.107's 1 to 8.
+//!
+//! # What delay counts
+//!
+//! Mouth to ear as far as it can be known at a tap: the packet's speech (ptime, or one frame where that is longer), the
+//! codec's lookahead, the jitter buffer, and half the round trip where one was measured, else nothing for the network.
+//! It enters as Ta; echo paths are not seen on the wire, T and Tr stay 0 (perfect echo control).
+
+use ringtap_model::Nanos;
+
+use crate::codec::CodecProfile;
+use crate::rating::{Model, Rating};
+use crate::{burst, cole, emodel, fullband, wideband};
+
+/// What became of the packets of an interval or a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Sequence numbers that should have come: unique ones received and lost.
+    pub expected: u64,
+    /// Lost in the network.
+    pub lost: u64,
+    /// Received too late for the jitter buffer.
+    pub discarded: u64,
+    /// Runs of consecutive numbers that `lost` falls into.
+    pub bursts: u64,
+}
+
+impl Counts {
+    /// Packet-loss probability in percent, losses and discards together; 0 where nothing was expected.
+    pub fn ppl(&self) -> f64 {
+        let missing = self.lost.saturating_add(self.discarded);
+        if missing == 0 {
+            return 0.0;
+        }
+        // Hostile or overlapping counts cannot make more than everything missing.
+        100.0 * missing as f64 / self.expected.max(missing) as f64
+    }
+
+    /// Burst ratio for the E-model, from 1 to 8.
+    pub fn burst_r(&self) -> f64 {
+        let losses = burst::for_model(burst::burst_ratio(self.lost, self.expected, self.bursts));
+        let missing = self.lost.saturating_add(self.discarded).max(1);
+        1.0 + (losses - 1.0) * self.lost as f64 / missing as f64
+    }
+}
+
+/// The way of the speech beside the codec.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Path {
+    /// Speech in one packet.
+    pub ptime: Nanos,
+    /// Delay that the jitter buffer adds.
+    pub buffer: Nanos,
+    /// Round trip of the network, where it was measured.
+    pub rtt: Option<Nanos>,
+}
+
+impl Path {
+    /// One-way delay in milliseconds with this codec.
+    pub fn delay_ms(&self, codec: &CodecProfile) -> f64 {
+        let network = self.rtt.map_or(0.0, |rtt| rtt.millis_f64() / 2.0);
+        codec.frame_ms.max(self.ptime.millis_f64()) + codec.lookahead_ms + self.buffer.millis_f64() + network
+    }
+}
+
+/// What [`judge`] finds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judgement {
+    /// Transmission rating, delay counted, on the scale of the codec's model.
+    pub r: f64,
+    /// The same without delay: what `mos_lq` is made of.
+    pub r_lq: f64,
+    /// Listening quality.
+    pub mos_lq: f64,
+    /// Conversational quality.
+    pub mos_cq: f64,
+    /// Simplified E-model of Cole and Rosenbluth, where it knows the codec.
+    pub mos_cole: Option<f64>,
+    /// Packet loss rated, in percent.
+    pub ppl: f64,
+    /// Burst ratio rated.
+    pub burst_r: f64,
+    /// One-way delay rated, in milliseconds.
+    pub delay_ms: f64,
+    /// Every term.
+    pub rating: Rating,
+}
+
+/// Judges packets sent with `codec` over `path`.
+pub fn judge(codec: &CodecProfile, packets: Counts, path: Path) -> Judgement {
+    let (ppl, burst_r, delay_ms) = (packets.ppl(), packets.burst_r(), path.delay_ms(codec));
+    let rating = rate(codec, ppl, burst_r, delay_ms);
+    let mos_cole = cole::fit(codec).map(|fit| cole::rate(fit, delay_ms, ppl / 100.0).mos);
+    let Rating { r, r_lq, mos_lq, mos_cq, .. } = rating;
+    Judgement { r, r_lq, mos_lq, mos_cq, mos_cole, ppl, burst_r, delay_ms, rating }
+}
+
+/// The rating of a codec by its own model: loss `ppl` in percent, one-way delay `ta` in milliseconds.
+pub fn rate(codec: &CodecProfile, ppl: f64, burst_r: f64, ta: f64) -> Rating {
+    let CodecProfile { ie, bpl, .. } = *codec;
+    match codec.model {
+        Model::Narrowband => {
+            emodel::rate(&emodel::Parameters { ie, bpl, ppl, burst_r, ta, ..emodel::Parameters::DEFAULT })
+        }
+        Model::Wideband => wideband::rate(&wideband::Parameters { ie, bpl, ppl, burst_r, ta, a: 0.0 }),
+        Model::Fullband => fullband::rate(&fullband::Parameters { ie, bpl, ppl, burst_r, ta, a: 0.0 }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::lookup;
+
+    const PATH: Path = Path { ptime: Nanos::from_millis(20), buffer: Nanos::from_millis(50), rtt: None };
+
+    #[test]
+    fn discards_are_losses() {
+        let g711 = lookup("PCMU", None).unwrap();
+        let lost = judge(g711, Counts { expected: 100, lost: 2, discarded: 0, bursts: 2 }, PATH);
+        let discarded = judge(g711, Counts { expected: 100, lost: 0, discarded: 2, bursts: 0 }, PATH);
+        assert_eq!((lost.ppl, discarded.ppl), (2.0, 2.0));
+        assert_eq!(lost.mos_lq, discarded.mos_lq);
+        let burst = judge(g711, Counts { expected: 100, lost: 4, discarded: 4, bursts: 1 }, PATH);
+        assert!((burst.burst_r - (1.0 + (4.0 * 0.96 - 1.0) / 2.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn delay_adds_up() {
+        let g729 = lookup("G729", None).unwrap();
+        let path = Path { rtt: Some(Nanos::from_millis(90)), ..PATH };
+        assert_eq!(path.delay_ms(g729), 20.0 + 5.0 + 50.0 + 45.0);
+        let long = Path { ptime: Nanos::ZERO, ..path };
+        assert_eq!(long.delay_ms(g729), 10.0 + 5.0 + 50.0 + 45.0);
+    }
+
+    /// PCMU without loss within 100 ms: R is G.107's 93.2.
+    #[test]
+    fn nothing_wrong() {
+        let judgement =
+            judge(lookup("PCMU", None).unwrap(), Counts { expected: 500, ..Counts::default() }, PATH);
+        assert!((judgement.r - 93.2).abs() < 0.05);
+        assert!((judgement.mos_lq - 4.41).abs() < 0.005);
+        assert_eq!(judgement.rating.idd, 0.0);
+    }
+
+    #[test]
+    fn impossible_counts() {
+        let g711 = lookup("PCMU", None).unwrap();
+        let hostile = Counts { expected: 1, lost: u64::MAX, discarded: u64::MAX, bursts: u64::MAX };
+        let path = Path { ptime: Nanos::MAX, buffer: Nanos::MAX, rtt: Some(Nanos::MAX) };
+        let judgement = judge(g711, hostile, path);
+        assert_eq!((judgement.ppl, judgement.mos_cq), (100.0, 1.0));
+        assert!(judgement.r.is_finite());
+        assert_eq!(judge(g711, Counts::default(), Path::default()).ppl, 0.0);
+    }
+}
