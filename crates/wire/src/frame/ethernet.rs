@@ -1,7 +1,7 @@
 //! Ethernet II, IEEE 802.3 with LLC, and every tag between the addresses and IP.
 
 use super::span::{Span, be16};
-use super::{Packet, Skip, deeper, ip};
+use super::{Packet, Skip, deeper, ip, mpls, ppp};
 
 /// EtherType of IPv4 (RFC 894).
 pub(super) const IPV4: u16 = 0x0800;
@@ -11,12 +11,14 @@ pub(super) const IPV6: u16 = 0x86dd;
 pub(super) const VLAN: u16 = 0x8100;
 /// Service tag, IEEE 802.1ad.
 const VLAN_SERVICE: u16 = 0x88a8;
-/// Service tags from before IEEE 802.1ad.
-const VLAN_OLD: [u16; 3] = [0x9100, 0x9200, 0x9300];
 /// Virtual network tag of port extenders (IEEE 802.1BR's forerunner).
 const VNTAG: u16 = 0x8926;
+/// MPLS (RFC 3032), the second number for multicast at first, for upstream labels now (RFC 5332).
+const MPLS: [u16; 2] = [0x8847, 0x8848];
+/// PPPoE session stage (RFC 2516); discovery carries no packets.
+const PPPOE: u16 = 0x8864;
 /// Transparent Ethernet bridging: a whole Ethernet frame (RFC 1701, NVGRE, Geneve).
-const BRIDGED: u16 = 0x6558;
+pub(super) const BRIDGED: u16 = 0x6558;
 /// Backbone service instance tag, IEEE 802.1ah: 4 bytes, then the customer's whole frame.
 const BACKBONE: u16 = 0x88e7;
 /// Up to here the field is a length (IEEE 802.3 3.2.6).
@@ -36,18 +38,12 @@ pub(super) fn ether_type(mut kind: u16, mut rest: Span<'_>, depth: u8) -> Result
         match kind {
             IPV4 => return ip::v4(rest, depth),
             IPV6 => return ip::v6(rest, depth),
+            PPPOE => return ppp::over_ethernet(rest, depth),
             BRIDGED => return decode(rest, deeper(depth)?),
             BACKBONE => return decode(rest.skip(4)?, deeper(depth)?),
-            VNTAG => {
-                let (tag, inner) = rest.head::<6>()?;
-                (kind, rest) = (be16::<4, _>(tag), inner);
-            }
-            _ if is_vlan(kind) => {
-                let (tag, inner) = rest.head::<4>()?;
-                (kind, rest) = (be16::<2, _>(tag), inner);
-            }
             0..=MAX_LENGTH => (kind, rest) = snap(rest).ok_or(Skip::NotIp)?,
-            _ => return Err(Skip::NotIp),
+            _ if MPLS.contains(&kind) => return mpls::decode(rest, depth),
+            _ => (kind, rest) = tag(kind, rest)?.ok_or(Skip::NotIp)?,
         }
     }
     Err(Skip::TooDeep)
@@ -69,6 +65,39 @@ fn snap(rest: Span<'_>) -> Option<(u16, Span<'_>)> {
     }
 }
 
-fn is_vlan(kind: u16) -> bool {
-    kind == VLAN || kind == VLAN_SERVICE || VLAN_OLD.contains(&kind)
+/// What follows a tag, if `kind` is one's.
+fn tag(kind: u16, rest: Span<'_>) -> Result<Option<(u16, Span<'_>)>, Skip> {
+    Ok(match kind {
+        // The last three are service tags from before IEEE 802.1ad.
+        VLAN | VLAN_SERVICE | 0x9100 | 0x9200 | 0x9300 => {
+            let (tag, rest) = rest.head::<4>()?;
+            Some((be16::<2, _>(tag), rest))
+        }
+        VNTAG => {
+            let (tag, rest) = rest.head::<6>()?;
+            Some((be16::<4, _>(tag), rest))
+        }
+        _ => None,
+    })
+}
+
+/// Whether a guess that an Ethernet frame begins here holds: behind its tags is a sound IP packet, or a header that is
+/// unlikely to be there by chance.
+pub(super) fn sound(frame: Span<'_>) -> bool {
+    let Ok((head, mut rest)) = frame.head::<14>() else {
+        return false;
+    };
+    let mut kind = be16::<12, _>(head);
+    for _ in 0..MAX_TAGS {
+        match tag(kind, rest) {
+            Ok(Some(next)) => (kind, rest) = next,
+            Ok(None) => break,
+            Err(_) => return false,
+        }
+    }
+    match kind {
+        IPV4 | IPV6 => ip::sound(rest),
+        PPPOE => matches!(rest.peek::<2>(), Some([0x11, 0])),
+        _ => MPLS.contains(&kind),
+    }
 }

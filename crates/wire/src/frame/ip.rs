@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::span::{Span, be16, be32};
-use super::{Body, Fragment, Ip, Packet, Skip, deeper, transport};
+use super::{Body, Fragment, Ip, Packet, Skip, deeper, ethernet, gre, l2tp, mpls, transport};
 
 /// IPv4 in IP (RFC 2003).
 const IPV4: u8 = 4;
@@ -13,6 +13,14 @@ pub(super) const TCP: u8 = 6;
 pub(super) const UDP: u8 = 17;
 /// IPv6 in IP (RFC 4213).
 const IPV6: u8 = 41;
+/// GRE.
+const GRE: u8 = 47;
+/// Ethernet in IP (RFC 3378).
+const ETHERIP: u8 = 97;
+/// L2TP version 3.
+const L2TP: u8 = 115;
+/// MPLS in IP (RFC 4023).
+const MPLS: u8 = 137;
 /// Fragment header.
 const FRAGMENT: u8 = 44;
 /// Authentication header (RFC 4302). The encapsulating one (50) is opaque, also where its cipher is NULL.
@@ -129,6 +137,10 @@ fn upper<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, Skip> {
         ICMP | ICMPV6 => Body::Icmp,
         IPV4 => return v4(body, deeper(depth)?),
         IPV6 => return v6(body, deeper(depth)?),
+        GRE => return gre::decode(body, depth),
+        L2TP => return l2tp::over_ip(body, depth).or(Ok(Packet { ip, depth, body: Body::Other(L2TP) })),
+        MPLS => return mpls::decode(body, deeper(depth)?),
+        ETHERIP => return ethernet::decode(body.skip(2)?, deeper(depth)?),
         other => Body::Other(other),
     };
     Ok(Packet { ip, depth, body })
@@ -137,6 +149,33 @@ fn upper<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, Skip> {
 fn fragment<'a>(ip: Ip, body: Span<'a>, depth: u8, id: u32, offset: u32, more: bool) -> Packet<'a> {
     let part = Fragment { id, offset, more, proto: ip.proto, data: body.data, len: body.len };
     Packet { ip, depth, body: Body::Fragment(part) }
+}
+
+/// Whether a guess that an IP packet begins here holds: lengths agree, and IPv4's header checksum is right.
+pub(super) fn sound(packet: Span<'_>) -> bool {
+    let Some(head) = packet.peek::<20>() else {
+        return false;
+    };
+    match head[0] >> 4 {
+        4 => {
+            let header_len = usize::from(head[0] & 0x0f) * 4;
+            let total = usize::from(be16::<2, _>(head));
+            header_len >= 20
+                && (header_len..=packet.len).contains(&total)
+                && packet.data.get(..header_len).is_some_and(checksum_holds)
+        }
+        6 => packet.peek::<40>().is_some() && 40 + usize::from(be16::<4, _>(head)) <= packet.len,
+        _ => false,
+    }
+}
+
+/// The ones' complement sum over a header is all ones (RFC 1071).
+fn checksum_holds(header: &[u8]) -> bool {
+    let (words, _) = header.as_chunks::<2>();
+    // At most 30 words of 16 bits: the sum cannot overflow, and two rounds fold it.
+    let sum: u32 = words.iter().map(|word| u32::from(u16::from_be_bytes(*word))).sum();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    (sum & 0xffff) + (sum >> 16) == 0xffff
 }
 
 fn v6_address(bytes: &[u8]) -> IpAddr {

@@ -1,22 +1,38 @@
 //! Link layers, by their LINKTYPE number (tcpdump.org's list, which pcap and pcapng share).
 
 use super::span::{Span, be16, be32};
-use super::{Packet, Skip, ethernet, ip};
+use super::{Packet, Skip, erf, ethernet, ip, mpls, ppp, wifi};
 
 /// BSD loopback: address family in the byte order of the machine that captured.
 pub const NULL: u16 = 0;
 /// Ethernet.
 pub const ETHERNET: u16 = 1;
+/// PPP, with or without its address and control fields.
+pub const PPP: u16 = 9;
 /// IP without a link layer, the number that one family of systems writes.
 pub const RAW_12: u16 = 12;
 /// IP without a link layer, OpenBSD's number.
 pub const RAW_14: u16 = 14;
+/// PPP in HDLC-like framing, or Cisco's HDLC.
+pub const PPP_HDLC: u16 = 50;
+/// PPPoE without the Ethernet header.
+pub const PPPOE: u16 = 51;
 /// IP without a link layer.
 pub const RAW: u16 = 101;
+/// Cisco's HDLC.
+pub const C_HDLC: u16 = 104;
+/// IEEE 802.11.
+pub const IEEE_802_11: u16 = 105;
 /// OpenBSD loopback: address family in network byte order.
 pub const LOOP: u16 = 108;
 /// Linux cooked capture, version 1.
 pub const LINUX_SLL: u16 = 113;
+/// Radiotap, then IEEE 802.11.
+pub const RADIOTAP: u16 = 127;
+/// Whole records of Endace's Extensible Record Format.
+pub const ERF: u16 = 197;
+/// MPLS without the Ethernet header.
+pub const MPLS: u16 = 219;
 /// IPv4 without a link layer.
 pub const IPV4: u16 = 228;
 /// IPv6 without a link layer.
@@ -35,6 +51,13 @@ pub(super) fn decode(link: u16, frame: Span<'_>) -> Result<Packet<'_>, Skip> {
         RAW | RAW_12 | RAW_14 => ip::either(frame, 0),
         IPV4 => ip::v4(frame, 0),
         IPV6 => ip::v6(frame, 0),
+        PPP => ppp::decode(frame, 0),
+        PPP_HDLC | C_HDLC => ppp::serial(frame, 0),
+        PPPOE => ppp::over_ethernet(frame, 0),
+        MPLS => mpls::decode(frame, 0),
+        IEEE_802_11 => wifi::decode(frame, 0),
+        RADIOTAP => wifi::radiotap(frame),
+        ERF => erf::decode(frame),
         NULL => loopback(frame, false),
         LOOP => loopback(frame, true),
         _ => Err(Skip::LinkUnknown),

@@ -21,12 +21,19 @@
 //! assert_eq!((udp.dst_port, udp.data), (5060, &b"\r\n"[..]));
 //! ```
 
+mod erf;
 mod ethernet;
+mod gre;
 mod ip;
+mod l2tp;
 pub mod link;
+mod mpls;
+mod ppp;
 mod skip;
 mod span;
 mod transport;
+mod tunnel;
+mod wifi;
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -135,8 +142,8 @@ fn straight(data: &[u8]) -> Option<Packet<'_>> {
         && be16::<6, _>(head) & 0x3fff == 0
         && length >= 8
         && total == length.wrapping_add(20)
-        && !transport::tunnel_port(src_port)
-        && !transport::tunnel_port(dst_port);
+        && !tunnel::is_port(src_port)
+        && !tunnel::is_port(dst_port);
     if !plain || total < 28 {
         return None;
     }

@@ -1,7 +1,7 @@
 //! UDP, TCP, SCTP and parts of datagrams.
 
 use super::span::{Span, be16, be32};
-use super::{Body, Ip, Packet, Skip};
+use super::{Body, Ip, Packet, Skip, tunnel};
 
 /// A UDP datagram (RFC 768).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,13 +166,6 @@ pub struct Fragment<'a> {
     pub len: usize,
 }
 
-/// Ports of tunnels over UDP, as IANA lists them; 8472 is Linux's VXLAN from before the assignment.
-#[inline]
-pub(super) const fn tunnel_port(port: u16) -> bool {
-    // Without short cuts: six comparisons cost less than one branch that is predicted wrong.
-    (port == 1701) | (port == 2152) | (port == 4789) | (port == 6081) | (port == 8472) | (port == 37008)
-}
-
 /// A datagram, or the packet inside where the port and the content are a tunnel's.
 pub(super) fn udp<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, Skip> {
     let (head, rest) = body.head::<8>()?;
@@ -184,6 +177,11 @@ pub(super) fn udp<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, S
     };
     let udp =
         Udp { src_port: be16::<0, _>(head), dst_port: be16::<2, _>(head), data: rest.data, len: rest.len };
+    if (tunnel::is_port(udp.dst_port) || tunnel::is_port(udp.src_port))
+        && let Some(inner) = tunnel::decode(&udp, depth)
+    {
+        return inner;
+    }
     Ok(Packet { ip, depth, body: Body::Udp(udp) })
 }
 

@@ -1,0 +1,101 @@
+//! GRE (RFC 2784, RFC 2890, source routes of RFC 1701), PPTP's version 1 (RFC 2637) and ERSPAN, types I to III.
+
+use super::span::{Span, be16, be32};
+use super::{Packet, Skip, deeper, ethernet, ip, mpls, ppp};
+
+const CHECKSUM: u16 = 0x8000;
+const ROUTING: u16 = 0x4000;
+const KEY: u16 = 0x2000;
+const SEQUENCE: u16 = 0x1000;
+/// Version 1 only.
+const ACKNOWLEDGMENT: u16 = 0x0080;
+const VERSION: u16 = 0x0007;
+
+const MPLS: u16 = 0x8847;
+const MPLS_MULTICAST: u16 = 0x8848;
+const PPP: u16 = 0x880b;
+/// CDMA2000's PPP without framing (3GPP2 A.S0008).
+const PPP_UNSTRUCTURED: u16 = 0x8881;
+/// Web Cache Communication Protocol: a redirect header, in its second version, then IPv4.
+const WCCP: u16 = 0x883e;
+/// ERSPAN, types I and II (draft-foschiano-erspan-03 section 4).
+const ERSPAN: u16 = 0x88be;
+/// ERSPAN, type III.
+const ERSPAN_III: u16 = 0x22eb;
+
+/// From the GRE header on.
+pub(super) fn decode(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+    let (head, mut rest) = packet.head::<4>()?;
+    let (flags, protocol) = (be16::<0, _>(head), be16::<2, _>(head));
+    let version = flags & VERSION;
+    if version > 1 || (version == 1 && (protocol != PPP || flags & KEY == 0)) {
+        return Err(Skip::BadTunnel);
+    }
+    let depth = deeper(depth)?;
+    if flags & (CHECKSUM | ROUTING) != 0 {
+        rest = rest.skip(4)?;
+    }
+    if version == 1 {
+        let (key, after) = rest.head::<4>()?;
+        let acknowledgment = if flags & ACKNOWLEDGMENT == 0 { 0 } else { 4 };
+        // Without a sequence number it only acknowledges.
+        if flags & SEQUENCE == 0 {
+            return Err(Skip::NotIp);
+        }
+        let payload = after.skip(4 + acknowledgment)?;
+        return ppp::decode(payload.declare_within(usize::from(be16::<0, _>(key))), depth);
+    }
+    for present in [KEY, SEQUENCE] {
+        if flags & present != 0 {
+            rest = rest.skip(4)?;
+        }
+    }
+    if flags & ROUTING != 0 {
+        rest = source_routes(rest)?;
+    }
+    match protocol {
+        PPP | PPP_UNSTRUCTURED => ppp::decode(rest, depth),
+        MPLS | MPLS_MULTICAST => mpls::decode(rest, depth),
+        // The frame that is bridged is the tunnel's content: one level, not two.
+        ethernet::BRIDGED => ethernet::decode(rest, depth),
+        ERSPAN if flags & SEQUENCE == 0 => ethernet::decode(rest, depth),
+        ERSPAN | ERSPAN_III => erspan(rest, depth),
+        WCCP => match rest.peek::<1>() {
+            Some(first) if first[0] >> 4 == 4 => ip::v4(rest, depth),
+            _ => ip::v4(rest.skip(4)?, depth),
+        },
+        kind => ethernet::ether_type(kind, rest, depth),
+    }
+}
+
+/// Source route entries (RFC 1701): address family, offset, length, then that many bytes; all zero ends them.
+fn source_routes(mut rest: Span<'_>) -> Result<Span<'_>, Skip> {
+    loop {
+        let (entry, after) = rest.head::<4>()?;
+        if *entry == [0; 4] {
+            return Ok(after);
+        }
+        rest = after.skip(usize::from(entry[3]))?;
+    }
+}
+
+/// Type II: version 1, 8 bytes. Type III: version 2, 12 bytes, and 8 of a platform's own where the last bit says so.
+fn erspan(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+    /// Type III's frame type for IP without a link layer (draft-foschiano-erspan-03 section 4.3).
+    const FRAME_IP: u32 = 2;
+    let [first] = *rest.head::<1>()?.0;
+    match first >> 4 {
+        1 => ethernet::decode(rest.skip(8)?, depth),
+        2 => {
+            let (head, rest) = rest.head::<12>()?;
+            let word = be32::<8, _>(head);
+            let rest = if word & 1 == 1 { rest.skip(8)? } else { rest };
+            if (word >> 10) & 0x1f == FRAME_IP {
+                ip::either(rest, depth)
+            } else {
+                ethernet::decode(rest, depth)
+            }
+        }
+        _ => Err(Skip::BadTunnel),
+    }
+}
