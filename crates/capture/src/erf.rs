@@ -242,7 +242,8 @@ mod tests {
 
     #[test]
     fn kinds_and_extensions() {
-        let cases: [(u8, &[u8], &[u8], LinkType, &[u8]); 9] = [
+        type Case = (u8, &'static [u8], &'static [u8], LinkType, &'static [u8]);
+        let cases: [Case; 9] = [
             (2, &[], b"\0\0ether", ETHERNET, b"ether"),
             (11, &[], b"\0\0ether", ETHERNET, b"ether"),
             (16, &[], b"\0\0ether", ETHERNET, b"ether"),

@@ -280,3 +280,169 @@ const OPTION_OFFSET: u16 = 14;
 
 /// A file may not make the table of interfaces grow without bound.
 const MAX_INTERFACES: u32 = 65_536;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes blocks in one byte order.
+    struct Blocks {
+        bytes: Vec<u8>,
+        big: bool,
+    }
+
+    impl Blocks {
+        fn new(big: bool) -> Self {
+            Self { bytes: Vec::new(), big }
+        }
+
+        fn words(&self, words: &[u32]) -> Vec<u8> {
+            let order = if self.big { u32::to_be_bytes } else { u32::to_le_bytes };
+            words.iter().copied().flat_map(order).collect()
+        }
+
+        /// Two 16-bit fields, as one word in this byte order.
+        fn halves(&self, first: u16, second: u16) -> u32 {
+            let (first, second) = (u32::from(first), u32::from(second));
+            if self.big { first << 16 | second } else { second << 16 | first }
+        }
+
+        fn block(mut self, kind: u32, fixed: &[u32], data: &[u8]) -> Self {
+            let length = 12 + 4 * fixed.len() + data.len().next_multiple_of(4);
+            let front = self.words(&[&[kind, length as u32], fixed].concat());
+            self.bytes.extend(front);
+            self.bytes.extend(data);
+            self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+            let tail = self.words(&[length as u32]);
+            self.bytes.extend(tail);
+            self
+        }
+
+        fn section(self) -> Self {
+            let version = self.halves(1, 0);
+            self.block(SECTION, &[0x1a2b_3c4d, version, u32::MAX, u32::MAX], b"")
+        }
+
+        fn interface(self, link: u16, snap: u32, options: &[u8]) -> Self {
+            let link = self.halves(link, 0);
+            self.block(INTERFACE, &[link, snap], options)
+        }
+
+        fn option(&self, code: u16, value: &[u8]) -> Vec<u8> {
+            let mut option = self.words(&[self.halves(code, value.len() as u16)]);
+            option.extend(value);
+            option.resize(option.len().next_multiple_of(4), 0);
+            option
+        }
+    }
+
+    type Seen = (u64, u16, u32, Vec<u8>);
+
+    fn read(file: &[u8]) -> (Vec<Seen>, Option<Damage>) {
+        assert!(is(file) && has_header(file));
+        let mut records = Records::new(file);
+        let frames: Vec<_> = std::iter::from_fn(|| records.next()).collect();
+        let numbers: Vec<u64> = frames.iter().map(|frame| frame.number).collect();
+        assert_eq!(numbers, (1..=frames.len() as u64).collect::<Vec<_>>());
+        let seen = |frame: &Frame<'_>| (frame.time.0, frame.link.0, frame.wire_len, frame.data.to_vec());
+        (frames.iter().map(seen).collect(), records.damage())
+    }
+
+    #[test]
+    fn sections_interfaces_and_kinds_of_packets() {
+        let comment = Blocks::new(false).option(1, b"a comment");
+        for big in [false, true] {
+            let blocks = Blocks::new(big);
+            let offset = if big { 100_i64.to_be_bytes() } else { 100_i64.to_le_bytes() };
+            let options = [blocks.option(2, b"eth0"), blocks.option(9, &[9]), blocks.option(14, &offset)];
+            let file = blocks
+                .section()
+                .interface(1, 0, &options.concat())
+                .interface(113, 2, b"")
+                .block(5, &[0, 0, 0], b"")
+                .block(ENHANCED, &[0, 1, 2, 3, 70], &[b"abc\0".as_slice(), &comment].concat())
+                .block(ENHANCED, &[1, 0, 7, 5, 5], b"defgh")
+                .block(0x0bad, &[], b"ignored")
+                .section()
+                .interface(101, 2, b"");
+            let old = file.halves(0, 9);
+            let bytes = file.block(SIMPLE, &[60], b"ij").block(PACKET, &[old, 0, 8, 3, 3], b"klm").bytes;
+            let (seen, damage) = read(&bytes);
+            let expected: [Seen; 4] = [
+                (100_000_000_000 + (1 << 32) + 2, 1, 70, b"abc".to_vec()),
+                (7_000, 113, 5, b"defgh".to_vec()),
+                (7_000, 101, 60, b"ij".to_vec()),
+                (8_000, 101, 3, b"klm".to_vec()),
+            ];
+            assert_eq!(seen, expected, "big: {big}");
+            assert_eq!(damage, None);
+        }
+    }
+
+    #[test]
+    fn sections_may_change_the_byte_order() {
+        let packet = |big: bool| {
+            let blocks = Blocks::new(big).section().interface(1, 0, b"");
+            blocks.block(ENHANCED, &[0, 0, 1, 1, 1], b"a").bytes
+        };
+        let (seen, damage) = read(&[packet(true), packet(false), packet(true)].concat());
+        assert_eq!(seen, vec![(1_000, 1, 1, b"a".to_vec()); 3]);
+        assert_eq!(damage, None);
+    }
+
+    #[test]
+    fn damages_name_their_place() {
+        let good =
+            || Blocks::new(false).section().interface(1, 0, b"").block(ENHANCED, &[0, 0, 1, 1, 1], b"a");
+        let offset = good().bytes.len() as u64;
+        let check = |bytes: Vec<u8>, what: Flaw| {
+            let (seen, damage) = read(&bytes);
+            assert_eq!((seen.len(), damage), (1, Some(Damage { offset, what })));
+        };
+        check(good().block(ENHANCED, &[3, 0, 1, 1, 1], b"a").bytes, Flaw::Interface(3));
+        check(good().block(ENHANCED, &[0, 0, 1, 9, 9], b"a").bytes, Flaw::Length(9));
+        check(good().block(ENHANCED, &[0, 0, 1, 262_145, 9], b"a").bytes, Flaw::Oversize(262_145));
+        check(good().block(ENHANCED, &[0, 0, 1], b"").bytes, Flaw::Length(12));
+        check(good().block(SECTION, &[0, 0, 0, 0], b"").bytes, Flaw::ByteOrder);
+        check([good().bytes, vec![6, 0, 0, 0, 8, 0, 0, 0]].concat(), Flaw::Length(8));
+        check([good().bytes, vec![6, 0, 0, 0, 33, 0, 0, 0]].concat(), Flaw::Length(33));
+        let mut unequal = good().block(0x0bad, &[], b"").bytes;
+        *unequal.last_mut().expect("not empty") = 1;
+        check(unequal, Flaw::Length(0x0100_000c));
+    }
+
+    #[test]
+    fn a_cut_anywhere_keeps_what_is_before() {
+        let header = Blocks::new(true).section().interface(1, 0, b"").bytes.len();
+        let packet = |blocks: Blocks| blocks.block(ENHANCED, &[0, 0, 1, 1, 1], b"a");
+        let file = packet(packet(Blocks::new(true).section().interface(1, 0, b""))).bytes;
+        let each = (file.len() - header) / 2;
+        for end in 28..file.len() {
+            let (seen, damage) = read(&file[..end]);
+            assert_eq!(seen.len(), end.saturating_sub(header) / each);
+            let whole = end == 28 || end == header || end == header + each;
+            assert_eq!(damage.is_none(), whole, "cut at {end}");
+            assert!(damage.is_none_or(|damage| damage.what == Flaw::Cut));
+        }
+        assert!((4..28).all(|end| !has_header(&file[..end])));
+    }
+
+    #[test]
+    fn options_that_lie_about_their_length_are_left_out() {
+        let blocks = Blocks::new(false);
+        let mut options = blocks.option(9, &[9]);
+        options.extend([14, 0, 0xff, 0xff, 1, 2, 3, 4]);
+        let file = blocks.section().interface(1, 0, &options).block(ENHANCED, &[0, 0, 1, 1, 1], b"a").bytes;
+        assert_eq!(read(&file).0[0].0, 1);
+    }
+
+    #[test]
+    fn interfaces_have_a_ceiling() {
+        let mut file = Blocks::new(false).section();
+        for _ in 0..=MAX_INTERFACES {
+            file = file.interface(1, 0, b"");
+        }
+        let (_, damage) = read(&file.bytes);
+        assert_eq!(damage.map(|damage| damage.what), Some(Flaw::Interfaces(MAX_INTERFACES)));
+    }
+}

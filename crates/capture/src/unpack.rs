@@ -159,3 +159,119 @@ fn unzstd(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
 
 /// What the decoder asks for at the start of a frame: enough to read the size of its header.
 const FRAME_LEAST: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::GzBuilder;
+    use flate2::write::GzEncoder;
+    use zstd::stream::raw::CParameter;
+
+    use super::*;
+
+    /// Text that compresses, but not to nothing: several deflate and zstd blocks.
+    fn plain() -> Vec<u8> {
+        let mut state = 1_u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8 & 0x3f
+        };
+        (0..600_000).map(|_| next()).collect()
+    }
+
+    fn gzip(plain: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(plain).expect("a vector takes everything");
+        encoder.finish().expect("a vector takes everything")
+    }
+
+    fn zstd(plain: &[u8]) -> Vec<u8> {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("memory");
+        encoder.set_parameter(CParameter::ChecksumFlag(true)).expect("a known parameter");
+        encoder.write_all(plain).expect("a vector takes everything");
+        encoder.finish().expect("a vector takes everything")
+    }
+
+    fn unpack(packed: &[u8]) -> (Vec<u8>, Option<Flaw>) {
+        let compression = Compression::of(packed).expect("compressed");
+        let (content, damage) = compression.unpack(packed).expect("memory");
+        assert!(damage.is_none_or(|damage| damage.offset == content.len() as u64));
+        (content.to_vec(), damage.map(|damage| damage.what))
+    }
+
+    #[test]
+    fn members_frames_and_padding() {
+        let plain = plain();
+        for pack in [gzip, zstd] {
+            let (front, back) = plain.split_at(123_456);
+            let several = [pack(front), pack(b""), pack(back), vec![0; 512]].concat();
+            assert_eq!(unpack(&several), (plain.clone(), None));
+            let followed = [pack(&plain), b"and more".to_vec()].concat();
+            assert_eq!(unpack(&followed), (plain.clone(), Some(Flaw::Trailing)));
+        }
+    }
+
+    #[test]
+    fn a_header_with_everything_in_it() {
+        let mut encoder = GzBuilder::new()
+            .filename("ring.pcap")
+            .comment("a comment")
+            .extra(vec![0; 300])
+            .write(Vec::new(), flate2::Compression::default());
+        encoder.write_all(b"content").expect("a vector takes everything");
+        let packed = encoder.finish().expect("a vector takes everything");
+        assert_eq!(unpack(&packed), (b"content".to_vec(), None));
+        for end in 3..packed.len() {
+            assert_eq!(unpack(&packed[..end]).1, Some(Flaw::GzipCut), "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn skippable_frames_are_skipped() {
+        let packed = [b"\x50\x2a\x4d\x18\x04\0\0\0skip".to_vec(), zstd(b"content")].concat();
+        assert_eq!(unpack(&packed), (b"content".to_vec(), None));
+    }
+
+    #[test]
+    fn what_comes_before_a_cut_is_kept() {
+        let plain = plain();
+        for (pack, what) in [(gzip as fn(&[u8]) -> Vec<u8>, Flaw::GzipCut), (zstd, Flaw::ZstdCut)] {
+            let packed = pack(&plain);
+            for part in 1..20 {
+                let end = packed.len() * part / 20;
+                let (content, flaw) = unpack(&packed[..end]);
+                assert_eq!(flaw, Some(what));
+                assert!(plain.starts_with(&content));
+                // The content is nearly incompressible; no more than one block of 128 KiB may be missing.
+                let due = plain.len() * part / 20;
+                assert!(content.len() + (160 << 10) > due, "{} of {due} bytes", content.len());
+            }
+        }
+    }
+
+    #[test]
+    fn what_comes_before_wrong_bytes_is_kept() {
+        let plain = plain();
+        for (pack, what) in [(gzip as fn(&[u8]) -> Vec<u8>, Flaw::Gzip), (zstd, Flaw::Zstd)] {
+            let mut packed = pack(&plain);
+            let middle = packed.len() / 2;
+            packed[middle..middle + 64].fill(0xff);
+            let (content, flaw) = unpack(&packed);
+            assert_eq!(flaw, Some(what));
+            let same = plain.iter().zip(&content).take_while(|(a, b)| a == b).count();
+            assert!(same + (160 << 10) > plain.len() / 2, "{same} good bytes");
+        }
+    }
+
+    #[test]
+    fn a_wrong_checksum_is_damage_after_everything() {
+        let plain = plain();
+        for (pack, back, what) in [(gzip as fn(&[u8]) -> Vec<u8>, 8, Flaw::Gzip), (zstd, 4, Flaw::Zstd)] {
+            let mut packed = pack(&plain);
+            let at = packed.len() - back;
+            packed[at] ^= 1;
+            assert_eq!(unpack(&packed), (plain.clone(), Some(what)));
+        }
+    }
+}

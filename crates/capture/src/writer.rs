@@ -115,3 +115,50 @@ fn invalid(what: &str) -> Error {
 
 const SECOND: u64 = 1_000_000_000;
 const BUFFER: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use ringtap_model::Nanos;
+
+    use super::*;
+
+    fn frame(link: u16, data: &[u8]) -> Frame<'_> {
+        let time = Nanos(0x2_0000_0003);
+        Frame { time, number: 1, link: LinkType(link), wire_len: 9, data }
+    }
+
+    #[test]
+    fn one_link_type_is_classic_pcap() {
+        let mut writer = Writer::new(Vec::new(), &[LinkType(113), LinkType(113)]).expect("header");
+        writer.write(&Frame { time: Nanos(3_000_000_005), ..frame(113, b"abc") }).expect("record");
+        let expected = [
+            &[0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 113, 0, 0, 0][..],
+            &[3, 0, 0, 0, 5, 0, 0, 0, 3, 0, 0, 0, 9, 0, 0, 0, b'a', b'b', b'c'],
+        ];
+        assert_eq!(writer.finish().expect("flush"), expected.concat());
+    }
+
+    #[test]
+    fn several_are_pcapng() {
+        let mut writer = Writer::new(Vec::new(), &[LinkType(1), LinkType(113)]).expect("header");
+        writer.write(&frame(113, b"abcde")).expect("record");
+        let bytes = writer.finish().expect("flush");
+        let block = [
+            6, 0, 0, 0, 40, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 5, 0, 0, 0, 9, 0, 0, 0, b'a', b'b',
+            b'c', b'd', b'e', 0, 0, 0, 40, 0, 0, 0,
+        ];
+        assert_eq!(bytes.len(), 28 + 32 + 32 + 40);
+        assert_eq!(bytes[92..], block);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused() {
+        let kind = |result: io::Result<()>| result.map_err(|error| error.kind());
+        assert!(Writer::new(Vec::new(), &[]).is_err());
+        let mut writer = Writer::new(Vec::new(), &[LinkType(1)]).expect("header");
+        assert_eq!(kind(writer.write(&frame(2, b""))), Err(ErrorKind::InvalidInput));
+        let long = vec![0; MAX_CAPTURED as usize + 1];
+        assert_eq!(kind(writer.write(&frame(1, &long))), Err(ErrorKind::InvalidInput));
+        assert_eq!(kind(writer.write(&frame(1, &long[1..]))), Ok(()));
+    }
+}
