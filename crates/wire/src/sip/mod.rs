@@ -1,4 +1,58 @@
-//! SIP, RFC 3261.
+//! SIP, RFC 3261: a message is an index of spans over its bytes, and its parts are read when they are asked for.
+//!
+//! Not here: transactions and dialogs, and putting a stream's segments together.
+//!
+//! ```
+//! use ringtap_wire::sip::{Header, Message, Method};
+//!
+//! let datagram = b"INVITE sip:bob@example.com SIP/2.0\r\n\
+//!     v: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK77\r\n\
+//!     f: \"Alice\" <sip:alice@example.com>;tag=1\r\n\
+//!     t: <sip:bob@example.com>\r\n\
+//!     i: 843817637684230@998sdasdh09\r\n\
+//!     CSeq: 1 INVITE\r\n\r\n";
+//! let message = Message::parse(datagram)?;
+//! assert_eq!(message.method(), Method::Invite);
+//! assert_eq!(message.header(Header::CallId), Some(&b"843817637684230@998sdasdh09"[..]));
+//! assert_eq!(message.from().and_then(|from| from.uri.user), Some(&b"alice"[..]));
+//! # Ok::<(), ringtap_wire::sip::Reason>(())
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `message` | the index: [`Message`] |
+//! | `start`, `method`, `header`, `reason` | start lines, the names that are known, why bytes are no message |
+//! | `uri`, `nameaddr`, `via`, `params` | what stands in headers |
+//! | `body`, `length` | parts of a body, Content-Length |
+//! | `sniff`, `framing` | finding messages in datagrams and in streams |
+//! | `fields`, `text` | header lines and lexical rules, shared with SDP and HTTP |
 
-/// A parsed message.
-pub struct Message<'a> { _raw: &'a [u8] }
+mod body;
+pub(crate) mod fields;
+mod framing;
+mod header;
+mod length;
+mod message;
+mod method;
+mod nameaddr;
+mod params;
+mod reason;
+mod sniff;
+mod start;
+pub(crate) mod text;
+pub(crate) mod uri;
+mod via;
+
+pub use body::Part;
+pub use framing::{Framing, MAX_MESSAGE, framing};
+pub use header::Header;
+pub use message::{Field, Message};
+pub use method::Method;
+pub use nameaddr::NameAddr;
+pub use params::{Param, params};
+pub use reason::Reason;
+pub use sniff::sniff;
+pub use start::StartLine;
+pub use text::unfolded;
+pub use uri::Uri;
+pub use via::Via;

@@ -1,0 +1,126 @@
+//! Header lines of SIP, of a MIME part and of HTTP, RFC 3261 section 7.3 and RFC 5322 section 2.2.
+
+use std::ops::Range;
+
+use super::text::is_space;
+
+/// Where one header line stands. Ranges are offsets into the bytes that [`Fields`] was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// The name, trimmed; empty where the line has no colon.
+    pub(crate) name: Range<usize>,
+    /// The value, trimmed, folds left in; the whole line where it has no colon.
+    pub(crate) value: Range<usize>,
+}
+
+/// Walks over header lines up to the empty line that ends them.
+#[derive(Clone, Debug)]
+pub(crate) struct Fields<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    blank: bool,
+    cut: bool,
+}
+
+impl<'a> Fields<'a> {
+    /// Starts at `at`, the beginning of a line.
+    pub(crate) fn new(bytes: &'a [u8], at: usize) -> Self {
+        Self { bytes, at, blank: false, cut: false }
+    }
+
+    /// Once `next` gave None: the offset behind the empty line, or the end of the bytes where there was none.
+    pub(crate) fn end(&self) -> usize {
+        self.at
+    }
+
+    /// Once `next` gave None: the empty line was there.
+    pub(crate) fn blank(&self) -> bool {
+        self.blank
+    }
+
+    /// Once `next` gave None: the last line had no line end.
+    pub(crate) fn cut(&self) -> bool {
+        self.cut
+    }
+
+    /// End of the text of the line at `at`, and start of the next line. A bare LF ends a line too.
+    fn line(&mut self, at: usize) -> (usize, usize) {
+        match memchr::memchr(b'\n', &self.bytes[at..]) {
+            Some(n) => (at + n, at + n + 1),
+            None => {
+                self.cut = true;
+                (self.bytes.len(), self.bytes.len())
+            }
+        }
+    }
+}
+
+impl Iterator for Fields<'_> {
+    type Item = Line;
+
+    fn next(&mut self) -> Option<Line> {
+        if self.blank || self.at >= self.bytes.len() {
+            return None;
+        }
+        let start = self.at;
+        let (first_end, next) = self.line(start);
+        if self.bytes[start..first_end].iter().all(|&b| b == b'\r') && !self.cut {
+            self.at = next;
+            self.blank = true;
+            return None;
+        }
+        let (mut end, mut next) = (first_end, next);
+        while matches!(self.bytes.get(next), Some(b' ' | b'\t')) {
+            (end, next) = self.line(next);
+        }
+        self.at = next;
+        Some(match memchr::memchr(b':', &self.bytes[start..first_end]) {
+            Some(colon) => Line {
+                name: trim(self.bytes, start..start + colon),
+                value: trim(self.bytes, start + colon + 1..end),
+            },
+            None => Line { name: start..start, value: trim(self.bytes, start..end) },
+        })
+    }
+}
+
+/// The range without white space at its ends.
+fn trim(bytes: &[u8], range: Range<usize>) -> Range<usize> {
+    let Range { mut start, mut end } = range;
+    while start < end && is_space(bytes[start]) {
+        start += 1;
+    }
+    while start < end && is_space(bytes[end - 1]) {
+        end -= 1;
+    }
+    start..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> (Vec<(&[u8], &[u8])>, Fields<'_>) {
+        let mut fields = Fields::new(bytes, 0);
+        let mut found = Vec::new();
+        while let Some(line) = fields.next() {
+            found.push((&bytes[line.name], &bytes[line.value]));
+        }
+        (found, fields)
+    }
+
+    #[test]
+    fn folds_and_bare_line_feeds() {
+        let (found, fields) = lines(b"TO :\r\n sip:a@b ;\r\n\ttag = 1\r\nl:0\n\nbody: no");
+        assert_eq!(found, [(&b"TO"[..], &b"sip:a@b ;\r\n\ttag = 1"[..]), (b"l", b"0")]);
+        assert!(fields.blank() && !fields.cut());
+        assert_eq!(fields.end(), 33);
+    }
+
+    #[test]
+    fn no_colon_no_blank_line_no_line_end() {
+        let (found, fields) = lines(b"Foobar roobar\r\n: x\r\nA:b");
+        assert_eq!(found, [(&b""[..], &b"Foobar roobar"[..]), (b"", b"x"), (b"A", b"b")]);
+        assert!(!fields.blank() && fields.cut());
+    }
+}

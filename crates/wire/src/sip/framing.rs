@@ -1,0 +1,245 @@
+//! Messages of a byte stream: TCP, TLS, SCTP. RFC 3261 section 18.3 and RFC 5626 section 3.5.1.
+
+use super::fields::Fields;
+use super::header::Header;
+use super::length::Length;
+use super::method::Method;
+use super::sniff::{MAX_START_LINE, find_start, is_code};
+use super::start::{before_version, status};
+use super::text::{is_token, token_len};
+
+/// What is at the start of a stream's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// The beginning of something: ask again when there is more.
+    Incomplete,
+    /// A message of that length, for [`Message::parse`](super::Message::parse).
+    Message(usize),
+    /// That many bytes are no part of a message: keep-alives, or what is left of one whose beginning was not seen.
+    Skip(usize),
+}
+
+/// Cuts the bytes of one direction of a stream into messages. Call it again behind what it returned, until it says
+/// [`Framing::Incomplete`]; it never says so of [`MAX_MESSAGE`] bytes or more, and never counts 0 bytes.
+///
+/// A stream that began before the capture is taken up at its next start line. A message without Content-Length has no
+/// body (RFC 3261 section 20.14). Where Content-Length makes no sense, the body that it does not own is skipped up to the
+/// next start line; of several values that differ, the smallest counts, since a larger one could swallow the next message.
+/// Of a message beyond [`MAX_MESSAGE`], start line and headers are given and the body is skipped.
+pub fn framing(buffer: &[u8]) -> Framing {
+    let idle = buffer.iter().position(|&b| !matches!(b, b'\r' | b'\n' | 0)).unwrap_or(buffer.len());
+    if idle > 0 {
+        return Framing::Skip(idle);
+    }
+    match seek(buffer, 0) {
+        Seek::Start(0) => message(buffer),
+        Seek::Perhaps(0) => Framing::Incomplete,
+        Seek::Start(at) | Seek::Perhaps(at) => Framing::Skip(at),
+    }
+}
+
+/// The longest message that [`framing`] waits for.
+pub const MAX_MESSAGE: usize = 64 * 1024;
+
+/// Where the next message is.
+enum Seek {
+    /// A whole start line stands here.
+    Start(usize),
+    /// What stands from here on may become one.
+    Perhaps(usize),
+}
+
+/// Looks for a start line in the lines from `at` on.
+fn seek(buffer: &[u8], mut at: usize) -> Seek {
+    while let Some(len) = memchr::memchr(b'\n', &buffer[at..]) {
+        // Of a line that is too long, its end can still be a start line behind a body without line end.
+        let from = at + len.saturating_sub(MAX_START_LINE);
+        if let Some(found) = find_start(&buffer[from..at + len]) {
+            return Seek::Start(from + found);
+        }
+        at += len + 1;
+    }
+    let tail = &buffer[at..];
+    if tail.len() > MAX_START_LINE { Seek::Perhaps(buffer.len()) } else { Seek::Perhaps(at + viable(tail)) }
+}
+
+/// Offset in a line without end from which it may still become a start line.
+fn viable(line: &[u8]) -> usize {
+    // A method and its space, or `SIP/`; before that whatever a body without line end left there.
+    let end = line.iter().position(|&b| matches!(b, b' ' | b'\t')).unwrap_or(line.len());
+    let word = &line[..end];
+    let method = word.iter().rposition(|&b| !is_token(b)).map_or(0, |at| at + 1);
+    let version =
+        memchr::memmem::rfind(word, b"/").filter(|&at| word[..at].to_ascii_uppercase().ends_with(b"SIP"));
+    match version {
+        Some(at) if word.len() - at <= 4 => at - 3,
+        _ if method == end && end < line.len() => end + 1 + viable_behind(&line[end + 1..]),
+        _ => method,
+    }
+}
+
+/// The line goes on behind a space that no method stands before.
+fn viable_behind(line: &[u8]) -> usize {
+    line.iter().position(|&b| is_token(b)).unwrap_or(line.len())
+}
+
+/// Length of the message whose start line is at the start of the buffer.
+fn message(buffer: &[u8]) -> Framing {
+    let within = &buffer[..buffer.len().min(MAX_MESSAGE)];
+    let head = match head(within) {
+        Head::Ends(at) => at,
+        Head::NextStart(at) => return Framing::Message(at),
+        Head::Open if buffer.len() < MAX_MESSAGE => return Framing::Incomplete,
+        Head::Open => {
+            let line = memchr::memchr(b'\n', buffer).map_or(buffer.len(), |at| at + 1);
+            let (Seek::Start(at) | Seek::Perhaps(at)) = seek(buffer, line);
+            return Framing::Skip(at);
+        }
+    };
+    let need = head.saturating_add(content_length(&buffer[..head]).least.unwrap_or(0));
+    if need > MAX_MESSAGE {
+        Framing::Message(head)
+    } else if need > buffer.len() {
+        Framing::Incomplete
+    } else {
+        Framing::Message(need)
+    }
+}
+
+/// How the header section of a message ends.
+enum Head {
+    /// With an empty line, before this offset.
+    Ends(usize),
+    /// Not at all: the next message starts here, since bytes of the stream are missing.
+    NextStart(usize),
+    /// Not yet.
+    Open,
+}
+
+fn head(bytes: &[u8]) -> Head {
+    let mut lines = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
+    let Some(mut at) = lines.next() else { return Head::Open };
+    for next in lines {
+        let line = &bytes[at..next - 1];
+        if matches!(line, [] | [b'\r']) {
+            return Head::Ends(next);
+        }
+        if is_known_start(line) {
+            return Head::NextStart(at);
+        }
+        at = next;
+    }
+    Head::Open
+}
+
+/// A start line that cannot be a header line: a status line, or a request of a method that is known.
+fn is_known_start(line: &[u8]) -> bool {
+    if !line.first().is_some_and(|b| b.is_ascii_uppercase()) {
+        return false;
+    }
+    let word = token_len(line);
+    match line.get(word) {
+        Some(b' ') => Method::parse(&line[..word]) != Method::Other && before_version(line).is_some(),
+        Some(b'/') => status(line).is_some_and(is_code),
+        _ => false,
+    }
+}
+
+fn content_length(head: &[u8]) -> Length {
+    let mut length = Length::default();
+    let line = memchr::memchr(b'\n', head).map_or(head.len(), |at| at + 1);
+    for field in Fields::new(head, line) {
+        if Header::parse(&head[field.name]) == Header::ContentLength {
+            length.add(&head[field.value]);
+        }
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYE: &[u8] = b"BYE sip:a@b SIP/2.0\r\nCall-ID: 1\r\nContent-Length: 4\r\n\r\nbody";
+    const OK: &[u8] = b"SIP/2.0 200 OK\r\nl:0\r\n\r\n";
+
+    fn cut(mut bytes: &[u8]) -> Vec<&[u8]> {
+        let mut messages = Vec::new();
+        loop {
+            match framing(bytes) {
+                Framing::Incomplete => return messages,
+                Framing::Skip(n) => bytes = &bytes[n..],
+                Framing::Message(n) => {
+                    messages.push(&bytes[..n]);
+                    bytes = &bytes[n..];
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_after_another_with_keep_alives() {
+        assert_eq!(cut(&[BYE, b"\r\n\r\n", OK, b"\0\r\n", BYE, OK].concat()), [BYE, OK, BYE, OK]);
+    }
+
+    #[test]
+    fn a_message_is_awaited_whole() {
+        for message in [BYE, OK] {
+            for end in 1..message.len() {
+                assert_eq!(framing(&message[..end]), Framing::Incomplete, "{end}");
+            }
+            assert_eq!(framing(message), Framing::Message(message.len()));
+        }
+    }
+
+    #[test]
+    fn taken_up_in_mid_stream() {
+        for junk in [
+            &b"dy-len: 3\r\n\r\nabc\r\n"[..],
+            b"<presence>x y</presence>",
+            b"v=0\r\na=sendrecv",
+            b"</xml>",
+            b"jaK",
+            b"INV\xff\r\n",
+            b"\x16\x03\x01 \n",
+        ] {
+            for message in [BYE, OK] {
+                assert_eq!(cut(&[junk, message, OK].concat()), [message, OK], "{}", junk.escape_ascii());
+            }
+        }
+    }
+
+    #[test]
+    fn content_length_that_makes_no_sense() {
+        let odd = |value: &[u8]| [b"ACK sip:a SIP/2.0\r\nContent-Length:", value, b"\r\n\r\n"].concat();
+        let negative = odd(b" -999");
+        assert_eq!(cut(&[&negative, &b"v=0\r\ns=-\r\n"[..], BYE].concat()), [&negative[..], BYE]);
+        let two = odd(b"13\r\nl: 5");
+        assert_eq!(framing(&[&two, &b"0123456789abc"[..]].concat()), Framing::Message(two.len() + 5));
+        let huge = odd(b"99999999999999999999");
+        assert_eq!(cut(&[&huge, &b"a body\r\n"[..], BYE].concat()), [&huge[..], BYE]);
+        let missing = b"ACK sip:a SIP/2.0\nCall-ID: 1\n\n";
+        assert_eq!(cut(&[missing, BYE].concat()), [missing, BYE]);
+    }
+
+    #[test]
+    fn a_hole_in_the_stream_loses_one_message() {
+        let half = b"INVITE sip:a SIP/2.0\r\nVia: SIP/2.0/TCP h\r\n";
+        assert_eq!(cut(&[&half[..], BYE, OK].concat()), [half, BYE, OK]);
+    }
+
+    #[test]
+    fn nothing_is_awaited_for_ever() {
+        let mut endless = b"INVITE sip:a SIP/2.0\r\n".to_vec();
+        endless.resize(MAX_MESSAGE, b'x');
+        assert_eq!(framing(&endless), Framing::Skip(MAX_MESSAGE));
+        let text = vec![b'x'; MAX_START_LINE + 1];
+        assert_eq!(framing(&text), Framing::Skip(text.len()));
+    }
+
+    #[test]
+    fn other_protocols_are_skipped() {
+        assert_eq!(cut(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"), [] as [&[u8]; 0]);
+        assert_eq!(cut(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"), [] as [&[u8]; 0]);
+    }
+}

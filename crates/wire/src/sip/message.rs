@@ -1,0 +1,353 @@
+//! A message as an index of spans over its bytes, RFC 3261 section 7.
+
+use super::body::{self, Part};
+use super::fields::{Fields, Line};
+use super::header::Header;
+use super::length::Length;
+use super::method::Method;
+use super::nameaddr::NameAddr;
+use super::params::param;
+use super::reason::Reason;
+use super::start::StartLine;
+use super::text::{Split, is_token, leading_number, number};
+use super::uri::Uri;
+use super::via::Via;
+
+/// A SIP message: its start line, where its headers stand, its body.
+///
+/// Nothing is copied and nothing is allocated; values are read when they are asked for. One bad header never loses the
+/// message: what does not parse is kept as it is and counted.
+#[derive(Clone)]
+pub struct Message<'a> {
+    /// From the start line to the end of the body.
+    raw: &'a [u8],
+    start: StartLine<'a>,
+    ids: [Header; HEADERS],
+    spans: [Span; HEADERS],
+    count: usize,
+    body_at: usize,
+    dropped: u16,
+    malformed: u16,
+    length: Length,
+    complete: bool,
+    truncated: bool,
+}
+
+/// Where a header's name and value stand.
+#[derive(Clone, Copy, Default)]
+struct Span {
+    name_at: u16,
+    name_len: u16,
+    value_at: u16,
+    value_len: u16,
+}
+
+/// One header line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field<'a> {
+    /// What it is.
+    pub header: Header,
+    /// Its name as written; empty for a line without colon.
+    pub name: &'a [u8],
+    /// Its value, trimmed, still folded if it was.
+    pub value: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// Reads the one message at the start of `bytes`: a datagram, a WebSocket message, or what
+    /// [`framing`](super::framing()) cut out of a stream. Line ends before it are left out (RFC 3261 section 7.5).
+    ///
+    /// Content-Length cuts the body, and what is behind is ignored (section 18.3); where it is missing or makes no
+    /// sense, the body is all that is left; where it is too large, the body is what there is, and
+    /// [`Message::truncated`] says so.
+    // HOT: one pass over the header; no allocation.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Reason> {
+        let lead = bytes.iter().position(|&b| !matches!(b, b'\r' | b'\n')).unwrap_or(bytes.len());
+        let bytes = &bytes[lead..];
+        let line = memchr::memchr(b'\n', bytes);
+        let start = StartLine::parse(&bytes[..line.unwrap_or(bytes.len())].trim_ascii_end())?;
+        let mut message = Self {
+            raw: bytes,
+            start,
+            ids: [Header::Other; HEADERS],
+            spans: [Span::default(); HEADERS],
+            count: 0,
+            body_at: bytes.len(),
+            dropped: 0,
+            malformed: 0,
+            length: Length::default(),
+            complete: false,
+            truncated: false,
+        };
+        message.index(Fields::new(bytes, line.map_or(bytes.len(), |at| at + 1)));
+        message.cut_body();
+        Ok(message)
+    }
+
+    /// Takes in the header lines, and where they end.
+    fn index(&mut self, mut fields: Fields<'a>) {
+        while let Some(line) = fields.next() {
+            self.add(line);
+        }
+        self.body_at = fields.end();
+        self.complete = fields.blank();
+        self.truncated = fields.cut();
+    }
+
+    /// Takes in one header line.
+    fn add(&mut self, Line { name, value }: Line) {
+        let text = &self.raw[name.clone()];
+        if text.is_empty() || !text.iter().all(|&b| is_token(b)) {
+            self.malformed = self.malformed.saturating_add(1);
+        }
+        let header = Header::parse(text);
+        if header == Header::ContentLength {
+            self.length.add(&self.raw[value.clone()]);
+        }
+        let span = Span::new(name, value);
+        let (Some(span), true) = (span, self.count < self.limit(header)) else {
+            self.dropped = self.dropped.saturating_add(1);
+            return;
+        };
+        self.ids[self.count] = header;
+        self.spans[self.count] = span;
+        self.count += 1;
+    }
+
+    /// How full the index may be for `header` to get in.
+    ///
+    /// INVARIANT: the last [`RESERVED`] places are for the first of each essential header, of which there are fewer.
+    fn limit(&self, header: Header) -> usize {
+        let first = self.count >= HEADERS - RESERVED && header.essential() && self.header(header).is_none();
+        if first { HEADERS } else { HEADERS - RESERVED }
+    }
+
+    /// Ends the message where Content-Length says.
+    fn cut_body(&mut self) {
+        let rest = self.raw.len() - self.body_at;
+        if let (Some(length), false) = (self.length.least, self.length.doubtful) {
+            self.truncated |= length > rest;
+            self.raw = &self.raw[..self.body_at + length.min(rest)];
+        }
+    }
+
+    /// The start line.
+    pub fn start(&self) -> StartLine<'a> {
+        self.start
+    }
+
+    /// The method of a request, and for a response the one that its CSeq names.
+    pub fn method(&self) -> Method {
+        match self.start {
+            StartLine::Request { method, .. } => method,
+            StartLine::Response { .. } => {
+                self.cseq_parts().map_or(Method::Other, |(_, text)| Method::parse(text))
+            }
+        }
+    }
+
+    /// The status code of a response, 100 to 699.
+    pub fn code(&self) -> Option<u16> {
+        match self.start {
+            StartLine::Request { .. } => None,
+            StartLine::Response { code, .. } => Some(code),
+        }
+    }
+
+    /// The Request-URI.
+    pub fn request_uri(&self) -> Option<Uri<'a>> {
+        match self.start {
+            StartLine::Request { uri, .. } => Uri::parse(uri),
+            StartLine::Response { .. } => None,
+        }
+    }
+
+    /// Call-ID, RFC 3261 section 20.8.
+    pub fn call_id(&self) -> Option<&'a [u8]> {
+        self.header(Header::CallId).filter(|id| !id.is_empty())
+    }
+
+    /// CSeq, RFC 3261 section 20.16. None where its number does not fit (RFC 4475 section 3.1.2.4).
+    pub fn cseq(&self) -> Option<(u32, Method)> {
+        let (digits, text) = self.cseq_parts()?;
+        Some((number(digits)?, Method::parse(text)))
+    }
+
+    /// Number and method of CSeq as written.
+    fn cseq_parts(&self) -> Option<(&'a [u8], &'a [u8])> {
+        let value = self.header(Header::CSeq)?;
+        let (_, rest) = leading_number(value)?;
+        Some((&value[..value.len() - rest.len()], rest.trim_ascii_start()))
+    }
+
+    /// From, RFC 3261 section 20.20.
+    pub fn from(&self) -> Option<NameAddr<'a>> {
+        self.header(Header::From).and_then(NameAddr::parse)
+    }
+
+    /// To, RFC 3261 section 20.39.
+    pub fn to(&self) -> Option<NameAddr<'a>> {
+        self.header(Header::To).and_then(NameAddr::parse)
+    }
+
+    /// Via of the last hop: the first of the first list.
+    pub fn top_via(&self) -> Option<Via<'a>> {
+        self.vias().next()
+    }
+
+    /// Every Via, the last hop first.
+    pub fn vias(&self) -> impl Iterator<Item = Via<'a>> {
+        self.values(Header::Via).filter_map(Via::parse)
+    }
+
+    /// Every Contact that holds a URI.
+    pub fn contacts(&self) -> impl Iterator<Item = NameAddr<'a>> {
+        self.values(Header::Contact).filter(|value| *value != b"*").filter_map(NameAddr::parse)
+    }
+
+    /// `Contact: *`, which removes every binding (RFC 3261 section 10.2.2).
+    pub fn contact_is_star(&self) -> bool {
+        self.header(Header::Contact) == Some(b"*")
+    }
+
+    /// Expires, RFC 3261 section 20.19, in seconds. None where the number does not fit.
+    pub fn expires(&self) -> Option<u32> {
+        self.header(Header::Expires)
+            .and_then(leading_number)
+            .and_then(|(seconds, _)| u32::try_from(seconds).ok())
+    }
+
+    /// The Q.850 cause in a Reason header, RFC 3326 section 2.
+    pub fn reason_q850(&self) -> Option<u16> {
+        let q850 = |value: &&[u8]| {
+            let end = memchr::memchr(b';', value).unwrap_or(value.len());
+            value[..end].trim_ascii().eq_ignore_ascii_case(b"Q.850")
+        };
+        self.values(Header::Reason).filter(q850).find_map(|value| number(param(value, b"cause")?))
+    }
+
+    /// The first value of a header, trimmed, still folded if it was.
+    pub fn header(&self, header: Header) -> Option<&'a [u8]> {
+        self.headers(header).next()
+    }
+
+    /// The value of each line with that header.
+    pub fn headers(&self, header: Header) -> impl Iterator<Item = &'a [u8]> {
+        let ids = self.ids[..self.count].iter().zip(&self.spans);
+        ids.filter(move |(id, _)| **id == header).map(|(_, span)| span.value(self.raw))
+    }
+
+    /// The value of each line with that header, split at commas that stand neither in quotes nor in angle brackets.
+    /// Not for From, To, Date and the headers of authentication, which are no lists.
+    pub fn values(&self, header: Header) -> impl Iterator<Item = &'a [u8]> {
+        self.headers(header).flat_map(|value| Split::new(value, b','))
+    }
+
+    /// The first value of the header of that name, which may be one that [`Header`] does not know.
+    pub fn header_named(&self, name: &[u8]) -> Option<&'a [u8]> {
+        match Header::parse(name) {
+            Header::Other => self.fields().find(|f| f.name.eq_ignore_ascii_case(name)).map(|f| f.value),
+            known => self.header(known),
+        }
+    }
+
+    /// Every header line in order.
+    pub fn fields(&self) -> impl Iterator<Item = Field<'a>> {
+        let ids = self.ids[..self.count].iter().zip(&self.spans);
+        ids.map(|(&header, span)| Field { header, name: span.name(self.raw), value: span.value(self.raw) })
+    }
+
+    /// The body, empty where there is none.
+    pub fn body(&self) -> &'a [u8] {
+        &self.raw[self.body_at..]
+    }
+
+    /// The whole message, from its start line to the end of its body.
+    pub fn raw(&self) -> &'a [u8] {
+        self.raw
+    }
+
+    /// Start line and headers, with the empty line behind them.
+    pub fn head(&self) -> &'a [u8] {
+        &self.raw[..self.body_at]
+    }
+
+    /// The parts of a `multipart` body, those of a part that is itself `multipart` included; without that, the body as
+    /// the only part.
+    pub fn parts(&self) -> impl Iterator<Item = Part<'a>> {
+        let whole = Part {
+            content_type: self.header(Header::ContentType).unwrap_or_default(),
+            disposition: self.header(Header::ContentDisposition).unwrap_or_default(),
+            content_id: self.header(Header::ContentId).unwrap_or_default(),
+            body: self.body(),
+        };
+        body::parts(whole).filter(|part| !part.body.is_empty())
+    }
+
+    /// The session description: of a body or a part of it that is `application/sdp`, or of one that says nothing of its
+    /// type and begins with `v=0`.
+    pub fn sdp(&self) -> Option<&'a [u8]> {
+        self.parts().find(Part::is_sdp).map(|part| part.body)
+    }
+
+    /// The message ends before it should: in the middle of a header line, or before the end of its body.
+    pub fn truncated(&self) -> bool {
+        self.truncated
+    }
+
+    /// The empty line that ends the headers was there.
+    pub fn headers_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Header lines that found no place in the index.
+    pub fn headers_dropped(&self) -> u16 {
+        self.dropped
+    }
+
+    /// Header lines without colon, or whose name is not a token.
+    pub fn headers_malformed(&self) -> u16 {
+        self.malformed
+    }
+
+    /// Content-Length is not a number, or there are two that differ.
+    pub fn length_doubtful(&self) -> bool {
+        self.length.doubtful
+    }
+}
+
+impl std::fmt::Debug for Message<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Message")
+            .field("start", &self.start)
+            .field("headers", &self.count)
+            .field("body", &self.body().len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Span {
+    /// None where the line stands behind the first 64 KiB.
+    fn new(name: std::ops::Range<usize>, value: std::ops::Range<usize>) -> Option<Self> {
+        Some(Self {
+            name_at: u16::try_from(name.start).ok()?,
+            name_len: u16::try_from(name.len()).ok()?,
+            value_at: u16::try_from(value.start).ok()?,
+            value_len: u16::try_from(value.len()).ok()?,
+        })
+    }
+
+    fn name<'a>(&self, raw: &'a [u8]) -> &'a [u8] {
+        &raw[usize::from(self.name_at)..][..usize::from(self.name_len)]
+    }
+
+    fn value<'a>(&self, raw: &'a [u8]) -> &'a [u8] {
+        &raw[usize::from(self.value_at)..][..usize::from(self.value_len)]
+    }
+}
+
+/// Header lines that are indexed.
+const HEADERS: usize = 96;
+
+/// Places kept for essential headers that come late.
+const RESERVED: usize = 16;

@@ -1,0 +1,126 @@
+//! `name-addr` and `addr-spec`: From, To, Contact, Route, Diversion and the like, RFC 3261 section 20.10.
+
+use super::params::param;
+use super::text::{closing_quote, unquoted};
+use super::uri::Uri;
+
+/// A party: perhaps a display name, a URI, parameters of the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameAddr<'a> {
+    /// Without the quotes around it, escapes left in; None where there is none or an empty one.
+    pub display: Option<&'a [u8]>,
+    /// The URI.
+    pub uri: Uri<'a>,
+    /// Parameters of the header, not of the URI; may begin with their `;`.
+    pub params: &'a [u8],
+}
+
+impl<'a> NameAddr<'a> {
+    /// Reads one value (of a list, one element). None where it holds no URI.
+    ///
+    /// A display name may hold anything (RFC 4475 section 3.1.2.15), its quotes need not close (3.1.2.6), and without
+    /// angle brackets what follows a `;` belongs to the header.
+    pub fn parse(value: &'a [u8]) -> Option<Self> {
+        let value = value.trim_ascii();
+        let Some(open) = open_bracket(value) else {
+            let end = memchr::memchr(b';', value).unwrap_or(value.len());
+            return Some(Self { display: None, uri: Uri::parse(&value[..end])?, params: &value[end..] });
+        };
+        let inner = &value[open + 1..];
+        let (uri, params) = match memchr::memchr(b'>', inner) {
+            Some(close) => (&inner[..close], &inner[close + 1..]),
+            // Never closed: the tag is worth more than parameters of the URI.
+            None => inner.split_at(memchr::memchr(b';', inner).unwrap_or(inner.len())),
+        };
+        Some(Self {
+            display: display(&value[..open]),
+            uri: Uri::parse(uri)?,
+            params: params.trim_ascii_start(),
+        })
+    }
+
+    /// The tag, RFC 3261 section 19.3.
+    pub fn tag(&self) -> Option<&'a [u8]> {
+        self.param(b"tag").filter(|tag| !tag.is_empty())
+    }
+
+    /// Value of a parameter of the header; empty for one without value.
+    pub fn param(&self, name: &[u8]) -> Option<&'a [u8]> {
+        param(self.params, name)
+    }
+}
+
+/// Where the bracket before the URI stands: the first one outside a quoted string.
+fn open_bracket(value: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(found) = memchr::memchr2(b'<', b'"', value.get(at..)?) {
+        let found = at + found;
+        if value[found] == b'<' {
+            return Some(found);
+        }
+        match closing_quote(value, found) {
+            Some(close) => at = close + 1,
+            None => return memchr::memchr(b'<', &value[found..]).map(|n| found + n),
+        }
+    }
+    None
+}
+
+/// The display name in what stands before the bracket.
+fn display(text: &[u8]) -> Option<&[u8]> {
+    let text = text.trim_ascii();
+    let name = match text {
+        [b'"', rest @ ..] if closing_quote(text, 0).is_none() => rest,
+        _ => unquoted(text),
+    };
+    (!name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Parts<'a> = (Option<&'a str>, &'a str, Option<&'a str>);
+
+    fn parts(value: &str) -> Parts<'_> {
+        let text = |bytes| std::str::from_utf8(bytes).unwrap();
+        let party = NameAddr::parse(value.as_bytes()).unwrap();
+        (party.display.map(text), text(party.uri.raw), party.tag().map(text))
+    }
+
+    #[test]
+    fn display_names() {
+        assert_eq!(
+            parts("\"J Rosenberg \\\\\\\"\"       <sip:jdrosen@example.com>\r\n  ;\r\n  tag = 98asjd8"),
+            (Some("J Rosenberg \\\\\\\""), "sip:jdrosen@example.com", Some("98asjd8"))
+        );
+        assert_eq!(parts("caller<sip:c@d>;tag=323"), (Some("caller"), "sip:c@d", Some("323")));
+        assert_eq!(
+            parts("Bell, Alexander <sip:a@b>;tag=43"),
+            (Some("Bell, Alexander"), "sip:a@b", Some("43"))
+        );
+        assert_eq!(parts("\"Mr. J. User <sip:j@e>;tag=1"), (Some("Mr. J. User"), "sip:j@e", Some("1")));
+        assert_eq!(parts("\"<sip:x>;tag=0\" <sip:j@e>;tag=1"), (Some("<sip:x>;tag=0"), "sip:j@e", Some("1")));
+        assert_eq!(parts("Örn \"ö\" <sip:j@e>"), (Some("Örn \"ö\""), "sip:j@e", None));
+        assert_eq!(parts("\"\" <sip:j@e>"), (None, "sip:j@e", None));
+    }
+
+    #[test]
+    fn without_brackets_parameters_belong_to_the_header() {
+        assert_eq!(parts("sip:a@b;tag=1"), (None, "sip:a@b", Some("1")));
+        assert_eq!(parts("sip:a@b?Route=%3Csip:c%3E"), (None, "sip:a@b?Route=%3Csip:c%3E", None));
+        assert_eq!(parts("tel:+123;x=\"<y>\";tag=2"), (None, "tel:+123", Some("2")));
+        assert_eq!(parts("isbn:2983792873"), (None, "isbn:2983792873", None));
+    }
+
+    #[test]
+    fn damaged() {
+        assert_eq!(parts("<sip:a@b;tag=1"), (None, "sip:a@b", Some("1")));
+        assert_eq!(parts("<sip:a@b>tag=1"), (None, "sip:a@b", Some("1")));
+        assert_eq!(parts("\"Joe\" <sip:joe@example.org>;;;;"), (Some("Joe"), "sip:joe@example.org", None));
+        assert_eq!(parts("<sip:a@b>;tag="), (None, "sip:a@b", None));
+        assert_eq!(NameAddr::parse(b""), None);
+        assert_eq!(NameAddr::parse(b"\"x\" <>"), None);
+        assert_eq!(NameAddr::parse(b";tag=1"), None);
+    }
+}

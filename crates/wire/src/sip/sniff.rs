@@ -1,0 +1,172 @@
+//! Whether bytes hold a SIP message.
+
+use super::method::Method;
+use super::start::{before_version, status};
+use super::text::{is_token, token_len};
+
+/// Where in a datagram a SIP message starts: nearly always 0.
+///
+/// Looks at the start line alone: a method, white space, something, `SIP/2.0` at the line's end; or `SIP/2.0` and a
+/// digit. So a datagram that the capture cut is known where its first line is whole. Line ends, and other junk of up to 32 bytes,
+/// may stand before it. HTTP, keep-alives, RTP, RTCP and STUN are refused at their first bytes.
+// HOT: asked of every datagram that is not known as media.
+pub fn sniff(datagram: &[u8]) -> Option<usize> {
+    let &first = datagram.first()?;
+    if is_token(first) {
+        // The method or version ends within 64 bytes (RFC 4475 section 3.1.1.2 has one of 43), or junk does.
+        let word = token_len(&datagram[..datagram.len().min(MAX_METHOD)]);
+        match datagram.get(word)? {
+            b' ' | b'\t' => return find_start(first_line(datagram)).filter(|&at| at <= MAX_JUNK),
+            b'/' if word == 3 => return status(first_line(datagram)).filter(|rest| is_code(rest)).map(|_| 0),
+            _ => {}
+        }
+    }
+    behind_junk(datagram)
+}
+
+/// Junk before the message is rare, and most of what comes here is something else.
+#[cold]
+fn behind_junk(datagram: &[u8]) -> Option<usize> {
+    // Version 2 of RTP and RTCP; a message cannot be shorter than its start line.
+    if datagram[0] & 0xc0 == 0x80 || datagram.len() < MIN_START_LINE {
+        return None;
+    }
+    let near = &datagram[..datagram.len().min(MAX_JUNK + MAX_METHOD)];
+    // A method and its space, or `SIP/`: nothing else can begin a message.
+    memchr::memchr2_iter(b' ', b'/', near).find(|&at| {
+        let before = near[..at].last().copied().unwrap_or_default();
+        if near[at] == b'/' { before.eq_ignore_ascii_case(&b'P') } else { is_token(before) }
+    })?;
+    let mut at = 0;
+    while at <= MAX_JUNK {
+        let line = first_line(datagram.get(at..)?);
+        if let Some(found) = find_start(line).map(|n| at + n).filter(|&n| n <= MAX_JUNK) {
+            return Some(found);
+        }
+        at += line.len() + 1;
+    }
+    None
+}
+
+/// Where in a line (without its line feed) a start line begins that ends with the line: 0, or behind what is left of
+/// something else, such as a body without line end.
+pub(super) fn find_start(line: &[u8]) -> Option<usize> {
+    match before_version(line) {
+        Some(rest) => find_request(rest),
+        None => find_status(line),
+    }
+}
+
+/// Where the method begins. `rest` is the line up to the space before the version.
+fn find_request(rest: &[u8]) -> Option<usize> {
+    let rest = rest.trim_ascii_end();
+    let method = token_len(rest);
+    if (1..=MAX_METHOD).contains(&method) && matches!(rest.get(method), Some(b' ' | b'\t')) {
+        return Some(behind_token(&rest[..method]));
+    }
+    // Junk, the method, spaces, the URI: the method is a token that a known name ends.
+    let spaces = memchr::memrchr2(b' ', b'\t', rest)?;
+    let before = rest[..spaces].trim_ascii_end();
+    Method::KNOWN.iter().find(|(name, _)| before.ends_with(name)).map(|(name, _)| before.len() - name.len())
+}
+
+/// Token characters that are stuck to a known method are junk if that is one they cannot be: a keep-alive such as `jaK`
+/// before `INVITE`. Unknown methods stay whole.
+fn behind_token(method: &[u8]) -> usize {
+    let ends = |name: &[u8]| method.ends_with(name) && method.len() > name.len();
+    // REINVITE and the like would be methods of their own; what is not all capitals before a known name is not.
+    let junk = |name: &[u8]| !method[..method.len() - name.len()].iter().all(u8::is_ascii_uppercase);
+    let found = Method::KNOWN.iter().find(|(name, _)| ends(name) && junk(name));
+    found.map_or(0, |(name, _)| method.len() - name.len())
+}
+
+/// Where a status line begins.
+fn find_status(line: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'/', line)
+        .filter_map(|at| at.checked_sub(3))
+        .find(|&at| status(&line[at..]).is_some_and(is_code))
+}
+
+/// A status code begins with a digit; whether it is a valid one is for the parser to say.
+pub(super) fn is_code(rest: &[u8]) -> bool {
+    rest.first().is_some_and(u8::is_ascii_digit)
+}
+
+/// Up to the first line feed, or a bounded part of the bytes.
+fn first_line(bytes: &[u8]) -> &[u8] {
+    let bytes = &bytes[..bytes.len().min(MAX_START_LINE)];
+    &bytes[..memchr::memchr(b'\n', bytes).unwrap_or(bytes.len())]
+}
+
+/// The longest start line that is looked for.
+pub(super) const MAX_START_LINE: usize = 8192;
+
+/// The longest method that is looked for.
+pub(super) const MAX_METHOD: usize = 64;
+
+/// Bytes that may stand before the message in a datagram.
+const MAX_JUNK: usize = 32;
+
+/// `SIP/2.0 200`
+const MIN_START_LINE: usize = 11;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages() {
+        for message in [
+            &b"INVITE sip:a@b SIP/2.0\r\nVia: x"[..],
+            b"SIP/2.0 200 OK\r\n",
+            b"SIP/2.0 100 \n",
+            b"SIP/2.0 100",
+            b"OPTIONS  sip:a@b  SIP/2.0  \r\n",
+            b"BYE tel:+1 SIP/2.0",
+            b"!interesting-Method0123456789_*+`.%indeed'~ sip:a@b SIP/2.0\r\n",
+            b"INVITE sip:user@example.com; lr SIP/2.0\r\n",
+            b"SIP/2.0 4294967301 better not break the receiver\r\n",
+            b"NEWMETHOD sip:user@example.com SIP/2.0\n",
+        ] {
+            assert_eq!(sniff(message), Some(0), "{}", message.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn messages_behind_junk() {
+        for junk in
+            [&b"\r\n\r\n"[..], b"\0\0\0\0", b"\x00\x01 junk\n", b" ", b"jaK", b"junk: \r\n", b"\xff\xfe\xfd"]
+        {
+            for message in [&b"REGISTER sip:a SIP/2.0\r\nExpires: 1"[..], b"SIP/2.0 200 OK\r\nVia: x"] {
+                let datagram = [junk, message].concat();
+                assert_eq!(sniff(&datagram), Some(junk.len()), "{}", datagram.escape_ascii());
+            }
+        }
+        assert_eq!(sniff(&[&[0; 33][..], b"REGISTER sip:a SIP/2.0\r\n"].concat()), None);
+    }
+
+    #[test]
+    fn everything_else() {
+        for other in [
+            &b""[..],
+            b"\0",
+            b"\r\n\r\n",
+            b"jaK",
+            b"hello",
+            b"GET / HTTP/1.1\r\nHost: a\r\n",
+            b"HTTP/1.1 200 OK\r\n",
+            b"NOTIFY * HTTP/1.1\r\n",
+            b"OPTIONS rtsp://a RTSP/1.0\r\n",
+            b"CRCX 1 aaln/1@x MGCP 1.0\r\n",
+            b"INVITE sip:alan@jasomi.com\r\nTo: x",
+            b"INVITE sip:a@b SIP/2.0x\r\n",
+            b"INVITE sip:a@b SIP",
+            b"SIP/2.0\r\n",
+            b"Via: SIP/2.0/UDP 192.0.2.1\r\n",
+            b"\x80\x00INVITE sip:a SIP/2.0\r\n",
+            b"\x00\x01\x00\x00\x21\x12\xa4\x42 / ab P/ cd",
+        ] {
+            assert_eq!(sniff(other), None, "{}", other.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The few lexical rules that SIP and SDP share, RFC 3261 section 25.1.
+
+/// Linear white space, the line ends of a folded header included.
+pub(crate) const fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+/// `token`: what methods, header names, tags and branches are made of.
+pub(crate) const fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'-' | b'.' | b'!' | b'%' | b'*' | b'_' | b'+' | b'`' | b'\'' | b'~')
+}
+
+/// How many bytes at the start are token characters.
+pub(crate) fn token_len(bytes: &[u8]) -> usize {
+    bytes.iter().position(|&b| !is_token(b)).unwrap_or(bytes.len())
+}
+
+/// Splits at the first white space: the word, and the rest without leading white space.
+pub(crate) fn word(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let bytes = bytes.trim_ascii_start();
+    let end = bytes.iter().position(|&b| is_space(b)).unwrap_or(bytes.len());
+    (&bytes[..end], bytes[end..].trim_ascii_start())
+}
+
+/// Splits at the first `stop`: what is before, and what is behind it.
+pub(crate) fn split_once(bytes: &[u8], stop: u8) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memchr(stop, bytes)?;
+    Some((&bytes[..at], &bytes[at + 1..]))
+}
+
+/// The decimal number at the start and what follows it. None without a digit; saturates where it does not fit.
+pub(crate) fn leading_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let len = bytes.iter().position(|b| !b.is_ascii_digit()).unwrap_or(bytes.len());
+    if len == 0 {
+        return None;
+    }
+    let value =
+        bytes[..len].iter().fold(0u64, |n, b| n.saturating_mul(10).saturating_add(u64::from(b - b'0')));
+    Some((value, &bytes[len..]))
+}
+
+/// The number that the whole of `bytes`, white space aside, spells. None where it does not fit: it must not wrap.
+pub(crate) fn number<T: TryFrom<u64>>(bytes: &[u8]) -> Option<T> {
+    match leading_number(bytes.trim_ascii())? {
+        (value, []) if value != u64::MAX => T::try_from(value).ok(),
+        _ => None,
+    }
+}
+
+/// Where the quoted string that opens at `open` closes, RFC 3261 `quoted-string`.
+pub(crate) fn closing_quote(bytes: &[u8], open: usize) -> Option<usize> {
+    let mut at = open + 1;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', bytes.get(at..)?) {
+        if bytes[at + found] == b'"' {
+            return Some(at + found);
+        }
+        at += found + 2;
+    }
+    None
+}
+
+/// A quoted string without its quotes, anything else as it is. Escapes stay.
+pub(crate) fn unquoted(bytes: &[u8]) -> &[u8] {
+    match bytes {
+        [b'"', inner @ .., b'"'] => inner,
+        _ => bytes,
+    }
+}
+
+/// Splits a value at a separator that stands neither in a quoted string nor between angle brackets.
+///
+/// A quote or bracket that never closes is an ordinary character (RFC 4475 section 3.1.2.6). That it does not close is
+/// found out once for the whole value, so the cost is linear in its length.
+#[derive(Clone, Debug)]
+pub(crate) struct Split<'a> {
+    rest: Option<&'a [u8]>,
+    separator: u8,
+    quotes: bool,
+    angles: bool,
+}
+
+impl<'a> Split<'a> {
+    pub(crate) fn new(value: &'a [u8], separator: u8) -> Self {
+        Self { rest: Some(value), separator, quotes: true, angles: true }
+    }
+
+    /// Offset of the next separator in `bytes`.
+    fn end(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        while at < bytes.len() {
+            let closed = match bytes[at] {
+                b if b == self.separator => return Some(at),
+                b'"' if self.quotes => {
+                    let close = closing_quote(bytes, at);
+                    self.quotes = close.is_some();
+                    close
+                }
+                b'<' if self.angles => {
+                    let close = memchr::memchr(b'>', &bytes[at..]).map(|n| at + n);
+                    self.angles = close.is_some();
+                    close
+                }
+                _ => None,
+            };
+            at = closed.unwrap_or(at) + 1;
+        }
+        None
+    }
+}
+
+impl<'a> Iterator for Split<'a> {
+    type Item = &'a [u8];
+
+    /// The next part, trimmed; empty parts are left out (RFC 4475 section 3.1.2.1 has them).
+    fn next(&mut self) -> Option<&'a [u8]> {
+        while let Some(rest) = self.rest {
+            let end = self.end(rest);
+            let part = match end {
+                Some(end) => {
+                    self.rest = Some(&rest[end + 1..]);
+                    &rest[..end]
+                }
+                None => {
+                    self.rest = None;
+                    rest
+                }
+            };
+            let part = part.trim_ascii();
+            if !part.is_empty() {
+                return Some(part);
+            }
+        }
+        None
+    }
+}
+
+/// The bytes of a value with each fold (line end and the white space behind it) as one space, RFC 3261 section 7.3.1.
+pub fn unfolded(value: &[u8]) -> impl Iterator<Item = u8> + '_ {
+    let mut folding = false;
+    value.iter().filter_map(move |&byte| {
+        match (byte, folding) {
+            (b'\r' | b'\n', false) => {
+                folding = true;
+                return Some(b' ');
+            }
+            (b'\r' | b'\n' | b' ' | b'\t', true) => return None,
+            _ => folding = false,
+        }
+        Some(byte)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(value: &[u8], separator: u8) -> Vec<&[u8]> {
+        Split::new(value, separator).collect()
+    }
+
+    #[test]
+    fn separators_in_quotes_and_brackets_do_not_split() {
+        let value = b"\"a,\\\"b\" <sip:x;y,z@h>;q=\",\", c ,, d";
+        assert_eq!(parts(value, b','), [&b"\"a,\\\"b\" <sip:x;y,z@h>;q=\",\""[..], b"c", b"d"]);
+    }
+
+    #[test]
+    fn what_never_closes_is_ordinary() {
+        assert_eq!(parts(b"\"a, b", b','), [&b"\"a"[..], b"b"]);
+        assert_eq!(parts(b"<a, b, \"c,d\"", b','), [&b"<a"[..], b"b", b"\"c,d\""]);
+    }
+
+    #[test]
+    fn numbers_do_not_wrap() {
+        assert_eq!(number::<u32>(b" 0009 "), Some(9));
+        assert_eq!(number::<u32>(b"4294967295"), Some(u32::MAX));
+        assert_eq!(number::<u32>(b"4294967296"), None);
+        assert_eq!(number::<u64>(b"36893488147419103232"), None);
+        assert_eq!(number::<u32>(b"-999"), None);
+        assert_eq!(number::<u32>(b""), None);
+    }
+
+    #[test]
+    fn a_fold_is_one_space() {
+        let folded: Vec<u8> = unfolded(b"a\r\n  b c\n\td  e").collect();
+        assert_eq!(folded, b"a b c d  e");
+    }
+}

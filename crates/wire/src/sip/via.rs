@@ -1,0 +1,112 @@
+//! Via, RFC 3261 section 20.42, with `rport` of RFC 3581.
+
+use std::net::IpAddr;
+
+use super::params::param;
+use super::text::{is_space, number, split_once};
+use super::uri::{address, host_port};
+
+/// One hop that a request took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Via<'a> {
+    /// `UDP`, `TCP`, `TLS`, `WSS`, ..., as written.
+    pub transport: &'a [u8],
+    /// Name or address that the hop calls itself, an IPv6 address without its brackets.
+    pub host: &'a [u8],
+    /// Port, where a valid one was written.
+    pub port: Option<u16>,
+    /// The transaction's name, RFC 3261 section 8.1.1.7.
+    pub branch: Option<&'a [u8]>,
+    /// Where the next hop saw it come from.
+    pub received: Option<&'a [u8]>,
+    /// The port that the next hop saw it come from; None where only asked for.
+    pub rport: Option<u16>,
+    /// All parameters; may begin with their `;`.
+    pub params: &'a [u8],
+}
+
+impl<'a> Via<'a> {
+    /// Reads one value (`SIP/2.0/UDP host:port;branch=...`, spaces and folds anywhere between). None without transport.
+    pub fn parse(value: &'a [u8]) -> Option<Self> {
+        let (_name, rest) = split_once(value, b'/')?;
+        let (_version, rest) = split_once(rest, b'/')?;
+        let rest = rest.trim_ascii();
+        let end = rest.iter().position(|&b| is_space(b) || b == b';').unwrap_or(rest.len());
+        let (transport, rest) = rest.split_at(end);
+        if transport.is_empty() {
+            return None;
+        }
+        let (place, params) = rest.split_at(memchr::memchr(b';', rest).unwrap_or(rest.len()));
+        let (host, port) = host_port(place);
+        let filled = |name| param(params, name).filter(|v: &&[u8]| !v.is_empty());
+        Some(Self {
+            transport,
+            host,
+            port,
+            branch: filled(b"branch"),
+            received: filled(b"received"),
+            rport: filled(b"rport").and_then(number),
+            params,
+        })
+    }
+
+    /// The host as an address.
+    pub fn ip(&self) -> Option<IpAddr> {
+        address(self.host)
+    }
+
+    /// `received` as an address, with or without brackets (RFC 5118 section 4.5).
+    pub fn received_ip(&self) -> Option<IpAddr> {
+        self.received.and_then(address)
+    }
+
+    /// Value of a parameter; empty for one without value.
+    pub fn param(&self, name: &[u8]) -> Option<&'a [u8]> {
+        param(self.params, name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ordinary_one() {
+        let via =
+            Via::parse(b"SIP/2.0/UDP 192.0.2.1:5061;rport=4242;branch=z9hG4bK77;received=10.0.0.1").unwrap();
+        assert_eq!(
+            (via.transport, via.host, via.port, via.branch, via.rport),
+            (&b"UDP"[..], &b"192.0.2.1"[..], Some(5061), Some(&b"z9hG4bK77"[..]), Some(4242))
+        );
+        assert_eq!(via.received_ip(), "10.0.0.1".parse().ok());
+    }
+
+    #[test]
+    fn spaces_and_folds_anywhere() {
+        let via =
+            Via::parse(b"SIP  /    2.0\r\n  / UDP  192.168.255.111   ; branch=\r\n z9hG4bK30239").unwrap();
+        assert_eq!(
+            (via.transport, via.host, via.branch),
+            (&b"UDP"[..], &b"192.168.255.111"[..], Some(&b"z9hG4bK30239"[..]))
+        );
+    }
+
+    #[test]
+    fn version_6_and_received_with_and_without_brackets() {
+        for received in ["[2001:db8::9:255]", "2001:db8::9:255"] {
+            let text = format!("SIP/2.0/UDP [2001:db8::9:1];received={received};rport;branch=z9hG4bKas3");
+            let via = Via::parse(text.as_bytes()).unwrap();
+            assert_eq!((via.host, via.port, via.rport), (&b"2001:db8::9:1"[..], None, None));
+            assert_eq!(via.received_ip(), "2001:db8::9:255".parse().ok());
+            assert_eq!(via.param(b"rport"), Some(&b""[..]));
+        }
+    }
+
+    #[test]
+    fn damaged() {
+        assert_eq!(Via::parse(b"SIP/2.0/UDP 192.0.2.15;;").map(|v| v.host), Some(&b"192.0.2.15"[..]));
+        assert_eq!(Via::parse(b"SIP/2.0/UDP;branch=x").and_then(|v| v.branch), Some(&b"x"[..]));
+        assert_eq!(Via::parse(b"UDP 192.0.2.15"), None);
+        assert_eq!(Via::parse(b"SIP/2.0/ "), None);
+    }
+}
