@@ -1,2 +1,62 @@
-//! The program.
-fn main() {}
+//! The program: a command line that wires the rooms together. It has no logic of its own.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `cli`, `commands` | the arguments, one module a command |
+//! | `input`, `target` | captures to read, files to write |
+//! | `filter`, `moment`, `text` | which calls, when, and text that is safe to show |
+//! | `show` | records for people and programs |
+//! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and what the shell is told |
+#![forbid(unsafe_code)]
+
+mod cli;
+mod commands;
+mod exit;
+mod filter;
+mod input;
+mod interrupt;
+mod moment;
+mod screen;
+mod show;
+mod target;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::exit::Exit;
+use crate::screen::{Colour, Screen};
+
+fn main() -> ExitCode {
+    let exit = match Cli::try_parse() {
+        Ok(cli) => {
+            let mut screen = Screen::standard(cli.color);
+            let result = run(cli.command, &mut screen);
+            result.unwrap_or_else(|error| Exit::of_error(&error, &mut screen))
+        }
+        Err(error) => told(&error),
+    };
+    ExitCode::from(exit as u8)
+}
+
+fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
+    interrupt::watch()?;
+    match command {
+        Command::Analyze(analyze) => analyze.run(screen),
+    }
+}
+
+/// Help and version go to standard output; a wrong command line is an error like any other.
+fn told(error: &clap::Error) -> Exit {
+    if !error.use_stderr() {
+        // Nobody reads further: nothing to tell.
+        let _ = error.print();
+        return Exit::Done;
+    }
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    Screen::standard(Colour::Never).remark(text);
+    Exit::Usage
+}

@@ -1,0 +1,3 @@
+//! One module a command: its arguments, and the rooms wired together for it.
+
+pub(crate) mod analyze;

@@ -1,0 +1,112 @@
+//! Exit statuses, and what an error becomes.
+
+use std::{fmt, io};
+
+use crate::input::Pass;
+use crate::interrupt::Interrupted;
+use crate::screen::Screen;
+
+/// What the shell is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done.
+    Done = 0,
+    /// It did not work.
+    Failed = 1,
+    /// The command line makes no sense.
+    Usage = 2,
+    /// Done, but the input was damaged: results cover what came before the damage.
+    Damaged = 3,
+    /// Ended by Ctrl-C: 128 + SIGINT.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// The status after a pass, telling on standard error what was wrong with its input.
+    pub(crate) fn after(pass: &Pass, screen: &mut Screen) -> Self {
+        let mut exit = Self::Done;
+        for (name, damage) in &pass.damages {
+            let what = "everything before it was read, nothing after it";
+            screen.remark(format!("`{name}` is damaged: {damage}; {what}"));
+            exit = Self::Damaged;
+        }
+        if let Some(percent) = pass.interrupted {
+            screen
+                .remark(format!("interrupted at {percent} % of the input: the results cover what was read"));
+            exit = Self::Interrupted;
+        }
+        exit
+    }
+
+    /// The status of a command that failed, telling why. A reader that has gone away, as `head` does, is no failure.
+    pub(crate) fn of_error(error: &anyhow::Error, screen: &mut Screen) -> Self {
+        let kind = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
+        if kind == Some(io::ErrorKind::BrokenPipe) {
+            return Self::Done;
+        }
+        if error.is::<Interrupted>() {
+            screen.remark(error);
+            return Self::Interrupted;
+        }
+        if error.is::<Misuse>() {
+            screen.remark(error);
+            return Self::Usage;
+        }
+        let remedy = match kind {
+            Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+                "; free some space or write elsewhere"
+            }
+            Some(io::ErrorKind::PermissionDenied) => "; check who may write there",
+            _ => "",
+        };
+        screen.remark(format!("{error:#}{remedy}"));
+        Self::Failed
+    }
+}
+
+/// Arguments that do not go together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Misuse(pub(crate) &'static str);
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Misuse {}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+    use crate::screen::tests::captured;
+
+    fn of(kind: io::ErrorKind) -> (Exit, String) {
+        let (mut screen, _, err) = captured(80);
+        let error = Err::<(), _>(io::Error::from(kind)).context("cannot write the results").unwrap_err();
+        (Exit::of_error(&error, &mut screen), err.text())
+    }
+
+    #[test]
+    fn a_reader_that_left_is_no_failure() {
+        assert_eq!(of(io::ErrorKind::BrokenPipe), (Exit::Done, String::new()));
+    }
+
+    #[test]
+    fn a_full_disk_is_told_with_its_remedy() {
+        let (exit, text) = of(io::ErrorKind::StorageFull);
+        assert_eq!(exit, Exit::Failed);
+        assert!(
+            text.starts_with("ringtap: cannot write the results: ") && text.contains("free some space"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn an_interruption_has_its_own_status() {
+        let (mut screen, ..) = captured(80);
+        assert_eq!(Exit::of_error(&Interrupted.into(), &mut screen), Exit::Interrupted);
+    }
+}

@@ -1,0 +1,187 @@
+//! Which calls a person asked for.
+
+use clap::Args;
+use ringtap_model::{Call, CallState, Nanos};
+
+use crate::moment;
+
+/// The filters of `analyze` and `calls`. All that are given must hold; without any, every call passes.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Filters (calls and their streams)")]
+pub(crate) struct Filter {
+    /// Caller: From's user or P-Asserted-Identity; exact, or a prefix with a trailing `*`
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) from: Option<Pattern>,
+    /// Called: the user of To or of the Request-URI, or a number it was diverted to; exact or prefix`*`
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) to: Option<Pattern>,
+    /// Either party; exact or prefix`*`
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) number: Option<Pattern>,
+    /// Call-ID; exact or prefix`*`
+    #[arg(long, value_name = "ID")]
+    pub(crate) call_id: Option<Pattern>,
+    /// Where the call ended: completed, active, failed, redirected, cancelled, timeout, ringing, trying; several with commas
+    #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = state)]
+    pub(crate) state: Vec<CallState>,
+    /// Calls that began at this time or later: 2026-11-21T02:00:00Z, "2026-11-21 02:00" (UTC) or 2026-11-21
+    #[arg(long, value_name = "TIME", value_parser = moment::parse)]
+    pub(crate) since: Option<Nanos>,
+    /// Calls that began before this time
+    #[arg(long, value_name = "TIME", value_parser = moment::parse)]
+    pub(crate) until: Option<Nanos>,
+    /// Calls whose worse direction has a MOS below this; calls without a MOS are left out
+    #[arg(long, value_name = "MOS", value_parser = mos)]
+    pub(crate) mos_below: Option<f64>,
+}
+
+impl Filter {
+    /// Whether any filter was given.
+    pub(crate) fn is_set(&self) -> bool {
+        self.from.is_some()
+            || self.to.is_some()
+            || self.number.is_some()
+            || self.call_id.is_some()
+            || !self.state.is_empty()
+            || self.since.is_some()
+            || self.until.is_some()
+            || self.mos_below.is_some()
+    }
+
+    /// Whether `call` is one of those asked for.
+    pub(crate) fn passes(&self, call: &Call) -> bool {
+        let caller = |pattern: &Pattern| callers(call).any(|number| pattern.matches(number));
+        let called = |pattern: &Pattern| callees(call).any(|number| pattern.matches(number));
+        // A call whose beginning is not known is in no span of time.
+        let start = call.start();
+        holds(&self.from, caller)
+            && holds(&self.to, called)
+            && holds(&self.number, |pattern| caller(pattern) || called(pattern))
+            && holds(&self.call_id, |pattern| pattern.matches(&call.call_id))
+            && (self.state.is_empty() || self.state.contains(&call.state))
+            && holds(&self.since, |since| start.is_some_and(|start| start >= *since))
+            && holds(&self.until, |until| start.is_some_and(|start| start < *until))
+            && holds(&self.mos_below, |limit| call.mos.is_some_and(|mos| mos < *limit))
+    }
+}
+
+fn holds<T>(filter: &Option<T>, test: impl FnOnce(&T) -> bool) -> bool {
+    filter.as_ref().is_none_or(test)
+}
+
+fn callers(call: &Call) -> impl Iterator<Item = &str> {
+    [call.from_user.as_deref(), call.asserted_identity.as_deref()].into_iter().flatten()
+}
+
+fn callees(call: &Call) -> impl Iterator<Item = &str> {
+    let named = [call.to_user.as_deref(), call.ruri_user.as_deref()].into_iter().flatten();
+    named.chain(call.diverted_to.iter().map(String::as_str))
+}
+
+/// A text to match as a whole, or its beginning where it ends in `*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    /// The text without its `*`.
+    pub(crate) text: String,
+    /// Only the beginning has to match.
+    pub(crate) prefix: bool,
+}
+
+impl Pattern {
+    fn matches(&self, text: &str) -> bool {
+        if self.prefix { text.starts_with(&self.text) } else { text == self.text }
+    }
+}
+
+impl std::str::FromStr for Pattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (text, prefix) = text.strip_suffix('*').map_or((text, false), |start| (start, true));
+        if text.contains('*') {
+            return Err("only one `*`, at the end, has a meaning".to_string());
+        }
+        if text.is_empty() && !prefix {
+            return Err("an empty text matches nothing".to_string());
+        }
+        Ok(Self { text: text.to_string(), prefix })
+    }
+}
+
+fn state(text: &str) -> Result<CallState, String> {
+    CallState::from_name(text.trim()).ok_or_else(|| {
+        let names: Vec<&str> = CallState::ALL.iter().map(|state| state.name()).collect();
+        format!("a call is one of {}", names.join(", "))
+    })
+}
+
+fn mos(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(mos) if (1.0..=5.0).contains(&mos) => Ok(mos),
+        _ => Err("a MOS lies between 1 and 5".to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::samples;
+
+    fn pattern(text: &str) -> Option<Pattern> {
+        Some(text.parse().unwrap())
+    }
+
+    #[test]
+    fn numbers_match_whole_or_from_the_start() {
+        let call = samples::call();
+        let from = |text| Filter { from: pattern(text), ..Filter::default() }.passes(&call);
+        assert!(from("+420221111111"));
+        assert!(from("+4202*"));
+        assert!(from("*"));
+        assert!(!from("+4202"));
+        assert!(!from("+420602222222"));
+        let to = |text| Filter { to: pattern(text), ..Filter::default() }.passes(&call);
+        assert!(to("+420602222222"));
+        assert!(to("voicemail"), "diverted to");
+        let number = |text| Filter { number: pattern(text), ..Filter::default() }.passes(&call);
+        assert!(number("+420221111111") && number("+420602*") && !number("999"));
+    }
+
+    #[test]
+    fn a_span_of_time_is_half_open() {
+        let call = samples::call();
+        let start = call.start();
+        let filter = |since, until| Filter { since, until, ..Filter::default() }.passes(&call);
+        assert!(filter(start, None));
+        assert!(!filter(None, start));
+        assert!(filter(start, start.map(|start| start + Nanos(1))));
+        let unknown =
+            Call { invite: None, trying: None, ringing: None, answer: None, end: None, ..samples::call() };
+        assert!(!Filter { since: Some(Nanos::ZERO), ..Filter::default() }.passes(&unknown));
+    }
+
+    #[test]
+    fn every_filter_must_hold() {
+        let call = samples::call();
+        let filter = Filter { state: vec![CallState::Completed], mos_below: Some(4.0), ..Filter::default() };
+        assert!(!filter.passes(&call), "MOS of {:?}", call.mos);
+        assert!(Filter { mos_below: Some(4.5), ..filter.clone() }.passes(&call));
+        assert!(
+            !Filter { mos_below: Some(5.0), ..Filter::default() }.passes(&Call { mos: None, ..call.clone() })
+        );
+        assert!(
+            !Filter { state: vec![CallState::Failed, CallState::Timeout], ..Filter::default() }.passes(&call)
+        );
+        assert!(filter.is_set() && !Filter::default().is_set());
+        assert!(Filter::default().passes(&call));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        assert!("12*34".parse::<Pattern>().is_err());
+        assert!("".parse::<Pattern>().is_err());
+        assert!(state("answered").unwrap_err().contains("completed"));
+        assert_eq!(state("failed"), Ok(CallState::Failed));
+        assert!(mos("6").is_err() && mos("NaN").is_err() && mos("x").is_err());
+    }
+}

@@ -1,0 +1,137 @@
+//! Capture files through the engine, from the first packet to the last or to Ctrl-C.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{anyhow, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ringtap_capture::{Capture, Damage, Merge};
+use ringtap_engine::{Config, Counters, Engine, Sink};
+use ringtap_model::{Frame, Nanos};
+
+use crate::interrupt;
+use crate::screen::Screen;
+
+/// Frames handed to the engine at once: enough for its prefetching, few enough to stay in the nearest cache.
+const BATCH: usize = 128;
+/// From here on a progress bar is worth its line.
+const LARGE: u64 = 64 << 20;
+/// How long standard input may take to end after Ctrl-C, which usually ended its writer too.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A sink that can have enough.
+pub(crate) trait Listener: Sink {
+    /// Nothing more is wanted: what it writes to is gone.
+    fn has_enough(&self) -> bool {
+        false
+    }
+}
+
+/// The files that were named.
+#[derive(Debug)]
+pub(crate) struct Input {
+    captures: Vec<Capture>,
+    /// Ctrl-C came while standard input was read; what had come by then is here.
+    cut_short: bool,
+}
+
+/// What there is to say about a whole pass.
+#[derive(Debug)]
+pub(crate) struct Pass {
+    pub(crate) counters: Counters,
+    /// Which files ended where they should not.
+    pub(crate) damages: Vec<(String, Damage)>,
+    /// How far it came, in percent, when Ctrl-C ended it.
+    pub(crate) interrupted: Option<u64>,
+    /// Times of the first and the last frame.
+    pub(crate) span: Option<(Nanos, Nanos)>,
+}
+
+impl Input {
+    /// Opens every file before the first is read, so that a wrong name costs no time.
+    pub(crate) fn open(files: &[PathBuf]) -> anyhow::Result<Self> {
+        if files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
+            bail!("standard input can be read only once: name `-` once");
+        }
+        // In a thread of its own: opening reads a pipe to its end, and Ctrl-C must be heard meanwhile.
+        let (sender, receiver) = channel();
+        let files = files.to_vec();
+        thread::spawn(move || {
+            let captures: Result<Vec<_>, _> = files.iter().map(|file| Capture::open(file)).collect();
+            // Nobody waits any more after an interruption.
+            let _ = sender.send(captures);
+        });
+        let mut asked = None;
+        loop {
+            match receiver.recv_timeout(Duration::from_millis(50)) {
+                Ok(captures) => return Ok(Self { captures: captures?, cut_short: asked.is_some() }),
+                Err(RecvTimeoutError::Disconnected) => return Err(anyhow!("opening the input failed")),
+                Err(RecvTimeoutError::Timeout) if interrupt::asked() => {
+                    if asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                        bail!(interrupt::Interrupted);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Bytes to read.
+    pub(crate) fn size(&self) -> u64 {
+        self.captures.iter().map(Capture::size).sum()
+    }
+
+    /// Every frame, in order of time.
+    pub(crate) fn frames(&self) -> Merge<'_> {
+        Merge::new(&self.captures)
+    }
+
+    /// A progress bar named `what` where the input is large and people look on; hidden otherwise.
+    pub(crate) fn progress(&self, screen: &Screen, what: &'static str) -> ProgressBar {
+        if self.size() < LARGE || !screen.watched {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(Some(self.size()), ProgressDrawTarget::stderr_with_hz(5));
+        let layout = "{msg} {bar:30} {percent:>3} %  {decimal_bytes_per_sec}, {eta} left";
+        bar.set_style(ProgressStyle::with_template(layout).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_message(what);
+        bar
+    }
+
+    /// Feeds everything to a new engine and closes it. Runs over the same input are the same, call for call and serial for
+    /// serial.
+    pub(crate) fn pass<S: Listener>(&self, sink: &mut S, bar: &ProgressBar) -> Pass {
+        let mut engine = Engine::new(Config::default());
+        let mut frames = self.frames();
+        let mut batch: Vec<Frame<'_>> = Vec::with_capacity(BATCH);
+        let mut span: Option<(Nanos, Nanos)> = None;
+        let mut interrupted = None;
+        loop {
+            batch.clear();
+            batch.extend(frames.by_ref().take(BATCH));
+            let (Some(first), Some(last)) = (batch.first(), batch.last()) else { break };
+            span = Some(span.map_or((first.time, last.time), |(begin, _)| (begin, last.time)));
+            engine.batch(&batch, sink);
+            bar.set_position(frames.offset());
+            if sink.has_enough() {
+                break;
+            }
+            if interrupt::asked() && !self.cut_short {
+                interrupted = Some(frames.offset().saturating_mul(100) / self.size().max(1));
+                break;
+            }
+        }
+        engine.close(sink);
+        bar.finish_and_clear();
+        let named =
+            |(index, damage): (usize, Damage)| Some((self.captures.get(index)?.name().to_string(), damage));
+        Pass {
+            counters: engine.counters().clone(),
+            damages: frames.damages().into_iter().filter_map(named).collect(),
+            interrupted: interrupted.or(self.cut_short.then_some(100)),
+            span,
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Ctrl-C: the first ends the reading, the second the program.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+
+use crate::exit::Exit;
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Begins to listen.
+pub(crate) fn watch() -> anyhow::Result<()> {
+    let handler = || {
+        if ASKED.swap(true, Ordering::Relaxed) {
+            std::process::exit(Exit::Interrupted as i32);
+        }
+    };
+    ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")
+}
+
+/// Whether the person at the terminal wants the reading to end.
+pub(crate) fn asked() -> bool {
+    ASKED.load(Ordering::Relaxed)
+}
+
+/// The error of a command that Ctrl-C ended with nothing to show.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted before there was anything to show")
+    }
+}
+
+impl std::error::Error for Interrupted {}

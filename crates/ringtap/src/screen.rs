@@ -1,0 +1,130 @@
+//! Where everything is printed: one writer for results, one for remarks, and what is known of the terminal.
+
+use std::fmt::Display;
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use clap::ValueEnum;
+
+use crate::text;
+
+/// Width of what goes into a pipe or a file.
+const PIPED: usize = 120;
+/// Narrower than this a table says nothing any more.
+const NARROWEST: usize = 60;
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Also into a pipe, as for `less -R`
+    Always,
+    /// Nowhere
+    Never,
+}
+
+/// Results go to `out`, remarks and errors to `err`.
+pub(crate) struct Screen {
+    /// Standard output, buffered.
+    pub(crate) out: Box<dyn Write>,
+    /// Standard error.
+    pub(crate) err: Box<dyn Write>,
+    /// Columns that a line may take.
+    pub(crate) width: usize,
+    /// Results may be coloured.
+    pub(crate) colour: bool,
+    /// A progress bar may be drawn: people watch standard error.
+    pub(crate) watched: bool,
+    /// Results scroll over a terminal as they are found, and a progress bar would be torn by them.
+    pub(crate) terminal: bool,
+}
+
+impl Screen {
+    /// The process's own.
+    pub(crate) fn standard(colour: Colour) -> Self {
+        let stdout = io::stdout();
+        let terminal = stdout.is_terminal();
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        Self {
+            out: Box::new(BufWriter::with_capacity(64 << 10, stdout.lock())),
+            err: Box::new(io::stderr()),
+            width: width(terminal).max(NARROWEST),
+            colour: match colour {
+                Colour::Auto => terminal && !plain && !dumb,
+                Colour::Always => true,
+                Colour::Never => false,
+            },
+            watched: io::stderr().is_terminal(),
+            terminal,
+        }
+    }
+
+    /// One sentence on standard error. That it cannot be told is no reason to fail.
+    pub(crate) fn remark(&mut self, sentence: impl Display) {
+        let sentence = sentence.to_string();
+        let lines: Vec<_> = sentence.lines().map(text::shown).collect();
+        let _ = writeln!(self.err, "ringtap: {}", lines.join("\n"));
+    }
+}
+
+fn width(terminal: bool) -> usize {
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let measured =
+        || terminal_size::terminal_size_of(io::stdout()).map(|(columns, _)| usize::from(columns.0));
+    match terminal {
+        true => measured().or(asked).unwrap_or(PIPED),
+        false => asked.unwrap_or(PIPED),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+
+    /// What was printed, readable while the screen is in use.
+    #[derive(Clone, Default)]
+    pub(crate) struct Captured(Rc<RefCell<Vec<u8>>>);
+
+    impl Captured {
+        pub(crate) fn text(&self) -> String {
+            String::from_utf8(self.0.borrow().clone()).unwrap()
+        }
+    }
+
+    impl Write for Captured {
+        fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().extend_from_slice(data);
+            Ok(data.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A screen of `width` columns without colour, and what it shows on `out` and `err`.
+    pub(crate) fn captured(width: usize) -> (Screen, Captured, Captured) {
+        let (out, err) = (Captured::default(), Captured::default());
+        let screen = Screen {
+            out: Box::new(out.clone()),
+            err: Box::new(err.clone()),
+            width,
+            colour: false,
+            watched: false,
+            terminal: false,
+        };
+        (screen, out, err)
+    }
+
+    #[test]
+    fn remarks_are_harmless() {
+        let (mut screen, _, err) = captured(80);
+        screen.remark("no call \x1b[2J here");
+        assert_eq!(err.text(), "ringtap: no call \\x1b[2J here\n");
+    }
+}

@@ -1,0 +1,136 @@
+//! The head of one call: parties, times, outcome.
+
+use std::io::{self, Write};
+
+use ringtap_model::{Call, Nanos, Party};
+
+use crate::moment;
+use crate::show::calls::figure;
+use crate::show::style::Style;
+use crate::text::{counted, shown};
+
+/// Writes the call's own fields, one line each, unknown ones left out.
+pub(crate) fn write(out: &mut dyn Write, call: &Call, colour: bool) -> io::Result<()> {
+    writeln!(out, "{}", Style::Bold.paint(&format!("Call {}", shown(&call.call_id)), colour))?;
+    let mut line = |name: &str, value: &str| writeln!(out, "  {name:<14}{}", shown(value));
+    line("Record", &call.id.to_string())?;
+    line("From", &party(call.from_display.as_deref(), call.from_user.as_deref(), call.from_host.as_deref()))?;
+    line("To", &party(None, call.to_user.as_deref(), call.to_host.as_deref()))?;
+    if call.ruri_user != call.to_user || call.ruri_host != call.to_host {
+        line("Request-URI", &party(None, call.ruri_user.as_deref(), call.ruri_host.as_deref()))?;
+    }
+    if let Some(identity) = &call.asserted_identity {
+        line("Asserted", identity)?;
+    }
+    if !call.diverted_to.is_empty() {
+        line("Diverted to", &call.diverted_to.join(", "))?;
+    }
+    line("Signalling", &signalling(call))?;
+    for (name, agent) in [("Caller's UA", &call.user_agent_caller), ("Callee's UA", &call.user_agent_callee)]
+    {
+        agent.as_deref().map_or(Ok(()), |agent| line(name, agent))?;
+    }
+    line("Outcome", &outcome(call))?;
+    for (name, time) in times(call) {
+        line(name, &time)?;
+    }
+    if call.mos.is_some() {
+        line("MOS", &format!("{}, worst 10 s {}", figure(call.mos, 2), figure(call.mos_worst_interval, 2)))?;
+    }
+    if !call.dtmf.is_empty() {
+        line("DTMF", &call.dtmf.iter().map(|digit| digit.digit.as_str()).collect::<Vec<_>>().join(" "))?;
+    }
+    if call.capture_drops > 0 {
+        line(
+            "Capture",
+            &format!("{} dropped by this monitor meanwhile", counted(call.capture_drops, "packet")),
+        )?;
+    }
+    Ok(())
+}
+
+fn party(display: Option<&str>, user: Option<&str>, host: Option<&str>) -> String {
+    let uri = match (user, host) {
+        (Some(user), Some(host)) => format!("{user}@{host}"),
+        (Some(one), None) | (None, Some(one)) => one.to_string(),
+        (None, None) => "unknown".to_string(),
+    };
+    display.map_or_else(|| uri.clone(), |display| format!("\"{display}\" <{uri}>"))
+}
+
+fn signalling(call: &Call) -> String {
+    let upper = |name: &dyn std::fmt::Debug| format!("{name:?}").to_uppercase();
+    let carrier = format!("{} over {}", upper(&call.protocol), upper(&call.transport));
+    let messages = counted(call.messages.into(), "message");
+    let again = counted(call.retransmissions.into(), "retransmission");
+    format!("{carrier}, {} -> {}, {messages}, {again}", call.src, call.dst)
+}
+
+fn outcome(call: &Call) -> String {
+    let mut text = call.state.name().to_string();
+    if call.final_code > 0 {
+        text = format!("{text}, {} {}", call.final_code, call.final_reason.as_deref().unwrap_or(""))
+            .trim_end()
+            .to_string();
+    }
+    if let Some(cause) = call.cause {
+        text = format!("{text}, Q.850 cause {cause}");
+    }
+    let by = call.released_by.map(|party| match party {
+        Party::Caller => "the caller",
+        Party::Callee => "the callee",
+        Party::Network => "the network",
+    });
+    by.map_or(text.clone(), |by| format!("{text}, released by {by}"))
+}
+
+/// Each time with its offset from the first.
+fn times(call: &Call) -> Vec<(&'static str, String)> {
+    let start = call.start();
+    let at = |time: Nanos| match start {
+        Some(start) if time > start => {
+            format!("{}  +{:.3} s", moment::full(time), time.since(start).secs_f64())
+        }
+        _ => moment::full(time),
+    };
+    let named = [
+        ("Invited", call.invite),
+        ("Trying", call.trying),
+        ("Ringing", call.ringing),
+        ("Answered", call.answer),
+        ("Ended", call.end),
+    ];
+    let mut lines: Vec<_> = named.into_iter().filter_map(|(name, time)| Some((name, at(time?)))).collect();
+    if let Some(pdd) = call.pdd_ms {
+        lines.push(("Post-dial", moment::span(pdd)));
+    }
+    if let Some(duration) = call.duration_ms {
+        lines.push(("Duration", moment::span(duration)));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::samples;
+    use crate::text;
+
+    fn written(call: &Call) -> String {
+        let mut out = Vec::new();
+        write(&mut out, call, false).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn golden_call() {
+        samples::golden("call.txt", &written(&samples::call()));
+    }
+
+    #[test]
+    fn nothing_hostile_passes() {
+        let text = written(&samples::hostile_call());
+        assert!(text.lines().all(|line| !line.chars().any(text::hostile)), "{text}");
+        assert!(text.contains("\"\\x1b[2J\\nroot\\x9b31m\""), "{text}");
+    }
+}

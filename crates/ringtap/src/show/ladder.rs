@@ -1,0 +1,303 @@
+//! The message ladder of a call: endpoints as columns, messages as arrows, time going down.
+
+use std::io::{self, Write};
+
+use ringtap_model::{Endpoint, Nanos};
+
+use crate::show::style::Style;
+use crate::text::{self, Align};
+
+/// Between two lanes, at the least: `─ INVITE ─▶` still says something.
+const NARROWEST: usize = 14;
+/// Between two lanes, beside the longest label: more would only stretch the arrows.
+const AIR: usize = 8;
+
+/// One message between two endpoints.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) time: Nanos,
+    pub(crate) src: Endpoint,
+    pub(crate) dst: Endpoint,
+    /// `INVITE (SDP)`, `180 Ringing`; bytes from the wire are welcome.
+    pub(crate) label: String,
+    pub(crate) style: Style,
+    pub(crate) retransmission: bool,
+}
+
+/// Characters to draw with.
+#[derive(Clone, Copy)]
+struct Pens {
+    lane: char,
+    line: char,
+    dashed: char,
+    right: char,
+    left: char,
+    turn: char,
+    arrow: &'static str,
+}
+
+const BOX: Pens =
+    Pens { lane: '│', line: '─', dashed: '┄', right: '▶', left: '◀', turn: '↺', arrow: "→" };
+const ASCII: Pens = Pens { lane: '|', line: '-', dashed: '.', right: '>', left: '<', turn: '@', arrow: "->" };
+
+/// Draws `steps`, in their order, as wide as `width` allows; where the lanes do not fit, as a list.
+pub(crate) fn draw(out: &mut dyn Write, steps: &[Step], page: Page) -> io::Result<()> {
+    let Some(first) = steps.first() else {
+        return writeln!(out, "No message of it was seen.");
+    };
+    let participants = participants(steps);
+    let offsets: Vec<String> = steps.iter().map(|step| offset(step.time, first.time)).collect();
+    let margin = offsets.iter().map(String::len).max().unwrap_or(0) + " R ".len();
+    let longest = steps.iter().map(|step| text::width(&text::shown(&step.label))).max().unwrap_or(0);
+    match Lanes::lay(&participants, page.width.saturating_sub(margin), longest) {
+        Some(lanes) => Ladder { lanes, participants, margin, page }.write(out, steps, &offsets)?,
+        None => list(out, steps, &offsets, page)?,
+    }
+    if steps.iter().any(|step| step.retransmission) {
+        writeln!(out, "R: retransmission")?;
+    }
+    Ok(())
+}
+
+/// What is drawn on.
+#[derive(Clone, Copy)]
+pub(crate) struct Page {
+    pub(crate) width: usize,
+    pub(crate) colour: bool,
+    pub(crate) ascii: bool,
+}
+
+impl Page {
+    fn pens(self) -> Pens {
+        if self.ascii { ASCII } else { BOX }
+    }
+}
+
+/// Every endpoint, in order of its first message.
+fn participants(steps: &[Step]) -> Vec<Endpoint> {
+    let mut found = Vec::new();
+    for endpoint in steps.iter().flat_map(|step| [step.src, step.dst]) {
+        if !found.contains(&endpoint) {
+            found.push(endpoint);
+        }
+    }
+    found
+}
+
+fn offset(time: Nanos, first: Nanos) -> String {
+    // Hops of a capture merged from two clocks may come before the first.
+    match time >= first {
+        true => format!("+{:.3}", time.since(first).secs_f64()),
+        false => format!("-{:.3}", first.since(time).secs_f64()),
+    }
+}
+
+/// Where the lanes stand, counted from the end of the time column.
+struct Lanes {
+    /// Of each participant.
+    columns: Vec<usize>,
+    /// What stands above each lane.
+    names: Vec<String>,
+    /// The names are letters, explained in a legend.
+    lettered: bool,
+}
+
+impl Lanes {
+    /// Lanes with their full names where there is room, else with letters, else none.
+    fn lay(participants: &[Endpoint], room: usize, longest: usize) -> Option<Self> {
+        let full: Vec<String> = participants.iter().map(Endpoint::to_string).collect();
+        let widest = full.iter().map(String::len).max().unwrap_or(0);
+        let gaps = participants.len().saturating_sub(1).max(1);
+        let wanted = (longest + AIR).max(NARROWEST);
+        let inner = room.checked_sub(widest + 1)?;
+        if inner / gaps > widest.max(NARROWEST - 1) {
+            let gap = (inner / gaps).min(wanted.max(widest + 2));
+            return Some(Self::at(full, gap, widest / 2, false));
+        }
+        let gap = room.checked_sub(4)? / gaps;
+        let letters = (0..participants.len()).map(letter).collect();
+        (gap >= NARROWEST).then(|| Self::at(letters, gap.min(wanted), 1, true))
+    }
+
+    fn at(names: Vec<String>, gap: usize, first: usize, lettered: bool) -> Self {
+        Self { columns: (0..names.len()).map(|index| first + index * gap).collect(), names, lettered }
+    }
+}
+
+/// `A` to `Z`, then `A1`.
+fn letter(index: usize) -> String {
+    let letter = char::from(b'A' + (index % 26) as u8);
+    match index / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
+    }
+}
+
+struct Ladder {
+    lanes: Lanes,
+    participants: Vec<Endpoint>,
+    margin: usize,
+    page: Page,
+}
+
+impl Ladder {
+    fn write(&self, out: &mut dyn Write, steps: &[Step], offsets: &[String]) -> io::Result<()> {
+        if self.lanes.lettered {
+            for (name, participant) in self.lanes.names.iter().zip(&self.participants) {
+                writeln!(out, "{name}  {participant}")?;
+            }
+        }
+        writeln!(out, "{}", Style::Bold.paint(&self.heading(), self.page.colour))?;
+        for (step, offset) in steps.iter().zip(offsets) {
+            let mark = if step.retransmission { "R" } else { " " };
+            let time = format!("{offset:>width$} {mark} ", width = self.margin - 3);
+            writeln!(out, "{}{}", Style::Dim.paint(&time, self.page.colour), self.arrow(step).trim_end())?;
+        }
+        Ok(())
+    }
+
+    fn heading(&self) -> String {
+        let mut line = " ".repeat(self.margin);
+        for (name, column) in self.lanes.names.iter().zip(&self.lanes.columns) {
+            let begin = self.margin + column.saturating_sub(name.len() / 2);
+            line.extend(std::iter::repeat_n(' ', begin.saturating_sub(line.len()).max(1)));
+            line.push_str(name);
+        }
+        line
+    }
+
+    fn arrow(&self, step: &Step) -> String {
+        let lane = |endpoint| self.participants.iter().position(|known| *known == endpoint).unwrap_or(0);
+        let (from, to) = (lane(step.src), lane(step.dst));
+        let (low, high) = (from.min(to), from.max(to));
+        let pens = self.page.pens();
+        let mut line = String::new();
+        let mut at = 0;
+        for (index, column) in self.lanes.columns.iter().enumerate() {
+            if index > low && index < high {
+                continue;
+            }
+            if index > low && index == high {
+                let shaft = shaft(step, column - at, from < to, pens);
+                line.push_str(&step.style.paint(&shaft, self.page.colour));
+            } else {
+                line.extend(std::iter::repeat_n(' ', column - at));
+            }
+            line.push(pens.lane);
+            at = column + 1;
+            if from == to && index == from {
+                let room = self.page.width.saturating_sub(self.margin + at);
+                let turn = format!(" {} {}", pens.turn, text::shown(&step.label));
+                line.push_str(&step.style.paint(&text::cut(&turn, room), self.page.colour));
+                return line;
+            }
+        }
+        line
+    }
+}
+
+/// An arrow of `width` columns with the label in its middle.
+fn shaft(step: &Step, width: usize, rightwards: bool, pens: Pens) -> String {
+    let fill = if step.retransmission { pens.dashed } else { pens.line };
+    let label = text::shown(&step.label);
+    let label = format!(" {} ", text::cut(&label, width.saturating_sub(5)));
+    let body = text::fit_with(&label, width.saturating_sub(1), Align::Centre, fill);
+    if rightwards { format!("{body}{}", pens.right) } else { format!("{}{body}", pens.left) }
+}
+
+/// One line a message, for more participants than there is room.
+fn list(out: &mut dyn Write, steps: &[Step], offsets: &[String], page: Page) -> io::Result<()> {
+    let widest = offsets.iter().map(String::len).max().unwrap_or(0);
+    for (step, offset) in steps.iter().zip(offsets) {
+        let mark = if step.retransmission { "R" } else { " " };
+        let hop = format!("{} {} {}", step.src, page.pens().arrow, step.dst);
+        let line = format!("{offset:>widest$} {mark} {hop}  ");
+        let room = page.width.saturating_sub(text::width(&line)).max(NARROWEST);
+        let label = text::shown(&step.label);
+        writeln!(out, "{line}{}", step.style.paint(&text::cut(&label, room), page.colour))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::show::samples::{START, endpoint, golden};
+
+    fn step(millis: u64, src: u8, dst: u8, label: &str) -> Step {
+        Step {
+            time: START + Nanos::from_millis(millis),
+            src: endpoint(src, 5060),
+            dst: endpoint(dst, 5060),
+            label: label.into(),
+            style: Style::Plain,
+            retransmission: false,
+        }
+    }
+
+    fn dialog() -> Vec<Step> {
+        let again = Step { retransmission: true, ..step(500, 1, 2, "INVITE (SDP)") };
+        vec![
+            step(0, 1, 2, "INVITE (SDP)"),
+            again,
+            step(520, 2, 1, "100 Trying"),
+            step(530, 2, 3, "INVITE (SDP)"),
+            step(1850, 3, 2, "180 Ringing"),
+            step(61_850, 1, 3, "BYE"),
+        ]
+    }
+
+    fn drawn(steps: &[Step], width: usize, ascii: bool) -> String {
+        let mut out = Vec::new();
+        draw(&mut out, steps, Page { width, colour: false, ascii }).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn golden_widths() {
+        golden("ladder-80.txt", &drawn(&dialog(), 80, false));
+        golden("ladder-120.txt", &drawn(&dialog(), 120, false));
+    }
+
+    #[test]
+    fn golden_in_ascii() {
+        golden("ladder-60-ascii.txt", &drawn(&dialog(), 60, true));
+    }
+
+    #[test]
+    fn too_many_participants_make_a_list() {
+        let steps: Vec<Step> = (1..12).map(|host| step(0, host, host + 1, "INVITE")).collect();
+        let drawn = drawn(&steps, 80, false);
+        assert!(drawn.starts_with("+0.000   192.0.2.1:5060 → 192.0.2.2:5060  INVITE\n"), "{drawn}");
+    }
+
+    #[test]
+    fn a_message_to_itself_turns() {
+        let drawn = drawn(&[step(0, 1, 1, "OPTIONS")], 80, false);
+        assert!(drawn.contains("│ ↺ OPTIONS"), "{drawn}");
+    }
+
+    #[test]
+    fn nothing_seen_is_said() {
+        assert_eq!(drawn(&[], 80, false), "No message of it was seen.\n");
+    }
+
+    proptest! {
+        #[test]
+        fn any_dialog_fits(
+            hops in proptest::collection::vec((0_u8..9, 0_u8..9, any::<String>(), any::<bool>()), 1..20),
+            width in 60_usize..220,
+        ) {
+            let steps: Vec<Step> = hops
+                .iter()
+                .map(|(src, dst, label, again)| Step { retransmission: *again, ..step(0, *src, *dst, label) })
+                .collect();
+            for line in drawn(&steps, width, false).lines() {
+                prop_assert!(text::width(line) <= width, "{line:?} is wider than {width}");
+                prop_assert!(!line.chars().any(text::hostile));
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Records as people and programs read them. Nothing here knows where a record came from.
+
+pub(crate) mod calls;
+pub(crate) mod csv;
+pub(crate) mod detail;
+pub(crate) mod json;
+pub(crate) mod ladder;
+#[cfg(test)]
+pub(crate) mod samples;
+pub(crate) mod streams;
+pub(crate) mod style;
+pub(crate) mod summary;
+pub(crate) mod table;

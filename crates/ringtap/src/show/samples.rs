@@ -1,0 +1,198 @@
+//! Made-up records for the tests.
+
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use ringtap_model::{
+    Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Hz, Id, Interval, Message, Nanos, Party,
+    Protocol, Recorded, Registration, RegistrationState, Stream, Transport,
+};
+
+/// Holds `text` against `tests/golden/NAME`; with `RINGTAP_BLESS=1` in the environment, writes it there instead.
+pub(crate) fn golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("RINGTAP_BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    assert_eq!(text, std::fs::read_to_string(&path).unwrap(), "tests/golden/{name}");
+}
+
+/// 2026-11-21 02:00:00 UTC.
+pub(crate) const START: Nanos = Nanos(1_795_226_400_000_000_000);
+
+/// `192.0.2.HOST:PORT`.
+pub(crate) fn endpoint(host: u8, port: u16) -> Endpoint {
+    Endpoint::new(Ipv4Addr::new(192, 0, 2, host).into(), port)
+}
+
+/// An answered call of 61.5 s between two phones, with a MOS of 4.2.
+pub(crate) fn call() -> Call {
+    Call {
+        id: Id([0xab; 16]),
+        call_id: "f81d4fae-7dec-11d0@192.0.2.1".into(),
+        protocol: Protocol::Sip,
+        transport: Transport::Udp,
+        src: endpoint(1, 5060),
+        dst: endpoint(2, 5060),
+        from_user: Some("+420221111111".into()),
+        from_host: Some("example.org".into()),
+        from_display: Some("Božena".into()),
+        to_user: Some("+420602222222".into()),
+        to_host: Some("example.net".into()),
+        ruri_user: Some("+420602222222".into()),
+        ruri_host: Some("192.0.2.2".into()),
+        asserted_identity: None,
+        diverted_to: vec!["voicemail".into()],
+        state: CallState::Completed,
+        final_code: 200,
+        final_reason: Some("OK".into()),
+        cause: Some(16),
+        released_by: Some(Party::Callee),
+        invite: Some(START),
+        trying: Some(START + Nanos::from_millis(20)),
+        ringing: Some(START + Nanos::from_millis(850)),
+        answer: Some(START + Nanos::from_secs(4)),
+        end: Some(START + Nanos::from_millis(65_500)),
+        pdd_ms: Some(850.0),
+        duration_ms: Some(61_500.0),
+        messages: 8,
+        retransmissions: 1,
+        user_agent_caller: Some("Phone/1.0".into()),
+        user_agent_callee: None,
+        streams: vec![Id([1; 16]), Id([2; 16])],
+        mos: Some(4.2),
+        mos_worst_interval: Some(3.4),
+        dtmf: vec![
+            Dtmf { digit: "1".into(), source: DtmfSource::Rfc4733, time: START + Nanos::from_secs(10) },
+            Dtmf { digit: "#".into(), source: DtmfSource::Info, time: START + Nanos::from_secs(11) },
+        ],
+        capture_drops: 0,
+        recorded: Recorded::None,
+    }
+}
+
+/// A call that was refused, with a hostile phrase and display name.
+pub(crate) fn hostile_call() -> Call {
+    Call {
+        id: Id([0xcd; 16]),
+        call_id: "evil\x1b]0;owned\x07\u{202e}@x".into(),
+        from_user: None,
+        from_display: Some("\x1b[2J\nroot\u{9b}31m".into()),
+        to_user: Some("日本語電話番号".into()),
+        state: CallState::Failed,
+        final_code: 486,
+        final_reason: Some("Busy\tHere\r\n\x1b[31m".into()),
+        cause: None,
+        released_by: None,
+        ringing: None,
+        answer: None,
+        end: Some(START + Nanos::from_millis(1_500)),
+        pdd_ms: None,
+        duration_ms: None,
+        streams: Vec::new(),
+        mos: None,
+        mos_worst_interval: None,
+        dtmf: Vec::new(),
+        ..call()
+    }
+}
+
+/// 60 s of G.711 from the caller with a little loss.
+pub(crate) fn stream() -> Stream {
+    Stream {
+        id: Id([1; 16]),
+        call_id: Some(call().call_id),
+        call: Some(call().id),
+        direction: Some(Direction::CallerToCallee),
+        src: endpoint(1, 4000),
+        dst: endpoint(2, 6000),
+        ssrc: 0xdead_beef,
+        payload_type: 8,
+        codec: Some("PCMA".into()),
+        clock: Some(Hz(8000)),
+        ptime_ms: Some(20.0),
+        first: START + Nanos::from_secs(4),
+        last: START + Nanos::from_secs(64),
+        packets: 2_990,
+        unique: 2_985,
+        lost: 15,
+        duplicates: 5,
+        reordered: 2,
+        bytes: 478_400,
+        ip_bytes: 598_000,
+        rate_bps: Some(79_733.3),
+        jitter_ms_mean: Some(1.234),
+        jitter_ms_max: Some(7.5),
+        delta_ms_max: Some(81.2),
+        iat_ms_min: Some(0.1),
+        iat_ms_mean: Some(20.07),
+        iat_ms_max: Some(81.2),
+        iat_ms_sd: Some(2.2),
+        size_min: 200,
+        size_mean: 200.0,
+        size_max: 200,
+        size_sd: 0.0,
+        loss_bursts: 10,
+        burst_len_mean: Some(1.5),
+        burst_len_max: Some(4),
+        burst_ratio: Some(1.49),
+        rtt_ms: Some(35.5),
+        rtt_source: Some("rtcp"),
+        mos: Some(4.2),
+        r_factor: Some(84.1),
+        mos_fixed50: Some(4.1),
+        mos_fixed200: Some(4.3),
+        mos_adaptive500: Some(4.2),
+        mos_cole: Some(4.25),
+        intervals: (0..6).map(interval).collect(),
+        silence_pct: Some(40.2),
+        clipped_pct: Some(0.0),
+    }
+}
+
+fn interval(index: u32) -> Interval {
+    Interval {
+        start: START + Nanos::from_secs(4 + u64::from(index) * 10),
+        packets: 500,
+        lost: if index == 3 { 15 } else { 0 },
+        jitter_ms: 1.2,
+        discarded: 0,
+        mos: Some(if index == 3 { 3.4 } else { 4.4 }),
+        mos_fixed50: Some(4.3),
+        mos_fixed200: Some(4.4),
+    }
+}
+
+/// A binding accepted for an hour.
+pub(crate) fn registration() -> Registration {
+    Registration {
+        id: Id([3; 16]),
+        aor: "221111111@example.org".into(),
+        contact: Some("sip:221111111@192.0.2.1:5060".into()),
+        src: endpoint(1, 5060),
+        dst: endpoint(9, 5060),
+        user_agent: Some("Phone/1.0".into()),
+        state: RegistrationState::Active,
+        code: 200,
+        first: START,
+        last: START + Nanos::from_millis(40),
+        expires: Some(START + Nanos::from_secs(3600)),
+        requests: 2,
+    }
+}
+
+/// An accepted MESSAGE.
+pub(crate) fn message() -> Message {
+    Message {
+        id: Id([4; 16]),
+        call_id: "m1@192.0.2.1".into(),
+        src: endpoint(1, 5060),
+        dst: endpoint(9, 5060),
+        from: Some("221111111@example.org".into()),
+        to: Some("602222222@example.net".into()),
+        content_type: Some("text/plain".into()),
+        size: 12,
+        time: START,
+        code: 202,
+    }
+}

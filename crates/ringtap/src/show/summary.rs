@@ -1,0 +1,345 @@
+//! The figures under the table: what happened to the calls, what the media were like, what was in the capture.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use ringtap_model::{Call, CallState, Direction, Nanos, Registration, RegistrationState, Stream};
+
+use crate::moment;
+use crate::show::style::Style;
+use crate::text::{self, counted};
+
+/// Codec names are what strangers wrote in SDP: beyond this many different ones they are counted together.
+const CODECS: usize = 64;
+
+/// Adds up what a run found.
+#[derive(Default)]
+pub(crate) struct Summary {
+    /// Calls that the filters left out.
+    filtered: u64,
+    states: BTreeMap<usize, u64>,
+    attempts: u64,
+    answered: u64,
+    /// Answered, or ended by the person called or the caller himself (E.425).
+    reached: u64,
+    codecs: BTreeMap<String, u64>,
+    streams: u64,
+    loose: u64,
+    expected: u64,
+    lost: u64,
+    worst: Option<Worst>,
+    registrations: BTreeMap<&'static str, u64>,
+    messages: u64,
+    /// Calls into which packets dropped by this monitor fell.
+    drops: u64,
+}
+
+struct Worst {
+    mos: f64,
+    call_id: Option<String>,
+    direction: Option<Direction>,
+}
+
+impl Summary {
+    /// A call that was shown.
+    pub(crate) fn call(&mut self, call: &Call) {
+        let place = CallState::ALL.iter().position(|state| *state == call.state).unwrap_or(0);
+        *self.states.entry(place).or_default() += 1;
+        self.attempts += 1;
+        let answered = call.answer.is_some();
+        self.answered += u64::from(answered);
+        self.reached += u64::from(answered || matches!(call.final_code, 480 | 486 | 487 | 600 | 603));
+        self.drops += call.capture_drops;
+    }
+
+    /// A call that the filters left out.
+    pub(crate) fn left_out(&mut self) {
+        self.filtered += 1;
+    }
+
+    /// A stream that was shown.
+    pub(crate) fn stream(&mut self, stream: &Stream) {
+        match stream.call {
+            Some(_) => self.streams += 1,
+            None => self.loose += 1,
+        }
+        let name = stream.codec.clone().unwrap_or_else(|| "unknown".to_string());
+        let full = self.codecs.len() >= CODECS && !self.codecs.contains_key(&name);
+        *self.codecs.entry(if full { "others".to_string() } else { name }).or_default() += 1;
+        self.lost += stream.lost;
+        self.expected += stream.unique.saturating_add(stream.lost);
+        let worse = |mos: &f64| self.worst.as_ref().is_none_or(|worst| *mos < worst.mos);
+        if let Some(mos) = stream.mos.filter(worse) {
+            self.worst = Some(Worst { mos, call_id: stream.call_id.clone(), direction: stream.direction });
+        }
+    }
+
+    /// A registration.
+    pub(crate) fn registration(&mut self, registration: &Registration) {
+        let state = match registration.state {
+            RegistrationState::Active => "active",
+            RegistrationState::Expired => "expired",
+            RegistrationState::Removed => "removed",
+            RegistrationState::Refused => "refused",
+        };
+        *self.registrations.entry(state).or_default() += 1;
+    }
+
+    /// A MESSAGE.
+    pub(crate) fn message(&mut self) {
+        self.messages += 1;
+    }
+
+    /// Writes everything that is not zero.
+    pub(crate) fn write(
+        &self,
+        out: &mut dyn Write,
+        input: &Input,
+        width: usize,
+        colour: bool,
+    ) -> io::Result<()> {
+        for (name, value) in self.lines().into_iter().chain(input.lines()) {
+            let style = match name {
+                "Dropped" | "Damage" => Style::Bad,
+                "Worst MOS" => Style::of_mos(self.worst.as_ref().map(|worst| worst.mos)),
+                _ => Style::Plain,
+            };
+            let room = width.saturating_sub(NAME);
+            for (index, line) in wrap(&text::shown(&value), room).into_iter().enumerate() {
+                let name = if index == 0 { name } else { "" };
+                writeln!(
+                    out,
+                    "{}{}",
+                    Style::Bold.paint(&format!("{name:<NAME$}"), colour),
+                    style.paint(&line, colour)
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = vec![("Calls", self.calls_line())];
+        if self.attempts > 0 {
+            let rate = |count| format!("{:.1} %", count as f64 * 100.0 / self.attempts as f64);
+            lines.push((
+                "ASR",
+                format!("{} ({} answered of {})", rate(self.answered), self.answered, self.attempts),
+            ));
+            let definition = "answered, busy, no answer, cancelled or declined: E.425";
+            lines.push(("NER", format!("{} ({} {definition})", rate(self.reached), self.reached)));
+        }
+        if self.streams + self.loose > 0 {
+            lines.push(("Streams", self.streams_line()));
+            let mut codecs: Vec<_> = self.codecs.iter().collect();
+            codecs.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
+            let codecs: Vec<_> = codecs.into_iter().map(|(name, count)| format!("{name} {count}")).collect();
+            lines.push(("Codecs", codecs.join(", ")));
+        }
+        lines.extend(self.worst.as_ref().map(|worst| ("Worst MOS", worst.line())));
+        if !self.registrations.is_empty() {
+            let states: Vec<_> =
+                self.registrations.iter().map(|(state, count)| format!("{count} {state}")).collect();
+            let count = self.registrations.values().sum();
+            lines.push(("Registrations", format!("{}: {}", grouped(count), states.join(", "))));
+        }
+        if self.messages > 0 {
+            lines.push(("Messages", grouped(self.messages)));
+        }
+        lines
+    }
+
+    fn calls_line(&self) -> String {
+        let states = CallState::ALL
+            .iter()
+            .enumerate()
+            .filter_map(|(place, state)| Some((state, self.states.get(&place)?)));
+        let states: Vec<_> =
+            states.map(|(state, count)| format!("{} {}", grouped(*count), state.name())).collect();
+        let mut line = grouped(self.attempts);
+        if !states.is_empty() {
+            line = format!("{line}: {}", states.join(", "));
+        }
+        if self.filtered > 0 {
+            line = format!("{line} ({} left out by the filters)", grouped(self.filtered));
+        }
+        if self.drops > 0 {
+            line = format!("{line}; {} dropped by the capture meanwhile", counted(self.drops, "packet"));
+        }
+        line
+    }
+
+    fn streams_line(&self) -> String {
+        let loss = match self.expected {
+            0 => 0.0,
+            expected => self.lost as f64 * 100.0 / expected as f64,
+        };
+        let mut line = format!("{} of calls", grouped(self.streams));
+        if self.loose > 0 {
+            line = format!("{line}, {} without signalling", grouped(self.loose));
+        }
+        format!("{line}; {} of {} packets lost ({loss:.2} %)", grouped(self.lost), grouped(self.expected))
+    }
+}
+
+impl Worst {
+    fn line(&self) -> String {
+        let direction = match self.direction {
+            Some(Direction::CallerToCallee) => ", caller to callee",
+            Some(Direction::CalleeToCaller) => ", callee to caller",
+            None => "",
+        };
+        match &self.call_id {
+            Some(call_id) => format!("{:.2} (call {call_id}{direction})", self.mos),
+            None => format!("{:.2} (a stream without signalling)", self.mos),
+        }
+    }
+}
+
+/// What is told of the input itself.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Input {
+    pub(crate) span: Option<(Nanos, Nanos)>,
+    /// Name and count, as the engine orders them.
+    pub(crate) kinds: Vec<(&'static str, u64)>,
+    pub(crate) drops: Vec<(&'static str, u64)>,
+    /// One sentence each.
+    pub(crate) damage: Vec<String>,
+}
+
+impl Input {
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        if let Some((first, last)) = self.span {
+            let length = moment::span(last.since(first).millis_f64());
+            lines.push((
+                "Capture",
+                format!("{} to {} UTC ({length})", moment::full(first), moment::full(last)),
+            ));
+        }
+        let total: u64 = self.kinds.iter().map(|(_, count)| count).sum();
+        let kinds = listed(&self.kinds);
+        lines.push((
+            "Packets",
+            if kinds.is_empty() { "none".to_string() } else { format!("{}: {kinds}", grouped(total)) },
+        ));
+        let drops = listed(&self.drops);
+        if !drops.is_empty() {
+            lines.push(("Dropped", drops));
+        }
+        lines.extend(self.damage.iter().map(|damage| ("Damage", damage.clone())));
+        lines
+    }
+}
+
+/// `12 sip, 3 rtcp`, zeros left out.
+fn listed(counts: &[(&'static str, u64)]) -> String {
+    let counts = counts.iter().filter(|(_, count)| *count > 0);
+    counts
+        .map(|(name, count)| format!("{} {}", grouped(*count), name.replace('_', " ")))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// `1,234,567`.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Breaks at spaces; a word too long for a line is cut.
+fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let word = text::cut(word, room);
+        let line = lines.last_mut().map(|line| (text::width(line), line));
+        match line {
+            Some((0, line)) => line.push_str(&word),
+            Some((used, line)) if used + 1 + text::width(&word) <= room => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word.into_owned()),
+        }
+    }
+    lines
+}
+
+/// Columns of a line's name.
+const NAME: usize = 15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::samples;
+
+    fn summary() -> Summary {
+        let mut summary = Summary::default();
+        summary.call(&samples::call());
+        summary.call(&samples::hostile_call());
+        summary.call(&Call { final_code: 503, ..samples::hostile_call() });
+        summary.left_out();
+        summary.stream(&samples::stream());
+        summary.stream(&Stream { call: None, call_id: None, mos: None, codec: None, ..samples::stream() });
+        summary.registration(&samples::registration());
+        summary.message();
+        summary
+    }
+
+    fn input() -> Input {
+        Input {
+            span: Some((samples::START, samples::START + Nanos::from_secs(100))),
+            kinds: vec![("sip", 24), ("rtp", 1_234_567), ("rtcp", 0)],
+            drops: vec![("calls_refused", 2), ("fragments", 0)],
+            damage: vec!["`a.pcap` is damaged: cut, at byte 1000".into()],
+        }
+    }
+
+    #[test]
+    fn golden_summary() {
+        let mut out = Vec::new();
+        summary().write(&mut out, &input(), 80, false).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        samples::golden("summary-80.txt", &text);
+        assert!(text.lines().all(|line| text::width(line) <= 80));
+    }
+
+    #[test]
+    fn no_call_divides_nothing() {
+        let mut out = Vec::new();
+        Summary::default().write(&mut out, &Input::default(), 80, false).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "Calls          0\nPackets        none\n");
+    }
+
+    #[test]
+    fn codecs_of_strangers_are_bounded() {
+        let mut summary = Summary::default();
+        for index in 0..1000 {
+            summary.stream(&Stream { codec: Some(format!("x{index}")), ..samples::stream() });
+        }
+        assert!(summary.codecs.len() <= CODECS + 1);
+        assert_eq!(summary.codecs.values().sum::<u64>(), 1000);
+    }
+
+    #[test]
+    fn thousands() {
+        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")];
+        for (count, text) in cases {
+            assert_eq!(grouped(count), text);
+        }
+    }
+
+    #[test]
+    fn long_lines_wrap() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("extraordinary", 7), ["extrao…"]);
+    }
+}

@@ -1,0 +1,248 @@
+//! Tables whose columns fit the width of the terminal.
+
+use std::io::{self, Write};
+
+use crate::show::style::Style;
+use crate::text::{self, Align};
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// How a column behaves when there is not room for all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    /// Its heading.
+    pub(crate) title: &'static str,
+    /// Numbers stand right.
+    pub(crate) align: Align,
+    /// Width at which it reads well: columns that may leave do so before others get narrower than this.
+    pub(crate) well: usize,
+    /// Narrowest width at which it is still of use; at least its natural width means it never shrinks.
+    pub(crate) least: usize,
+    /// Columns with the highest number go first when shrinking is not enough; 0 stays.
+    pub(crate) leave: u8,
+}
+
+impl Column {
+    /// Text that may be cut: readily to `well` columns, at need to `least`.
+    pub(crate) const fn text(title: &'static str, well: usize, least: usize, leave: u8) -> Self {
+        Self { title, align: Align::Left, well, least, leave }
+    }
+
+    /// A figure: never cut, since half a number is a wrong number.
+    pub(crate) const fn figure(title: &'static str, leave: u8) -> Self {
+        Self { title, align: Align::Right, well: usize::MAX, least: usize::MAX, leave }
+    }
+
+    /// A word that is never cut.
+    pub(crate) const fn word(title: &'static str, leave: u8) -> Self {
+        Self { title, align: Align::Left, well: usize::MAX, least: usize::MAX, leave }
+    }
+}
+
+/// One field of a row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    text: String,
+    style: Style,
+}
+
+impl Cell {
+    /// A styled text; what came from the wire is made safe here, whoever wrote the row.
+    pub(crate) fn new(text: impl AsRef<str>, style: Style) -> Self {
+        Self { text: text::shown(text.as_ref()).into_owned(), style }
+    }
+
+    /// A plain text.
+    pub(crate) fn plain(text: impl AsRef<str>) -> Self {
+        Self::new(text, Style::Plain)
+    }
+
+    /// What is known, or a dim `-`.
+    pub(crate) fn known(text: Option<impl AsRef<str>>) -> Self {
+        match text {
+            Some(text) => Self::plain(text),
+            None => Self { text: "-".to_string(), style: Style::Dim },
+        }
+    }
+}
+
+/// Rows under headings.
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// Without rows.
+    pub(crate) fn new(columns: &[Column]) -> Self {
+        Self { columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row with as many cells as there are columns.
+    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
+        debug_assert_eq!(cells.len(), self.columns.len());
+        self.rows.push(cells);
+    }
+
+    /// Writes headings and rows, no line wider than `width` unless the columns that must stay need more.
+    pub(crate) fn write(&self, out: &mut dyn Write, width: usize, colour: bool) -> io::Result<()> {
+        let widths = self.widths(width);
+        let heading = |column: &Column| Cell { text: column.title.to_string(), style: Style::Bold };
+        let headings: Vec<Cell> = self.columns.iter().map(heading).collect();
+        for row in std::iter::once(&headings).chain(&self.rows) {
+            self.line(out, row, &widths, colour)?;
+        }
+        Ok(())
+    }
+
+    fn line(
+        &self,
+        out: &mut dyn Write,
+        row: &[Cell],
+        widths: &[Option<usize>],
+        colour: bool,
+    ) -> io::Result<()> {
+        let last = widths.iter().rposition(Option::is_some);
+        let mut first = true;
+        for (index, cell) in row.iter().enumerate() {
+            let (Some(Some(width)), Some(column)) = (widths.get(index), self.columns.get(index)) else {
+                continue;
+            };
+            if !std::mem::take(&mut first) {
+                write!(out, "{:GAP$}", "")?;
+            }
+            let mut text = text::fit(&cell.text, *width, column.align);
+            if Some(index) == last {
+                text.truncate(text.trim_end().len());
+            }
+            out.write_all(cell.style.paint(&text, colour).as_bytes())?;
+        }
+        writeln!(out)
+    }
+
+    /// The width of each column, `None` for one that has to go.
+    fn widths(&self, room: usize) -> Vec<Option<usize>> {
+        let natural = |index: usize, column: &Column| {
+            let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|cell| text::width(&cell.text));
+            cells.max().unwrap_or(0).max(text::width(column.title))
+        };
+        let mut widths: Vec<Option<usize>> =
+            self.columns.iter().enumerate().map(|(index, column)| Some(natural(index, column))).collect();
+        loop {
+            let excess = total(&widths).saturating_sub(room);
+            if excess <= self.spare(&widths, |column| column.well) {
+                self.shrink(&mut widths, excess, |column| column.well);
+                return widths;
+            }
+            let here = |(index, column): &(usize, &Column)| widths[*index].is_some() && column.leave > 0;
+            match self.columns.iter().enumerate().filter(here).max_by_key(|(_, column)| column.leave) {
+                Some((index, _)) => widths[index] = None,
+                None => {
+                    self.shrink(&mut widths, excess, |column| column.least);
+                    return widths;
+                }
+            }
+        }
+    }
+
+    /// How much all columns together can give.
+    fn spare(&self, widths: &[Option<usize>], floor: fn(&Column) -> usize) -> usize {
+        let columns = self.columns.iter().zip(widths);
+        columns.filter_map(|(column, width)| width.map(|width| width.saturating_sub(floor(column)))).sum()
+    }
+
+    /// Takes up to `excess` columns away, always from the column that has the most to give.
+    fn shrink(&self, widths: &mut [Option<usize>], excess: usize, floor: fn(&Column) -> usize) {
+        for _ in 0..excess {
+            let givers = self.columns.iter().zip(widths.iter_mut()).filter_map(|(column, width)| {
+                width
+                    .as_mut()
+                    .filter(|width| **width > floor(column))
+                    .map(|width| (*width - floor(column), width))
+            });
+            match givers.max_by_key(|(give, _)| *give) {
+                Some((_, width)) => *width -= 1,
+                None => return,
+            }
+        }
+    }
+}
+
+fn total(widths: &[Option<usize>]) -> usize {
+    let shown: Vec<usize> = widths.iter().flatten().copied().collect();
+    shown.iter().sum::<usize>() + GAP * shown.len().saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn people() -> Table {
+        let mut table = Table::new(&[
+            Column::text("NAME", 6, 4, 0),
+            Column::figure("AGE", 0),
+            Column::text("TOWN", 5, 4, 0),
+            Column::word("COUNTRY", 1),
+        ]);
+        table.row(vec![
+            Cell::plain("Božena"),
+            Cell::plain("61"),
+            Cell::plain("Nové Město"),
+            Cell::plain("CZ"),
+        ]);
+        table.row(vec![
+            Cell::plain("a\nb"),
+            Cell::known(None::<&str>),
+            Cell::plain("東京"),
+            Cell::plain("JP"),
+        ]);
+        table
+    }
+
+    fn drawn(table: &Table, width: usize, colour: bool) -> String {
+        let mut out = Vec::new();
+        table.write(&mut out, width, colour).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn columns_take_what_they_need() {
+        let text = "NAME    AGE  TOWN        COUNTRY\n\
+                    Božena   61  Nové Město  CZ\n\
+                    a\\nb      -  東京        JP\n";
+        assert_eq!(drawn(&people(), 80, false), text);
+    }
+
+    #[test]
+    fn too_narrow_cuts_the_widest_then_drops_the_least() {
+        assert_eq!(drawn(&people(), 28, false).lines().nth(1), Some("Božena   61  Nové …  CZ"));
+        assert_eq!(drawn(&people(), 18, false).lines().next(), Some("NAME    AGE  TOWN"));
+        assert_eq!(drawn(&people(), 18, false).lines().nth(1), Some("Božena   61  Nové…"));
+        assert_eq!(drawn(&people(), 17, false).lines().nth(1), Some("Bože…   61  Nové…"));
+        assert_eq!(drawn(&people(), 3, false).lines().nth(1), Some("Bož…   61  Nov…"));
+    }
+
+    #[test]
+    fn colour_does_not_count() {
+        let plain = drawn(&people(), 28, false);
+        let painted = drawn(&people(), 28, true);
+        assert!(painted.starts_with("\x1b[1mNAME"));
+        assert_eq!(painted.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", ""), plain);
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_wider_than_asked(names in proptest::collection::vec(any::<String>(), 0..6), width in 20_usize..90) {
+            let mut table = Table::new(&[Column::text("A", 9, 3, 0), Column::figure("B", 2), Column::text("C", 9, 3, 1)]);
+            for name in &names {
+                table.row(vec![Cell::plain(name), Cell::plain("12345"), Cell::plain(name)]);
+            }
+            for line in drawn(&table, width, false).lines() {
+                prop_assert!(text::width(line) <= width, "{line:?}");
+            }
+        }
+    }
+}

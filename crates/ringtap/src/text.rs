@@ -1,0 +1,142 @@
+//! Text from the wire, made safe and measured for a terminal.
+//!
+//! A name, a phrase or a Call-ID is what a stranger sent. Shown as it is, `ESC ]` could retitle the window, `CR`
+//! overwrite a line, a right-to-left override turn a number round. So everything that people see goes through
+//! [`shown`] first.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// What stands where text was cut.
+const CUT: char = '…';
+
+/// `text` with every control, format and invisible character replaced by its escape (`\t`, `\x1b`, `\u{202e}`).
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(hostile) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\t' => safe.push_str("\\t"),
+            '\n' => safe.push_str("\\n"),
+            '\r' => safe.push_str("\\r"),
+            // Writing to a String cannot fail.
+            c if hostile(c) && (c as u32) < 0x100 => _ = write!(safe, "\\x{:02x}", c as u32),
+            c if hostile(c) => _ = write!(safe, "\\u{{{:x}}}", c as u32),
+            c => safe.push(c),
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// Whether a terminal would act on `c`, or hide it: the C0 and C1 controls, Unicode's format characters (Cf), line and
+/// paragraph separators, variation tags.
+pub(crate) fn hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Columns that `text` takes on a terminal.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` in at most `columns` columns; where something had to go, it ends in `…`.
+pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let Some(room) = columns.checked_sub(1) else { return Cow::Borrowed("") };
+    let mut short = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > room {
+            break;
+        }
+        short.push(c);
+    }
+    short.push(CUT);
+    Cow::Owned(short)
+}
+
+/// Which side of its column a text stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+    Centre,
+}
+
+/// `text` cut or padded to exactly `columns` columns, the padding being `fill`.
+pub(crate) fn fit_with(text: &str, columns: usize, align: Align, fill: char) -> String {
+    let text = cut(text, columns);
+    let spare = columns.saturating_sub(width(&text));
+    let before = match align {
+        Align::Left => 0,
+        Align::Right => spare,
+        Align::Centre => spare / 2,
+    };
+    let mut line = String::with_capacity(text.len() + spare * fill.len_utf8());
+    line.extend(std::iter::repeat_n(fill, before));
+    line.push_str(&text);
+    line.extend(std::iter::repeat_n(fill, spare - before));
+    line
+}
+
+/// `text` cut or padded with spaces to exactly `columns` columns.
+pub(crate) fn fit(text: &str, columns: usize, align: Align) -> String {
+    fit_with(text, columns, align, ' ')
+}
+
+/// `count` and its noun: `1 call`, `2 calls`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn controls_lose_their_power() {
+        assert_eq!(shown("plain ěšč 日本"), "plain ěšč 日本");
+        assert_eq!(shown("a\x1b]0;owned\x07b"), "a\\x1b]0;owned\\x07b");
+        assert_eq!(shown("x\ty\r\nz\u{9b}2J"), "x\\ty\\r\\nz\\x9b2J");
+        assert_eq!(shown("123\u{202e}456"), "123\\u{202e}456");
+        assert_eq!(shown("a\u{200b}b\u{7f}"), "a\\u{200b}b\\x7f");
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!(width("日本"), 4);
+        assert_eq!(cut("日本語", 5), "日本…");
+        assert_eq!(cut("日本語", 4), "日…");
+        assert_eq!(fit("日本語", 4, Align::Left), "日… ");
+        assert_eq!(fit("ab", 5, Align::Right), "   ab");
+        assert_eq!(fit("ab", 5, Align::Centre), " ab  ");
+        assert_eq!(cut("abc", 0), "");
+        assert_eq!(cut("abc", 1), "…");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_fits_and_is_harmless(text in any::<String>(), columns in 0_usize..60) {
+            let safe = shown(&text);
+            prop_assert!(!safe.chars().any(hostile));
+            prop_assert!(width(&cut(&safe, columns)) <= columns);
+            prop_assert_eq!(width(&fit(&safe, columns, Align::Left)), columns);
+        }
+    }
+}
