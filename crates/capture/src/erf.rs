@@ -6,6 +6,7 @@
 use ringtap_model::{Frame, LinkType, Nanos};
 
 use crate::error::{Damage, Flaw};
+use crate::sys;
 
 /// The link type of pcap files whose packets are ERF records.
 pub(crate) const LINKTYPE: LinkType = LinkType(197);
@@ -53,6 +54,7 @@ impl<'a> Records<'a> {
             let Some((record, rest)) = self.rest.split_at_checked(length) else {
                 return self.stop(Flaw::Cut);
             };
+            sys::prefetch(rest);
             self.rest = rest;
             match content(header, record) {
                 Content::Packet { link, wire_len, data } => {

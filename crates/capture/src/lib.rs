@@ -48,7 +48,7 @@ mod frames;
 mod merge;
 mod pcap;
 mod pcapng;
-#[expect(unsafe_code, reason = "a memory map cannot be made without")]
+#[expect(unsafe_code, reason = "memory maps and prefetching cannot do without")]
 mod sys;
 mod unpack;
 mod writer;

@@ -2,8 +2,8 @@
 
 use ringtap_model::{Frame, LinkType, Nanos};
 
-use crate::erf;
 use crate::error::{Damage, Flaw};
+use crate::{erf, sys};
 
 /// Bytes of the file header.
 pub(crate) const HEADER: usize = 24;
@@ -84,6 +84,7 @@ impl<'a> Records<'a> {
         let Some((data, rest)) = rest.split_at_checked(captured as usize) else {
             return self.stop(Flaw::Cut);
         };
+        sys::prefetch(rest);
         self.rest = rest;
         self.number += 1;
         // Cannot overflow: both factors have 32 bits. A sub-second field of a second or more is carried over.

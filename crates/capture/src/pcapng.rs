@@ -6,9 +6,9 @@
 use ringtap_model::{Frame, LinkType, Nanos};
 
 use crate::clock::Clock;
-use crate::erf;
 use crate::error::{Damage, Flaw};
 use crate::pcap::MAX_CAPTURED;
+use crate::{erf, sys};
 
 /// Whether a file begins as a pcapng.
 pub(crate) fn is(content: &[u8]) -> bool {
@@ -113,6 +113,7 @@ impl<'a> Records<'a> {
             PACKET => Some(self.frame(self.old(body)?)?),
             _ => None,
         };
+        sys::prefetch(rest);
         self.rest = rest;
         Ok(frame)
     }

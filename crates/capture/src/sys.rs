@@ -1,4 +1,4 @@
-//! The one place with `unsafe`: memory maps.
+//! The one place with `unsafe`: memory maps and prefetching.
 
 use std::fs::File;
 use std::io;
@@ -16,3 +16,27 @@ pub(crate) fn map(file: &File) -> io::Result<Mmap> {
     let _ = map.advise(Advice::Sequential);
     Ok(map)
 }
+
+/// Asks for the cache lines that readers of records come to next.
+///
+/// Where a record begins is known only from the one before it, so the processor cannot see far enough ahead by itself: without
+/// this, a record from the page cache costs the latency of memory, five times as much as all the rest.
+#[inline(always)]
+pub(crate) fn prefetch(rest: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..LINES {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let ahead = rest.as_ptr().wrapping_add(AHEAD + line * 64);
+        // SAFETY: a prefetch is a hint that never faults, whatever the address; nothing is read through the pointer.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(ahead.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = rest;
+}
+
+/// A few records ahead; half and twice as far measure the same.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 1024;
+/// As many lines as a voice packet has.
+#[cfg(target_arch = "x86_64")]
+const LINES: usize = 4;
