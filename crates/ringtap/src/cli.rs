@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::analyze::Analyze;
+use crate::commands::{analyze::Analyze, mos::Mos};
 use crate::screen::Colour;
 
 /// Watches a telephone network from the wire: follows SIP calls and measures their RTP streams.
@@ -29,11 +29,13 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Analyze(Analyze),
+    Mos(Mos),
 }
 
 const EXAMPLES: &str = "\
 Examples:
   ringtap analyze trunk.pcap
   ringtap analyze --format jsonl monday-*.pcap.gz | jq 'select(.mos < 3.6)'
+  ringtap mos --codec G729 --loss 2 --delay-ms 150
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but the input was damaged, 130 interrupted.";

@@ -65,12 +65,12 @@ impl Exit {
 }
 
 /// Arguments that do not go together.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Misuse(pub(crate) &'static str);
+#[derive(Clone, Debug)]
+pub(crate) struct Misuse(pub(crate) String);
 
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        f.write_str(&self.0)
     }
 }
 

@@ -45,6 +45,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
     interrupt::watch()?;
     match command {
         Command::Analyze(analyze) => analyze.run(screen),
+        Command::Mos(mos) => mos.run(screen),
     }
 }
 

@@ -103,6 +103,24 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     }
 }
 
+/// Breaks at spaces; a word too long for a line is cut.
+pub(crate) fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let word = cut(word, room);
+        let line = lines.last_mut().map(|line| (width(line), line));
+        match line {
+            Some((0, line)) => line.push_str(&word),
+            Some((used, line)) if used + 1 + width(&word) <= room => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word.into_owned()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -128,6 +146,12 @@ mod tests {
         assert_eq!(fit("ab", 5, Align::Centre), " ab  ");
         assert_eq!(cut("abc", 0), "");
         assert_eq!(cut("abc", 1), "…");
+    }
+
+    #[test]
+    fn long_lines_wrap() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("extraordinary", 7), ["extrao…"]);
     }
 
     proptest! {

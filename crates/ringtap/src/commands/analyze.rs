@@ -9,7 +9,7 @@ use ringtap_engine::{Sink, StreamEnd};
 use ringtap_model::{Call, Message, Registration, Stream};
 use serde::Serialize;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, Misuse};
 use crate::filter::Filter;
 use crate::input::{Input, Listener, Pass};
 use crate::screen::Screen;
@@ -65,10 +65,9 @@ impl Analyze {
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let format = self.format.unwrap_or(if self.csv.is_some() { Format::Csv } else { Format::Table });
         if self.csv.is_some() && format != Format::Csv {
-            return Err(crate::exit::Misuse(
-                "`--csv` chooses records for `--format csv`: leave one of them out",
-            )
-            .into());
+            return Err(
+                Misuse("`--csv` chooses records for `--format csv`: leave one of them out".into()).into()
+            );
         }
         let input = Input::open(&self.files)?;
         // Lines that scroll over the same terminal would tear the bar apart.

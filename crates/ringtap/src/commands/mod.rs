@@ -1,3 +1,4 @@
 //! One module a command: its arguments, and the rooms wired together for it.
 
 pub(crate) mod analyze;
+pub(crate) mod mos;

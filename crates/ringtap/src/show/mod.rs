@@ -5,6 +5,7 @@ pub(crate) mod csv;
 pub(crate) mod detail;
 pub(crate) mod json;
 pub(crate) mod ladder;
+pub(crate) mod rating;
 #[cfg(test)]
 pub(crate) mod samples;
 pub(crate) mod streams;

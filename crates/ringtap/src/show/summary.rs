@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use ringtap_model::{Call, CallState, Direction, Nanos, Registration, RegistrationState, Stream};
+use ringtap_quality::kpi::{Kpi, Outcomes};
 
 use crate::moment;
 use crate::show::style::Style;
@@ -18,10 +19,8 @@ pub(crate) struct Summary {
     /// Calls that the filters left out.
     filtered: u64,
     states: BTreeMap<usize, u64>,
-    attempts: u64,
-    answered: u64,
-    /// Answered, or ended by the person called or the caller himself (E.425).
-    reached: u64,
+    /// Attempts by final code, 0 for none.
+    codes: BTreeMap<u16, u64>,
     codecs: BTreeMap<String, u64>,
     streams: u64,
     loose: u64,
@@ -45,10 +44,7 @@ impl Summary {
     pub(crate) fn call(&mut self, call: &Call) {
         let place = CallState::ALL.iter().position(|state| *state == call.state).unwrap_or(0);
         *self.states.entry(place).or_default() += 1;
-        self.attempts += 1;
-        let answered = call.answer.is_some();
-        self.answered += u64::from(answered);
-        self.reached += u64::from(answered || matches!(call.final_code, 480 | 486 | 487 | 600 | 603));
+        *self.codes.entry(call.final_code).or_default() += 1;
         self.drops += call.capture_drops;
     }
 
@@ -105,7 +101,7 @@ impl Summary {
                 _ => Style::Plain,
             };
             let room = width.saturating_sub(NAME);
-            for (index, line) in wrap(&text::shown(&value), room).into_iter().enumerate() {
+            for (index, line) in text::wrap(&text::shown(&value), room).into_iter().enumerate() {
                 let name = if index == 0 { name } else { "" };
                 writeln!(
                     out,
@@ -120,14 +116,13 @@ impl Summary {
 
     fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = vec![("Calls", self.calls_line())];
-        if self.attempts > 0 {
-            let rate = |count| format!("{:.1} %", count as f64 * 100.0 / self.attempts as f64);
-            lines.push((
-                "ASR",
-                format!("{} ({} answered of {})", rate(self.answered), self.answered, self.attempts),
-            ));
-            let definition = "answered, busy, no answer, cancelled or declined: E.425";
-            lines.push(("NER", format!("{} ({} {definition})", rate(self.reached), self.reached)));
+        let codes: Vec<_> = self.codes.iter().map(|(code, count)| (*code, *count)).collect();
+        for kpi in [Kpi::Asr, Kpi::Ner] {
+            let share = kpi.of(Outcomes(&codes));
+            if let Some(percent) = share.percent() {
+                let counts = format!("{} of {}", grouped(share.part), grouped(share.of));
+                lines.push((kpi.name(), format!("{percent:.1} %, {counts}; {}", kpi.definition())));
+            }
         }
         if self.streams + self.loose > 0 {
             lines.push(("Streams", self.streams_line()));
@@ -156,7 +151,7 @@ impl Summary {
             .filter_map(|(place, state)| Some((state, self.states.get(&place)?)));
         let states: Vec<_> =
             states.map(|(state, count)| format!("{} {}", grouped(*count), state.name())).collect();
-        let mut line = grouped(self.attempts);
+        let mut line = grouped(self.codes.values().sum());
         if !states.is_empty() {
             line = format!("{line}: {}", states.join(", "));
         }
@@ -254,24 +249,6 @@ pub(crate) fn grouped(count: u64) -> String {
     text
 }
 
-/// Breaks at spaces; a word too long for a line is cut.
-fn wrap(text: &str, room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let word = text::cut(word, room);
-        let line = lines.last_mut().map(|line| (text::width(line), line));
-        match line {
-            Some((0, line)) => line.push_str(&word),
-            Some((used, line)) if used + 1 + text::width(&word) <= room => {
-                line.push(' ');
-                line.push_str(&word);
-            }
-            _ => lines.push(word.into_owned()),
-        }
-    }
-    lines
-}
-
 /// Columns of a line's name.
 const NAME: usize = 15;
 
@@ -335,11 +312,5 @@ mod tests {
         for (count, text) in cases {
             assert_eq!(grouped(count), text);
         }
-    }
-
-    #[test]
-    fn long_lines_wrap() {
-        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrap("extraordinary", 7), ["extrao…"]);
     }
 }

@@ -1,0 +1,201 @@
+//! `ringtap mos`: a quality model worked out by hand.
+
+use std::io::Write;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use ringtap_quality::{CodecProfile, Model, codec, cole, judge};
+
+use crate::exit::{Exit, Misuse};
+use crate::screen::Screen;
+use crate::show::json;
+use crate::show::rating::{self, Worked};
+
+/// Work out a MOS by hand, term by term: to check a figure, or to plan a link
+///
+/// Every term is shown with the equation that it comes from. Without `--model` the codec decides: G.107 for narrowband,
+/// G.107.1 for wideband, G.107.2 for super-wideband and fullband codecs, since impairment factors hold on one scale only.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES, allow_negative_numbers = true)]
+pub(crate) struct Mos {
+    /// Codec by its name in SDP; PCMU+PLC and PCMA+PLC are G.711 with loss concealment
+    #[arg(long, value_name = "NAME", default_value = "PCMU")]
+    codec: String,
+    /// Bit rate, for a codec that has several
+    #[arg(long, value_name = "KBIT/S", value_parser = limited::<1, 1_000>)]
+    rate: Option<f64>,
+    /// Packets lost, those that come too late for the jitter buffer included, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = limited::<0, 100>)]
+    loss: f64,
+    /// How loss bunches: mean observed run over the mean run if loss were random; 1 is random
+    #[arg(long, value_name = "RATIO", default_value_t = 1.0, value_parser = limited::<1, 8>)]
+    burst_ratio: f64,
+    /// One-way delay from mouth to ear: coding, jitter buffer and network
+    #[arg(long, value_name = "MS", default_value_t = 0.0, value_parser = limited::<0, 10_000>)]
+    delay_ms: f64,
+    /// Which model
+    #[arg(long, value_enum)]
+    model: Option<Choice>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ringtap mos --codec G729 --loss 2 --burst-ratio 1.5 --delay-ms 150
+  ringtap mos --codec AMR-WB --rate 12.65 --loss 1
+  ringtap mos --codec PCMA --loss 1 --model cole --format json";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Choice {
+    /// ITU-T G.107, narrowband
+    G107,
+    /// ITU-T G.107.1, wideband
+    #[value(name = "g107.1")]
+    G1071,
+    /// ITU-T G.107.2, super-wideband and fullband
+    #[value(name = "g107.2")]
+    G1072,
+    /// The simplified E-model of Cole and Rosenbluth (2001)
+    Cole,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    #[default]
+    Table,
+    /// One JSON object
+    Json,
+}
+
+impl Mos {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let worked = self.work_out()?;
+        let written = match self.format {
+            Format::Json => json::line(&mut *screen.out, &worked),
+            Format::Table => rating::write(&mut *screen.out, &worked, screen.width, screen.colour),
+        };
+        written.and_then(|()| screen.out.flush()).context("cannot write the result")?;
+        Ok(Exit::Done)
+    }
+
+    fn work_out(&self) -> Result<Worked, Misuse> {
+        let profile = self.profile()?;
+        let given = rating::Given {
+            codec: profile,
+            loss: self.loss,
+            burst_ratio: self.burst_ratio,
+            delay: self.delay_ms,
+        };
+        if self.model == Some(Choice::Cole) {
+            let fit = cole::fit(profile).ok_or_else(|| {
+                Misuse(format!(
+                    "the model of Cole and Rosenbluth knows G.711 and G.729 only, not {}",
+                    profile.name
+                ))
+            })?;
+            return Ok(Worked::cole(given, cole::rate(fit, self.delay_ms, self.loss / 100.0)));
+        }
+        Ok(Worked::e_model(given, judge::rate(profile, self.loss, self.burst_ratio, self.delay_ms)))
+    }
+
+    /// The codec's mode that has factors for the model asked for, the nearest to the rate asked for.
+    fn profile(&self) -> Result<&'static CodecProfile, Misuse> {
+        let model = self.model.map(Choice::model);
+        let all: Vec<_> = codec::modes(&self.codec, None).collect();
+        let Some(usual) = all.first() else {
+            let mut names: Vec<_> = codec::all().iter().map(|profile| profile.name).collect();
+            names.dedup();
+            return Err(Misuse(format!(
+                "no impairment factors are known for codec `{}`; it can be one of {}",
+                self.codec,
+                names.join(", ")
+            )));
+        };
+        let fitting = all.iter().filter(|profile| model.is_none_or(|model| profile.model == model));
+        let off = |profile: &CodecProfile| self.rate.map_or(0.0, |rate| (profile.kbps - rate).abs());
+        fitting.copied().min_by(|one, other| off(one).total_cmp(&off(other))).ok_or_else(|| {
+            let (name, own) = (usual.name, usual.model.recommendation());
+            Misuse(format!(
+                "the factors of {name} hold for {own} only: leave `--model` out or take another codec"
+            ))
+        })
+    }
+}
+
+impl Choice {
+    /// Whose scale a codec's factors have to be on.
+    fn model(self) -> Model {
+        match self {
+            Self::G107 | Self::Cole => Model::Narrowband,
+            Self::G1071 => Model::Wideband,
+            Self::G1072 => Model::Fullband,
+        }
+    }
+}
+
+/// A number within limits, so that no NaN and no infinity gets in.
+fn limited<const LEAST: u32, const MOST: u32>(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (f64::from(LEAST)..=f64::from(MOST)).contains(&value) => Ok(value),
+        _ => Err(format!("it has to be a number from {LEAST} to {MOST}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::screen::tests::captured;
+    use crate::show::samples;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        mos: Mos,
+    }
+
+    fn run(arguments: &str) -> Result<String, String> {
+        let line =
+            Line::try_parse_from(format!("mos {arguments}").split_whitespace()).map_err(|e| e.to_string())?;
+        let (mut screen, out, _) = captured(80);
+        line.mos.run(&mut screen).map_err(|error| error.to_string())?;
+        Ok(out.text())
+    }
+
+    #[test]
+    fn golden_narrowband() {
+        let text = run("--codec G729 --loss 2 --burst-ratio 1.5 --delay-ms 150").unwrap();
+        samples::golden("mos-g107.txt", &text);
+    }
+
+    #[test]
+    fn golden_wideband_and_cole() {
+        samples::golden("mos-g107.1.txt", &run("--codec amr-wb --rate 12.65 --loss 1").unwrap());
+        samples::golden("mos-cole.txt", &run("--codec PCMA --loss 1 --delay-ms 200 --model cole").unwrap());
+    }
+
+    #[test]
+    fn json_has_the_terms() {
+        let text = run("--codec PCMA --format json").unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["model"], "ITU-T G.107");
+        assert!((value["r"].as_f64().unwrap() - 93.2).abs() < 0.05);
+        assert_eq!(value["class"], "best");
+        assert_eq!(value["codec"], "PCMA");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told() {
+        assert!(run("--codec H264").unwrap_err().contains("PCMU"));
+        assert!(run("--codec AMR-WB --model g107").unwrap_err().contains("G.107.1 only"));
+        assert!(run("--codec opus --model cole").unwrap_err().contains("G.711 and G.729"));
+        for wrong in ["--loss 101", "--loss NaN", "--burst-ratio 0.5", "--delay-ms -1", "--delay-ms inf"] {
+            assert!(run(wrong).unwrap_err().contains("it has to be a number"), "{wrong}");
+        }
+    }
+}
