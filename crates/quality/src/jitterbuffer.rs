@@ -15,8 +15,9 @@
 //!
 //! *Adaptive buffer.* It stretches when a late packet comes and shrinks when there is room, so it throws away only what
 //! is beyond its 500 ms. The sound it stretches or squeezes meanwhile is not rated: the E-model has no term for it. Its
-//! delay is taken as the smallest edge of the histogram that at most 1 % of packets exceed: where a buffer settles that
-//! follows the 99th percentile. Real algorithms lie around that, with a smoothing of their own.
+//! delay is taken as the smallest edge of the histogram that at most 1 % of the packets it can play exceed: where a buffer
+//! settles that follows the 99th percentile. It is constant over the interval, while a real buffer stretches for a spike
+//! and shrinks after it: see the tolerance in `tests/jitterbuffer.rs`. Listening quality does not depend on it.
 //!
 //! *Intervals.* Sender and receiver clocks drift by some 50 ppm, 0.5 ms in 10 s, which a base delay kept for hours would
 //! book as jitter: take the base over the last two intervals. A change of route that makes the path longer is jitter
