@@ -40,7 +40,7 @@ impl Counts {
             return 0.0;
         }
         // Hostile or overlapping counts cannot make more than everything missing.
-        100.0 * missing as f64 / self.expected.max(missing) as f64
+        100.0 * (missing as f64 / self.expected.max(missing) as f64)
     }
 
     /// Burst ratio for the E-model, from 1 to 8.
