@@ -116,7 +116,7 @@ proptest! {
         }
     }
 
-    /// Within table 3, every impairment of the narrowband model is one: Id terms and Ie-eff are not negative.
+    /// Within table 3, impairments impair. Idte alone may fall to -1: equation 7-19 has it so where echo is inaudible.
     #[test]
     fn impairments_impair(
         (t, tr, ta) in (0.0..500.0, 0.0..1000.0, 0.0..500.0),
