@@ -1,0 +1,100 @@
+//! Lines and attributes, RFC 8866 section 5.
+
+use std::net::IpAddr;
+
+use crate::sip::text::{split_once, word};
+use crate::sip::uri::address;
+
+/// One line: its type and value.
+pub(super) type Line<'a> = (u8, &'a [u8]);
+
+/// The lines of a description. CR, LF, CR LF and LF CR all end one; what is not `x=value` is left out.
+pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    raw_lines(bytes).filter_map(|(_, line)| typed(line))
+}
+
+/// Each line that is not empty with its offset.
+pub(super) fn raw_lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < bytes.len() {
+            let start = at;
+            let end = memchr::memchr2(b'\n', b'\r', &bytes[start..]).map_or(bytes.len(), |n| start + n);
+            at = end + 1;
+            if end > start {
+                return Some((start, &bytes[start..end]));
+            }
+        }
+        None
+    })
+}
+
+/// Type and value of a line.
+pub(super) fn typed(line: &[u8]) -> Option<Line<'_>> {
+    match line.trim_ascii() {
+        [kind, b'=', value @ ..] if kind.is_ascii_alphabetic() => Some((*kind, value.trim_ascii())),
+        _ => None,
+    }
+}
+
+/// The values of each `a=name:value` line; empty for `a=name`. Names are compared in any case.
+pub(super) fn attributes<'a>(bytes: &'a [u8], name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    lines(bytes).filter(|(kind, _)| *kind == b'a').filter_map(move |(_, text)| attribute_named(text, name))
+}
+
+/// The value of an attribute line's text, if that is its name.
+fn attribute_named<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let (head, rest) = text.split_at_checked(name.len())?;
+    if !head.eq_ignore_ascii_case(name) {
+        return None;
+    }
+    match rest {
+        [] => Some(rest),
+        [b':', value @ ..] => Some(value.trim_ascii()),
+        _ => None,
+    }
+}
+
+/// `nettype addrtype address[/ttl[/count]]`. None for a name. An IPv4-mapped address is given as the IPv4 address that the
+/// packets carry.
+pub(super) fn connection(value: &[u8]) -> Option<IpAddr> {
+    let (_, rest) = word(value);
+    let (_, rest) = word(rest);
+    let (text, _) = word(rest);
+    ip(split_once(text, b'/').map_or(text, |(address, _)| address))
+}
+
+/// An address as text.
+pub(super) fn ip(text: &[u8]) -> Option<IpAddr> {
+    address(text).map(|ip| ip.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_end() {
+        let found: Vec<_> = lines(b"v=0\r\no=x\n\rs= -\n\nt=0 0\rjunk\r\n=\r\n a=b \r\n1=2\r\nm=").collect();
+        let expected: [Line<'_>; 6] =
+            [(b'v', b"0"), (b'o', b"x"), (b's', b"-"), (b't', b"0 0"), (b'a', b"b"), (b'm', b"")];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn attributes_by_name() {
+        let bytes = b"a=rtcp:1\r\na=rtcp-mux\r\nb=rtcp:2\r\na=RTCP: 3 \r\n";
+        assert_eq!(attributes(bytes, b"rtcp").collect::<Vec<_>>(), [b"1", b"3"]);
+        assert_eq!(attributes(bytes, b"rtcp-mux").collect::<Vec<_>>(), [b""]);
+        assert_eq!(attributes(bytes, b"rtcp-mu").count(), 0);
+    }
+
+    #[test]
+    fn connections() {
+        assert_eq!(connection(b"IN IP4 224.2.1.1/127/3"), "224.2.1.1".parse().ok());
+        assert_eq!(connection(b"IN  IP6 [FF15::101]/3"), "ff15::101".parse().ok());
+        assert_eq!(connection(b"IN IP6 ::ffff:192.0.2.1"), "192.0.2.1".parse().ok());
+        assert_eq!(connection(b"IN IP4 host.example.com"), None);
+        assert_eq!(connection(b"IN IP4"), None);
+    }
+}
