@@ -2,12 +2,13 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{analyze::Analyze, mos::Mos};
+use crate::commands::{analyze::Analyze, call::CallArgs, mos::Mos};
 use crate::screen::Colour;
 
 /// Watches a telephone network from the wire: follows SIP calls and measures their RTP streams.
 ///
-/// Begin with `ringtap analyze FILE`: it lists every call with its worst stream.
+/// Begin with `ringtap analyze FILE`: it lists every call with its worst stream. `ringtap call` then shows one of them
+/// message by message.
 #[derive(Debug, Parser)]
 #[command(name = "ringtap", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Cli {
@@ -29,6 +30,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Analyze(Analyze),
+    Call(CallArgs),
     Mos(Mos),
 }
 
@@ -36,6 +38,7 @@ const EXAMPLES: &str = "\
 Examples:
   ringtap analyze trunk.pcap
   ringtap analyze --format jsonl monday-*.pcap.gz | jq 'select(.mos < 3.6)'
+  ringtap call 4f2a19 trunk.pcap
   ringtap mos --codec G729 --loss 2 --delay-ms 150
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but the input was damaged, 130 interrupted.";

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `cli`, `commands` | the arguments, one module a command |
 //! | `input`, `target` | captures to read, files to write |
-//! | `filter`, `moment`, `text` | which calls, when, and text that is safe to show |
+//! | `filter`, `find`, `steps` | which calls, the one call, its messages |
+//! | `moment`, `text` | times, and text that is safe to show |
 //! | `show` | records for people and programs |
 //! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and what the shell is told |
 #![forbid(unsafe_code)]
@@ -13,11 +14,13 @@ mod cli;
 mod commands;
 mod exit;
 mod filter;
+mod find;
 mod input;
 mod interrupt;
 mod moment;
 mod screen;
 mod show;
+mod steps;
 mod target;
 mod text;
 
@@ -45,6 +48,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
     interrupt::watch()?;
     match command {
         Command::Analyze(analyze) => analyze.run(screen),
+        Command::Call(call) => call.run(screen),
         Command::Mos(mos) => mos.run(screen),
     }
 }

@@ -1,4 +1,5 @@
 //! One module a command: its arguments, and the rooms wired together for it.
 
 pub(crate) mod analyze;
+pub(crate) mod call;
 pub(crate) mod mos;

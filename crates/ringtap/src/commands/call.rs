@@ -1,0 +1,113 @@
+//! `ringtap call`: everything about one call.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use ringtap_engine::SipSeen;
+
+use crate::exit::Exit;
+use crate::find::{Finder, Found, Slice};
+use crate::input::Input;
+use crate::screen::Screen;
+use crate::show::ladder::{self, Page};
+use crate::show::style::Style;
+use crate::show::{detail, streams};
+use crate::steps::Steps;
+use crate::text;
+
+/// Show one call: parties, times, the message ladder, its streams second by second
+///
+/// For a call that `analyze` listed, to see what went wrong in it: who said what when, which message was repeated, how
+/// each direction of the sound was in every 10 s.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CallArgs {
+    /// Its Call-ID, the beginning of it where no other call begins so, or the id of its record
+    #[arg(value_name = "CALL-ID")]
+    call: String,
+    /// Capture files; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Draw the ladder with ASCII characters only
+    #[arg(long)]
+    ascii: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ringtap call 4f2a19 trunk.pcap
+  ringtap call --color always 4f2a19@192.0.2.1 trunk-*.pcap | less -R";
+
+impl CallArgs {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let input = Input::open(&self.files)?;
+        let bar = input.progress(screen, "looking for it");
+        let mut steps = Steps::default();
+        let mut push = |seen: &SipSeen<'_>| steps.push(seen);
+        let mut finder = Finder::<true>::new(&self.call, &mut push);
+        let mut pass = input.pass(&mut finder, &bar);
+        let found = match finder.found() {
+            Ok(found) => found,
+            Err(_) if !steps.is_empty() => {
+                self.without_a_call(&steps, screen).context(WRITING)?;
+                return Ok(Exit::after(&pass, screen));
+            }
+            Err(error) => {
+                // What is wrong with the input may be why the call is missing.
+                return match Exit::after(&pass, screen) {
+                    Exit::Interrupted => Ok(Exit::Interrupted),
+                    _ => Err(error.into()),
+                };
+            }
+        };
+        let call_id = found.first().map(|found| found.call.call_id.clone()).unwrap_or_default();
+        if call_id != self.call && pass.interrupted.is_none() {
+            // It was named by its beginning or its record: its messages pass a second time.
+            let bar = input.progress(screen, "reading it");
+            let mut push = |seen: &SipSeen<'_>| steps.push(seen);
+            pass = input.pass(&mut Finder::<true>::new(&call_id, &mut push), &bar);
+        }
+        self.show(&found, &steps, screen).context(WRITING)?;
+        Ok(Exit::after(&pass, screen))
+    }
+
+    fn show(&self, found: &[Found], steps: &Steps, screen: &mut Screen) -> io::Result<()> {
+        let page = self.page(screen);
+        let Screen { out, width, colour, .. } = screen;
+        for (index, (found, slice)) in found.iter().zip(Slice::of(found)).enumerate() {
+            if index > 0 {
+                writeln!(out)?;
+            }
+            detail::write(out, &found.call, *colour)?;
+            writeln!(out)?;
+            ladder::draw(out, &steps.within(slice), page)?;
+            for remark in steps.remarks(slice) {
+                writeln!(out, "{remark}")?;
+            }
+            for stream in &found.streams {
+                writeln!(out)?;
+                streams::detail(out, &stream.record, *width, *colour)?;
+            }
+        }
+        out.flush()
+    }
+
+    /// A Call-ID of something else than a call: a registration, OPTIONS.
+    fn without_a_call(&self, steps: &Steps, screen: &mut Screen) -> io::Result<()> {
+        let page = self.page(screen);
+        let heading =
+            format!("{} is no call, but these messages have it as Call-ID", text::shown(&self.call));
+        writeln!(screen.out, "{}", Style::Bold.paint(&heading, screen.colour))?;
+        ladder::draw(&mut *screen.out, steps.all(), page)?;
+        screen.out.flush()
+    }
+
+    fn page(&self, screen: &Screen) -> Page {
+        Page { width: screen.width, colour: screen.colour, ascii: self.ascii }
+    }
+}
+
+const WRITING: &str = "cannot write the results";

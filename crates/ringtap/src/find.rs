@@ -1,0 +1,269 @@
+//! Finding the one call that a person named.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use ringtap_engine::{Sink, SipSeen, StreamEnd};
+use ringtap_model::{Call, Id, Message, Nanos, Registration};
+
+use crate::input::Listener;
+use crate::text::{counted, shown};
+
+/// Different calls whose Call-ID begins alike: more than these are only counted.
+const ALIKE: usize = 8;
+/// Near misses that are suggested.
+const NEAR: usize = 3;
+
+/// A call with its streams.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) call: Call,
+    pub(crate) streams: Vec<StreamEnd>,
+}
+
+/// A sink that looks for a call by its Call-ID, by the beginning of it, or by the id of its record.
+///
+/// With `SIP` it also hands every message of exactly that Call-ID on.
+pub(crate) struct Finder<'a, const SIP: bool> {
+    wanted: &'a str,
+    id: Option<Id>,
+    total: u64,
+    exact: Vec<Found>,
+    by_id: Option<Found>,
+    alike: BTreeMap<String, Vec<Found>>,
+    more_alike: bool,
+    near: Vec<(usize, String)>,
+    messages: &'a mut dyn FnMut(&SipSeen<'_>),
+}
+
+impl<'a, const SIP: bool> Finder<'a, SIP> {
+    /// Looks for what `wanted` names.
+    pub(crate) fn new(wanted: &'a str, messages: &'a mut dyn FnMut(&SipSeen<'_>)) -> Self {
+        Self {
+            wanted,
+            id: wanted.parse().ok(),
+            total: 0,
+            exact: Vec::new(),
+            by_id: None,
+            alike: BTreeMap::new(),
+            more_alike: false,
+            near: Vec::new(),
+            messages,
+        }
+    }
+
+    /// What was found: several where the same Call-ID was used again later, in order of time.
+    pub(crate) fn found(mut self) -> Result<Vec<Found>, NotFound> {
+        self.exact.sort_by_key(|found| found.call.start());
+        if !self.exact.is_empty() {
+            return Ok(self.exact);
+        }
+        if let Some(found) = self.by_id {
+            return Ok(vec![found]);
+        }
+        if self.alike.len() == 1 && !self.more_alike {
+            return Ok(self.alike.into_values().next().unwrap_or_default());
+        }
+        let alike: Vec<String> = self.alike.into_keys().collect();
+        let near = self.near.into_iter().map(|(_, call_id)| call_id).collect();
+        Err(NotFound {
+            wanted: self.wanted.to_string(),
+            total: self.total,
+            alike,
+            more_alike: self.more_alike,
+            near,
+        })
+    }
+
+    fn keep_alike(&mut self, found: Found) {
+        if self.alike.len() == ALIKE && !self.alike.contains_key(&found.call.call_id) {
+            self.more_alike = true;
+            return;
+        }
+        self.alike.entry(found.call.call_id.clone()).or_default().push(found);
+    }
+
+    /// Keeps the few Call-IDs that have most in common with the one wanted.
+    fn keep_near(&mut self, call_id: &str) {
+        let score = likeness(self.wanted, call_id);
+        let known = self.near.iter().any(|(_, near)| near == call_id);
+        if score * 2 < self.wanted.len().max(2) || known {
+            return;
+        }
+        let place = self.near.partition_point(|(other, _)| *other >= score);
+        if place < NEAR {
+            self.near.insert(place, (score, call_id.to_string()));
+            self.near.truncate(NEAR);
+        }
+    }
+}
+
+/// How many bytes `call_id` shares with `wanted` at both ends, or all of them where it contains it: one slip of the pen
+/// costs one.
+fn likeness(wanted: &str, call_id: &str) -> usize {
+    if call_id.contains(wanted) {
+        return wanted.len();
+    }
+    let same = |(a, b): &(u8, u8)| a.eq_ignore_ascii_case(b);
+    let front = wanted.bytes().zip(call_id.bytes()).take_while(same).count();
+    let back = wanted.bytes().rev().zip(call_id.bytes().rev()).take_while(same).count();
+    (front + back).min(wanted.len()).min(call_id.len())
+}
+
+impl<const SIP: bool> Sink for Finder<'_, SIP> {
+    const PACKETS: bool = SIP;
+
+    fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        self.total += 1;
+        self.keep_near(&call.call_id);
+        let found = Found { call, streams };
+        if found.call.call_id == self.wanted {
+            self.exact.push(found);
+        } else if Some(found.call.id) == self.id {
+            self.by_id = Some(found);
+        } else if found.call.call_id.starts_with(self.wanted) {
+            self.keep_alike(found);
+        }
+    }
+
+    fn stream(&mut self, _: StreamEnd) {}
+    fn registration(&mut self, _: Registration) {}
+    fn message(&mut self, _: Message) {}
+
+    fn sip(&mut self, seen: &SipSeen<'_>) {
+        if carries(seen, self.wanted) {
+            (self.messages)(seen);
+        }
+    }
+}
+
+impl<const SIP: bool> Listener for Finder<'_, SIP> {}
+
+/// Whether a message has exactly that Call-ID, as records write it.
+pub(crate) fn carries(seen: &SipSeen<'_>, call_id: &str) -> bool {
+    seen.message.call_id().is_some_and(|found| String::from_utf8_lossy(found) == call_id)
+}
+
+/// The span of time that belongs to one of several calls with the same Call-ID: from its beginning to the next's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slice {
+    from: Nanos,
+    before: Nanos,
+}
+
+impl Slice {
+    /// Of each call in `found`, which are in order of time. The first takes what came before it too, the last what came
+    /// after.
+    pub(crate) fn of(found: &[Found]) -> Vec<Self> {
+        let start =
+            |index: usize| found.get(index).and_then(|found| found.call.start()).unwrap_or(Nanos::MAX);
+        let from = |index| if index == 0 { Nanos::ZERO } else { start(index) };
+        (0..found.len()).map(|index| Self { from: from(index), before: start(index + 1) }).collect()
+    }
+
+    /// Whether `time` lies in it.
+    pub(crate) fn holds(self, time: Nanos) -> bool {
+        self.from <= time && (time < self.before || self.before == Nanos::MAX)
+    }
+}
+
+/// No call, or more than one, is what was named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NotFound {
+    wanted: String,
+    total: u64,
+    alike: Vec<String>,
+    more_alike: bool,
+    near: Vec<String>,
+}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |calls: &[String]| {
+            calls.iter().map(|call_id| format!("`{}`", shown(call_id))).collect::<Vec<_>>().join(", ")
+        };
+        let wanted = shown(&self.wanted);
+        if !self.alike.is_empty() {
+            let more = if self.more_alike { " and more" } else { "" };
+            return write!(
+                f,
+                "several calls begin with `{wanted}`: {}{more}; write more of it",
+                list(&self.alike)
+            );
+        }
+        let total = match self.total {
+            0 => "there is no call in the input".to_string(),
+            total => format!("the input has {}", counted(total, "call")),
+        };
+        write!(f, "no call has the Call-ID `{wanted}`; {total}")?;
+        match (&self.near[..], self.total) {
+            ([], 0) => Ok(()),
+            ([], _) => write!(f, ": `ringtap analyze` lists them"),
+            (near, _) => write!(f, ", the nearest: {}", list(near)),
+        }
+    }
+}
+
+impl std::error::Error for NotFound {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::samples;
+
+    fn find(wanted: &str, call_ids: &[&str]) -> Result<Vec<String>, String> {
+        let mut ignore = |_: &SipSeen<'_>| {};
+        let mut finder = Finder::<false>::new(wanted, &mut ignore);
+        for (index, call_id) in call_ids.iter().enumerate() {
+            let id = Id([index as u8; 16]);
+            finder.call(Call { id, call_id: call_id.to_string(), ..samples::call() }, Vec::new());
+        }
+        let found = finder.found().map_err(|error| error.to_string())?;
+        Ok(found.into_iter().map(|found| found.call.call_id).collect())
+    }
+
+    #[test]
+    fn by_call_id_prefix_and_record() {
+        let calls = ["abc@x", "abcd@x", "zz@x"];
+        assert_eq!(find("abc@x", &calls).unwrap(), ["abc@x"]);
+        assert_eq!(find("abcd", &calls).unwrap(), ["abcd@x"]);
+        assert_eq!(find(&"02".repeat(16), &calls).unwrap(), ["zz@x"]);
+        assert_eq!(find("same", &["same", "same"]).unwrap(), ["same", "same"]);
+    }
+
+    #[test]
+    fn an_ambiguous_beginning_lists_the_calls() {
+        let error = find("abc", &["abc@x", "abcd@x"]).unwrap_err();
+        assert_eq!(error, "several calls begin with `abc`: `abc@x`, `abcd@x`; write more of it");
+        let many: Vec<String> = (0..20).map(|n| format!("a{n:02}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(find("a", &many).unwrap_err().contains("`a07` and more"));
+    }
+
+    #[test]
+    fn an_unknown_call_names_its_neighbours() {
+        let error = find("4f2a19@host", &["4f2b19@host", "other@y", "\x1b@z"]).unwrap_err();
+        assert_eq!(
+            error,
+            "no call has the Call-ID `4f2a19@host`; the input has 3 calls, the nearest: `4f2b19@host`"
+        );
+        assert_eq!(find("x", &[]).unwrap_err(), "no call has the Call-ID `x`; there is no call in the input");
+        let error = find("\x1b[2J", &["abc"]).unwrap_err();
+        assert_eq!(
+            error,
+            "no call has the Call-ID `\\x1b[2J`; the input has 1 call: `ringtap analyze` lists them"
+        );
+    }
+
+    #[test]
+    fn a_reused_call_id_is_cut_in_time() {
+        let at = |secs| Call { invite: Some(Nanos::from_secs(secs)), ..samples::call() };
+        let found: Vec<Found> = [100, 200].map(|secs| Found { call: at(secs), streams: Vec::new() }).into();
+        let slices = Slice::of(&found);
+        let holds = |secs| slices.iter().map(|slice| slice.holds(Nanos::from_secs(secs))).collect::<Vec<_>>();
+        assert_eq!(holds(50), [true, false]);
+        assert_eq!(holds(199), [true, false]);
+        assert_eq!(holds(200), [false, true]);
+        assert!(slices[1].holds(Nanos::MAX));
+    }
+}
