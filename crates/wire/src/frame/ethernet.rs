@@ -1,7 +1,7 @@
 //! Ethernet II, IEEE 802.3 with LLC, and every tag between the addresses and IP.
 
 use super::span::{Span, be16};
-use super::{Packet, Skip, deeper, ip, mpls, ppp};
+use super::{Packet, Skip, deeper, ip, mpls, nsh, ppp};
 
 /// EtherType of IPv4 (RFC 894).
 pub(super) const IPV4: u16 = 0x0800;
@@ -13,6 +13,10 @@ pub(super) const VLAN: u16 = 0x8100;
 const VLAN_SERVICE: u16 = 0x88a8;
 /// Virtual network tag of port extenders (IEEE 802.1BR's forerunner).
 const VNTAG: u16 = 0x8926;
+/// Cisco's metadata tag: version, length, option, group, then the EtherType.
+const METADATA: u16 = 0x8909;
+/// Network service header (RFC 8300).
+const NSH: u16 = 0x894f;
 /// MPLS (RFC 3032), the second number for multicast at first, for upstream labels now (RFC 5332).
 const MPLS: [u16; 2] = [0x8847, 0x8848];
 /// PPPoE session stage (RFC 2516); discovery carries no packets.
@@ -40,6 +44,7 @@ pub(super) fn ether_type(mut kind: u16, mut rest: Span<'_>, depth: u8) -> Result
             IPV6 => return ip::v6(rest, depth),
             PPPOE => return ppp::over_ethernet(rest, depth),
             BRIDGED => return decode(rest, deeper(depth)?),
+            NSH => return nsh::decode(rest, depth),
             BACKBONE => return decode(rest.skip(4)?, deeper(depth)?),
             0..=MAX_LENGTH => (kind, rest) = snap(rest).ok_or(Skip::NotIp)?,
             _ if MPLS.contains(&kind) => return mpls::decode(rest, depth),
@@ -76,6 +81,10 @@ fn tag(kind: u16, rest: Span<'_>) -> Result<Option<(u16, Span<'_>)>, Skip> {
         VNTAG => {
             let (tag, rest) = rest.head::<6>()?;
             Some((be16::<4, _>(tag), rest))
+        }
+        METADATA => {
+            let (tag, rest) = rest.head::<8>()?;
+            Some((be16::<6, _>(tag), rest))
         }
         _ => None,
     })

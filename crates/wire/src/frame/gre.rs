@@ -43,7 +43,7 @@ pub(super) fn decode(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
             return Err(Skip::NotIp);
         }
         let payload = after.skip(4 + acknowledgment)?;
-        return ppp::decode(payload.declare_within(usize::from(be16::<0, _>(key))), depth);
+        return ppp::decode(payload.declare(usize::from(be16::<0, _>(key))), depth);
     }
     for present in [KEY, SEQUENCE] {
         if flags & present != 0 {

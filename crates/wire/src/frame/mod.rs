@@ -28,6 +28,7 @@ mod ip;
 mod l2tp;
 pub mod link;
 mod mpls;
+mod nsh;
 mod ppp;
 mod skip;
 mod span;
@@ -116,6 +117,7 @@ pub fn decode(link: u16, wire_len: u32, data: &[u8]) -> Result<Packet<'_>, Skip>
 pub fn decode_payload(ip: Ip, depth: u8, payload: &[u8]) -> Result<Packet<'_>, Skip> {
     let declared = ip.len.saturating_sub(ip.header_len) as usize;
     let body = Span::new(payload, declared);
+    let body = body.declare(body.len);
     let len = ip.header_len.saturating_add(u32::try_from(body.len).unwrap_or(u32::MAX));
     ip::extensions(Ip { len, ..ip }, body, depth)
 }

@@ -29,7 +29,7 @@ pub(super) fn decode(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
 pub(super) fn over_ethernet(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
     let (head, rest) = rest.head::<6>()?;
     match (head[0], head[1]) {
-        (0x11, 0) => decode(rest.declare_within(usize::from(be16::<4, _>(head))), depth),
+        (0x11, 0) => decode(rest.declare(usize::from(be16::<4, _>(head))), depth),
         (0x11, _) => Err(Skip::NotIp),
         _ => Err(Skip::BadTunnel),
     }

@@ -9,19 +9,22 @@ use super::Skip;
 pub(super) struct Span<'a> {
     pub(super) data: &'a [u8],
     pub(super) len: usize,
+    /// A header stated `len`, so that no inner header can exceed it. What a capture says of a frame's length is weaker:
+    /// programs that cut captures often write the new length in both places.
+    stated: bool,
 }
 
 impl<'a> Span<'a> {
     /// `len` is hostile: captures exist whose wire length is smaller than what was captured.
     pub(super) fn new(data: &'a [u8], len: usize) -> Self {
-        Self { data, len: len.max(data.len()) }
+        Self { data, len: len.max(data.len()), stated: false }
     }
 
     /// A header of `N` bytes and what follows it.
     #[inline]
     pub(super) fn head<const N: usize>(self) -> Result<(&'a [u8; N], Self), Skip> {
         match self.data.split_first_chunk::<N>() {
-            Some((head, data)) => Ok((head, Self { data, len: self.len - N })),
+            Some((head, data)) => Ok((head, Self { data, len: self.len - N, ..self })),
             None => Err(self.short_of(N)),
         }
     }
@@ -36,7 +39,7 @@ impl<'a> Span<'a> {
     #[inline]
     pub(super) fn skip(self, n: usize) -> Result<Self, Skip> {
         match self.data.get(n..) {
-            Some(data) => Ok(Self { data, len: self.len - n }),
+            Some(data) => Ok(Self { data, len: self.len - n, ..self }),
             None => Err(self.short_of(n)),
         }
     }
@@ -44,13 +47,8 @@ impl<'a> Span<'a> {
     /// The same bytes with the length that a header states: padding goes, what was not captured is remembered.
     #[inline]
     pub(super) fn declare(self, len: usize) -> Self {
-        Self { data: self.data.get(..len).unwrap_or(self.data), len }
-    }
-
-    /// As [`Span::declare`], for a length that the outer layer bounds.
-    #[inline]
-    pub(super) fn declare_within(self, len: usize) -> Self {
-        self.declare(len.min(self.len))
+        let len = if self.stated { len.min(self.len) } else { len };
+        Self { data: self.data.get(..len).unwrap_or(self.data), len, stated: true }
     }
 
     /// Why `n` bytes could not be had: the packet is too short for them, or only the capture.
@@ -88,9 +86,11 @@ mod tests {
 
     #[test]
     fn declared_lengths_cut_padding_and_keep_what_was_not_captured() {
-        let span = Span::new(&[1, 2, 3], 3);
-        assert_eq!((span.declare(2).data, span.declare(2).len), (&[1u8, 2][..], 2));
-        assert_eq!((span.declare(9).data.len(), span.declare(9).len), (3, 9));
-        assert_eq!(span.declare_within(9).len, 3);
+        let frame = Span::new(&[1, 2, 3], 3);
+        assert_eq!((frame.declare(2).data, frame.declare(2).len), (&[1u8, 2][..], 2));
+        let outer = frame.declare(9);
+        assert_eq!((outer.data.len(), outer.len), (3, 9), "the frame's own length yields");
+        assert_eq!(outer.declare(10).len, 9, "a header's does not");
+        assert_eq!(outer.declare(8).len, 8);
     }
 }

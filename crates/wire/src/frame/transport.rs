@@ -173,7 +173,7 @@ pub(super) fn udp<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, S
         // A jumbogram (RFC 2675 section 4) or segmentation offload: IP's length counts.
         0 => rest,
         1..8 => return Err(Skip::BadLength),
-        len => rest.declare_within(len - 8),
+        len => rest.declare(len - 8),
     };
     let udp =
         Udp { src_port: be16::<0, _>(head), dst_port: be16::<2, _>(head), data: rest.data, len: rest.len };

@@ -1,10 +1,10 @@
-//! Tunnels over UDP: VXLAN, Geneve, GTP-U, TZSP, L2TP.
+//! Tunnels over UDP: VXLAN and its extension GPE, Geneve, GTP-U, TZSP, L2TP.
 //!
 //! A port proves nothing: media ports are chosen at random. A tunnel is believed where its header is exact to the
 //! reserved bits and what is inside parses; anything else on its port is UDP like any other.
 
 use super::span::{Span, be16};
-use super::{Packet, Skip, Udp, deeper, ethernet, ip, l2tp, ppp, wifi};
+use super::{Packet, Skip, Udp, deeper, ethernet, ip, l2tp, nsh, ppp, wifi};
 
 /// L2TP.
 const L2TP: u16 = 1701;
@@ -12,6 +12,8 @@ const L2TP: u16 = 1701;
 const GTP_U: u16 = 2152;
 /// VXLAN.
 const VXLAN: u16 = 4789;
+/// VXLAN with other content than Ethernet.
+const VXLAN_GPE: u16 = 4790;
 /// Geneve.
 const GENEVE: u16 = 6081;
 /// VXLAN on Linux, from before the assignment.
@@ -22,10 +24,11 @@ const TZSP: u16 = 37008;
 /// Whether a port is a tunnel's.
 #[inline]
 pub(super) const fn is_port(port: u16) -> bool {
-    // Without short cuts: six comparisons cost less than one branch that is predicted wrong.
+    // Without short cuts: seven comparisons cost less than one branch that is predicted wrong.
     (port == L2TP)
         | (port == GTP_U)
         | (port == VXLAN)
+        | (port == VXLAN_GPE)
         | (port == GENEVE)
         | (port == VXLAN_LINUX)
         | (port == TZSP)
@@ -41,6 +44,7 @@ pub(super) fn decode<'a>(udp: &Udp<'a>, depth: u8) -> Option<Result<Packet<'a>, 
         L2TP => l2tp::over_udp(content, depth),
         GTP_U => gtp_u(content, depth),
         VXLAN | VXLAN_LINUX => vxlan(content, depth),
+        VXLAN_GPE => vxlan_gpe(content, depth),
         GENEVE => geneve(content, depth),
         TZSP => tzsp(content, depth),
         _ => return None,
@@ -57,6 +61,20 @@ fn vxlan(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
     let (head, frame) = content.head::<8>().map_err(|_| Skip::BadTunnel)?;
     match *head {
         [0x08, 0, 0, 0, _, _, _, 0] | [0x88, _, _, _, _, _, _, 0] => ethernet::decode(frame, deeper(depth)?),
+        _ => Err(Skip::BadTunnel),
+    }
+}
+
+/// draft-ietf-nvo3-vxlan-gpe-13 section 3: one reserved byte names what follows, Ethernet if it is 0.
+fn vxlan_gpe(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+    const VERSION: u8 = 0x30;
+    const NETWORK: u8 = 0x08;
+    const ETHERNET: u8 = 3;
+    let (head, rest) = content.head::<8>().map_err(|_| Skip::BadTunnel)?;
+    match *head {
+        [flags, 0, 0, next, _, _, _, 0] if flags & (VERSION | NETWORK) == NETWORK => {
+            nsh::next_protocol(if next == 0 { ETHERNET } else { next }, rest, deeper(depth)?)
+        }
         _ => Err(Skip::BadTunnel),
     }
 }
