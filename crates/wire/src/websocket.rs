@@ -1,1 +1,316 @@
-//! WebSocket framing, RFC 6455.
+//! WebSocket framing, RFC 6455, which carries SIP between browsers and proxies (RFC 7118).
+//!
+//! Not here: putting a fragmented message together, and finding out who the client is. A SIP message is one WebSocket
+//! message, without a Content-Length that matters (RFC 7118 section 5.2).
+//!
+//! ```
+//! use ringtap_wire::websocket::{Header, Opcode, unmask};
+//!
+//! let mut frame = *b"\x81\x83\x37\xfa\x21\x3d\x75\xa3\x64";
+//! let header = Header::parse(&frame)?.expect("a whole header");
+//! assert_eq!((header.opcode, header.fin), (Opcode::Text, true));
+//! let payload = &mut frame[header.payload()];
+//! header.mask.into_iter().for_each(|mask| unmask(mask, payload));
+//! assert_eq!(payload, b"BYE");
+//! # Ok::<(), ringtap_wire::websocket::Reason>(())
+//! ```
+
+use std::ops::Range;
+
+use crate::sip::fields::Fields;
+use crate::sip::text::word;
+
+/// Why bytes are not a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reason {
+    /// A reserved bit is set (compression is not negotiated for SIP) or the opcode is not known: RFC 6455 section 5.2.
+    Reserved,
+    /// A control frame that is fragmented or longer than 125 bytes, section 5.5.
+    Control,
+    /// The payload is longer than [`MAX_PAYLOAD`].
+    TooLong,
+}
+
+impl Reason {
+    /// Name for a counter.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reason::Reserved => "websocket_reserved",
+            Reason::Control => "websocket_control",
+            Reason::TooLong => "websocket_too_long",
+        }
+    }
+}
+
+/// What a frame is, RFC 6455 section 5.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Opcode {
+    /// Goes on with the message of the frame before.
+    Continuation,
+    /// Text: how SIP is sent.
+    Text,
+    /// Bytes: how SIP may be sent too.
+    Binary,
+    /// The end.
+    Close,
+    /// Keep-alive.
+    Ping,
+    /// Answer to it.
+    Pong,
+}
+
+impl Opcode {
+    fn parse(bits: u8) -> Option<Self> {
+        Some(match bits {
+            0x0 => Self::Continuation,
+            0x1 => Self::Text,
+            0x2 => Self::Binary,
+            0x8 => Self::Close,
+            0x9 => Self::Ping,
+            0xa => Self::Pong,
+            _ => return None,
+        })
+    }
+
+    /// Control frames may stand between the fragments of a message, section 5.4.
+    pub const fn is_control(self) -> bool {
+        matches!(self, Self::Close | Self::Ping | Self::Pong)
+    }
+}
+
+/// Header of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The message ends with this frame.
+    pub fin: bool,
+    /// What the frame is.
+    pub opcode: Opcode,
+    /// What the payload is masked with: frames of the client are, those of the server are not (section 5.1).
+    pub mask: Option<[u8; 4]>,
+    /// Bytes of the header, 2 to 14.
+    pub header_len: usize,
+    /// Bytes of payload behind it, at most [`MAX_PAYLOAD`].
+    pub payload_len: usize,
+}
+
+impl Header {
+    /// Reads the header at the start of `bytes`; None where more bytes are needed.
+    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, Reason> {
+        let &[first, second, ref rest @ ..] = bytes else { return Ok(None) };
+        if first & 0x70 != 0 {
+            return Err(Reason::Reserved);
+        }
+        let opcode = Opcode::parse(first & 0x0f).ok_or(Reason::Reserved)?;
+        let (fin, masked, short) = (first & 0x80 != 0, second & 0x80 != 0, second & 0x7f);
+        if opcode.is_control() && (!fin || short > 125) {
+            return Err(Reason::Control);
+        }
+        let (extra, length) = match short {
+            126 => (2, rest.first_chunk().map(|n| u64::from(u16::from_be_bytes(*n)))),
+            127 => (8, rest.first_chunk().map(|n| u64::from_be_bytes(*n))),
+            n => (0, Some(u64::from(n))),
+        };
+        let Some(length) = length else { return Ok(None) };
+        let payload_len =
+            usize::try_from(length).ok().filter(|&n| n <= MAX_PAYLOAD).ok_or(Reason::TooLong)?;
+        let mut header = Self { fin, opcode, mask: None, header_len: 2 + extra, payload_len };
+        if masked {
+            let Some(mask) = rest.get(extra..).and_then(<[u8]>::first_chunk) else { return Ok(None) };
+            header.mask = Some(*mask);
+            header.header_len += 4;
+        }
+        Ok(Some(header))
+    }
+
+    /// Where the payload stands, counted from the start of the frame. Its end may lie behind the bytes that are there.
+    pub const fn payload(&self) -> Range<usize> {
+        self.header_len..self.frame_len()
+    }
+
+    /// Bytes of the whole frame.
+    pub const fn frame_len(&self) -> usize {
+        self.header_len + self.payload_len
+    }
+}
+
+/// Takes the mask off a payload, from its first byte on (RFC 6455 section 5.3). Twice is not at all.
+pub fn unmask(mask: [u8; 4], payload: &mut [u8]) {
+    let mut words = payload.chunks_exact_mut(4);
+    for word in &mut words {
+        word.iter_mut().zip(mask).for_each(|(byte, key)| *byte ^= key);
+    }
+    words.into_remainder().iter_mut().zip(mask).for_each(|(byte, key)| *byte ^= key);
+}
+
+/// What a byte stream begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Upgrade {
+    /// Not an HTTP head that asks for, or agrees to, WebSocket.
+    No,
+    /// It may become one: ask again when there is more.
+    Incomplete,
+    /// A client's request.
+    Request {
+        /// Bytes before the first frame.
+        head_len: usize,
+        /// It offers the `sip` subprotocol (RFC 7118 section 4).
+        sip: bool,
+    },
+    /// A server's 101 answer.
+    Response {
+        /// Bytes before the first frame.
+        head_len: usize,
+        /// It chose the `sip` subprotocol.
+        sip: bool,
+    },
+}
+
+impl Upgrade {
+    /// Bytes before the first frame.
+    pub const fn head_len(&self) -> Option<usize> {
+        match *self {
+            Self::Request { head_len, .. } | Self::Response { head_len, .. } => Some(head_len),
+            Self::No | Self::Incomplete => None,
+        }
+    }
+}
+
+/// Looks for the opening handshake (RFC 6455 section 4) at the start of one direction of a byte stream. Ask it once per stream
+/// and direction, with all bytes since its start; it gives up at [`MAX_HEAD`].
+pub fn upgrade(bytes: &[u8]) -> Upgrade {
+    let short = &bytes[..bytes.len().min(REQUEST.len().max(RESPONSE.len()))];
+    if !is_start(short, REQUEST) && !is_start(short, RESPONSE) {
+        return Upgrade::No;
+    }
+    let open = if bytes.len() < MAX_HEAD { Upgrade::Incomplete } else { Upgrade::No };
+    let Some(line) = memchr::memchr(b'\n', bytes) else { return open };
+    let request = bytes.starts_with(REQUEST);
+    if !request && word(&bytes[RESPONSE.len() - 1..line]).0 != b"101" {
+        return Upgrade::No;
+    }
+    let (mut websocket, mut sip) = (false, false);
+    let mut fields = Fields::new(bytes, line + 1);
+    while let Some(field) = fields.next() {
+        let (name, value) = (&bytes[field.name], &bytes[field.value]);
+        if name.eq_ignore_ascii_case(b"Upgrade") {
+            websocket |= lists(value, b"websocket");
+        } else if name.eq_ignore_ascii_case(b"Sec-WebSocket-Protocol") {
+            sip |= lists(value, b"sip");
+        }
+    }
+    let head_len = fields.end();
+    match (fields.blank(), websocket, request) {
+        (false, ..) => open,
+        (true, false, _) => Upgrade::No,
+        (true, true, true) => Upgrade::Request { head_len, sip },
+        (true, true, false) => Upgrade::Response { head_len, sip },
+    }
+}
+
+/// What is there is the start of `expected`, or begins with it.
+fn is_start(bytes: &[u8], expected: &[u8]) -> bool {
+    let len = bytes.len().min(expected.len());
+    bytes[..len] == expected[..len]
+}
+
+/// A comma list holds that word, in any case.
+fn lists(value: &[u8], word: &[u8]) -> bool {
+    value.split(|&b| b == b',').any(|item| item.trim_ascii().eq_ignore_ascii_case(word))
+}
+
+/// The longest payload that is taken for one.
+pub const MAX_PAYLOAD: usize = 64 * 1024;
+
+/// The longest HTTP head that is waited for.
+pub const MAX_HEAD: usize = 16 * 1024;
+
+const REQUEST: &[u8] = b"GET ";
+const RESPONSE: &[u8] = b"HTTP/1.1 ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASK: &[u8] = b"GET /ws HTTP/1.1\r\nHost: a\r\nupgrade: WebSocket\r\nConnection: Upgrade\r\n\
+        Sec-WebSocket-Protocol: msrp, SIP\r\n\r\n";
+    const AGREE: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\
+        Connection: Upgrade\r\nSec-WebSocket-Protocol: sip\r\n\r\n";
+
+    #[test]
+    fn lengths_of_each_size() {
+        for (bytes, header_len, payload_len) in [
+            (&b"\x81\x05"[..], 2, 5),
+            (b"\x81\x7d", 2, 125),
+            (b"\x81\x7e\x02\x30", 4, 560),
+            (b"\x81\x7f\0\0\0\0\0\x01\0\0", 10, 65536),
+        ] {
+            let header = Header::parse(bytes).unwrap().unwrap();
+            assert_eq!((header.header_len, header.payload_len, header.mask), (header_len, payload_len, None));
+            assert_eq!(header.payload(), header_len..header_len + payload_len);
+            for end in 0..bytes.len() {
+                assert_eq!(Header::parse(&bytes[..end]), Ok(None), "{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_masked_frame() {
+        // RFC 6455 section 5.7: a single-frame masked text message, "Hello".
+        let mut bytes = *b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58";
+        for end in 0..6 {
+            assert_eq!(Header::parse(&bytes[..end]), Ok(None));
+        }
+        let header = Header::parse(&bytes).unwrap().unwrap();
+        unmask(header.mask.unwrap(), &mut bytes[header.payload()]);
+        assert_eq!(&bytes[6..], b"Hello");
+    }
+
+    #[test]
+    fn fragments_and_control_frames() {
+        let first = Header::parse(b"\x01\x03Hel").unwrap().unwrap();
+        assert_eq!((first.fin, first.opcode), (false, Opcode::Text));
+        let last = Header::parse(b"\x80\x02lo").unwrap().unwrap();
+        assert_eq!((last.fin, last.opcode), (true, Opcode::Continuation));
+        assert!(Header::parse(b"\x89\x00").unwrap().unwrap().opcode.is_control());
+    }
+
+    #[test]
+    fn what_is_no_frame() {
+        assert_eq!(Header::parse(b"\xc1\x05"), Err(Reason::Reserved));
+        assert_eq!(Header::parse(b"\x83\x05"), Err(Reason::Reserved));
+        assert_eq!(Header::parse(b"\x09\x00"), Err(Reason::Control));
+        assert_eq!(Header::parse(b"\x89\x7e"), Err(Reason::Control));
+        assert_eq!(Header::parse(b"\x81\x7f\0\0\0\0\0\x01\0\x01"), Err(Reason::TooLong));
+        assert_eq!(Header::parse(b"\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xff"), Err(Reason::TooLong));
+    }
+
+    #[test]
+    fn the_opening_handshake() {
+        assert_eq!(upgrade(ASK), Upgrade::Request { head_len: ASK.len(), sip: true });
+        let agreed = [AGREE, b"\x81\x05"].concat();
+        assert_eq!(upgrade(&agreed), Upgrade::Response { head_len: AGREE.len(), sip: true });
+        for end in 0..ASK.len() {
+            assert_eq!(upgrade(&ASK[..end]), Upgrade::Incomplete, "{end}");
+        }
+    }
+
+    #[test]
+    fn other_http_is_none() {
+        for bytes in [
+            &b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"[..],
+            b"GET / HTTP/1.1\r\nUpgrade: h2c\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\n",
+            b"HTTP/1.1 426 Upgrade Required\r\nUpgrade: websocket\r\n\r\n",
+            b"POST / HTTP/1.1\r\n",
+            b"INVITE sip:a SIP/2.0\r\n",
+            b"\x16\x03\x01",
+        ] {
+            assert_eq!(upgrade(bytes), Upgrade::No, "{}", bytes.escape_ascii());
+        }
+        let mut endless = b"GET /".to_vec();
+        endless.resize(MAX_HEAD, b'x');
+        assert_eq!(upgrade(&endless), Upgrade::No);
+        assert_eq!(upgrade(&endless[..MAX_HEAD - 1]), Upgrade::Incomplete);
+    }
+}
