@@ -4,11 +4,11 @@
 //! message, without a Content-Length that matters (RFC 7118 section 5.2).
 //!
 //! ```
-//! use ringtap_wire::websocket::{Header, Opcode, unmask};
+//! use ringtap_wire::websocket::{Header, TEXT, unmask};
 //!
 //! let mut frame = *b"\x81\x83\x37\xfa\x21\x3d\x75\xa3\x64";
 //! let header = Header::parse(&frame)?.expect("a whole header");
-//! assert_eq!((header.opcode, header.fin), (Opcode::Text, true));
+//! assert_eq!((header.opcode, header.fin), (TEXT, true));
 //! let payload = &mut frame[header.payload()];
 //! header.mask.into_iter().for_each(|mask| unmask(mask, payload));
 //! assert_eq!(payload, b"BYE");
@@ -43,49 +43,14 @@ impl Reason {
     }
 }
 
-/// What a frame is, RFC 6455 section 5.2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Opcode {
-    /// Goes on with the message of the frame before.
-    Continuation,
-    /// Text: how SIP is sent.
-    Text,
-    /// Bytes: how SIP may be sent too.
-    Binary,
-    /// The end.
-    Close,
-    /// Keep-alive.
-    Ping,
-    /// Answer to it.
-    Pong,
-}
-
-impl Opcode {
-    fn parse(bits: u8) -> Option<Self> {
-        Some(match bits {
-            0x0 => Self::Continuation,
-            0x1 => Self::Text,
-            0x2 => Self::Binary,
-            0x8 => Self::Close,
-            0x9 => Self::Ping,
-            0xa => Self::Pong,
-            _ => return None,
-        })
-    }
-
-    /// Control frames may stand between the fragments of a message, section 5.4.
-    pub const fn is_control(self) -> bool {
-        matches!(self, Self::Close | Self::Ping | Self::Pong)
-    }
-}
-
 /// Header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The message ends with this frame.
     pub fin: bool,
-    /// What the frame is.
-    pub opcode: Opcode,
+    /// What the frame is: [`CONTINUATION`], [`TEXT`], [`BINARY`], or from [`CLOSE`] on a control frame, which may stand between
+    /// the fragments of a message (section 5.4).
+    pub opcode: u8,
     /// What the payload is masked with: frames of the client are, those of the server are not (section 5.1).
     pub mask: Option<[u8; 4]>,
     /// Bytes of the header, 2 to 14.
@@ -101,9 +66,12 @@ impl Header {
         if first & 0x70 != 0 {
             return Err(Reason::Reserved);
         }
-        let opcode = Opcode::parse(first & 0x0f).ok_or(Reason::Reserved)?;
+        let opcode = first & 0x0f;
+        if !matches!(opcode, CONTINUATION | TEXT | BINARY | CLOSE | PING | PONG) {
+            return Err(Reason::Reserved);
+        }
         let (fin, masked, short) = (first & 0x80 != 0, second & 0x80 != 0, second & 0x7f);
-        if opcode.is_control() && (!fin || short > 125) {
+        if opcode >= CLOSE && (!fin || short > 125) {
             return Err(Reason::Control);
         }
         let (extra, length) = match short {
@@ -121,6 +89,11 @@ impl Header {
             header.header_len += 4;
         }
         Ok(Some(header))
+    }
+
+    /// A control frame: it carries nothing of a message.
+    pub const fn is_control(&self) -> bool {
+        self.opcode >= CLOSE
     }
 
     /// Where the payload stands, counted from the start of the frame. Its end may lie behind the bytes that are there.
@@ -150,30 +123,8 @@ pub enum Upgrade {
     No,
     /// It may become one: ask again when there is more.
     Incomplete,
-    /// A client's request.
-    Request {
-        /// Bytes before the first frame.
-        head_len: usize,
-        /// It offers the `sip` subprotocol (RFC 7118 section 4).
-        sip: bool,
-    },
-    /// A server's 101 answer.
-    Response {
-        /// Bytes before the first frame.
-        head_len: usize,
-        /// It chose the `sip` subprotocol.
-        sip: bool,
-    },
-}
-
-impl Upgrade {
-    /// Bytes before the first frame.
-    pub const fn head_len(&self) -> Option<usize> {
-        match *self {
-            Self::Request { head_len, .. } | Self::Response { head_len, .. } => Some(head_len),
-            Self::No | Self::Incomplete => None,
-        }
-    }
+    /// The client's request or the server's 101 answer, and how many bytes it takes: frames follow.
+    Complete(usize),
 }
 
 /// Looks for the opening handshake (RFC 6455 section 4) at the start of one direction of a byte stream. Ask it once per stream
@@ -185,26 +136,18 @@ pub fn upgrade(bytes: &[u8]) -> Upgrade {
     }
     let open = if bytes.len() < MAX_HEAD { Upgrade::Incomplete } else { Upgrade::No };
     let Some(line) = memchr::memchr(b'\n', bytes) else { return open };
-    let request = bytes.starts_with(REQUEST);
-    if !request && word(&bytes[RESPONSE.len() - 1..line]).0 != b"101" {
+    if bytes.starts_with(RESPONSE) && word(&bytes[RESPONSE.len() - 1..line]).0 != b"101" {
         return Upgrade::No;
     }
-    let (mut websocket, mut sip) = (false, false);
     let mut fields = Fields::new(bytes, line + 1);
-    while let Some(field) = fields.next() {
-        let (name, value) = (&bytes[field.name], &bytes[field.value]);
-        if name.eq_ignore_ascii_case(b"Upgrade") {
-            websocket |= lists(value, b"websocket");
-        } else if name.eq_ignore_ascii_case(b"Sec-WebSocket-Protocol") {
-            sip |= lists(value, b"sip");
-        }
-    }
-    let head_len = fields.end();
-    match (fields.blank(), websocket, request) {
-        (false, ..) => open,
-        (true, false, _) => Upgrade::No,
-        (true, true, true) => Upgrade::Request { head_len, sip },
-        (true, true, false) => Upgrade::Response { head_len, sip },
+    let named = |name: &[u8]| name.eq_ignore_ascii_case(b"Upgrade");
+    let websocket =
+        fields.by_ref().any(|field| named(&bytes[field.name]) && lists(&bytes[field.value], b"websocket"));
+    fields.by_ref().for_each(drop);
+    match (fields.blank(), websocket) {
+        (false, _) => open,
+        (true, false) => Upgrade::No,
+        (true, true) => Upgrade::Complete(fields.end()),
     }
 }
 
@@ -218,6 +161,19 @@ fn is_start(bytes: &[u8], expected: &[u8]) -> bool {
 fn lists(value: &[u8], word: &[u8]) -> bool {
     value.split(|&b| b == b',').any(|item| item.trim_ascii().eq_ignore_ascii_case(word))
 }
+
+/// Goes on with the message of the frame before.
+pub const CONTINUATION: u8 = 0x0;
+/// Text: how SIP is sent.
+pub const TEXT: u8 = 0x1;
+/// Bytes: how SIP may be sent too.
+pub const BINARY: u8 = 0x2;
+/// The end. The first of the control frames.
+pub const CLOSE: u8 = 0x8;
+/// Keep-alive.
+pub const PING: u8 = 0x9;
+/// Answer to it.
+pub const PONG: u8 = 0xa;
 
 /// The longest payload that is taken for one.
 pub const MAX_PAYLOAD: usize = 64 * 1024;
@@ -269,10 +225,10 @@ mod tests {
     #[test]
     fn fragments_and_control_frames() {
         let first = Header::parse(b"\x01\x03Hel").unwrap().unwrap();
-        assert_eq!((first.fin, first.opcode), (false, Opcode::Text));
+        assert_eq!((first.fin, first.opcode), (false, TEXT));
         let last = Header::parse(b"\x80\x02lo").unwrap().unwrap();
-        assert_eq!((last.fin, last.opcode), (true, Opcode::Continuation));
-        assert!(Header::parse(b"\x89\x00").unwrap().unwrap().opcode.is_control());
+        assert_eq!((last.fin, last.opcode), (true, CONTINUATION));
+        assert!(Header::parse(b"\x89\x00").unwrap().unwrap().is_control());
     }
 
     #[test]
@@ -287,9 +243,9 @@ mod tests {
 
     #[test]
     fn the_opening_handshake() {
-        assert_eq!(upgrade(ASK), Upgrade::Request { head_len: ASK.len(), sip: true });
+        assert_eq!(upgrade(ASK), Upgrade::Complete(ASK.len()));
         let agreed = [AGREE, b"\x81\x05"].concat();
-        assert_eq!(upgrade(&agreed), Upgrade::Response { head_len: AGREE.len(), sip: true });
+        assert_eq!(upgrade(&agreed), Upgrade::Complete(AGREE.len()));
         for end in 0..ASK.len() {
             assert_eq!(upgrade(&ASK[..end]), Upgrade::Incomplete, "{end}");
         }
