@@ -1,4 +1,6 @@
-//! What the engine counts. Every frame lands in exactly one of the kinds; every drop in one of the drops.
+//! What the engine counts. Every frame lands in exactly one kind; whatever is dropped or damaged has a counter of its own.
+
+use ringtap_wire::frame::Skip;
 
 /// Counts since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -7,26 +9,111 @@ pub struct Counters {
     pub frames: u64,
     /// Captured bytes of them.
     pub bytes: u64,
-    /// SIP messages.
+    /// SIP messages, over whatever transport.
     pub sip: u64,
-    /// RTP packets of reported streams and of streams not yet decided.
+    /// Packets taken for RTP, those that turned out to be none included.
     pub rtp: u64,
     /// RTCP packets.
     pub rtcp: u64,
-    /// Rows of (name, count) for packets by kind that are neither signalling nor media, see [`Counters::kinds`].
-    pub other: u64,
-    /// Calls refused at the ceiling.
+    /// STUN and TURN packets without media in them.
+    pub stun: u64,
+    /// HEP packets.
+    pub hep: u64,
+    /// IP fragments.
+    pub fragments: u64,
+    /// TCP segments.
+    pub tcp: u64,
+    /// SCTP packets.
+    pub sctp: u64,
+    /// ICMP, what it quotes included.
+    pub icmp: u64,
+    /// UDP datagrams that are none of the above.
+    pub udp_other: u64,
+    /// IP packets of other protocols.
+    pub ip_other: u64,
+    /// Frames that gave no IP packet, by reason.
+    pub skipped: [u64; Skip::COUNT],
+    /// Messages that look like SIP and cannot be read.
+    pub sip_bad: u64,
+    /// SIP messages without a Call-ID.
+    pub sip_without_call_id: u64,
+    /// RTP packets of flows that nothing confirmed.
+    pub rtp_unconfirmed: u64,
+    /// Calls that found no place.
     pub calls_refused: u64,
+    /// RTP packets whose flow found no place.
+    pub flows_refused: u64,
+    /// Media endpoints that found no place.
+    pub legs_refused: u64,
+    /// Ten-second intervals that found no place.
+    pub intervals_refused: u64,
+    /// Registrations that found no place.
+    pub registrations_refused: u64,
+    /// MESSAGE transactions that found no place.
+    pub messages_refused: u64,
+    /// TCP connections that found no place.
+    pub connections_refused: u64,
+    /// Holes in TCP streams that were never filled.
+    pub tcp_holes: u64,
+    /// Bytes of TCP streams thrown away at a ceiling.
+    pub tcp_overflow: u64,
+    /// Fragmented datagrams that never became whole.
+    pub fragments_incomplete: u64,
+    /// Fragmented datagrams pushed out at the ceiling.
+    pub fragments_evicted: u64,
+    /// Fragments that contradict each other or run past 64 KiB.
+    pub fragments_bad: u64,
 }
 
 impl Counters {
-    /// Packets by kind, for people: name and count, in a fixed order.
+    /// Packets by kind: name and count, in a fixed order.
     pub fn kinds(&self) -> Vec<(&'static str, u64)> {
-        vec![("sip", self.sip), ("rtp", self.rtp), ("rtcp", self.rtcp), ("other", self.other)]
+        vec![
+            ("sip", self.sip),
+            ("rtp", self.rtp - self.rtp_unconfirmed.min(self.rtp)),
+            ("rtcp", self.rtcp),
+            ("stun", self.stun),
+            ("hep", self.hep),
+            ("fragments", self.fragments),
+            ("tcp", self.tcp),
+            ("sctp", self.sctp),
+            ("icmp", self.icmp),
+            ("udp_other", self.udp_other + self.rtp_unconfirmed),
+            ("ip_other", self.ip_other),
+            ("not_ip", self.skipped.iter().sum()),
+        ]
     }
 
     /// What was dropped or damaged, by reason: name and count, zero counts included, in a fixed order.
     pub fn drops(&self) -> Vec<(&'static str, u64)> {
-        vec![("calls_refused", self.calls_refused)]
+        let mut rows: Vec<(&'static str, u64)> =
+            Skip::ALL.iter().map(|reason| (reason.name(), self.skipped[reason.index()])).collect();
+        rows.extend([
+            ("sip_bad", self.sip_bad),
+            ("sip_without_call_id", self.sip_without_call_id),
+            ("calls_refused", self.calls_refused),
+            ("flows_refused", self.flows_refused),
+            ("legs_refused", self.legs_refused),
+            ("intervals_refused", self.intervals_refused),
+            ("registrations_refused", self.registrations_refused),
+            ("messages_refused", self.messages_refused),
+            ("connections_refused", self.connections_refused),
+            ("tcp_holes", self.tcp_holes),
+            ("tcp_overflow_bytes", self.tcp_overflow),
+            ("fragments_incomplete", self.fragments_incomplete),
+            ("fragments_evicted", self.fragments_evicted),
+            ("fragments_bad", self.fragments_bad),
+        ]);
+        rows
+    }
+
+    /// Packets that a ceiling of this engine turned away.
+    pub fn turned_away(&self) -> u64 {
+        self.calls_refused
+            + self.flows_refused
+            + self.legs_refused
+            + self.connections_refused
+            + self.fragments_evicted
+            + self.tcp_overflow
     }
 }

@@ -1,28 +1,59 @@
 //! Frames in, records out: reassembly, calls, registrations and media streams of one packet source.
+//!
+//! Not here: files, sockets, threads, clocks. Time comes in with the packet, so the same frames give the same records,
+//! every time.
+//!
+//! The one invariant: every table has a ceiling and a counter for what it turned away.
+//!
+//! ```
+//! use ringtap_engine::{Config, Engine, Sink, StreamEnd};
+//! use ringtap_model::{Call, Message, Registration};
+//!
+//! #[derive(Default)]
+//! struct Count(usize);
+//! impl Sink for Count {
+//!     fn call(&mut self, _: Call, _: Vec<StreamEnd>) { self.0 += 1; }
+//!     fn stream(&mut self, _: StreamEnd) {}
+//!     fn registration(&mut self, _: Registration) {}
+//!     fn message(&mut self, _: Message) {}
+//! }
+//!
+//! let mut engine = Engine::new(Config::default());
+//! let mut count = Count::default();
+//! engine.batch(&[], &mut count);
+//! engine.close(&mut count);
+//! assert_eq!(count.0, 0);
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`config`], [`sink`], [`counters`] | what goes in, where records go, what was counted |
+//! | `engine` | frames to datagrams, messages and media |
+//! | `tracker` | calls, media, registrations and messages together |
+//! | `fragments`, `tcp` | datagrams and messages put together |
+//! | `calls` | one call attempt, message by message |
+//! | `media` | streams: numbering, jitter, endpoints, codecs, records |
+//! | `wheel`, `slots`, `rows`, `hash` | timers and tables |
 #![forbid(unsafe_code)]
 
 pub mod config;
 pub mod counters;
 pub mod sink;
 
+mod calls;
+mod engine;
+mod fragments;
+mod hash;
+mod media;
+mod messages;
+mod registrations;
+mod rows;
+mod slots;
+mod tcp;
+mod tracker;
+mod wheel;
+
 pub use config::Config;
 pub use counters::Counters;
+pub use engine::Engine;
 pub use sink::{RtpSeen, Sink, SipSeen, StreamEnd};
-
-use ringtap_model::{Frame, Nanos};
-
-/// The engine.
-pub struct Engine { counters: Counters }
-
-impl Engine {
-    /// With its tables allocated.
-    pub fn new(_config: Config) -> Self { Self { counters: Counters::default() } }
-    /// Takes frames in order of capture.
-    pub fn batch<S: Sink>(&mut self, _frames: &[Frame<'_>], _sink: &mut S) {}
-    /// Tells that time has passed without a frame.
-    pub fn tick<S: Sink>(&mut self, _now: Nanos, _sink: &mut S) {}
-    /// Ends everything that is under way.
-    pub fn close<S: Sink>(&mut self, _sink: &mut S) {}
-    /// What was counted so far.
-    pub fn counters(&self) -> &Counters { &self.counters }
-}

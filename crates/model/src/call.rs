@@ -239,7 +239,10 @@ pub(crate) fn micros<S: serde::Serializer>(time: &Nanos, serializer: S) -> Resul
     serializer.serialize_u64(time.micros())
 }
 
-pub(crate) fn micros_or_null<S: serde::Serializer>(time: &Option<Nanos>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn micros_or_null<S: serde::Serializer>(
+    time: &Option<Nanos>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match time {
         Some(time) => serializer.serialize_u64(time.micros()),
         None => serializer.serialize_none(),

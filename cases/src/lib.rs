@@ -1,0 +1,12 @@
+//! Captures run through the engine, for the tests of this folder.
+//!
+//! Not here: a program. The one invariant: what a test sees is what the sink of the engine saw, in its order.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`run`] | a capture in, its records out |
+//! | [`shared`] | where the reference captures and answers lie, if they are here |
+#![forbid(unsafe_code)]
+
+pub mod run;
+pub mod shared;

@@ -1,0 +1,87 @@
+//! A capture in, its records out.
+
+use std::path::Path;
+
+use ringtap_capture::{Capture, Error};
+use ringtap_engine::{Config, Counters, Engine, Sink, StreamEnd};
+use ringtap_model::{Call, Frame, Message, Registration, Stream};
+use serde_json::Value;
+
+/// Every record of a run, in the order in which the engine gave them.
+#[derive(Debug, Default)]
+pub struct Records {
+    /// Calls.
+    pub calls: Vec<Call>,
+    /// Streams, those of calls and the others.
+    pub streams: Vec<Stream>,
+    /// Registrations.
+    pub registrations: Vec<Registration>,
+    /// MESSAGE transactions.
+    pub messages: Vec<Message>,
+    /// What the engine counted.
+    pub counters: Counters,
+    lines: Vec<Value>,
+}
+
+impl Records {
+    /// One JSON object per record, as `ringtap analyze --format jsonl` prints them.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        self.lines.iter().map(Value::to_string)
+    }
+
+    fn line(&mut self, record: &impl serde::Serialize) {
+        // Records are plain data: they always serialise.
+        self.lines.push(serde_json::to_value(record).unwrap_or_default());
+    }
+}
+
+impl Sink for Records {
+    fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        self.line(&call);
+        self.calls.push(call);
+        streams.into_iter().for_each(|stream| self.stream(stream));
+    }
+
+    fn stream(&mut self, stream: StreamEnd) {
+        self.line(&stream.record);
+        self.streams.push(stream.record);
+    }
+
+    fn registration(&mut self, registration: Registration) {
+        self.line(&registration);
+        self.registrations.push(registration);
+    }
+
+    fn message(&mut self, message: Message) {
+        self.line(&message);
+        self.messages.push(message);
+    }
+}
+
+/// Runs the frames of one file through an engine, `batch` at a time.
+///
+/// # Errors
+///
+/// What opening the file says.
+pub fn file(path: &Path, config: Config, batch: usize) -> Result<Records, Error> {
+    let capture = Capture::open(path)?;
+    Ok(frames(capture.frames(), config, batch))
+}
+
+/// Runs frames through an engine, `batch` at a time.
+pub fn frames<'a>(frames: impl Iterator<Item = Frame<'a>>, config: Config, batch: usize) -> Records {
+    let mut engine = Engine::new(config);
+    let mut records = Records::default();
+    let mut pending = Vec::with_capacity(batch);
+    for frame in frames {
+        pending.push(frame);
+        if pending.len() == batch {
+            engine.batch(&pending, &mut records);
+            pending.clear();
+        }
+    }
+    engine.batch(&pending, &mut records);
+    engine.close(&mut records);
+    records.counters = engine.counters().clone();
+    records
+}

@@ -1,0 +1,76 @@
+//! Calls by Call-ID.
+
+mod call;
+mod text;
+
+use hashbrown::HashTable;
+
+pub(crate) use call::{CallEntry, Hop, Leg, Novelty, Side, round};
+pub(crate) use text::text;
+
+use crate::hash::Hasher;
+use crate::slots::{Slots, Ticket};
+
+/// The table of calls under way.
+pub(crate) struct Calls {
+    entries: Slots<CallEntry>,
+    index: HashTable<u32>,
+    pub(crate) hasher: Hasher,
+    /// Calls that found no place.
+    pub(crate) refused: u64,
+}
+
+impl Calls {
+    pub(crate) fn new(ceiling: usize, hasher: Hasher) -> Self {
+        Self { entries: Slots::new(ceiling), index: HashTable::new(), hasher, refused: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn find(&self, call_id: &[u8]) -> Option<u32> {
+        let hash = self.hasher.of(call_id);
+        self.index.find(hash, |slot| *self.entries[*slot].call_id == *call_id).copied()
+    }
+
+    /// Begins a call; None, and counted, at the ceiling.
+    pub(crate) fn begin(&mut self, call_id: &[u8], hop: &Hop, drops: u64) -> Option<u32> {
+        let hash = self.hasher.of(call_id);
+        let Some(slot) = self.entries.insert(CallEntry::new(call_id, hash, hop, drops)) else {
+            self.refused += 1;
+            return None;
+        };
+        let entries = &self.entries;
+        self.index.insert_unique(hash, slot, |slot| entries[*slot].hash);
+        Some(slot)
+    }
+
+    pub(crate) fn get(&self, slot: u32) -> Option<&CallEntry> {
+        self.entries.get(slot)
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut CallEntry> {
+        self.entries.get_mut(slot)
+    }
+
+    pub(crate) fn remove(&mut self, slot: u32) -> Option<CallEntry> {
+        let entry = self.entries.remove(slot)?;
+        if let Ok(place) = self.index.find_entry(entry.hash, |other| *other == slot) {
+            place.remove();
+        }
+        Some(entry)
+    }
+
+    pub(crate) fn ticket(&self, slot: u32) -> Ticket {
+        self.entries.ticket(slot)
+    }
+
+    pub(crate) fn redeem(&self, ticket: Ticket) -> Option<u32> {
+        self.entries.redeem(ticket)
+    }
+
+    pub(crate) fn slots(&self) -> Vec<u32> {
+        self.entries.indices()
+    }
+}

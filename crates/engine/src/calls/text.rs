@@ -1,0 +1,42 @@
+//! Text from the wire as records keep it: valid UTF-8, bounded, absent when empty.
+
+/// Longest text that a record keeps of one header field.
+const MAX_TEXT: usize = 256;
+
+/// UTF-8 as it is, anything else as Latin-1 (what such senders mean); cut at a character past 256 bytes; None when
+/// nothing is left.
+pub(crate) fn text(bytes: &[u8]) -> Option<Box<str>> {
+    if bytes.is_empty() {
+        return None;
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => cut(text).to_owned(),
+        Err(_) => {
+            let latin: String = bytes.iter().take(MAX_TEXT).map(|&byte| char::from(byte)).collect();
+            cut(&latin).to_owned()
+        }
+    };
+    Some(text.into_boxed_str())
+}
+
+fn cut(text: &str) -> &str {
+    if text.len() <= MAX_TEXT {
+        return text;
+    }
+    let end = (0..=MAX_TEXT).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn utf8_latin1_empty_and_long() {
+        assert_eq!(text("Jiří".as_bytes()).as_deref(), Some("Jiří"));
+        assert_eq!(text(b"J\xfcrgen").as_deref(), Some("Jürgen"));
+        assert_eq!(text(b""), None);
+        let long = "ř".repeat(300);
+        assert_eq!(text(long.as_bytes()).map(|text| text.len()), Some(256));
+    }
+}

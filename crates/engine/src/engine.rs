@@ -1,0 +1,248 @@
+//! Frames in, records out.
+
+use ringtap_model::{Endpoint, Frame, Nanos, Transport};
+use ringtap_wire::frame::{self, Body, Ip, Packet, Udp};
+use ringtap_wire::{hep, rtcp, rtp, sip, stun};
+
+use crate::calls::Hop;
+use crate::config::Config;
+use crate::counters::Counters;
+use crate::fragments::Fragments;
+use crate::hash::Hasher;
+use crate::sink::Sink;
+use crate::tcp::Connections;
+use crate::tracker::{Datagram, Tracker};
+use crate::wheel::Timer;
+
+/// A timestamp that jumps ahead by more than this is believed when a second frame agrees: one bad record in a file
+/// must not end every call.
+const LEAP: Nanos = Nanos::from_secs(3600);
+/// HEP's protocol type of SIP.
+const HEP_SIP: u8 = 1;
+
+/// Follows every call and stream of one packet source. It owns its tables; it has no clock, file or thread.
+///
+/// Feed frames in order of capture with [`Engine::batch`], tell of time without frames with [`Engine::tick`], end with
+/// [`Engine::close`]; records come out through the [`Sink`] as calls and streams end.
+pub struct Engine {
+    counters: Counters,
+    now: Nanos,
+    leapt: bool,
+    fragments: Fragments,
+    tcp: Connections,
+    tracker: Tracker,
+    fired: Vec<Timer>,
+}
+
+impl Engine {
+    /// With empty tables of the sizes that `config` gives.
+    pub fn new(config: Config) -> Self {
+        let hasher = Hasher::new(config.seed);
+        Self {
+            counters: Counters::default(),
+            now: Nanos::ZERO,
+            leapt: false,
+            fragments: Fragments::new(config.max_fragmented, hasher.clone()),
+            tcp: Connections::new(config.max_connections, config.max_stream_bytes, hasher.clone()),
+            tracker: Tracker::new(config, hasher),
+            fired: Vec::new(),
+        }
+    }
+
+    /// Takes frames in order of capture. How they are cut into batches changes nothing.
+    pub fn batch<S: Sink>(&mut self, frames: &[Frame<'_>], sink: &mut S) {
+        for frame in frames {
+            self.frame(frame, sink);
+        }
+    }
+
+    /// Tells that time has passed without a frame.
+    pub fn tick<S: Sink>(&mut self, now: Nanos, sink: &mut S) {
+        self.now = self.now.max(now);
+        self.expire(sink);
+    }
+
+    /// Ends everything that is under way: calls become `active`, `ringing` or `trying`.
+    pub fn close<S: Sink>(&mut self, sink: &mut S) {
+        self.fragments.close();
+        let Self { tcp, tracker, counters, .. } = self;
+        tcp.close(|(src, dst), time, delivery| {
+            let hop = Hop { time, src, dst, transport: delivery.transport };
+            tracker.sip(delivery.bytes, &hop, delivery.frames, counters, sink);
+        });
+        tracker.close(counters, sink);
+        self.collect();
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Calls and streams under way.
+    pub fn under_way(&self) -> (usize, usize) {
+        self.tracker.under_way()
+    }
+
+    fn frame<S: Sink>(&mut self, frame: &Frame<'_>, sink: &mut S) {
+        self.counters.frames += 1;
+        self.counters.bytes += frame.data.len() as u64;
+        self.advance(frame.time);
+        if self.tracker.wheel.due(self.now) {
+            self.expire(sink);
+        }
+        match frame::decode(frame.link.0, frame.wire_len, frame.data) {
+            Ok(packet) => self.packet(&packet, frame.time, &[frame.number], sink),
+            Err(reason) => self.counters.skipped[reason.index()] += 1,
+        }
+    }
+
+    /// The clock is the highest timestamp seen.
+    fn advance(&mut self, time: Nanos) {
+        if time <= self.now {
+            return;
+        }
+        if self.now != Nanos::ZERO && time.since(self.now) > LEAP && !self.leapt {
+            self.leapt = true;
+            return;
+        }
+        self.leapt = false;
+        self.now = time;
+    }
+
+    fn packet<S: Sink>(&mut self, packet: &Packet<'_>, time: Nanos, frames: &[u64], sink: &mut S) {
+        match &packet.body {
+            Body::Udp(udp) => self.udp(&packet.ip, udp, time, frames, sink),
+            Body::Tcp(tcp) => {
+                self.counters.tcp += 1;
+                let src = Endpoint::new(packet.ip.src, tcp.src_port);
+                let dst = Endpoint::new(packet.ip.dst, tcp.dst_port);
+                let Self { tcp: connections, tracker, counters, .. } = self;
+                let mut ready = Vec::new();
+                connections.push((src, dst), tcp, time, frames[0], &mut tracker.wheel, |delivery| {
+                    ready.push((delivery.bytes.to_vec(), delivery.transport, delivery.frames.to_vec()));
+                });
+                for (bytes, transport, frames) in ready {
+                    tracker.sip(&bytes, &Hop { time, src, dst, transport }, &frames, counters, sink);
+                }
+            }
+            Body::Sctp(sctp) => {
+                self.counters.sctp += 1;
+                let src = Endpoint::new(packet.ip.src, sctp.src_port);
+                let dst = Endpoint::new(packet.ip.dst, sctp.dst_port);
+                let hop = Hop { time, src, dst, transport: Transport::Sctp };
+                for chunk in sctp.data_chunks() {
+                    if chunk.begin && chunk.end && sip::sniff(chunk.data) == Some(0) {
+                        self.tracker.sip(chunk.data, &hop, frames, &mut self.counters, sink);
+                    }
+                }
+            }
+            Body::Fragment(fragment) => {
+                self.counters.fragments += 1;
+                let whole = self.fragments.push(&packet.ip, fragment, time, frames[0]);
+                let Some(whole) = whole else { return };
+                match frame::decode_payload(whole.ip, packet.depth, &whole.bytes) {
+                    Ok(packet) => self.packet(&packet, time, &whole.frames, sink),
+                    Err(reason) => self.counters.skipped[reason.index()] += 1,
+                }
+            }
+            Body::Icmp => self.counters.icmp += 1,
+            Body::Other(_) => self.counters.ip_other += 1,
+        }
+    }
+
+    // HOT: media first, by its first two bytes; then signalling; the rest is counted.
+    fn udp<S: Sink>(&mut self, ip: &Ip, udp: &Udp<'_>, time: Nanos, frames: &[u64], sink: &mut S) {
+        let src = Endpoint::new(ip.src, udp.src_port);
+        let dst = Endpoint::new(ip.dst, udp.dst_port);
+        if rtp::looks_like_rtp(udp.data) {
+            let datagram = Datagram { src, dst, time, ip_len: ip.len, data: udp.data, len: udp.len };
+            if self.tracker.rtp(&datagram, frames, &mut self.counters, sink) {
+                return;
+            }
+        }
+        self.not_rtp(ip, udp, Hop { time, src, dst, transport: Transport::Udp }, frames, sink);
+    }
+
+    fn not_rtp<S: Sink>(&mut self, ip: &Ip, udp: &Udp<'_>, hop: Hop, frames: &[u64], sink: &mut S) {
+        if let Some(start) = sip::sniff(udp.data) {
+            let Self { tracker, counters, .. } = self;
+            tracker.sip(&udp.data[start..], &hop, frames, counters, sink);
+        } else if rtcp::looks_like_rtcp(udp.data) {
+            self.counters.rtcp += 1;
+        } else if let Some(inner) = stun::relayed(udp.data) {
+            self.relayed(ip, inner, &hop, frames, sink);
+        } else if stun::is_stun(udp.data) {
+            self.counters.stun += 1;
+        } else if udp.data.starts_with(b"HEP3") || udp.data.starts_with(b"EEP3") {
+            self.hep(udp.data, &hop, frames, sink);
+        } else {
+            self.counters.udp_other += 1;
+        }
+    }
+
+    /// Media inside TURN (RFC 8656): the stream is the one between client and relay.
+    #[cold]
+    fn relayed<S: Sink>(&mut self, ip: &Ip, inner: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
+        if rtp::looks_like_rtp(inner) {
+            let Hop { src, dst, time, .. } = *hop;
+            let datagram = Datagram { src, dst, time, ip_len: ip.len, data: inner, len: inner.len() };
+            if self.tracker.rtp(&datagram, frames, &mut self.counters, sink) {
+                return;
+            }
+        }
+        if rtcp::looks_like_rtcp(inner) {
+            self.counters.rtcp += 1;
+        } else {
+            self.counters.stun += 1;
+        }
+    }
+
+    /// A message that an agent mirrored, with the addresses it saw.
+    #[cold]
+    fn hep<S: Sink>(&mut self, data: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
+        self.counters.hep += 1;
+        let Ok(view) = hep::View::parse(data) else { return };
+        let (Some(src), Some(dst)) = (view.src(), view.dst()) else { return };
+        if view.proto_type() != HEP_SIP || view.compressed() {
+            return;
+        }
+        let mirrored = Hop {
+            src: Endpoint::new(src, view.src_port()),
+            dst: Endpoint::new(dst, view.dst_port()),
+            transport: Transport::Hep,
+            ..*hop
+        };
+        if let Some(start) = sip::sniff(view.payload()) {
+            let Self { tracker, counters, .. } = self;
+            tracker.sip(&view.payload()[start..], &mirrored, frames, counters, sink);
+        }
+    }
+
+    #[cold]
+    fn expire<S: Sink>(&mut self, sink: &mut S) {
+        let mut fired = std::mem::take(&mut self.fired);
+        fired.clear();
+        self.tracker.wheel.expired(self.now, &mut fired);
+        for timer in &fired {
+            match *timer {
+                Timer::Connection(ticket) => self.tcp.expire(ticket, self.now, &mut self.tracker.wheel),
+                other => self.tracker.expire(other, self.now, &mut self.counters, sink),
+            }
+        }
+        self.fired = fired;
+        self.collect();
+    }
+
+    /// Brings the counts of the tables together.
+    fn collect(&mut self) {
+        let counters = &mut self.counters;
+        counters.connections_refused = self.tcp.counts.refused;
+        counters.tcp_holes = self.tcp.counts.holes;
+        counters.tcp_overflow = self.tcp.counts.overflow;
+        counters.fragments_incomplete = self.fragments.counts.incomplete;
+        counters.fragments_evicted = self.fragments.counts.evicted;
+        counters.fragments_bad = self.fragments.counts.bad;
+        self.tracker.collect(counters);
+    }
+}

@@ -1,0 +1,359 @@
+//! IP datagrams put together from their fragments: RFC 791 section 3.2, RFC 8200 section 4.5.
+//!
+//! Any order, repeated, overlapping, missing. Where fragments overlap, the bytes that came first stay.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use hashbrown::HashTable;
+use ringtap_model::Nanos;
+use ringtap_wire::frame::{Fragment, Ip};
+
+use crate::hash::Hasher;
+use crate::slots::Slots;
+
+/// RFC 8200 section 4.5: a datagram that is not whole 60 s after its first fragment is given up.
+const LIMIT: Nanos = Nanos::from_secs(60);
+/// Largest payload of an IP datagram.
+const MAX_BYTES: u32 = 65_535;
+/// Pieces of one datagram; more is an attack (64 KiB in 512-byte steps is 128).
+const MAX_PIECES: usize = 256;
+
+type Key = (IpAddr, IpAddr, u32, u8);
+
+struct Datagram {
+    key: Key,
+    hash: u64,
+    serial: u64,
+    first: Nanos,
+    /// Payload as far as it came, holes zero.
+    bytes: Vec<u8>,
+    /// Covered ranges, ascending, neither touching nor overlapping.
+    covered: Vec<(u32, u32)>,
+    /// Length of the whole, once the last fragment came.
+    total: Option<u32>,
+    /// Where the first byte is missing that was on the wire but not in the capture.
+    cut: u32,
+    header_len: u32,
+    frames: Vec<u64>,
+}
+
+/// A datagram that is whole.
+pub(crate) struct Whole {
+    pub(crate) ip: Ip,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) frames: Vec<u64>,
+}
+
+/// What happened to fragments that led to no datagram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FragmentCounts {
+    /// Datagrams given up after the limit or at the end.
+    pub(crate) incomplete: u64,
+    /// Datagrams pushed out at the ceiling.
+    pub(crate) evicted: u64,
+    /// Fragments that cannot be: past 64 KiB, contradicting the last one, too many pieces.
+    pub(crate) bad: u64,
+}
+
+/// The table of datagrams under way.
+pub(crate) struct Fragments {
+    datagrams: Slots<Datagram>,
+    index: HashTable<u32>,
+    /// In order of their first fragment: who is given up or pushed out first.
+    order: VecDeque<(u32, u64)>,
+    hasher: Hasher,
+    serial: u64,
+    pub(crate) counts: FragmentCounts,
+}
+
+impl Fragments {
+    pub(crate) fn new(ceiling: usize, hasher: Hasher) -> Self {
+        Self {
+            datagrams: Slots::new(ceiling.max(1)),
+            index: HashTable::new(),
+            order: VecDeque::new(),
+            hasher,
+            serial: 0,
+            counts: FragmentCounts::default(),
+        }
+    }
+
+    /// Takes one fragment; gives the datagram when this was its last missing piece.
+    #[cold]
+    pub(crate) fn push(&mut self, ip: &Ip, fragment: &Fragment<'_>, now: Nanos, frame: u64) -> Option<Whole> {
+        self.give_up(now);
+        let len = fragment.len.max(fragment.data.len()) as u64;
+        let end = u64::from(fragment.offset) + len;
+        if end > u64::from(MAX_BYTES) || len == 0 {
+            self.counts.bad += 1;
+            return None;
+        }
+        let key = (ip.src, ip.dst, fragment.id, fragment.proto);
+        let hash = self.hasher.of(key);
+        let found = self.index.find(hash, |slot| self.datagrams[*slot].key == key).copied();
+        let slot = match found {
+            Some(slot) => slot,
+            None => self.begin(key, hash, now, ip.header_len)?,
+        };
+        let datagram = &mut self.datagrams[slot];
+        if !datagram.add(fragment, end as u32, frame) {
+            self.counts.bad += 1;
+            return None;
+        }
+        if !datagram.is_whole() {
+            return None;
+        }
+        let datagram = self.take(slot)?;
+        let mut bytes = datagram.bytes;
+        let total = bytes.len() as u32;
+        bytes.truncate(datagram.cut as usize);
+        let ip = Ip {
+            proto: fragment.proto,
+            len: datagram.header_len + total,
+            header_len: datagram.header_len,
+            ..*ip
+        };
+        Some(Whole { ip, bytes, frames: datagram.frames })
+    }
+
+    /// Datagrams still under way at the end are incomplete.
+    pub(crate) fn close(&mut self) {
+        self.give_up(Nanos::MAX);
+    }
+
+    fn begin(&mut self, key: Key, hash: u64, now: Nanos, header_len: u32) -> Option<u32> {
+        while self.datagrams.is_full() {
+            let (slot, serial) = self.order.pop_front()?;
+            if self.datagrams.get(slot).is_some_and(|datagram| datagram.serial == serial) {
+                self.counts.evicted += 1;
+                self.take(slot);
+            }
+        }
+        self.serial += 1;
+        let slot = self.datagrams.insert(Datagram {
+            key,
+            hash,
+            serial: self.serial,
+            first: now,
+            bytes: Vec::new(),
+            covered: Vec::new(),
+            total: None,
+            cut: u32::MAX,
+            header_len,
+            frames: Vec::new(),
+        })?;
+        self.order.push_back((slot, self.serial));
+        let datagrams = &self.datagrams;
+        self.index.insert_unique(hash, slot, |slot| datagrams[*slot].hash);
+        Some(slot)
+    }
+
+    fn take(&mut self, slot: u32) -> Option<Datagram> {
+        let datagram = self.datagrams.remove(slot)?;
+        if let Ok(entry) = self.index.find_entry(datagram.hash, |other| *other == slot) {
+            entry.remove();
+        }
+        Some(datagram)
+    }
+
+    fn give_up(&mut self, now: Nanos) {
+        while let Some(&(slot, serial)) = self.order.front() {
+            match self.datagrams.get(slot) {
+                Some(datagram) if datagram.serial == serial => {
+                    if now.since(datagram.first) < LIMIT {
+                        return;
+                    }
+                    self.counts.incomplete += 1;
+                    self.take(slot);
+                }
+                _ => {}
+            }
+            self.order.pop_front();
+        }
+    }
+}
+
+impl Datagram {
+    /// False when the fragment contradicts what came before.
+    fn add(&mut self, fragment: &Fragment<'_>, end: u32, frame: u64) -> bool {
+        if !fragment.more {
+            if self.total.is_some_and(|total| total != end) || self.bytes.len() > end as usize {
+                return false;
+            }
+            self.total = Some(end);
+        }
+        if self.total.is_some_and(|total| end > total) || self.covered.len() >= MAX_PIECES {
+            return false;
+        }
+        let start = fragment.offset;
+        if self.bytes.len() < end as usize {
+            self.bytes.resize(end as usize, 0);
+        }
+        let captured = start + fragment.data.len() as u32;
+        for (from, to) in self.holes(start, end) {
+            let to_captured = to.min(captured);
+            if from < to_captured {
+                let source = &fragment.data[(from - start) as usize..(to_captured - start) as usize];
+                self.bytes[from as usize..to_captured as usize].copy_from_slice(source);
+            }
+            if to_captured < to {
+                self.cut = self.cut.min(to_captured.max(from));
+            }
+        }
+        self.cover(start, end);
+        // A frame that is repeated adds nothing, but belongs to the datagram all the same.
+        if self.frames.last() != Some(&frame) {
+            self.frames.push(frame);
+        }
+        true
+    }
+
+    /// Parts of a range that nothing has filled yet.
+    fn holes(&self, start: u32, end: u32) -> Vec<(u32, u32)> {
+        let mut holes = Vec::new();
+        let mut at = start;
+        for &(from, to) in &self.covered {
+            if to <= at {
+                continue;
+            }
+            if from >= end {
+                break;
+            }
+            if from > at {
+                holes.push((at, from));
+            }
+            at = to;
+        }
+        if at < end {
+            holes.push((at, end));
+        }
+        holes
+    }
+
+    fn cover(&mut self, start: u32, end: u32) {
+        let (mut from, mut to) = (start, end);
+        self.covered.retain(|&(other_from, other_to)| {
+            let apart = other_to < from || other_from > to;
+            if !apart {
+                from = from.min(other_from);
+                to = to.max(other_to);
+            }
+            apart
+        });
+        let place = self.covered.partition_point(|&(other, _)| other < from);
+        self.covered.insert(place, (from, to));
+    }
+
+    fn is_whole(&self) -> bool {
+        self.total.is_some_and(|total| self.covered == [(0, total)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ip() -> Ip {
+        Ip { src: [192, 0, 2, 1].into(), dst: [192, 0, 2, 2].into(), proto: 17, len: 0, header_len: 20 }
+    }
+
+    fn piece(id: u32, offset: usize, data: &[u8], more: bool) -> Fragment<'_> {
+        Fragment { id, offset: offset as u32, more, proto: 17, data, len: data.len() }
+    }
+
+    fn table(ceiling: usize) -> Fragments {
+        Fragments::new(ceiling, Hasher::new(1))
+    }
+
+    #[test]
+    fn two_in_reverse_order() {
+        let mut table = table(4);
+        let now = Nanos::from_secs(1);
+        assert!(table.push(&ip(), &piece(7, 8, b"world", false), now, 2).is_none());
+        let whole = table
+            .push(&ip(), &piece(7, 0, b"hello, w", true), now, 1)
+            .map(|whole| (whole.bytes, whole.ip.len, whole.frames));
+        assert_eq!(whole, Some((b"hello, wworld".to_vec(), 33, vec![2, 1])));
+    }
+
+    #[test]
+    fn a_missing_one_is_given_up_and_counted() {
+        let mut table = table(4);
+        table.push(&ip(), &piece(7, 0, b"12345678", true), Nanos::from_secs(1), 1);
+        assert!(table.push(&ip(), &piece(7, 8, b"x", false), Nanos::from_secs(100), 2).is_none());
+        assert_eq!(table.counts.incomplete, 1);
+    }
+
+    #[test]
+    fn the_ceiling_pushes_the_oldest_out() {
+        let mut table = table(2);
+        let now = Nanos::from_secs(1);
+        for id in 1..=3 {
+            table.push(&ip(), &piece(id, 0, b"12345678", true), now, 1);
+        }
+        assert_eq!(table.counts.evicted, 1);
+        assert!(table.push(&ip(), &piece(1, 8, b"x", false), now, 2).is_none());
+        assert!(table.push(&ip(), &piece(3, 8, b"x", false), now, 2).is_some());
+    }
+
+    #[test]
+    fn the_first_copy_of_an_overlap_stays() {
+        let mut table = table(2);
+        let now = Nanos::from_secs(1);
+        table.push(&ip(), &piece(1, 0, b"AAAAAAAA", true), now, 1);
+        table.push(&ip(), &piece(1, 0, b"BBBBBBBBBBBBBBBB", true), now, 2);
+        let whole = table.push(&ip(), &piece(1, 16, b"C", false), now, 3).map(|whole| whole.bytes);
+        assert_eq!(whole.as_deref(), Some(&b"AAAAAAAABBBBBBBBC"[..]));
+    }
+
+    #[test]
+    fn a_cut_fragment_cuts_the_datagram() {
+        let mut table = table(2);
+        let now = Nanos::from_secs(1);
+        let mut cut = piece(1, 8, b"wo", false);
+        cut.len = 5;
+        table.push(&ip(), &piece(1, 0, b"hello, w", true), now, 1);
+        let whole = table.push(&ip(), &cut, now, 2).map(|whole| (whole.bytes, whole.ip.len));
+        assert_eq!(whole, Some((b"hello, wwo".to_vec(), 33)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_cut_in_any_order_gives_the_datagram(
+            data in proptest::collection::vec(any::<u8>(), 1..4000),
+            cuts in proptest::collection::vec(0usize..500, 0..20),
+            order in any::<u64>(),
+        ) {
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| (cut * 8).min(data.len())).collect();
+            cuts.extend([0, data.len()]);
+            cuts.sort_unstable();
+            cuts.dedup();
+            let mut pieces: Vec<(usize, usize)> = cuts.windows(2).map(|pair| (pair[0], pair[1])).collect();
+            // Overlapping pieces of the same content.
+            let longer: Vec<_> = pieces.iter().map(|&(from, to)| (from, (to + 24).min(data.len()))).collect();
+            pieces.extend(longer);
+            pieces.sort_by_key(|&(from, to)| Hasher::new(order).of((from, to)));
+            let mut table = table(4);
+            let mut got = None;
+            for (from, to) in pieces {
+                let whole = table.push(&ip(), &piece(9, from, &data[from..to], to < data.len()), Nanos::ZERO, 1);
+                got = got.or(whole.map(|whole| whole.bytes));
+            }
+            prop_assert_eq!(got, Some(data));
+        }
+
+        #[test]
+        fn hostile_fragments_never_panic(
+            pieces in proptest::collection::vec((0u32..70_000, 0usize..3000, any::<bool>(), 0u32..3), 0..60),
+        ) {
+            let data = [0u8; 3000];
+            let mut table = table(2);
+            for (offset, len, more, id) in pieces {
+                let fragment = Fragment { id, offset, more, proto: 17, data: &data[..len], len: len + 7 };
+                table.push(&ip(), &fragment, Nanos::ZERO, 1);
+            }
+        }
+    }
+}

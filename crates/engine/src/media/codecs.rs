@@ -1,0 +1,63 @@
+//! Codec names as SDP gives them, each kept once.
+
+use ringtap_model::Hz;
+use ringtap_wire::sdp;
+
+/// Different codecs that one engine remembers; names from the wire are hostile.
+const CEILING: usize = 4096;
+/// Longest encoding name that is kept.
+const MAX_NAME: usize = 64;
+
+/// A codec: its number in [`Codecs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CodecId(u16);
+
+/// A codec as announced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Codec {
+    /// Encoding name as in `a=rtpmap`, or of RFC 3551.
+    pub(crate) name: String,
+    pub(crate) clock: Hz,
+    pub(crate) channels: u8,
+    /// telephone-event: never the codec of a stream.
+    pub(crate) event: bool,
+    /// Comfort noise: never the codec of a stream either.
+    pub(crate) noise: bool,
+}
+
+/// Every codec seen so far.
+#[derive(Default)]
+pub(crate) struct Codecs(Vec<Codec>);
+
+impl Codecs {
+    pub(crate) fn get(&self, id: CodecId) -> &Codec {
+        &self.0[usize::from(id.0)]
+    }
+
+    /// The number of a codec; None when the name is no name or the table is full.
+    pub(crate) fn intern(&mut self, name: &[u8], clock: u32, channels: u8) -> Option<CodecId> {
+        let name =
+            std::str::from_utf8(name).ok().filter(|name| !name.is_empty() && name.len() <= MAX_NAME)?;
+        let found = self
+            .0
+            .iter()
+            .position(|codec| codec.name == name && codec.clock.0 == clock && codec.channels == channels);
+        let index = match found {
+            Some(index) => index,
+            None if self.0.len() < CEILING => {
+                let event = name.eq_ignore_ascii_case("telephone-event") || name.eq_ignore_ascii_case("tone");
+                let noise = name.eq_ignore_ascii_case("CN");
+                self.0.push(Codec { name: name.to_owned(), clock: Hz(clock), channels, event, noise });
+                self.0.len() - 1
+            }
+            None => return None,
+        };
+        u16::try_from(index).ok().map(CodecId)
+    }
+
+    /// The codec that RFC 3551 binds to a static payload type.
+    pub(crate) fn of_static(&mut self, payload_type: u8) -> Option<CodecId> {
+        let (name, clock, channels) = sdp::static_payload(payload_type)?;
+        self.intern(name.as_bytes(), clock, channels)
+    }
+}

@@ -1,0 +1,434 @@
+//! One RTP stream as it passes: what each packet costs.
+
+use ringtap_model::{Endpoint, Nanos};
+
+use super::numbering::{Evidence, Numbering, Place};
+
+/// Who sends what to whom: one SSRC from one endpoint to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FlowKey {
+    pub(crate) src: Endpoint,
+    pub(crate) dst: Endpoint,
+    pub(crate) ssrc: u32,
+}
+
+/// An RTP packet, as far as figures need it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RtpPacket {
+    pub(crate) now: Nanos,
+    pub(crate) sequence: u16,
+    pub(crate) timestamp: u32,
+    pub(crate) payload_type: u8,
+    /// Payload bytes, as sent.
+    pub(crate) payload_len: u32,
+    /// Bytes at the IP layer, as sent.
+    pub(crate) ip_len: u32,
+}
+
+/// How the payload type in use is treated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Timing {
+    /// Nanoseconds per tick of the RTP clock; 0 where it is not known.
+    pub(crate) tick: f64,
+    /// telephone-event: its timestamps stand still and tell nothing of jitter (RFC 4733 section 2.2.1).
+    pub(crate) event: bool,
+}
+
+/// Ten seconds of a stream, as kept until its record is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IntervalRow {
+    pub(crate) start: Nanos,
+    pub(crate) packets: u32,
+    /// Without repeats.
+    pub(crate) unique: u32,
+    pub(crate) lost: u32,
+    pub(crate) jitter: f32,
+    pub(crate) measured: u32,
+    pub(crate) bins: [u16; BINS],
+}
+
+/// Bins of delay variation, see [`ringtap_quality::jitterbuffer`].
+pub(crate) const BINS: usize = ringtap_quality::jitterbuffer::BINS;
+/// Length of an interval.
+pub(crate) const INTERVAL: Nanos = Nanos::from_secs(10);
+/// A timestamp that disagrees with the time that passed by more than this is a new time base, not delay.
+const REBASE: f64 = 3e9;
+/// No network delivers a packet this late in its order; one that seems to be is a new beginning.
+const LATE_LIMIT: f64 = 500e6;
+
+/// The figures of one stream that packets change.
+pub(crate) struct Flow {
+    pub(crate) key: FlowKey,
+    /// What makes a packet leave the straight path, see the constants.
+    pub(crate) flags: u8,
+    pub(crate) payload_type: u8,
+    pub(crate) timing: Timing,
+    pub(crate) numbering: Numbering,
+    /// Packets of the payload type in use since it came into use.
+    pub(crate) of_type: u32,
+
+    /// Arrival of the last packet; of the last that was no repeat.
+    pub(crate) last: Nanos,
+    last_first: Nanos,
+    /// Arrival and timestamp of the last packet that counts for jitter.
+    clocked: Nanos,
+    timestamp: u32,
+    /// Ticks from one packet to the next, by majority vote.
+    pub(crate) step: u32,
+    votes: u16,
+    /// Sequence and clock have advanced together this often.
+    pub(crate) steady: u16,
+
+    /// RFC 3550 section 6.4.1, in ns.
+    jitter: f32,
+    pub(crate) jitter_max: f32,
+    pub(crate) jitter_sum: f64,
+    pub(crate) jitters: u32,
+
+    /// Longest time between first copies, in ns.
+    pub(crate) delta_max: u64,
+    pub(crate) iat_min: u64,
+    pub(crate) iat_max: u64,
+    pub(crate) iat_sum: u64,
+    pub(crate) iat_squares: f64,
+
+    pub(crate) size_min: u32,
+    pub(crate) size_max: u32,
+    pub(crate) size_sum: u64,
+    pub(crate) size_squares: f64,
+    pub(crate) payload_sum: u64,
+
+    /// Delay against the first packet, and the smallest of it that the bins are relative to, in ns.
+    delay: f64,
+    fastest: f64,
+    fastest_now: f64,
+    interval: IntervalRow,
+    interval_jitter: f64,
+    interval_late: u32,
+}
+
+/// The next packet begins another record: another call has taken these endpoints over.
+pub(crate) const SPLIT: u8 = 1;
+/// The same source and SSRC also send elsewhere.
+pub(crate) const SIBLINGS: u8 = 2;
+/// Not yet known to be a stream.
+pub(crate) const PROVISIONAL: u8 = 4;
+/// G.711, whose payload is looked at.
+pub(crate) const SOUND: u8 = 8;
+/// Its call has offered T.38.
+pub(crate) const FAX: u8 = 16;
+
+/// What a packet meant, for whoever has more to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) place: Place,
+    /// An interval that this packet ended.
+    pub(crate) ended: Option<IntervalRow>,
+}
+
+impl Flow {
+    /// With its first packet.
+    pub(crate) fn new(key: FlowKey, packet: &RtpPacket, timing: Timing, flags: u8) -> Self {
+        let size = packet.ip_len;
+        let mut flow = Self {
+            key,
+            flags,
+            payload_type: packet.payload_type,
+            timing,
+            numbering: Numbering::new(packet.sequence),
+            of_type: 1,
+            last: packet.now,
+            last_first: packet.now,
+            clocked: packet.now,
+            timestamp: packet.timestamp,
+            step: 0,
+            votes: 0,
+            steady: 0,
+            jitter: 0.0,
+            jitter_max: 0.0,
+            jitter_sum: 0.0,
+            jitters: 0,
+            delta_max: 0,
+            iat_min: u64::MAX,
+            iat_max: 0,
+            iat_sum: 0,
+            iat_squares: 0.0,
+            size_min: size,
+            size_max: size,
+            size_sum: u64::from(size),
+            size_squares: f64::from(size) * f64::from(size),
+            payload_sum: u64::from(packet.payload_len),
+            delay: 0.0,
+            fastest: 0.0,
+            fastest_now: f64::INFINITY,
+            interval: IntervalRow {
+                start: packet.now,
+                packets: 1,
+                unique: 1,
+                lost: 0,
+                jitter: 0.0,
+                measured: 0,
+                bins: [0; BINS],
+            },
+            interval_jitter: 0.0,
+            interval_late: 0,
+        };
+        flow.observe_delay();
+        flow
+    }
+
+    /// Takes the next packet of the payload type in use. `elsewhere` is asked, with the highest number so far
+    /// and how many are missing after it, how many of those the source spent on other destinations. HOT: straight for the packet that follows its predecessor.
+    #[inline]
+    pub(crate) fn take(&mut self, packet: &RtpPacket, elsewhere: impl FnOnce(u32, u32) -> u32) -> Taken {
+        let ended =
+            (packet.now.since(self.interval.start) >= INTERVAL).then(|| self.end_interval(packet.now));
+        let arrival = packet.now.since(self.last).0;
+        self.last = self.last.max(packet.now);
+        self.iat_min = self.iat_min.min(arrival);
+        self.iat_max = self.iat_max.max(arrival);
+        self.iat_sum += arrival;
+        self.iat_squares += arrival as f64 * arrival as f64;
+        self.size_min = self.size_min.min(packet.ip_len);
+        self.size_max = self.size_max.max(packet.ip_len);
+        self.size_sum += u64::from(packet.ip_len);
+        self.size_squares += f64::from(packet.ip_len) * f64::from(packet.ip_len);
+        self.payload_sum += u64::from(packet.payload_len);
+        self.of_type += 1;
+        self.interval.packets += 1;
+
+        let (tick, step) = (self.timing.tick, self.step);
+        let passed = packet.now.since(self.clocked).0 as f64;
+        let ticks = packet.timestamp.wrapping_sub(self.timestamp);
+        let place = self.numbering.take(packet.sequence, |numbering, distance| Evidence {
+            late_limit: late_limit(tick, step),
+            sent_between: sent_between(tick, step, ticks, passed),
+            elsewhere: if distance > 1 { elsewhere(numbering.highest(), distance as u32 - 1) } else { 0 },
+        });
+        if place == Place::Repeat {
+            return Taken { place, ended };
+        }
+        self.interval.unique += 1;
+        match place {
+            Place::Ahead { missing } => self.interval.lost = self.interval.lost.saturating_add(missing),
+            Place::Repeat => {}
+            Place::Late => self.interval_late += 1,
+            Place::Stray => {}
+            Place::Restart => {
+                // Another time base: what passed between them tells nothing.
+                self.clocked = packet.now;
+                self.timestamp = packet.timestamp;
+                self.last_first = packet.now;
+                return Taken { place, ended };
+            }
+        }
+        self.delta_max = self.delta_max.max(packet.now.since(self.last_first).0);
+        self.last_first = self.last_first.max(packet.now);
+        if place != Place::Stray {
+            self.clock(packet, matches!(place, Place::Ahead { missing: 0 }));
+        }
+        Taken { place, ended }
+    }
+
+    /// Jitter, delay variation, packet time.
+    #[inline]
+    fn clock(&mut self, packet: &RtpPacket, follows: bool) {
+        let ticks = packet.timestamp.wrapping_sub(self.timestamp) as i32;
+        if follows && (0..MAX_STEP).contains(&ticks) {
+            self.steady = self.steady.saturating_add(1);
+            if !self.timing.event {
+                self.vote(ticks as u32);
+            }
+        }
+        if self.timing.event {
+            return;
+        }
+        if self.timing.tick > 0.0 {
+            let passed = packet.now.0 as f64 - self.clocked.0 as f64;
+            let difference = passed - f64::from(ticks) * self.timing.tick;
+            self.jitter += (difference.abs() as f32 - self.jitter) * (1.0 / 16.0);
+            self.jitter_max = self.jitter_max.max(self.jitter);
+            self.jitter_sum += f64::from(self.jitter);
+            self.jitters += 1;
+            self.interval_jitter += f64::from(self.jitter);
+            self.interval.measured += 1;
+            if difference.abs() > REBASE {
+                self.delay = 0.0;
+                self.fastest = 0.0;
+            } else {
+                self.delay += difference;
+            }
+            self.observe_delay();
+        }
+        self.clocked = packet.now;
+        self.timestamp = packet.timestamp;
+    }
+
+    #[inline]
+    fn observe_delay(&mut self) {
+        self.fastest = self.fastest.min(self.delay);
+        self.fastest_now = self.fastest_now.min(self.delay);
+        let behind = (self.delay - self.fastest) as u64;
+        let bin = ringtap_quality::jitterbuffer::bin(Nanos(behind));
+        self.interval.bins[bin] = self.interval.bins[bin].saturating_add(1);
+    }
+
+    /// Boyer and Moore's majority: the packet time of most packets, whatever silence lies between them.
+    #[inline]
+    fn vote(&mut self, ticks: u32) {
+        if self.step == ticks {
+            self.votes = self.votes.saturating_add(1);
+        } else if self.votes == 0 {
+            self.step = ticks;
+            self.votes = 1;
+        } else {
+            self.votes -= 1;
+        }
+    }
+
+    /// Ends the running interval and begins the one that `now` lies in.
+    #[cold]
+    fn end_interval(&mut self, now: Nanos) -> IntervalRow {
+        let row = self.running_interval();
+        let steps = now.since(self.interval.start).0 / INTERVAL.0;
+        let start = self.interval.start + Nanos(steps * INTERVAL.0);
+        self.interval =
+            IntervalRow { start, packets: 0, unique: 0, lost: 0, jitter: 0.0, measured: 0, bins: [0; BINS] };
+        self.interval_jitter = 0.0;
+        self.interval_late = 0;
+        // Clocks drift: each interval is measured against the fastest packet of the one before it.
+        if self.fastest_now.is_finite() {
+            self.fastest = self.fastest_now;
+        }
+        self.fastest_now = f64::INFINITY;
+        row
+    }
+
+    /// The running interval as it stands.
+    pub(crate) fn running_interval(&self) -> IntervalRow {
+        let measured = self.interval.measured.max(1);
+        IntervalRow {
+            lost: self.interval.lost.saturating_sub(self.interval_late),
+            jitter: (self.interval_jitter / f64::from(measured)) as f32,
+            ..self.interval
+        }
+    }
+
+    /// Another payload type comes into use.
+    pub(crate) fn switch(&mut self, payload_type: u8, timing: Timing) {
+        if !timing.event && !self.timing.event && self.timing.tick != timing.tick {
+            // Ticks of two clocks cannot be compared.
+            self.votes = 0;
+        }
+        self.payload_type = payload_type;
+        self.timing = timing;
+        self.of_type = 0;
+    }
+
+    /// How many RTP clock ticks one packet carries; 0 when unknown.
+    pub(crate) fn packets(&self) -> u32 {
+        self.numbering.packets
+    }
+}
+
+/// Longest step between two packets that still counts as a clock that advances: 10 s at 90 kHz.
+const MAX_STEP: i32 = 900_000;
+
+fn late_limit(tick: f64, step: u32) -> i32 {
+    let packet = tick * f64::from(step);
+    if packet > 0.0 { (LATE_LIMIT / packet).clamp(4.0, 100.0) as i32 } else { 100 }
+}
+
+/// Packets that must have been sent since the last one, if clock and time agree.
+fn sent_between(tick: f64, step: u32, ticks: u32, passed: f64) -> Option<u32> {
+    let clock = f64::from(ticks) * tick;
+    if clock <= 0.0 || step == 0 || (clock - passed).abs() > 0.1 * passed.max(1e9) {
+        return None;
+    }
+    Some(ticks / step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PCMU: Timing = Timing { tick: 125_000.0, event: false };
+
+    fn key() -> FlowKey {
+        let end = |last| Endpoint::new([192, 0, 2, last].into(), 4000);
+        FlowKey { src: end(1), dst: end(2), ssrc: 7 }
+    }
+
+    fn packet(index: u32, micros: u64) -> RtpPacket {
+        RtpPacket {
+            now: Nanos::from_micros(1_000_000_000 + micros),
+            sequence: index as u16,
+            timestamp: index * 160,
+            payload_type: 0,
+            payload_len: 160,
+            ip_len: 200,
+        }
+    }
+
+    fn flow(packets: impl IntoIterator<Item = RtpPacket>) -> (Flow, Vec<IntervalRow>) {
+        let mut packets = packets.into_iter();
+        let mut flow = Flow::new(key(), &packets.next().unwrap(), PCMU, 0);
+        let mut rows = Vec::new();
+        for packet in packets {
+            rows.extend(flow.take(&packet, |_, _| 0).ended);
+        }
+        flow.numbering.close();
+        (flow, rows)
+    }
+
+    /// RFC 3550 section 6.4.1, worked by hand: three packets on time, one 4 ms late, one back on time.
+    #[test]
+    fn jitter_by_hand() {
+        let (flow, _) = flow([packet(0, 0), packet(1, 20_000), packet(2, 44_000), packet(3, 60_000)]);
+        let j2 = 4.0 / 16.0;
+        let j3 = j2 + (4.0 - j2) / 16.0;
+        assert!((f64::from(flow.jitter_max) / 1e6 - j3).abs() < 1e-6);
+        assert!((flow.jitter_sum / 1e6 - (j2 + j3)).abs() < 1e-6);
+        assert_eq!((flow.step, flow.jitters), (160, 3));
+    }
+
+    #[test]
+    fn repeats_leave_jitter_and_delta_alone() {
+        let once: Vec<_> =
+            (0..500).map(|i| packet(i, u64::from(i) * 20_000 + u64::from(i * 7919 % 3000))).collect();
+        let twice =
+            once.iter().flat_map(|packet| [*packet, RtpPacket { now: packet.now + Nanos(5000), ..*packet }]);
+        let (a, _) = flow(once.clone());
+        let (b, _) = flow(twice);
+        assert_eq!(
+            (a.jitter_sum, a.delta_max, a.numbering.unique),
+            (b.jitter_sum, b.delta_max, b.numbering.unique)
+        );
+        assert_eq!(b.packets(), 1000);
+    }
+
+    #[test]
+    fn intervals_are_ten_seconds() {
+        let (flow, rows) =
+            flow((0..1250).filter(|i| !(600..610).contains(i)).map(|i| packet(i, u64::from(i) * 20_000)));
+        let counts: Vec<_> = rows.iter().map(|row| (row.packets, row.lost)).collect();
+        assert_eq!(counts, [(500, 0), (490, 10)]);
+        assert_eq!(flow.running_interval().packets, 250);
+    }
+
+    #[test]
+    fn a_restart_of_numbering_is_no_loss_and_no_jitter() {
+        let second = (0..300)
+            .map(|i| RtpPacket { timestamp: 99 + i * 160, ..packet(i, 6_000_000 + u64::from(i) * 20_000) });
+        let (flow, _) = flow((0..300).map(|i| packet(i, u64::from(i) * 20_000)).chain(second));
+        assert_eq!((flow.numbering.lost(), flow.numbering.unique), (0, 600));
+        assert!(flow.jitter_max < 1.0);
+    }
+
+    #[test]
+    fn an_outage_that_clock_and_time_vouch_for_is_loss() {
+        let kept = (0..100).chain(5100..5200);
+        let (flow, _) = flow(kept.map(|i| packet(i, u64::from(i) * 20_000)));
+        assert_eq!(flow.numbering.lost(), 5000);
+    }
+}

@@ -1,0 +1,691 @@
+//! Media streams: found by what SDP announced, by symmetric reply, or by their own behaviour.
+//!
+//! A flow (source, destination, SSRC) is provisional from its first packet. An announcement, before or after it,
+//! confirms it, or a sequence and a clock that advance together do; what nothing confirms is dropped unreported.
+
+mod codecs;
+mod endpoints;
+mod flow;
+mod numbering;
+mod record;
+
+use hashbrown::HashTable;
+use ringtap_model::{Endpoint, Nanos};
+use ringtap_wire::rtp;
+
+pub(crate) use codecs::{CodecId, Codecs};
+pub(crate) use endpoints::List;
+pub(crate) use flow::{FlowKey, RtpPacket};
+pub(crate) use numbering::Place;
+pub(crate) use record::StreamContext;
+
+use crate::calls::{CallEntry, Calls, Leg, Side};
+use crate::config::Config;
+use crate::hash::Hasher;
+use crate::rows::{Chain, Rows};
+use crate::slots::{Slots, Ticket};
+use crate::wheel::{Timer, Wheel};
+use endpoints::Endpoints;
+use flow::{FAX, Flow, IntervalRow, PROVISIONAL, SIBLINGS, SOUND, SPLIT, Timing};
+
+/// Payload types of one stream that are counted apart.
+const MAX_TYPES: usize = 6;
+/// Sequence and clock must have advanced together this often before a stream that nothing announced is believed.
+const STEADY: u16 = 5;
+/// Payload bytes of a telephone-event (RFC 4733 section 2.3).
+const EVENT_BYTES: u32 = 4;
+/// Media legs of one call.
+const MAX_LEGS: usize = 32;
+/// How sure a flow's call is: both ends announced, on opposite sides.
+const BOTH_ENDS: u8 = 8;
+const DST_ONLY: u8 = 4;
+const SRC_ONLY: u8 = 2;
+/// The unannounced end is where that side's signalling comes from.
+const SAME_HOST: u8 = 1;
+
+/// A payload type that a stream used.
+#[derive(Clone, Copy, Debug, Default)]
+struct TypeCount {
+    payload_type: u8,
+    packets: u32,
+    codec: Option<CodecId>,
+    event: bool,
+}
+
+/// A pressed digit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Digit {
+    pub(crate) time: Nanos,
+    pub(crate) code: u8,
+}
+
+/// What packets do not change, or rarely.
+struct Cold {
+    hash: u64,
+    serial: u64,
+    first: Nanos,
+    call: Option<u32>,
+    score: u8,
+    /// Side that sends.
+    side: Option<Side>,
+    nodes: [Option<u32>; 2],
+    types: [TypeCount; MAX_TYPES],
+    /// Codec of the payload type in use, and whether it was only guessed to be telephone-event.
+    codec: Option<CodecId>,
+    guessed: bool,
+    intervals: Chain,
+    digits: Chain,
+    event: Option<u32>,
+    sound: Sound,
+}
+
+/// Silence and clipping, from every fourth sample of G.711.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sound {
+    samples: u64,
+    silent: u64,
+    clipped: u64,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accepted {
+    pub(crate) serial: u64,
+    pub(crate) place: Place,
+}
+
+/// Counts of packets and streams that led to no record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MediaCounts {
+    /// Packets of flows that nothing confirmed.
+    pub(crate) unconfirmed: u64,
+    /// Packets that found no place for their flow.
+    pub(crate) refused: u64,
+    /// Announcements that found no place.
+    pub(crate) legs_refused: u64,
+}
+
+/// The table of flows.
+pub(crate) struct Media {
+    flows: Slots<(Flow, Cold)>,
+    index: HashTable<u32>,
+    pub(crate) endpoints: Endpoints,
+    pub(crate) codecs: Codecs,
+    intervals: Rows<IntervalRow>,
+    digits: Rows<Digit>,
+    hasher: Hasher,
+    serial: u64,
+    measure_sound: bool,
+    provisional_limit: Nanos,
+    /// Ended flows whose call is not: at most one per flow that took over, so bounded by them.
+    retired: Vec<(u32, EndedFlow)>,
+    pub(crate) counts: MediaCounts,
+}
+
+/// A flow that has ended, taken out of the table.
+pub(crate) struct EndedFlow {
+    flow: Flow,
+    cold: Cold,
+}
+
+impl Media {
+    pub(crate) fn new(config: &Config, hasher: Hasher) -> Self {
+        let streams = config.max_streams;
+        Self {
+            flows: Slots::new(streams),
+            index: HashTable::new(),
+            endpoints: Endpoints::new(2 * streams + MAX_LEGS * config.max_calls, hasher.clone()),
+            codecs: Codecs::default(),
+            intervals: Rows::new(streams.saturating_mul(32)),
+            digits: Rows::new(streams.min(1 << 16)),
+            hasher,
+            serial: 0,
+            measure_sound: config.measure_sound,
+            provisional_limit: config.provisional_limit,
+            retired: Vec::new(),
+            counts: MediaCounts::default(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.flows.len()
+    }
+
+    pub(crate) fn intervals_refused(&self) -> u64 {
+        self.intervals.refused
+    }
+
+    /// The flow of a packet, if there is one.
+    #[inline]
+    pub(crate) fn find(&self, key: &FlowKey) -> Option<u32> {
+        let hash = self.hasher.of(key);
+        self.index.find(hash, |slot| self.flows[*slot].0.key == *key).copied()
+    }
+
+    /// Whether the flow must give way to a new one before its next packet: another call took its endpoints over.
+    pub(crate) fn must_split(&self, slot: u32) -> bool {
+        self.flows[slot].0.flags & SPLIT != 0
+    }
+
+    /// Takes the next packet of a flow. HOT.
+    #[inline]
+    pub(crate) fn take(
+        &mut self,
+        slot: u32,
+        packet: &RtpPacket,
+        view: &rtp::View<'_>,
+        calls: &Calls,
+    ) -> Accepted {
+        let rare = {
+            let (flow, _) = &self.flows[slot];
+            packet.payload_type != flow.payload_type
+                || (flow.timing.event && packet.payload_len != EVENT_BYTES)
+        };
+        if rare {
+            self.switch(slot, packet, calls);
+        }
+        let Self { flows, endpoints, intervals, .. } = self;
+        // The closure asks for siblings while the flow is borrowed: only its key and flags are needed there.
+        let (key, flags, last) = {
+            let flow = &flows[slot].0;
+            (flow.key, flow.flags, flow.last)
+        };
+        let away = if flags & (SIBLINGS | FAX) == 0 {
+            None
+        } else {
+            let fax = flags & FAX != 0
+                && packet.now.since(last) > FAX_GAP
+                && flows[slot]
+                    .1
+                    .call
+                    .and_then(|call| calls.get(call)?.fax)
+                    .is_some_and(|at| at + FAX_LEAD > last);
+            Some(Siblings::of(flows, endpoints, slot, &key, fax))
+        };
+        let (flow, cold) = &mut flows[slot];
+        let taken = flow.take(packet, |highest, missing| away.map_or(0, |away| away.spent(highest, missing)));
+        if let Some(row) = taken.ended {
+            intervals.push(&mut cold.intervals, row);
+        }
+        if taken.place != Place::Repeat && flow.flags & SOUND != 0 {
+            cold.sound.listen(view.payload(), packet.payload_type);
+        }
+        if flow.timing.event {
+            self.event(slot, packet, view);
+        }
+        let (flow, cold) = &mut self.flows[slot];
+        if flow.flags & PROVISIONAL != 0 && flow.steady >= STEADY {
+            flow.flags &= !PROVISIONAL;
+        }
+        Accepted { serial: cold.serial, place: taken.place }
+    }
+
+    /// Begins a flow with its first packet. None when there is no place for it.
+    #[cold]
+    pub(crate) fn begin(
+        &mut self,
+        key: FlowKey,
+        packet: &RtpPacket,
+        view: &rtp::View<'_>,
+        calls: &mut Calls,
+        wheel: &mut Wheel,
+    ) -> Option<Accepted> {
+        if self.flows.is_full() {
+            self.counts.refused += 1;
+            return None;
+        }
+        let hash = self.hasher.of(key);
+        self.serial += 1;
+        let cold = Cold {
+            hash,
+            serial: self.serial,
+            first: packet.now,
+            call: None,
+            score: 0,
+            side: None,
+            nodes: [None; 2],
+            types: [TypeCount::default(); MAX_TYPES],
+            codec: None,
+            guessed: false,
+            intervals: Chain::EMPTY,
+            digits: Chain::EMPTY,
+            event: None,
+            sound: Sound::default(),
+        };
+        let timing = Timing { tick: 0.0, event: false };
+        let slot = self.flows.insert((Flow::new(key, packet, timing, PROVISIONAL), cold))?;
+        let flows = &self.flows;
+        self.index.insert_unique(hash, slot, |slot| flows[*slot].1.hash);
+        self.mark_siblings(slot);
+        let nodes = [key.src, key.dst].map(|end| self.endpoints.enter(end, List::Flows, slot));
+        self.flows[slot].1.nodes = nodes;
+        self.find_call(slot, calls);
+        self.settle_type(slot, packet.payload_type, packet.payload_len, calls);
+        if self.flows[slot].0.timing.event {
+            self.event(slot, packet, view);
+        }
+        if self.flows[slot].0.flags & SOUND != 0 {
+            self.flows[slot].1.sound.listen(view.payload(), packet.payload_type);
+        }
+        wheel.arm(packet.now + self.provisional_limit, Timer::Flow(self.flows.ticket(slot)));
+        Some(Accepted { serial: self.flows[slot].1.serial, place: Place::Ahead { missing: 0 } })
+    }
+
+    /// Streams of the same source and SSRC to other destinations share one numbering.
+    fn mark_siblings(&mut self, slot: u32) {
+        let key = self.flows[slot].0.key;
+        let others: Vec<u32> = self
+            .endpoints
+            .owners(key.src, List::Flows)
+            .filter(|other| {
+                let other = &self.flows[*other].0.key;
+                other.src == key.src && other.ssrc == key.ssrc && other.dst != key.dst
+            })
+            .collect();
+        for other in others {
+            self.flows[other].0.flags |= SIBLINGS;
+            self.flows[slot].0.flags |= SIBLINGS;
+        }
+    }
+
+    /// A payload type that was not in use: its codec, its clock, whether it is telephone-event.
+    #[cold]
+    fn switch(&mut self, slot: u32, packet: &RtpPacket, calls: &Calls) {
+        self.put_type_away(slot);
+        self.settle_type(slot, packet.payload_type, packet.payload_len, calls);
+    }
+
+    /// Adds the packets of the type in use to its count.
+    fn put_type_away(&mut self, slot: u32) {
+        let (flow, cold) = &mut self.flows[slot];
+        let packets = std::mem::take(&mut flow.of_type);
+        count_type(&mut cold.types, flow.payload_type, packets, cold.codec, flow.timing.event);
+    }
+
+    /// Brings a payload type into use.
+    fn settle_type(&mut self, slot: u32, payload_type: u8, payload_len: u32, calls: &Calls) {
+        let codec = self.codec_of(slot, payload_type, calls);
+        let (flow, cold) = &mut self.flows[slot];
+        // Nothing names it, but only a telephone-event is four bytes long (RFC 4733 section 2.3).
+        cold.guessed = codec.is_none() && payload_type >= 96 && payload_len == EVENT_BYTES;
+        cold.codec = codec;
+        let known = codec.map(|id| self.codecs.get(id));
+        let event = known.map_or(cold.guessed, |codec| codec.event);
+        let tick = known.map_or(0.0, |codec| 1e9 / f64::from(codec.clock.0.max(1)));
+        let was_new = flow.of_type;
+        flow.switch(payload_type, Timing { tick, event });
+        if flow.packets() == 1 {
+            flow.of_type = was_new;
+        }
+        let is_g711 = known.is_some_and(|codec| matches!(codec.name.as_str(), "PCMU" | "PCMA"));
+        flow.flags &= !SOUND;
+        if is_g711 && self.measure_sound && matches!(payload_type, 0 | 8) {
+            flow.flags |= SOUND;
+        }
+    }
+
+    /// The codec of a payload type: what the receiver announced (RFC 3264 section 5.1), else the sender, else any
+    /// leg of the call, else RFC 3551.
+    fn codec_of(&mut self, slot: u32, payload_type: u8, calls: &Calls) -> Option<CodecId> {
+        let (flow, cold) = &self.flows[slot];
+        let named =
+            |leg: &Leg| leg.types.iter().find(|(number, _)| *number == payload_type).map(|&(_, codec)| codec);
+        let announced = cold.call.and_then(|call| calls.get(call)).and_then(|call| {
+            let of_end =
+                |end: Endpoint| call.legs.iter().rev().filter(move |leg| leg.endpoint == end).find_map(named);
+            let of_side =
+                |side: Side| call.legs.iter().rev().filter(move |leg| leg.side == side).find_map(named);
+            of_end(flow.key.dst)
+                .or_else(|| of_end(flow.key.src))
+                .or_else(|| cold.side.and_then(|side| of_side(side.other())))
+                .or_else(|| call.legs.iter().rev().find_map(named))
+        });
+        announced.or_else(|| self.codecs.of_static(payload_type))
+    }
+
+    /// A telephone-event packet: a new digit unless it continues the one before (RFC 4733 section 2.5.1).
+    #[cold]
+    fn event(&mut self, slot: u32, packet: &RtpPacket, view: &rtp::View<'_>) {
+        let cold = &mut self.flows[slot].1;
+        if cold.event == Some(packet.timestamp) {
+            return;
+        }
+        if let Some(event) = rtp::event(view.payload()) {
+            cold.event = Some(packet.timestamp);
+            if event.code <= 16 {
+                self.digits.push(&mut cold.digits, Digit { time: packet.now, code: event.code });
+            }
+        }
+    }
+
+    /// Looks for the call of a flow among those that announced its ends.
+    fn find_call(&mut self, slot: u32, calls: &mut Calls) {
+        let key = self.flows[slot].0.key;
+        let candidates: Vec<u32> = self
+            .endpoints
+            .owners(key.dst, List::Calls)
+            .chain(self.endpoints.owners(key.src, List::Calls))
+            .collect();
+        for call in candidates {
+            self.offer(slot, call, calls);
+        }
+    }
+
+    /// A call announced an endpoint: flows that run over it may be its own.
+    pub(crate) fn announced(&mut self, endpoint: Endpoint, call: u32, calls: &mut Calls) {
+        let flows: Vec<u32> = self.endpoints.owners(endpoint, List::Flows).collect();
+        for slot in flows {
+            self.offer(slot, call, calls);
+        }
+    }
+
+    /// Gives a flow to a call if that call explains it better than the one that has it.
+    fn offer(&mut self, slot: u32, call: u32, calls: &mut Calls) {
+        let Some(entry) = calls.get(call) else { return };
+        let (flow, cold) = &mut self.flows[slot];
+        let (score, side) = score(&flow.key, entry);
+        if score == 0 {
+            return;
+        }
+        if cold.call == Some(call) {
+            cold.score = cold.score.max(score);
+            cold.side = side.or(cold.side);
+        } else if let Some(owner) = cold.call {
+            let over = calls.get(owner).is_none_or(CallEntry::is_over);
+            if over && score >= cold.score {
+                // The owner has released the call: what comes from now on is the new call's.
+                flow.flags |= SPLIT;
+                return;
+            }
+            if score <= cold.score {
+                return;
+            }
+            if let Some(owner) = calls.get_mut(owner) {
+                owner.flows.retain(|other| *other != slot);
+            }
+            self.bind(slot, call, score, side, calls);
+        } else {
+            self.bind(slot, call, score, side, calls);
+        }
+        self.refresh_type(slot, calls);
+    }
+
+    fn bind(&mut self, slot: u32, call: u32, score: u8, side: Option<Side>, calls: &mut Calls) {
+        let (flow, cold) = &mut self.flows[slot];
+        cold.call = Some(call);
+        cold.score = score;
+        cold.side = side;
+        flow.flags &= !PROVISIONAL;
+        let (key, serial) = (flow.key, cold.serial);
+        let Some(entry) = calls.get(call) else { return };
+        if entry.fax.is_some() {
+            self.flows[slot].0.flags |= FAX;
+        }
+        let Some(entry) = calls.get_mut(call) else { return };
+        let place = entry.flows.partition_point(|other| self.flows[*other].1.serial < serial);
+        entry.flows.insert(place, slot);
+        // RFC 4961: what is sent from here is answered to here, whatever SDP says from behind a NAT.
+        if score < BOTH_ENDS {
+            let (known, other) = if score >= DST_ONLY { (key.dst, key.src) } else { (key.src, key.dst) };
+            let side = entry.legs.iter().find(|leg| leg.endpoint == known).map(|leg| leg.side.other());
+            if let Some(side) = side {
+                self.learn(call, other, side, calls);
+            }
+        }
+    }
+
+    fn learn(&mut self, call: u32, endpoint: Endpoint, side: Side, calls: &mut Calls) {
+        let added = self.add_leg(call, endpoint, side, Vec::new(), true, calls);
+        if added {
+            self.announced(endpoint, call, calls);
+        }
+    }
+
+    /// Enters an endpoint of a call; true when it is new to the call.
+    pub(crate) fn add_leg(
+        &mut self,
+        call: u32,
+        endpoint: Endpoint,
+        side: Side,
+        types: Vec<(u8, CodecId)>,
+        learned: bool,
+        calls: &mut Calls,
+    ) -> bool {
+        let Some(entry) = calls.get_mut(call) else { return false };
+        if let Some(leg) = entry.legs.iter_mut().find(|leg| leg.endpoint == endpoint && leg.side == side) {
+            if !learned {
+                leg.learned = false;
+                leg.types = types;
+            }
+            return !learned;
+        }
+        if entry.legs.len() >= MAX_LEGS {
+            self.counts.legs_refused += 1;
+            return false;
+        }
+        let Some(node) = self.endpoints.enter(endpoint, List::Calls, call) else {
+            self.counts.legs_refused += 1;
+            return false;
+        };
+        entry.legs.push(Leg { endpoint, node, side, learned, types });
+        true
+    }
+
+    /// After a new announcement: the codec of the type in use may only now be known.
+    fn refresh_type(&mut self, slot: u32, calls: &Calls) {
+        let (payload_type, event) = {
+            let flow = &self.flows[slot].0;
+            (flow.payload_type, flow.timing.event)
+        };
+        let codec = self.codec_of(slot, payload_type, calls);
+        if codec != self.flows[slot].1.codec {
+            let of_type = self.flows[slot].0.of_type;
+            let len = if event { EVENT_BYTES } else { 0 };
+            self.settle_type(slot, payload_type, len, calls);
+            self.flows[slot].0.of_type = of_type;
+        }
+    }
+
+    /// A call's media may switch to T.38: a pause in its RTP may be that.
+    pub(crate) fn set_fax(&mut self, flows: &[u32]) {
+        for slot in flows {
+            self.flows[*slot].0.flags |= FAX;
+        }
+    }
+
+    /// When a flow was last heard.
+    pub(crate) fn last(&self, slot: u32) -> Nanos {
+        self.flows.get(slot).map_or(Nanos::ZERO, |(flow, _)| flow.last)
+    }
+
+    /// The call that owns a flow.
+    pub(crate) fn call_of(&self, slot: u32) -> Option<u32> {
+        self.flows.get(slot)?.1.call
+    }
+
+    pub(crate) fn is_provisional(&self, slot: u32) -> bool {
+        self.flows[slot].0.flags & PROVISIONAL != 0
+    }
+
+    pub(crate) fn redeem(&self, ticket: Ticket) -> Option<u32> {
+        self.flows.redeem(ticket)
+    }
+
+    /// Ends a flow whose endpoints another call took over; its call's record will ask for it.
+    pub(crate) fn retire(&mut self, slot: u32, calls: &mut Calls) {
+        let Some(call) = self.call_of(slot) else { return };
+        if let Some(entry) = calls.get_mut(call) {
+            entry.flows.retain(|other| *other != slot);
+        }
+        if let Some(ended) = self.end(slot) {
+            self.retired.push((call, ended));
+        }
+    }
+
+    /// The flows of a call that were retired before its end.
+    pub(crate) fn retired_of(&mut self, call: u32) -> Vec<EndedFlow> {
+        self.retired.extract_if(.., |(owner, _)| *owner == call).map(|(_, ended)| ended).collect()
+    }
+
+    /// Takes a flow out of the table.
+    pub(crate) fn end(&mut self, slot: u32) -> Option<EndedFlow> {
+        self.put_type_away(slot);
+        let (mut flow, mut cold) = self.flows.remove(slot)?;
+        if let Ok(entry) = self.index.find_entry(cold.hash, |other| *other == slot) {
+            entry.remove();
+        }
+        for node in cold.nodes.iter_mut().filter_map(Option::take) {
+            self.endpoints.leave(node);
+        }
+        flow.numbering.close();
+        let row = flow.running_interval();
+        if row.packets > 0 || row.lost > 0 {
+            self.intervals.push(&mut cold.intervals, row);
+        }
+        Some(EndedFlow { flow, cold })
+    }
+
+    /// Gives back what an ended flow still held.
+    pub(crate) fn release(&mut self, ended: &mut EndedFlow) {
+        self.intervals.release(&mut ended.cold.intervals);
+        self.digits.release(&mut ended.cold.digits);
+    }
+
+    /// The digits that an ended flow carried.
+    pub(crate) fn digits_of(&self, ended: &EndedFlow) -> impl Iterator<Item = &Digit> {
+        self.digits.iter(ended.cold.digits)
+    }
+
+    pub(crate) fn slots(&self) -> Vec<u32> {
+        let mut slots = self.flows.indices();
+        slots.sort_by_key(|slot| self.flows[*slot].1.serial);
+        slots
+    }
+}
+
+impl EndedFlow {
+    pub(crate) fn packets(&self) -> u64 {
+        u64::from(self.flow.packets())
+    }
+
+    pub(crate) fn serial(&self) -> u64 {
+        self.cold.serial
+    }
+}
+
+/// RTP pauses for at least this long while T.38 runs.
+const FAX_GAP: Nanos = Nanos::from_secs(1);
+/// RTP may go on for so long after T.38 was offered.
+const FAX_LEAD: Nanos = Nanos::from_secs(5);
+
+/// Where else the numbers of a stream may have gone.
+#[derive(Clone, Copy)]
+struct Siblings {
+    /// Number ranges of up to four siblings: low and high, 16 bits.
+    ranges: [Option<(u16, u16)>; 4],
+    fax: bool,
+}
+
+impl Siblings {
+    #[cold]
+    fn of(flows: &Slots<(Flow, Cold)>, endpoints: &Endpoints, slot: u32, key: &FlowKey, fax: bool) -> Self {
+        let mut ranges = [None; 4];
+        let siblings =
+            endpoints.owners(key.src, List::Flows).filter(|other| *other != slot).filter_map(|other| {
+                let other = &flows[other].0;
+                let same = other.key.src == key.src && other.key.ssrc == key.ssrc;
+                same.then(|| (other.numbering.base() as u16, other.numbering.highest() as u16))
+            });
+        for (range, sibling) in ranges.iter_mut().zip(siblings) {
+            *range = Some(sibling);
+        }
+        Self { ranges, fax }
+    }
+
+    /// Of `missing` numbers after `highest`, how many a sibling used. A sibling that already ran in parallel before
+    /// the gap is a fork: it has the same numbers, so they were sent here too.
+    fn spent(&self, highest: u32, missing: u32) -> u32 {
+        if self.fax {
+            return missing;
+        }
+        let relative = |number: u16| i64::from(number.wrapping_sub(highest as u16) as i16);
+        let used = self.ranges.iter().flatten().map(|&(low, high)| match (relative(low), relative(high)) {
+            (low, high) if low >= 1 && high >= low => (high.min(i64::from(missing)) - low + 1).max(0) as u32,
+            _ => 0,
+        });
+        used.sum::<u32>().min(missing)
+    }
+}
+
+/// How well a call explains a flow, and which side sends.
+fn score(key: &FlowKey, call: &CallEntry) -> (u8, Option<Side>) {
+    let sides = |end: Endpoint| call.legs.iter().filter(move |leg| leg.endpoint == end).map(|leg| leg.side);
+    let to = sides(key.dst).next();
+    let from = sides(key.src).next();
+    match (from, to) {
+        (Some(from), Some(to)) => {
+            // Relays may announce one endpoint for both sides; opposite sides are the plain case.
+            let opposite = sides(key.src).any(|from| sides(key.dst).any(|to| from != to));
+            let side = if from != to { Some(from) } else { None };
+            (if opposite { BOTH_ENDS } else { BOTH_ENDS - 1 }, side)
+        }
+        (None, Some(to)) => {
+            let host = signalling_host(call, to.other());
+            (DST_ONLY + if host == key.src.ip { SAME_HOST } else { 0 }, Some(to.other()))
+        }
+        (Some(from), None) => {
+            let host = signalling_host(call, from.other());
+            (SRC_ONLY + if host == key.dst.ip { SAME_HOST } else { 0 }, Some(from))
+        }
+        (None, None) => (0, None),
+    }
+}
+
+fn signalling_host(call: &CallEntry, side: Side) -> std::net::IpAddr {
+    match side {
+        Side::Caller => call.src.ip,
+        Side::Callee => call.dst.ip,
+    }
+}
+
+/// Adds packets to the count of their type; past the ceiling the rarest makes room.
+fn count_type(
+    types: &mut [TypeCount; MAX_TYPES],
+    payload_type: u8,
+    packets: u32,
+    codec: Option<CodecId>,
+    event: bool,
+) {
+    if packets == 0 {
+        return;
+    }
+    let known = types.iter().position(|count| count.packets > 0 && count.payload_type == payload_type);
+    let place = known.unwrap_or_else(|| {
+        let rarest = (0..MAX_TYPES).min_by_key(|&place| types[place].packets).unwrap_or(0);
+        types[rarest] = TypeCount { payload_type, ..TypeCount::default() };
+        rarest
+    });
+    let count = &mut types[place];
+    count.packets = count.packets.saturating_add(packets);
+    count.codec = codec.or(count.codec);
+    count.event = event;
+}
+
+impl Sound {
+    /// Looks at every fourth octet. Silence: below about -48 dBm0; clipped: the outermost code of either sign.
+    #[inline]
+    fn listen(&mut self, payload: &[u8], payload_type: u8) {
+        for &octet in payload.iter().step_by(4) {
+            // G.711: the seven magnitude bits, from 0 (silence) to 127 (full scale), for either law.
+            let magnitude = if payload_type == 0 { !octet & 0x7f } else { (octet ^ 0x55) & 0x7f };
+            let (silent, clipped) = if payload_type == 0 {
+                (magnitude < 8, magnitude == 127)
+            } else {
+                (magnitude < 4, magnitude == 127)
+            };
+            self.samples += 1;
+            self.silent += u64::from(silent);
+            self.clipped += u64::from(clipped);
+        }
+    }
+}

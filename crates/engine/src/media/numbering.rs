@@ -1,0 +1,399 @@
+//! Sequence numbers of one stream: RFC 3550 appendix A.1, with exact loss, repeats, order and bursts.
+//!
+//! A window of the last 128 numbers tells a repeat from a late packet, and decides what is lost when a number leaves it:
+//! so a packet that comes late neither counts as lost nor splits a burst.
+
+/// RFC 3550 appendix A.1, MAX_DROPOUT: a jump further ahead is no loss unless clock and time say so.
+const MAX_DROPOUT: i32 = 3000;
+/// RFC 3550 appendix A.1, MAX_MISORDER: a packet further behind is a new beginning, not a late one.
+const MAX_MISORDER: i32 = 100;
+const WINDOW: u32 = 128;
+/// Where extended numbers begin: one cycle up, so that a late first packet finds room below.
+const ORIGIN: u32 = 1 << 16;
+/// Extended numbers start over long before they could overflow, whatever a sender does.
+const RENEW: u32 = 1 << 31;
+
+/// What a packet's number says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Ahead of all before it, with so many numbers missing in between.
+    Ahead { missing: u32 },
+    /// Behind the highest, not seen before.
+    Late,
+    /// Seen before.
+    Repeat,
+    /// Far off: a stray, or the first packet of a new beginning.
+    Stray,
+    /// The second packet of a new beginning: numbering restarts.
+    Restart,
+}
+
+/// What the caller knows of time, for jumps that numbers alone cannot judge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evidence {
+    /// A late packet this many numbers behind would be later than any network makes it.
+    pub(crate) late_limit: i32,
+    /// The RTP clock and the time that passed both say that about this many packets were sent since the last.
+    pub(crate) sent_between: Option<u32>,
+    /// So many of the missing numbers were spent elsewhere: on another destination, on T.38.
+    pub(crate) elsewhere: u32,
+}
+
+/// Counts and window of the current run, and sums of the runs before it.
+#[derive(Clone, Debug)]
+pub(crate) struct Numbering {
+    highest: u32,
+    base: u32,
+    window: u128,
+    /// Length of the run of lost numbers that is leaving the window.
+    leaving: u32,
+    expected_before: u32,
+    pub(crate) packets: u32,
+    pub(crate) unique: u32,
+    pub(crate) reordered: u32,
+    pub(crate) bursts: u32,
+    pub(crate) burst_max: u32,
+    pub(crate) burst_lost: u32,
+    /// Number that would confirm a new beginning.
+    awaited: Option<u16>,
+}
+
+impl Numbering {
+    /// With the first packet's number.
+    pub(crate) fn new(sequence: u16) -> Self {
+        let highest = ORIGIN + u32::from(sequence);
+        Self {
+            highest,
+            base: highest,
+            window: 1,
+            leaving: 0,
+            expected_before: 0,
+            packets: 1,
+            unique: 1,
+            reordered: 0,
+            bursts: 0,
+            burst_max: 0,
+            burst_lost: 0,
+            awaited: None,
+        }
+    }
+
+    /// Distance of a number from the highest, in -32768..=32767.
+    pub(crate) fn distance(&self, sequence: u16) -> i32 {
+        i32::from(sequence.wrapping_sub(self.highest as u16) as i16)
+    }
+
+    /// The highest extended number of this run.
+    pub(crate) fn highest(&self) -> u32 {
+        self.highest
+    }
+
+    /// The lowest extended number of this run.
+    pub(crate) fn base(&self) -> u32 {
+        self.base
+    }
+
+    /// Takes the next packet. HOT: one compare and a shift for the packet that follows its predecessor.
+    #[inline]
+    pub(crate) fn take(&mut self, sequence: u16, evidence: impl FnOnce(&Self, i32) -> Evidence) -> Place {
+        self.packets += 1;
+        let distance = self.distance(sequence);
+        if distance == 1 && self.awaited.is_none() {
+            self.step();
+            self.unique += 1;
+            return Place::Ahead { missing: 0 };
+        }
+        let evidence = evidence(self, distance);
+        self.unusual(sequence, distance, evidence)
+    }
+
+    #[cold]
+    fn unusual(&mut self, sequence: u16, distance: i32, evidence: Evidence) -> Place {
+        if self.highest >= RENEW {
+            self.flush();
+            self.begin(ORIGIN + (self.highest & 0xffff));
+            self.expected_before -= 1;
+        }
+        if self.awaited.take() == Some(sequence) && !(1..=MAX_MISORDER).contains(&distance) {
+            self.restart(sequence.wrapping_sub(1));
+            self.step();
+            // The stray before it was counted when it came.
+            self.unique += 1;
+            return Place::Restart;
+        }
+        match distance {
+            0 => Place::Repeat,
+            1.. if evidence.elsewhere > 0 => self.resume(sequence, distance as u32, evidence.elsewhere),
+            1..=MAX_DROPOUT => self.ahead(distance as u32),
+            _ if distance > 0
+                && evidence.sent_between.is_some_and(|sent| is_about(sent, distance as u32)) =>
+            {
+                self.ahead(distance as u32)
+            }
+            _ if distance < 0 && -distance <= MAX_MISORDER.min(evidence.late_limit) => {
+                self.late(-distance as u32)
+            }
+            _ => {
+                self.awaited = Some(sequence.wrapping_add(1));
+                self.unique += 1;
+                Place::Stray
+            }
+        }
+    }
+
+    fn ahead(&mut self, distance: u32) -> Place {
+        let missing = distance - 1;
+        for _ in 0..missing.min(WINDOW) {
+            self.shift(0);
+        }
+        if missing > WINDOW {
+            // Numbers that enter and leave the window in one jump.
+            let skipped = missing - WINDOW;
+            self.leaving = self.leaving.saturating_add(skipped);
+            self.highest += skipped;
+        }
+        self.shift(1);
+        self.unique += 1;
+        Place::Ahead { missing }
+    }
+
+    /// Continues after numbers that were spent elsewhere, as a new run; the rest of the missing ones is one burst.
+    fn resume(&mut self, sequence: u16, distance: u32, elsewhere: u32) -> Place {
+        let lost = (distance - 1).saturating_sub(elsewhere);
+        self.flush();
+        if lost > 0 {
+            self.leaving = lost;
+            self.end_burst();
+            self.expected_before = self.expected_before.saturating_add(lost);
+        }
+        let highest = self.highest + distance;
+        debug_assert_eq!(highest as u16, sequence);
+        self.begin(highest);
+        self.unique += 1;
+        Place::Ahead { missing: lost }
+    }
+
+    fn late(&mut self, behind: u32) -> Place {
+        let bit = 1u128 << behind;
+        if self.window & bit != 0 {
+            return Place::Repeat;
+        }
+        self.window |= bit;
+        self.base = self.base.min(self.highest - behind);
+        self.unique += 1;
+        self.reordered += 1;
+        Place::Late
+    }
+
+    #[inline]
+    fn step(&mut self) {
+        self.shift(1);
+    }
+
+    /// Moves the window by one number, received (1) or not (0).
+    #[inline]
+    fn shift(&mut self, received: u128) {
+        let seen = self.window >> (WINDOW - 1) != 0;
+        let leaves = self.highest - (WINDOW - 1) >= self.base;
+        if leaves {
+            if !seen {
+                self.leaving += 1;
+            } else if self.leaving > 0 {
+                self.end_burst();
+            }
+        }
+        self.window = self.window << 1 | received;
+        self.highest += 1;
+    }
+
+    #[cold]
+    fn end_burst(&mut self) {
+        self.bursts += 1;
+        self.burst_max = self.burst_max.max(self.leaving);
+        self.burst_lost = self.burst_lost.saturating_add(self.leaving);
+        self.leaving = 0;
+    }
+
+    /// Ends the run: all that is still in the window is judged.
+    fn flush(&mut self) {
+        for behind in (0..WINDOW).rev() {
+            if self.highest - behind < self.base {
+                continue;
+            }
+            if self.window >> behind & 1 == 0 {
+                self.leaving += 1;
+            } else if self.leaving > 0 {
+                self.end_burst();
+            }
+        }
+        if self.leaving > 0 {
+            self.end_burst();
+        }
+        self.expected_before = self.expected_before.saturating_add(self.highest - self.base + 1);
+    }
+
+    /// A new run begins with this number, already counted.
+    fn restart(&mut self, sequence: u16) {
+        self.flush();
+        self.begin(ORIGIN + u32::from(sequence));
+    }
+
+    fn begin(&mut self, highest: u32) {
+        self.highest = highest;
+        self.base = highest;
+        self.window = 1;
+    }
+
+    /// Numbers that were expected, over all runs.
+    pub(crate) fn expected(&self) -> u32 {
+        self.expected_before.saturating_add(self.highest + 1 - self.base)
+    }
+
+    /// Numbers that never came.
+    pub(crate) fn lost(&self) -> u32 {
+        self.expected().saturating_sub(self.unique)
+    }
+
+    /// Ends the last run; after it only the figures are read.
+    pub(crate) fn close(&mut self) {
+        self.flush();
+        // `expected` adds the open run once more: make it empty.
+        self.base = self.highest + 1;
+    }
+}
+
+/// Within a tenth, or two.
+fn is_about(a: u32, b: u32) -> bool {
+    a.abs_diff(b) <= (b / 10).max(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NOTHING_KNOWN: Evidence = Evidence { late_limit: 100, sent_between: None, elsewhere: 0 };
+
+    fn run(numbers: impl IntoIterator<Item = u16>) -> Numbering {
+        let mut numbers = numbers.into_iter();
+        let mut numbering = Numbering::new(numbers.next().unwrap());
+        for number in numbers {
+            numbering.take(number, |_, _| NOTHING_KNOWN);
+        }
+        numbering.close();
+        numbering
+    }
+
+    #[test]
+    fn wraps_are_followed_however_often() {
+        let numbering = run((0..200_000u32).map(|n| n as u16));
+        assert_eq!((numbering.expected(), numbering.unique, numbering.lost()), (200_000, 200_000, 0));
+    }
+
+    #[test]
+    fn bursts_of_loss() {
+        let numbering = run((0..1000u16).filter(|n| !matches!(n, 10 | 20..=22 | 500..=799)));
+        assert_eq!((numbering.lost(), numbering.bursts, numbering.burst_max), (304, 3, 300));
+    }
+
+    #[test]
+    fn a_late_packet_is_not_lost_and_splits_no_burst() {
+        let numbering = run([1, 2, 4, 3, 5, 5, 9, 7]);
+        assert_eq!((numbering.lost(), numbering.reordered, numbering.packets - numbering.unique), (2, 2, 1));
+        assert_eq!((numbering.bursts, numbering.burst_max), (2, 1));
+    }
+
+    #[test]
+    fn a_late_first_packet_lowers_the_base() {
+        let numbering = run([2, 3, 1, 4]);
+        assert_eq!((numbering.expected(), numbering.lost(), numbering.reordered), (4, 0, 1));
+    }
+
+    #[test]
+    fn numbering_that_restarts_loses_nothing() {
+        let numbering = run((5..=174).chain(0..=299).chain(0..=2075));
+        assert_eq!((numbering.lost(), numbering.unique, numbering.packets), (0, 2546, 2546));
+    }
+
+    #[test]
+    fn a_jump_ahead_restarts_unless_clock_and_time_vouch_for_it() {
+        assert_eq!(run((0..100).chain(20_000..20_100)).lost(), 0);
+        let mut numbering = Numbering::new(0);
+        let place = numbering.take(5000, |_, _| Evidence { sent_between: Some(5001), ..NOTHING_KNOWN });
+        assert_eq!(place, Place::Ahead { missing: 4999 });
+        numbering.close();
+        assert_eq!((numbering.lost(), numbering.bursts, numbering.burst_max), (4999, 1, 4999));
+    }
+
+    #[test]
+    fn a_stray_changes_nothing() {
+        let numbering = run([1, 2, 3, 30_000, 4, 5]);
+        assert_eq!((numbering.lost(), numbering.bursts), (0, 0));
+    }
+
+    #[test]
+    fn numbers_spent_elsewhere_are_not_lost() {
+        for gap in [5u16, 126, 127, 128, 129, 384] {
+            let mut numbering = Numbering::new(0);
+            for number in 1..200 {
+                numbering.take(number, |_, _| NOTHING_KNOWN);
+            }
+            let elsewhere = u32::from(gap) - 2;
+            let place = numbering.take(200 + gap, |_, _| Evidence { elsewhere, ..NOTHING_KNOWN });
+            assert_eq!(place, Place::Ahead { missing: 2 });
+            for number in 201..400 {
+                numbering.take(gap + number, |_, _| NOTHING_KNOWN);
+            }
+            numbering.close();
+            assert_eq!((numbering.lost(), numbering.bursts, numbering.burst_max), (2, 1, 2), "gap {gap}");
+        }
+    }
+
+    proptest! {
+        /// Against a plain set of numbers: loss, reordering within the window and repeats, in any mix.
+        #[test]
+        fn agrees_with_a_set(
+            start in any::<u16>(),
+            fate in proptest::collection::vec((0u8..20, 0usize..40), 2..600),
+        ) {
+            let mut sent: Vec<(usize, u32)> = Vec::new();
+            for (index, &(kind, shift)) in fate.iter().enumerate() {
+                match kind {
+                    0 | 1 if index > 0 => {}
+                    2 => sent.push((index + shift, index as u32)),
+                    3 => sent.extend([(index, index as u32), (index + shift, index as u32)]),
+                    _ => sent.push((index, index as u32)),
+                }
+            }
+            sent.sort_by_key(|&(at, _)| at);
+            let numbers: Vec<u32> = sent.iter().map(|&(_, number)| number).collect();
+            let numbering = run(numbers.iter().map(|number| start.wrapping_add(*number as u16)));
+            let set: std::collections::BTreeSet<u32> = numbers.iter().copied().collect();
+            let (low, high) = (*set.first().unwrap(), *set.last().unwrap());
+            prop_assert_eq!(numbering.unique as usize, set.len());
+            prop_assert_eq!(numbering.lost() as usize, (high - low + 1) as usize - set.len());
+            let mut bursts = Vec::new();
+            let mut previous = low;
+            for &number in &set {
+                if number - previous > 1 { bursts.push(number - previous - 1); }
+                previous = number;
+            }
+            prop_assert_eq!(numbering.bursts as usize, bursts.len());
+            prop_assert_eq!(numbering.burst_max, bursts.into_iter().max().unwrap_or(0));
+        }
+
+        #[test]
+        fn any_numbers_never_panic(numbers in proptest::collection::vec(any::<u16>(), 1..300), sent in any::<u32>()) {
+            let mut numbering = Numbering::new(numbers[0]);
+            for number in &numbers {
+                numbering.take(*number, |_, distance| Evidence {
+                    late_limit: (sent % 200) as i32,
+                    sent_between: Some(sent >> 16),
+                    elsewhere: if sent % 3 == 0 { distance.unsigned_abs() / 2 } else { 0 },
+                });
+            }
+            numbering.close();
+            let _ = numbering.lost();
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The record of a stream that has ended.
+
+use ringtap_model::{Direction, Hz, Id, Interval, Nanos, Stream};
+use ringtap_quality::judge::{Counts, Judgement, Path, judge};
+use ringtap_quality::{CodecProfile, burst, codec, jitterbuffer};
+
+use super::flow::IntervalRow;
+use super::{EndedFlow, Media, TypeCount};
+use crate::calls::{Side, round};
+use crate::hash;
+
+/// What a stream's record takes from its call.
+pub(crate) struct StreamContext {
+    pub(crate) call_id: String,
+    pub(crate) call: Id,
+    /// Round trip that the call's signalling showed.
+    pub(crate) rtt: Option<Nanos>,
+}
+
+/// What three jitter buffers would have thrown away and added, over a stretch of packets.
+#[derive(Clone, Copy, Default)]
+struct Buffers {
+    fixed50: u64,
+    fixed200: u64,
+    adaptive500: u64,
+    /// The adaptive one's delay, weighted by packets.
+    adaptive_delay: f64,
+    packets: u64,
+}
+
+impl Buffers {
+    fn add(&mut self, row: &IntervalRow) {
+        let discards = jitterbuffer::discards(&row.bins);
+        let packets = u64::from(row.unique);
+        self.fixed50 += u64::from(discards.fixed50);
+        self.fixed200 += u64::from(discards.fixed200);
+        self.adaptive500 += u64::from(discards.adaptive500);
+        self.adaptive_delay += jitterbuffer::delay(&row.bins).adaptive500.0 as f64 * packets as f64;
+        self.packets += packets;
+    }
+
+    fn adaptive_delay(&self) -> Nanos {
+        Nanos((self.adaptive_delay / self.packets.max(1) as f64) as u64)
+    }
+}
+
+/// The three judgements of a stretch.
+struct Judged {
+    fixed50: Judgement,
+    fixed200: Judgement,
+    adaptive500: Judgement,
+}
+
+fn judge_all(profile: &CodecProfile, counts: Counts, ptime: Nanos, buffers: &Buffers) -> Judged {
+    let with =
+        |discarded, buffer| judge(profile, Counts { discarded, ..counts }, Path { ptime, buffer, rtt: None });
+    Judged {
+        fixed50: with(buffers.fixed50, Nanos::from_millis(50)),
+        fixed200: with(buffers.fixed200, Nanos::from_millis(200)),
+        adaptive500: with(buffers.adaptive500, buffers.adaptive_delay()),
+    }
+}
+
+/// Three digits after the point for what is an estimate.
+fn round3(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
+fn ms(nanos: f64) -> f64 {
+    round(nanos / 1e6)
+}
+
+impl Media {
+    /// Makes the record of a flow that has ended.
+    pub(crate) fn record(&self, ended: &EndedFlow, context: Option<&StreamContext>) -> Stream {
+        let EndedFlow { flow, cold } = ended;
+        let numbering = &flow.numbering;
+        let main = main_type(&cold.types, |count| count.codec.is_some_and(|id| self.codecs.get(id).noise));
+        let codec = main.codec.map(|id| self.codecs.get(id)).filter(|codec| !codec.event);
+        let clock = codec.map(|codec| codec.clock);
+        let ptime = clock.filter(|_| flow.step > 0).map(|clock| Nanos(ticks_to_nanos(flow.step, clock)));
+        let lost = u64::from(numbering.lost());
+        let counts = Counts {
+            expected: u64::from(numbering.expected()),
+            lost,
+            discarded: 0,
+            bursts: u64::from(numbering.bursts),
+        };
+        let mut buffers = Buffers::default();
+        self.intervals.iter(cold.intervals).for_each(|row| buffers.add(row));
+        let profile = codec.and_then(|codec| profile(&codec.name, codec.clock, flow, main, ptime));
+        let judged = profile.map(|profile| judge_all(profile, counts, ptime.unwrap_or_default(), &buffers));
+        let mos = |pick: fn(&Judged) -> f64| judged.as_ref().map(|judged| round3(pick(judged)));
+        let packets = u64::from(numbering.packets);
+        let (iats, sizes) = (packets.saturating_sub(1) as f64, packets as f64);
+        let span = flow.last.since(cold.first);
+        let spread = |squares: f64, mean: f64, count: f64| (squares / count - mean * mean).max(0.0).sqrt();
+        let iat_mean = flow.iat_sum as f64 / iats;
+        let size_mean = flow.size_sum as f64 / sizes;
+        let has_iat = packets > 1;
+        Stream {
+            id: stream_id(ended, context),
+            call_id: context.map(|context| context.call_id.clone()),
+            call: context.map(|context| context.call),
+            direction: context.and(cold.side).map(|side| match side {
+                Side::Caller => Direction::CallerToCallee,
+                Side::Callee => Direction::CalleeToCaller,
+            }),
+            src: flow.key.src,
+            dst: flow.key.dst,
+            ssrc: flow.key.ssrc,
+            payload_type: main.payload_type,
+            codec: codec.map(|codec| codec.name.clone()),
+            clock,
+            ptime_ms: ptime.map(|ptime| round(ptime.millis_f64())),
+            first: cold.first,
+            last: flow.last,
+            packets,
+            unique: u64::from(numbering.unique),
+            lost,
+            duplicates: packets - u64::from(numbering.unique).min(packets),
+            reordered: u64::from(numbering.reordered),
+            bytes: flow.payload_sum,
+            ip_bytes: flow.size_sum,
+            rate_bps: (span > Nanos::ZERO).then(|| round3(flow.size_sum as f64 * 8.0 / span.secs_f64())),
+            jitter_ms_mean: (flow.jitters > 0).then(|| ms(flow.jitter_sum / f64::from(flow.jitters))),
+            jitter_ms_max: (flow.jitters > 0).then(|| ms(f64::from(flow.jitter_max))),
+            delta_ms_max: has_iat.then(|| ms(flow.delta_max as f64)),
+            iat_ms_min: has_iat.then(|| ms(flow.iat_min as f64)),
+            iat_ms_mean: has_iat.then(|| ms(iat_mean)),
+            iat_ms_max: has_iat.then(|| ms(flow.iat_max as f64)),
+            iat_ms_sd: has_iat.then(|| ms(spread(flow.iat_squares, iat_mean, iats))),
+            size_min: flow.size_min,
+            size_mean: round3(size_mean),
+            size_max: flow.size_max,
+            size_sd: round3(spread(flow.size_squares, size_mean, sizes)),
+            loss_bursts: u64::from(numbering.bursts),
+            burst_len_mean: (numbering.bursts > 0)
+                .then(|| round3(f64::from(numbering.burst_lost) / f64::from(numbering.bursts))),
+            burst_len_max: (numbering.bursts > 0).then_some(u64::from(numbering.burst_max)),
+            burst_ratio: burst::burst_ratio(lost, counts.expected, counts.bursts).map(round3),
+            rtt_ms: context.and_then(|context| context.rtt).map(|rtt| round(rtt.millis_f64())),
+            rtt_source: context.and_then(|context| context.rtt).map(|_| "sip"),
+            mos: mos(|judged| judged.adaptive500.mos_lq),
+            r_factor: mos(|judged| judged.adaptive500.r),
+            mos_fixed50: mos(|judged| judged.fixed50.mos_lq),
+            mos_fixed200: mos(|judged| judged.fixed200.mos_lq),
+            mos_adaptive500: mos(|judged| judged.adaptive500.mos_lq),
+            mos_cole: judged.as_ref().and_then(|judged| judged.adaptive500.mos_cole).map(round3),
+            intervals: self
+                .intervals
+                .iter(cold.intervals)
+                .map(|row| interval(row, profile, ptime.unwrap_or_default()))
+                .collect(),
+            silence_pct: share(cold.sound.silent, cold.sound.samples),
+            clipped_pct: share(cold.sound.clipped, cold.sound.samples),
+        }
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| round3(100.0 * part as f64 / whole as f64))
+}
+
+fn ticks_to_nanos(ticks: u32, clock: Hz) -> u64 {
+    u64::from(ticks) * 1_000_000_000 / u64::from(clock.0.max(1))
+}
+
+/// The payload type of most packets; telephone-event and comfort noise only where there is nothing else.
+fn main_type(types: &[TypeCount], is_noise: impl Fn(&TypeCount) -> bool) -> TypeCount {
+    types
+        .iter()
+        .copied()
+        .max_by_key(|count| (!count.event && !is_noise(count), count.packets))
+        .unwrap_or_default()
+}
+
+/// The codec's model; where a codec has modes, the one nearest to the rate of its payload.
+fn profile(
+    name: &str,
+    clock: Hz,
+    flow: &super::Flow,
+    main: TypeCount,
+    ptime: Option<Nanos>,
+) -> Option<&'static CodecProfile> {
+    let Some(ptime) = ptime.filter(|ptime| *ptime > Nanos::ZERO) else {
+        return codec::lookup(name, Some(clock));
+    };
+    let mean = flow.payload_sum as f64 / f64::from(main.packets.max(1));
+    codec::lookup_rate(name, Some(clock), mean * 8.0 / ptime.millis_f64())
+}
+
+fn interval(row: &IntervalRow, profile: Option<&'static CodecProfile>, ptime: Nanos) -> Interval {
+    let mut buffers = Buffers::default();
+    buffers.add(row);
+    // Bursts are not counted apart in ten seconds: loss is taken as it falls over the whole, as random.
+    let lost = u64::from(row.lost);
+    let counts = Counts { expected: u64::from(row.unique) + lost, lost, discarded: 0, bursts: 0 };
+    let judged = profile.map(|profile| judge_all(profile, counts, ptime, &buffers));
+    let mos = |pick: fn(&Judged) -> f64| judged.as_ref().map(|judged| round3(pick(judged)));
+    Interval {
+        start: row.start,
+        packets: row.packets,
+        lost: row.lost,
+        jitter_ms: ms(f64::from(row.jitter)),
+        discarded: buffers.adaptive500 as u32,
+        mos: mos(|judged| judged.adaptive500.mos_lq),
+        mos_fixed50: mos(|judged| judged.fixed50.mos_lq),
+        mos_fixed200: mos(|judged| judged.fixed200.mos_lq),
+    }
+}
+
+fn stream_id(ended: &EndedFlow, context: Option<&StreamContext>) -> Id {
+    let key = &ended.flow.key;
+    let (src, dst) = (key.src.to_string(), key.dst.to_string());
+    let call = context.map_or([0; 16], |context| context.call.0);
+    let (ssrc, first) = (key.ssrc.to_be_bytes(), ended.cold.first.micros().to_le_bytes());
+    hash::id("stream", [&call[..], src.as_bytes(), dst.as_bytes(), &ssrc, &first])
+}

@@ -1,0 +1,435 @@
+//! SIP messages out of TCP: RFC 9293 sequence space, RFC 3261 section 18.3 framing, RFC 7118 WebSocket.
+//!
+//! Any cut, any order, retransmitted, overlapping, starting in mid-stream. Only connections that carry signalling are
+//! followed: one that talks on port 5060, begins a segment with a SIP message, or upgrades to WebSocket.
+
+use hashbrown::HashTable;
+use ringtap_model::{Endpoint, Nanos, Transport};
+use ringtap_wire::frame::Tcp;
+use ringtap_wire::{sip, websocket};
+
+use crate::hash::Hasher;
+use crate::slots::{Slots, Ticket};
+use crate::wheel::{Timer, Wheel};
+
+/// A hole that is still there after this long was lost by the capture, not on the way.
+const HOLE_LIMIT: Nanos = Nanos::from_secs(3);
+/// A connection without data for this long is forgotten; a later message starts it anew.
+const IDLE: Nanos = Nanos::from_secs(600);
+/// Segments held back behind a hole.
+const MAX_AHEAD: usize = 256;
+const SIP_PORT: u16 = 5060;
+
+/// One direction of a connection.
+struct Half {
+    key: (Endpoint, Endpoint),
+    hash: u64,
+    /// Sequence number of the next byte; None until the first segment.
+    next: Option<u32>,
+    /// Upgraded to WebSocket.
+    websocket: bool,
+    /// Bytes in order that are not yet a whole message.
+    buffer: Vec<u8>,
+    /// Frames that `buffer` came from.
+    frames: Vec<u64>,
+    /// Segments behind a hole.
+    ahead: Vec<Segment>,
+    ahead_bytes: usize,
+    hole_since: Nanos,
+    /// A WebSocket message that continues.
+    message: Vec<u8>,
+    last: Nanos,
+}
+
+struct Segment {
+    seq: u32,
+    bytes: Vec<u8>,
+    /// Length on the wire.
+    len: u32,
+    frame: u64,
+}
+
+/// What was not delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TcpCounts {
+    /// Connections not followed at the ceiling.
+    pub(crate) refused: u64,
+    /// Holes that were never filled.
+    pub(crate) holes: u64,
+    /// Bytes thrown away at a ceiling.
+    pub(crate) overflow: u64,
+}
+
+/// The connections that carry signalling.
+pub(crate) struct Connections {
+    halves: Slots<Half>,
+    index: HashTable<u32>,
+    hasher: Hasher,
+    max_bytes: usize,
+    scratch: Vec<u8>,
+    pub(crate) counts: TcpCounts,
+}
+
+/// A whole message of a stream, handed on.
+pub(crate) struct Delivery<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) transport: Transport,
+    pub(crate) frames: &'a [u64],
+}
+
+impl Connections {
+    pub(crate) fn new(ceiling: usize, max_bytes: usize, hasher: Hasher) -> Self {
+        Self {
+            // Two directions each.
+            halves: Slots::new(ceiling.saturating_mul(2)),
+            index: HashTable::new(),
+            hasher,
+            max_bytes,
+            scratch: Vec::new(),
+            counts: TcpCounts::default(),
+        }
+    }
+
+    /// Takes one segment and hands on each message that it completes.
+    pub(crate) fn push(
+        &mut self,
+        (src, dst): (Endpoint, Endpoint),
+        tcp: &Tcp<'_>,
+        now: Nanos,
+        frame: u64,
+        wheel: &mut Wheel,
+        mut deliver: impl FnMut(Delivery<'_>),
+    ) {
+        let key = (src, dst);
+        let hash = self.hasher.of(key);
+        let found = self.index.find(hash, |slot| self.halves[*slot].key == key).copied();
+        let slot = match found {
+            Some(slot) => slot,
+            None => match self.begin(key, hash, tcp, now) {
+                Some(slot) => {
+                    wheel.arm(now + IDLE, Timer::Connection(self.halves.ticket(slot)));
+                    slot
+                }
+                None => return,
+            },
+        };
+        let half = &mut self.halves[slot];
+        half.last = now;
+        let mut work = Work {
+            counts: &mut self.counts,
+            scratch: &mut self.scratch,
+            deliver: &mut deliver,
+            max: self.max_bytes,
+        };
+        if tcp.flags.syn() {
+            half.restart(tcp.seq.wrapping_add(1));
+        } else if tcp.len > 0 {
+            half.segment(tcp.seq, tcp.data, tcp.len as u32, now, frame, &mut work);
+        }
+        if tcp.flags.fin() || tcp.flags.rst() {
+            half.skip_holes(&mut work);
+            self.remove(slot);
+        }
+    }
+
+    /// A connection's timer fired.
+    pub(crate) fn expire(&mut self, ticket: Ticket, now: Nanos, wheel: &mut Wheel) {
+        let Some(slot) = self.halves.redeem(ticket) else { return };
+        let deadline = self.halves[slot].last + IDLE;
+        if deadline > now {
+            wheel.arm(deadline, Timer::Connection(ticket));
+        } else {
+            self.remove(slot);
+        }
+    }
+
+    /// At the end of the input: what waits behind a hole is handed on.
+    pub(crate) fn close(&mut self, mut deliver: impl FnMut((Endpoint, Endpoint), Nanos, Delivery<'_>)) {
+        for slot in self.halves.indices() {
+            let half = &mut self.halves[slot];
+            let (key, last) = (half.key, half.last);
+            let mut each = |delivery: Delivery<'_>| deliver(key, last, delivery);
+            let mut work = Work {
+                counts: &mut self.counts,
+                scratch: &mut self.scratch,
+                deliver: &mut each,
+                max: self.max_bytes,
+            };
+            half.skip_holes(&mut work);
+            self.remove(slot);
+        }
+    }
+
+    fn begin(&mut self, key: (Endpoint, Endpoint), hash: u64, tcp: &Tcp<'_>, now: Nanos) -> Option<u32> {
+        let on_port = key.0.port == SIP_PORT || key.1.port == SIP_PORT;
+        let wanted = match tcp.data {
+            [] => tcp.flags.syn() && on_port,
+            data => on_port || sip::sniff(data) == Some(0) || is_upgrade(data),
+        };
+        if !wanted {
+            return None;
+        }
+        let half = Half {
+            key,
+            hash,
+            next: None,
+            websocket: false,
+            buffer: Vec::new(),
+            frames: Vec::new(),
+            ahead: Vec::new(),
+            ahead_bytes: 0,
+            hole_since: now,
+            message: Vec::new(),
+            last: now,
+        };
+        let Some(slot) = self.halves.insert(half) else {
+            self.counts.refused += 1;
+            return None;
+        };
+        let halves = &self.halves;
+        self.index.insert_unique(hash, slot, |slot| halves[*slot].hash);
+        Some(slot)
+    }
+
+    fn remove(&mut self, slot: u32) {
+        if let Some(half) = self.halves.remove(slot) {
+            if let Ok(entry) = self.index.find_entry(half.hash, |other| *other == slot) {
+                entry.remove();
+            }
+        }
+    }
+}
+
+struct Work<'a, D> {
+    counts: &'a mut TcpCounts,
+    scratch: &'a mut Vec<u8>,
+    deliver: &'a mut D,
+    max: usize,
+}
+
+impl Half {
+    /// A new connection on the same ports. A SYN that is sent again changes nothing.
+    fn restart(&mut self, next: u32) {
+        if self.next == Some(next) {
+            return;
+        }
+        self.next = Some(next);
+        self.websocket = false;
+        self.buffer.clear();
+        self.frames.clear();
+        self.ahead.clear();
+        self.ahead_bytes = 0;
+        self.message.clear();
+    }
+
+    fn segment<D: FnMut(Delivery<'_>)>(
+        &mut self,
+        seq: u32,
+        data: &[u8],
+        len: u32,
+        now: Nanos,
+        frame: u64,
+        work: &mut Work<'_, D>,
+    ) {
+        let next = *self.next.get_or_insert(seq);
+        let ahead = seq.wrapping_sub(next) as i32;
+        if ahead <= 0 {
+            self.in_order(seq, data, len, frame, work);
+            self.drain(work);
+        } else if ahead as usize > work.max {
+            // Not this connection any more, or one whose bytes the capture lost: begin again here.
+            work.counts.holes += 1;
+            self.restart(seq);
+            self.in_order(seq, data, len, frame, work);
+        } else {
+            self.hold(Segment { seq, bytes: data.to_vec(), len, frame }, now);
+        }
+        let full = self.ahead_bytes > work.max || self.ahead.len() > MAX_AHEAD;
+        if !self.ahead.is_empty() && (full || now.since(self.hole_since) > HOLE_LIMIT) {
+            self.skip_holes(work);
+        }
+    }
+
+    fn hold(&mut self, segment: Segment, now: Nanos) {
+        if self.ahead.is_empty() {
+            self.hole_since = now;
+        }
+        if self.ahead.iter().any(|other| other.seq == segment.seq && other.len >= segment.len) {
+            return;
+        }
+        self.ahead_bytes += segment.bytes.len();
+        self.ahead.push(segment);
+    }
+
+    /// Takes held segments that have become due.
+    fn drain<D: FnMut(Delivery<'_>)>(&mut self, work: &mut Work<'_, D>) {
+        while let Some(next) = self.next {
+            let due = self.ahead.iter().position(|segment| segment.seq.wrapping_sub(next) as i32 <= 0);
+            let Some(place) = due else { return };
+            let segment = self.ahead.swap_remove(place);
+            self.ahead_bytes -= segment.bytes.len();
+            self.in_order(segment.seq, &segment.bytes, segment.len, segment.frame, work);
+        }
+    }
+
+    /// Gives holes up and takes what lies behind them.
+    fn skip_holes<D: FnMut(Delivery<'_>)>(&mut self, work: &mut Work<'_, D>) {
+        while let Some(next) = self.next {
+            let Some(nearest) =
+                self.ahead.iter().map(|segment| segment.seq).min_by_key(|seq| seq.wrapping_sub(next))
+            else {
+                return;
+            };
+            work.counts.holes += 1;
+            self.buffer.clear();
+            self.frames.clear();
+            self.message.clear();
+            self.next = Some(nearest);
+            self.drain(work);
+        }
+    }
+
+    /// Takes a segment that begins at or before the next byte.
+    fn in_order<D: FnMut(Delivery<'_>)>(
+        &mut self,
+        seq: u32,
+        data: &[u8],
+        len: u32,
+        frame: u64,
+        work: &mut Work<'_, D>,
+    ) {
+        let Some(next) = self.next else { return };
+        let old = next.wrapping_sub(seq);
+        if old >= len {
+            return;
+        }
+        self.next = Some(seq.wrapping_add(len));
+        let fresh = data.get(old as usize..).unwrap_or_default();
+        if self.buffer.is_empty() && !self.websocket && !is_upgrade(fresh) {
+            // Whole messages in one segment, the usual case: nothing is copied.
+            let used = consume_sip(fresh, &[frame], work);
+            self.keep(&fresh[used..], frame, work);
+        } else {
+            self.keep(fresh, frame, work);
+            self.consume(work);
+        }
+        if data.len() < len as usize {
+            // The rest was on the wire, but not in the capture.
+            self.buffer.clear();
+            self.frames.clear();
+        }
+    }
+
+    fn keep<D>(&mut self, bytes: &[u8], frame: u64, work: &mut Work<'_, D>) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.buffer.len() + bytes.len() > work.max {
+            work.counts.overflow += self.buffer.len() as u64;
+            self.buffer.clear();
+            self.frames.clear();
+        }
+        self.buffer.extend_from_slice(bytes);
+        if self.frames.last() != Some(&frame) {
+            self.frames.push(frame);
+        }
+    }
+
+    fn consume<D: FnMut(Delivery<'_>)>(&mut self, work: &mut Work<'_, D>) {
+        if !self.websocket {
+            match websocket::upgrade(&self.buffer) {
+                websocket::Upgrade::Complete(head) => {
+                    self.websocket = true;
+                    self.drop_front(head);
+                }
+                websocket::Upgrade::Incomplete => return,
+                websocket::Upgrade::No => {}
+            }
+        }
+        let used = if self.websocket {
+            self.consume_websocket(work)
+        } else {
+            consume_sip(&self.buffer, &self.frames, work)
+        };
+        self.drop_front(used);
+    }
+
+    fn drop_front(&mut self, used: usize) {
+        if used == 0 {
+            return;
+        }
+        self.buffer.drain(..used.min(self.buffer.len()));
+        // What is left came with the last segment, as a rule.
+        let last = self.frames.last().copied();
+        self.frames.clear();
+        if !self.buffer.is_empty() {
+            self.frames.extend(last);
+        }
+    }
+
+    /// RFC 6455 section 5: frames to messages. One WebSocket message is one SIP message (RFC 7118 section 5).
+    fn consume_websocket<D: FnMut(Delivery<'_>)>(&mut self, work: &mut Work<'_, D>) -> usize {
+        let mut used = 0;
+        loop {
+            let header = match websocket::Header::parse(&self.buffer[used..]) {
+                Ok(Some(header)) => header,
+                Ok(None) => return used,
+                // Not WebSocket after all, or out of step: nothing here can be trusted.
+                Err(_) => return self.buffer.len(),
+            };
+            let start = used + header.header_len;
+            let Some(payload) = self.buffer.get(start..start + header.payload_len) else { return used };
+            used = start + header.payload_len;
+            // Control frames (RFC 6455 section 5.5) may stand between the frames of a message.
+            if header.opcode >= 8 {
+                continue;
+            }
+            if header.opcode != 0 {
+                self.message.clear();
+            }
+            if self.message.len() + payload.len() > work.max {
+                work.counts.overflow += self.message.len() as u64;
+                self.message.clear();
+                continue;
+            }
+            work.scratch.clear();
+            work.scratch.extend_from_slice(payload);
+            if let Some(mask) = header.mask {
+                websocket::unmask(mask, work.scratch);
+            }
+            self.message.extend_from_slice(work.scratch);
+            if header.fin {
+                (work.deliver)(Delivery {
+                    bytes: &self.message,
+                    transport: Transport::Ws,
+                    frames: &self.frames,
+                });
+                self.message.clear();
+            }
+        }
+    }
+}
+
+fn is_upgrade(data: &[u8]) -> bool {
+    !matches!(websocket::upgrade(data), websocket::Upgrade::No)
+}
+
+/// Hands on each whole message at the front; gives the bytes used.
+fn consume_sip<D: FnMut(Delivery<'_>)>(bytes: &[u8], frames: &[u64], work: &mut Work<'_, D>) -> usize {
+    let mut used = 0;
+    loop {
+        let rest = &bytes[used..];
+        if rest.is_empty() {
+            return used;
+        }
+        match sip::framing(rest) {
+            sip::Framing::Incomplete => return used,
+            sip::Framing::Message(len) => {
+                let len = len.clamp(1, rest.len());
+                (work.deliver)(Delivery { bytes: &rest[..len], transport: Transport::Tcp, frames });
+                used += len;
+            }
+            sip::Framing::Skip(len) => used += len.clamp(1, rest.len()),
+        }
+    }
+}
