@@ -110,3 +110,112 @@ pub(super) fn sound(frame: Span<'_>) -> bool {
         _ => MPLS.contains(&kind),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{INNER, INNER_V6, ethernet, inner, whole};
+    use super::super::{Body, link};
+    use super::*;
+
+    fn tagged(tags: &[(u16, &[u8])], kind: u16, rest: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (tag, control) in tags {
+            bytes.extend(tag.to_be_bytes());
+            bytes.extend(*control);
+        }
+        bytes.extend(kind.to_be_bytes());
+        bytes.extend(rest);
+        let (first, rest) = bytes.split_at(2);
+        ethernet(u16::from_be_bytes([first[0], first[1]]), rest)
+    }
+
+    #[test]
+    fn plain_tagged_and_padded() {
+        let vlan = |tag: u16| (tag, &[0x20, 0x64][..]);
+        for tags in [
+            &[][..],
+            &[vlan(VLAN)],
+            &[vlan(VLAN_SERVICE), vlan(VLAN)],
+            &[vlan(0x9100), vlan(0x9200), vlan(VLAN), vlan(VLAN)],
+            &[vlan(VLAN), (VNTAG, &[0, 0, 0x10, 0x20]), vlan(VLAN)],
+            &[(METADATA, &[1, 1, 0, 1, 0, 9])],
+        ] {
+            let mut frame = tagged(tags, IPV4, &INNER);
+            assert_eq!(whole(link::ETHERNET, &frame), Ok(inner(0, false)), "{tags:x?}");
+            frame.extend([0; 18]);
+            assert_eq!(whole(link::ETHERNET, &frame), Ok(inner(0, false)), "padding");
+            assert_eq!(whole(link::ETHERNET, &tagged(tags, IPV6, &INNER_V6)), Ok(inner(0, true)));
+        }
+    }
+
+    #[test]
+    fn tags_have_a_ceiling() {
+        let with = |count| tagged(&vec![(VLAN, &[0, 1][..]); count], IPV4, &INNER);
+        assert_eq!(whole(link::ETHERNET, &with(MAX_TAGS)), Ok(inner(0, false)));
+        assert_eq!(whole(link::ETHERNET, &with(MAX_TAGS + 1)), Err(Skip::TooDeep));
+    }
+
+    #[test]
+    fn lengths_are_ip_only_behind_snap() {
+        let snap = |oui: u8| [&[0xaa, 0xaa, 3, 0, 0, oui, 8, 0][..], &INNER].concat();
+        assert_eq!(whole(link::ETHERNET, &ethernet(40, &snap(0))), Ok(inner(0, false)));
+        assert_eq!(whole(link::ETHERNET, &ethernet(40, &snap(0xf8))), Ok(inner(0, false)));
+        assert_eq!(whole(link::ETHERNET, &ethernet(40, &snap(0x0c))), Err(Skip::NotIp), "another's numbers");
+        let spanning_tree = [&[0x42, 0x42, 3][..], &[0; 43]].concat();
+        assert_eq!(whole(link::ETHERNET, &ethernet(38, &spanning_tree)), Err(Skip::NotIp));
+        assert_eq!(
+            whole(link::ETHERNET, &ethernet(1510, &INNER)),
+            Err(Skip::NotIp),
+            "neither length nor type"
+        );
+    }
+
+    #[test]
+    fn snap_inside_snap_ends() {
+        let mut bytes = Vec::new();
+        for _ in 0..10_000 {
+            bytes.extend([0xaa, 0xaa, 3, 0, 0, 0, 0, 8]);
+        }
+        assert_eq!(whole(link::ETHERNET, &ethernet(8, &bytes)), Err(Skip::TooDeep));
+    }
+
+    #[test]
+    fn frames_in_frames() {
+        let frame = ethernet(IPV4, &INNER);
+        assert_eq!(whole(link::ETHERNET, &ethernet(BRIDGED, &frame)), Ok(inner(1, false)));
+        let service = [&[0, 0, 0x12, 0x34][..], &frame].concat();
+        assert_eq!(whole(link::ETHERNET, &ethernet(BACKBONE, &service)), Ok(inner(1, false)));
+        let pppoe = [&[0x11, 0, 0, 1, 0, 34, 0, 0x21][..], &INNER].concat();
+        assert_eq!(whole(link::ETHERNET, &ethernet(PPPOE, &pppoe)), Ok(inner(0, false)));
+        let labelled = [&[0, 1, 1, 64][..], &INNER].concat();
+        for kind in MPLS {
+            assert_eq!(whole(link::ETHERNET, &ethernet(kind, &labelled)), Ok(inner(0, false)));
+        }
+    }
+
+    #[test]
+    fn what_is_not_ip() {
+        for kind in [0x0806, 0x88cc, 0x8863, 0x888e, 0xffff] {
+            assert_eq!(whole(link::ETHERNET, &ethernet(kind, &[0; 46])), Err(Skip::NotIp));
+        }
+        assert_eq!(whole(link::ETHERNET, &[0; 13]), Err(Skip::BadLength));
+        let frame = ethernet(VLAN, &[0, 1]);
+        assert_eq!(super::super::decode(link::ETHERNET, 60, &frame), Err(Skip::Truncated));
+    }
+
+    #[test]
+    fn both_paths_agree() {
+        for frame in [ethernet(IPV4, &INNER), tagged(&[(VLAN, &[0, 5])], IPV4, &INNER)] {
+            for cut in 0..=frame.len() {
+                let span = Span::new(&frame[..cut], frame.len());
+                let straight = super::super::decode(link::ETHERNET, frame.len() as u32, &frame[..cut]);
+                assert_eq!(straight, link::decode(link::ETHERNET, span));
+                let all_headers = cut + 4 >= frame.len();
+                assert_eq!(
+                    matches!(straight, Ok(packet) if matches!(packet.body, Body::Udp(_))),
+                    all_headers
+                );
+            }
+        }
+    }
+}

@@ -99,3 +99,70 @@ fn erspan(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
         _ => Err(Skip::BadTunnel),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::link;
+    use super::super::sample::{INNER, INNER_V6, ethernet as frame, inner, ipv4, whole};
+    use super::*;
+
+    fn check(parts: &[&[u8]], expected: Result<Packet<'_>, Skip>) {
+        let packet = ipv4(47, &parts.concat());
+        assert_eq!(whole(link::RAW, &packet), expected, "{parts:x?}");
+    }
+
+    #[test]
+    fn version_0_with_every_option() {
+        check(&[&[0, 0, 8, 0], &INNER], Ok(inner(1, false)));
+        check(&[&[0, 0, 0x86, 0xdd], &INNER_V6], Ok(inner(1, true)));
+        check(&[&[0x80, 0, 8, 0], &[1; 4], &INNER], Ok(inner(1, false)));
+        check(&[&[0x30, 0, 8, 0], &[1; 8], &INNER], Ok(inner(1, false)));
+        check(&[&[0xb0, 0, 8, 0], &[1; 12], &INNER], Ok(inner(1, false)));
+        let route = [8, 0, 0, 4, 10, 0, 0, 9, 0, 0, 0, 0];
+        check(&[&[0x40, 0, 8, 0], &[0; 4], &route, &INNER], Ok(inner(1, false)));
+        check(&[&[0xf0, 0, 8, 0], &[0; 12], &route, &INNER], Ok(inner(1, false)));
+    }
+
+    #[test]
+    fn what_it_carries() {
+        let ethernet = frame(0x0800, &INNER);
+        check(&[&[0x20, 0, 0x65, 0x58], &[0, 0x12, 0x34, 0], &ethernet], Ok(inner(1, false))); // NVGRE
+        check(&[&[0, 0, 0x88, 0x47], &[0, 1, 1, 64], &INNER], Ok(inner(1, false)));
+        check(&[&[0, 0, 0x88, 0x0b], &[0xff, 3, 0, 0x21], &INNER], Ok(inner(1, false)));
+        check(&[&[0, 0, 0x88, 0x3e], &INNER], Ok(inner(1, false))); // WCCP, first version
+        check(&[&[0, 0, 0x88, 0x3e], &[0; 4], &INNER], Ok(inner(1, false)));
+        check(&[&[0, 0, 0, 0]], Err(Skip::NotIp)); // keepalive
+        check(&[&[0, 0, 0x20, 0], &[0; 20]], Err(Skip::NotIp)); // discovery protocol
+        check(&[&[0, 2, 8, 0], &INNER], Err(Skip::BadTunnel));
+        check(&[&[0x20, 0, 8, 0]], Err(Skip::BadLength));
+    }
+
+    #[test]
+    fn pptp() {
+        let data = [0x30, 1, 0x88, 0x0b, 0, 36, 0, 1, 0, 0, 0, 1];
+        check(&[&data, &[0xff, 3, 0, 0x21], &INNER], Ok(inner(1, false)));
+        let both = [0x30, 0x81, 0x88, 0x0b, 0, 33, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2];
+        check(&[&both, &[0x21], &INNER], Ok(inner(1, false)));
+        check(&[&[0x20, 0x81, 0x88, 0x0b, 0, 0, 0, 1, 0, 0, 0, 2]], Err(Skip::NotIp));
+        check(&[&[0x30, 1, 8, 0, 0, 32, 0, 1, 0, 0, 0, 1], &INNER], Err(Skip::BadTunnel));
+    }
+
+    #[test]
+    fn erspan() {
+        let ethernet = frame(0x8100, &[&[0, 5, 8, 0][..], &INNER].concat());
+        check(&[&[0, 0, 0x88, 0xbe], &ethernet], Ok(inner(1, false)));
+        let sequenced = [0x10, 0, 0x88, 0xbe, 0, 0, 0, 1];
+        check(&[&sequenced, &[0x10, 5, 0x18, 9, 0, 0, 0, 1], &ethernet], Ok(inner(1, false)));
+        check(&[&sequenced, &[0x30, 5, 0x18, 9, 0, 0, 0, 1], &ethernet], Err(Skip::BadTunnel));
+        let third = [0x10, 0, 0x22, 0xeb, 0, 0, 0, 1];
+        let header = |word: u32| [&[0x20, 5, 0x18, 9, 0, 0, 0, 1][..], &word.to_be_bytes()].concat();
+        check(&[&third, &header(0), &ethernet], Ok(inner(1, false)));
+        check(&[&third, &header(1), &[0; 8], &ethernet], Ok(inner(1, false)));
+        check(&[&third, &header(2 << 10), &INNER], Ok(inner(1, false)));
+    }
+
+    #[test]
+    fn source_routes_that_do_not_end() {
+        check(&[&[0x40, 0, 8, 0], &[0; 4], &[8, 0, 0, 0].repeat(500)], Err(Skip::BadLength));
+    }
+}

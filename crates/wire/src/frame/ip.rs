@@ -151,7 +151,7 @@ fn fragment<'a>(ip: Ip, body: Span<'a>, depth: u8, id: u32, offset: u32, more: b
     Packet { ip, depth, body: Body::Fragment(part) }
 }
 
-/// Whether a guess that an IP packet begins here holds: lengths agree, and IPv4's header checksum is right.
+/// Whether a guess that an IP packet begins here holds: the length fits, and IPv4's header checksum is right.
 pub(super) fn sound(packet: Span<'_>) -> bool {
     let Some(head) = packet.peek::<20>() else {
         return false;
@@ -164,7 +164,9 @@ pub(super) fn sound(packet: Span<'_>) -> bool {
                 && (header_len..=packet.len).contains(&total)
                 && packet.data.get(..header_len).is_some_and(checksum_holds)
         }
-        6 => packet.peek::<40>().is_some() && 40 + usize::from(be16::<4, _>(head)) <= packet.len,
+        // No checksum: the length has to be exact. The padding of a short frame is at most 6 bytes behind this
+        // header, less than UDP's or TCP's.
+        6 => packet.peek::<40>().is_some() && 40 + usize::from(be16::<4, _>(head)) == packet.len,
         _ => false,
     }
 }
@@ -185,4 +187,193 @@ fn v6_address(bytes: &[u8]) -> IpAddr {
 
 fn saturate(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{INNER, INNER_V6, ethernet, inner, ipv4, ipv6, whole};
+    use super::super::{Udp, decode, decode_payload, link};
+    use super::*;
+
+    const PING: [u8; 12] = [0x13, 0xc4, 0x13, 0xc4, 0, 12, 0, 0, b'p', b'i', b'n', b'g'];
+
+    fn raw(packet: &[u8]) -> Result<Packet<'_>, Skip> {
+        whole(link::RAW, packet)
+    }
+
+    fn ping(packet: &[u8]) -> Ip {
+        let packet = raw(packet).unwrap();
+        assert_eq!(packet.body, Body::Udp(Udp { src_port: 5060, dst_port: 5060, data: b"ping", len: 4 }));
+        packet.ip
+    }
+
+    #[test]
+    fn options_count_as_header() {
+        let mut packet = ipv4(UDP, &[&[0x94, 4, 0, 0][..], &PING].concat());
+        packet[0] = 0x46;
+        assert_eq!((ping(&packet).len, ping(&packet).header_len), (36, 24));
+    }
+
+    #[test]
+    fn total_length_of_segmentation_offload_is_the_frame() {
+        let mut packet = INNER;
+        packet[3] = 0;
+        packet[25] = 0;
+        assert_eq!(ping(&packet).len, 32);
+        // Of a capture that was cut, the frame's length on the wire.
+        let cut = decode(link::RAW, 1492, &packet).unwrap();
+        assert_eq!(cut.ip.len, 1492);
+        let Body::Udp(udp) = cut.body else { panic!("{cut:?}") };
+        assert_eq!((udp.data, udp.len), (&b"ping"[..], 1464));
+    }
+
+    #[test]
+    fn total_length_beyond_the_capture_is_kept() {
+        let mut packet = INNER;
+        (packet[3], packet[25]) = (192, 172);
+        for wire_len in [192, 32, 0] {
+            let packet = decode(link::RAW, wire_len, &packet).unwrap();
+            let Body::Udp(udp) = packet.body else { panic!("{packet:?}") };
+            assert_eq!((udp.data, udp.len, packet.ip.len), (&b"ping"[..], 164, 192));
+        }
+    }
+
+    #[test]
+    fn headers_that_contradict_themselves() {
+        let with = |at: usize, byte: u8| {
+            let mut packet = INNER;
+            packet[at] = byte;
+            raw(&packet).unwrap_err()
+        };
+        assert_eq!(with(0, 0x44), Skip::BadIpHeader);
+        assert_eq!(with(0, 0x55), Skip::NotIp);
+        assert_eq!(with(3, 19), Skip::BadLength);
+        assert_eq!(with(3, 27), Skip::BadLength, "no room for UDP's header");
+        assert_eq!(with(0, 0x4f), Skip::BadLength, "options beyond the total length");
+        assert_eq!(whole(link::IPV6, &[&INNER[..], &[0; 8]].concat()), Err(Skip::BadIpHeader));
+        assert_eq!(whole(link::IPV4, &INNER_V6), Err(Skip::BadIpHeader));
+        assert_eq!(raw(&INNER_V6[..39]), Err(Skip::BadLength));
+        assert_eq!(decode(link::RAW, 52, &INNER_V6[..39]), Err(Skip::Truncated));
+    }
+
+    #[test]
+    fn fragments_of_ipv4() {
+        let with = |flags: [u8; 2]| {
+            let mut packet = INNER;
+            (packet[6], packet[7]) = (flags[0], flags[1]);
+            let decoded = raw(&packet).map(|packet| (packet.ip.proto, packet.body));
+            decoded.map(|(proto, body)| match body {
+                Body::Fragment(part) => {
+                    Some((proto, part.id, part.offset, part.more, part.data.len(), part.len))
+                }
+                _ => None,
+            })
+        };
+        assert_eq!(with([0x20, 0]), Ok(Some((UDP, 1, 0, true, 12, 12))), "the first");
+        assert_eq!(with([0x20, 185]), Ok(Some((UDP, 1, 1480, true, 12, 12))));
+        assert_eq!(with([0x1f, 0xff]), Ok(Some((UDP, 1, 65528, false, 12, 12))), "the last");
+        assert_eq!(with([0x40, 0]), Ok(None), "don't fragment");
+        assert_eq!(with([0x80, 0]), Ok(None), "the reserved bit");
+        let frame = ethernet(0x0800, &ipv4(UDP, &[0; 4]));
+        let mut second = frame.clone();
+        second[21] = 1;
+        assert!(matches!(whole(link::ETHERNET, &second), Ok(Packet { body: Body::Fragment(_), .. })));
+    }
+
+    #[test]
+    fn extension_headers() {
+        let hop_by_hop = [60, 0, 5, 2, 0, 0, 1, 0];
+        let destination = [43, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let routing = [AH, 0, 0, 0, 0, 0, 0, 0];
+        let authentication = [UDP, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+        let packet = ipv6(0, &[&hop_by_hop[..], &destination, &routing, &authentication, &PING].concat());
+        let ip = ping(&packet);
+        assert_eq!((ip.proto, ip.header_len, ip.len), (UDP, 40 + 8 + 16 + 8 + 24, 40 + 56 + 12));
+        let v4 = ipv4(AH, &[&authentication[..], &PING].concat());
+        assert_eq!(ping(&v4).header_len, 44);
+        // Hop-by-hop's number means nothing in IPv4.
+        assert_eq!(raw(&ipv4(0, &PING)).unwrap().body, Body::Other(0));
+        // A chain without end.
+        let endless = ipv6(60, &[60, 0, 1, 4, 0, 0, 0, 0].repeat(MAX_EXTENSIONS + 1));
+        assert_eq!(raw(&endless), Err(Skip::BadIpHeader));
+        assert_eq!(raw(&ipv6(60, &[UDP, 9, 0, 0, 0, 0, 0, 0])), Err(Skip::BadLength));
+    }
+
+    #[test]
+    fn fragments_of_ipv6() {
+        let part = |field: u16| {
+            let [high, low] = field.to_be_bytes();
+            ipv6(FRAGMENT, &[&[UDP, 0, high, low, 0xde, 0xad, 0xbe, 0xef][..], &PING].concat())
+        };
+        let fragment = |packet: &[u8]| match raw(packet).unwrap() {
+            Packet { ip, body: Body::Fragment(part), .. } => {
+                assert_eq!((ip.proto, ip.header_len, part.proto, part.id), (UDP, 48, UDP, 0xdead_beef));
+                (part.offset, part.more, part.len)
+            }
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(fragment(&part(1)), (0, true, 12), "the first");
+        assert_eq!(fragment(&part(1480 | 1)), (1480, true, 12));
+        assert_eq!(fragment(&part(1480)), (1480, false, 12));
+        assert_eq!(ping(&part(0)).header_len, 48, "atomic: a whole packet");
+    }
+
+    #[test]
+    fn a_reassembled_datagram_goes_on() {
+        // Destination options behind the fragment header, then IPv4 in IPv6.
+        let payload = [&[IPV4, 0, 1, 4, 0, 0, 0, 0][..], &INNER].concat();
+        let address = "2001:db8::1".parse().unwrap();
+        let ip = Ip { src: address, dst: address, proto: 60, len: 48 + 16, header_len: 48 };
+        assert_eq!(decode_payload(ip, 0, &payload), Ok(inner(1, false)));
+        let ip = Ip { proto: UDP, len: 48, ..ip };
+        let packet = decode_payload(ip, 3, &PING).unwrap();
+        assert_eq!((packet.depth, packet.ip.len), (3, 60), "the length covers the whole");
+    }
+
+    #[test]
+    fn ip_in_ip() {
+        for outer in [ipv4(IPV4, &INNER), ipv6(IPV4, &INNER)] {
+            assert_eq!(raw(&outer), Ok(inner(1, false)));
+        }
+        for outer in [ipv4(IPV6, &INNER_V6), ipv6(IPV6, &INNER_V6)] {
+            assert_eq!(raw(&outer), Ok(inner(1, true)));
+        }
+        let mut nested = INNER.to_vec();
+        for depth in 1..=super::super::MAX_DEPTH {
+            nested = ipv4(IPV4, &nested);
+            assert_eq!(raw(&nested), Ok(inner(depth, false)));
+        }
+        assert_eq!(raw(&ipv4(IPV4, &nested)), Err(Skip::TooDeep));
+    }
+
+    #[test]
+    fn other_protocols() {
+        assert_eq!(raw(&ipv4(ICMP, &[3, 3, 0, 0, 0, 0, 0, 0])).unwrap().body, Body::Icmp);
+        assert_eq!(raw(&ipv6(ICMPV6, &[1, 4])).unwrap().body, Body::Icmp);
+        for proto in [2, 50, 89, 103] {
+            assert_eq!(raw(&ipv4(proto, &INNER)).unwrap().body, Body::Other(proto));
+        }
+        let padded = [&ipv6(NONE, &[])[..], &[0; 6]].concat();
+        let nothing = raw(&padded).map(|packet| (packet.body, packet.ip.len));
+        assert_eq!(nothing, Ok((Body::Other(NONE), 40)));
+        let etherip = ipv4(ETHERIP, &[&[0x30, 0][..], &ethernet(0x0800, &INNER)].concat());
+        assert_eq!(raw(&etherip), Ok(inner(1, false)));
+        assert_eq!(raw(&ipv4(MPLS, &[&[0, 1, 1, 64][..], &INNER].concat())), Ok(inner(1, false)));
+    }
+
+    #[test]
+    fn a_guess_needs_lengths_and_checksum() {
+        let holds = |packet: &[u8]| sound(Span::new(packet, packet.len()));
+        assert!(holds(&INNER));
+        assert!(holds(&[&INNER[..], &[0; 14]].concat()), "padding");
+        assert!(holds(&INNER_V6));
+        for at in 0..20 {
+            let mut packet = INNER;
+            packet[at] ^= 0x10;
+            assert!(!holds(&packet), "byte {at} of the header");
+        }
+        assert!(!holds(&INNER[..31]));
+        assert!(!holds(&INNER_V6[..51]));
+        assert!(!holds(&[&INNER_V6[..], &[0]].concat()), "nothing but the length vouches for IPv6");
+    }
 }

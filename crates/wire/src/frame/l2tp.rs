@@ -80,3 +80,66 @@ fn session(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
     }
     Err(Skip::BadTunnel)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{INNER, INNER_V6, ethernet as frame, inner, ipv4, udp_to, whole};
+    use super::super::{Body, link};
+    use super::*;
+
+    fn check(parts: &[&[u8]], expected: Option<Packet<'_>>) {
+        let packet = udp_to(1701, &parts.concat());
+        match (whole(link::ETHERNET, &packet), expected) {
+            (found, Some(_)) => assert_eq!(found.ok(), expected, "{parts:x?}"),
+            (found, None) => {
+                let found = found.unwrap();
+                assert!(found.depth == 0 && matches!(found.body, Body::Udp(_)), "{parts:x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn version_2_with_every_option() {
+        let ppp = [&[0xff, 3, 0, 0x21][..], &INNER].concat();
+        check(&[&[0, 2, 0, 1, 0, 2], &ppp], Some(inner(1, false)));
+        check(&[&[0x40, 2, 0, 44, 0, 1, 0, 2], &ppp], Some(inner(1, false)));
+        check(&[&[0x48, 2, 0, 48, 0, 1, 0, 2, 0, 1, 0, 0], &ppp], Some(inner(1, false)));
+        check(&[&[0x4b, 2, 0, 52, 0, 1, 0, 2, 0, 1, 0, 0, 0, 2, 9, 9], &ppp], Some(inner(1, false)));
+        check(&[&[0, 2, 0, 1, 0, 2, 0x57], &INNER_V6], Some(inner(1, true)));
+    }
+
+    #[test]
+    fn what_carries_no_packet() {
+        check(&[&[0xc8, 2, 0, 12, 0, 1, 0, 0, 0, 1, 0, 1]], None); // control
+        check(&[&[0x40, 2, 0, 200, 0, 1, 0, 2, 0, 0x21], &INNER], None); // longer than the datagram
+        check(&[&[0, 0x12, 0, 1, 0, 2, 0, 0x21], &INNER], None); // a reserved bit
+        check(&[&[0x80, 0, 0, 1, 0, 0, 0, 160, 1, 2, 3, 4], &[0xff; 160]], None); // RTP
+        check(&[&[0]], None);
+    }
+
+    #[test]
+    fn version_3_with_any_cookie_and_sublayer() {
+        let ethernet = frame(0x8100, &[&[0, 5, 8, 0][..], &INNER].concat());
+        let ppp = [&[0xff, 3, 0, 0x21][..], &INNER].concat();
+        let header = [0, 3, 0, 0, 0xca, 0xfe, 0, 1];
+        for skipped in [&[][..], &[0xaa; 4], &[0xbb; 8], &[0xcc; 12]] {
+            for payload in [&ethernet[..], &INNER, &ppp] {
+                check(&[&header, skipped, payload], Some(inner(1, false)));
+                let over_ip = ipv4(115, &[&header[4..], skipped, payload].concat());
+                assert_eq!(whole(link::RAW, &over_ip), Ok(inner(1, false)));
+            }
+        }
+        let mut broken = INNER;
+        broken[11] ^= 1;
+        check(&[&header, &broken], None);
+        check(&[&[0, 3, 0, 1, 0xca, 0xfe, 0, 1], &INNER], None);
+    }
+
+    #[test]
+    fn version_3_over_ip_that_cannot_be_told() {
+        for payload in [&[0; 40][..], &[0, 0, 0, 1], &[1, 2, 3]] {
+            let packet = ipv4(115, payload);
+            assert_eq!(whole(link::RAW, &packet).map(|packet| packet.body), Ok(Body::Other(115)));
+        }
+    }
+}

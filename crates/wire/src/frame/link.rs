@@ -99,3 +99,67 @@ fn loopback(frame: Span<'_>, network_order: bool) -> Result<Packet<'_>, Skip> {
         _ => Err(Skip::NotIp),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{INNER, INNER_V6, ethernet, inner, whole};
+    use super::*;
+
+    fn check(link: u16, header: &[u8], v6: bool) {
+        let frame = [header, if v6 { &INNER_V6[..] } else { &INNER }].concat();
+        assert_eq!(whole(link, &frame), Ok(inner(0, v6)), "link type {link}");
+    }
+
+    #[test]
+    fn raw_ip() {
+        for link in [RAW, RAW_12, RAW_14] {
+            check(link, &[], false);
+            check(link, &[], true);
+        }
+        check(IPV4, &[], false);
+        check(IPV6, &[], true);
+        assert_eq!(whole(RAW, &[0; 40]), Err(Skip::NotIp));
+    }
+
+    #[test]
+    fn cooked() {
+        let version1 =
+            |protocol: [u8; 2]| [&[0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0][..], &protocol].concat();
+        check(LINUX_SLL, &version1([8, 0]), false);
+        check(LINUX_SLL, &version1([0x86, 0xdd]), true);
+        check(LINUX_SLL, &[&version1([0x81, 0])[..], &[0, 5, 8, 0]].concat(), false);
+        check(LINUX_SLL, &[&version1([0, 4])[..], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]].concat(), false);
+        let ipx = [&version1([0, 1])[..], &INNER].concat();
+        assert_eq!(whole(LINUX_SLL, &ipx), Err(Skip::NotIp));
+        let version2 = |protocol: [u8; 2]| {
+            [&protocol[..], &[0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0]].concat()
+        };
+        check(LINUX_SLL2, &version2([8, 0]), false);
+        check(LINUX_SLL2, &version2([0x86, 0xdd]), true);
+    }
+
+    #[test]
+    fn loopback_in_either_order() {
+        for v6 in [10, 24, 28, 30] {
+            check(NULL, &[v6, 0, 0, 0], true);
+            check(NULL, &[0, 0, 0, v6], true);
+            check(LOOP, &[0, 0, 0, v6], true);
+        }
+        check(NULL, &[2, 0, 0, 0], false);
+        check(NULL, &[0, 0, 0, 2], false);
+        check(LOOP, &[0, 0, 0, 2], false);
+        assert_eq!(whole(LOOP, &[2, 0, 0, 0]), Err(Skip::NotIp));
+        assert_eq!(whole(NULL, &[7, 0, 0, 0]), Err(Skip::NotIp));
+    }
+
+    #[test]
+    fn the_others_are_reached() {
+        check(ETHERNET, &ethernet(0x0800, &[]), false);
+        check(PPP, &[0, 0x21], false);
+        check(PPP_HDLC, &[0xff, 3, 0, 0x57], true);
+        check(PPPOE, &[0x11, 0, 0, 1, 0, 34, 0, 0x21], false);
+        check(C_HDLC, &[0x0f, 0, 8, 0], false);
+        check(MPLS, &[0, 1, 1, 64], false);
+        assert_eq!(whole(147, &INNER), Err(Skip::LinkUnknown));
+    }
+}

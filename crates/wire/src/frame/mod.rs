@@ -30,6 +30,8 @@ pub mod link;
 mod mpls;
 mod nsh;
 mod ppp;
+#[cfg(test)]
+mod sample;
 mod skip;
 mod span;
 mod transport;

@@ -19,25 +19,57 @@ pub(super) fn decode(mut stack: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip>
 }
 
 /// The first four bits tell IP; 0 begins a control word (RFC 4385 section 3), 1 an associated channel. What is left is an
-/// Ethernet pseudowire (RFC 4448), to be believed only if a sound IP packet is inside. A MAC address that begins
-/// with 4 or 6 looks like IP until its header is read.
+/// Ethernet pseudowire (RFC 4448), to be believed only if a sound packet is inside. MAC addresses that begin with 4 or 6
+/// look like IP, and nodes that balance load by that guess are known to fail (RFC 4928): both readings are checked.
 fn payload(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
     let [first] = *rest.head::<1>()?.0;
-    match first >> 4 {
-        4 | 6 => match ip::either(rest, depth) {
-            Err(Skip::BadIpHeader | Skip::BadLength | Skip::Truncated) if ethernet::sound(rest) => {
-                ethernet::decode(rest, deeper(depth)?)
-            }
-            packet => packet,
-        },
-        nibble => {
-            if nibble == 0
-                && let Ok(frame) = rest.skip(4)
-                && ethernet::sound(frame)
-            {
-                return ethernet::decode(frame, deeper(depth)?);
-            }
-            if ethernet::sound(rest) { ethernet::decode(rest, deeper(depth)?) } else { Err(Skip::NotIp) }
+    let ip = matches!(first >> 4, 4 | 6);
+    if ip && (ip::sound(rest) || !ethernet::sound(rest)) {
+        return ip::either(rest, depth);
+    }
+    if first >> 4 == 0
+        && let Ok(frame) = rest.skip(4)
+        && ethernet::sound(frame)
+    {
+        return ethernet::decode(frame, deeper(depth)?);
+    }
+    if ethernet::sound(rest) { ethernet::decode(rest, deeper(depth)?) } else { Err(Skip::NotIp) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::link;
+    use super::super::sample::{INNER, INNER_V6, ethernet, inner, whole};
+    use super::*;
+
+    const LABEL: [u8; 4] = [0, 1, 0, 64];
+    const BOTTOM: [u8; 4] = [0, 2, 1, 64];
+
+    fn check(parts: &[&[u8]], expected: Result<Packet<'_>, Skip>) {
+        assert_eq!(whole(link::MPLS, &parts.concat()), expected, "{parts:x?}");
+    }
+
+    #[test]
+    fn ip_is_told_by_its_version() {
+        check(&[&BOTTOM, &INNER], Ok(inner(0, false)));
+        check(&[&LABEL, &LABEL, &BOTTOM, &INNER_V6], Ok(inner(0, true)));
+        check(&[&LABEL.repeat(MAX_LABELS - 1), &BOTTOM, &INNER], Ok(inner(0, false)));
+        check(&[&LABEL.repeat(MAX_LABELS), &BOTTOM, &INNER], Err(Skip::TooDeep));
+        check(&[&LABEL], Err(Skip::BadLength));
+    }
+
+    #[test]
+    fn pseudowires() {
+        let frame = ethernet(0x0800, &INNER);
+        check(&[&BOTTOM, &frame], Ok(inner(1, false)));
+        check(&[&BOTTOM, &[0, 0, 0, 0], &frame], Ok(inner(1, false)));
+        check(&[&BOTTOM, &[0, 0, 0x12, 0x34], &frame], Ok(inner(1, false)));
+        for first in [0x00, 0x45, 0x46, 0x64, 0xf0] {
+            let mut frame = frame.clone();
+            frame[0] = first;
+            check(&[&BOTTOM, &frame], Ok(inner(1, false)));
         }
+        check(&[&BOTTOM, &[0x10, 0, 0, 7], &[0; 30]], Err(Skip::NotIp));
+        check(&[&BOTTOM, &ethernet(0x0806, &[0; 46])], Err(Skip::NotIp));
     }
 }

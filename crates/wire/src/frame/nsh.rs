@@ -25,3 +25,34 @@ pub(super) fn next_protocol(next: u8, rest: Span<'_>, depth: u8) -> Result<Packe
         _ => Err(Skip::NotIp),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::link;
+    use super::super::sample::{INNER, INNER_V6, ethernet, inner, whole};
+    use super::*;
+
+    #[test]
+    fn what_follows_is_named() {
+        let with = |second: u8, next: u8, metadata: &[u8], rest: &[u8]| {
+            let head = [0x0f, second, 1, next, 0, 0, 1, 255];
+            ethernet(0x894f, &[&head[..], metadata, rest].concat())
+        };
+        assert_eq!(whole(link::ETHERNET, &with(0xc6, 1, &[0; 16], &INNER)), Ok(inner(1, false)));
+        assert_eq!(whole(link::ETHERNET, &with(0xc2, 2, &[], &INNER_V6)), Ok(inner(1, true)));
+        assert_eq!(
+            whole(link::ETHERNET, &with(0xc2, 3, &[], &ethernet(0x0800, &INNER))),
+            Ok(inner(1, false))
+        );
+        let labelled = [&[0, 1, 1, 64][..], &INNER].concat();
+        assert_eq!(whole(link::ETHERNET, &with(0xc2, 5, &[], &labelled)), Ok(inner(1, false)));
+        assert_eq!(whole(link::ETHERNET, &with(0xc2, 7, &[], &INNER)), Err(Skip::NotIp));
+        assert_eq!(whole(link::ETHERNET, &with(0xc1, 1, &[], &INNER)), Err(Skip::BadTunnel));
+    }
+
+    #[test]
+    fn a_header_in_a_header_ends() {
+        let bytes = [0x0f, 0xc2, 1, 4, 0, 0, 1, 255].repeat(4000);
+        assert_eq!(whole(link::ETHERNET, &ethernet(0x894f, &bytes)), Err(Skip::TooDeep));
+    }
+}

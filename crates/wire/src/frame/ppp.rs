@@ -45,3 +45,45 @@ pub(super) fn serial(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
         _ => decode(frame, depth),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::link;
+    use super::super::sample::{INNER, INNER_V6, inner, whole};
+    use super::*;
+
+    fn check(link: u16, header: &[u8], v6: bool) {
+        let frame = [header, if v6 { &INNER_V6[..] } else { &INNER }].concat();
+        assert_eq!(whole(link, &frame), Ok(inner(0, v6)), "{header:x?}");
+    }
+
+    #[test]
+    fn protocols_with_and_without_compression() {
+        check(link::PPP, &[0, 0x21], false);
+        check(link::PPP, &[0x21], false);
+        check(link::PPP, &[0xff, 3, 0, 0x21], false);
+        check(link::PPP, &[0xff, 3, 0x57], true);
+        check(link::PPP, &[2, 0x81, 0, 1, 1, 64], false);
+        assert_eq!(whole(link::PPP, &[0xff, 3, 0xc0, 0x21, 1, 1, 0, 4]), Err(Skip::NotIp), "link control");
+        assert_eq!(whole(link::PPP, &[0xff, 3]), Err(Skip::BadLength));
+    }
+
+    #[test]
+    fn sessions_over_ethernet() {
+        check(link::PPPOE, &[0x11, 0, 0, 1, 0, 34, 0, 0x21], false);
+        let frame = |head: [u8; 2]| [&head[..], &[0, 1, 0, 34, 0, 0x21], &INNER].concat();
+        assert_eq!(whole(link::PPPOE, &frame([0x11, 9])), Err(Skip::NotIp), "discovery");
+        assert_eq!(whole(link::PPPOE, &frame([0x21, 0])), Err(Skip::BadTunnel));
+        // IP claims more than the session's frame holds: the outer length counts.
+        let short = [&[0x11, 0, 0, 1, 0, 32, 0, 0x21][..], &INNER].concat();
+        let packet = whole(link::PPPOE, &short).unwrap();
+        assert_eq!(packet.ip.len, 30);
+    }
+
+    #[test]
+    fn serial_lines() {
+        check(link::C_HDLC, &[0x0f, 0, 8, 0], false);
+        check(link::PPP_HDLC, &[0x8f, 0, 0x86, 0xdd], true);
+        check(link::PPP_HDLC, &[0xff, 3, 0, 0x21], false);
+    }
+}

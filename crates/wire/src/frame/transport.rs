@@ -210,3 +210,94 @@ pub(super) fn sctp(body: Span<'_>) -> Result<Sctp<'_>, Skip> {
     let (src_port, dst_port) = (be16::<0, _>(head), be16::<2, _>(head));
     Ok(Sctp { src_port, dst_port, tag: be32::<4, _>(head), chunks: rest.data })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{ipv4, whole};
+    use super::super::{decode, ip, link};
+    use super::*;
+
+    fn body(proto: u8, payload: &[u8]) -> Result<Body<'static>, Skip> {
+        let packet = ipv4(proto, payload).leak();
+        whole(link::RAW, packet).map(|packet| packet.body)
+    }
+
+    #[test]
+    fn lengths_of_udp() {
+        let with = |length: u8| {
+            let body = body(ip::UDP, &[0x13, 0xc4, 0x13, 0xc5, 0, length, 0, 0, 1, 2, 3, 4]);
+            body.map(|body| match body {
+                Body::Udp(udp) => (udp.src_port, udp.dst_port, udp.data.len(), udp.len),
+                other => panic!("{other:?}"),
+            })
+        };
+        assert_eq!(with(12), Ok((5060, 5061, 4, 4)));
+        assert_eq!(with(10), Ok((5060, 5061, 2, 2)), "trailing bytes are not payload");
+        assert_eq!(with(8), Ok((5060, 5061, 0, 0)));
+        assert_eq!(with(0), Ok((5060, 5061, 4, 4)), "IP's length counts");
+        assert_eq!(with(200), Ok((5060, 5061, 4, 4)), "no more than IP has");
+        assert_eq!(with(7), Err(Skip::BadLength));
+    }
+
+    const SEGMENT: [u8; 28] = [
+        0x13, 0xc4, 0xc3, 0x50, 0, 0, 0, 1, 0, 0, 0, 2, 0x60, 0x12, 1, 0, 0, 0, 0, 0, // fixed header
+        2, 4, 5, 0xb4, b'p', b'i', b'n', b'g', // maximum segment size, payload
+    ];
+
+    #[test]
+    fn segments() {
+        let Ok(Body::Tcp(tcp)) = body(ip::TCP, &SEGMENT) else { panic!() };
+        assert_eq!((tcp.src_port, tcp.dst_port, tcp.seq, tcp.ack), (5060, 50000, 1, 2));
+        assert_eq!((tcp.data, tcp.len), (&b"ping"[..], 4));
+        let flags = tcp.flags;
+        assert!(flags.syn() && flags.ack() && !flags.fin() && !flags.rst() && !flags.psh());
+        assert!(TcpFlags(1).fin() && TcpFlags(4).rst() && TcpFlags(8).psh() && !TcpFlags(0xe0).ack());
+
+        let mut bad = SEGMENT;
+        bad[12] = 0x40;
+        assert_eq!(body(ip::TCP, &bad), Err(Skip::BadLength));
+        bad[12] = 0x80;
+        assert_eq!(body(ip::TCP, &bad), Err(Skip::BadLength), "options beyond the packet");
+        assert_eq!(body(ip::TCP, &SEGMENT[..19]), Err(Skip::BadLength));
+    }
+
+    #[test]
+    fn a_segment_cut_in_its_options_keeps_its_length() {
+        let packet = ipv4(ip::TCP, &SEGMENT);
+        let cut = decode(link::RAW, 48, &packet[..42]).unwrap();
+        let Body::Tcp(tcp) = cut.body else { panic!("{cut:?}") };
+        assert_eq!((tcp.data, tcp.len), (&[][..], 4));
+        assert_eq!(decode(link::RAW, 48, &packet[..39]), Err(Skip::Truncated));
+    }
+
+    #[test]
+    fn chunks_of_sctp() {
+        let packet = [
+            &[0x13, 0xc4, 0x13, 0xc4, 0xca, 0xfe, 0, 1, 0, 0, 0, 0][..], // ports, tag, checksum
+            &[3, 0, 0, 6, 1, 2, 0, 0],                                   // another chunk, padded
+            &[0, 3, 0, 19, 0, 0, 0, 9, 0, 1, 0, 2, 0, 0, 0, 3, b'a', b'b', b'c', 0],
+            &[0, 6, 0, 17, 0, 0, 0, 10, 0, 1, 0, 3, 0, 0, 0, 0, b'd', 0, 0, 0],
+            &[0, 3, 0, 2],
+        ]
+        .concat();
+        let Ok(Body::Sctp(sctp)) = body(132, &packet) else { panic!() };
+        assert_eq!((sctp.src_port, sctp.dst_port, sctp.tag), (5060, 5060, 0xcafe_0001));
+        let whole = SctpData {
+            tsn: 9,
+            stream: 1,
+            ssn: 2,
+            unordered: false,
+            begin: true,
+            end: true,
+            ppid: 3,
+            data: b"abc",
+            len: 3,
+        };
+        let first =
+            SctpData { tsn: 10, ssn: 3, unordered: true, end: false, ppid: 0, data: b"d", len: 1, ..whole };
+        assert_eq!(sctp.data_chunks().collect::<Vec<_>>(), [whole, first]);
+        // Cut inside the first DATA chunk.
+        let cut = Sctp { chunks: &sctp.chunks[..26], ..sctp };
+        assert_eq!(cut.data_chunks().collect::<Vec<_>>(), [SctpData { data: b"ab", ..whole }]);
+    }
+}

@@ -157,3 +157,105 @@ fn tzsp(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
         _ => Err(Skip::BadTunnel),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{INNER, INNER_V6, ethernet as frame, inner, udp_to, whole};
+    use super::super::{Body, link};
+    use super::*;
+
+    fn check(port: u16, parts: &[&[u8]], expected: Result<Packet<'_>, Skip>) {
+        let packet = udp_to(port, &parts.concat());
+        assert_eq!(whole(link::ETHERNET, &packet), expected, "{parts:x?}");
+    }
+
+    /// The same content is plain UDP.
+    fn check_plain(port: u16, parts: &[&[u8]]) {
+        let content = parts.concat();
+        let packet = udp_to(port, &content);
+        let packet = whole(link::ETHERNET, &packet).unwrap();
+        let udp = Udp { src_port: 50000, dst_port: port, data: &content, len: content.len() };
+        assert_eq!((packet.body, packet.depth), (Body::Udp(udp), 0));
+    }
+
+    #[test]
+    fn vxlan() {
+        let ethernet = frame(0x0800, &INNER);
+        for port in [VXLAN, VXLAN_LINUX, VXLAN_GPE] {
+            check(port, &[&[8, 0, 0, 0, 0, 0, 7, 0], &ethernet], Ok(inner(1, false)));
+        }
+        check(VXLAN, &[&[0x88, 0x40, 1, 2, 0, 0, 7, 0], &ethernet], Ok(inner(1, false)));
+        check(VXLAN, &[&[8, 0, 0, 0, 0, 0, 7, 0], &frame(0x0806, &[0; 28])], Err(Skip::NotIp));
+        check_plain(VXLAN, &[&[0, 0, 0, 0, 0, 0, 7, 0], &ethernet]);
+        check_plain(VXLAN, &[&[8, 0, 0, 0, 0, 0, 7]]);
+        check_plain(VXLAN, &[&[8, 0, 0, 0, 0, 0, 7, 0], &frame(0x0800, &[0x55; 40])]);
+        check(VXLAN_GPE, &[&[0x0c, 0, 0, 1, 0, 0, 7, 0], &INNER], Ok(inner(1, false)));
+        check(VXLAN_GPE, &[&[0x0c, 0, 0, 2, 0, 0, 7, 0], &INNER_V6], Ok(inner(1, true)));
+        check(VXLAN_GPE, &[&[0x0c, 0, 0, 3, 0, 0, 7, 0], &ethernet], Ok(inner(1, false)));
+        check_plain(VXLAN_GPE, &[&[0x3c, 0, 0, 3, 0, 0, 7, 0], &ethernet]);
+    }
+
+    #[test]
+    fn geneve() {
+        let ethernet = frame(0x86dd, &INNER_V6);
+        check(GENEVE, &[&[0, 0, 0x65, 0x58, 0, 0, 7, 0], &ethernet], Ok(inner(1, true)));
+        check(GENEVE, &[&[2, 0x40, 0x65, 0x58, 0, 0, 7, 0], &[0; 8], &ethernet], Ok(inner(1, true)));
+        check(GENEVE, &[&[0, 0, 8, 0, 0, 0, 7, 0], &INNER], Ok(inner(1, false)));
+        check_plain(GENEVE, &[&[0x40, 0, 8, 0, 0, 0, 7, 0], &INNER]);
+        check_plain(GENEVE, &[&[0, 0, 0, 8, 0, 0, 7, 0], &INNER]);
+        check_plain(GENEVE, &[&[0x3f, 0, 8, 0, 0, 0, 7, 0], &INNER]);
+    }
+
+    #[test]
+    fn gtp_u() {
+        check(GTP_U, &[&[0x30, 255, 0, 32, 0, 0, 0, 1], &INNER], Ok(inner(1, false)));
+        check(GTP_U, &[&[0x30, 255, 0, 52, 0, 0, 0, 1], &INNER_V6], Ok(inner(1, true)));
+        check(GTP_U, &[&[0x32, 255, 0, 36, 0, 0, 0, 1], &[0, 1, 0, 0], &INNER], Ok(inner(1, false)));
+        // With no extension flagged, the next type is not looked at.
+        check(GTP_U, &[&[0x31, 255, 0, 36, 0, 0, 0, 1], &[0, 0, 1, 0x85], &INNER], Ok(inner(1, false)));
+        let container = [0, 0, 0, 0x85, 1, 0x10, 9, 0];
+        check(GTP_U, &[&[0x34, 255, 0, 40, 0, 0, 0, 1], &container, &INNER], Ok(inner(1, false)));
+        let two = [0, 0, 0, 0x85, 2, 0, 0, 0, 0, 0, 0, 0x40, 1, 0x13, 0xc4, 0];
+        check(GTP_U, &[&[0x34, 255, 0, 48, 0, 0, 0, 1], &two, &INNER], Ok(inner(1, false)));
+        let session = frame(0x0800, &INNER);
+        check(GTP_U, &[&[0x30, 255, 0, 46, 0, 0, 0, 1], &session], Ok(inner(1, false)));
+        check(GTP_U, &[&[0x30, 255, 0, 36, 0, 0, 0, 1], &[0xff, 3, 0, 0x21], &INNER], Ok(inner(1, false)));
+    }
+
+    #[test]
+    fn gtp_u_that_is_not() {
+        check_plain(GTP_U, &[&[0x32, 1, 0, 4, 0, 0, 0, 0, 0, 1, 0, 0]]); // echo request
+        check_plain(GTP_U, &[&[0x30, 255, 0, 33, 0, 0, 0, 1], &INNER]); // longer than the datagram
+        check_plain(GTP_U, &[&[0x20, 255, 0, 32, 0, 0, 0, 1], &INNER]); // another protocol type
+        check_plain(GTP_U, &[&[0x34, 255, 0, 40, 0, 0, 0, 1], &[0, 0, 0, 0x85, 0, 0, 0, 0], &INNER]);
+        check_plain(GTP_U, &[&[0x80, 0, 0, 1, 0, 0, 0, 160, 1, 2, 3, 4], &[0xff; 160]]); // RTP
+        check_plain(GTP_U, &[b"OPTIONS sip:a@b SIP/2.0\r\n\r\n"]);
+        check(GTP_U, &[&[0x30, 255, 0, 30, 0, 0, 0, 1], &[0; 30]], Err(Skip::NotIp));
+    }
+
+    #[test]
+    fn tzsp() {
+        let ethernet = frame(0x0800, &INNER);
+        check(TZSP, &[&[1, 0, 0, 1, 1], &ethernet], Ok(inner(1, false)));
+        check(TZSP, &[&[1, 1, 0, 1, 0, 0, 0x0a, 1, 0xb0, 1], &ethernet], Ok(inner(1, false)));
+        let radio = [&[8, 1, 0, 0][..], &[0; 20], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0], &INNER].concat();
+        check(TZSP, &[&[1, 0, 0, 18, 1], &radio], Ok(inner(1, false)));
+        check_plain(TZSP, &[&[1, 4, 0, 1, 1]]); // keepalive
+        check_plain(TZSP, &[&[1, 0, 0, 1, 0, 0, 0]]); // no end tag
+    }
+
+    #[test]
+    fn the_source_port_tells_too() {
+        let mut packet = udp_to(50001, &[&[0x30, 255, 0, 32, 0, 0, 0, 1][..], &INNER].concat());
+        assert_eq!(whole(link::ETHERNET, &packet).unwrap().depth, 0);
+        packet[34..36].copy_from_slice(&GTP_U.to_be_bytes());
+        assert_eq!(whole(link::ETHERNET, &packet), Ok(inner(1, false)));
+    }
+
+    #[test]
+    fn a_tunnel_that_the_capture_cut() {
+        let packet = udp_to(GTP_U, &[&[0x30, 255, 0, 32, 0, 0, 0, 1][..], &INNER].concat());
+        let cut = super::super::decode(link::ETHERNET, packet.len() as u32, &packet[..packet.len() - 20]);
+        assert_eq!(cut, Err(Skip::Truncated));
+    }
+}

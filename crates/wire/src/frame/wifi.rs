@@ -67,3 +67,50 @@ fn radiotap_flags(data: &[u8]) -> Option<u8> {
     let at = if present & TSFT == 0 { fields } else { fields.next_multiple_of(8) + 8 };
     if present & FLAGS == 0 { None } else { data.get(at).copied() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::link;
+    use super::super::sample::{INNER, inner, whole};
+    use super::*;
+
+    const SNAP: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
+
+    fn frame(control: u8, flags: u8, more: &[u8]) -> Vec<u8> {
+        [&[control, flags, 0, 0][..], &[2; 18], &[0, 0], more, &SNAP, &INNER].concat()
+    }
+
+    #[test]
+    fn data_frames() {
+        let found = |frame: &[u8]| whole(link::IEEE_802_11, frame).map(|packet| packet == inner(0, false));
+        assert_eq!(found(&frame(0x08, 0x01, &[])), Ok(true));
+        assert_eq!(found(&frame(0x08, 0x03, &[2; 6])), Ok(true), "four addresses");
+        assert_eq!(found(&frame(0x88, 0x02, &[0, 0])), Ok(true), "quality of service");
+        assert_eq!(found(&frame(0x88, 0x83, &[2, 2, 2, 2, 2, 2, 0, 0, 1, 2, 3, 4])), Ok(true), "all of them");
+        let aggregate = [&[0x80, 0][..], &[2; 12], &[0, 40]].concat();
+        assert_eq!(found(&frame(0x88, 0x02, &aggregate)), Ok(true));
+        assert_eq!(found(&frame(0x08, 0x41, &[])), Err(Skip::Encrypted));
+        assert_eq!(found(&frame(0x48, 0x01, &[])), Err(Skip::NotIp), "no data");
+        assert_eq!(found(&frame(0x80, 0x00, &[])), Err(Skip::NotIp), "a beacon");
+        assert_eq!(found(&[8]), Err(Skip::BadLength));
+    }
+
+    #[test]
+    fn behind_radiotap() {
+        let plain = frame(0x88, 0x02, &[0, 0]);
+        let padded = frame(0x88, 0x02, &[0, 0, 0, 0]);
+        let check = |header: &[u8], frame: &[u8]| {
+            let bytes = [header, frame].concat();
+            assert_eq!(whole(link::RADIOTAP, &bytes), Ok(inner(0, false)), "{header:x?}");
+        };
+        check(&[0, 0, 8, 0, 0, 0, 0, 0], &plain);
+        check(&[0, 0, 9, 0, 2, 0, 0, 0, 0x10], &plain);
+        check(&[0, 0, 9, 0, 2, 0, 0, 0, 0x20], &padded);
+        // Two presence words, the clock, then the flags.
+        let chained = [&[0, 0, 25, 0, 3, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0][..], &[9; 8], &[0x20]].concat();
+        check(&chained, &padded);
+        let found = |bytes: &[u8]| whole(link::RADIOTAP, bytes).map(|_| ());
+        assert_eq!(found(&[1, 0, 8, 0, 0, 0, 0, 0]), Err(Skip::BadTunnel));
+        assert_eq!(found(&[0, 0, 200, 0, 0, 0, 0, 0]), Err(Skip::BadLength));
+    }
+}
