@@ -13,7 +13,7 @@
 //! use ringtap_model::{Hz, Nanos};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut caller = Track::new("PCMU".parse::<Codec>()?, Hz(8_000));
+//! let mut caller = Track::new(Codec::from_name("PCMU")?, Hz(8_000));
 //! for number in 0..50 {
 //!     caller.push(RtpSound {
 //!         arrival: Nanos::from_millis(1_000 + 20 * u64::from(number)),
