@@ -127,8 +127,8 @@ pub enum Upgrade {
     Complete(usize),
 }
 
-/// Looks for the opening handshake (RFC 6455 section 4) at the start of one direction of a byte stream. Ask it once per stream
-/// and direction, with all bytes since its start; it gives up at [`MAX_HEAD`].
+/// Looks for the opening handshake (RFC 6455 section 4) at the start of one direction of a byte stream. Ask it with all
+/// bytes since that start, until it no longer says [`Upgrade::Incomplete`]; it gives up at [`MAX_HEAD`].
 pub fn upgrade(bytes: &[u8]) -> Upgrade {
     let short = &bytes[..bytes.len().min(REQUEST.len().max(RESPONSE.len()))];
     if !is_start(short, REQUEST) && !is_start(short, RESPONSE) {

@@ -1,7 +1,15 @@
 //! The torture messages of RFC 4475 and RFC 5118, and what each is there to show.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test: what fails shows, what is skipped is said"
+)]
+
+mod common;
 
 use std::path::{Path, PathBuf};
 
+use common::ask_all;
 use ringtap_wire::sdp::Sdp;
 use ringtap_wire::sip::{
     Field, Framing, Header, Message, Method, NameAddr, Reason, StartLine, framing, sniff, unfolded,
@@ -26,24 +34,6 @@ fn on_wire(name: &str) -> Option<Vec<u8>> {
 
 fn read(name: &str) -> Option<Vec<u8>> {
     folder().map(|folder| std::fs::read(folder.join(name)).unwrap())
-}
-
-/// Asks a message for everything that it can tell.
-fn ask_all(message: &Message<'_>) -> usize {
-    let parties = [message.from(), message.to()].into_iter().flatten().chain(message.contacts());
-    let tags = parties.filter(|p| p.tag().is_some()).count();
-    let fields: Vec<_> = message.fields().collect();
-    let values: usize = fields.iter().map(|f| message.values(f.header).count()).sum();
-    let named = fields.iter().filter(|f| message.header_named(f.name).is_some()).count();
-    let single = [
-        message.top_via().is_some(),
-        message.cseq().is_some(),
-        message.expires().is_some(),
-        message.reason_q850().is_some(),
-        message.request_uri().is_some(),
-        message.sdp().is_some_and(|sdp| Sdp::parse(sdp).is_ok()),
-    ];
-    tags + values + named + message.parts().count() + single.iter().filter(|&&known| known).count()
 }
 
 /// One row of the index.

@@ -121,7 +121,7 @@ impl<'a> Media<'a> {
     /// RTP payload types in order of preference, each once.
     pub fn payload_types(&self) -> impl Iterator<Item = u8> + use<'a> {
         let mut seen = 0u128;
-        self.format_words().filter_map(|text| number::<u8>(text)).filter(move |&payload_type| {
+        self.format_words().filter_map(number::<u8>).filter(move |&payload_type| {
             let bit = 1u128.checked_shl(u32::from(payload_type)).unwrap_or(0);
             let new = bit & !seen != 0;
             seen |= bit;

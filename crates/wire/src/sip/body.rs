@@ -108,7 +108,7 @@ fn delimiter<'a>(bytes: &'a [u8], boundary: &[u8]) -> Option<(&'a [u8], &'a [u8]
 fn part(bytes: &[u8]) -> Part<'_> {
     let mut part = Part::default();
     let mut fields = Fields::new(bytes, 0);
-    while let Some(line) = fields.next() {
+    for line in fields.by_ref() {
         let value = &bytes[line.value];
         match Header::parse(&bytes[line.name]) {
             Header::ContentType => part.content_type = value,
@@ -139,6 +139,12 @@ mod tests {
         assert_eq!(bodies(b"multipart/mixed;boundary=b1", body), expected);
         assert_eq!(bodies(b"Multipart/Mixed ; boundary=\"b1\"; x=y", body), expected);
         assert_eq!(bodies(b"multipart/mixed", &body[10..]), expected);
+    }
+
+    #[test]
+    fn a_boundary_within_a_line_is_none() {
+        let body = b"--b\r\n\r\nx--b\r\n-b --b\r\n--b--";
+        assert_eq!(bodies(b"multipart/mixed;boundary=b", body), [(&b""[..], &b"x--b\r\n-b --b"[..])]);
     }
 
     #[test]

@@ -100,12 +100,11 @@ fn trim(bytes: &[u8], range: Range<usize>) -> Range<usize> {
 mod tests {
     use super::*;
 
-    fn lines(bytes: &[u8]) -> (Vec<(&[u8], &[u8])>, Fields<'_>) {
+    type Field<'a> = (&'a [u8], &'a [u8]);
+
+    fn lines(bytes: &[u8]) -> (Vec<Field<'_>>, Fields<'_>) {
         let mut fields = Fields::new(bytes, 0);
-        let mut found = Vec::new();
-        while let Some(line) = fields.next() {
-            found.push((&bytes[line.name], &bytes[line.value]));
-        }
+        let found = fields.by_ref().map(|line| (&bytes[line.name], &bytes[line.value])).collect();
         (found, fields)
     }
 

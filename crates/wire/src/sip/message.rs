@@ -65,7 +65,7 @@ impl<'a> Message<'a> {
         let lead = bytes.iter().position(|&b| !matches!(b, b'\r' | b'\n')).unwrap_or(bytes.len());
         let bytes = &bytes[lead..];
         let line = memchr::memchr(b'\n', bytes);
-        let start = StartLine::parse(&bytes[..line.unwrap_or(bytes.len())].trim_ascii_end())?;
+        let start = StartLine::parse(bytes[..line.unwrap_or(bytes.len())].trim_ascii_end())?;
         let mut message = Self {
             raw: bytes,
             start,
@@ -86,7 +86,7 @@ impl<'a> Message<'a> {
 
     /// Takes in the header lines, and where they end.
     fn index(&mut self, mut fields: Fields<'a>) {
-        while let Some(line) = fields.next() {
+        for line in fields.by_ref() {
             self.add(line);
         }
         self.body_at = fields.end();

@@ -103,6 +103,7 @@ mod tests {
         assert_eq!(parts("\"<sip:x>;tag=0\" <sip:j@e>;tag=1"), (Some("<sip:x>;tag=0"), "sip:j@e", Some("1")));
         assert_eq!(parts("Örn \"ö\" <sip:j@e>"), (Some("Örn \"ö\""), "sip:j@e", None));
         assert_eq!(parts("\"\" <sip:j@e>"), (None, "sip:j@e", None));
+        assert_eq!(parts("\"J\" <sip:j@e>;x=\"y\";tag=1"), (Some("J"), "sip:j@e", Some("1")));
     }
 
     #[test]
