@@ -1,0 +1,230 @@
+//! Answers to questions, over all day files in order of time.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ringtap_model::{Id, Nanos};
+use rusqlite::types::Value as Sql;
+use rusqlite::{Connection, OpenFlags, params_from_iter};
+use serde_json::Value;
+
+use crate::{Day, Error, Query, schema};
+
+/// A call that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The call's id.
+    pub id: Id,
+    /// When it began.
+    pub start: Nanos,
+    /// The record as it was written, fields in their order.
+    pub text: String,
+    /// The same, parsed.
+    pub value: Value,
+}
+
+/// The answer to a [`Query`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// Calls in order of their start.
+    pub rows: Vec<Row>,
+    /// There were more than the query's limit.
+    pub cut: bool,
+    /// Day files that were searched. 0: nothing is stored for the time asked for.
+    pub days: usize,
+}
+
+impl IntoIterator for Found {
+    type Item = Row;
+    type IntoIter = std::vec::IntoIter<Row>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.rows.into_iter()
+    }
+}
+
+/// Searches a directory of day files, also while a [`Writer`](crate::Writer) writes to it.
+///
+/// An answer is whole or an error: one file that cannot be read fails the search.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    dir: PathBuf,
+}
+
+impl Reader {
+    /// A reader of that directory, which must exist and hold a day file.
+    pub fn open(dir: &Path) -> Result<Self, Error> {
+        let reader = Self { dir: dir.to_owned() };
+        if reader.days()?.is_empty() { Err(Error::NoDays { path: reader.dir }) } else { Ok(reader) }
+    }
+
+    /// The days that have a file, in order.
+    pub fn days(&self) -> Result<Vec<Day>, Error> {
+        let failed = |error| Error::io(&self.dir, error);
+        let mut days = Vec::new();
+        for entry in fs::read_dir(&self.dir).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            days.extend(name.to_str().and_then(Day::from_file_name));
+        }
+        days.sort_unstable();
+        Ok(days)
+    }
+
+    /// Calls that satisfy a query.
+    pub fn calls(&self, query: &Query) -> Result<Found, Error> {
+        let (condition, values) = query.condition();
+        let sql =
+            format!("SELECT id, start_us, json FROM calls WHERE {condition} ORDER BY start_us, id LIMIT ");
+        let mut found = Found::default();
+        for day in self.searchable()?.into_iter().filter(|&day| query.covers(day)) {
+            found.days += 1;
+            // One more than may be returned: it tells that there were more.
+            let room = query.limit.saturating_sub(found.rows.len()).saturating_add(1);
+            let rows =
+                self.select(day, &format!("{sql}{}", i64::try_from(room).unwrap_or(i64::MAX)), &values)?;
+            found.rows.extend(rows);
+            if found.rows.len() > query.limit {
+                found.rows.truncate(query.limit);
+                found.cut = true;
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The call of that id, if it is stored.
+    pub fn call(&self, id: &Id) -> Result<Option<Row>, Error> {
+        let values = [Sql::Text(id.to_string())];
+        for day in self.searchable()? {
+            let rows = self.select(day, "SELECT id, start_us, json FROM calls WHERE id = ?1", &values)?;
+            if let Some(row) = rows.into_iter().next() {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The records of a call's media streams, in order of their first packet.
+    ///
+    /// A stream is stored on the day that it began, which may be after the call's: all days are searched.
+    pub fn streams_of(&self, call: &Id) -> Result<Vec<Value>, Error> {
+        let values = [Sql::Text(call.to_string())];
+        let mut streams = Vec::new();
+        for day in self.searchable()? {
+            let sql = "SELECT id, first_us, json FROM streams WHERE call = ?1 ORDER BY first_us, id";
+            streams.extend(self.select(day, sql, &values)?.into_iter().map(|row| row.value));
+        }
+        Ok(streams)
+    }
+
+    /// The days, at least one: a directory that was emptied meanwhile is no empty answer.
+    fn searchable(&self) -> Result<Vec<Day>, Error> {
+        let days = self.days()?;
+        if days.is_empty() { Err(Error::NoDays { path: self.dir.clone() }) } else { Ok(days) }
+    }
+
+    /// Rows of (id, time, JSON) of one day.
+    fn select(&self, day: Day, sql: &str, values: &[Sql]) -> Result<Vec<Row>, Error> {
+        let path = self.dir.join(day.file_name());
+        let Some(connection) = open(&path)? else { return Ok(Vec::new()) };
+        let failed = |error| Error::database(&path, error);
+        let mut statement = connection.prepare(sql).map_err(failed)?;
+        let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().map_err(failed)? {
+            let id: String = row.get(0).map_err(failed)?;
+            let start: i64 = row.get(1).map_err(failed)?;
+            let text: String = row.get(2).map_err(failed)?;
+            let corrupt = |reason: String| Error::Corrupt { path: path.clone(), reason };
+            let value =
+                serde_json::from_str(&text).map_err(|error| corrupt(format!("record {id}: {error}")))?;
+            let id = id.parse().map_err(|_| corrupt(format!("{id:?} is no id")))?;
+            found.push(Row { id, start: Nanos::from_micros(u64::try_from(start).unwrap_or(0)), text, value });
+        }
+        Ok(found)
+    }
+}
+
+/// Opens a day file to read, migrating it first where it is of an older version. `None`: created but never written, as
+/// a killed writer can leave it.
+fn open(path: &Path) -> Result<Option<Connection>, Error> {
+    let connection = open_read_only(path)?;
+    match schema::version(&connection, path)? {
+        0 => Ok(None),
+        schema::VERSION => Ok(Some(connection)),
+        found if found > schema::VERSION => {
+            Err(Error::Newer { path: path.to_owned(), found, known: schema::VERSION })
+        }
+        _ => {
+            drop(connection);
+            let failed = |error| Error::database(path, error);
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+            connection.busy_timeout(PATIENCE).map_err(failed)?;
+            schema::migrate(&mut connection, path)?;
+            Ok(Some(connection))
+        }
+    }
+}
+
+fn open_read_only(path: &Path) -> Result<Connection, Error> {
+    let failed = |error| Error::database(path, error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    let readable = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
+    match readable.map_err(failed) {
+        Ok(_) => Ok(connection),
+        // A file in WAL mode wants its -wal and -shm beside it. Where this user may not create them and no writer has
+        // left any, the file is complete and at rest.
+        Err(Error::Permission { .. }) if !beside(path, "-wal").exists() => open_at_rest(path),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a file that nobody writes to, taking no locks and creating nothing.
+fn open_at_rest(path: &Path) -> Result<Connection, Error> {
+    let failed = |error| Error::database(path, error);
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                uri.push(char::from(*byte))
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(&uri, flags).map_err(failed)
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// A reader waits this long for a lock; in WAL mode only a migration or a recovery takes one that stops readers.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_at_rest_with_an_odd_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let odd = dir.path().join("a?b#c %41 ü");
+        fs::create_dir(&odd).unwrap();
+        let path = odd.join("2026-11-21.sqlite");
+        let mut connection = Connection::open(&path).unwrap();
+        schema::migrate(&mut connection, &path).unwrap();
+        drop(connection);
+        let connection = open_at_rest(&path).unwrap();
+        assert_eq!(schema::version(&connection, &path).unwrap(), schema::VERSION);
+        assert_eq!(fs::read_dir(&odd).unwrap().count(), 1, "nothing was created");
+    }
+}

@@ -1,0 +1,304 @@
+//! Records written, found again, written twice, changed; and what goes wrong.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{DAY, NOON, call, id, message, registration, stream};
+use proptest::prelude::*;
+use ringtap_model::{Call, CallState, Nanos, Stream};
+use ringtap_store::{Error, Found, Query, Reader, Writer, Written};
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use tempfile::TempDir;
+
+/// A directory with those calls in it.
+fn stored(calls: &[Call]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(dir.path()).unwrap();
+    calls.iter().for_each(|call| writer.call(call, &[]).unwrap());
+    assert_eq!(writer.close().unwrap().calls, calls.len() as u64);
+    dir
+}
+
+fn find(dir: &Path, query: &Query) -> Found {
+    Reader::open(dir).unwrap().calls(query).unwrap()
+}
+
+/// Numbers of the calls found, which their ids carry.
+fn numbers(found: &Found) -> Vec<u8> {
+    found.rows.iter().map(|row| row.id.0[15]).collect()
+}
+
+/// Every row of every table of a day file.
+fn dump(path: &Path) -> Vec<(String, Vec<Vec<Value>>)> {
+    let connection = Connection::open(path).unwrap();
+    let mut names =
+        connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").unwrap();
+    let names: Vec<String> =
+        names.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+    names
+        .into_iter()
+        .map(|name| {
+            let mut statement = connection.prepare(&format!("SELECT * FROM {name} ORDER BY 1, 2")).unwrap();
+            let columns = statement.column_count();
+            let rows = statement
+                .query_map([], |row| (0..columns).map(|column| row.get(column)).collect())
+                .unwrap()
+                .collect::<Result<_, _>>()
+                .unwrap();
+            (name, rows)
+        })
+        .collect()
+}
+
+#[test]
+fn each_condition() {
+    let other = Call { state: CallState::Failed, mos: Some(2.5), ..call(2) };
+    let silent = Call { mos: None, ..call(3) };
+    let dir = stored(&[silent, other, call(1)]);
+    let found = |query: Query| numbers(&find(dir.path(), &query));
+    let text = |text: &str| Some(text.to_owned());
+    let all = Query::default();
+    assert_eq!(found(all.clone()), [1, 2, 3], "in order of time, not of writing");
+    assert_eq!(found(Query { from: text("+493000002"), ..all.clone() }), [2]);
+    assert_eq!(found(Query { from: text("3000003"), ..all.clone() }), [3], "asserted identity");
+    assert_eq!(found(Query { from: text("+4930*"), ..all.clone() }), [1, 2, 3]);
+    assert_eq!(found(Query { from: text("+498900002"), ..all.clone() }), [0; 0]);
+    assert_eq!(found(Query { to: text("+498900002"), ..all.clone() }), [2]);
+    assert_eq!(found(Query { to: text("8900001"), ..all.clone() }), [1], "Request-URI");
+    assert_eq!(found(Query { to: text("+494000003"), ..all.clone() }), [3], "routed on to");
+    assert_eq!(found(Query { number: text("voicemail"), ..all.clone() }), [1, 2, 3]);
+    assert_eq!(found(Query { number: text("+493000001"), ..all.clone() }), [1]);
+    assert_eq!(found(Query { number: text("*"), ..all.clone() }), [1, 2, 3]);
+    assert_eq!(found(Query { number: text("%"), ..all.clone() }), [0; 0]);
+    assert_eq!(found(Query { call_id: text("call-2@example.org"), ..all.clone() }), [2]);
+    assert_eq!(found(Query { state: Some(CallState::Failed), ..all.clone() }), [2]);
+    assert_eq!(found(Query { mos_below: Some(3.0), ..all.clone() }), [2], "no MOS is not a low MOS");
+    let minute = |number: u64| Some(NOON + Nanos::from_secs(60 * number));
+    assert_eq!(found(Query { since: minute(2), ..all.clone() }), [2, 3]);
+    assert_eq!(found(Query { until: minute(2), ..all.clone() }), [1]);
+    assert_eq!(
+        found(Query { since: minute(2), until: minute(3), state: Some(CallState::Completed), ..all }),
+        [0; 0]
+    );
+}
+
+#[test]
+fn over_days_and_limits() {
+    let moved = |number, days: u64| {
+        let moved = (0..days).fold(NOON, |time, _| time + DAY);
+        Call { invite: Some(moved), ..call(number) }
+    };
+    let dir = stored(&[moved(3, 2), moved(1, 0), moved(2, 1), moved(4, 5)]);
+    let found = |limit, since| find(dir.path(), &Query { limit, since, ..Query::default() });
+    assert_eq!(Reader::open(dir.path()).unwrap().days().unwrap().len(), 4);
+    let all = found(usize::MAX, None);
+    assert_eq!((numbers(&all), all.cut, all.days), (vec![1, 2, 3, 4], false, 4));
+    let cut = found(2, None);
+    assert_eq!((numbers(&cut), cut.cut), (vec![1, 2], true));
+    let whole = found(4, None);
+    assert_eq!((numbers(&whole), whole.cut), (vec![1, 2, 3, 4], false));
+    assert!(found(0, None).cut);
+    let later = found(usize::MAX, Some(NOON + DAY + Nanos(1)));
+    assert_eq!((numbers(&later), later.days), (vec![3, 4], 3));
+    // No file for that time: no rows, and said so.
+    let never = found(usize::MAX, Some(NOON + Nanos(DAY.0 * 30)));
+    assert_eq!((never.rows.len(), never.days), (0, 0));
+}
+
+#[test]
+fn records_come_back_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(dir.path()).unwrap();
+    let late = Stream { id: id(2, 9), first: NOON + DAY, ..stream(7) };
+    writer.call(&call(7), &[stream(7), late.clone()]).unwrap();
+    writer.registration(&registration(1)).unwrap();
+    writer.message(&message(1)).unwrap();
+    let written = writer.close().unwrap();
+    assert_eq!(written, Written { calls: 1, streams: 2, registrations: 1, messages: 1, days: 2 });
+    let reader = Reader::open(dir.path()).unwrap();
+    let row = reader.call(&id(1, 7)).unwrap().unwrap();
+    assert_eq!(row.text, serde_json::to_string(&call(7)).unwrap());
+    assert_eq!(row.value, serde_json::to_value(call(7)).unwrap());
+    assert_eq!(row.start, call(7).start().unwrap());
+    let expected = [serde_json::to_value(stream(7)).unwrap(), serde_json::to_value(late).unwrap()];
+    assert_eq!(reader.streams_of(&id(1, 7)).unwrap(), expected);
+    assert_eq!(reader.streams_of(&id(1, 8)).unwrap().len(), 0);
+    assert_eq!(reader.call(&id(1, 8)).unwrap(), None);
+}
+
+/// Each scalar field is a column of its name with its value.
+#[test]
+fn scalars_are_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(dir.path()).unwrap();
+    writer.call(&call(1), &[stream(1)]).unwrap();
+    writer.registration(&registration(1)).unwrap();
+    writer.message(&message(1)).unwrap();
+    writer.close().unwrap();
+    let connection = Connection::open(dir.path().join("2026-11-21.sqlite")).unwrap();
+    for table in ["calls", "streams", "registrations", "messages"] {
+        let json: String =
+            connection.query_row(&format!("SELECT json FROM {table}"), [], |row| row.get(0)).unwrap();
+        let record: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&json).unwrap();
+        for (name, field) in record.iter().filter(|(name, field)| *name != "type" && !field.is_array()) {
+            let sql = format!("SELECT \"{name}\" = ?1 FROM {table}");
+            let value = match field {
+                serde_json::Value::String(text) => Value::Text(text.clone()),
+                // Beyond SQLite's integers: held at their end.
+                number if number.as_u64() == Some(u64::MAX) => Value::Integer(i64::MAX),
+                number if number.is_f64() => Value::Real(number.as_f64().unwrap()),
+                number => Value::Integer(number.as_i64().unwrap()),
+            };
+            let same: Option<bool> = connection.query_row(&sql, [value], |row| row.get(0)).unwrap();
+            assert_eq!(same, Some(true), "{table}.{name} of {field}");
+        }
+    }
+}
+
+#[test]
+fn written_twice_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("2026-11-21.sqlite");
+    let write = |calls: &[Call]| {
+        let mut writer = Writer::open(dir.path()).unwrap();
+        calls.iter().for_each(|call| writer.call(call, &[stream(1)]).unwrap());
+        writer.registration(&registration(1)).unwrap();
+        writer.message(&message(1)).unwrap();
+        writer.close().unwrap()
+    };
+    let first = write(&[call(1), call(2)]);
+    let (rows, bytes) = (dump(&path), fs::read(&path).unwrap());
+    assert_eq!(write(&[call(2), call(1), call(1)]).calls, 3);
+    assert_eq!((dump(&path), fs::read(&path).unwrap()), (rows, bytes), "not one byte");
+    assert_eq!(first.calls, 2);
+
+    // The same call, known better: its row is replaced, its diversions with it.
+    let changed = Call { state: CallState::Failed, diverted_to: vec!["112".into()], ..call(1) };
+    write(&[changed]);
+    let number = |number: &str| Query { number: Some(number.into()), ..Query::default() };
+    assert_eq!(numbers(&find(dir.path(), &number("112"))), [1]);
+    assert_eq!(numbers(&find(dir.path(), &number("voicemail"))), [2]);
+    let state = Query { state: Some(CallState::Failed), ..Query::default() };
+    assert_eq!(numbers(&find(dir.path(), &state)), [1]);
+}
+
+/// A reader sees what was flushed while the writer goes on.
+#[test]
+fn reading_while_writing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(dir.path()).unwrap();
+    for number in 1..=20 {
+        writer.call(&call(number), &[]).unwrap();
+        writer.flush().unwrap();
+        assert_eq!(find(dir.path(), &Query::default()).rows.len() as u64, number);
+    }
+    drop(writer);
+    assert_eq!(find(dir.path(), &Query::default()).rows.len(), 20);
+}
+
+#[test]
+fn not_one_file_that_fails_is_passed_over() {
+    let dir = stored(&[call(1)]);
+    let search = || Reader::open(dir.path()).unwrap().calls(&Query::default());
+    assert_eq!(search().unwrap().rows.len(), 1);
+    let path = dir.path().join("2026-11-22.sqlite");
+
+    fs::write(&path, b"this is no database, and longer than a header of one hundred bytes: ".repeat(3))
+        .unwrap();
+    let error = search().unwrap_err();
+    assert!(matches!(&error, Error::Corrupt { path: at, .. } if *at == path), "{error}");
+    assert!(Writer::open(dir.path()).is_ok(), "the writer looks at a file when it needs it");
+
+    fs::remove_file(&path).unwrap();
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE x (y)").unwrap();
+    assert!(matches!(search(), Err(Error::Foreign { .. })));
+
+    fs::remove_file(&path).unwrap();
+    fs::copy(dir.path().join("2026-11-21.sqlite"), &path).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 77).unwrap();
+    let error = search().unwrap_err();
+    assert!(matches!(error, Error::Newer { found: 77, .. }));
+    assert!(error.to_string().contains("2026-11-22.sqlite") && error.to_string().contains("newer version"));
+
+    // A record that is damaged inside a sound file.
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("PRAGMA user_version = 2; UPDATE calls SET json = '{'")
+        .unwrap();
+    assert!(matches!(search(), Err(Error::Corrupt { .. })));
+
+    // Created by a writer that was killed before its first commit: nothing in it was ever acknowledged.
+    fs::write(&path, b"").unwrap();
+    assert_eq!(search().unwrap().rows.len(), 1);
+}
+
+#[test]
+fn a_damaged_file_stops_the_writer() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("2026-11-21.sqlite"), [7; 4096]).unwrap();
+    let mut writer = Writer::open(dir.path()).unwrap();
+    let sent = writer.call(&call(1), &[]);
+    let error = sent.and_then(|()| writer.flush()).unwrap_err();
+    assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+    assert!(matches!(writer.close(), Err(Error::Corrupt { .. })));
+}
+
+#[test]
+fn directories() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(matches!(Reader::open(dir.path()), Err(Error::NoDays { .. })));
+    assert!(matches!(Reader::open(&dir.path().join("none")), Err(Error::NoDirectory { .. })));
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    assert!(matches!(Reader::open(&file), Err(Error::NotADirectory { .. })));
+    assert!(matches!(Writer::open(&file), Err(Error::NotADirectory { .. })));
+    assert!(matches!(Writer::open(&file.join("below")), Err(Error::NotADirectory { .. })));
+    let deep = dir.path().join("a/b/c");
+    assert_eq!(Writer::open(&deep).unwrap().close().unwrap(), Written::default());
+    assert!(deep.is_dir());
+    // Emptied while a reader is open: an error, not an empty answer.
+    let stored = stored(&[call(1)]);
+    let reader = Reader::open(stored.path()).unwrap();
+    fs::remove_file(stored.path().join("2026-11-21.sqlite")).unwrap();
+    assert!(matches!(reader.calls(&Query::default()), Err(Error::NoDays { .. })));
+}
+
+/// A call of which no moment is known is kept, at the epoch.
+#[test]
+fn a_call_without_time() {
+    let none = Call { invite: None, trying: None, ringing: None, answer: None, end: None, ..call(1) };
+    let dir = stored(&[none]);
+    assert!(dir.path().join("1970-01-01.sqlite").exists());
+    assert_eq!(numbers(&find(dir.path(), &Query::default())), [1]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// The search against a filter in memory: exact and prefix, over odd characters.
+    #[test]
+    fn search_is_a_filter(
+        users in prop::collection::vec("[+0-2*%_ä😀]{0,4}", 1..12),
+        patterns in prop::collection::vec("[+0-2%_ä😀]{0,3}[*]?", 1..8),
+    ) {
+        let calls: Vec<_> = users
+            .iter()
+            .enumerate()
+            .map(|(number, user)| Call { from_user: Some(user.clone()), asserted_identity: None, ..call(number as u64) })
+            .collect();
+        let dir = stored(&calls);
+        for pattern in patterns {
+            let matches = |user: &String| match pattern.strip_suffix('*') {
+                Some(prefix) => user.starts_with(prefix),
+                None => *user == pattern,
+            };
+            let expected: Vec<_> = (0_u8..).zip(&users).filter(|(_, user)| matches(user)).map(|(n, _)| n).collect();
+            let found = find(dir.path(), &Query { from: Some(pattern.clone()), ..Query::default() });
+            prop_assert_eq!(numbers(&found), expected, "{}", pattern);
+        }
+    }
+}
