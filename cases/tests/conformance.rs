@@ -155,8 +155,14 @@ impl Comparer<'_> {
 
     fn streams(&mut self, answer: &Value, ours: &[Stream]) {
         let mut theirs: BTreeMap<String, &Value> = BTreeMap::new();
-        for list in ["rtp_streams_heuristic", "rtp_streams"] {
-            theirs.extend(answer[list].as_array().unwrap().iter().map(|stream| (their_key(stream), stream)));
+        // tshark answers twice: with the streams that SDP names, and by heuristics. The one that saw more is taken.
+        for stream in
+            ["rtp_streams", "rtp_streams_heuristic"].iter().flat_map(|list| answer[list].as_array().unwrap())
+        {
+            let known = theirs.entry(their_key(stream)).or_insert(stream);
+            if stream["packets"].as_u64() > known["packets"].as_u64() {
+                *known = stream;
+            }
         }
         let mut own: BTreeMap<String, Vec<&Stream>> = BTreeMap::new();
         for stream in ours {

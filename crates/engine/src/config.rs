@@ -25,6 +25,8 @@ pub struct Config {
     pub idle_limit: Nanos,
     /// How long a released call waits for late messages and media before its record is made.
     pub linger: Nanos,
+    /// How long a challenge (401, 407) may wait for the INVITE that answers it: people type passwords.
+    pub challenge_limit: Nanos,
     /// A stream that no signalling names ends after this much silence.
     pub stream_idle: Nanos,
     /// A provisional stream that nothing confirms is forgotten after this long.
@@ -48,7 +50,8 @@ impl Default for Config {
             invite_limit: Nanos::from_secs(200),
             idle_limit: Nanos::from_secs(4 * 3600),
             linger: Nanos::from_secs(32),
-            stream_idle: Nanos::from_secs(60),
+            challenge_limit: Nanos::from_secs(300),
+            stream_idle: Nanos::from_secs(300),
             provisional_limit: Nanos::from_secs(10),
             seed: 0x7269_6e67_7461_7000,
             measure_sound: true,

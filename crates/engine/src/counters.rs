@@ -57,6 +57,8 @@ pub struct Counters {
     pub tcp_holes: u64,
     /// Bytes of TCP streams thrown away at a ceiling.
     pub tcp_overflow: u64,
+    /// SCTP messages under way pushed out at the ceiling, or longer than one may be.
+    pub sctp_evicted: u64,
     /// Fragmented datagrams that never became whole.
     pub fragments_incomplete: u64,
     /// Fragmented datagrams pushed out at the ceiling.
@@ -100,6 +102,7 @@ impl Counters {
             ("connections_refused", self.connections_refused),
             ("tcp_holes", self.tcp_holes),
             ("tcp_overflow_bytes", self.tcp_overflow),
+            ("sctp_evicted", self.sctp_evicted),
             ("fragments_incomplete", self.fragments_incomplete),
             ("fragments_evicted", self.fragments_evicted),
             ("fragments_bad", self.fragments_bad),

@@ -9,13 +9,14 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::fragments::Fragments;
 use crate::hash::Hasher;
+use crate::sctp::Associations;
 use crate::sink::Sink;
 use crate::tcp::Connections;
 use crate::tracker::{Datagram, Tracker};
 use crate::wheel::Timer;
 
-/// A timestamp that jumps ahead by more than this is believed when a second frame agrees: one bad record in a file
-/// must not end every call.
+/// A timestamp that jumps ahead by more than this is believed when a second frame agrees, and is taken for time in
+/// which nothing was captured: a bad record in a file must not end every call.
 const LEAP: Nanos = Nanos::from_secs(3600);
 /// HEP's protocol type of SIP.
 const HEP_SIP: u8 = 1;
@@ -30,6 +31,7 @@ pub struct Engine {
     leapt: bool,
     fragments: Fragments,
     tcp: Connections,
+    sctp: Associations,
     tracker: Tracker,
     fired: Vec<Timer>,
 }
@@ -44,6 +46,7 @@ impl Engine {
             leapt: false,
             fragments: Fragments::new(config.max_fragmented, hasher.clone()),
             tcp: Connections::new(config.max_connections, config.max_stream_bytes, hasher.clone()),
+            sctp: Associations::new(config.max_fragmented, config.max_stream_bytes),
             tracker: Tracker::new(config, hasher),
             fired: Vec::new(),
         }
@@ -102,9 +105,13 @@ impl Engine {
         if time <= self.now {
             return;
         }
-        if self.now != Nanos::ZERO && time.since(self.now) > LEAP && !self.leapt {
-            self.leapt = true;
-            return;
+        let by = time.since(self.now);
+        if self.now != Nanos::ZERO && by > LEAP {
+            if !self.leapt {
+                self.leapt = true;
+                return;
+            }
+            self.tracker.wheel.leap(by);
         }
         self.leapt = false;
         self.now = time;
@@ -132,9 +139,10 @@ impl Engine {
                 let dst = Endpoint::new(packet.ip.dst, sctp.dst_port);
                 let hop = Hop { time, src, dst, transport: Transport::Sctp };
                 for chunk in sctp.data_chunks() {
-                    if chunk.begin && chunk.end && sip::sniff(chunk.data) == Some(0) {
-                        self.tracker.sip(chunk.data, &hop, frames, &mut self.counters, sink);
-                    }
+                    let Self { sctp: messages, tracker, counters, .. } = self;
+                    messages.push((src, dst), &chunk, frames, |message, frames| {
+                        tracker.sip(message, &hop, frames, counters, sink);
+                    });
                 }
             }
             Body::Fragment(fragment) => {
@@ -240,6 +248,7 @@ impl Engine {
         counters.connections_refused = self.tcp.counts.refused;
         counters.tcp_holes = self.tcp.counts.holes;
         counters.tcp_overflow = self.tcp.counts.overflow;
+        counters.sctp_evicted = self.sctp.evicted;
         counters.fragments_incomplete = self.fragments.counts.incomplete;
         counters.fragments_evicted = self.fragments.counts.evicted;
         counters.fragments_bad = self.fragments.counts.bad;

@@ -30,7 +30,7 @@
 //! | [`config`], [`sink`], [`counters`] | what goes in, where records go, what was counted |
 //! | `engine` | frames to datagrams, messages and media |
 //! | `tracker` | calls, media, registrations and messages together |
-//! | `fragments`, `tcp` | datagrams and messages put together |
+//! | `fragments`, `tcp`, `sctp` | datagrams and messages put together |
 //! | `calls` | one call attempt, message by message |
 //! | `media` | streams: numbering, jitter, endpoints, codecs, records |
 //! | `wheel`, `slots`, `rows`, `hash` | timers and tables |
@@ -48,6 +48,7 @@ mod media;
 mod messages;
 mod registrations;
 mod rows;
+mod sctp;
 mod slots;
 mod tcp;
 mod tracker;

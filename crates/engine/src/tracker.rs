@@ -260,7 +260,9 @@ impl Tracker {
         let Some(call) = self.calls.get(slot) else { return };
         let heard = call.flows.iter().map(|flow| self.media.last(*flow)).fold(call.last, Nanos::max);
         let over = call.is_over();
-        let limit = if over {
+        let limit = if call.is_challenged() {
+            self.config.challenge_limit
+        } else if over {
             self.config.linger
         } else if call.is_answered() {
             self.config.idle_limit

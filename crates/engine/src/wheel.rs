@@ -35,16 +35,34 @@ pub(crate) struct Wheel {
     done: u64,
     /// Entries in the wheel.
     armed: usize,
+    /// Time that the source leapt over and that passed for no one.
+    leapt: Nanos,
 }
 
 impl Wheel {
     pub(crate) fn new() -> Self {
-        Self { entries: Vec::new(), free: NONE, heads: Box::new([NONE; SLOTS]), done: 0, armed: 0 }
+        Self {
+            entries: Vec::new(),
+            free: NONE,
+            heads: Box::new([NONE; SLOTS]),
+            done: 0,
+            armed: 0,
+            leapt: Nanos::ZERO,
+        }
+    }
+
+    /// The source's clock leaps ahead by `by`: no timer fires for that.
+    pub(crate) fn leap(&mut self, by: Nanos) {
+        self.leapt += by;
+    }
+
+    fn tick(&self, at: Nanos) -> u64 {
+        at.since(self.leapt).0 / TICK.0
     }
 
     /// Arms a timer for `at`; fires at the first [`Wheel::expired`] past it.
     pub(crate) fn arm(&mut self, at: Nanos, timer: Timer) {
-        let tick = (at.0 / TICK.0 + 1).clamp(self.done + 1, self.done + SLOTS as u64 - 1);
+        let tick = (self.tick(at) + 1).clamp(self.done + 1, self.done + SLOTS as u64 - 1);
         let slot = (tick % SLOTS as u64) as usize;
         let entry = Entry { timer, next: self.heads[slot] };
         let index = match self.entries.get_mut(self.free as usize) {
@@ -65,12 +83,12 @@ impl Wheel {
 
     /// Whether [`Wheel::expired`] has anything to look at. HOT: one division by a constant.
     pub(crate) fn due(&self, now: Nanos) -> bool {
-        now.0 / TICK.0 > self.done
+        self.tick(now) > self.done
     }
 
     /// Moves on to `now` and appends what fired, in order of time and, within a tick, of arming.
     pub(crate) fn expired(&mut self, now: Nanos, fired: &mut Vec<Timer>) {
-        let target = now.0 / TICK.0;
+        let target = self.tick(now);
         if self.armed == 0 {
             self.done = self.done.max(target);
             return;

@@ -233,17 +233,17 @@ impl CallEntry {
         }
         if let Some(from) = message.from() {
             self.from_user = from.uri.user.and_then(text);
-            self.from_host = text(from.uri.host);
+            self.from_host = host(from.uri.host);
             self.from_display = from.display.and_then(text);
             self.caller_tag = tag_hash(&from, hasher);
         }
         if let Some(to) = message.to() {
             self.to_user = to.uri.user.and_then(text);
-            self.to_host = text(to.uri.host);
+            self.to_host = host(to.uri.host);
         }
         if let Some(uri) = message.request_uri() {
             self.ruri_user = uri.user.and_then(text);
-            self.ruri_host = text(uri.host);
+            self.ruri_host = host(uri.host);
         }
         self.asserted = message
             .values(Header::PAssertedIdentity)
@@ -390,6 +390,11 @@ impl CallEntry {
         self.bye.is_some() || (self.answer.is_none() && (self.failure.is_some() || self.cancel.is_some()))
     }
 
+    /// Whether the last word was a challenge that an INVITE may still answer.
+    pub(crate) fn is_challenged(&self) -> bool {
+        self.answer.is_none() && matches!(self.final_code, 401 | 407)
+    }
+
     pub(crate) fn is_answered(&self) -> bool {
         self.answer.is_some()
     }
@@ -498,6 +503,11 @@ pub(crate) fn round(value: f64) -> f64 {
 
 fn is_invite(message: &Message<'_>) -> bool {
     matches!(message.start(), StartLine::Request { method: Method::Invite, .. })
+}
+
+/// The host as RFC 3261 writes it: an IPv6 address in brackets.
+fn host(host: &[u8]) -> Option<Box<str>> {
+    if host.contains(&b':') { text(&[b"[", host, b"]"].concat()) } else { text(host) }
 }
 
 fn tag_hash(address: &NameAddr<'_>, hasher: &Hasher) -> u64 {

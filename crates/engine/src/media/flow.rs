@@ -215,9 +215,7 @@ impl Flow {
             Place::Late => self.interval_late += 1,
             Place::Stray => {}
             Place::Restart => {
-                // Another time base: what passed between them tells nothing.
-                self.clocked = packet.now;
-                self.timestamp = packet.timestamp;
+                self.rebase(packet);
                 self.last_first = packet.now;
                 return Taken { place, ended };
             }
@@ -246,22 +244,32 @@ impl Flow {
         if self.timing.tick > 0.0 {
             let passed = packet.now.0 as f64 - self.clocked.0 as f64;
             let difference = passed - f64::from(ticks) * self.timing.tick;
+            if difference.abs() > REBASE {
+                self.rebase(packet);
+                return;
+            }
             self.jitter += (difference.abs() as f32 - self.jitter) * (1.0 / 16.0);
             self.jitter_max = self.jitter_max.max(self.jitter);
             self.jitter_sum += f64::from(self.jitter);
             self.jitters += 1;
             self.interval_jitter += f64::from(self.jitter);
             self.interval.measured += 1;
-            if difference.abs() > REBASE {
-                self.delay = 0.0;
-                self.fastest = 0.0;
-            } else {
-                self.delay += difference;
-            }
+            self.delay += difference;
             self.observe_delay();
         }
         self.clocked = packet.now;
         self.timestamp = packet.timestamp;
+    }
+
+    /// A new time base: the time between it and the old one says nothing of the network.
+    #[cold]
+    fn rebase(&mut self, packet: &RtpPacket) {
+        self.clocked = packet.now;
+        self.timestamp = packet.timestamp;
+        self.delay = 0.0;
+        self.fastest = 0.0;
+        self.fastest_now = 0.0;
+        self.observe_delay();
     }
 
     #[inline]
