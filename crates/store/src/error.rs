@@ -122,6 +122,9 @@ impl Error {
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
                 Self::Corrupt { path, reason: source.to_string() }
             }
+            Some(ErrorCode::CannotOpen) if path.parent().is_some_and(|dir| !dir.exists()) => {
+                Self::NoDirectory { path: path.parent().map(Path::to_owned).unwrap_or_default() }
+            }
             Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly | ErrorCode::CannotOpen) => {
                 Self::Permission { path }
             }
@@ -139,7 +142,7 @@ mod tests {
 
     fn sqlite(code: i32) -> Error {
         Error::database(
-            Path::new("/x/2026-11-21.sqlite"),
+            Path::new("/2026-11-21.sqlite"),
             rusqlite::Error::SqliteFailure(ffi::Error::new(code), None),
         )
     }
@@ -150,6 +153,9 @@ mod tests {
         assert!(matches!(sqlite(ffi::SQLITE_CORRUPT), Error::Corrupt { .. }));
         assert!(matches!(sqlite(ffi::SQLITE_NOTADB), Error::Corrupt { .. }));
         assert!(matches!(sqlite(ffi::SQLITE_CANTOPEN), Error::Permission { .. }));
+        let gone = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CANTOPEN), None);
+        let gone = Error::database(Path::new("/no such directory/2026-11-21.sqlite"), gone);
+        assert!(matches!(gone, Error::NoDirectory { .. }));
         assert!(matches!(sqlite(ffi::SQLITE_READONLY), Error::Permission { .. }));
         assert!(matches!(sqlite(ffi::SQLITE_BUSY), Error::Busy { .. }));
         assert!(matches!(sqlite(ffi::SQLITE_IOERR), Error::Database { .. }));
@@ -160,7 +166,7 @@ mod tests {
     fn words() {
         for code in [ffi::SQLITE_FULL, ffi::SQLITE_CORRUPT, ffi::SQLITE_CANTOPEN, ffi::SQLITE_BUSY] {
             let words = sqlite(code).to_string();
-            assert!(words.contains("/x/2026-11-21.sqlite") && words.contains(':'), "{words}");
+            assert!(words.contains("/2026-11-21.sqlite") && words.contains(':'), "{words}");
         }
     }
 }

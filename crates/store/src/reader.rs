@@ -214,6 +214,31 @@ const PATIENCE: Duration = Duration::from_secs(10);
 mod tests {
     use super::*;
 
+    /// Searches by party, Call-ID and time use an index each: none reads all calls of a day.
+    #[test]
+    fn plans() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection, Path::new("memory")).unwrap();
+        let (number, begins, time) = (Some("1".to_owned()), Some("1*".to_owned()), Some(Nanos(5)));
+        let all = Query::default();
+        for query in [
+            Query { number: number.clone(), ..all.clone() },
+            Query { number: begins.clone(), since: time, ..all.clone() },
+            Query { from: number.clone(), to: begins, ..all.clone() },
+            Query { call_id: number, ..all.clone() },
+            Query { since: time, ..all },
+        ] {
+            let (condition, values) = query.condition();
+            let sql =
+                format!("EXPLAIN QUERY PLAN SELECT json FROM calls WHERE {condition} ORDER BY start_us, id");
+            let mut statement = connection.prepare(&sql).unwrap();
+            let steps = statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
+            let plan: Vec<_> = steps.map(Result::unwrap).collect();
+            assert!(plan.iter().any(|step| step.starts_with("SEARCH calls USING INDEX")), "{plan:?}");
+            assert!(!plan.iter().any(|step| step.starts_with("SCAN")), "{plan:?}");
+        }
+    }
+
     #[test]
     fn a_file_at_rest_with_an_odd_name() {
         let dir = tempfile::tempdir().unwrap();

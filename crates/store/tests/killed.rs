@@ -1,9 +1,5 @@
 //! A writer that is killed loses nothing that it acknowledged.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test that cannot go on ends; the child speaks on stdout"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 #[expect(dead_code, reason = "shared with the other tests")]
 mod common;

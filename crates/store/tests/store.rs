@@ -1,5 +1,5 @@
 //! Records written, found again, written twice, changed; and what goes wrong.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends, and says what it skipped")]
 
 mod common;
 
@@ -265,6 +265,33 @@ fn directories() {
     let reader = Reader::open(stored.path()).unwrap();
     fs::remove_file(stored.path().join("2026-11-21.sqlite")).unwrap();
     assert!(matches!(reader.calls(&Query::default()), Err(Error::NoDays { .. })));
+}
+
+/// A user who may only read searches all the same, as long as no writer has left its log behind; one who may not even
+/// read is told so.
+#[cfg(unix)]
+#[test]
+fn permissions() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = stored(&[call(1)]);
+    let path = dir.path().join("2026-11-21.sqlite");
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    mode(&path, 0o444);
+    mode(dir.path(), 0o555);
+    assert_eq!(numbers(&find(dir.path(), &Query::default())), [1]);
+    if fs::write(dir.path().join("x"), "").is_ok() {
+        println!("skipped in part: this user (root?) is above permissions");
+    } else {
+        let mut writer = Writer::open(dir.path()).unwrap();
+        let sent = writer.call(&call(2), &[]).and_then(|()| writer.flush());
+        assert!(matches!(sent, Err(Error::Permission { .. })), "{sent:?}");
+        mode(&path, 0);
+        let found = Reader::open(dir.path()).unwrap().calls(&Query::default());
+        assert!(matches!(found, Err(Error::Permission { .. })), "{found:?}");
+        mode(dir.path(), 0);
+        assert!(matches!(Reader::open(dir.path()), Err(Error::Permission { .. })));
+    }
+    mode(dir.path(), 0o755);
 }
 
 /// A call of which no moment is known is kept, at the epoch.
