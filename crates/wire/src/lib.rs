@@ -3,6 +3,38 @@
 //! Not here: state of any kind. A fragment is a fragment, a TCP segment a segment; putting them together is the engine's.
 //!
 //! The one invariant: no input panics, loops or allocates. `parse` checks every length once, accessors after it cannot fail.
+//!
+//! ```
+//! use ringtap_wire::frame::{Body, decode, link};
+//! use ringtap_wire::rtp;
+//!
+//! // A media packet of 20 ms of PCMU, captured with a snap length of 58 bytes.
+//! let frame = [
+//!     0x02, 0, 0, 0, 0, 2, 0x02, 0, 0, 0, 0, 1, 0x08, 0x00, // Ethernet
+//!     0x45, 0xb8, 0, 200, 0, 1, 0x40, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, // IPv4
+//!     0x40, 0, 0x40, 2, 0, 180, 0, 0, // UDP 16384 to 16386
+//!     0x80, 0, 0x12, 0x34, 0, 0, 0, 160, 0xde, 0xad, 0xbe, 0xef, // RTP
+//!     0xff, 0x7f, 0xff, 0x7f,
+//! ];
+//! let packet = decode(link::ETHERNET, 214, &frame).expect("an IP packet");
+//! let Body::Udp(udp) = packet.body else { panic!("not UDP") };
+//! assert!(rtp::looks_like_rtp(udp.data));
+//! let view = rtp::View::parse(udp.data, udp.len).expect("an RTP packet");
+//! assert_eq!((view.payload_type(), view.sequence(), view.ssrc()), (0, 0x1234, 0xdead_beef));
+//! // Four bytes were captured, the headers tell of 160.
+//! assert_eq!((view.payload().len(), view.payload_len()), (4, 160));
+//! ```
+//!
+//! | module | reads |
+//! |---|---|
+//! | [`frame`] | captured frames: link layers, tags, tunnels, IP, to UDP, TCP, SCTP or a fragment |
+//! | [`rtp`] | media packets, telephone events |
+//! | [`rtcp`] | reports on media, with what receivers say of quality themselves |
+//! | [`sip`] | signalling messages |
+//! | [`sdp`] | session descriptions inside them: where media goes, and what it is |
+//! | [`websocket`] | the framing of SIP over WebSocket |
+//! | [`stun`] | what shares media's ports: STUN, and media that TURN relays |
+//! | [`hep`] | messages that agents inside proxies and switches send |
 #![forbid(unsafe_code)]
 
 pub mod frame;

@@ -571,7 +571,7 @@ mod tests {
     #[test]
     fn two_sources_described() {
         let data = [
-            0x82, 202, 0, 5, 0, 0, 0, 1, 2, 1, b'n', 0, // source 1: NAME, one null
+            0x82, 202, 0, 6, 0, 0, 0, 1, 2, 2, b'n', b'm', 0, 0, 0, 0, // source 1: NAME, four nulls
             0, 0, 0, 2, 1, 2, b'x', b'y', 0, 0, 0, 0, // source 2: CNAME, four nulls
         ];
         let packets = packets(&data);

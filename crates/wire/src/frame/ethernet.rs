@@ -203,6 +203,33 @@ mod tests {
         assert_eq!(super::super::decode(link::ETHERNET, 60, &frame), Err(Skip::Truncated));
     }
 
+    /// Any one header byte at any value, and lengths that wrap: whatever the straight path takes, it decodes as the
+    /// general one does.
+    #[test]
+    fn both_paths_agree_on_damaged_headers() {
+        let check = |frame: &[u8]| {
+            let general = link::decode(link::ETHERNET, Span::new(frame, frame.len()));
+            assert_eq!(whole(link::ETHERNET, frame), general, "{frame:x?}");
+        };
+        for frame in [ethernet(IPV4, &INNER), tagged(&[(VLAN, &[0, 5])], IPV4, &INNER)] {
+            let headers = frame.len() - 4;
+            for at in 0..headers {
+                let mut frame = frame.clone();
+                for byte in 0..=255 {
+                    frame[at] = byte;
+                    check(&frame);
+                }
+            }
+            let (total, length) = (headers - 26, headers - 4);
+            for len in [0u16, 1, 7, 8, 12, 13, 65515, 65516, 65524, 65535] {
+                let mut frame = frame.clone();
+                frame[total..total + 2].copy_from_slice(&len.wrapping_add(20).to_be_bytes());
+                frame[length..length + 2].copy_from_slice(&len.to_be_bytes());
+                check(&frame);
+            }
+        }
+    }
+
     #[test]
     fn both_paths_agree() {
         for frame in [ethernet(IPV4, &INNER), tagged(&[(VLAN, &[0, 5])], IPV4, &INNER)] {

@@ -56,7 +56,6 @@ pub(super) fn v4(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
     let packet = match usize::from(be16::<2, _>(head)) {
         // Segmentation offload: the card fills the length in, so the frame's own length is all there is.
         0 => packet,
-        total if total < header_len => return Err(Skip::BadLength),
         total => packet.declare(total),
     };
     let body = packet.skip(header_len)?;
@@ -315,6 +314,7 @@ mod tests {
         assert_eq!(fragment(&part(1)), (0, true, 12), "the first");
         assert_eq!(fragment(&part(1480 | 1)), (1480, true, 12));
         assert_eq!(fragment(&part(1480)), (1480, false, 12));
+        assert_eq!(fragment(&part(1480 | 6)), (1480, false, 12), "the reserved bits are no offset");
         assert_eq!(ping(&part(0)).header_len, 48, "atomic: a whole packet");
     }
 

@@ -144,11 +144,12 @@ fn straight(data: &[u8]) -> Option<Packet<'_>> {
         && head[0] == 0x45
         && head[9] == ip::UDP
         && be16::<6, _>(head) & 0x3fff == 0
-        && length >= 8
+        // So UDP's length is at least that of its header, and nothing follows the datagram.
+        && total >= 28
         && total == length.wrapping_add(20)
         && !tunnel::is_port(src_port)
         && !tunnel::is_port(dst_port);
-    if !plain || total < 28 {
+    if !plain {
         return None;
     }
     let len = usize::from(length - 8);

@@ -69,6 +69,16 @@ mod tests {
             frame[0] = first;
             check(&[&BOTTOM, &frame], Ok(inner(1, false)));
         }
+        // A packet from 136.71.2.1 has the EtherType of MPLS where a frame would; one whose checksum is wrong is IP still.
+        let mut packet = INNER;
+        packet[10..14].copy_from_slice(&[0x2e, 0x82, 0x88, 0x47]);
+        assert!(ip::sound(Span::new(&packet, 32)) && ethernet::sound(Span::new(&packet, 32)));
+        let found = [&BOTTOM[..], &packet].concat();
+        let found = whole(link::MPLS, &found).map(|packet| (packet.ip.src.to_string(), packet.depth));
+        assert_eq!(found, Ok((String::from("136.71.2.1"), 0)));
+        let mut packet = INNER;
+        packet[10] = 0;
+        check(&[&BOTTOM, &packet], Ok(inner(0, false)));
         check(&[&BOTTOM, &[0x10, 0, 0, 7], &[0; 30]], Err(Skip::NotIp));
         check(&[&BOTTOM, &ethernet(0x0806, &[0; 46])], Err(Skip::NotIp));
     }

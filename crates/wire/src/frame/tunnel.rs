@@ -240,7 +240,7 @@ mod tests {
         check(TZSP, &[&[1, 1, 0, 1, 0, 0, 0x0a, 1, 0xb0, 1], &ethernet], Ok(inner(1, false)));
         let radio = [&[8, 1, 0, 0][..], &[0; 20], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0], &INNER].concat();
         check(TZSP, &[&[1, 0, 0, 18, 1], &radio], Ok(inner(1, false)));
-        check_plain(TZSP, &[&[1, 4, 0, 1, 1]]); // keepalive
+        check_plain(TZSP, &[&[1, 4, 0, 1, 1], &ethernet]); // keepalive
         check_plain(TZSP, &[&[1, 0, 0, 1, 0, 0, 0]]); // no end tag
     }
 

@@ -45,11 +45,11 @@ fn decode_padded(frame: Span<'_>, depth: u8, padded: bool) -> Result<Packet<'_>,
 pub(super) fn radiotap(frame: Span<'_>) -> Result<Packet<'_>, Skip> {
     const DATA_PAD: u8 = 0x20;
     let (head, _) = frame.head::<8>()?;
-    if head[0] != 0 {
+    let len = usize::from(u16::from_le_bytes([head[2], head[3]]));
+    if head[0] != 0 || len < 8 {
         return Err(Skip::BadTunnel);
     }
-    let len = usize::from(u16::from_le_bytes([head[2], head[3]]));
-    let body = frame.skip(len.max(8))?;
+    let body = frame.skip(len)?;
     let padded = radiotap_flags(frame.data).is_some_and(|flags| flags & DATA_PAD != 0);
     decode_padded(body, 0, padded)
 }
@@ -111,6 +111,7 @@ mod tests {
         check(&chained, &padded);
         let found = |bytes: &[u8]| whole(link::RADIOTAP, bytes).map(|_| ());
         assert_eq!(found(&[1, 0, 8, 0, 0, 0, 0, 0]), Err(Skip::BadTunnel));
+        assert_eq!(found(&[0, 0, 4, 0, 8, 1, 0, 0]), Err(Skip::BadTunnel));
         assert_eq!(found(&[0, 0, 200, 0, 0, 0, 0, 0]), Err(Skip::BadLength));
     }
 }
