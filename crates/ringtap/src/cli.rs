@@ -2,13 +2,13 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{analyze::Analyze, call::CallArgs, mos::Mos};
+use crate::commands::{analyze::Analyze, call::CallArgs, extract::Extract, mos::Mos};
 use crate::screen::Colour;
 
 /// Watches a telephone network from the wire: follows SIP calls and measures their RTP streams.
 ///
-/// Begin with `ringtap analyze FILE`: it lists every call with its worst stream. `ringtap call` then shows one of them
-/// message by message.
+/// Begin with `ringtap analyze FILE`: it lists every call with its worst stream. Then `ringtap call` shows one of them
+/// message by message, and `ringtap extract` takes it out as a capture or as sound.
 #[derive(Debug, Parser)]
 #[command(name = "ringtap", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Cli {
@@ -31,6 +31,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Analyze(Analyze),
     Call(CallArgs),
+    Extract(Extract),
     Mos(Mos),
 }
 
@@ -39,6 +40,7 @@ Examples:
   ringtap analyze trunk.pcap
   ringtap analyze --format jsonl monday-*.pcap.gz | jq 'select(.mos < 3.6)'
   ringtap call 4f2a19 trunk.pcap
+  ringtap extract trunk.pcap --call 4f2a19 --pcap call.pcap --wav call.wav
   ringtap mos --codec G729 --loss 2 --delay-ms 150
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but the input was damaged, 130 interrupted.";

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use crate::input::Pass;
+use crate::input::{self, Pass};
 use crate::interrupt::Interrupted;
 use crate::screen::Screen;
 
@@ -30,9 +30,12 @@ impl Exit {
             screen.remark(format!("`{name}` is damaged: {damage}; {what}"));
             exit = Self::Damaged;
         }
-        if let Some(percent) = pass.interrupted {
-            screen
-                .remark(format!("interrupted at {percent} % of the input: the results cover what was read"));
+        if let Some(interrupted) = pass.interrupted {
+            let place = match interrupted {
+                input::Interrupted::At(percent) => format!("at {percent} % of the input"),
+                input::Interrupted::Pipe => "before standard input had ended".to_string(),
+            };
+            screen.remark(format!("interrupted {place}: the results cover what was read"));
             exit = Self::Interrupted;
         }
         exit
@@ -79,6 +82,8 @@ impl std::error::Error for Misuse {}
 #[cfg(test)]
 mod tests {
     use anyhow::Context;
+    use ringtap_capture::{Damage, Flaw};
+    use ringtap_engine::Counters;
 
     use super::*;
     use crate::screen::tests::captured;
@@ -102,6 +107,25 @@ mod tests {
             text.starts_with("ringtap: cannot write the results: ") && text.contains("free some space"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn damage_and_interruption_are_told() {
+        let pass = |interrupted| Pass {
+            counters: Counters::default(),
+            damages: vec![("a.pcap".into(), Damage { offset: 44, what: Flaw::Cut })],
+            interrupted,
+            span: None,
+        };
+        let (mut screen, _, err) = captured(80);
+        assert_eq!(Exit::after(&pass(None), &mut screen), Exit::Damaged);
+        assert!(
+            err.text().contains("`a.pcap` is damaged") && err.text().contains("at byte 44"),
+            "{}",
+            err.text()
+        );
+        assert_eq!(Exit::after(&pass(Some(input::Interrupted::At(37))), &mut screen), Exit::Interrupted);
+        assert!(err.text().contains("interrupted at 37 % of the input"), "{}", err.text());
     }
 
     #[test]

@@ -144,7 +144,7 @@ pub(crate) fn carries(seen: &SipSeen<'_>, call_id: &str) -> bool {
     seen.message.call_id().is_some_and(|found| String::from_utf8_lossy(found) == call_id)
 }
 
-/// The span of time that belongs to one of several calls with the same Call-ID: from its beginning to the next's.
+/// A span of time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slice {
     from: Nanos,
@@ -152,9 +152,9 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// Of each call in `found`, which are in order of time. The first takes what came before it too, the last what came
-    /// after.
-    pub(crate) fn of(found: &[Found]) -> Vec<Self> {
+    /// Of each call in `found`, which have one Call-ID and are in order of time: from its beginning to the next one's. The
+    /// first takes what came before it too, the last what came after.
+    fn of(found: &[Found]) -> Vec<Self> {
         let start =
             |index: usize| found.get(index).and_then(|found| found.call.start()).unwrap_or(Nanos::MAX);
         let from = |index| if index == 0 { Nanos::ZERO } else { start(index) };
@@ -164,6 +164,38 @@ impl Slice {
     /// Whether `time` lies in it.
     pub(crate) fn holds(self, time: Nanos) -> bool {
         self.from <= time && (time < self.before || self.before == Nanos::MAX)
+    }
+}
+
+/// The calls that were meant, each with the time in which messages with their Call-ID are its own.
+#[derive(Debug)]
+pub(crate) struct Meant(pub(crate) Vec<(Found, Slice)>);
+
+impl Meant {
+    /// All of `found`, which have one Call-ID; only the one whose record was named, where one was.
+    pub(crate) fn of(found: Vec<Found>, wanted: &str) -> Self {
+        let slices = Slice::of(&found);
+        let mut meant: Vec<_> = found.into_iter().zip(slices).collect();
+        let is_named = |(found, _): &(Found, Slice)| wanted.parse() == Ok(found.call.id);
+        if meant.iter().any(is_named) {
+            meant.retain(is_named);
+        }
+        Self(meant)
+    }
+
+    /// Their Call-ID.
+    pub(crate) fn call_id(&self) -> &str {
+        self.0.first().map_or("", |(found, _)| &found.call.call_id)
+    }
+
+    /// Whether a message belongs to one of them.
+    pub(crate) fn has(&self, seen: &SipSeen<'_>) -> bool {
+        carries(seen, self.call_id()) && self.0.iter().any(|(_, slice)| slice.holds(seen.time))
+    }
+
+    /// Their streams.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = (&Call, &StreamEnd)> {
+        self.0.iter().flat_map(|(found, _)| found.streams.iter().map(move |stream| (&found.call, stream)))
     }
 }
 
@@ -265,5 +297,9 @@ mod tests {
         assert_eq!(holds(199), [true, false]);
         assert_eq!(holds(200), [false, true]);
         assert!(slices[1].holds(Nanos::MAX));
+        assert_eq!(Meant::of(found.clone(), "x").0.len(), 2);
+        let second = Found { call: Call { id: Id([9; 16]), ..found[1].call.clone() }, streams: Vec::new() };
+        let meant = Meant::of(vec![found[0].clone(), second], &"09".repeat(16));
+        assert!(meant.0.len() == 1 && !meant.0[0].1.holds(Nanos::from_secs(150)));
     }
 }

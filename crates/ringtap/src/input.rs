@@ -43,10 +43,19 @@ pub(crate) struct Pass {
     pub(crate) counters: Counters,
     /// Which files ended where they should not.
     pub(crate) damages: Vec<(String, Damage)>,
-    /// How far it came, in percent, when Ctrl-C ended it.
-    pub(crate) interrupted: Option<u64>,
+    /// Where Ctrl-C ended it.
+    pub(crate) interrupted: Option<Interrupted>,
     /// Times of the first and the last frame.
     pub(crate) span: Option<(Nanos, Nanos)>,
+}
+
+/// What Ctrl-C cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interrupted {
+    /// The reading, at this percentage of the input.
+    At(u64),
+    /// Standard input, before it had ended; what had come was read to its end.
+    Pipe,
 }
 
 impl Input {
@@ -55,9 +64,10 @@ impl Input {
         if files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
             bail!("standard input can be read only once: name `-` once");
         }
+        let piped = files.iter().any(|file| file.as_os_str() == "-");
+        let files = files.to_vec();
         // In a thread of its own: opening reads a pipe to its end, and Ctrl-C must be heard meanwhile.
         let (sender, receiver) = channel();
-        let files = files.to_vec();
         thread::spawn(move || {
             let captures: Result<Vec<_>, _> = files.iter().map(|file| Capture::open(file)).collect();
             // Nobody waits any more after an interruption.
@@ -66,7 +76,9 @@ impl Input {
         let mut asked = None;
         loop {
             match receiver.recv_timeout(Duration::from_millis(50)) {
-                Ok(captures) => return Ok(Self { captures: captures?, cut_short: asked.is_some() }),
+                Ok(captures) => {
+                    return Ok(Self { captures: captures?, cut_short: piped && interrupt::asked() });
+                }
                 Err(RecvTimeoutError::Disconnected) => return Err(anyhow!("opening the input failed")),
                 Err(RecvTimeoutError::Timeout) if interrupt::asked() => {
                     if asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
@@ -119,7 +131,7 @@ impl Input {
                 break;
             }
             if interrupt::asked() && !self.cut_short {
-                interrupted = Some(frames.offset().saturating_mul(100) / self.size().max(1));
+                interrupted = Some(Interrupted::At(frames.offset().saturating_mul(100) / self.size().max(1)));
                 break;
             }
         }
@@ -130,7 +142,7 @@ impl Input {
         Pass {
             counters: engine.counters().clone(),
             damages: frames.damages().into_iter().filter_map(named).collect(),
-            interrupted: interrupted.or(self.cut_short.then_some(100)),
+            interrupted: interrupted.or(self.cut_short.then_some(Interrupted::Pipe)),
             span,
         }
     }

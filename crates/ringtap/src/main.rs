@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `cli`, `commands` | the arguments, one module a command |
 //! | `input`, `target` | captures to read, files to write |
-//! | `filter`, `find`, `steps` | which calls, the one call, its messages |
+//! | `filter`, `find` | which calls, the one call |
+//! | `steps`, `take` | its messages, its packets and its sound |
 //! | `moment`, `text` | times, and text that is safe to show |
 //! | `show` | records for people and programs |
 //! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and what the shell is told |
@@ -21,6 +22,7 @@ mod moment;
 mod screen;
 mod show;
 mod steps;
+mod take;
 mod target;
 mod text;
 
@@ -49,6 +51,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
     match command {
         Command::Analyze(analyze) => analyze.run(screen),
         Command::Call(call) => call.run(screen),
+        Command::Extract(extract) => extract.run(screen),
         Command::Mos(mos) => mos.run(screen),
     }
 }

@@ -228,7 +228,8 @@ impl<'a> Page<'a> {
         let input = summary::Input {
             span: pass.span,
             kinds: pass.counters.kinds(),
-            drops: pass.counters.drops(),
+            // Frames without IP (ARP, LLDP) are nothing lost; the kinds have them already.
+            drops: pass.counters.drops().into_iter().filter(|(name, _)| *name != "not_ip").collect(),
             damage: pass.damages.iter().map(|(name, damage)| format!("`{name}`: {damage}")).collect(),
         };
         summary.write(out, &input, *width, *colour)

@@ -8,7 +8,7 @@ use clap::Args;
 use ringtap_engine::SipSeen;
 
 use crate::exit::Exit;
-use crate::find::{Finder, Found, Slice};
+use crate::find::{Finder, Meant};
 use crate::input::Input;
 use crate::screen::Screen;
 use crate::show::ladder::{self, Page};
@@ -64,27 +64,30 @@ impl CallArgs {
             }
         };
         let call_id = found.first().map(|found| found.call.call_id.clone()).unwrap_or_default();
+        let mut found = found;
         if call_id != self.call && pass.interrupted.is_none() {
             // It was named by its beginning or its record: its messages pass a second time.
             let bar = input.progress(screen, "reading it");
             let mut push = |seen: &SipSeen<'_>| steps.push(seen);
-            pass = input.pass(&mut Finder::<true>::new(&call_id, &mut push), &bar);
+            let mut finder = Finder::<true>::new(&call_id, &mut push);
+            pass = input.pass(&mut finder, &bar);
+            found = finder.found()?;
         }
-        self.show(&found, &steps, screen).context(WRITING)?;
+        self.show(&Meant::of(found, &self.call), &steps, screen).context(WRITING)?;
         Ok(Exit::after(&pass, screen))
     }
 
-    fn show(&self, found: &[Found], steps: &Steps, screen: &mut Screen) -> io::Result<()> {
+    fn show(&self, meant: &Meant, steps: &Steps, screen: &mut Screen) -> io::Result<()> {
         let page = self.page(screen);
         let Screen { out, width, colour, .. } = screen;
-        for (index, (found, slice)) in found.iter().zip(Slice::of(found)).enumerate() {
+        for (index, (found, slice)) in meant.0.iter().enumerate() {
             if index > 0 {
                 writeln!(out)?;
             }
             detail::write(out, &found.call, *colour)?;
             writeln!(out)?;
-            ladder::draw(out, &steps.within(slice), page)?;
-            for remark in steps.remarks(slice) {
+            ladder::draw(out, &steps.within(*slice), page)?;
+            for remark in steps.remarks(*slice) {
                 writeln!(out, "{remark}")?;
             }
             for stream in &found.streams {

@@ -2,4 +2,5 @@
 
 pub(crate) mod analyze;
 pub(crate) mod call;
+pub(crate) mod extract;
 pub(crate) mod mos;

@@ -1,6 +1,7 @@
 //! The message ladder of a call: endpoints as columns, messages as arrows, time going down.
 
 use std::io::{self, Write};
+use std::net::IpAddr;
 
 use ringtap_model::{Endpoint, Nanos};
 
@@ -73,12 +74,40 @@ impl Page {
     }
 }
 
-/// Every endpoint, in order of its first message.
-fn participants(steps: &[Step]) -> Vec<Endpoint> {
-    let mut found = Vec::new();
+/// A host as a column, or one of its ports where the host talks to itself.
+#[derive(Debug)]
+struct Participant {
+    ip: IpAddr,
+    ports: Vec<u16>,
+}
+
+impl Participant {
+    fn is(&self, endpoint: Endpoint) -> bool {
+        self.ip == endpoint.ip && self.ports.contains(&endpoint.port)
+    }
+
+    /// The port is told where there is only one: over TCP, and with many phones, the port to send from is not the one to
+    /// be reached at.
+    fn name(&self) -> String {
+        match self.ports[..] {
+            [port] => Endpoint::new(self.ip, port).to_string(),
+            _ => self.ip.to_string(),
+        }
+    }
+}
+
+/// Everyone, in order of the first message.
+fn participants(steps: &[Step]) -> Vec<Participant> {
+    let apart =
+        |ip: IpAddr| steps.iter().any(|step| step.src.ip == ip && step.dst.ip == ip && step.src != step.dst);
+    let mut found: Vec<Participant> = Vec::new();
     for endpoint in steps.iter().flat_map(|step| [step.src, step.dst]) {
-        if !found.contains(&endpoint) {
-            found.push(endpoint);
+        if found.iter().any(|participant| participant.is(endpoint)) {
+            continue;
+        }
+        match found.iter_mut().find(|participant| participant.ip == endpoint.ip) {
+            Some(host) if !apart(endpoint.ip) => host.ports.push(endpoint.port),
+            _ => found.push(Participant { ip: endpoint.ip, ports: vec![endpoint.port] }),
         }
     }
     found
@@ -104,8 +133,8 @@ struct Lanes {
 
 impl Lanes {
     /// Lanes with their full names where there is room, else with letters, else none.
-    fn lay(participants: &[Endpoint], room: usize, longest: usize) -> Option<Self> {
-        let full: Vec<String> = participants.iter().map(Endpoint::to_string).collect();
+    fn lay(participants: &[Participant], room: usize, longest: usize) -> Option<Self> {
+        let full: Vec<String> = participants.iter().map(Participant::name).collect();
         let widest = full.iter().map(String::len).max().unwrap_or(0);
         let gaps = participants.len().saturating_sub(1).max(1);
         let wanted = (longest + AIR).max(NARROWEST);
@@ -135,7 +164,7 @@ fn letter(index: usize) -> String {
 
 struct Ladder {
     lanes: Lanes,
-    participants: Vec<Endpoint>,
+    participants: Vec<Participant>,
     margin: usize,
     page: Page,
 }
@@ -144,7 +173,7 @@ impl Ladder {
     fn write(&self, out: &mut dyn Write, steps: &[Step], offsets: &[String]) -> io::Result<()> {
         if self.lanes.lettered {
             for (name, participant) in self.lanes.names.iter().zip(&self.participants) {
-                writeln!(out, "{name}  {participant}")?;
+                writeln!(out, "{name}  {}", participant.name())?;
             }
         }
         writeln!(out, "{}", Style::Bold.paint(&self.heading(), self.page.colour))?;
@@ -167,7 +196,7 @@ impl Ladder {
     }
 
     fn arrow(&self, step: &Step) -> String {
-        let lane = |endpoint| self.participants.iter().position(|known| *known == endpoint).unwrap_or(0);
+        let lane = |endpoint| self.participants.iter().position(|known| known.is(endpoint)).unwrap_or(0);
         let (from, to) = (lane(step.src), lane(step.dst));
         let (low, high) = (from.min(to), from.max(to));
         let pens = self.page.pens();
@@ -271,6 +300,16 @@ mod tests {
         let steps: Vec<Step> = (1..12).map(|host| step(0, host, host + 1, "INVITE")).collect();
         let drawn = drawn(&steps, 80, false);
         assert!(drawn.starts_with("+0.000   192.0.2.1:5060 → 192.0.2.2:5060  INVITE\n"), "{drawn}");
+    }
+
+    #[test]
+    fn a_host_is_one_column_unless_it_talks_to_itself() {
+        let from = |port| Step { src: endpoint(1, port), ..step(0, 1, 2, "INVITE") };
+        let merged = drawn(&[from(49_194), from(5060)], 80, false);
+        assert!(merged.contains(" 192.0.2.1 ") && !merged.contains("49194"), "{merged}");
+        let local = Step { dst: endpoint(1, 5061), ..from(5060) };
+        let apart = drawn(&[from(5060), local], 100, false);
+        assert!(apart.contains("192.0.2.1:5060") && apart.contains("192.0.2.1:5061"), "{apart}");
     }
 
     #[test]

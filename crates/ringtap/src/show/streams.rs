@@ -175,10 +175,8 @@ fn lost(stream: &Stream) -> String {
         (0, ..) => "0".to_string(),
         (lost, Some(mean), Some(max)) => {
             let ratio = figure(stream.burst_ratio, 2);
-            format!(
-                "{lost} ({share}) in {} runs of {mean:.1} mean, {max} max; burst ratio {ratio}",
-                stream.loss_bursts
-            )
+            let runs = crate::text::counted(stream.loss_bursts, "run");
+            format!("{lost} ({share}) in {runs} of {mean:.1} mean, {max} max; burst ratio {ratio}")
         }
         (lost, ..) => format!("{lost} ({share})"),
     }

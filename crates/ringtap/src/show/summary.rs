@@ -60,8 +60,15 @@ impl Summary {
             None => self.loose += 1,
         }
         let name = stream.codec.clone().unwrap_or_else(|| "unknown".to_string());
-        let full = self.codecs.len() >= CODECS && !self.codecs.contains_key(&name);
-        *self.codecs.entry(if full { "others".to_string() } else { name }).or_default() += 1;
+        // SDP's names differ in case without a meaning (RFC 4855 section 3): the first spelling stands for all.
+        let known = self.codecs.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(&name));
+        match known {
+            Some((_, count)) => *count += 1,
+            None => {
+                let full = self.codecs.len() >= CODECS;
+                *self.codecs.entry(if full { "others".to_string() } else { name }).or_default() += 1;
+            }
+        }
         self.lost += stream.lost;
         self.expected += stream.unique.saturating_add(stream.lost);
         let worse = |mos: &f64| self.worst.as_ref().is_none_or(|worst| *mos < worst.mos);
@@ -227,13 +234,27 @@ impl Input {
     }
 }
 
-/// `12 sip, 3 rtcp`, zeros left out.
+/// `12 SIP, 3 other UDP`, zeros left out.
 fn listed(counts: &[(&'static str, u64)]) -> String {
     let counts = counts.iter().filter(|(_, count)| *count > 0);
     counts
-        .map(|(name, count)| format!("{} {}", grouped(*count), name.replace('_', " ")))
+        .map(|(name, count)| format!("{} {}", grouped(*count), spelled(name)))
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+/// A counter's name as people write it.
+fn spelled(name: &str) -> String {
+    let upper = |word: &str| match word {
+        "sip" | "rtp" | "rtcp" | "stun" | "hep" | "tcp" | "udp" | "sctp" | "icmp" | "ip" => {
+            word.to_uppercase()
+        }
+        _ => word.to_string(),
+    };
+    match name.strip_suffix("_other") {
+        Some(kind) => format!("other {}", upper(kind)),
+        None => name.split('_').map(upper).collect::<Vec<_>>().join(" "),
+    }
 }
 
 /// `1,234,567`.
@@ -273,7 +294,7 @@ mod tests {
     fn input() -> Input {
         Input {
             span: Some((samples::START, samples::START + Nanos::from_secs(100))),
-            kinds: vec![("sip", 24), ("rtp", 1_234_567), ("rtcp", 0)],
+            kinds: vec![("sip", 24), ("rtp", 1_234_567), ("rtcp", 0), ("udp_other", 3), ("not_ip", 2)],
             drops: vec![("calls_refused", 2), ("fragments", 0)],
             damage: vec!["`a.pcap` is damaged: cut, at byte 1000".into()],
         }

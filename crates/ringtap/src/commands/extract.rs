@@ -1,0 +1,158 @@
+//! `ringtap extract`: one call's packets and sound.
+
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use ringtap_audio::mix;
+use ringtap_capture::Writer;
+use ringtap_engine::SipSeen;
+use ringtap_model::Frame;
+
+use crate::exit::Exit;
+use crate::find::{Finder, Found, Meant};
+use crate::input::{self, Input, Pass};
+use crate::interrupt::{self, Interrupted};
+use crate::screen::Screen;
+use crate::show::summary::grouped;
+use crate::take::{Reports, Sound, Taker};
+use crate::target::Target;
+use crate::{moment, text};
+
+/// Take one call out: its packets as a capture, its sound as a WAV
+///
+/// The capture has the call's signalling and media in their original order, fragments and RTCP included, each packet once:
+/// to hand on, or to open in Wireshark. The WAV has the caller on the left and the callee on the right; what was lost is
+/// silence. Files appear when they are whole: an error or Ctrl-C leaves none.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[group(skip)]
+pub(crate) struct Extract {
+    /// Capture files; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Its Call-ID, the beginning of it where no other call begins so, or the id of its record
+    #[arg(long, value_name = "CALL-ID")]
+    call: String,
+    /// Write its packets here, as pcap, or as pcapng where they have several link types
+    #[arg(long, value_name = "OUT", required_unless_present = "wav")]
+    pcap: Option<PathBuf>,
+    /// Write its sound here (G.711 only)
+    #[arg(long, value_name = "OUT")]
+    wav: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ringtap extract trunk.pcap --call 4f2a19 --pcap call.pcap
+  ringtap extract trunk.pcap --call 4f2a19 --wav call.wav
+  ringtap extract monday-*.pcap.zst --call 4f2a19 --pcap call.pcap --wav call.wav";
+
+impl Extract {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        if self.pcap.is_some() && self.pcap == self.wav {
+            bail!("`--pcap` and `--wav` name the same file: name two");
+        }
+        let input = Input::open(&self.files)?;
+        let pcap = self.pcap.as_deref().map(Target::create).transpose()?;
+        let wav = self.wav.as_deref().map(Target::create).transpose()?;
+        let wanted = self.meant(&input, screen)?;
+        let (sound, mute) = Sound::of(&wanted, wav.is_some());
+        let mut taker = Taker::new(&wanted, sound, pcap.is_some());
+        let pass = input.pass(&mut taker, &input.progress(screen, "taking it out"));
+        whole(&pass)?;
+        let (frames, sound) = taker.taken();
+        if let Some(target) = pcap {
+            let path = target.path().to_path_buf();
+            let count = packets(&input, frames, &wanted, target).with_context(|| writing(&path))?;
+            screen.remark(format!("{}: {} packets", path.display(), grouped(count)));
+        }
+        let exit = match wav {
+            Some(target) => save(sound, target, screen)?,
+            None => Exit::Done,
+        };
+        for stream in &mute {
+            screen.remark(stream);
+        }
+        let exit = if mute.is_empty() { exit } else { Exit::Failed };
+        Ok(match (exit, Exit::after(&pass, screen)) {
+            (Exit::Done, of_input) => of_input,
+            (failed, _) => failed,
+        })
+    }
+
+    /// The call that was named.
+    fn meant(&self, input: &Input, screen: &mut Screen) -> anyhow::Result<Meant> {
+        let mut found = find(&self.call, input, screen)?;
+        let call_id = found.first().map(|found| found.call.call_id.clone()).unwrap_or_default();
+        if !call_id.starts_with(&self.call) {
+            // By its record: other calls may have used the same Call-ID before and after.
+            found = find(&call_id, input, screen)?;
+        }
+        Ok(Meant::of(found, &self.call))
+    }
+}
+
+fn find(wanted: &str, input: &Input, screen: &mut Screen) -> anyhow::Result<Vec<Found>> {
+    let mut ignore = |_: &SipSeen<'_>| {};
+    let mut finder = Finder::<false>::new(wanted, &mut ignore);
+    let pass = input.pass(&mut finder, &input.progress(screen, "looking for it"));
+    whole(&pass)?;
+    finder.found().inspect_err(|_| _ = Exit::after(&pass, screen)).map_err(Into::into)
+}
+
+/// Half a call is not what was asked for. After an interruption of standard input alone there is all that came.
+fn whole(pass: &Pass) -> Result<(), Interrupted> {
+    match pass.interrupted {
+        Some(input::Interrupted::At(_)) => Err(Interrupted),
+        _ => Ok(()),
+    }
+}
+
+fn writing(path: &Path) -> String {
+    format!("cannot write {}", path.display())
+}
+
+/// Writes the frames with those numbers, and the call's RTCP, in the order of the input.
+fn packets(input: &Input, numbers: Vec<u64>, wanted: &Meant, target: Target) -> anyhow::Result<u64> {
+    let reports = Reports::of(wanted);
+    let mut numbers = numbers.into_iter().peekable();
+    let mut kept: Vec<Frame<'_>> = Vec::new();
+    for frame in input.frames() {
+        if numbers.next_if_eq(&frame.number).is_some() || reports.has(&frame) {
+            kept.push(frame);
+        }
+        if frame.number.is_multiple_of(4096) && interrupt::asked() {
+            bail!(Interrupted);
+        }
+    }
+    let links: Vec<_> = kept.iter().map(|frame| frame.link).collect();
+    let mut writer = Writer::new(target, &links)?;
+    kept.iter().try_for_each(|frame| writer.write(frame))?;
+    writer.finish()?.keep()?;
+    Ok(kept.len() as u64)
+}
+
+/// Writes the sound, or says why there is none.
+fn save(sound: Sound, mut target: Target, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let path = target.path().to_path_buf();
+    let [left, right] = sound.tracks();
+    let stereo = mix(&left, &right);
+    let length = moment::span(stereo.frames() as f64 / 8.0);
+    match stereo.write_wav(BufWriter::new(&mut target)) {
+        Ok(()) => {}
+        // The packets may be written already: this is no reason to fail before the rest is told.
+        Err(ringtap_audio::Error::Nothing) => {
+            screen.remark(ringtap_audio::Error::Nothing);
+            return Ok(Exit::Failed);
+        }
+        Err(error) => return Err(error).with_context(|| writing(&path)),
+    }
+    target.keep()?;
+    let side = |tracks: &[_]| if tracks.is_empty() { "silent" } else { "sounds" };
+    let sides = format!("left the caller ({}), right the callee ({})", side(&left), side(&right));
+    screen.remark(format!("{}: {length}, {sides}", text::shown(&path.display().to_string())));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,182 @@
+//! Taking one call's packets out of everything that passes.
+
+use std::collections::{HashMap, HashSet};
+
+use ringtap_audio::{Codec, RtpSound, Track};
+use ringtap_engine::{RtpSeen, Sink, SipSeen, StreamEnd};
+use ringtap_model::{Call, Direction, Endpoint, Frame, Hz, Message, Nanos, Registration, Stream};
+use ringtap_wire::frame::{Body, decode};
+use ringtap_wire::rtcp::looks_like_rtcp;
+
+use crate::find::Meant;
+use crate::input::Listener;
+use crate::show::streams::codec;
+
+/// RTCP of a stream may come this long before its first and after its last packet.
+const REPORTS: Nanos = Nanos::from_secs(10);
+
+/// A sink that keeps the numbers of the call's frames and its sound.
+pub(crate) struct Taker<'a> {
+    wanted: &'a Meant,
+    serials: HashSet<u64>,
+    packets: bool,
+    frames: Vec<u64>,
+    sound: Sound,
+}
+
+impl<'a> Taker<'a> {
+    /// For frames where `packets` are wanted, and for the streams in `sound`.
+    pub(crate) fn new(wanted: &'a Meant, sound: Sound, packets: bool) -> Self {
+        let serials = wanted.streams().map(|(_, stream)| stream.serial).collect();
+        Self { wanted, serials, packets, frames: Vec::new(), sound }
+    }
+
+    /// The numbers of the frames in order, each once, since several messages of one call can be in one segment; and the
+    /// sound.
+    pub(crate) fn taken(mut self) -> (Vec<u64>, Sound) {
+        self.frames.sort_unstable();
+        self.frames.dedup();
+        (self.frames, self.sound)
+    }
+}
+
+impl Sink for Taker<'_> {
+    const PACKETS: bool = true;
+
+    fn call(&mut self, _: Call, _: Vec<StreamEnd>) {}
+    fn stream(&mut self, _: StreamEnd) {}
+    fn registration(&mut self, _: Registration) {}
+    fn message(&mut self, _: Message) {}
+
+    fn sip(&mut self, seen: &SipSeen<'_>) {
+        if self.packets && self.wanted.has(seen) {
+            self.frames.extend_from_slice(seen.frames);
+        }
+    }
+
+    fn rtp(&mut self, seen: &RtpSeen<'_>) {
+        if !self.serials.contains(&seen.serial) {
+            return;
+        }
+        if self.packets {
+            self.frames.extend_from_slice(seen.frames);
+        }
+        self.sound.push(seen);
+    }
+}
+
+impl Listener for Taker<'_> {}
+
+/// The tracks of a call's streams.
+#[derive(Default)]
+pub(crate) struct Sound {
+    tracks: HashMap<u64, (Direction, Track)>,
+}
+
+impl Sound {
+    /// Of each stream that can be decoded; and a sentence for each that cannot. Where one stream passed the tap twice, on
+    /// both sides of a relay, the fuller one sounds.
+    pub(crate) fn of(wanted: &Meant, wav: bool) -> (Self, Vec<String>) {
+        let mut sound = Self::default();
+        let mut mute = Vec::new();
+        if !wav {
+            return (sound, mute);
+        }
+        let mut streams: Vec<_> = wanted.streams().collect();
+        streams.sort_by_key(|(_, stream)| std::cmp::Reverse(stream.record.unique));
+        let mut kept: Vec<(Direction, &Stream)> = Vec::new();
+        for (call, StreamEnd { serial, record }) in streams {
+            let side = record.direction.unwrap_or_else(|| guess(call, record));
+            if kept.iter().any(|(other, stream)| *other == side && same(stream, record)) {
+                continue;
+            }
+            kept.push((side, record));
+            match track(record) {
+                Ok(track) => _ = sound.tracks.insert(*serial, (side, track)),
+                Err(why) => mute.push(why),
+            }
+        }
+        (sound, mute)
+    }
+
+    fn push(&mut self, seen: &RtpSeen<'_>) {
+        if let Some((_, track)) = self.tracks.get_mut(&seen.serial) {
+            track.push(RtpSound {
+                arrival: seen.time,
+                sequence: seen.sequence,
+                timestamp: seen.timestamp,
+                payload_type: seen.payload_type,
+                payload: seen.payload,
+            });
+        }
+    }
+
+    /// The caller's tracks and the callee's.
+    pub(crate) fn tracks(self) -> [Vec<Track>; 2] {
+        let mut tracks: Vec<_> = self.tracks.into_iter().collect();
+        tracks.sort_by_key(|(serial, _)| *serial);
+        let (left, right): (Vec<_>, Vec<_>) = tracks
+            .into_iter()
+            .map(|(_, placed)| placed)
+            .partition(|(side, _)| *side == Direction::CallerToCallee);
+        [left, right].map(|side| side.into_iter().map(|(_, track)| track).collect())
+    }
+}
+
+/// The same source on another leg at the same time.
+fn same(one: &Stream, other: &Stream) -> bool {
+    one.ssrc == other.ssrc && one.first <= other.last && other.first <= one.last
+}
+
+/// Which side a stream is from that signalling did not place.
+fn guess(call: &Call, stream: &Stream) -> Direction {
+    if stream.src.ip == call.dst.ip || stream.dst.ip == call.src.ip {
+        Direction::CalleeToCaller
+    } else {
+        Direction::CallerToCallee
+    }
+}
+
+fn track(stream: &Stream) -> Result<Track, String> {
+    let name = codec(stream);
+    let found = match &stream.codec {
+        Some(name) => Codec::from_name(name).map_err(|error| error.to_string())?,
+        None => Codec::from_payload_type(stream.payload_type)
+            .ok_or_else(|| format!("{name} was never announced and cannot be decoded"))?,
+    };
+    let track = Track::new(found, stream.clock.unwrap_or(Hz(8_000)));
+    Ok(if stream.payload_type >= 96 { track.with_payload_type(stream.payload_type) } else { track })
+}
+
+/// RTCP that goes with the call's streams: on their ports or the next higher ones (RFC 3550 section 11, RFC 5761).
+pub(crate) struct Reports {
+    /// By sender and receiver, the time in which to look.
+    pairs: HashMap<(Endpoint, Endpoint), (Nanos, Nanos)>,
+}
+
+impl Reports {
+    /// Of the call's streams.
+    pub(crate) fn of(wanted: &Meant) -> Self {
+        let mut pairs: HashMap<_, (Nanos, Nanos)> = HashMap::new();
+        for (_, StreamEnd { record, .. }) in wanted.streams() {
+            let next = |endpoint: Endpoint| Endpoint::new(endpoint.ip, endpoint.port.saturating_add(1));
+            for (a, b) in [(record.src, record.dst), (next(record.src), next(record.dst))] {
+                for pair in [(a, b), (b, a)] {
+                    let time = pairs.entry(pair).or_insert((record.first, record.last));
+                    *time = (time.0.min(record.first), time.1.max(record.last));
+                }
+            }
+        }
+        Self { pairs }
+    }
+
+    /// Whether `frame` is one.
+    pub(crate) fn has(&self, frame: &Frame<'_>) -> bool {
+        let Ok(packet) = decode(frame.link.0, frame.wire_len, frame.data) else { return false };
+        let Body::Udp(udp) = packet.body else { return false };
+        let pair = (Endpoint::new(packet.ip.src, udp.src_port), Endpoint::new(packet.ip.dst, udp.dst_port));
+        let time = self.pairs.get(&pair);
+        time.is_some_and(|(first, last)| *first <= frame.time + REPORTS && frame.time <= *last + REPORTS)
+            && looks_like_rtcp(udp.data)
+    }
+}

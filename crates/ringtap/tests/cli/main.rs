@@ -1,0 +1,12 @@
+//! The built program, run as people run it.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `refused` | input and arguments that are wrong |
+//! | `whole` | a call from the wire to every kind of output |
+//! | `built`, `run` | a capture made packet by packet; running the program |
+
+mod built;
+mod refused;
+mod run;
+mod whole;

@@ -1,0 +1,225 @@
+//! A call from the wire to every kind of output.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ringtap_capture::Capture;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::built::{Built, CALL_ID, call, others};
+use crate::run::{Run, run};
+
+/// One call, another, a stream without signalling: a folder, the capture in it, and its number of frames of the call.
+fn built() -> (TempDir, PathBuf, usize) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("in.pcap");
+    let mut built = Built::default();
+    call(&mut built);
+    let own = built.count();
+    others(&mut built);
+    built.write(&path);
+    (folder, path, own)
+}
+
+fn done(run: Run) -> String {
+    assert_eq!((run.status, run.err.as_str()), (0, ""), "{run:?}");
+    run.out
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+fn records(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("one object a line")).collect()
+}
+
+#[test]
+fn the_table_tells_it_to_people() {
+    let (_folder, path, _) = built();
+    let out = done(run(["analyze", text(&path)]));
+    let row = out.lines().find(|line| line.contains("4f2a19c0")).expect("the call");
+    for field in ["02:00:00", "221", "602", "completed", "200", "10.1 s", "->", "PCMA", "2.00 %"] {
+        assert!(row.contains(field), "{field} in {row}");
+    }
+    assert!(out.contains("Streams without signalling") && out.contains("192.0.2.7:8000"), "{out}");
+    assert!(out.contains("Calls          2: 1 completed, 1 failed"), "{out}");
+    assert!(
+        out.contains("ASR            50.0 %, 1 of 2") && out.contains("NER            100.0 %, 2 of 2"),
+        "{out}"
+    );
+    assert!(!out.contains('\x1b'));
+    let coloured = done(run(["analyze", "--color", "always", text(&path)]));
+    assert!(coloured.contains("\x1b[32mcompleted"), "{coloured}");
+}
+
+#[test]
+fn json_lines_are_the_records() {
+    let (_folder, path, _) = built();
+    let records = records(&done(run(["analyze", "--format", "jsonl", text(&path)])));
+    let kinds: Vec<_> = records.iter().map(|record| record["type"].as_str().expect("a type")).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == "call").count(), 2);
+    assert_eq!(kinds.iter().filter(|kind| **kind == "stream").count(), 3);
+    let place = records.iter().position(|record| record["call_id"] == CALL_ID && record["type"] == "call");
+    let [call, first, second] = &records[place.expect("the call")..][..3] else { panic!("{kinds:?}") };
+    assert_eq!((&call["state"], &call["released_by"]), (&"completed".into(), &"caller".into()));
+    assert_eq!((&call["messages"], &call["retransmissions"]), (&8.into(), &1.into()));
+    assert_eq!((&call["pdd_ms"], &call["duration_ms"]), (&900.0.into(), &10_100.0.into()));
+    assert_eq!(call["streams"], Value::from(vec![first["id"].clone(), second["id"].clone()]));
+    assert_eq!((&first["direction"], &first["lost"]), (&"caller_to_callee".into(), &10.into()));
+    assert_eq!((&second["direction"], &second["lost"]), (&"callee_to_caller".into(), &0.into()));
+}
+
+#[test]
+fn csv_has_the_same_figures() {
+    let (_folder, path, _) = built();
+    let rows = |kind: &str| {
+        let out = done(run(["analyze", "--csv", kind, text(&path)]));
+        let mut reader = csv::Reader::from_reader(out.as_bytes());
+        let headers = reader.headers().expect("a header").clone();
+        (headers, reader.records().collect::<Result<Vec<_>, _>>().expect("rows"))
+    };
+    let (headers, calls) = rows("calls");
+    assert_eq!((&headers[1], calls.len()), ("call_id", 2));
+    assert!(calls.iter().any(|row| &row[1] == CALL_ID && &row[15] == "completed"));
+    let (_, streams) = rows("streams");
+    assert_eq!(streams.len(), 3);
+    let (_, intervals) = rows("intervals");
+    assert_eq!(intervals.len(), 3, "no stream is longer than 10 s");
+    assert_eq!(rows("registrations").1.len(), 0);
+}
+
+#[test]
+fn filters_choose_calls() {
+    let (_folder, path, _) = built();
+    let chosen = |filter: &[&str]| {
+        let out = done(run([&["analyze", "--format", "jsonl"], filter, &[text(&path)]].concat()));
+        let records = records(&out);
+        let calls = records.iter().filter(|record| record["type"] == "call");
+        let loose =
+            records.iter().filter(|record| record["type"] == "stream" && record["call"].is_null()).count();
+        (calls.map(|call| call["from_user"].as_str().expect("a user").to_string()).collect::<Vec<_>>(), loose)
+    };
+    assert_eq!(chosen(&["--from", "221"]), (vec!["221".to_string()], 0));
+    assert_eq!(chosen(&["--number", "22*"]), (vec!["221".to_string()], 0));
+    assert_eq!(chosen(&["--state", "failed,timeout"]), (vec!["999".to_string()], 0));
+    assert_eq!(chosen(&["--since", "2026-11-21 02:00:01"]), (vec!["999".to_string()], 0));
+    assert_eq!(chosen(&["--until", "2026-11-21T02:00:01Z"]), (vec!["221".to_string()], 0));
+    assert_eq!(chosen(&["--mos-below", "1.1"]), (vec![], 0));
+    let out = done(run(["analyze", "--to", "602*", "--state", "failed", text(&path)]));
+    assert!(out.contains("Calls          1: 1 failed (1 left out by the filters)"), "{out}");
+}
+
+#[test]
+fn one_call_is_shown_with_its_ladder() {
+    let (_folder, path, _) = built();
+    let whole = done(run(["call", CALL_ID, text(&path)]));
+    for line in [
+        "Outcome       completed, 200 OK, released by the caller",
+        "Post-dial     900 ms",
+        "R: retransmission",
+    ] {
+        assert!(whole.contains(line), "{line}\n{whole}");
+    }
+    let ladder: Vec<_> =
+        whole.lines().filter(|line| line.starts_with('+') || line.starts_with(" +")).collect();
+    assert_eq!(ladder.len(), 8, "{whole}");
+    assert!(ladder[1].contains("R") && ladder[1].contains("┄ INVITE (SDP) ┄"), "{whole}");
+    assert!(ladder[6].contains("─ BYE ─") && ladder[7].contains("─ 200 OK (BYE) ─"), "{whole}");
+    assert!(whole.contains("Lost          10 (2.00 %) in 10 runs"), "{whole}");
+
+    assert_eq!(done(run(["call", "4f2a", text(&path)])), whole, "by the beginning of its Call-ID");
+    let id = whole.lines().find_map(|line| line.strip_prefix("  Record        ")).expect("its record");
+    assert_eq!(done(run(["call", id, text(&path)])), whole, "by its record");
+    assert!(done(run(["call", "4f2a", "--ascii", text(&path)])).is_ascii());
+    assert!(!done(run(["call", "other", text(&path)])).contains('\x1b'), "hostile phrase");
+}
+
+#[test]
+fn an_unknown_call_suggests_its_neighbour() {
+    let (_folder, path, _) = built();
+    let run = run(["call", "4f2b19c0@192.0.2.1", text(&path)]);
+    assert_eq!((run.status, run.out.as_str()), (1, ""));
+    let sentence =
+        "ringtap: no call has the Call-ID `4f2b19c0@192.0.2.1`; the input has 2 calls, the nearest: ";
+    assert!(run.err.starts_with(&format!("{sentence}`{CALL_ID}`")), "{run:?}");
+}
+
+#[test]
+fn a_call_is_taken_out() {
+    let (folder, path, own) = built();
+    let (pcap, wav) = (folder.path().join("out.pcap"), folder.path().join("out.wav"));
+    let arguments = ["extract", text(&path), "--call", "4f2a", "--pcap", text(&pcap), "--wav", text(&wav)];
+    let run = run(arguments);
+    assert_eq!((run.status, run.out.as_str()), (0, ""), "{run:?}");
+
+    let (all, taken) = (Capture::open(&path).expect("the input"), Capture::open(&pcap).expect("the output"));
+    assert_eq!(taken.frames().count(), own, "signalling, media and RTCP of the call, nothing else");
+    let mut rest = all.frames();
+    for frame in taken.frames() {
+        let found = rest.any(|original| (original.time, original.data) == (frame.time, frame.data));
+        assert!(found, "frames keep their order, times and bytes");
+    }
+    let again = records(&done(crate::run::run(["analyze", "--format", "jsonl", text(&pcap)])));
+    let before =
+        records(&done(crate::run::run(["analyze", "--format", "jsonl", "--call-id", CALL_ID, text(&path)])));
+    assert_eq!(again, before, "the same call seen twice is the same record");
+
+    let mut reader = hound::WavReader::open(&wav).expect("a WAV");
+    assert_eq!((reader.spec().channels, reader.spec().sample_rate), (2, 8000));
+    let samples: Vec<i16> = reader.samples().collect::<Result<_, _>>().expect("samples");
+    // A-law 0xd5 is 8, 0xaa full scale (G.711 table 1a); the callee begins 7 ms after the caller.
+    let side = |side: usize| samples.iter().skip(side).step_by(2).copied();
+    assert!(
+        side(0).all(|sample| sample == 8 || sample == 0)
+            && side(1).all(|sample| sample == 32_256 || sample == 0)
+    );
+    assert_eq!(side(0).filter(|sample| *sample == 8).count(), 490 * 160, "lost packets are silence");
+    assert_eq!(side(1).filter(|sample| *sample == 32_256).count(), 500 * 160);
+    assert_eq!(side(1).take_while(|sample| *sample == 0).count(), 56);
+}
+
+#[test]
+fn what_cannot_be_taken_out_leaves_no_file() {
+    let (folder, path, _) = built();
+    let (pcap, wav) = (folder.path().join("out.pcap"), folder.path().join("out.wav"));
+    let unknown =
+        run(["extract", text(&path), "--call", "nobody", "--pcap", text(&pcap), "--wav", text(&wav)]);
+    assert_eq!(unknown.status, 1, "{unknown:?}");
+    let silent = run(["extract", text(&path), "--call", "other", "--pcap", text(&pcap), "--wav", text(&wav)]);
+    assert_eq!(silent.status, 1, "{silent:?}");
+    assert!(
+        silent.err.contains("there is no sound") && silent.err.contains("out.pcap: 2 packets"),
+        "{silent:?}"
+    );
+    assert!(pcap.exists() && !wav.exists());
+    let full = run(["extract", text(&path), "--call", "4f2a", "--pcap", "/dev/full"]);
+    assert_eq!(full.status, 1, "{full:?}");
+    assert!(full.err.contains("cannot write /dev/full") && full.err.contains("free some space"), "{full:?}");
+    let same = run(["extract", text(&path), "--call", "4f2a", "--pcap", text(&wav), "--wav", text(&wav)]);
+    assert_eq!(same.status, 1);
+    assert_eq!(run(["extract", text(&path), "--call", "4f2a"]).status, 2);
+    let names: Vec<_> = fs::read_dir(&folder)
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+}
+
+#[test]
+fn many_files_are_one_capture() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (one, two) = (folder.path().join("1.pcap"), folder.path().join("2.pcap"));
+    let (mut calls, mut rest) = (Built::default(), Built::default());
+    call(&mut calls);
+    others(&mut rest);
+    calls.write(&one);
+    rest.write(&two);
+    let (_folder, whole, _) = built();
+    let of = |files: &[&Path]| {
+        let files = files.iter().map(|file| text(file));
+        done(run(["analyze", "--format", "jsonl"].into_iter().chain(files)))
+    };
+    assert_eq!(of(&[&two, &one]), of(&[&whole]));
+}
