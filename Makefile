@@ -1,0 +1,65 @@
+# Two commands do all the set-up: `make demo` and `make test`. Both install what is missing from Debian's packages.
+
+CARGO ?= cargo
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+RINGTAP := $(or $(CARGO_TARGET_DIR),target)/release/ringtap
+
+.PHONY: help demo test build lint bless bench fuzz packages-build packages-test packages-bench
+
+help:
+	@echo "make demo    build ringtap and run it on the capture that ships with the project"
+	@echo "make test    install what the tests need and run all of them"
+	@echo "make build   the program alone: $(RINGTAP)"
+	@echo "make lint    formatting and lints"
+	@echo "make bless   write the expected records of cases/ anew, to be read before they are committed"
+	@echo "make bench   the comparison with tshark, on 1,000 generated calls"
+	@echo "make fuzz    ten minutes of each fuzz target (needs cargo-fuzz)"
+
+demo: build
+	@echo
+	@echo "== ringtap analyze demo/calls.pcap"
+	@$(RINGTAP) analyze demo/calls.pcap
+	@echo
+	@echo "One call in full, with its message ladder:  $(RINGTAP) call CALL-ID demo/calls.pcap"
+	@echo "Its packets and its sound:                  $(RINGTAP) extract demo/calls.pcap --call CALL-ID --pcap call.pcap --wav call.wav"
+	@echo "Every record as JSON:                       $(RINGTAP) analyze --format jsonl demo/calls.pcap"
+
+build: packages-build
+	$(CARGO) build --release --locked -p ringtap
+
+test: packages-test lint
+	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked --doc -q
+
+lint: packages-build
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+bless:
+	RINGTAP_BLESS=1 $(CARGO) test -p ringtap-cases --test golden
+	@git --no-pager diff --stat -- cases
+
+bench: packages-bench build
+	python3 bench/compare.py --ringtap $(RINGTAP)
+
+fuzz:
+	fuzz/run
+
+# A C compiler builds SQLite and zstd, which are compiled in.
+packages-build:
+	@command -v cc >/dev/null || $(MAKE) --no-print-directory install PACKAGES="gcc libc6-dev"
+
+packages-test: packages-build
+	@missing=""; \
+	for pair in tshark:tshark sox:sox python3:python3-minimal; do \
+	  command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair##*:}"; \
+	done; \
+	[ -z "$$missing" ] || $(MAKE) --no-print-directory install PACKAGES="$$missing"
+
+packages-bench: packages-test
+
+.PHONY: install
+install:
+	@echo "installing:$(PACKAGES)"
+	@$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq update
+	@$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $(PACKAGES) >/dev/null
