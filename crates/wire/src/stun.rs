@@ -41,6 +41,9 @@ pub fn is_stun(data: &[u8]) -> bool {
 }
 
 /// What TURN relays in a datagram: ChannelData's application data, or the DATA attribute of a Send or Data indication.
+///
+/// ChannelData has nothing but a number range and a length to be known by, and other protocols have that too (GTPv2-C does):
+/// what is inside has to be judged for itself.
 pub fn relayed(data: &[u8]) -> Option<&[u8]> {
     let (&[k0, k1, l0, l1], rest) = data.split_first_chunk::<4>()?;
     let len = usize::from(u16::from_be_bytes([l0, l1]));

@@ -3,6 +3,10 @@
 //! [`decode`] gives the innermost packet of a frame. Ethernet with IPv4 and UDP inside, which media is, takes a
 //! straight path in this file; everything else is in the files beside it, one per family of headers, and is `#[cold]`.
 //!
+//! Read on the way: VLAN, service, VN and metadata tags, LLC/SNAP, MPLS with Ethernet pseudowires, PPPoE, PPP, NSH; IP in
+//! IP, GRE (PPTP, NVGRE, ERSPAN), L2TP, VXLAN, Geneve, GTP-U, TZSP. Not read: IPsec ESP, also with the NULL cipher, which
+//! nothing in the packet tells; GTP-C and other control messages, which are UDP.
+//!
 //! Lengths come in pairs: what headers declare, and what was captured of it. Captures with a snap length are normal,
 //! and an RTP header in a cut packet still counts. Checksums are not verified: network cards compute them after the
 //! capture has seen the packet.
