@@ -248,6 +248,8 @@ fn open(path: &Path, pages: Option<u32>) -> Result<Connection, Error> {
     connection.busy_timeout(PATIENCE).map_err(failed)?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).map_err(failed)?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+    // Ids are spread evenly: their index is touched all over, and had better be in memory. In KiB where negative.
+    connection.pragma_update(None, "cache_size", -32_768).map_err(failed)?;
     if let Some(pages) = pages {
         connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).map_err(failed)?;
     }
