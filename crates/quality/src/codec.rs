@@ -1,6 +1,7 @@
 //! What a codec does to speech by itself: impairment factor, robustness to loss, delay.
 //!
-//! The table is that of ITU-T G.113 (09/2024), appendices I, IV and V: "provisional planning values". Where G.113 has
+//! The table is that of ITU-T G.113: appendices IV and V of 09/2024, appendix I with the Bpl of its 11/2007 edition. ITU-T
+//! calls them provisional planning values: they plan networks, they do not measure a call. Where G.113 has
 //! no value, the row says what stands in for it ([`Basis`] and `source`); a codec without any defensible value is not in
 //! the table and has no MOS (Speex, iSAC, SILK, BroadVoice, video).
 

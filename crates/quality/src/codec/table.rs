@@ -10,7 +10,7 @@ const KHZ_16: &[Hz] = &[Hz(16_000)];
 /// RFC 3551 section 4.5.2: G.722 samples at 16 kHz and is announced as 8000.
 const G722: &[Hz] = &[Hz(8_000), Hz(16_000)];
 
-const I3: &str = "G.113 table I.3";
+const I3: &str = "G.113 (11/2007) table I.3";
 const I1_WAVEFORM: &str = "Ie: G.113 table I.1; Bpl: none published, that of G.711 without concealment";
 const I1_MODEL: &str =
     "Ie: G.113 table I.1; Bpl: none published, that of GSM-EFR, the lowest of a codec that conceals";
@@ -129,8 +129,8 @@ pub(super) const PROFILES: &[CodecProfile] = &[
     opus(KHZ_8, Model::Narrowband, 12.0, 5.0, 10.0, OPUS_NB),
 ];
 
-const ILBC: &str = "none published: G.729A's (G.113 table I.3), which iLBC was designed to equal";
-const AMR_12_2: &str = "this mode is GSM-EFR (TS 26.071 section 4): its values, G.113 table I.3";
+const ILBC: &str = "none published: G.729A's (G.113 (11/2007) table I.3), which iLBC was designed to equal";
+const AMR_12_2: &str = "this mode is GSM-EFR (TS 26.071 section 4): its values, G.113 (11/2007) table I.3";
 const AMR_7_4: &str = "this mode is IS-641 (TS 26.071 section 4): its Ie, G.113 table I.1; Bpl of GSM-EFR";
 const AMR_BETWEEN: &str = "none published: the nearest AMR mode with a value";
 const AMR_LOW: &str = "none published: Ie of G.723.1 at 5.3 kbit/s (G.113 table I.1), Bpl of GSM-EFR";
@@ -141,4 +141,4 @@ const OPUS_FB: &str =
     "none published for Opus: EVS at 32 kbit/s (G.113 appendix V), its usual rate in WebRTC";
 const OPUS_SWB: &str = "none published for Opus: EVS at 24.4 kbit/s (G.113 appendix V)";
 const OPUS_WB: &str = "none published for Opus: AMR-WB at 23.85 kbit/s (G.113 tables IV.1 and IV.4)";
-const OPUS_NB: &str = "none published for Opus: GSM-EFR (G.113 table I.3)";
+const OPUS_NB: &str = "none published for Opus: GSM-EFR (G.113 (11/2007) table I.3)";
