@@ -44,11 +44,12 @@ impl<'a> Codec<'a> {
     }
 }
 
-/// Name, RTP clock in Hz and channels of a static payload type, RFC 3551 tables 4 and 5. Type 19 was comfort noise in
-/// drafts and is still sent as that.
+/// Name, RTP clock in Hz and channels of a static payload type, RFC 3551 tables 4 and 5. Type 2 was
+/// G.721 (RFC 1890), which became G726-32, and 19 was comfort noise in drafts: both are reserved and still sent as that.
 pub const fn static_payload(payload_type: u8) -> Option<(&'static str, u32, u8)> {
     Some(match payload_type {
         0 => ("PCMU", 8000, 1),
+        2 => ("G726-32", 8000, 1),
         3 => ("GSM", 8000, 1),
         4 => ("G723", 8000, 1),
         5 => ("DVI4", 8000, 1),
@@ -102,6 +103,6 @@ mod tests {
         assert_eq!(Codec::fixed(8).map(|codec| codec.is("pcma")), Some(true));
         assert_eq!(static_payload(9), Some(("G722", 8000, 1)));
         assert_eq!(static_payload(10), Some(("L16", 44100, 2)));
-        assert_eq!((1..=2).chain(20..=24).chain(35..=255).find_map(static_payload), None);
+        assert_eq!((1..=1).chain(20..=24).chain(35..=255).find_map(static_payload), None);
     }
 }

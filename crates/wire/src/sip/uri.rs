@@ -133,12 +133,11 @@ pub(super) fn host_port(place: &[u8]) -> (&[u8], Option<u16>) {
             None => (rest, None),
         };
     }
-    match memchr::memchr(b':', place) {
-        Some(at) if memchr::memchr(b':', &place[at + 1..]).is_none() => {
-            (place[..at].trim_ascii(), number(&place[at + 1..]))
-        }
-        _ => (place, None),
-    }
+    let Some(last) = memchr::memrchr(b':', place) else { return (place, None) };
+    let (host, port) = (place[..last].trim_ascii(), &place[last + 1..]);
+    // Without brackets the last group may be the port: it is one where the rest is an address and the whole is none.
+    let split = memchr::memchr(b':', host).is_none() || address(place).is_none() && address(host).is_some();
+    if split { (host, number(port)) } else { (place, None) }
 }
 
 /// An address as text, with or without brackets, a zone (`%eth0`) left out.
@@ -190,6 +189,8 @@ mod tests {
         let sip = "sip";
         assert_eq!(parts("sip:[2001:db8::10:5070]"), (sip, None, "2001:db8::10:5070", None, ""));
         assert_eq!(parts("sip:2001:db8::10"), (sip, None, "2001:db8::10", None, ""));
+        let whole = (sip, None, "fec0:0:0:0:216:d3ff:fe0d:22c", Some(5060), "");
+        assert_eq!(parts("sip:fec0:0:0:0:216:d3ff:fe0d:22c:5060"), whole);
         assert_eq!(parts("sip:[2001:db8::1"), (sip, None, "2001:db8::1", None, ""));
         let ip = |text| Uri::parse(text).and_then(|u| u.ip());
         assert_eq!(ip(b"sip:[fe80::1%eth0]:5060"), "fe80::1".parse().ok());
