@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{analyze::Analyze, call::CallArgs, extract::Extract, mos::Mos};
+use crate::commands::{analyze::Analyze, call::CallArgs, calls::Calls, extract::Extract, mos::Mos};
 use crate::screen::Colour;
 
 /// Watches a telephone network from the wire: follows SIP calls and measures their RTP streams.
@@ -32,6 +32,7 @@ pub(crate) enum Command {
     Analyze(Analyze),
     Call(CallArgs),
     Extract(Extract),
+    Calls(Calls),
     Mos(Mos),
 }
 
@@ -41,6 +42,7 @@ Examples:
   ringtap analyze --format jsonl monday-*.pcap.gz | jq 'select(.mos < 3.6)'
   ringtap call 4f2a19 trunk.pcap
   ringtap extract trunk.pcap --call 4f2a19 --pcap call.pcap --wav call.wav
+  ringtap calls --store /var/lib/ringtap --number '+4202*' --since '2026-11-21 02:00'
   ringtap mos --codec G729 --loss 2 --delay-ms 150
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but the input was damaged, 130 interrupted.";

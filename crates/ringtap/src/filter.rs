@@ -88,8 +88,15 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    fn matches(&self, text: &str) -> bool {
+    /// Whether `text` is what was meant.
+    pub(crate) fn matches(&self, text: &str) -> bool {
         if self.prefix { text.starts_with(&self.text) } else { text == self.text }
+    }
+}
+
+impl std::fmt::Display for Pattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", self.text, if self.prefix { "*" } else { "" })
     }
 }
 

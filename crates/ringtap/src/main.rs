@@ -7,7 +7,7 @@
 //! | `filter`, `find` | which calls, the one call |
 //! | `steps`, `take` | its messages, its packets and its sound |
 //! | `moment`, `text` | times, and text that is safe to show |
-//! | `show` | records for people and programs |
+//! | `show`, `page` | records for people and programs |
 //! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and what the shell is told |
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ mod find;
 mod input;
 mod interrupt;
 mod moment;
+mod page;
 mod screen;
 mod show;
 mod steps;
@@ -52,6 +53,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Analyze(analyze) => analyze.run(screen),
         Command::Call(call) => call.run(screen),
         Command::Extract(extract) => extract.run(screen),
+        Command::Calls(calls) => calls.run(screen),
         Command::Mos(mos) => mos.run(screen),
     }
 }

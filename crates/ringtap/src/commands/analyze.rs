@@ -4,19 +4,19 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_model::{Call, Message, Registration, Stream};
-use serde::Serialize;
+use ringtap_store::{Writer, Written};
 
 use crate::exit::{Exit, Misuse};
 use crate::filter::Filter;
-use crate::input::{Input, Listener, Pass};
+use crate::input::{Input, Listener};
+use crate::page::{Format, Page};
 use crate::screen::Screen;
-use crate::show::csv::{Csv, Kind};
-use crate::show::style::Style;
-use crate::show::summary::{self, Summary};
-use crate::show::{calls, json, streams};
+use crate::show::csv::Kind;
+use crate::show::summary::Summary;
+use crate::text::counted;
 
 /// Find every call in captures and measure its streams: where to begin
 ///
@@ -36,6 +36,9 @@ pub(crate) struct Analyze {
     /// Which records to print as CSV [default: calls]
     #[arg(long, value_name = "RECORDS", value_enum)]
     csv: Option<Kind>,
+    /// Also write the records that pass the filters to the database in this directory, for `ringtap calls`
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
     #[command(flatten)]
     filter: Filter,
 }
@@ -46,19 +49,8 @@ Examples:
   ringtap analyze --state failed,timeout --since '2026-11-21 02:00' trunk-*.pcap.zst
   ringtap analyze --mos-below 3.6 --format jsonl trunk.pcap | jq -r .call_id
   ringtap analyze --csv streams trunk.pcap > streams.csv
-  ssh sensor tcpdump -w - udp | ringtap analyze -";
-
-/// How records are printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people
-    #[default]
-    Table,
-    /// One JSON object a line
-    Jsonl,
-    /// One header line, one line a record
-    Csv,
-}
+  ssh sensor tcpdump -w - udp | ringtap analyze -
+  ringtap analyze --store /var/lib/ringtap monday.pcap";
 
 impl Analyze {
     /// Runs it.
@@ -76,14 +68,18 @@ impl Analyze {
             _ if screen.terminal => indicatif::ProgressBar::hidden(),
             _ => input.progress(screen, "reading"),
         };
+        let store = self.store.as_deref().map(Writer::open).transpose()?;
         let page = Page::begin(format, self.csv.unwrap_or_default(), screen).context(WRITING)?;
-        let mut report = Report { filter: self.filter, page, summary: Summary::default(), failed: None };
+        let mut report =
+            Report { filter: self.filter, page, store, summary: Summary::default(), failed: None };
         let pass = input.pass(&mut report, &bar);
-        let Report { page, summary, failed, .. } = report;
-        match failed {
-            Some(error) => Err(error).context(WRITING),
-            None => page.end(&summary, &pass).context(WRITING),
-        }?;
+        let Report { page, store, summary, failed, .. } = report;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        // Before the summary, which tells what is durable by then.
+        let stored = store.map(Writer::close).transpose()?;
+        page.end(&summary, &pass, stored.map(stored_line)).context(WRITING)?;
         screen.out.flush().context(WRITING)?;
         Ok(Exit::after(&pass, screen))
     }
@@ -91,20 +87,44 @@ impl Analyze {
 
 const WRITING: &str = "cannot write the results";
 
+fn stored_line(written: Written) -> String {
+    let counts = [
+        (written.calls, "call"),
+        (written.streams, "stream"),
+        (written.registrations, "registration"),
+        (written.messages, "message"),
+    ];
+    let counts: Vec<_> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(*count, noun)).collect();
+    match counts[..] {
+        [] => "nothing".to_string(),
+        _ => format!("{}; {}", counts.join(", "), counted(written.days, "day file")),
+    }
+}
+
 /// Takes the records as the engine finds them.
 struct Report<'a> {
     filter: Filter,
     page: Page<'a>,
+    store: Option<Writer>,
     summary: Summary,
     /// The first error of the output; nothing is written after it.
-    failed: Option<io::Error>,
+    failed: Option<anyhow::Error>,
 }
 
 impl Report<'_> {
-    fn note(&mut self, result: io::Result<()>) {
-        if let Err(error) = result {
-            self.failed.get_or_insert(error);
+    /// Prints a record, and stores it where there is a database.
+    fn keep(
+        &mut self,
+        print: impl FnOnce(&mut Page<'_>) -> io::Result<()>,
+        store: impl FnOnce(&mut Writer) -> Result<(), ringtap_store::Error>,
+    ) {
+        if self.failed.is_some() {
+            return;
         }
+        let printed = print(&mut self.page).context(WRITING);
+        let stored = self.store.as_mut().map_or(Ok(()), store);
+        self.failed = printed.and_then(|()| stored.map_err(Into::into)).err();
     }
 }
 
@@ -113,45 +133,33 @@ impl Sink for Report<'_> {
         if !self.filter.passes(&call) {
             return self.summary.left_out();
         }
+        let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
         self.summary.call(&call);
-        streams.iter().for_each(|stream| self.summary.stream(&stream.record));
-        if self.failed.is_none() {
-            let result = self.page.call(&call, &streams);
-            self.note(result);
-        }
+        streams.iter().for_each(|stream| self.summary.stream(stream));
+        self.keep(|page| page.call(&call, &streams), |store| store.call(&call, &streams));
     }
 
     fn stream(&mut self, stream: StreamEnd) {
         // Filters name calls; what belongs to none is not what was asked for.
-        if self.filter.is_set() {
-            return;
-        }
-        self.summary.stream(&stream.record);
-        if self.failed.is_none() {
-            let result = self.page.stream(&stream.record);
-            self.note(result);
+        if !self.filter.is_set() {
+            let stream = stream.record;
+            self.summary.stream(&stream);
+            self.keep(|page| page.stream(&stream), |store| store.stream(&stream));
         }
     }
 
     fn registration(&mut self, registration: Registration) {
-        if self.filter.is_set() {
-            return;
-        }
-        self.summary.registration(&registration);
-        if self.failed.is_none() {
-            let result = self.page.record(Kind::Registrations, &registration);
-            self.note(result);
+        if !self.filter.is_set() {
+            self.summary.registration(&registration);
+            let print = |page: &mut Page<'_>| page.record(Kind::Registrations, &registration);
+            self.keep(print, |store| store.registration(&registration));
         }
     }
 
     fn message(&mut self, message: Message) {
-        if self.filter.is_set() {
-            return;
-        }
-        self.summary.message();
-        if self.failed.is_none() {
-            let result = self.page.record(Kind::Messages, &message);
-            self.note(result);
+        if !self.filter.is_set() {
+            self.summary.message();
+            self.keep(|page| page.record(Kind::Messages, &message), |store| store.message(&message));
         }
     }
 }
@@ -159,79 +167,5 @@ impl Sink for Report<'_> {
 impl Listener for Report<'_> {
     fn has_enough(&self) -> bool {
         self.failed.is_some()
-    }
-}
-
-/// Where records go: kept for a table, or printed at once.
-enum Page<'a> {
-    Table { screen: &'a mut Screen, calls: Vec<calls::Row>, streams: Vec<streams::Row> },
-    Jsonl(&'a mut dyn Write),
-    Csv(&'a mut dyn Write, Csv),
-}
-
-impl<'a> Page<'a> {
-    fn begin(format: Format, kind: Kind, screen: &'a mut Screen) -> io::Result<Self> {
-        Ok(match format {
-            Format::Table => Self::Table { screen, calls: Vec::new(), streams: Vec::new() },
-            Format::Jsonl => Self::Jsonl(&mut *screen.out),
-            Format::Csv => {
-                let csv = Csv::begin(&mut *screen.out, kind)?;
-                Self::Csv(&mut *screen.out, csv)
-            }
-        })
-    }
-
-    fn call(&mut self, call: &Call, streams: &[StreamEnd]) -> io::Result<()> {
-        match self {
-            Self::Table { calls, .. } => {
-                calls.push(calls::Row::new(call, streams.iter().map(|stream| &stream.record)));
-                return Ok(());
-            }
-            Self::Jsonl(out) => json::line(*out, call)?,
-            Self::Csv(out, csv) => csv.record(*out, Kind::Calls, call, &[])?,
-        }
-        streams.iter().try_for_each(|stream| self.stream(&stream.record))
-    }
-
-    fn stream(&mut self, stream: &Stream) -> io::Result<()> {
-        match self {
-            Self::Table { streams, .. } => streams.push(streams::Row::new(stream)),
-            Self::Jsonl(out) => json::line(*out, stream)?,
-            Self::Csv(out, csv) => {
-                csv.record(*out, Kind::Streams, stream, &[])?;
-                csv.intervals(*out, stream)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn record(&mut self, kind: Kind, record: &impl Serialize) -> io::Result<()> {
-        match self {
-            Self::Table { .. } => Ok(()),
-            Self::Jsonl(out) => json::line(*out, record),
-            Self::Csv(out, csv) => csv.record(*out, kind, record, &[]),
-        }
-    }
-
-    fn end(self, summary: &Summary, pass: &Pass) -> io::Result<()> {
-        let Self::Table { screen, calls, streams } = self else { return Ok(()) };
-        let Screen { out, width, colour, .. } = screen;
-        if !calls.is_empty() {
-            calls::write(out, calls, *width, *colour)?;
-            writeln!(out)?;
-        }
-        if !streams.is_empty() {
-            writeln!(out, "{}", Style::Bold.paint("Streams without signalling", *colour))?;
-            streams::write(out, streams, *width, *colour)?;
-            writeln!(out)?;
-        }
-        let input = summary::Input {
-            span: pass.span,
-            kinds: pass.counters.kinds(),
-            // Frames without IP (ARP, LLDP) are nothing lost; the kinds have them already.
-            drops: pass.counters.drops().into_iter().filter(|(name, _)| *name != "not_ip").collect(),
-            damage: pass.damages.iter().map(|(name, damage)| format!("`{name}`: {damage}")).collect(),
-        };
-        summary.write(out, &input, *width, *colour)
     }
 }

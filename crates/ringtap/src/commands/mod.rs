@@ -2,5 +2,6 @@
 
 pub(crate) mod analyze;
 pub(crate) mod call;
+pub(crate) mod calls;
 pub(crate) mod extract;
 pub(crate) mod mos;

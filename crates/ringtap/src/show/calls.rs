@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use ringtap_model::{Call, Direction, Nanos, Stream};
+use ringtap_model::{Call, CallState, Direction, Nanos, Stream};
+use serde_json::Value;
 
 use crate::moment;
 use crate::show::style::Style;
@@ -25,30 +26,80 @@ const COLUMNS: &[Column] = &[
     Column::text("CALL-ID", 16, 9, 0),
 ];
 
+/// Where the columns of the worst stream stand.
+const STREAM: std::ops::Range<usize> = 7..11;
+
 /// One line of the table. What it does not show of a call is not kept, so that millions of calls fit in memory.
 pub(crate) struct Row {
     start: Option<Nanos>,
     cells: Vec<Cell>,
 }
 
+/// The fields of a call that a line shows.
+struct Fields<'a> {
+    start: Option<Nanos>,
+    from: Option<&'a str>,
+    to: Option<&'a str>,
+    state: Option<CallState>,
+    code: u64,
+    pdd: Option<f64>,
+    duration: Option<f64>,
+    mos: Option<f64>,
+    worst: Option<f64>,
+    call_id: &'a str,
+}
+
 impl Row {
     /// The line of `call` whose streams are `streams`.
     pub(crate) fn new<'a>(call: &Call, streams: impl Iterator<Item = &'a Stream>) -> Self {
-        let worst = worst(streams);
-        let code = (call.final_code > 0).then(|| call.final_code.to_string());
+        let fields = Fields {
+            start: call.start(),
+            from: party(call.from_user.as_deref(), call.from_host.as_deref()),
+            to: party(call.to_user.as_deref(), call.to_host.as_deref()),
+            state: Some(call.state),
+            code: call.final_code.into(),
+            pdd: call.pdd_ms,
+            duration: call.duration_ms,
+            mos: call.mos,
+            worst: call.mos_worst_interval,
+            call_id: &call.call_id,
+        };
+        Self::of(&fields, worst(streams))
+    }
+
+    /// The line of a call as the database remembers it, without its streams.
+    pub(crate) fn stored(call: &Value, start: Nanos) -> Self {
+        let text = |name: &str| call[name].as_str();
+        let fields = Fields {
+            start: Some(start),
+            from: party(text("from_user"), text("from_host")),
+            to: party(text("to_user"), text("to_host")),
+            state: text("state").and_then(CallState::from_name),
+            code: call["final_code"].as_u64().unwrap_or(0),
+            pdd: call["pdd_ms"].as_f64(),
+            duration: call["duration_ms"].as_f64(),
+            mos: call["mos"].as_f64(),
+            worst: call["mos_worst_interval"].as_f64(),
+            call_id: text("call_id").unwrap_or_default(),
+        };
+        Self::of(&fields, None)
+    }
+
+    fn of(fields: &Fields<'_>, worst: Option<&Stream>) -> Self {
+        let state = fields.state.map(|state| Cell::new(state.name(), Style::of_state(state)));
         let mut cells = vec![
-            Cell::known(party(call.from_user.as_deref(), call.from_host.as_deref())),
-            Cell::known(party(call.to_user.as_deref(), call.to_host.as_deref())),
-            Cell::new(call.state.name(), Style::of_state(call.state)),
-            Cell::known(code),
-            Cell::known(call.pdd_ms.map(moment::span)),
-            Cell::known(call.duration_ms.map(moment::span)),
+            Cell::known(fields.from),
+            Cell::known(fields.to),
+            state.unwrap_or_else(|| Cell::known(None::<&str>)),
+            Cell::known((fields.code > 0).then(|| fields.code.to_string())),
+            Cell::known(fields.pdd.map(moment::span)),
+            Cell::known(fields.duration.map(moment::span)),
         ];
         cells.extend(stream_cells(worst));
-        cells.push(Cell::new(figure(call.mos, 2), Style::of_mos(call.mos)));
-        cells.push(Cell::new(figure(call.mos_worst_interval, 2), Style::of_mos(call.mos_worst_interval)));
-        cells.push(Cell::plain(&call.call_id));
-        Self { start: call.start(), cells }
+        cells.push(Cell::new(figure(fields.mos, 2), Style::of_mos(fields.mos)));
+        cells.push(Cell::new(figure(fields.worst, 2), Style::of_mos(fields.worst)));
+        cells.push(Cell::plain(fields.call_id));
+        Self { start: fields.start, cells }
     }
 }
 
@@ -116,11 +167,35 @@ pub(crate) fn arrow(direction: Direction) -> &'static str {
 }
 
 /// Writes the table, calls in order of their beginning; the date stands above where it is the same for all.
-pub(crate) fn write(out: &mut dyn Write, mut rows: Vec<Row>, width: usize, colour: bool) -> io::Result<()> {
+pub(crate) fn write(out: &mut dyn Write, rows: Vec<Row>, width: usize, colour: bool) -> io::Result<()> {
+    table(out, rows, COLUMNS.to_vec(), width, colour)
+}
+
+/// The same without the columns of streams.
+pub(crate) fn write_stored(
+    out: &mut dyn Write,
+    mut rows: Vec<Row>,
+    width: usize,
+    colour: bool,
+) -> io::Result<()> {
+    let mut columns = COLUMNS.to_vec();
+    columns.drain(STREAM);
+    // A row's cells lack the time, which is its first column.
+    rows.iter_mut().for_each(|row| _ = row.cells.drain(STREAM.start - 1..STREAM.end - 1));
+    table(out, rows, columns, width, colour)
+}
+
+fn table(
+    out: &mut dyn Write,
+    mut rows: Vec<Row>,
+    columns: Vec<Column>,
+    width: usize,
+    colour: bool,
+) -> io::Result<()> {
     rows.sort_by_key(|row| row.start);
     let mut days = rows.iter().filter_map(|row| row.start).map(moment::date);
     let day = days.next().filter(|first| days.all(|day| day == *first));
-    let mut table = Table::new(COLUMNS);
+    let mut table = Table::new(&columns);
     for Row { start, cells } in rows {
         let time = |start: Nanos| match day {
             Some(_) => moment::clock(start),
@@ -166,6 +241,24 @@ mod tests {
                 assert!(text::width(line) <= width, "{width}: {line}");
                 assert!(!line.chars().any(text::hostile));
             }
+        }
+    }
+
+    #[test]
+    fn what_is_stored_has_the_same_columns_but_the_streams() {
+        let stored = serde_json::to_value(samples::call()).unwrap();
+        let mut out = Vec::new();
+        write_stored(&mut out, vec![Row::stored(&stored, samples::START)], 120, false).unwrap();
+        let stored = String::from_utf8(out).unwrap();
+        let mut out = Vec::new();
+        write(&mut out, vec![Row::new(&samples::call(), std::iter::empty())], 200, false).unwrap();
+        let fresh = String::from_utf8(out).unwrap();
+        let words = |line: &str| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();
+        assert!(!stored.contains("CODEC") && !stored.contains("JITTER"), "{stored}");
+        let of_streams = |word: &String| !["-", "DIR", "CODEC", "LOSS", "JITTER"].contains(&word.as_str());
+        for (stored, fresh) in stored.lines().zip(fresh.lines()) {
+            let fresh: Vec<_> = words(fresh).into_iter().filter(of_streams).collect();
+            assert_eq!(words(stored), fresh);
         }
     }
 

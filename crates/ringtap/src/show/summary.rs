@@ -205,6 +205,8 @@ pub(crate) struct Input {
     /// Name and count, as the engine orders them.
     pub(crate) kinds: Vec<(&'static str, u64)>,
     pub(crate) drops: Vec<(&'static str, u64)>,
+    /// What is durable in the database.
+    pub(crate) stored: Option<String>,
     /// One sentence each.
     pub(crate) damage: Vec<String>,
 }
@@ -229,6 +231,7 @@ impl Input {
         if !drops.is_empty() {
             lines.push(("Dropped", drops));
         }
+        lines.extend(self.stored.iter().map(|stored| ("Stored", stored.clone())));
         lines.extend(self.damage.iter().map(|damage| ("Damage", damage.clone())));
         lines
     }
@@ -296,6 +299,7 @@ mod tests {
             span: Some((samples::START, samples::START + Nanos::from_secs(100))),
             kinds: vec![("sip", 24), ("rtp", 1_234_567), ("rtcp", 0), ("udp_other", 3), ("not_ip", 2)],
             drops: vec![("calls_refused", 2), ("fragments", 0)],
+            stored: Some("2 calls; 1 day file".into()),
             damage: vec!["`a.pcap` is damaged: cut, at byte 1000".into()],
         }
     }

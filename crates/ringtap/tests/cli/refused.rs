@@ -98,6 +98,20 @@ fn a_damaged_capture_is_reported_after_its_results() {
 }
 
 #[test]
+fn a_database_that_cannot_be_written_or_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), "none.pcap", &PCAP);
+    // Nobody may create a directory there, root included.
+    let refusal = run(["analyze", "--store", "/proc/ringtap", text(&path)]);
+    assert_eq!(refusal.status, 1, "{refusal:?}");
+    assert!(refusal.err.starts_with("ringtap: /proc/ringtap"), "{refusal:?}");
+    refused(&run(["analyze", "--store", text(&path), text(&path)]), 1, "is not a directory");
+    refused(&run(["calls", "--store", "/no/such"]), 1, "/no/such does not exist");
+    refused(&run(["calls", "--store", text(folder.path())]), 1, "holds no day files");
+    refused(&run(["calls"]), 2, "--store <DIR>");
+}
+
+#[test]
 fn an_unknown_call_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), "none.pcap", &PCAP);

@@ -223,3 +223,37 @@ fn many_files_are_one_capture() {
     };
     assert_eq!(of(&[&two, &one]), of(&[&whole]));
 }
+
+#[test]
+fn what_was_stored_is_found_again() {
+    let (folder, path, _) = built();
+    let store = folder.path().join("store");
+    let summary = done(run(["analyze", "--store", text(&store), text(&path)]));
+    assert!(summary.contains("Stored         2 calls, 3 streams; 1 day file"), "{summary}");
+    let again = done(run(["analyze", "--store", text(&store), "--format", "jsonl", text(&path)]));
+    let fresh: Vec<Value> = records(&again).into_iter().filter(|record| record["type"] == "call").collect();
+
+    let search = |filters: &[&str]| {
+        let arguments = [&["calls", "--format", "jsonl", "--store", text(&store)], filters].concat();
+        records(&done(run(arguments)))
+    };
+    let stored = search(&[]);
+    assert_eq!(stored.len(), 2, "the same call stored twice is one");
+    assert!(fresh.iter().all(|call| stored.contains(call)));
+    assert_eq!(search(&["--from", "22*"])[0]["call_id"], CALL_ID);
+    assert_eq!(search(&["--call-id", "4f2a*"])[0]["call_id"], CALL_ID);
+    assert_eq!(search(&["--call-id", "4f2a"]).len(), 0);
+    assert_eq!(search(&["--state", "failed,completed"]), stored);
+    assert_eq!(search(&["--since", "2026-11-21 02:00:01", "--until", "2026-11-21 03:00"]).len(), 1);
+
+    let table = done(run(["calls", "--store", text(&store), "--number", "602"]));
+    assert!(table.contains("2 calls found; 1 day searched") && table.contains("completed"), "{table}");
+    let csv = done(run(["calls", "--store", text(&store), "--format", "csv", "--state", "failed"]));
+    assert_eq!(csv.lines().count(), 2, "{csv}");
+    let first = run(["calls", "--store", text(&store), "--limit", "1", "--format", "jsonl"]);
+    assert_eq!((first.status, first.out.lines().count()), (0, 1));
+    assert!(first.err.contains("there are more than the 1 call shown"), "{first:?}");
+    let never = run(["calls", "--store", text(&store), "--since", "2027-01-01"]);
+    assert_eq!((never.status, never.out.as_str()), (0, "0 calls found; 0 days searched\n"));
+    assert!(never.err.contains("nothing is stored for the time asked for"), "{never:?}");
+}

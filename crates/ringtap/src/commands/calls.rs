@@ -1,0 +1,128 @@
+//! `ringtap calls`: search in the database.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use ringtap_model::CallState;
+use ringtap_store::{Found, Query, Reader, Row};
+
+use crate::exit::Exit;
+use crate::filter::{Filter, Pattern};
+use crate::page::Format;
+use crate::screen::Screen;
+use crate::show::csv::{Csv, Kind};
+use crate::show::{calls, json};
+use crate::text::counted;
+
+/// Search calls in a database that `analyze --store` wrote
+///
+/// For calls of the past, without their captures. An answer that is not whole says so: on standard error when there are
+/// more than `--limit`, with an error when a day cannot be read.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Calls {
+    /// Directory of the database
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// At most this many calls, the earliest; 0 is all
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    limit: usize,
+    #[command(flatten)]
+    filter: Filter,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ringtap calls --store /var/lib/ringtap --number '+4202*' --since '2026-11-21 02:00'
+  ringtap calls --store /var/lib/ringtap --state failed,timeout --limit 0 --format csv > failed.csv
+  ringtap calls --store /var/lib/ringtap --mos-below 3 --format jsonl | jq -r .call_id";
+
+impl Calls {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let reader = Reader::open(&self.store)?;
+        let found = self.search(&reader)?;
+        self.print(&found, screen).context("cannot write the results")?;
+        if found.cut {
+            let shown = counted(found.rows.len() as u64, "call");
+            screen.remark(format!("there are more than the {shown} shown: raise `--limit`, or ask for less"));
+        }
+        if found.days == 0 {
+            screen.remark("nothing is stored for the time asked for: no day was searched");
+        }
+        Ok(Exit::Done)
+    }
+
+    /// One search a state: the database takes one.
+    fn search(&self, reader: &Reader) -> anyhow::Result<Found> {
+        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
+        let states: Vec<Option<CallState>> = match &self.filter.state[..] {
+            [] => vec![None],
+            states => states.iter().copied().map(Some).collect(),
+        };
+        let mut all = Found::default();
+        for state in states {
+            let found = reader.calls(&self.query(state, limit))?;
+            all.days = all.days.max(found.days);
+            all.cut |= found.cut;
+            all.rows.extend(found.rows.into_iter().filter(|row| self.has(row)));
+        }
+        all.rows.sort_by_key(|row| (row.start, row.id));
+        all.rows.dedup_by_key(|row| row.id);
+        all.cut |= all.rows.len() > limit;
+        all.rows.truncate(limit);
+        Ok(all)
+    }
+
+    fn query(&self, state: Option<CallState>, limit: usize) -> Query {
+        let Filter { from, to, number, call_id, since, until, mos_below, .. } = &self.filter;
+        let text = |pattern: &Option<Pattern>| pattern.as_ref().map(ToString::to_string);
+        // The database knows whole Call-IDs only: where its beginning is asked for, all are looked through here.
+        let whole = call_id.as_ref().filter(|pattern| !pattern.prefix).map(|pattern| pattern.text.clone());
+        let limit = if call_id.is_some() { usize::MAX } else { limit };
+        Query {
+            from: text(from),
+            to: text(to),
+            number: text(number),
+            call_id: whole,
+            state,
+            since: *since,
+            until: *until,
+            mos_below: *mos_below,
+            limit,
+        }
+    }
+
+    fn has(&self, row: &Row) -> bool {
+        let call_id = row.value["call_id"].as_str().unwrap_or_default();
+        self.filter.call_id.as_ref().is_none_or(|pattern| pattern.matches(call_id))
+    }
+
+    fn print(&self, found: &Found, screen: &mut Screen) -> io::Result<()> {
+        let Screen { out, width, colour, .. } = screen;
+        match self.format {
+            Format::Jsonl => found.rows.iter().try_for_each(|row| json::written(out, &row.text))?,
+            Format::Csv => {
+                let csv = Csv::begin(out, Kind::Calls)?;
+                found.rows.iter().try_for_each(|row| csv.record(out, Kind::Calls, &row.value, &[]))?;
+            }
+            Format::Table => {
+                if !found.rows.is_empty() {
+                    let rows =
+                        found.rows.iter().map(|row| calls::Row::stored(&row.value, row.start)).collect();
+                    calls::write_stored(out, rows, *width, *colour)?;
+                    writeln!(out)?;
+                }
+                let (calls, days) =
+                    (counted(found.rows.len() as u64, "call"), counted(found.days as u64, "day"));
+                writeln!(out, "{calls} found; {days} searched")?;
+            }
+        }
+        out.flush()
+    }
+}

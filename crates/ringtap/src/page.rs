@@ -1,0 +1,106 @@
+//! Where the records of a run go: kept for tables, or printed at once.
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+use ringtap_model::{Call, Stream};
+use serde::Serialize;
+
+use crate::input::Pass;
+use crate::screen::Screen;
+use crate::show::csv::{Csv, Kind};
+use crate::show::style::Style;
+use crate::show::summary::{self, Summary};
+use crate::show::{calls, json, streams};
+
+/// How records are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Table,
+    /// One JSON object a line
+    Jsonl,
+    /// One header line, one line a record
+    Csv,
+}
+
+/// One way to print.
+pub(crate) enum Page<'a> {
+    Table { screen: &'a mut Screen, calls: Vec<calls::Row>, streams: Vec<streams::Row> },
+    Jsonl(&'a mut dyn Write),
+    Csv(&'a mut dyn Write, Csv),
+}
+
+impl<'a> Page<'a> {
+    /// Begins it; a CSV holds records of one kind.
+    pub(crate) fn begin(format: Format, kind: Kind, screen: &'a mut Screen) -> io::Result<Self> {
+        Ok(match format {
+            Format::Table => Self::Table { screen, calls: Vec::new(), streams: Vec::new() },
+            Format::Jsonl => Self::Jsonl(&mut *screen.out),
+            Format::Csv => {
+                let csv = Csv::begin(&mut *screen.out, kind)?;
+                Self::Csv(&mut *screen.out, csv)
+            }
+        })
+    }
+
+    /// A call and its streams.
+    pub(crate) fn call(&mut self, call: &Call, streams: &[Stream]) -> io::Result<()> {
+        match self {
+            Self::Table { calls, .. } => {
+                calls.push(calls::Row::new(call, streams.iter()));
+                return Ok(());
+            }
+            Self::Jsonl(out) => json::line(*out, call)?,
+            Self::Csv(out, csv) => csv.record(*out, Kind::Calls, call, &[])?,
+        }
+        streams.iter().try_for_each(|stream| self.stream(stream))
+    }
+
+    /// A stream, with or without a call.
+    pub(crate) fn stream(&mut self, stream: &Stream) -> io::Result<()> {
+        match self {
+            Self::Table { streams, .. } => streams.push(streams::Row::new(stream)),
+            Self::Jsonl(out) => json::line(*out, stream)?,
+            Self::Csv(out, csv) => {
+                csv.record(*out, Kind::Streams, stream, &[])?;
+                csv.intervals(*out, stream)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A record that has no place in the table.
+    pub(crate) fn record(&mut self, kind: Kind, record: &impl Serialize) -> io::Result<()> {
+        match self {
+            Self::Table { .. } => Ok(()),
+            Self::Jsonl(out) => json::line(*out, record),
+            Self::Csv(out, csv) => csv.record(*out, kind, record, &[]),
+        }
+    }
+
+    /// Ends it: the tables and the summary, where they are for people.
+    pub(crate) fn end(self, summary: &Summary, pass: &Pass, stored: Option<String>) -> io::Result<()> {
+        let Self::Table { screen, calls, streams } = self else { return Ok(()) };
+        let Screen { out, width, colour, .. } = screen;
+        if !calls.is_empty() {
+            calls::write(out, calls, *width, *colour)?;
+            writeln!(out)?;
+        }
+        if !streams.is_empty() {
+            writeln!(out, "{}", Style::Bold.paint("Streams without signalling", *colour))?;
+            streams::write(out, streams, *width, *colour)?;
+            writeln!(out)?;
+        }
+        let input = summary::Input {
+            span: pass.span,
+            kinds: pass.counters.kinds(),
+            // Frames without IP (ARP, LLDP) are nothing lost; the kinds have them already.
+            drops: pass.counters.drops().into_iter().filter(|(name, _)| *name != "not_ip").collect(),
+            stored,
+            damage: pass.damages.iter().map(|(name, damage)| format!("`{name}`: {damage}")).collect(),
+        };
+        summary.write(out, &input, *width, *colour)
+    }
+}
