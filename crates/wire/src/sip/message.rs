@@ -200,9 +200,10 @@ impl<'a> Message<'a> {
         self.values(Header::Via).filter_map(Via::parse)
     }
 
-    /// Every Contact that holds a URI.
+    /// Every Contact that holds a URI. `*`, and a word that an unquoted comma cut off, is none.
     pub fn contacts(&self) -> impl Iterator<Item = NameAddr<'a>> {
-        self.values(Header::Contact).filter(|value| *value != b"*").filter_map(NameAddr::parse)
+        let holds_uri = |contact: &NameAddr<'_>| !contact.uri.scheme.is_empty() || contact.uri.user.is_some();
+        self.values(Header::Contact).filter_map(NameAddr::parse).filter(holds_uri)
     }
 
     /// `Contact: *`, which removes every binding (RFC 3261 section 10.2.2).
@@ -351,3 +352,85 @@ const HEADERS: usize = 96;
 
 /// Places kept for essential headers that come late.
 const RESERVED: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with<'a>(headers: &str, bytes: &'a mut Vec<u8>) -> Message<'a> {
+        *bytes = format!("BYE sip:a@b SIP/2.0\r\n{headers}").into_bytes();
+        Message::parse(bytes).unwrap()
+    }
+
+    #[test]
+    fn method_of_a_response_is_its_cseqs() {
+        let message = Message::parse(b"\r\nSIP/2.0 180 Ringing\r\nCSeq:7  INVITE\r\n\r\n").unwrap();
+        assert_eq!((message.method(), message.code()), (Method::Invite, Some(180)));
+        assert_eq!(message.cseq(), Some((7, Method::Invite)));
+        assert!(message.raw().starts_with(b"SIP/2.0 180"));
+        assert_eq!(Message::parse(b"SIP/2.0 200 OK\r\n\r\n").map(|m| m.method()), Ok(Method::Other));
+    }
+
+    #[test]
+    fn cause_of_release() {
+        let mut bytes = Vec::new();
+        let mut cause = |value: &str| with(&format!("Reason: {value}\r\n\r\n"), &mut bytes).reason_q850();
+        assert_eq!(cause("Q.850;cause=16;text=\"Terminated, really\""), Some(16));
+        assert_eq!(cause("SIP ;cause=200, q.850 ; text=\"x\" ; Cause = \"31\""), Some(31));
+        assert_eq!(cause("SIP;cause=200"), None);
+        assert_eq!(cause("Q.850;cause=x"), None);
+        assert_eq!(cause("Q.850"), None);
+    }
+
+    #[test]
+    fn contacts_of_a_registration() {
+        let mut bytes = Vec::new();
+        let message = with("m: *\r\nExpires: 0 \r\n\r\n", &mut bytes);
+        assert!(message.contact_is_star() && message.contacts().next().is_none());
+        assert_eq!(message.expires(), Some(0));
+        let message = with("Contact: Bell, Alexander <sip:x@y>;expires=60,sip:z@w;q=1\r\n\r\n", &mut bytes);
+        let found: Vec<_> = message.contacts().map(|c| (c.uri.user, c.param(b"Expires"))).collect();
+        assert_eq!(found, [(Some(&b"x"[..]), Some(&b"60"[..])), (Some(b"z"), None)]);
+    }
+
+    #[test]
+    fn headers_by_name_and_what_is_no_header() {
+        let mut bytes = Vec::new();
+        let message = with("X-Cid: 1\r\nno colon\r\nx-cid: 2\r\nbad name: 3\r\nI:4\r\n", &mut bytes);
+        assert_eq!(message.header_named(b"X-CID"), Some(&b"1"[..]));
+        assert_eq!(message.header_named(b"bad name"), Some(&b"3"[..]));
+        assert_eq!(message.header_named(b"call-id"), message.call_id());
+        assert_eq!(message.headers(Header::Other).collect::<Vec<_>>(), [&b"1"[..], b"no colon", b"2", b"3"]);
+        assert_eq!((message.headers_malformed(), message.headers_dropped()), (2, 0));
+        assert!(!message.headers_complete() && !message.truncated());
+    }
+
+    #[test]
+    fn where_the_session_description_is() {
+        let mut bytes = Vec::new();
+        let mut sdp = |headers: &str, body: &str| {
+            let message = with(&format!("{headers}\r\n\r\n{body}"), &mut bytes);
+            message.sdp().map(|sdp| String::from_utf8_lossy(sdp).into_owned())
+        };
+        let found = Some("v=0\r\n".to_owned());
+        assert_eq!(sdp("c: Application/SDP ; charset=x", "v=0\r\n"), found);
+        assert_eq!(sdp("X: no type", "v=0\r\n"), found);
+        assert_eq!(
+            sdp("c:multipart/mixed;boundary=\"x y\"", "--x y\r\nc:application/sdp\r\n\r\nv=0\r\n\r\n--x y--"),
+            found
+        );
+        assert_eq!(sdp("c: text/plain", "v=0\r\n"), None);
+        assert_eq!(sdp("X: no type", "s=-\r\n"), None);
+        assert_eq!(sdp("c: application/sdp", ""), None);
+    }
+
+    #[test]
+    fn what_is_cut() {
+        let mut bytes = Vec::new();
+        assert!(with("l: 4\r\n\r\nabc", &mut bytes).truncated());
+        assert!(with("Call-I", &mut bytes).truncated());
+        assert!(!with("l: 3\r\n\r\nabc", &mut bytes).truncated());
+        assert_eq!(with("l: 2\r\n\r\nabc", &mut bytes).body(), b"ab");
+        assert_eq!(with("\r\nabc", &mut bytes).body(), b"abc");
+    }
+}

@@ -16,7 +16,8 @@ pub struct NameAddr<'a> {
 }
 
 impl<'a> NameAddr<'a> {
-    /// Reads one value (of a list, one element). None where it holds no URI.
+    /// Reads one value (of a list, one element). None where nothing is there; between brackets the URI may be empty,
+    /// since the tag behind them still counts.
     ///
     /// A display name may hold anything (RFC 4475 section 3.1.2.15), its quotes need not close (3.1.2.6), and without
     /// angle brackets what follows a `;` belongs to the header.
@@ -34,7 +35,7 @@ impl<'a> NameAddr<'a> {
         };
         Some(Self {
             display: display(&value[..open]),
-            uri: Uri::parse(uri)?,
+            uri: Uri::parse(uri).unwrap_or_default(),
             params: params.trim_ascii_start(),
         })
     }
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(parts("\"Joe\" <sip:joe@example.org>;;;;"), (Some("Joe"), "sip:joe@example.org", None));
         assert_eq!(parts("<sip:a@b>;tag="), (None, "sip:a@b", None));
         assert_eq!(NameAddr::parse(b""), None);
-        assert_eq!(NameAddr::parse(b"\"x\" <>"), None);
+        assert_eq!(parts("\"x\" <>;tag=1"), (Some("x"), "", Some("1")));
         assert_eq!(NameAddr::parse(b";tag=1"), None);
     }
 }
