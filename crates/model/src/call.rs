@@ -216,7 +216,7 @@ pub struct Call {
     pub user_agent_callee: Option<String>,
     /// Ids of its media streams, in order of their first packet.
     pub streams: Vec<Id>,
-    /// MOS-LQ of the worst direction, 1 to 4.5 (4.9 for wideband and above).
+    /// MOS-LQ of the worst direction, 1 to 4.5.
     pub mos: Option<f64>,
     /// Its worst 10 s.
     pub mos_worst_interval: Option<f64>,

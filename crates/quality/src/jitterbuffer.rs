@@ -19,9 +19,9 @@
 //! settles that follows the 99th percentile. It is constant over the interval, while a real buffer stretches for a spike
 //! and shrinks after it: see the tolerance in `tests/jitterbuffer.rs`. Listening quality does not depend on it.
 //!
-//! *Intervals.* Sender and receiver clocks drift by some 50 ppm, 0.5 ms in 10 s, which a base delay kept for hours would
-//! book as jitter: take the base over the last two intervals. A change of route that makes the path longer is jitter
-//! until then, as it is for a receiver.
+//! *The base.* Clocks drift, and routes become longer for good. A receiver follows both within a second or two; so should
+//! the fastest packet that delay is measured against: the engine takes the minimum of the running and the last whole
+//! second. What comes late until then is late for a receiver too.
 
 use ringtap_model::Nanos;
 

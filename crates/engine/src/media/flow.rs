@@ -98,10 +98,11 @@ pub(crate) struct Flow {
     pub(crate) size_squares: f64,
     pub(crate) payload_sum: u64,
 
-    /// Delay against the first packet, and the smallest of it that the bins are relative to, in ns.
+    /// Delay against the first packet, in ns; the smallest of it in the last whole second and in the running one.
     delay: f64,
     fastest: f64,
     fastest_now: f64,
+    second: Nanos,
     interval: IntervalRow,
     interval_jitter: f64,
     interval_late: u32,
@@ -160,7 +161,8 @@ impl Flow {
             payload_sum: u64::from(packet.payload_len),
             delay: 0.0,
             fastest: 0.0,
-            fastest_now: f64::INFINITY,
+            fastest_now: 0.0,
+            second: packet.now,
             interval: IntervalRow {
                 start: packet.now,
                 packets: 1,
@@ -173,7 +175,7 @@ impl Flow {
             interval_jitter: 0.0,
             interval_late: 0,
         };
-        flow.observe_delay();
+        flow.observe_delay(packet.now);
         flow
     }
 
@@ -255,7 +257,7 @@ impl Flow {
             self.interval_jitter += f64::from(self.jitter);
             self.interval.measured += 1;
             self.delay += difference;
-            self.observe_delay();
+            self.observe_delay(packet.now);
         }
         self.clocked = packet.now;
         self.timestamp = packet.timestamp;
@@ -269,14 +271,21 @@ impl Flow {
         self.delay = 0.0;
         self.fastest = 0.0;
         self.fastest_now = 0.0;
-        self.observe_delay();
+        self.second = packet.now;
+        self.observe_delay(packet.now);
     }
 
+    /// Delay variation against the fastest packet of the last second or two. A clock that drifts, or a path that
+    /// becomes longer for good, moves that base as a jitter buffer moves its own; what comes late meanwhile counts.
     #[inline]
-    fn observe_delay(&mut self) {
-        self.fastest = self.fastest.min(self.delay);
+    fn observe_delay(&mut self, now: Nanos) {
+        if now.since(self.second) >= Nanos::from_secs(1) {
+            self.second = now;
+            self.fastest = self.fastest_now;
+            self.fastest_now = self.delay;
+        }
         self.fastest_now = self.fastest_now.min(self.delay);
-        let behind = (self.delay - self.fastest) as u64;
+        let behind = (self.delay - self.fastest.min(self.fastest_now)) as u64;
         let bin = ringtap_quality::jitterbuffer::bin(Nanos(behind));
         self.interval.bins[bin] = self.interval.bins[bin].saturating_add(1);
     }
@@ -304,11 +313,6 @@ impl Flow {
             IntervalRow { start, packets: 0, unique: 0, lost: 0, jitter: 0.0, measured: 0, bins: [0; BINS] };
         self.interval_jitter = 0.0;
         self.interval_late = 0;
-        // Clocks drift: each interval is measured against the fastest packet of the one before it.
-        if self.fastest_now.is_finite() {
-            self.fastest = self.fastest_now;
-        }
-        self.fastest_now = f64::INFINITY;
         row
     }
 
@@ -422,6 +426,18 @@ mod tests {
         let counts: Vec<_> = rows.iter().map(|row| (row.packets, row.lost)).collect();
         assert_eq!(counts, [(500, 0), (490, 10)]);
         assert_eq!(flow.running_interval().packets, 250);
+    }
+
+    /// A path that becomes 300 ms longer for good costs what comes late until a buffer has followed, no more.
+    #[test]
+    fn a_step_in_delay_is_followed() {
+        let (flow, rows) =
+            flow((0..1000).map(|i| packet(i, u64::from(i) * 20_000 + if i < 250 { 0 } else { 300_000 })));
+        let late: u32 = [rows[0], flow.running_interval()]
+            .iter()
+            .map(|row| ringtap_quality::jitterbuffer::discards(&row.bins).fixed50)
+            .sum();
+        assert!((35..=110).contains(&late), "{late} packets late");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::esp::{self, ESP};
 use super::span::{Span, be16, be32};
 use super::{Body, Fragment, Ip, Packet, Skip, deeper, ethernet, gre, l2tp, mpls, transport};
 
@@ -23,7 +24,7 @@ const L2TP: u8 = 115;
 const MPLS: u8 = 137;
 /// Fragment header.
 const FRAGMENT: u8 = 44;
-/// Authentication header (RFC 4302). The encapsulating one (50) is opaque, also where its cipher is NULL.
+/// Authentication header (RFC 4302).
 const AH: u8 = 51;
 /// ICMP.
 const ICMP: u8 = 1;
@@ -128,7 +129,7 @@ pub(super) fn extensions<'a>(mut ip: Ip, mut rest: Span<'a>, depth: u8) -> Resul
 }
 
 /// What IP carries, tunnels that have a protocol number included.
-fn upper<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, Skip> {
+pub(super) fn upper<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, Skip> {
     let body = match ip.proto {
         UDP => return transport::udp(ip, body, depth),
         TCP => Body::Tcp(transport::tcp(body)?),
@@ -140,6 +141,7 @@ fn upper<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, Skip> {
         L2TP => return l2tp::over_ip(body, depth).or(Ok(Packet { ip, depth, body: Body::Other(L2TP) })),
         MPLS => return mpls::decode(body, deeper(depth)?),
         ETHERIP => return ethernet::decode(body.skip(2)?, deeper(depth)?),
+        ESP => return Ok(esp::null(ip, body, depth).unwrap_or(Packet { ip, depth, body: Body::Other(ESP) })),
         other => Body::Other(other),
     };
     Ok(Packet { ip, depth, body })

@@ -26,6 +26,7 @@
 //! ```
 
 mod erf;
+mod esp;
 mod ethernet;
 mod gre;
 mod ip;
