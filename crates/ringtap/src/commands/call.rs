@@ -84,7 +84,7 @@ impl CallArgs {
             if index > 0 {
                 writeln!(out)?;
             }
-            detail::write(out, &found.call, *colour)?;
+            detail::write(out, &found.call, *width, *colour)?;
             writeln!(out)?;
             ladder::draw(out, &steps.within(*slice), page)?;
             for remark in steps.remarks(*slice) {

@@ -6,13 +6,15 @@ use ringtap_model::{Call, Nanos, Party};
 
 use crate::moment;
 use crate::show::calls::figure;
+use crate::show::fields::Layout;
 use crate::show::style::Style;
 use crate::text::{counted, shown};
 
 /// Writes the call's own fields, one line each, unknown ones left out.
-pub(crate) fn write(out: &mut dyn Write, call: &Call, colour: bool) -> io::Result<()> {
+pub(crate) fn write(out: &mut dyn Write, call: &Call, width: usize, colour: bool) -> io::Result<()> {
     writeln!(out, "{}", Style::Bold.paint(&format!("Call {}", shown(&call.call_id)), colour))?;
-    let mut line = |name: &str, value: &str| writeln!(out, "  {name:<14}{}", shown(value));
+    let layout = Layout::under_heading(width);
+    let mut line = |name: &str, value: &str| layout.line(out, name, value, Style::Plain);
     line("Record", &call.id.to_string())?;
     line("From", &party(call.from_display.as_deref(), call.from_user.as_deref(), call.from_host.as_deref()))?;
     line("To", &party(None, call.to_user.as_deref(), call.to_host.as_deref()))?;
@@ -118,7 +120,7 @@ mod tests {
 
     fn written(call: &Call) -> String {
         let mut out = Vec::new();
-        write(&mut out, call, false).unwrap();
+        write(&mut out, call, 80, false).unwrap();
         String::from_utf8(out).unwrap()
     }
 

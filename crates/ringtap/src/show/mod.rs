@@ -3,6 +3,7 @@
 pub(crate) mod calls;
 pub(crate) mod csv;
 pub(crate) mod detail;
+pub(crate) mod fields;
 pub(crate) mod json;
 pub(crate) mod ladder;
 pub(crate) mod rating;

@@ -7,9 +7,9 @@ use ringtap_quality::{Class, CodecProfile, Model, Rating};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use crate::show::fields::Layout;
 use crate::show::style::Style;
 use crate::show::table::{Cell, Column, Table};
-use crate::text::wrap;
 
 /// What was put into the model.
 #[derive(Clone, Copy, Debug)]
@@ -138,12 +138,11 @@ const COLUMNS: &[Column] =
 /// Writes it for people.
 pub(crate) fn write(out: &mut dyn Write, worked: &Worked, width: usize, colour: bool) -> io::Result<()> {
     let Given { codec, loss, burst_ratio, delay } = worked.given;
-    let mut line = |name: &str, value: &str| {
-        writeln!(out, "{}{value}", Style::Bold.paint(&format!("{name:<9}"), colour))
-    };
+    let layout = Layout { indent: 0, name: 9, width, colour };
+    let mut line = |name: &str, value: &str| layout.line(out, name, value, Style::Plain);
     line("Model", &format!("{}: {}", worked.model, worked.equation))?;
     line("Codec", &format!("{} at {} kbit/s: Ie {}, Bpl {}", codec.name, codec.kbps, codec.ie, codec.bpl))?;
-    wrap(codec.source, width.saturating_sub(9)).iter().try_for_each(|part| line("", part))?;
+    line("", codec.source)?;
     line("Given", &format!("loss {loss} %, burst ratio {burst_ratio}, one-way delay {delay} ms"))?;
     writeln!(out)?;
     let mut table = Table::new(COLUMNS);

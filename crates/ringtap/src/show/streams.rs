@@ -6,6 +6,7 @@ use ringtap_model::{Interval, Nanos, Stream};
 
 use crate::moment;
 use crate::show::calls::{arrow, figure, loss_pct, loss_style, percent};
+use crate::show::fields::Layout;
 use crate::show::style::Style;
 use crate::show::table::{Cell, Column, Table};
 
@@ -79,7 +80,7 @@ pub(crate) fn detail(out: &mut dyn Write, stream: &Stream, width: usize, colour:
         format!("{arrow}  {}  {} -> {}  SSRC {:08x}", codec(stream), stream.src, stream.dst, stream.ssrc);
     writeln!(out, "{}", Style::Bold.paint(&crate::text::shown(&heading), colour))?;
     for (name, value) in figures(stream) {
-        writeln!(out, "  {name:<14}{value}")?;
+        Layout::under_heading(width).line(out, name, &value, Style::Plain)?;
     }
     if stream.intervals.is_empty() {
         return Ok(());
@@ -111,7 +112,7 @@ fn figures(stream: &Stream) -> Vec<(&'static str, String)> {
             "Codec",
             format!(
                 "{}, payload type {}, {clock}, {} a packet",
-                crate::text::shown(&codec(stream)),
+                codec(stream),
                 stream.payload_type,
                 ms(stream.ptime_ms, 0)
             ),

@@ -7,8 +7,10 @@ use ringtap_model::{Call, CallState, Direction, Nanos, Registration, Registratio
 use ringtap_quality::kpi::{Kpi, Outcomes};
 
 use crate::moment;
+use crate::show::calls::percent;
+use crate::show::fields::Layout;
 use crate::show::style::Style;
-use crate::text::{self, counted};
+use crate::text::counted;
 
 /// Codec names are what strangers wrote in SDP: beyond this many different ones they are counted together.
 const CODECS: usize = 64;
@@ -101,22 +103,14 @@ impl Summary {
         width: usize,
         colour: bool,
     ) -> io::Result<()> {
+        let layout = Layout { indent: 0, name: NAME, width, colour };
         for (name, value) in self.lines().into_iter().chain(input.lines()) {
             let style = match name {
                 "Dropped" | "Damage" => Style::Bad,
                 "Worst MOS" => Style::of_mos(self.worst.as_ref().map(|worst| worst.mos)),
                 _ => Style::Plain,
             };
-            let room = width.saturating_sub(NAME);
-            for (index, line) in text::wrap(&text::shown(&value), room).into_iter().enumerate() {
-                let name = if index == 0 { name } else { "" };
-                writeln!(
-                    out,
-                    "{}{}",
-                    Style::Bold.paint(&format!("{name:<NAME$}"), colour),
-                    style.paint(&line, colour)
-                )?;
-            }
+            layout.line(out, name, &value, style)?;
         }
         Ok(())
     }
@@ -172,15 +166,12 @@ impl Summary {
     }
 
     fn streams_line(&self) -> String {
-        let loss = match self.expected {
-            0 => 0.0,
-            expected => self.lost as f64 * 100.0 / expected as f64,
-        };
+        let loss = percent((self.expected > 0).then(|| self.lost as f64 * 100.0 / self.expected as f64));
         let mut line = format!("{} of calls", grouped(self.streams));
         if self.loose > 0 {
             line = format!("{line}, {} without signalling", grouped(self.loose));
         }
-        format!("{line}; {} of {} packets lost ({loss:.2} %)", grouped(self.lost), grouped(self.expected))
+        format!("{line}; {} of {} packets lost ({loss})", grouped(self.lost), grouped(self.expected))
     }
 }
 
@@ -280,6 +271,7 @@ const NAME: usize = 15;
 mod tests {
     use super::*;
     use crate::show::samples;
+    use crate::text;
 
     fn summary() -> Summary {
         let mut summary = Summary::default();
