@@ -6,7 +6,9 @@
 //! |---|---|
 //! | [`run`] | a capture in, its records out |
 //! | [`shared`] | where the reference captures and answers lie, if they are here |
+//! | [`story`] | the golden cases: captures made here, answers worked out by hand |
 #![forbid(unsafe_code)]
 
 pub mod run;
 pub mod shared;
+pub mod story;
