@@ -18,6 +18,8 @@ use crate::wheel::Timer;
 /// A timestamp that jumps ahead by more than this is believed when a second frame agrees, and is taken for time in
 /// which nothing was captured: a bad record in a file must not end every call.
 const LEAP: Nanos = Nanos::from_secs(3600);
+/// Timers that fire at once without another allocation.
+const FIRED: usize = 16 << 10;
 /// HEP's protocol type of SIP.
 const HEP_SIP: u8 = 1;
 
@@ -48,7 +50,7 @@ impl Engine {
             tcp: Connections::new(config.max_connections, config.max_stream_bytes, hasher.clone()),
             sctp: Associations::new(config.max_fragmented, config.max_stream_bytes),
             tracker: Tracker::new(config, hasher),
-            fired: Vec::new(),
+            fired: Vec::with_capacity(FIRED),
         }
     }
 

@@ -76,10 +76,10 @@ impl Associations {
         partial.bytes.extend_from_slice(chunk.data);
         partial.frames.extend_from_slice(frames);
         partial.next = partial.next.wrapping_add(1);
-        if chunk.end {
-            if let Some(whole) = self.partial.remove(place) {
-                deliver(&whole.bytes, &whole.frames);
-            }
+        if chunk.end
+            && let Some(whole) = self.partial.remove(place)
+        {
+            deliver(&whole.bytes, &whole.frames);
         }
     }
 }

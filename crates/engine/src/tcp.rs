@@ -192,10 +192,10 @@ impl Connections {
     }
 
     fn remove(&mut self, slot: u32) {
-        if let Some(half) = self.halves.remove(slot) {
-            if let Ok(entry) = self.index.find_entry(half.hash, |other| *other == slot) {
-                entry.remove();
-            }
+        if let Some(half) = self.halves.remove(slot)
+            && let Ok(entry) = self.index.find_entry(half.hash, |other| *other == slot)
+        {
+            entry.remove();
         }
     }
 }

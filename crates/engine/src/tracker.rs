@@ -88,19 +88,19 @@ impl Tracker {
             }
             None => self.media.begin(key, &packet, &view, &mut self.calls, &mut self.wheel),
         };
-        if S::PACKETS {
-            if let Some(accepted) = accepted {
-                sink.rtp(&RtpSeen {
-                    time: datagram.time,
-                    frames,
-                    serial: accepted.serial,
-                    payload_type: packet.payload_type,
-                    sequence: packet.sequence,
-                    timestamp: packet.timestamp,
-                    payload: view.payload(),
-                    duplicate: accepted.place == Place::Repeat,
-                });
-            }
+        if S::PACKETS
+            && let Some(accepted) = accepted
+        {
+            sink.rtp(&RtpSeen {
+                time: datagram.time,
+                frames,
+                serial: accepted.serial,
+                payload_type: packet.payload_type,
+                sequence: packet.sequence,
+                timestamp: packet.timestamp,
+                payload: view.payload(),
+                duplicate: accepted.place == Place::Repeat,
+            });
         }
         true
     }

@@ -1,5 +1,7 @@
 //! Codec names as SDP gives them, each kept once.
 
+use std::num::NonZeroU16;
+
 use ringtap_model::Hz;
 use ringtap_wire::sdp;
 
@@ -8,9 +10,9 @@ const CEILING: usize = 4096;
 /// Longest encoding name that is kept.
 const MAX_NAME: usize = 64;
 
-/// A codec: its number in [`Codecs`].
+/// A codec: its number in [`Codecs`], from 1, so that none costs no space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CodecId(u16);
+pub(crate) struct CodecId(NonZeroU16);
 
 /// A codec as announced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +33,7 @@ pub(crate) struct Codecs(Vec<Codec>);
 
 impl Codecs {
     pub(crate) fn get(&self, id: CodecId) -> &Codec {
-        &self.0[usize::from(id.0)]
+        &self.0[usize::from(id.0.get()) - 1]
     }
 
     /// The number of a codec; None when the name is no name or the table is full.
@@ -52,7 +54,7 @@ impl Codecs {
             }
             None => return None,
         };
-        u16::try_from(index).ok().map(CodecId)
+        u16::try_from(index + 1).ok().and_then(NonZeroU16::new).map(CodecId)
     }
 
     /// The codec that RFC 3551 binds to a static payload type.

@@ -73,12 +73,11 @@ impl Endpoints {
         if node.next != NONE {
             self.nodes[node.next].previous = node.previous;
         }
-        if self.places[node.place].heads == [NONE; 2] {
-            if let Some(place) = self.places.remove(node.place) {
-                if let Ok(entry) = self.index.find_entry(place.hash, |other| *other == node.place) {
-                    entry.remove();
-                }
-            }
+        if self.places[node.place].heads == [NONE; 2]
+            && let Some(place) = self.places.remove(node.place)
+            && let Ok(entry) = self.index.find_entry(place.hash, |other| *other == node.place)
+        {
+            entry.remove();
         }
     }
 

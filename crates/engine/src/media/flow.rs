@@ -28,8 +28,8 @@ pub(crate) struct RtpPacket {
 /// How the payload type in use is treated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Timing {
-    /// Nanoseconds per tick of the RTP clock; 0 where it is not known.
-    pub(crate) tick: f64,
+    /// Nanoseconds per tick of the RTP clock; 0 where it is not known. (Single precision: 1 ns in a packet time.)
+    pub(crate) tick: f32,
     /// telephone-event: its timestamps stand still and tell nothing of jitter (RFC 4733 section 2.2.1).
     pub(crate) event: bool,
 }
@@ -42,8 +42,8 @@ pub(crate) struct IntervalRow {
     /// Without repeats.
     pub(crate) unique: u32,
     pub(crate) lost: u32,
+    /// Mean, in ns.
     pub(crate) jitter: f32,
-    pub(crate) measured: u32,
     pub(crate) bins: [u16; BINS],
 }
 
@@ -52,22 +52,24 @@ pub(crate) const BINS: usize = ringtap_quality::jitterbuffer::BINS;
 /// Length of an interval.
 pub(crate) const INTERVAL: Nanos = Nanos::from_secs(10);
 /// A timestamp that disagrees with the time that passed by more than this is a new time base, not delay.
-const REBASE: f64 = 3e9;
+const REBASE: f32 = 3e9;
 /// No network delivers a packet this late in its order; one that seems to be is a new beginning.
 const LATE_LIMIT: f64 = 500e6;
 
-/// The figures of one stream that packets change.
+/// The figures of one stream that packets change. Kept small: there are two of them a call.
 pub(crate) struct Flow {
     pub(crate) key: FlowKey,
     /// What makes a packet leave the straight path, see the constants.
     pub(crate) flags: u8,
     pub(crate) payload_type: u8,
+    votes: u16,
     pub(crate) timing: Timing,
     pub(crate) numbering: Numbering,
     /// Packets of the payload type in use since it came into use.
     pub(crate) of_type: u32,
 
-    /// Arrival of the last packet; of the last that was no repeat.
+    /// First packet; the last; the last that was no repeat.
+    pub(crate) first: Nanos,
     pub(crate) last: Nanos,
     last_first: Nanos,
     /// Arrival and timestamp of the last packet that counts for jitter.
@@ -75,9 +77,10 @@ pub(crate) struct Flow {
     timestamp: u32,
     /// Ticks from one packet to the next, by majority vote.
     pub(crate) step: u32,
-    votes: u16,
     /// Sequence and clock have advanced together this often.
     pub(crate) steady: u16,
+    /// Interval that is running, counted from the first packet.
+    interval_index: u16,
 
     /// RFC 3550 section 6.4.1, in ns.
     jitter: f32,
@@ -85,27 +88,30 @@ pub(crate) struct Flow {
     pub(crate) jitter_sum: f64,
     pub(crate) jitters: u32,
 
-    /// Longest time between first copies, in ns.
-    pub(crate) delta_max: u64,
-    pub(crate) iat_min: u64,
-    pub(crate) iat_max: u64,
-    pub(crate) iat_sum: u64,
+    /// Longest time between first copies; shortest and longest between any two; in ns. Their sum is last - first.
+    pub(crate) delta_max: f32,
+    pub(crate) iat_min: f32,
+    pub(crate) iat_max: f32,
     pub(crate) iat_squares: f64,
 
-    pub(crate) size_min: u32,
-    pub(crate) size_max: u32,
+    pub(crate) size_min: u16,
+    pub(crate) size_max: u16,
     pub(crate) size_sum: u64,
     pub(crate) size_squares: f64,
     pub(crate) payload_sum: u64,
 
-    /// Delay against the first packet, in ns; the smallest of it in the last whole second and in the running one.
-    delay: f64,
-    fastest: f64,
-    fastest_now: f64,
-    second: Nanos,
-    interval: IntervalRow,
-    interval_jitter: f64,
-    interval_late: u32,
+    /// Delay in ns against the fastest packet of the last whole second; the smallest of it in that second and in the
+    /// running one, which began at `second` (in 2^20 ns, wrapping).
+    delay: f32,
+    fastest: f32,
+    fastest_now: f32,
+    second: u32,
+
+    interval_packets: u32,
+    interval_unique: u32,
+    interval_lost: u32,
+    interval_jitter: f32,
+    interval_bins: [u16; BINS],
 }
 
 /// The next packet begins another record: another call has taken these endpoints over.
@@ -130,50 +136,45 @@ pub(crate) struct Taken {
 impl Flow {
     /// With its first packet.
     pub(crate) fn new(key: FlowKey, packet: &RtpPacket, timing: Timing, flags: u8) -> Self {
-        let size = packet.ip_len;
+        let size = short(packet.ip_len);
         let mut flow = Self {
             key,
             flags,
             payload_type: packet.payload_type,
+            votes: 0,
             timing,
             numbering: Numbering::new(packet.sequence),
             of_type: 1,
+            first: packet.now,
             last: packet.now,
             last_first: packet.now,
             clocked: packet.now,
             timestamp: packet.timestamp,
             step: 0,
-            votes: 0,
             steady: 0,
+            interval_index: 0,
             jitter: 0.0,
             jitter_max: 0.0,
             jitter_sum: 0.0,
             jitters: 0,
-            delta_max: 0,
-            iat_min: u64::MAX,
-            iat_max: 0,
-            iat_sum: 0,
+            delta_max: 0.0,
+            iat_min: f32::INFINITY,
+            iat_max: 0.0,
             iat_squares: 0.0,
             size_min: size,
             size_max: size,
-            size_sum: u64::from(size),
-            size_squares: f64::from(size) * f64::from(size),
+            size_sum: u64::from(packet.ip_len),
+            size_squares: f64::from(packet.ip_len) * f64::from(packet.ip_len),
             payload_sum: u64::from(packet.payload_len),
             delay: 0.0,
             fastest: 0.0,
             fastest_now: 0.0,
-            second: packet.now,
-            interval: IntervalRow {
-                start: packet.now,
-                packets: 1,
-                unique: 1,
-                lost: 0,
-                jitter: 0.0,
-                measured: 0,
-                bins: [0; BINS],
-            },
+            second: coarse(packet.now),
+            interval_packets: 1,
+            interval_unique: 1,
+            interval_lost: 0,
             interval_jitter: 0.0,
-            interval_late: 0,
+            interval_bins: [0; BINS],
         };
         flow.observe_delay(packet.now);
         flow
@@ -184,20 +185,19 @@ impl Flow {
     #[inline]
     pub(crate) fn take(&mut self, packet: &RtpPacket, elsewhere: impl FnOnce(u32, u32) -> u32) -> Taken {
         let ended =
-            (packet.now.since(self.interval.start) >= INTERVAL).then(|| self.end_interval(packet.now));
+            (packet.now.since(self.interval_start()) >= INTERVAL).then(|| self.end_interval(packet.now));
         let arrival = packet.now.since(self.last).0;
         self.last = self.last.max(packet.now);
-        self.iat_min = self.iat_min.min(arrival);
-        self.iat_max = self.iat_max.max(arrival);
-        self.iat_sum += arrival;
+        self.iat_min = self.iat_min.min(arrival as f32);
+        self.iat_max = self.iat_max.max(arrival as f32);
         self.iat_squares += arrival as f64 * arrival as f64;
-        self.size_min = self.size_min.min(packet.ip_len);
-        self.size_max = self.size_max.max(packet.ip_len);
+        self.size_min = self.size_min.min(short(packet.ip_len));
+        self.size_max = self.size_max.max(short(packet.ip_len));
         self.size_sum += u64::from(packet.ip_len);
         self.size_squares += f64::from(packet.ip_len) * f64::from(packet.ip_len);
         self.payload_sum += u64::from(packet.payload_len);
         self.of_type += 1;
-        self.interval.packets += 1;
+        self.interval_packets += 1;
 
         let (tick, step) = (self.timing.tick, self.step);
         let passed = packet.now.since(self.clocked).0 as f64;
@@ -210,11 +210,11 @@ impl Flow {
         if place == Place::Repeat {
             return Taken { place, ended };
         }
-        self.interval.unique += 1;
+        self.interval_unique += 1;
         match place {
-            Place::Ahead { missing } => self.interval.lost = self.interval.lost.saturating_add(missing),
+            Place::Ahead { missing } => self.interval_lost = self.interval_lost.saturating_add(missing),
             Place::Repeat => {}
-            Place::Late => self.interval_late += 1,
+            Place::Late => self.interval_lost = self.interval_lost.saturating_sub(1),
             Place::Stray => {}
             Place::Restart => {
                 self.rebase(packet);
@@ -222,7 +222,7 @@ impl Flow {
                 return Taken { place, ended };
             }
         }
-        self.delta_max = self.delta_max.max(packet.now.since(self.last_first).0);
+        self.delta_max = self.delta_max.max(packet.now.since(self.last_first).0 as f32);
         self.last_first = self.last_first.max(packet.now);
         if place != Place::Stray {
             self.clock(packet, matches!(place, Place::Ahead { missing: 0 }));
@@ -245,17 +245,16 @@ impl Flow {
         }
         if self.timing.tick > 0.0 {
             let passed = packet.now.0 as f64 - self.clocked.0 as f64;
-            let difference = passed - f64::from(ticks) * self.timing.tick;
+            let difference = (passed - f64::from(ticks) * f64::from(self.timing.tick)) as f32;
             if difference.abs() > REBASE {
                 self.rebase(packet);
                 return;
             }
-            self.jitter += (difference.abs() as f32 - self.jitter) * (1.0 / 16.0);
+            self.jitter += (difference.abs() - self.jitter) * (1.0 / 16.0);
             self.jitter_max = self.jitter_max.max(self.jitter);
             self.jitter_sum += f64::from(self.jitter);
             self.jitters += 1;
-            self.interval_jitter += f64::from(self.jitter);
-            self.interval.measured += 1;
+            self.interval_jitter += self.jitter;
             self.delay += difference;
             self.observe_delay(packet.now);
         }
@@ -271,7 +270,7 @@ impl Flow {
         self.delay = 0.0;
         self.fastest = 0.0;
         self.fastest_now = 0.0;
-        self.second = packet.now;
+        self.second = coarse(packet.now);
         self.observe_delay(packet.now);
     }
 
@@ -279,15 +278,18 @@ impl Flow {
     /// becomes longer for good, moves that base as a jitter buffer moves its own; what comes late meanwhile counts.
     #[inline]
     fn observe_delay(&mut self, now: Nanos) {
-        if now.since(self.second) >= Nanos::from_secs(1) {
+        let now = coarse(now);
+        if now.wrapping_sub(self.second) >= SECOND {
             self.second = now;
-            self.fastest = self.fastest_now;
+            // Kept near zero, so that single precision is enough for a stream of weeks.
+            self.delay -= self.fastest_now;
+            self.fastest = 0.0;
             self.fastest_now = self.delay;
         }
         self.fastest_now = self.fastest_now.min(self.delay);
         let behind = (self.delay - self.fastest.min(self.fastest_now)) as u64;
         let bin = ringtap_quality::jitterbuffer::bin(Nanos(behind));
-        self.interval.bins[bin] = self.interval.bins[bin].saturating_add(1);
+        self.interval_bins[bin] = self.interval_bins[bin].saturating_add(1);
     }
 
     /// Boyer and Moore's majority: the packet time of most packets, whatever silence lies between them.
@@ -303,26 +305,33 @@ impl Flow {
         }
     }
 
+    fn interval_start(&self) -> Nanos {
+        self.first + Nanos(u64::from(self.interval_index) * INTERVAL.0)
+    }
+
     /// Ends the running interval and begins the one that `now` lies in.
     #[cold]
     fn end_interval(&mut self, now: Nanos) -> IntervalRow {
         let row = self.running_interval();
-        let steps = now.since(self.interval.start).0 / INTERVAL.0;
-        let start = self.interval.start + Nanos(steps * INTERVAL.0);
-        self.interval =
-            IntervalRow { start, packets: 0, unique: 0, lost: 0, jitter: 0.0, measured: 0, bins: [0; BINS] };
+        self.interval_index = u16::try_from(now.since(self.first).0 / INTERVAL.0).unwrap_or(u16::MAX);
+        (self.interval_packets, self.interval_unique) = (0, 0);
+        self.interval_lost = 0;
         self.interval_jitter = 0.0;
-        self.interval_late = 0;
+        self.interval_bins = [0; BINS];
         row
     }
 
     /// The running interval as it stands.
     pub(crate) fn running_interval(&self) -> IntervalRow {
-        let measured = self.interval.measured.max(1);
+        // The bins hold what was measured: neither repeats nor events.
+        let measured: u32 = self.interval_bins.iter().map(|&count| u32::from(count)).sum();
         IntervalRow {
-            lost: self.interval.lost.saturating_sub(self.interval_late),
-            jitter: (self.interval_jitter / f64::from(measured)) as f32,
-            ..self.interval
+            start: self.interval_start(),
+            packets: self.interval_packets,
+            unique: self.interval_unique,
+            lost: self.interval_lost,
+            jitter: self.interval_jitter / measured.max(1) as f32,
+            bins: self.interval_bins,
         }
     }
 
@@ -343,17 +352,28 @@ impl Flow {
     }
 }
 
+/// A second, and the time since 1970 in the same unit of 2^20 ns; wraps after 52 days, differences do not mind.
+const SECOND: u32 = 954;
+
+fn coarse(time: Nanos) -> u32 {
+    (time.0 >> 20) as u32
+}
+
+fn short(len: u32) -> u16 {
+    u16::try_from(len).unwrap_or(u16::MAX)
+}
+
 /// Longest step between two packets that still counts as a clock that advances: 10 s at 90 kHz.
 const MAX_STEP: i32 = 900_000;
 
-fn late_limit(tick: f64, step: u32) -> i32 {
-    let packet = tick * f64::from(step);
+fn late_limit(tick: f32, step: u32) -> i32 {
+    let packet = f64::from(tick) * f64::from(step);
     if packet > 0.0 { (LATE_LIMIT / packet).clamp(4.0, 100.0) as i32 } else { 100 }
 }
 
 /// Packets that must have been sent since the last one, if clock and time agree.
-fn sent_between(tick: f64, step: u32, ticks: u32, passed: f64) -> Option<u32> {
-    let clock = f64::from(ticks) * tick;
+fn sent_between(tick: f32, step: u32, ticks: u32, passed: f64) -> Option<u32> {
+    let clock = f64::from(ticks) * f64::from(tick);
     if clock <= 0.0 || step == 0 || (clock - passed).abs() > 0.1 * passed.max(1e9) {
         return None;
     }

@@ -29,7 +29,7 @@ use endpoints::Endpoints;
 use flow::{FAX, Flow, IntervalRow, PROVISIONAL, SIBLINGS, SOUND, SPLIT, Timing};
 
 /// Payload types of one stream that are counted apart.
-const MAX_TYPES: usize = 6;
+const MAX_TYPES: usize = 4;
 /// Sequence and clock must have advanced together this often before a stream that nothing announced is believed.
 const STEADY: u16 = 5;
 /// Payload bytes of a telephone-event (RFC 4733 section 2.3).
@@ -61,30 +61,38 @@ pub(crate) struct Digit {
 
 /// What packets do not change, or rarely.
 struct Cold {
-    hash: u64,
     serial: u64,
-    first: Nanos,
-    call: Option<u32>,
-    score: u8,
-    /// Side that sends.
-    side: Option<Side>,
-    nodes: [Option<u32>; 2],
+    /// Its call and the entries of its ends, [`NONE`] where there is none.
+    call: u32,
+    nodes: [u32; 2],
     types: [TypeCount; MAX_TYPES],
+    intervals: Chain,
+    digits: Chain,
+    sound: Sound,
+    /// Timestamp of the telephone-event under way.
+    event: Option<u32>,
     /// Codec of the payload type in use, and whether it was only guessed to be telephone-event.
     codec: Option<CodecId>,
     guessed: bool,
-    intervals: Chain,
-    digits: Chain,
-    event: Option<u32>,
-    sound: Sound,
+    score: u8,
+    /// Side that sends.
+    side: Option<Side>,
 }
+
+impl Cold {
+    fn call(&self) -> Option<u32> {
+        (self.call != NONE).then_some(self.call)
+    }
+}
+
+const NONE: u32 = u32::MAX;
 
 /// Silence and clipping, from every fourth sample of G.711.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sound {
-    samples: u64,
-    silent: u64,
-    clipped: u64,
+    samples: u32,
+    silent: u32,
+    clipped: u32,
 }
 
 /// What became of a packet.
@@ -121,6 +129,9 @@ pub(crate) struct Media {
     retired: Vec<(u32, EndedFlow)>,
     pub(crate) counts: MediaCounts,
 }
+
+/// What a stream costs beside its entries in the tables of endpoints, flows and intervals.
+const _: () = assert!(size_of::<Option<(Flow, Cold)>>() <= 400);
 
 /// A flow that has ended, taken out of the table.
 pub(crate) struct EndedFlow {
@@ -197,7 +208,7 @@ impl Media {
                 && packet.now.since(last) > FAX_GAP
                 && flows[slot]
                     .1
-                    .call
+                    .call()
                     .and_then(|call| calls.get(call)?.fax)
                     .is_some_and(|at| at + FAX_LEAD > last);
             Some(Siblings::of(flows, endpoints, slot, &key, fax))
@@ -237,27 +248,26 @@ impl Media {
         let hash = self.hasher.of(key);
         self.serial += 1;
         let cold = Cold {
-            hash,
             serial: self.serial,
-            first: packet.now,
-            call: None,
-            score: 0,
-            side: None,
-            nodes: [None; 2],
+            call: NONE,
+            nodes: [NONE; 2],
             types: [TypeCount::default(); MAX_TYPES],
-            codec: None,
-            guessed: false,
             intervals: Chain::EMPTY,
             digits: Chain::EMPTY,
-            event: None,
             sound: Sound::default(),
+            event: None,
+            codec: None,
+            guessed: false,
+            score: 0,
+            side: None,
         };
         let timing = Timing { tick: 0.0, event: false };
         let slot = self.flows.insert((Flow::new(key, packet, timing, PROVISIONAL), cold))?;
-        let flows = &self.flows;
-        self.index.insert_unique(hash, slot, |slot| flows[*slot].1.hash);
+        let (flows, hasher) = (&self.flows, &self.hasher);
+        self.index.insert_unique(hash, slot, |slot| hasher.of(flows[*slot].0.key));
         self.mark_siblings(slot);
-        let nodes = [key.src, key.dst].map(|end| self.endpoints.enter(end, List::Flows, slot));
+        let nodes =
+            [key.src, key.dst].map(|end| self.endpoints.enter(end, List::Flows, slot).unwrap_or(NONE));
         self.flows[slot].1.nodes = nodes;
         self.find_call(slot, calls);
         self.settle_type(slot, packet.payload_type, packet.payload_len, calls);
@@ -311,7 +321,7 @@ impl Media {
         cold.codec = codec;
         let known = codec.map(|id| self.codecs.get(id));
         let event = known.map_or(cold.guessed, |codec| codec.event);
-        let tick = known.map_or(0.0, |codec| 1e9 / f64::from(codec.clock.0.max(1)));
+        let tick = known.map_or(0.0, |codec| (1e9 / f64::from(codec.clock.0.max(1))) as f32);
         let was_new = flow.of_type;
         flow.switch(payload_type, Timing { tick, event });
         if flow.packets() == 1 {
@@ -330,7 +340,7 @@ impl Media {
         let (flow, cold) = &self.flows[slot];
         let named =
             |leg: &Leg| leg.types.iter().find(|(number, _)| *number == payload_type).map(|&(_, codec)| codec);
-        let announced = cold.call.and_then(|call| calls.get(call)).and_then(|call| {
+        let announced = cold.call().and_then(|call| calls.get(call)).and_then(|call| {
             let of_end =
                 |end: Endpoint| call.legs.iter().rev().filter(move |leg| leg.endpoint == end).find_map(named);
             let of_side =
@@ -387,10 +397,10 @@ impl Media {
         if score == 0 {
             return;
         }
-        if cold.call == Some(call) {
+        if cold.call == call {
             cold.score = cold.score.max(score);
             cold.side = side.or(cold.side);
-        } else if let Some(owner) = cold.call {
+        } else if let Some(owner) = cold.call() {
             let over = calls.get(owner).is_none_or(CallEntry::is_over);
             if over && score >= cold.score {
                 // The owner has released the call: what comes from now on is the new call's.
@@ -412,7 +422,7 @@ impl Media {
 
     fn bind(&mut self, slot: u32, call: u32, score: u8, side: Option<Side>, calls: &mut Calls) {
         let (flow, cold) = &mut self.flows[slot];
-        cold.call = Some(call);
+        cold.call = call;
         cold.score = score;
         cold.side = side;
         flow.flags &= !PROVISIONAL;
@@ -500,7 +510,7 @@ impl Media {
 
     /// The call that owns a flow.
     pub(crate) fn call_of(&self, slot: u32) -> Option<u32> {
-        self.flows.get(slot)?.1.call
+        self.flows.get(slot)?.1.call()
     }
 
     pub(crate) fn is_provisional(&self, slot: u32) -> bool {
@@ -531,10 +541,10 @@ impl Media {
     pub(crate) fn end(&mut self, slot: u32) -> Option<EndedFlow> {
         self.put_type_away(slot);
         let (mut flow, mut cold) = self.flows.remove(slot)?;
-        if let Ok(entry) = self.index.find_entry(cold.hash, |other| *other == slot) {
+        if let Ok(entry) = self.index.find_entry(self.hasher.of(flow.key), |other| *other == slot) {
             entry.remove();
         }
-        for node in cold.nodes.iter_mut().filter_map(Option::take) {
+        for node in cold.nodes.into_iter().filter(|node| *node != NONE) {
             self.endpoints.leave(node);
         }
         flow.numbering.close();
@@ -683,9 +693,9 @@ impl Sound {
             } else {
                 (magnitude < 4, magnitude == 127)
             };
-            self.samples += 1;
-            self.silent += u64::from(silent);
-            self.clipped += u64::from(clipped);
+            self.samples = self.samples.saturating_add(1);
+            self.silent = self.silent.saturating_add(u32::from(silent));
+            self.clipped = self.clipped.saturating_add(u32::from(clipped));
         }
     }
 }

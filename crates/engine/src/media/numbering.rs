@@ -7,6 +7,7 @@
 const MAX_DROPOUT: i32 = 3000;
 /// RFC 3550 appendix A.1, MAX_MISORDER: a packet further behind is a new beginning, not a late one.
 const MAX_MISORDER: i32 = 100;
+/// Numbers that are remembered one by one.
 const WINDOW: u32 = 128;
 /// Where extended numbers begin: one cycle up, so that a late first packet finds room below.
 const ORIGIN: u32 = 1 << 16;
@@ -44,7 +45,8 @@ pub(crate) struct Evidence {
 pub(crate) struct Numbering {
     highest: u32,
     base: u32,
-    window: u128,
+    /// Bit n: whether the number n below the highest was seen. Two halves, low first, to need no 16-byte alignment.
+    window: [u64; 2],
     /// Length of the run of lost numbers that is leaving the window.
     leaving: u32,
     expected_before: u32,
@@ -65,7 +67,7 @@ impl Numbering {
         Self {
             highest,
             base: highest,
-            window: 1,
+            window: [1, 0],
             leaving: 0,
             expected_before: 0,
             packets: 1,
@@ -174,11 +176,11 @@ impl Numbering {
     }
 
     fn late(&mut self, behind: u32) -> Place {
-        let bit = 1u128 << behind;
-        if self.window & bit != 0 {
+        let (half, bit) = (&mut self.window[behind as usize / 64], 1u64 << (behind % 64));
+        if *half & bit != 0 {
             return Place::Repeat;
         }
-        self.window |= bit;
+        *half |= bit;
         self.base = self.base.min(self.highest - behind);
         self.unique += 1;
         self.reordered += 1;
@@ -192,8 +194,8 @@ impl Numbering {
 
     /// Moves the window by one number, received (1) or not (0).
     #[inline]
-    fn shift(&mut self, received: u128) {
-        let seen = self.window >> (WINDOW - 1) != 0;
+    fn shift(&mut self, received: u64) {
+        let seen = self.window[1] >> 63 != 0;
         let leaves = self.highest - (WINDOW - 1) >= self.base;
         if leaves {
             if !seen {
@@ -202,7 +204,7 @@ impl Numbering {
                 self.end_burst();
             }
         }
-        self.window = self.window << 1 | received;
+        self.window = [self.window[0] << 1 | received, self.window[1] << 1 | self.window[0] >> 63];
         self.highest += 1;
     }
 
@@ -220,7 +222,7 @@ impl Numbering {
             if self.highest - behind < self.base {
                 continue;
             }
-            if self.window >> behind & 1 == 0 {
+            if self.window[behind as usize / 64] >> (behind % 64) & 1 == 0 {
                 self.leaving += 1;
             } else if self.leaving > 0 {
                 self.end_burst();
@@ -241,7 +243,7 @@ impl Numbering {
     fn begin(&mut self, highest: u32) {
         self.highest = highest;
         self.base = highest;
-        self.window = 1;
+        self.window = [1, 0];
     }
 
     /// Numbers that were expected, over all runs.

@@ -5,7 +5,7 @@ use ringtap_quality::judge::{Counts, Judgement, Path, judge};
 use ringtap_quality::{CodecProfile, burst, codec, jitterbuffer};
 
 use super::flow::IntervalRow;
-use super::{EndedFlow, Media, TypeCount};
+use super::{EndedFlow, Media, Sound, TypeCount};
 use crate::calls::{Side, round};
 use crate::hash;
 
@@ -93,9 +93,9 @@ impl Media {
         let mos = |pick: fn(&Judged) -> f64| judged.as_ref().map(|judged| round3(pick(judged)));
         let packets = u64::from(numbering.packets);
         let (iats, sizes) = (packets.saturating_sub(1) as f64, packets as f64);
-        let span = flow.last.since(cold.first);
+        let span = flow.last.since(flow.first);
         let spread = |squares: f64, mean: f64, count: f64| (squares / count - mean * mean).max(0.0).sqrt();
-        let iat_mean = flow.iat_sum as f64 / iats;
+        let iat_mean = span.0 as f64 / iats;
         let size_mean = flow.size_sum as f64 / sizes;
         let has_iat = packets > 1;
         Stream {
@@ -113,7 +113,7 @@ impl Media {
             codec: codec.map(|codec| codec.name.clone()),
             clock,
             ptime_ms: ptime.map(|ptime| round(ptime.millis_f64())),
-            first: cold.first,
+            first: flow.first,
             last: flow.last,
             packets,
             unique: u64::from(numbering.unique),
@@ -125,14 +125,14 @@ impl Media {
             rate_bps: (span > Nanos::ZERO).then(|| round3(flow.size_sum as f64 * 8.0 / span.secs_f64())),
             jitter_ms_mean: (flow.jitters > 0).then(|| ms(flow.jitter_sum / f64::from(flow.jitters))),
             jitter_ms_max: (flow.jitters > 0).then(|| ms(f64::from(flow.jitter_max))),
-            delta_ms_max: has_iat.then(|| ms(flow.delta_max as f64)),
-            iat_ms_min: has_iat.then(|| ms(flow.iat_min as f64)),
+            delta_ms_max: has_iat.then(|| ms(f64::from(flow.delta_max))),
+            iat_ms_min: has_iat.then(|| ms(f64::from(flow.iat_min))),
             iat_ms_mean: has_iat.then(|| ms(iat_mean)),
-            iat_ms_max: has_iat.then(|| ms(flow.iat_max as f64)),
+            iat_ms_max: has_iat.then(|| ms(f64::from(flow.iat_max))),
             iat_ms_sd: has_iat.then(|| ms(spread(flow.iat_squares, iat_mean, iats))),
-            size_min: flow.size_min,
+            size_min: u32::from(flow.size_min),
             size_mean: round3(size_mean),
-            size_max: flow.size_max,
+            size_max: u32::from(flow.size_max),
             size_sd: round3(spread(flow.size_squares, size_mean, sizes)),
             loss_bursts: u64::from(numbering.bursts),
             burst_len_mean: (numbering.bursts > 0)
@@ -152,14 +152,16 @@ impl Media {
                 .iter(cold.intervals)
                 .map(|row| interval(row, profile, ptime.unwrap_or_default()))
                 .collect(),
-            silence_pct: share(cold.sound.silent, cold.sound.samples),
-            clipped_pct: share(cold.sound.clipped, cold.sound.samples),
+            silence_pct: cold.sound.share(cold.sound.silent),
+            clipped_pct: cold.sound.share(cold.sound.clipped),
         }
     }
 }
 
-fn share(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| round3(100.0 * part as f64 / whole as f64))
+impl Sound {
+    fn share(&self, part: u32) -> Option<f64> {
+        (self.samples > 0).then(|| round3(100.0 * f64::from(part) / f64::from(self.samples)))
+    }
 }
 
 fn ticks_to_nanos(ticks: u32, clock: Hz) -> u64 {
@@ -214,6 +216,6 @@ fn stream_id(ended: &EndedFlow, context: Option<&StreamContext>) -> Id {
     let key = &ended.flow.key;
     let (src, dst) = (key.src.to_string(), key.dst.to_string());
     let call = context.map_or([0; 16], |context| context.call.0);
-    let (ssrc, first) = (key.ssrc.to_be_bytes(), ended.cold.first.micros().to_le_bytes());
+    let (ssrc, first) = (key.ssrc.to_be_bytes(), ended.flow.first.micros().to_le_bytes());
     hash::id("stream", [&call[..], src.as_bytes(), dst.as_bytes(), &ssrc, &first])
 }

@@ -39,7 +39,7 @@ fn payload(sealed: &[u8]) -> Option<(&[u8], u8)> {
     let (&[pad, next], rest) = sealed.split_last_chunk::<2>().map(|(rest, trailer)| (trailer, rest))?;
     let (payload, padding) = rest.split_at_checked(rest.len().checked_sub(usize::from(pad))?)?;
     let counts = padding.iter().zip(1..).all(|(&byte, count)| byte == count);
-    (counts && sealed.len() % 4 == 0 && matches!(next, TCP | UDP)).then_some((payload, next))
+    (counts && sealed.len().is_multiple_of(4) && matches!(next, TCP | UDP)).then_some((payload, next))
 }
 
 /// UDP's and TCP's checksum with the pseudo header (RFC 9293 section 3.1, RFC 8200 section 8.1).
