@@ -124,6 +124,8 @@ pub(crate) const PROVISIONAL: u8 = 4;
 pub(crate) const SOUND: u8 = 8;
 /// Its call has offered T.38.
 pub(crate) const FAX: u8 = 16;
+/// It has carried a telephone-event.
+pub(crate) const EVENT: u8 = 32;
 
 /// What a packet meant, for whoever has more to do.
 #[derive(Clone, Copy, Debug)]

@@ -26,7 +26,7 @@ use crate::rows::{Chain, Rows};
 use crate::slots::{Slots, Ticket};
 use crate::wheel::{Timer, Wheel};
 use endpoints::Endpoints;
-use flow::{FAX, Flow, IntervalRow, PROVISIONAL, SIBLINGS, SOUND, SPLIT, Timing};
+use flow::{EVENT, FAX, Flow, IntervalRow, PROVISIONAL, SIBLINGS, SOUND, SPLIT, Timing};
 
 /// Payload types of one stream that are counted apart.
 const MAX_TYPES: usize = 4;
@@ -69,11 +69,10 @@ struct Cold {
     intervals: Chain,
     digits: Chain,
     sound: Sound,
-    /// Timestamp of the telephone-event under way.
-    event: Option<u32>,
-    /// Codec of the payload type in use, and whether it was only guessed to be telephone-event.
+    /// Timestamp of the last telephone-event, if there was one.
+    event: u32,
+    /// Codec of the payload type in use.
     codec: Option<CodecId>,
-    guessed: bool,
     score: u8,
     /// Side that sends.
     side: Option<Side>,
@@ -131,7 +130,7 @@ pub(crate) struct Media {
 }
 
 /// What a stream costs beside its entries in the tables of endpoints, flows and intervals.
-const _: () = assert!(size_of::<Option<(Flow, Cold)>>() <= 400);
+const _: () = assert!(size_of::<Option<(Flow, Cold)>>() < 400);
 
 /// A flow that has ended, taken out of the table.
 pub(crate) struct EndedFlow {
@@ -255,9 +254,8 @@ impl Media {
             intervals: Chain::EMPTY,
             digits: Chain::EMPTY,
             sound: Sound::default(),
-            event: None,
+            event: 0,
             codec: None,
-            guessed: false,
             score: 0,
             side: None,
         };
@@ -317,10 +315,10 @@ impl Media {
         let codec = self.codec_of(slot, payload_type, calls);
         let (flow, cold) = &mut self.flows[slot];
         // Nothing names it, but only a telephone-event is four bytes long (RFC 4733 section 2.3).
-        cold.guessed = codec.is_none() && payload_type >= 96 && payload_len == EVENT_BYTES;
+        let guessed = codec.is_none() && payload_type >= 96 && payload_len == EVENT_BYTES;
         cold.codec = codec;
         let known = codec.map(|id| self.codecs.get(id));
-        let event = known.map_or(cold.guessed, |codec| codec.event);
+        let event = known.map_or(guessed, |codec| codec.event);
         let tick = known.map_or(0.0, |codec| (1e9 / f64::from(codec.clock.0.max(1))) as f32);
         let was_new = flow.of_type;
         flow.switch(payload_type, Timing { tick, event });
@@ -356,12 +354,13 @@ impl Media {
     /// A telephone-event packet: a new digit unless it continues the one before (RFC 4733 section 2.5.1).
     #[cold]
     fn event(&mut self, slot: u32, packet: &RtpPacket, view: &rtp::View<'_>) {
-        let cold = &mut self.flows[slot].1;
-        if cold.event == Some(packet.timestamp) {
+        let (flow, cold) = &mut self.flows[slot];
+        if flow.flags & EVENT != 0 && cold.event == packet.timestamp {
             return;
         }
         if let Some(event) = rtp::event(view.payload()) {
-            cold.event = Some(packet.timestamp);
+            flow.flags |= EVENT;
+            cold.event = packet.timestamp;
             if event.code <= 16 {
                 self.digits.push(&mut cold.digits, Digit { time: packet.now, code: event.code });
             }
