@@ -1,0 +1,114 @@
+//! SIP messages, and streams of them.
+
+use ringtap_wire::sip::{
+    Framing, MAX_MESSAGE, Message, NameAddr, Uri, Via, framing, params, sniff, unfolded,
+};
+
+/// The bytes as a datagram with SIP in it, and everything that can be asked of the message.
+pub fn sip(bytes: &[u8]) {
+    if let Some(start) = sniff(bytes) {
+        assert!(start < bytes.len());
+        assert_eq!(sniff(&bytes[start..]), Some(0), "what begins a message begins one alone");
+        check(&bytes[start..]);
+    }
+    check(bytes);
+}
+
+fn check(bytes: &[u8]) {
+    let message = match Message::parse(bytes) {
+        Ok(message) => message,
+        Err(reason) => {
+            assert!(!reason.name().is_empty());
+            return;
+        }
+    };
+    assert!(message.raw().ends_with(message.body()) && message.raw().starts_with(message.head()));
+    let _ = (message.start(), message.code(), message.call_id(), message.cseq(), message.expires());
+    let _ =
+        (message.reason_q850(), message.contact_is_star(), message.truncated(), message.length_doubtful());
+    let _ = (message.headers_complete(), message.headers_dropped(), message.headers_malformed());
+    message.request_uri().iter().for_each(check_uri);
+    [message.from(), message.to()].iter().flatten().for_each(check_party);
+    message.contacts().take(16).for_each(|party| check_party(&party));
+    assert_eq!(message.top_via(), message.vias().next());
+    message.vias().take(16).for_each(|via| check_via(&via));
+    for field in message.fields() {
+        check_value(field.value);
+        assert!(message.headers(field.header).next().is_some());
+        assert!(message.values(field.header).count() <= bytes.len());
+        assert!(message.header(field.header).is_some());
+        let _ = message.header_named(field.name);
+    }
+    for part in message.parts() {
+        assert!(part.body.len() <= message.body().len());
+        assert!(part.media_type().len() <= part.content_type.len());
+        let _ = part.is_sdp();
+    }
+    if let Some(body) = message.sdp() {
+        crate::sdp(body);
+    }
+    assert!(!format!("{message:?}").is_empty());
+}
+
+fn check_value(value: &[u8]) {
+    NameAddr::parse(value).iter().for_each(check_party);
+    Via::parse(value).iter().for_each(check_via);
+    assert!(params(value).count() <= value.len() + 1);
+    assert!(unfolded(value).count() <= value.len());
+}
+
+fn check_party(party: &NameAddr<'_>) {
+    // Between brackets it may be empty.
+    if !party.uri.raw.is_empty() {
+        check_uri(&party.uri);
+    }
+    let _ = (party.display, party.tag(), party.param(b"q"));
+}
+
+fn check_uri(uri: &Uri<'_>) {
+    assert!(!uri.raw.is_empty());
+    assert!(uri.user.map_or(0, <[u8]>::len) + uri.host.len() + uri.scheme.len() <= uri.raw.len());
+    let _ = (uri.ip(), uri.param(b"transport"), uri.port);
+    assert_eq!(
+        Uri::parse(uri.raw).map(|again| (again.scheme, again.user, again.host)),
+        Some((uri.scheme, uri.user, uri.host))
+    );
+}
+
+fn check_via(via: &Via<'_>) {
+    assert!(!via.transport.is_empty());
+    let _ = (via.ip(), via.received_ip(), via.param(b"branch"), via.rport);
+}
+
+/// The first byte cuts the rest, one direction of a stream, into segments: the messages must be those of the whole.
+pub fn stream(bytes: &[u8]) {
+    let Some((&cut, stream)) = bytes.split_first() else { return };
+    let whole = messages(stream, stream.len());
+    let cut = messages(stream, usize::from(cut).max(1));
+    assert_eq!(whole, cut);
+}
+
+/// The messages of a stream that comes in segments of that many bytes.
+fn messages(stream: &[u8], segment: usize) -> Vec<&[u8]> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    for end in (0..stream.len()).step_by(segment.max(1)).map(|from| (from + segment).min(stream.len())) {
+        loop {
+            let buffer = &stream[at..end];
+            let used = match framing(buffer) {
+                Framing::Incomplete => {
+                    assert!(buffer.len() < MAX_MESSAGE, "no more than that is waited for");
+                    break;
+                }
+                Framing::Message(len) => {
+                    found.push(&buffer[..len]);
+                    let _ = Message::parse(&buffer[..len]);
+                    len
+                }
+                Framing::Skip(len) => len,
+            };
+            assert!((1..=buffer.len()).contains(&used), "it goes on");
+            at += used;
+        }
+    }
+    found
+}

@@ -1,0 +1,47 @@
+//! Every input that is kept, through the body of its target: seeds, what fuzzing found worth keeping, and regressions.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ringtap_fuzz_bodies::BODIES;
+
+/// The files of one target in one of the folders, in order of their names.
+fn inputs(folder: &str, target: &str) -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder).join(target);
+    let entries = fs::read_dir(directory).into_iter().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
+    paths.sort();
+    paths
+}
+
+fn run(target: &str) {
+    let (_, body) = BODIES.iter().find(|(name, _)| *name == target).expect("a target of that name");
+    let folders = ["seeds", "corpus", "regressions"];
+    let paths: Vec<PathBuf> = folders.iter().flat_map(|folder| inputs(folder, target)).collect();
+    assert!(!paths.is_empty(), "a target without inputs finds nothing");
+    for path in paths {
+        println!("{}", path.display());
+        body(&fs::read(&path).expect("a readable file"));
+    }
+}
+
+macro_rules! targets {
+    ($($name:ident),*) => {
+        $(#[test]
+        fn $name() {
+            run(stringify!($name));
+        })*
+
+        #[test]
+        fn each_body_has_a_test_and_a_target() {
+            let tests = [$(stringify!($name)),*];
+            for (name, _) in BODIES {
+                assert!(tests.contains(&name), "{name} has no test");
+                let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz_targets").join(format!("{name}.rs"));
+                assert!(target.is_file(), "{name} has no target");
+            }
+        }
+    };
+}
+
+targets!(frame, media, hep, sip, stream, sdp, websocket, capture, audio, engine);
