@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{analyze::Analyze, call::CallArgs, calls::Calls, extract::Extract, mos::Mos};
+use crate::commands::{
+    analyze::Analyze, call::CallArgs, calls::Calls, extract::Extract, generate::Generate, mos::Mos,
+};
 use crate::screen::Colour;
 
 /// Watches a telephone network from the wire: follows SIP calls and measures their RTP streams.
@@ -33,6 +35,7 @@ pub(crate) enum Command {
     Call(CallArgs),
     Extract(Extract),
     Calls(Calls),
+    Generate(Generate),
     Mos(Mos),
 }
 
@@ -43,6 +46,7 @@ Examples:
   ringtap call 4f2a19 trunk.pcap
   ringtap extract trunk.pcap --call 4f2a19 --pcap call.pcap --wav call.wav
   ringtap calls --store /var/lib/ringtap --number '+4202*' --since '2026-11-21 02:00'
+  ringtap generate --out demo.pcap --truth demo.jsonl
   ringtap mos --codec G729 --loss 2 --delay-ms 150
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but the input was damaged, 130 interrupted.";

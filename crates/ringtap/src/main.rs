@@ -54,6 +54,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Call(call) => call.run(screen),
         Command::Extract(extract) => extract.run(screen),
         Command::Calls(calls) => calls.run(screen),
+        Command::Generate(generate) => generate.run(screen),
         Command::Mos(mos) => mos.run(screen),
     }
 }

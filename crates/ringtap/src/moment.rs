@@ -39,13 +39,14 @@ pub(crate) fn full(time: Nanos) -> String {
     format!("{} {}.{:03}", date(time), clock(time), time.0 / 1_000_000 % 1_000)
 }
 
-/// A span for people: `850 ms`, `12.3 s`, `4:05`, `1:02:03`.
+/// A span for people: `850 ms`, `12.3 s`, `4:05`, `1:02:03`, `12 days`.
 pub(crate) fn span(millis: f64) -> String {
     let seconds = (millis / 1e3).round() as u64;
     match seconds {
         _ if millis < 1e3 => format!("{millis:.0} ms"),
         0..60 => format!("{:.1} s", millis / 1e3),
         60..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        172_800.. => format!("{} days", seconds / 86_400),
         _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
     }
 }

@@ -4,4 +4,5 @@ pub(crate) mod analyze;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod extract;
+pub(crate) mod generate;
 pub(crate) mod mos;

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::show::fields::Layout;
 use crate::show::style::Style;
-use crate::show::table::{Cell, Column, Table};
+use crate::show::table::{self, Cell, Column};
 
 /// What was put into the model.
 #[derive(Clone, Copy, Debug)]
@@ -145,16 +145,15 @@ pub(crate) fn write(out: &mut dyn Write, worked: &Worked, width: usize, colour: 
     line("", codec.source)?;
     line("Given", &format!("loss {loss} %, burst ratio {burst_ratio}, one-way delay {delay} ms"))?;
     writeln!(out)?;
-    let mut table = Table::new(COLUMNS);
-    for term in &worked.terms {
-        let style = if term.key.starts_with("mos") { Style::of_mos(Some(term.value)) } else { Style::Plain };
-        let places = if term.key.starts_with("mos") { 2 } else { 3 };
-        let name = Cell::plain(term.name);
+    let row = |term: &Term| {
+        let mos = term.key.starts_with("mos");
+        let style = if mos { Style::of_mos(Some(term.value)) } else { Style::Plain };
+        let places = if mos { 2 } else { 3 };
         // A zero that came out of a subtraction must not be shown as -0.
         let value = format!("{:.places$}", term.value + 0.0);
-        table.row(vec![name, Cell::new(value, style), Cell::plain(term.source)]);
-    }
-    table.write(out, width, colour)?;
+        vec![Cell::plain(term.name), Cell::new(value, style), Cell::plain(term.source)]
+    };
+    table::write(out, COLUMNS, worked.terms.iter().map(row), width, colour)?;
     writeln!(out)?;
     writeln!(out, "G.109: {}, {}", worked.class.name(), worked.class.satisfaction())
 }

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use ringtap_model::{Interval, Nanos, Stream};
+use ringtap_model::{Endpoint, Interval, Nanos, Stream};
 
 use crate::moment;
 use crate::show::calls::{arrow, figure, loss_pct, loss_style, percent};
 use crate::show::fields::Layout;
 use crate::show::style::Style;
-use crate::show::table::{Cell, Column, Table};
+use crate::show::table::{self, Cell, Column};
 
 const COLUMNS: &[Column] = &[
     Column::word("TIME", 0),
@@ -34,29 +34,51 @@ const INTERVALS: &[Column] = &[
     Column::figure("FIXED 200", 1),
 ];
 
-/// The short line of a stream that belongs to no call.
+/// The short line of a stream that belongs to no call: what it does not show is not kept.
 pub(crate) struct Row {
     first: Nanos,
-    cells: Vec<Cell>,
+    src: Endpoint,
+    dst: Endpoint,
+    ssrc: u32,
+    codec: Box<str>,
+    length: Nanos,
+    packets: u64,
+    loss: f64,
+    jitter: Option<f64>,
+    mos: Option<f64>,
 }
 
 impl Row {
     /// The line of `stream`.
     pub(crate) fn new(stream: &Stream) -> Self {
-        let loss = Some(loss_pct(stream));
-        let cells = vec![
-            Cell::plain(moment::clock(stream.first)),
-            Cell::plain(stream.src.to_string()),
-            Cell::plain(stream.dst.to_string()),
-            Cell::plain(format!("{:08x}", stream.ssrc)),
-            Cell::plain(codec(stream)),
-            Cell::plain(moment::span(stream.last.since(stream.first).millis_f64())),
-            Cell::plain(stream.packets.to_string()),
+        Self {
+            first: stream.first,
+            src: stream.src,
+            dst: stream.dst,
+            ssrc: stream.ssrc,
+            codec: codec(stream).into(),
+            length: stream.last.since(stream.first),
+            packets: stream.packets,
+            loss: loss_pct(stream),
+            jitter: stream.jitter_ms_max,
+            mos: stream.mos,
+        }
+    }
+
+    fn cells(&self) -> Vec<Cell> {
+        let loss = Some(self.loss);
+        vec![
+            Cell::plain(moment::clock(self.first)),
+            Cell::plain(self.src.to_string()),
+            Cell::plain(self.dst.to_string()),
+            Cell::plain(format!("{:08x}", self.ssrc)),
+            Cell::plain(&self.codec),
+            Cell::plain(moment::span(self.length.millis_f64())),
+            Cell::plain(self.packets.to_string()),
             Cell::new(percent(loss), loss_style(loss)),
-            Cell::known(stream.jitter_ms_max.map(|jitter| format!("{jitter:.1} ms"))),
-            Cell::new(figure(stream.mos, 2), Style::of_mos(stream.mos)),
-        ];
-        Self { first: stream.first, cells }
+            Cell::known(self.jitter.map(|jitter| format!("{jitter:.1} ms"))),
+            Cell::new(figure(self.mos, 2), Style::of_mos(self.mos)),
+        ]
     }
 }
 
@@ -68,9 +90,7 @@ pub(crate) fn codec(stream: &Stream) -> String {
 /// Writes the table of streams without a call, in order of their beginning.
 pub(crate) fn write(out: &mut dyn Write, mut rows: Vec<Row>, width: usize, colour: bool) -> io::Result<()> {
     rows.sort_by_key(|row| row.first);
-    let mut table = Table::new(COLUMNS);
-    rows.into_iter().for_each(|row| table.row(row.cells));
-    table.write(out, width, colour)
+    table::write(out, COLUMNS, rows.iter().map(Row::cells), width, colour)
 }
 
 /// Everything about one stream, its intervals last.
@@ -85,10 +105,9 @@ pub(crate) fn detail(out: &mut dyn Write, stream: &Stream, width: usize, colour:
     if stream.intervals.is_empty() {
         return Ok(());
     }
-    let mut table = Table::new(INTERVALS);
-    stream.intervals.iter().for_each(|interval| table.row(interval_row(interval)));
     writeln!(out)?;
-    table.write(&mut Indented { out, begin: true }, width.saturating_sub(2), colour)
+    let rows = stream.intervals.iter().map(interval_row);
+    table::write(&mut Indented { out, begin: true }, INTERVALS, rows, width.saturating_sub(2), colour)
 }
 
 fn figures(stream: &Stream) -> Vec<(&'static str, String)> {

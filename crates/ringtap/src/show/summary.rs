@@ -247,7 +247,7 @@ fn spelled(name: &str) -> String {
     };
     match name.strip_suffix("_other") {
         Some(kind) => format!("other {}", upper(kind)),
-        None => name.split('_').map(upper).collect::<Vec<_>>().join(" "),
+        None => name.split('_').map(upper).collect::<Vec<_>>().join(" ").replace("call id", "Call-ID"),
     }
 }
 

@@ -67,104 +67,88 @@ impl Cell {
     }
 }
 
-/// Rows under headings.
-pub(crate) struct Table {
-    columns: Vec<Column>,
-    rows: Vec<Vec<Cell>>,
+/// Writes headings and rows, no line wider than `room` unless the columns that must stay need more.
+///
+/// The rows pass twice, to be measured and to be written: so their cells need not exist all at once. Each row has as many
+/// cells as there are columns.
+pub(crate) fn write(
+    out: &mut dyn Write,
+    columns: &[Column],
+    rows: impl Iterator<Item = Vec<Cell>> + Clone,
+    room: usize,
+    colour: bool,
+) -> io::Result<()> {
+    let heading = |column: &Column| Cell { text: column.title.to_string(), style: Style::Bold };
+    let headings: Vec<Cell> = columns.iter().map(heading).collect();
+    let mut natural = vec![0; columns.len()];
+    for row in std::iter::once(headings.clone()).chain(rows.clone()) {
+        for (width, cell) in natural.iter_mut().zip(&row) {
+            *width = text::width(&cell.text).max(*width);
+        }
+    }
+    let widths = widths(columns, natural, room);
+    std::iter::once(headings).chain(rows).try_for_each(|row| line(out, columns, &row, &widths, colour))
 }
 
-impl Table {
-    /// Without rows.
-    pub(crate) fn new(columns: &[Column]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new() }
-    }
-
-    /// Adds a row with as many cells as there are columns.
-    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
-        debug_assert_eq!(cells.len(), self.columns.len());
-        self.rows.push(cells);
-    }
-
-    /// Writes headings and rows, no line wider than `width` unless the columns that must stay need more.
-    pub(crate) fn write(&self, out: &mut dyn Write, width: usize, colour: bool) -> io::Result<()> {
-        let widths = self.widths(width);
-        let heading = |column: &Column| Cell { text: column.title.to_string(), style: Style::Bold };
-        let headings: Vec<Cell> = self.columns.iter().map(heading).collect();
-        for row in std::iter::once(&headings).chain(&self.rows) {
-            self.line(out, row, &widths, colour)?;
+fn line(
+    out: &mut dyn Write,
+    columns: &[Column],
+    row: &[Cell],
+    widths: &[Option<usize>],
+    colour: bool,
+) -> io::Result<()> {
+    let last = widths.iter().rposition(Option::is_some);
+    let mut first = true;
+    for (index, (cell, column)) in row.iter().zip(columns).enumerate() {
+        let Some(Some(width)) = widths.get(index) else { continue };
+        if !std::mem::take(&mut first) {
+            write!(out, "{:GAP$}", "")?;
         }
-        Ok(())
-    }
-
-    fn line(
-        &self,
-        out: &mut dyn Write,
-        row: &[Cell],
-        widths: &[Option<usize>],
-        colour: bool,
-    ) -> io::Result<()> {
-        let last = widths.iter().rposition(Option::is_some);
-        let mut first = true;
-        for (index, cell) in row.iter().enumerate() {
-            let (Some(Some(width)), Some(column)) = (widths.get(index), self.columns.get(index)) else {
-                continue;
-            };
-            if !std::mem::take(&mut first) {
-                write!(out, "{:GAP$}", "")?;
-            }
-            let mut text = text::fit(&cell.text, *width, column.align);
-            if Some(index) == last {
-                text.truncate(text.trim_end().len());
-            }
-            out.write_all(cell.style.paint(&text, colour).as_bytes())?;
+        let mut text = text::fit(&cell.text, *width, column.align);
+        if Some(index) == last {
+            text.truncate(text.trim_end().len());
         }
-        writeln!(out)
+        out.write_all(cell.style.paint(&text, colour).as_bytes())?;
     }
+    writeln!(out)
+}
 
-    /// The width of each column, `None` for one that has to go.
-    fn widths(&self, room: usize) -> Vec<Option<usize>> {
-        let natural = |index: usize, column: &Column| {
-            let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|cell| text::width(&cell.text));
-            cells.max().unwrap_or(0).max(text::width(column.title))
-        };
-        let mut widths: Vec<Option<usize>> =
-            self.columns.iter().enumerate().map(|(index, column)| Some(natural(index, column))).collect();
-        loop {
-            let excess = total(&widths).saturating_sub(room);
-            if excess <= self.spare(&widths, |column| column.well) {
-                self.shrink(&mut widths, excess, |column| column.well);
+/// The width of each column, `None` for one that has to go.
+fn widths(columns: &[Column], natural: Vec<usize>, room: usize) -> Vec<Option<usize>> {
+    let mut widths: Vec<Option<usize>> = natural.into_iter().map(Some).collect();
+    loop {
+        let excess = total(&widths).saturating_sub(room);
+        if excess <= spare(columns, &widths) {
+            shrink(columns, &mut widths, excess, |column| column.well);
+            return widths;
+        }
+        let here = |(index, column): &(usize, &Column)| widths[*index].is_some() && column.leave > 0;
+        match columns.iter().enumerate().filter(here).max_by_key(|(_, column)| column.leave) {
+            Some((index, _)) => widths[index] = None,
+            None => {
+                shrink(columns, &mut widths, excess, |column| column.least);
                 return widths;
             }
-            let here = |(index, column): &(usize, &Column)| widths[*index].is_some() && column.leave > 0;
-            match self.columns.iter().enumerate().filter(here).max_by_key(|(_, column)| column.leave) {
-                Some((index, _)) => widths[index] = None,
-                None => {
-                    self.shrink(&mut widths, excess, |column| column.least);
-                    return widths;
-                }
-            }
         }
     }
+}
 
-    /// How much all columns together can give.
-    fn spare(&self, widths: &[Option<usize>], floor: fn(&Column) -> usize) -> usize {
-        let columns = self.columns.iter().zip(widths);
-        columns.filter_map(|(column, width)| width.map(|width| width.saturating_sub(floor(column)))).sum()
-    }
+/// How much all columns together can give and still read well.
+fn spare(columns: &[Column], widths: &[Option<usize>]) -> usize {
+    let columns = columns.iter().zip(widths);
+    columns.filter_map(|(column, width)| width.map(|width| width.saturating_sub(column.well))).sum()
+}
 
-    /// Takes up to `excess` columns away, always from the column that has the most to give.
-    fn shrink(&self, widths: &mut [Option<usize>], excess: usize, floor: fn(&Column) -> usize) {
-        for _ in 0..excess {
-            let givers = self.columns.iter().zip(widths.iter_mut()).filter_map(|(column, width)| {
-                width
-                    .as_mut()
-                    .filter(|width| **width > floor(column))
-                    .map(|width| (*width - floor(column), width))
-            });
-            match givers.max_by_key(|(give, _)| *give) {
-                Some((_, width)) => *width -= 1,
-                None => return,
-            }
+/// Takes up to `excess` columns away, always from the column that has the most to give.
+fn shrink(columns: &[Column], widths: &mut [Option<usize>], excess: usize, floor: fn(&Column) -> usize) {
+    for _ in 0..excess {
+        let givers = columns.iter().zip(widths.iter_mut()).filter_map(|(column, width)| {
+            let width = width.as_mut().filter(|width| **width > floor(column))?;
+            Some((*width - floor(column), width))
+        });
+        match givers.max_by_key(|(give, _)| *give) {
+            Some((_, width)) => *width -= 1,
+            None => return,
         }
     }
 }
@@ -180,32 +164,24 @@ mod tests {
 
     use super::*;
 
-    fn people() -> Table {
-        let mut table = Table::new(&[
-            Column::text("NAME", 6, 4, 0),
-            Column::figure("AGE", 0),
-            Column::text("TOWN", 5, 4, 0),
-            Column::word("COUNTRY", 1),
-        ]);
-        table.row(vec![
-            Cell::plain("Božena"),
-            Cell::plain("61"),
-            Cell::plain("Nové Město"),
-            Cell::plain("CZ"),
-        ]);
-        table.row(vec![
-            Cell::plain("a\nb"),
-            Cell::known(None::<&str>),
-            Cell::plain("東京"),
-            Cell::plain("JP"),
-        ]);
-        table
+    const PEOPLE: &[Column] = &[
+        Column::text("NAME", 6, 4, 0),
+        Column::figure("AGE", 0),
+        Column::text("TOWN", 5, 4, 0),
+        Column::word("COUNTRY", 1),
+    ];
+
+    fn written(columns: &[Column], rows: &[Vec<Cell>], width: usize, colour: bool) -> String {
+        let mut out = Vec::new();
+        write(&mut out, columns, rows.iter().cloned(), width, colour).unwrap();
+        String::from_utf8(out).unwrap()
     }
 
-    fn drawn(table: &Table, width: usize, colour: bool) -> String {
-        let mut out = Vec::new();
-        table.write(&mut out, width, colour).unwrap();
-        String::from_utf8(out).unwrap()
+    fn people(width: usize, colour: bool) -> String {
+        let czech = ["Božena", "61", "Nové Město", "CZ"].map(Cell::plain).to_vec();
+        let japanese =
+            vec![Cell::plain("a\nb"), Cell::known(None::<&str>), Cell::plain("東京"), Cell::plain("JP")];
+        written(PEOPLE, &[czech, japanese], width, colour)
     }
 
     #[test]
@@ -213,22 +189,22 @@ mod tests {
         let text = "NAME    AGE  TOWN        COUNTRY\n\
                     Božena   61  Nové Město  CZ\n\
                     a\\nb      -  東京        JP\n";
-        assert_eq!(drawn(&people(), 80, false), text);
+        assert_eq!(people(80, false), text);
     }
 
     #[test]
     fn too_narrow_cuts_the_widest_then_drops_the_least() {
-        assert_eq!(drawn(&people(), 28, false).lines().nth(1), Some("Božena   61  Nové …  CZ"));
-        assert_eq!(drawn(&people(), 18, false).lines().next(), Some("NAME    AGE  TOWN"));
-        assert_eq!(drawn(&people(), 18, false).lines().nth(1), Some("Božena   61  Nové…"));
-        assert_eq!(drawn(&people(), 17, false).lines().nth(1), Some("Bože…   61  Nové…"));
-        assert_eq!(drawn(&people(), 3, false).lines().nth(1), Some("Bož…   61  Nov…"));
+        assert_eq!(people(28, false).lines().nth(1), Some("Božena   61  Nové …  CZ"));
+        assert_eq!(people(18, false).lines().next(), Some("NAME    AGE  TOWN"));
+        assert_eq!(people(18, false).lines().nth(1), Some("Božena   61  Nové…"));
+        assert_eq!(people(17, false).lines().nth(1), Some("Bože…   61  Nové…"));
+        assert_eq!(people(3, false).lines().nth(1), Some("Bož…   61  Nov…"));
     }
 
     #[test]
     fn colour_does_not_count() {
-        let plain = drawn(&people(), 28, false);
-        let painted = drawn(&people(), 28, true);
+        let plain = people(28, false);
+        let painted = people(28, true);
         assert!(painted.starts_with("\x1b[1mNAME"));
         assert_eq!(painted.replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", ""), plain);
     }
@@ -236,11 +212,10 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_is_wider_than_asked(names in proptest::collection::vec(any::<String>(), 0..6), width in 20_usize..90) {
-            let mut table = Table::new(&[Column::text("A", 9, 3, 0), Column::figure("B", 2), Column::text("C", 9, 3, 1)]);
-            for name in &names {
-                table.row(vec![Cell::plain(name), Cell::plain("12345"), Cell::plain(name)]);
-            }
-            for line in drawn(&table, width, false).lines() {
+            let columns = [Column::text("A", 9, 3, 0), Column::figure("B", 2), Column::text("C", 9, 3, 1)];
+            let row = |name: &String| vec![Cell::plain(name), Cell::plain("12345"), Cell::plain(name)];
+            let rows: Vec<_> = names.iter().map(row).collect();
+            for line in written(&columns, &rows, width, false).lines() {
                 prop_assert!(text::width(line) <= width, "{line:?}");
             }
         }

@@ -246,6 +246,36 @@ fn what_was_stored_is_found_again() {
     assert_eq!(search(&["--state", "failed,completed"]), stored);
     assert_eq!(search(&["--since", "2026-11-21 02:00:01", "--until", "2026-11-21 03:00"]).len(), 1);
 
+    // The database finds what the filters of `analyze` let pass.
+    let filters = [
+        "--from=221",
+        "--from=22*",
+        "--from=*",
+        "--to=602",
+        "--to=6*",
+        "--to=221",
+        "--number=999",
+        "--number=60*",
+        "--number=1",
+        "--state=failed",
+        "--state=failed,timeout",
+        "--call-id=4f2a*",
+        "--call-id=other@192.0.2.1",
+        "--mos-below=4.3",
+        "--mos-below=1",
+        "--since=2026-11-21 02:00:03",
+        "--until=2026-11-21 02:00:03",
+        "--until=2026-11-21 02:00:00.000001",
+    ];
+    for filter in filters {
+        let analyze = done(run(["analyze", "--format", "jsonl", filter, text(&path)]));
+        let mut passed: Vec<_> =
+            records(&analyze).into_iter().filter(|record| record["type"] == "call").collect();
+        passed.sort_by_key(|call| call["invite_us"].as_u64());
+        let calls = run(["calls", "--format", "jsonl", "--store", text(&store), filter]);
+        assert_eq!(records(&calls.out), passed, "{filter}");
+    }
+
     let table = done(run(["calls", "--store", text(&store), "--number", "602"]));
     assert!(table.contains("2 calls found; 1 day searched") && table.contains("completed"), "{table}");
     let csv = done(run(["calls", "--store", text(&store), "--format", "csv", "--state", "failed"]));

@@ -1,0 +1,226 @@
+//! `ringtap generate`: telephone traffic with a known truth.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use ringtap_capture::Writer;
+use ringtap_model::{Frame, LinkType, Nanos};
+use ringtap_traffic::{
+    Codec, Error, Hold, Jitter, Loss, Mix, Scenario, Share, Shared, Traffic, Transport, Voice,
+};
+
+use crate::exit::{Exit, Misuse};
+use crate::interrupt::{self, Interrupted};
+use crate::moment;
+use crate::screen::Screen;
+use crate::show::json;
+use crate::show::summary::grouped;
+use crate::target::Target;
+
+/// Make a capture of calls that never were, and the records that a monitor should find in it
+///
+/// SIP calls, registrations and RTP between addresses and numbers that are reserved for documentation, over a network that
+/// loses, delays, reorders and repeats packets as told. The same options give the same file, byte for byte, on every
+/// machine. `--truth` has what was sent, with the names of `analyze --format jsonl`: compare the two.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[group(skip)]
+pub(crate) struct Generate {
+    /// Write the capture here, as pcap
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Write the records here, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    truth: Option<PathBuf>,
+    /// What all randomness comes from: another number, another capture
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Call attempts
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    calls: u64,
+    /// Call attempts per second, on average; they come independently of each other
+    #[arg(long, value_name = "CALLS", default_value_t = 1.0)]
+    rate: f64,
+    /// When it begins: 2026-11-21T02:00:00Z, or 2026-11-21 02:00 (UTC)
+    #[arg(long, value_name = "TIME", default_value = "2026-01-01T08:00:00Z", value_parser = moment::parse)]
+    start: Nanos,
+    /// Seconds from answer to release, the same for every call
+    #[arg(long, value_name = "SECONDS", conflicts_with = "hold_distribution")]
+    hold: Option<String>,
+    /// constant:S, uniform:LOW,HIGH, exponential:MEAN, lognormal:MEDIAN,SIGMA or inverse-gaussian:MEAN,SHAPE
+    #[arg(long, value_name = "MODEL", default_value = "exponential:20")]
+    hold_distribution: Hold,
+    /// Codecs and their weights: PCMU, PCMA, G722, G729, GSM, iLBC, opus
+    #[arg(long, value_name = "NAME=WEIGHT,...", default_value = "PCMU=60,PCMA=40")]
+    codec: Mix<Codec>,
+    /// Milliseconds of sound in a packet
+    #[arg(long, value_name = "MS", default_value_t = 20)]
+    ptime: u64,
+    /// none, bernoulli:SHARE, or gilbert:P,R[,BAD[,GOOD]] for bursts; @SHARE behind it for a part of the streams
+    #[arg(long, value_name = "MODEL", default_value = "none")]
+    loss: Vec<Shared<Loss>>,
+    /// none, or gamma:SHAPE,SCALE with the scale in milliseconds; @SHARE behind it for a part of the streams
+    #[arg(long, value_name = "MODEL", default_value = "gamma:2,0.5")]
+    jitter: Vec<Shared<Jitter>>,
+    /// RTP packets that the next one overtakes
+    #[arg(long, value_name = "SHARE", default_value = "0%")]
+    reorder: Share,
+    /// RTP packets that come twice
+    #[arg(long, value_name = "SHARE", default_value = "0%")]
+    duplicate: Share,
+    /// Calls that fail: busy, not found, declined, ...; registrations that are refused
+    #[arg(long, value_name = "SHARE", default_value = "5%")]
+    failed: Share,
+    /// Calls that the caller gives up while it rings
+    #[arg(long, value_name = "SHARE", default_value = "3%")]
+    cancelled: Share,
+    /// Calls and registrations that have to authenticate first (401, 407)
+    #[arg(long, value_name = "SHARE", default_value = "10%")]
+    challenged: Share,
+    /// Requests and final answers that are sent again; over TCP, segments
+    #[arg(long, value_name = "SHARE", default_value = "2%")]
+    retransmit: Share,
+    /// Answered calls whose media move to another host
+    #[arg(long, value_name = "SHARE", default_value = "5%")]
+    reinvite: Share,
+    /// Answered calls in which digits are pressed (telephone-event)
+    #[arg(long, value_name = "SHARE", default_value = "5%")]
+    dtmf: Share,
+    /// Registrations, spread over the time of the calls
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    registrations: u64,
+    /// What carries SIP: udp or tcp
+    #[arg(long, value_name = "NAME", default_value = "udp")]
+    transport: Transport,
+    /// What is said in G.711 calls: a WAV of 16 bits at 8 kHz, caller left, callee right. Without it, noise like speech
+    #[arg(long, value_name = "FILE")]
+    wav: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ringtap generate --out demo.pcap
+  ringtap generate --out demo.pcap --truth demo.jsonl --calls 1000 --rate 10 --seed 7
+  ringtap generate --out lossy.pcap --loss bernoulli:1% --jitter gamma:2,5 --reorder 0.1% --duplicate 0.1%
+  ringtap generate --out mixed.pcap --loss gilbert:1%,25%@10% --loss bernoulli:0.1% --jitter gamma:4,10@5%
+  ringtap generate --out busy.pcap --failed 30% --cancelled 10% --challenged 50% --retransmit 5%
+  ringtap generate --out wideband.pcap --codec G722=3,opus=1 --hold-distribution inverse-gaussian:117,19
+  ringtap generate --out phones.pcap --calls 0 --registrations 500 --rate 20 --transport tcp
+
+A share is written 5% or 0.05. The file grows by about 25 kB per second of a G.711 call.";
+
+impl Generate {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        if self.truth.as_ref() == Some(&self.out) {
+            bail!(Misuse("`--out` and `--truth` name the same file: name two".to_owned()));
+        }
+        let scenario = self.scenario()?;
+        let mut traffic = Traffic::new(scenario).map_err(|error| misuse(&error))?;
+        let out = Target::create(&self.out)?;
+        let truth = self.truth.as_deref().map(Target::create).transpose()?;
+        let made = write(&mut traffic, out, truth)?;
+        screen.remark(format!(
+            "{}: {} calls and registrations, {} packets in {}",
+            self.out.display(),
+            grouped(traffic.begun()),
+            grouped(made.packets),
+            moment::span(made.span.millis_f64()),
+        ));
+        Ok(Exit::Done)
+    }
+
+    fn scenario(&self) -> anyhow::Result<Scenario> {
+        let named = |option: &'static str| move |error: Error| Misuse(format!("`{option}`: {error}"));
+        let hold = match &self.hold {
+            Some(seconds) => {
+                let wrong = || Misuse(format!("`--hold {seconds}`: write seconds, from 0.001 to 86400"));
+                format!("constant:{seconds}").parse().map_err(|_| wrong())?
+            }
+            None => self.hold_distribution,
+        };
+        let scenario = Scenario::new(self.seed);
+        Ok(Scenario {
+            start: self.start,
+            calls: self.calls,
+            rate: self.rate,
+            hold,
+            codecs: self.codec.clone(),
+            ptime: Nanos::from_millis(self.ptime),
+            loss: Mix::of_shares(&self.loss).map_err(named("--loss"))?,
+            jitter: Mix::of_shares(&self.jitter).map_err(named("--jitter"))?,
+            reorder: self.reorder,
+            duplicate: self.duplicate,
+            failed: self.failed,
+            challenged: self.challenged,
+            cancelled: self.cancelled,
+            retransmit: self.retransmit,
+            reinvite: self.reinvite,
+            dtmf: self.dtmf,
+            registrations: self.registrations,
+            transport: self.transport,
+            voice: self.wav.as_deref().map_or(Ok(scenario.voice.clone()), voice)?,
+            ..scenario
+        })
+    }
+}
+
+fn voice(path: &Path) -> anyhow::Result<Voice> {
+    let failed = || format!("`--wav`: cannot use {}", path.display());
+    let file = File::open(path).with_context(failed)?;
+    Voice::from_wav(BufReader::new(file)).with_context(failed)
+}
+
+/// Values that do not go together: which options they came from.
+fn misuse(error: &Error) -> Misuse {
+    let options = match error {
+        Error::PacketTime { .. } => "`--ptime` and `--codec`",
+        Error::Rate(_) => "`--rate`",
+        Error::Calls(_) => "`--calls` and `--registrations`",
+        Error::Outcomes { .. } => "`--failed` and `--cancelled`",
+        Error::Start => "`--start`",
+        _ => return Misuse(error.to_string()),
+    };
+    Misuse(format!("{options}: {error}"))
+}
+
+struct Made {
+    packets: u64,
+    span: Nanos,
+}
+
+fn write(traffic: &mut Traffic, out: Target, truth: Option<Target>) -> anyhow::Result<Made> {
+    let failed = |target: &Target| format!("cannot write {}", target.path().display());
+    let writing = failed(&out);
+    let telling = truth.as_ref().map(failed).unwrap_or_default();
+    let mut truth = truth.map(BufWriter::new);
+    let mut writer = Writer::new(out, &[ETHERNET]).with_context(|| writing.clone())?;
+    let mut made = Made { packets: 0, span: Nanos::ZERO };
+    let mut first = None;
+    while let Some((time, data)) = traffic.next() {
+        made.packets += 1;
+        made.span = time - *first.get_or_insert(time);
+        let frame = Frame { time, number: made.packets, link: ETHERNET, wire_len: data.len() as u32, data };
+        writer.write(&frame).with_context(|| writing.clone())?;
+        for record in traffic.truth() {
+            if let Some(truth) = &mut truth {
+                json::line(truth, &record).with_context(|| telling.clone())?;
+            }
+        }
+        if made.packets.is_multiple_of(4096) && interrupt::asked() {
+            bail!(Interrupted);
+        }
+    }
+    let out = writer.finish().with_context(|| writing.clone())?;
+    if let Some(mut truth) = truth {
+        truth.flush().with_context(|| telling.clone())?;
+        truth.into_inner().map_err(|error| error.into_error()).with_context(|| telling.clone())?.keep()?;
+    }
+    out.keep()?;
+    Ok(made)
+}
+
+const ETHERNET: LinkType = LinkType(1);
