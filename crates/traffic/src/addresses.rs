@@ -1,0 +1,83 @@
+//! Who calls whom: addresses and numbers that belong to nobody.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use ringtap_model::Endpoint;
+
+use crate::rng::Rng;
+
+/// A network for documentation (RFC 5737).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Network {
+    /// 192.0.2.0/24: callers and those who register.
+    Callers,
+    /// 198.51.100.0/24: callees and the registrar.
+    Callees,
+    /// 203.0.113.0/24: where media move to.
+    Relays,
+}
+
+impl Network {
+    pub(crate) fn host(self, number: u64) -> Ipv4Addr {
+        let last = (number % HOSTS + 1) as u8;
+        match self {
+            Self::Callers => Ipv4Addr::new(192, 0, 2, last),
+            Self::Callees => Ipv4Addr::new(198, 51, 100, last),
+            Self::Relays => Ipv4Addr::new(203, 0, 113, last),
+        }
+    }
+
+    /// An endpoint for RTP: a different one for each of `HOSTS * PORTS` calls, in an order that looks like none.
+    pub(crate) fn media(self, call: u64) -> SocketAddrV4 {
+        // A multiplication by a number without common factors permutes the remainders.
+        let factor = match self {
+            Self::Callers => 1_618_033,
+            Self::Callees => 2_718_281,
+            Self::Relays => 3_141_593,
+        };
+        let place = call % ENDPOINTS * factor % ENDPOINTS;
+        SocketAddrV4::new(self.host(place), FIRST_PORT + 2 * (place / HOSTS) as u16)
+    }
+}
+
+/// As records name it.
+pub(crate) fn endpoint(address: SocketAddrV4) -> Endpoint {
+    Endpoint::new((*address.ip()).into(), address.port())
+}
+
+/// A number for drama: +44 1632 960xxx (Ofcom), or 555-01xx in an area of North America (NANPA).
+pub(crate) fn number(rng: &mut Rng, british: bool) -> String {
+    if british {
+        format!("+441632960{:03}", rng.below(1_000))
+    } else {
+        format!("+1{}55501{:02}", rng.one_of(&AREAS), rng.below(100))
+    }
+}
+
+pub(crate) const SIP_PORT: u16 = 5060;
+/// Those who register, over TCP: above every media port.
+pub(crate) const REGISTERING_PORTS: u16 = 61_000;
+const FIRST_PORT: u16 = 10_000;
+/// Even ports from 10,000 to below 60,000; the odd ones are RTCP's, and those of signalling over TCP.
+const PORTS: u64 = 25_000;
+const HOSTS: u64 = 254;
+const ENDPOINTS: u64 = HOSTS * PORTS;
+const AREAS: [u16; 8] = [202, 212, 312, 415, 503, 617, 713, 808];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_has_its_own_endpoint() {
+        for network in [Network::Callers, Network::Callees, Network::Relays] {
+            let mut seen = vec![false; ENDPOINTS as usize];
+            for call in 0..ENDPOINTS {
+                let endpoint = network.media(call);
+                let host = u64::from(endpoint.ip().octets()[3]) - 1;
+                let place = host * PORTS + u64::from(endpoint.port() - FIRST_PORT) / 2;
+                assert!(!std::mem::replace(&mut seen[place as usize], true), "{endpoint}");
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Who talks to whom, and in which messages: what a call or a registration is made of before it is written out.
+
+use std::net::SocketAddrV4;
+
+use ringtap_model::{Nanos, Party as Releaser};
+
+use crate::codec::Codec;
+
+/// A side of a call; whoever registers is the caller, the registrar the callee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Caller,
+    Callee,
+}
+
+impl Side {
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Caller => Self::Callee,
+            Self::Callee => Self::Caller,
+        }
+    }
+
+    pub(crate) fn party(self) -> Releaser {
+        match self {
+            Self::Caller => Releaser::Caller,
+            Self::Callee => Releaser::Callee,
+        }
+    }
+}
+
+/// Addresses and names of one side.
+#[derive(Clone, Debug)]
+pub(crate) struct Party {
+    /// Where its signalling comes from.
+    pub(crate) signalling: SocketAddrV4,
+    pub(crate) user: String,
+    pub(crate) domain: &'static str,
+    /// Of From or To, in whichever the party stands.
+    pub(crate) tag: u64,
+    /// In the `o=` line of its SDP.
+    pub(crate) session: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Invite,
+    Bye,
+    Cancel,
+    Register,
+}
+
+impl Method {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Invite => "INVITE",
+            Self::Bye => "BYE",
+            Self::Cancel => "CANCEL",
+            Self::Register => "REGISTER",
+        }
+    }
+}
+
+/// A request with all its answers (RFC 3261 section 17).
+#[derive(Clone, Debug)]
+pub(crate) struct Transaction {
+    pub(crate) method: Method,
+    /// Who sends the request.
+    pub(crate) by: Side,
+    pub(crate) sequence: u32,
+    pub(crate) branch: u64,
+    /// Within the dialog: both tags are known.
+    pub(crate) in_dialog: bool,
+    /// With the answer to a challenge of this code.
+    pub(crate) authorised: Option<u16>,
+    /// Who challenges it puts its own tag into To; its nonce is derived from it.
+    pub(crate) challenge: u64,
+    /// Where each side wants its media, for the SDP of an INVITE.
+    pub(crate) media: [SocketAddrV4; 2],
+    /// Version of the SDP.
+    pub(crate) version: u32,
+}
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Request,
+    Response(u16),
+    /// The ACK of an answer to INVITE: within its transaction for a failure, apart from it for a 2xx (RFC 3261
+    /// section 13.2.2.4).
+    Ack(u16),
+}
+
+/// A message that will be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) at: Nanos,
+    /// Place of its transaction.
+    pub(crate) transaction: usize,
+    pub(crate) kind: Kind,
+    /// It was already sent, byte for byte the same.
+    pub(crate) repeat: bool,
+    /// Over TCP: its last segment is sent twice.
+    pub(crate) resend: bool,
+}
+
+/// A call or a registration as its messages describe it.
+#[derive(Clone, Debug)]
+pub(crate) struct Dialog {
+    pub(crate) call_id: String,
+    pub(crate) parties: [Party; 2],
+    pub(crate) transactions: Vec<Transaction>,
+    pub(crate) codec: Codec,
+    /// In milliseconds, for `a=ptime`.
+    pub(crate) ptime: u64,
+    /// `UDP` or `TCP`, as Via writes it.
+    pub(crate) transport: &'static str,
+}
+
+impl Dialog {
+    pub(crate) fn party(&self, side: Side) -> &Party {
+        &self.parties[side as usize]
+    }
+
+    /// Who sends a message.
+    pub(crate) fn sender(&self, step: &Step) -> Side {
+        let by = self.transactions[step.transaction].by;
+        match step.kind {
+            Kind::Response(_) => by.other(),
+            Kind::Request | Kind::Ack(_) => by,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! A scenario in, telephone traffic out: Ethernet frames of SIP calls, registrations and RTP streams, in order of time, and
+//! the records that a monitor should find in them.
+//!
+//! Not here: files, sockets, clocks, the randomness of a system. Time begins where the scenario says.
+//!
+//! The one invariant: the same scenario gives the same frames, byte for byte, on every machine; and the truth counts what
+//! was sent, not what was wanted.
+//!
+//! ```
+//! use ringtap_traffic::{Scenario, Share, Traffic, Truth};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let scenario = Scenario { calls: 3, loss: ringtap_traffic::Mix::only("bernoulli:1%".parse()?), ..Scenario::new(7) };
+//! let mut traffic = Traffic::new(scenario)?;
+//! let mut frames = 0;
+//! while let Some((_time, _frame)) = traffic.next() {
+//!     frames += 1;
+//! }
+//! assert!(frames > 1_000);
+//! assert_eq!(traffic.truth().filter(|truth| matches!(truth, Truth::Call(_))).count(), 3);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `scenario` | [`Scenario`], all that decides the traffic |
+//! | `share`, `hold`, `loss`, `jitter`, `codec` | its values: [`Share`], [`Mix`], [`Hold`], [`Loss`], [`Jitter`], [`Codec`] |
+//! | `traffic` | [`Traffic`], the frames: a queue over all calls under way |
+//! | `plan`, `dialog` | what happens in one call, and in which messages |
+//! | `session` | a call under way: its messages and its streams |
+//! | `sip`, `tcp`, `frame` | messages, segments, frames as bytes |
+//! | `stream`, `voice`, `g711` | RTP through a network, and what is said in it |
+//! | `truth`, `tally` | [`Truth`], the records, and how they are counted |
+//! | `addresses`, `rng` | hosts and numbers that belong to nobody; randomness out of a seed |
+//! | `error` | [`Error`] |
+#![forbid(unsafe_code)]
+
+mod addresses;
+mod codec;
+mod dialog;
+mod error;
+mod frame;
+mod g711;
+mod hold;
+mod jitter;
+mod loss;
+mod plan;
+mod rng;
+mod scenario;
+mod session;
+mod share;
+mod sip;
+mod stream;
+mod tally;
+mod tcp;
+mod traffic;
+mod truth;
+mod voice;
+
+pub use codec::Codec;
+pub use error::Error;
+pub use hold::Hold;
+pub use jitter::Jitter;
+pub use loss::Loss;
+pub use scenario::{Scenario, Transport};
+pub use share::{Mix, Share, Shared};
+pub use traffic::Traffic;
+pub use truth::{CallTruth, RegistrationTruth, StreamTruth, Truth};
+pub use voice::Voice;

@@ -1,0 +1,271 @@
+//! One media stream, from the sender through a network to the point where it is captured.
+
+use std::net::SocketAddrV4;
+
+use ringtap_model::{Dtmf, Nanos};
+
+use crate::codec::Codec;
+use crate::dialog::Side;
+use crate::frame::Framer;
+use crate::jitter::Jitter;
+use crate::loss::LossState;
+use crate::rng::{Rng, mix};
+use crate::sip;
+use crate::tally::{Sent, Tally};
+use crate::truth::StreamTruth;
+use crate::voice::Voice;
+
+/// What every stream of the traffic plays.
+#[derive(Debug)]
+pub(crate) struct Sounds {
+    pub(crate) voice: Voice,
+    /// Payload of the codecs that are not encoded.
+    noise: Vec<u8>,
+}
+
+impl Sounds {
+    pub(crate) fn new(voice: Voice, seed: u64) -> Self {
+        let mut rng = Rng::new(seed, NOISE);
+        let noise = (0..NOISE_OCTETS / 8).flat_map(|_| rng.next_u64().to_le_bytes()).collect();
+        Self { voice, noise }
+    }
+}
+
+/// What a sender sends.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub(crate) side: Side,
+    pub(crate) src: SocketAddrV4,
+    pub(crate) dst: SocketAddrV4,
+    pub(crate) ssrc: u32,
+    pub(crate) codec: Codec,
+    pub(crate) ptime: Nanos,
+    /// Of the first packet.
+    pub(crate) sequence: u16,
+    pub(crate) timestamp: u32,
+    pub(crate) start: Nanos,
+    /// Packets.
+    pub(crate) count: u32,
+    /// First sample of the voice.
+    pub(crate) voice: u64,
+    /// Digits in order, apart by more than [`EVENT_PACKETS`].
+    pub(crate) digits: Vec<Press>,
+}
+
+/// A digit that is pressed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Press {
+    /// Packet that begins it.
+    pub(crate) first: u32,
+    /// RFC 4733 section 3.2.
+    pub(crate) code: u8,
+}
+
+/// Packets of one event: five that tell its growing length, and its end three times (RFC 4733 section 2.5.1.4).
+pub(crate) const EVENT_PACKETS: u32 = 8;
+const EVENT_ENDS: u32 = 3;
+
+impl Sender {
+    /// The same sender further on, with another destination or not: numbering and clock continue.
+    pub(crate) fn continued(&self, dst: SocketAddrV4, count: u32) -> Self {
+        let ticks = self.codec.ticks(self.ptime);
+        Self {
+            dst,
+            sequence: self.sequence.wrapping_add(self.count as u16),
+            timestamp: self.timestamp.wrapping_add(self.count.wrapping_mul(ticks)),
+            start: self.time(self.count),
+            count,
+            voice: self.voice + u64::from(self.count) * u64::from(ticks),
+            digits: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// When a packet is sent.
+    pub(crate) fn time(&self, index: u32) -> Nanos {
+        self.start + Nanos(self.ptime.0 * u64::from(index))
+    }
+
+    fn event(&self, index: u32) -> Option<Press> {
+        let begun = self.digits.partition_point(|press| press.first <= index).checked_sub(1)?;
+        Some(self.digits[begun]).filter(|press| index - press.first < EVENT_PACKETS)
+    }
+
+    /// Appends the RTP packet (RFC 3550 section 5.1) of an index.
+    fn packet(&self, index: u32, sounds: &Sounds, to: &mut Vec<u8>) -> Sent {
+        let ticks = self.codec.ticks(self.ptime);
+        let event = self.event(index);
+        // All packets of an event have the timestamp of its beginning.
+        let clocked = event.map_or(index, |press| press.first);
+        let timestamp = self.timestamp.wrapping_add(clocked.wrapping_mul(ticks));
+        let payload_type = if event.is_some() { sip::EVENT } else { self.codec.payload_type() };
+        let marker = index == 0 || event.is_some_and(|press| press.first == index);
+        to.extend_from_slice(&[0x80, payload_type | u8::from(marker) << 7]);
+        to.extend_from_slice(&self.sequence.wrapping_add(index as u16).to_be_bytes());
+        to.extend_from_slice(&timestamp.to_be_bytes());
+        to.extend_from_slice(&self.ssrc.to_be_bytes());
+        let begin = to.len();
+        match event {
+            Some(press) => to.extend_from_slice(&self.event_payload(press, index - press.first)),
+            None => self.sound(index, sounds, to),
+        }
+        let payload = to.len() - begin;
+        Sent {
+            at: Nanos::ZERO,
+            index,
+            timestamp,
+            repeat: false,
+            event: event.map(|press| press.code),
+            payload,
+        }
+    }
+
+    /// RFC 4733 section 2.3.
+    fn event_payload(&self, press: Press, place: u32) -> [u8; 4] {
+        let last = EVENT_PACKETS - EVENT_ENDS;
+        let duration = self.codec.ticks(self.ptime) * (place.min(last) + 1);
+        let [high, low] = (duration as u16).to_be_bytes();
+        [press.code, if place >= last { 0x80 } else { 0 } | VOLUME, high, low]
+    }
+
+    fn sound(&self, index: u32, sounds: &Sounds, to: &mut Vec<u8>) {
+        let (least, most) = self.codec.sizes(self.ptime);
+        let Some(law) = self.codec.law() else {
+            // A packet that is sent twice has to be the same both times.
+            let place = mix(u64::from(self.ssrc) << 32 | u64::from(index));
+            let size = (least + (place >> 32) % (most - least + 1)) as usize;
+            let from = place as usize % (sounds.noise.len() - size);
+            return to.extend_from_slice(&sounds.noise[from..from + size]);
+        };
+        let at = self.voice + u64::from(index) * u64::from(self.codec.ticks(self.ptime));
+        sounds.voice.octets(self.side == Side::Caller, law, at, most as usize, to);
+    }
+}
+
+/// What the network does to a stream.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
+    pub(crate) loss: LossState,
+    pub(crate) jitter: Jitter,
+    /// Shares.
+    pub(crate) reorder: f64,
+    pub(crate) duplicate: f64,
+    pub(crate) rng: Rng,
+}
+
+/// A packet that will be captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
+    at: Nanos,
+    index: u32,
+    repeat: bool,
+}
+
+/// A stream as it is captured, packet by packet in order of time.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    sender: Sender,
+    network: Network,
+    /// The next packet that the sender sends.
+    next: u32,
+    /// When the last one arrived: no later one arrives before.
+    arrival: Nanos,
+    /// A packet that the next one will overtake, and when it would have arrived.
+    held: Option<Due>,
+    /// Few: what arrives at or before `arrival` can be given.
+    due: Vec<Due>,
+    tally: Tally,
+}
+
+impl Stream {
+    pub(crate) fn new(sender: Sender, network: Network) -> Self {
+        let arrival = Nanos::ZERO;
+        let mut stream =
+            Self { sender, network, next: 0, arrival, held: None, due: Vec::new(), tally: Tally::default() };
+        stream.advance();
+        stream
+    }
+
+    /// When its next packet is captured; None at its end.
+    pub(crate) fn next_at(&self) -> Option<Nanos> {
+        self.due.iter().min().map(|due| due.at)
+    }
+
+    /// Writes the next packet. Nothing happens after the end.
+    pub(crate) fn emit(&mut self, sounds: &Sounds, framer: &mut Framer) {
+        let Some(place) = (0..self.due.len()).min_by_key(|place| self.due[*place]) else { return };
+        let due = self.due.swap_remove(place);
+        let Self { sender, tally, .. } = self;
+        framer.udp(sender.src, sender.dst, |payload| {
+            let sent = sender.packet(due.index, sounds, payload);
+            tally.sent(&Sent { at: due.at, repeat: due.repeat, ..sent }, f64::from(sender.codec.clock().0));
+        });
+        self.advance();
+    }
+
+    /// Lets the sender send until the earliest packet that is due cannot be overtaken any more.
+    fn advance(&mut self) {
+        while self.next < self.sender.count && self.next_at().is_none_or(|at| at > self.arrival) {
+            self.send();
+        }
+        if self.next == self.sender.count {
+            // Nobody is left to overtake it.
+            if let Some(held) = self.held.take() {
+                self.deliver(held);
+            }
+        }
+    }
+
+    /// The sender's next packet goes through the network.
+    fn send(&mut self) {
+        let index = self.next;
+        self.next += 1;
+        let Network { loss, jitter, reorder, rng, .. } = &mut self.network;
+        let is_lost = loss.next(rng);
+        let delay = jitter.sample(rng);
+        let overtaken = rng.chance(*reorder);
+        self.tally.decided(is_lost);
+        if is_lost {
+            return;
+        }
+        // A queue keeps the order, and sends one packet after the other.
+        let at = (self.sender.time(index) + delay).max(self.arrival + BACK_TO_BACK);
+        self.arrival = at;
+        let due = Due { at, index, repeat: false };
+        match self.held.take() {
+            Some(held) => {
+                self.deliver(due);
+                self.deliver(Due { at: at + BACK_TO_BACK, ..held });
+            }
+            None if overtaken => self.held = Some(due),
+            None => self.deliver(due),
+        }
+    }
+
+    fn deliver(&mut self, due: Due) {
+        self.due.push(due);
+        let Network { duplicate, rng, .. } = &mut self.network;
+        let (twice, later) = (rng.chance(*duplicate), rng.unit());
+        if twice {
+            let later = Nanos::from_micros((later * 1.5 * self.sender.ptime.micros() as f64) as u64);
+            self.due.push(Due { at: due.at + BACK_TO_BACK + later, repeat: true, ..due });
+        }
+    }
+
+    /// Its record, once it has ended; None where nothing got through.
+    pub(crate) fn truth(&self, call_id: &str) -> Option<StreamTruth> {
+        self.tally.record(call_id, &self.sender)
+    }
+
+    /// The digits of it that got through.
+    pub(crate) fn digits(&self) -> impl Iterator<Item = Dtmf> {
+        self.tally.digits()
+    }
+}
+
+/// Two packets on one wire.
+const BACK_TO_BACK: Nanos = Nanos::from_micros(20);
+/// In -dBm0.
+const VOLUME: u8 = 10;
+const NOISE: u64 = 0x6e6f_6973_6500;
+const NOISE_OCTETS: usize = 1 << 16;

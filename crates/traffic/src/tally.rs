@@ -1,0 +1,213 @@
+//! Counting while packets are sent: the definitions of the records, applied to what is known for certain.
+//!
+//! Loss is counted by number as the network decides it, order and jitter by time as packets are captured: no window, no
+//! guess, nothing in common with how a monitor has to find them out.
+
+use ringtap_model::{Direction, Dtmf, DtmfSource, Nanos};
+
+use crate::addresses::endpoint;
+use crate::dialog::Side;
+use crate::stream::Sender;
+use crate::truth::StreamTruth;
+
+/// What one stream has become so far: told of every packet that it sends, and of every one that it does not.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    first: Option<Nanos>,
+    last: Nanos,
+    packets: u64,
+    unique: u64,
+    reordered: u64,
+    bytes: u64,
+    ip_bytes: u64,
+    highest: u32,
+    /// Lost since the last number that was not.
+    run: u64,
+    /// Numbers before the first that is sent do not count.
+    begun: bool,
+    lost: u64,
+    bursts: u64,
+    longest: u64,
+    last_first: Nanos,
+    delta: Nanos,
+    clocked: Option<(Nanos, u32)>,
+    jitter: f64,
+    jitter_sum: f64,
+    jitter_max: f64,
+    jitters: u64,
+    digits: Vec<(Nanos, u8)>,
+    pressed: Option<u32>,
+}
+
+/// A packet that is sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub(crate) at: Nanos,
+    /// Counts the numbers of the stream from 0.
+    pub(crate) index: u32,
+    pub(crate) timestamp: u32,
+    /// Sent before.
+    pub(crate) repeat: bool,
+    /// A telephone-event.
+    pub(crate) event: Option<u8>,
+    pub(crate) payload: usize,
+}
+
+impl Tally {
+    /// The next number in sequence will be sent, or is lost. Called once for each, in order of numbers.
+    pub(crate) fn decided(&mut self, is_lost: bool) {
+        if is_lost {
+            self.run += u64::from(self.begun);
+            return;
+        }
+        self.begun = true;
+        if self.run > 0 {
+            self.lost += self.run;
+            self.bursts += 1;
+            self.longest = self.longest.max(self.run);
+            self.run = 0;
+        }
+    }
+
+    /// A packet is on the wire. Called in order of time.
+    pub(crate) fn sent(&mut self, sent: &Sent, clock: f64) {
+        let is_first = self.first.is_none();
+        self.first.get_or_insert(sent.at);
+        self.last = sent.at;
+        self.packets += 1;
+        self.bytes += sent.payload as u64;
+        self.ip_bytes += (sent.payload + HEADERS) as u64;
+        if sent.repeat {
+            return;
+        }
+        self.unique += 1;
+        if !is_first {
+            self.delta = self.delta.max(sent.at - self.last_first);
+            self.reordered += u64::from(sent.index < self.highest);
+        }
+        self.highest = self.highest.max(sent.index);
+        self.last_first = sent.at;
+        match sent.event {
+            Some(code) => self.digit(sent, code),
+            None => self.clock(sent, clock),
+        }
+    }
+
+    /// All packets of one event have its timestamp (RFC 4733 section 2.5.1).
+    fn digit(&mut self, sent: &Sent, code: u8) {
+        if self.pressed != Some(sent.timestamp) {
+            self.pressed = Some(sent.timestamp);
+            self.digits.push((sent.at, code));
+        }
+    }
+
+    /// D(i-1,i) = (R_i - R_i-1) - (S_i - S_i-1); J += (|D| - J) / 16.
+    fn clock(&mut self, sent: &Sent, clock: f64) {
+        if let Some((at, timestamp)) = self.clocked.replace((sent.at, sent.timestamp)) {
+            let passed = (sent.at - at).millis_f64();
+            let ticks = f64::from(sent.timestamp.wrapping_sub(timestamp).cast_signed());
+            let difference = passed - ticks * 1_000.0 / clock;
+            self.jitter += (difference.abs() - self.jitter) / 16.0;
+            self.jitter_max = self.jitter_max.max(self.jitter);
+            self.jitter_sum += self.jitter;
+            self.jitters += 1;
+        }
+    }
+
+    /// The record of what was counted; None where nothing got through.
+    pub(crate) fn record(&self, call_id: &str, sender: &Sender) -> Option<StreamTruth> {
+        let Sender { side, src, dst, ssrc, codec, ptime, .. } = *sender;
+        Some(StreamTruth {
+            call_id: call_id.to_owned(),
+            direction: match side {
+                Side::Caller => Direction::CallerToCallee,
+                Side::Callee => Direction::CalleeToCaller,
+            },
+            src: endpoint(src),
+            dst: endpoint(dst),
+            ssrc,
+            payload_type: codec.payload_type(),
+            codec: codec.name(),
+            clock_hz: codec.clock().0,
+            ptime_ms: ptime.millis_f64(),
+            first: self.first?,
+            last: self.last,
+            packets: self.packets,
+            unique: self.unique,
+            lost: self.lost,
+            duplicates: self.packets - self.unique,
+            reordered: self.reordered,
+            bytes: self.bytes,
+            ip_bytes: self.ip_bytes,
+            jitter_ms_mean: (self.jitters > 0).then(|| self.jitter_sum / self.jitters as f64),
+            jitter_ms_max: (self.jitters > 0).then_some(self.jitter_max),
+            delta_ms_max: (self.unique > 1).then(|| self.delta.millis_f64()),
+            loss_bursts: self.bursts,
+            burst_len_max: (self.bursts > 0).then_some(self.longest),
+        })
+    }
+
+    /// The digits that got through.
+    pub(crate) fn digits(&self) -> impl Iterator<Item = Dtmf> {
+        self.digits.iter().map(|&(time, code)| Dtmf {
+            digit: digit_name(code).to_string(),
+            source: DtmfSource::Rfc4733,
+            time,
+        })
+    }
+}
+
+/// RFC 4733 section 3.2.
+fn digit_name(code: u8) -> char {
+    match code {
+        0..=9 => char::from(b'0' + code),
+        10 => '*',
+        _ => '#',
+    }
+}
+
+/// IPv4, UDP and RTP.
+const HEADERS: usize = 20 + 8 + 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(index: u32, millis: u64) -> Sent {
+        let at = Nanos::from_secs(1) + Nanos::from_millis(millis);
+        Sent { at, index, timestamp: index * 160, repeat: false, event: None, payload: 160 }
+    }
+
+    /// RFC 3550 section 6.4.1, worked by hand: on time, 4 ms late, on time again.
+    #[test]
+    fn jitter_by_hand() {
+        let mut tally = Tally::default();
+        for packet in [sent(0, 0), sent(1, 20), sent(2, 44), sent(3, 60)] {
+            tally.sent(&packet, 8_000.0);
+        }
+        let j2 = 4.0 / 16.0;
+        let j3 = j2 + (4.0 - j2) / 16.0;
+        assert_eq!((tally.jitter_max, tally.jitter_sum, tally.jitters), (j3, j2 + j3, 3));
+        assert_eq!(tally.delta, Nanos::from_millis(24));
+    }
+
+    #[test]
+    fn loss_counts_between_the_first_and_the_last_that_got_through() {
+        let mut tally = Tally::default();
+        // Lost: 0, 2, 3, 6 and 8, 9.
+        for index in 0..10 {
+            tally.decided(matches!(index, 0 | 2 | 3 | 6 | 8 | 9));
+        }
+        assert_eq!((tally.lost, tally.bursts, tally.longest), (3, 2, 2));
+    }
+
+    #[test]
+    fn repeats_and_order() {
+        let mut tally = Tally::default();
+        let twice = Sent { repeat: true, ..sent(1, 45) };
+        for packet in [sent(0, 0), sent(2, 40), sent(1, 41), twice, sent(3, 60)] {
+            tally.sent(&packet, 8_000.0);
+        }
+        assert_eq!((tally.packets, tally.unique, tally.reordered), (5, 4, 1));
+    }
+}
