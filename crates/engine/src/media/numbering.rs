@@ -119,7 +119,8 @@ impl Numbering {
         if self.awaited.take() == Some(sequence) && !(1..=MAX_MISORDER).contains(&distance) {
             self.restart(sequence.wrapping_sub(1));
             self.step();
-            // The stray before it was counted when it came.
+            // The stray before it was counted when it came, and is the first of the new run.
+            self.expected_before -= 1;
             self.unique += 1;
             return Place::Restart;
         }
@@ -137,6 +138,8 @@ impl Numbering {
             }
             _ => {
                 self.awaited = Some(sequence.wrapping_add(1));
+                // A run of its own, so that it does not stand for a number that was lost.
+                self.expected_before = self.expected_before.saturating_add(1);
                 self.unique += 1;
                 Place::Stray
             }
@@ -331,6 +334,14 @@ mod tests {
     fn a_stray_changes_nothing() {
         let numbering = run([1, 2, 3, 30_000, 4, 5]);
         assert_eq!((numbering.lost(), numbering.bursts), (0, 0));
+    }
+
+    #[test]
+    fn a_stray_hides_no_loss() {
+        let numbering = run([1, 2, 3, 30_000, 8, 9]);
+        assert_eq!((numbering.lost(), numbering.bursts, numbering.burst_max), (4, 1, 4));
+        let numbering = run([1, 2, 5, 30_000, 30_001, 30_003, 7]);
+        assert_eq!((numbering.lost(), numbering.bursts, numbering.burst_max), (3, 2, 2));
     }
 
     #[test]
