@@ -107,7 +107,7 @@ impl Story {
     /// The frames, as a source would give them.
     pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         self.frames.iter().zip(1..).map(|(sent, number)| Frame {
-            time: START + sent.at,
+            time: START + sent.at + sent.ahead,
             number,
             link: LinkType(sent.link),
             wire_len: sent.wire_len,

@@ -83,6 +83,14 @@ impl Rtp {
         self.timestamp = self.timestamp.wrapping_add(self.step.wrapping_mul(count));
     }
 
+    /// The stream as it will stand `count` packets later.
+    #[must_use]
+    pub fn nth(&self, count: u16) -> Self {
+        let mut later = self.clone();
+        later.lose(count);
+        later
+    }
+
     /// The next packet.
     pub fn packet(&self) -> Vec<u8> {
         self.packet_of(self.payload_type, &self.sound())

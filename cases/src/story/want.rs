@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use crate::run::Records;
 
-/// Figures that are worked out by hand agree to a nanosecond of a millisecond figure.
+/// Figures that are worked out by hand agree to a nanosecond of a millisecond figure, and of long spans to seven digits.
 const TOLERANCE: f64 = 1.5e-6;
+const RELATIVE: f64 = 1e-7;
 
 /// The wanted records of each kind, none more and none less, and counters.
 #[derive(Debug, Default)]
@@ -85,7 +86,7 @@ fn differ(place: &str, wanted: &Value, ours: &Value, found: &mut Vec<String>) {
 fn same(wanted: &Value, ours: &Value) -> bool {
     match (wanted, ours) {
         (Value::Number(wanted), Value::Number(ours)) if wanted.is_f64() || ours.is_f64() => {
-            let close = |a: f64, b: f64| (a - b).abs() <= TOLERANCE;
+            let close = |a: f64, b: f64| (a - b).abs() <= TOLERANCE.max(RELATIVE * a.abs());
             wanted.as_f64().zip(ours.as_f64()).is_some_and(|(a, b)| close(a, b))
         }
         _ => wanted == ours,

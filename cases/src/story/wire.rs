@@ -19,6 +19,8 @@ pub struct Sent {
     pub wire_len: u32,
     /// What was captured.
     pub data: Vec<u8>,
+    /// How far the record's time is ahead of the truth; the frame keeps its place.
+    pub ahead: Nanos,
 }
 
 /// What passes the tap. Frames may be put on it in any order; they pass in order of time, equal times as put.
@@ -33,7 +35,7 @@ impl Wire {
 
     /// An Ethernet frame.
     pub fn frame(&mut self, at: Nanos, data: Vec<u8>) {
-        self.0.push(Sent { at, link: ETHERNET, wire_len: data.len() as u32, data });
+        self.0.push(Sent { at, link: ETHERNET, wire_len: data.len() as u32, data, ahead: Nanos::ZERO });
     }
 
     /// An IP packet in Ethernet.
@@ -43,7 +45,13 @@ impl Wire {
 
     /// An IP packet on an interface without link layer.
     pub fn raw(&mut self, at: Nanos, packet: &[u8]) {
-        self.0.push(Sent { at, link: RAW, wire_len: packet.len() as u32, data: packet.to_vec() });
+        self.0.push(Sent {
+            at,
+            link: RAW,
+            wire_len: packet.len() as u32,
+            data: packet.to_vec(),
+            ahead: Nanos::ZERO,
+        });
     }
 
     /// A UDP datagram.
