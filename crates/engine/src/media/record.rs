@@ -173,6 +173,7 @@ fn main_type(types: &[TypeCount], is_noise: impl Fn(&TypeCount) -> bool) -> Type
     types
         .iter()
         .copied()
+        .filter(|count| count.packets > 0)
         .max_by_key(|count| (!count.event && !is_noise(count), count.packets))
         .unwrap_or_default()
 }
