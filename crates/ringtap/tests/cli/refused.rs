@@ -164,6 +164,20 @@ fn interrupt(process: u32) {
     assert!(status.success());
 }
 
+/// Waits until the process catches SIGINT: before that the signal would end it as it ends any other.
+fn listening(process: u32) {
+    let catches = || {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("Linux");
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("a mask");
+        u64::from_str_radix(caught.trim(), 16).expect("hex digits") & 2 != 0
+    };
+    let begin = Instant::now();
+    while !catches() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "it never listens");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn ctrl_c_ends_waiting_for_a_pipe() {
     let waiting = || {
@@ -171,8 +185,7 @@ fn ctrl_c_ends_waiting_for_a_pipe() {
         command.args(["analyze", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let pipe = child.stdin.take().unwrap();
-        // It listens for the signal before it opens its input; until then the default action would end it by signal.
-        std::thread::sleep(Duration::from_millis(500));
+        listening(child.id());
         (child, pipe)
     };
     let (child, pipe) = waiting();
