@@ -229,7 +229,7 @@ impl Ladder {
 fn shaft(step: &Step, width: usize, rightwards: bool, pens: Pens) -> String {
     let fill = if step.retransmission { pens.dashed } else { pens.line };
     let label = text::shown(&step.label);
-    let label = format!(" {} ", text::cut(&label, width.saturating_sub(5)));
+    let label = format!(" {} ", text::cut(&label, width.saturating_sub(4)));
     let body = text::fit_with(&label, width.saturating_sub(1), Align::Centre, fill);
     if rightwards { format!("{body}{}", pens.right) } else { format!("{}{body}", pens.left) }
 }
