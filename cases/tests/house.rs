@@ -95,7 +95,9 @@ fn layers_0_and_1_touch_nothing_outside() {
                 "{} has unsafe code",
                 file.display()
             );
-            for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            for (number, line) in
+                text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"))
+            {
                 for outside in OUTSIDE {
                     assert!(!line.contains(outside), "{}:{}: {outside}", file.display(), number + 1);
                 }
