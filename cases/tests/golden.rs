@@ -327,7 +327,7 @@ fn stream_invariants(stream: &Value, all: &[Value], hold: &mut impl FnMut(bool, 
     );
     hold(count("first_us") <= count("last_us"), "it ends after it begins");
     hold(count("bytes") < count("ip_bytes"), "headers cost something");
-    hold((count("packets") > 1) == !stream["iat_ms_mean"].is_null(), "one packet has no interarrival time");
+    hold((count("packets") > 1) != stream["iat_ms_mean"].is_null(), "one packet has no interarrival time");
     hold(stream["jitter_ms_mean"].is_null() || !stream["clock_hz"].is_null(), "no clock, no jitter");
     let intervals = stream["intervals"].as_array().cloned().unwrap_or_default();
     let packets: u64 = intervals.iter().filter_map(|interval| interval["packets"].as_u64()).sum();

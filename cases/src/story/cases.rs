@@ -1,9 +1,12 @@
 //! One function per case, named as its folder. Each says what the right answer is and why, before it is asked for.
 
+mod dialogs;
 mod media;
 mod networks;
+mod noise;
 mod numbering;
 mod outcomes;
+mod requests;
 mod tcp;
 
 use super::Story;
@@ -62,5 +65,21 @@ pub fn all() -> Vec<Story> {
         tcp::two_messages_in_one_segment(),
         tcp::hole(),
         tcp::websocket(),
+        requests::register_states(),
+        requests::register_unanswered(),
+        requests::message_records(),
+        requests::no_records(),
+        noise::junk_on_5060(),
+        noise::looks_like_rtp(),
+        noise::begins_inside_a_dialog(),
+        noise::two_requests_in_one_datagram(),
+        noise::big_status_codes(),
+        noise::line_ends(),
+        noise::utf8_and_latin1(),
+        dialogs::parties(),
+        dialogs::digits_by_info(),
+        dialogs::reinvite_refused(),
+        dialogs::cancel_crosses_answer(),
+        dialogs::both_hang_up(),
     ]
 }

@@ -45,6 +45,14 @@ impl Msg {
         self
     }
 
+    /// To another Request-URI.
+    #[must_use]
+    pub fn uri(mut self, uri: &str) -> Self {
+        let method = self.start.split(' ').next().unwrap_or_default();
+        self.start = format!("{method} {uri} SIP/2.0");
+        self
+    }
+
     /// With a body.
     #[must_use]
     pub fn body(mut self, kind: &str, body: impl AsRef<[u8]>) -> Self {

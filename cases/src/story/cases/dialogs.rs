@@ -1,0 +1,110 @@
+//! Within a dialog: parties, digits, offers that are refused, messages that cross.
+
+use serde_json::json;
+
+use crate::story::sip::{Dialog, alice_media, bob_media, sdp};
+use crate::story::wire::Wire;
+use crate::story::{Story, at_us, ms};
+
+fn offer() -> String {
+    sdp(alice_media(), "0", &[])
+}
+
+fn answer() -> String {
+    sdp(bob_media(), "0", &[])
+}
+
+/// Who is who: From, To, Request-URI and P-Asserted-Identity each say their own; the agents of both sides.
+pub(super) fn parties() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("parties@example.com");
+    let invite = dialog
+        .open("INVITE", 1)
+        .uri("sip:+420555@gw.example.net:5080;user=phone")
+        .replace("From", "Anonymous <sip:anonymous@anonymous.invalid>;tag=caller")
+        .replace("To", "<tel:+420555>")
+        .header("P-Asserted-Identity", "\"Alice\" <sip:+420123@example.com>, <tel:+420123>")
+        .header("User-Agent", "Telephone/1.0")
+        .sdp(&offer());
+    wire.send(ms(0), &invite);
+    wire.send(ms(100), &invite.answer(180, "Ringing", "callee"));
+    wire.send(ms(1000), &invite.answer(200, "OK", "callee").header("Server", "Exchange/2.0").sdp(&answer()));
+    Story::new("parties", wire).calls([
+        json!({ "state": "active", "messages": 3, "from_display": "Anonymous",
+        "from_user": "anonymous", "from_host": "anonymous.invalid", "to_user": "+420555", "to_host": null,
+        "ruri_user": "+420555", "ruri_host": "gw.example.net", "asserted_identity": "+420123",
+        "user_agent_caller": "Telephone/1.0", "user_agent_callee": "Exchange/2.0" }),
+    ])
+}
+
+/// Digits in INFO: `dtmf-relay` names a signal, `dtmf` is the digit alone; an INFO of another kind is none.
+pub(super) fn digits_by_info() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("info@example.com");
+    dialog.set_up(&mut wire, ms(0), &offer(), &answer());
+    let bodies = [
+        ("application/dtmf-relay", "Signal=7\r\nDuration=160\r\n"),
+        ("application/dtmf", "#"),
+        ("application/media_control+xml", "<vfu/>"),
+        ("application/dtmf-relay", "Signal= *\r\nDuration= 250\r\n"),
+    ];
+    for (index, (kind, body)) in bodies.into_iter().enumerate() {
+        let info = dialog.by_caller("INFO", 2 + index as u32).body(kind, body);
+        wire.send(ms(2000 + 500 * index as u64), &info);
+        wire.send(ms(2020 + 500 * index as u64), &info.answer(200, "OK", ""));
+    }
+    let digit = |digit: &str, at: u64| json!({ "digit": digit, "source": "info", "time_us": at_us(at) });
+    Story::new("dtmf-by-info", wire).calls([json!({ "state": "active", "messages": 13,
+        "dtmf": [digit("7", 2000), digit("#", 2500), digit("*", 3500)] })])
+}
+
+/// A re-INVITE that is refused (488) leaves the call as it was: answered at one second, released by BYE.
+pub(super) fn reinvite_refused() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("stays@example.com");
+    dialog.set_up(&mut wire, ms(0), &offer(), &answer());
+    let again = dialog.by_callee("INVITE", 1).sdp(&answer());
+    wire.send(ms(2000), &again);
+    wire.send(ms(2010), &again.answer(100, "Trying", ""));
+    wire.send(ms(2020), &again.answer(488, "Not Acceptable Here", ""));
+    wire.send(ms(2040), &dialog.by_callee("ACK", 1));
+    dialog.hang_up(&mut wire, ms(4000));
+    Story::new("reinvite-refused", wire).calls([
+        json!({ "state": "completed", "messages": 11, "final_code": 200,
+        "final_reason": "OK", "trying_us": at_us(10), "answer_us": at_us(1000), "end_us": at_us(4000),
+        "duration_ms": 3000.0 }),
+    ])
+}
+
+/// CANCEL and 200 cross: the call was answered, so it is completed, and ends with the BYE that follows.
+pub(super) fn cancel_crosses_answer() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("crossing@example.com");
+    let invite = dialog.open("INVITE", 1).sdp(&offer());
+    let cancel = dialog.open("CANCEL", 1);
+    wire.send(ms(0), &invite);
+    wire.send(ms(200), &invite.answer(180, "Ringing", "callee"));
+    wire.send(ms(3000), &cancel);
+    wire.send(ms(3005), &invite.answer(200, "OK", "callee").sdp(&answer()));
+    wire.send(ms(3020), &cancel.answer(481, "Call/Transaction Does Not Exist", "callee"));
+    wire.send(ms(3030), &dialog.by_caller("ACK", 1));
+    dialog.hang_up(&mut wire, ms(3050));
+    Story::new("cancel-crosses-answer", wire).calls([json!({ "state": "completed", "messages": 8,
+        "final_code": 200, "answer_us": at_us(3005), "end_us": at_us(3050), "duration_ms": 45.0,
+        "released_by": "caller" })])
+}
+
+/// Both sides hang up at once: the first BYE ends the call and says who released it.
+pub(super) fn both_hang_up() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("glare@example.com");
+    dialog.set_up(&mut wire, ms(0), &offer(), &answer());
+    let (theirs, ours) = (dialog.by_callee("BYE", 1), dialog.by_caller("BYE", 2));
+    wire.send(ms(3000), &theirs);
+    wire.send(ms(3005), &ours);
+    wire.send(ms(3025), &theirs.answer(200, "OK", ""));
+    wire.send(ms(3030), &ours.answer(200, "OK", ""));
+    Story::new("both-hang-up", wire)
+        .calls([json!({ "state": "completed", "messages": 9, "retransmissions": 0,
+        "released_by": "callee", "end_us": at_us(3000), "duration_ms": 2000.0 })])
+}
