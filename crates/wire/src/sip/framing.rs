@@ -27,7 +27,7 @@ pub enum Framing {
 /// next start line; of several values that differ, the smallest counts, since a larger one could swallow the next message.
 /// Of a message beyond [`MAX_MESSAGE`], start line and headers are given and the body is skipped.
 pub fn framing(buffer: &[u8]) -> Framing {
-    let idle = buffer.iter().position(|&b| !matches!(b, b'\r' | b'\n' | 0)).unwrap_or(buffer.len());
+    let idle = idle(buffer);
     if idle > 0 {
         return Framing::Skip(idle);
     }
@@ -41,6 +41,15 @@ pub fn framing(buffer: &[u8]) -> Framing {
 /// The longest message that [`framing`] waits for.
 pub const MAX_MESSAGE: usize = 64 * 1024;
 
+/// Bytes at the front that keep a connection alive, or pad it.
+fn idle(bytes: &[u8]) -> usize {
+    bytes.iter().position(|&b| !is_idle(b)).unwrap_or(bytes.len())
+}
+
+fn is_idle(byte: u8) -> bool {
+    matches!(byte, b'\r' | b'\n' | 0)
+}
+
 /// Where the next message is.
 enum Seek {
     /// A whole start line stands here.
@@ -53,18 +62,25 @@ enum Seek {
 fn seek(buffer: &[u8], mut at: usize) -> Seek {
     while let Some(len) = memchr::memchr(b'\n', &buffer[at..]) {
         // Of a line that is too long, its end can still be a start line behind a body without line end.
-        let from = at + len.saturating_sub(MAX_START_LINE);
+        let from = at + idle(&buffer[at..at + len]).max(len.saturating_sub(MAX_START_LINE));
         if let Some(found) = find_start(&buffer[from..at + len]) {
             return Seek::Start(from + found);
         }
         at += len + 1;
     }
+    at += idle(&buffer[at..]);
     let tail = &buffer[at..];
     if tail.len() > MAX_START_LINE { Seek::Perhaps(buffer.len()) } else { Seek::Perhaps(at + viable(tail)) }
 }
 
-/// Offset in a line without end from which it may still become a start line.
+/// Offset in a line without end from which it may still become a start line. What is kept before that shows that the line
+/// began with something else: only a known method counts there.
 fn viable(line: &[u8]) -> usize {
+    line[..may_start(line)].iter().rposition(|&b| !is_idle(b)).unwrap_or(0)
+}
+
+/// Offset of the first word that may be a method or a version.
+fn may_start(line: &[u8]) -> usize {
     // A method and its space, or `SIP/`; before that whatever a body without line end left there.
     let end = line.iter().position(|&b| matches!(b, b' ' | b'\t')).unwrap_or(line.len());
     let word = &line[..end];
@@ -73,14 +89,12 @@ fn viable(line: &[u8]) -> usize {
         memchr::memmem::rfind(word, b"/").filter(|&at| word[..at].to_ascii_uppercase().ends_with(b"SIP"));
     match version {
         Some(at) if word.len() - at <= 4 => at - 3,
-        _ if method == end && end < line.len() => end + 1 + viable_behind(&line[end + 1..]),
+        // The line goes on behind a space that no method stands before.
+        _ if method == end && end < line.len() => {
+            end + line[end..].iter().position(|&b| is_token(b)).unwrap_or(line.len() - end)
+        }
         _ => method,
     }
-}
-
-/// The line goes on behind a space that no method stands before.
-fn viable_behind(line: &[u8]) -> usize {
-    line.iter().position(|&b| is_token(b)).unwrap_or(line.len())
 }
 
 /// Length of the message whose start line is at the start of the buffer.
@@ -180,6 +194,34 @@ mod tests {
     #[test]
     fn one_after_another_with_keep_alives() {
         assert_eq!(cut(&[BYE, b"\r\n\r\n", OK, b"\0\r\n", BYE, OK].concat()), [BYE, OK, BYE, OK]);
+    }
+
+    #[test]
+    fn what_stood_before_a_word_is_not_forgotten_when_a_stream_is_cut() {
+        let lines: [&[u8]; 6] = [
+            b"A\xff\xffCK sip:a SIP/2.0\r\n\r\n",
+            b"\xff unknown sip:a SIP/2.0\r\n\r\n",
+            b"a\0UNKNOWN sip:a SIP/2.0\r\n\r\n",
+            b"x\n\0UNKNOWN sip:a SIP/2.0\r\n\r\n",
+            b"\xffREINVITE sip:a SIP/2.0\r\n\r\n",
+            b"x\nREGISTER\r sip:a SIP/2.0\r\n\r\n",
+        ];
+        for line in lines {
+            let (mut at, mut found) = (0, Vec::new());
+            for end in 1..=line.len() {
+                while at < end {
+                    match framing(&line[at..end]) {
+                        Framing::Incomplete => break,
+                        Framing::Skip(n) => at += n,
+                        Framing::Message(n) => {
+                            found.push(&line[at..at + n]);
+                            at += n;
+                        }
+                    }
+                }
+            }
+            assert_eq!(found, cut(line), "{line:?}");
+        }
     }
 
     #[test]

@@ -66,7 +66,8 @@ fn find_request(rest: &[u8]) -> Option<usize> {
     }
     // Junk, the method, spaces, the URI: the method is a token that a known name ends.
     let spaces = memchr::memrchr2(b' ', b'\t', rest)?;
-    let before = rest[..spaces].trim_ascii_end();
+    let end = rest[..spaces].iter().rposition(|b| !matches!(b, b' ' | b'\t'))? + 1;
+    let before = &rest[..end];
     Method::KNOWN.iter().find(|(name, _)| before.ends_with(name)).map(|(name, _)| before.len() - name.len())
 }
 
