@@ -62,7 +62,7 @@ fn check_packet(packet: &rtcp::Packet<'_>) {
 
 fn check_reports(reports: &rtcp::Reports<'_>) {
     assert_eq!(reports.iter().count(), reports.len());
-    assert_eq!(reports.is_empty(), reports.len() == 0);
+    assert_eq!(reports.is_empty(), reports.iter().next().is_none());
     let limit = 1 << 23;
     assert!(
         reports.len() < 32 && reports.iter().all(|report| (-limit..limit).contains(&report.cumulative_lost))

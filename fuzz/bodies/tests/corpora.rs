@@ -14,6 +14,7 @@ fn inputs(folder: &str, target: &str) -> Vec<PathBuf> {
     paths
 }
 
+#[expect(clippy::print_stdout, reason = "names the input that fails; shown then alone")]
 fn run(target: &str) {
     let (_, body) = BODIES.iter().find(|(name, _)| *name == target).expect("a target of that name");
     let folders = ["seeds", "corpus", "regressions"];

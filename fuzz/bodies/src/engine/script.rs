@@ -167,7 +167,7 @@ impl<'a> Script<'a> {
             self.push_udp(src, dst, &packet);
             self.flows[index].sequence = sequence.wrapping_add(1);
             self.flows[index].timestamp = timestamp.wrapping_add(step);
-            self.now = self.now + Nanos::from_millis(gap);
+            self.now += Nanos::from_millis(gap);
         }
     }
 
