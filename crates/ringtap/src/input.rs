@@ -1,5 +1,6 @@
 //! Capture files through the engine, from the first packet to the last or to Ctrl-C.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -65,6 +66,9 @@ impl Input {
             bail!("standard input can be read only once: name `-` once");
         }
         let piped = files.iter().any(|file| file.as_os_str() == "-");
+        if piped && io::stdin().is_terminal() {
+            bail!("standard input is the terminal: pipe a capture into it, or name a file");
+        }
         let files = files.to_vec();
         // In a thread of its own: opening reads a pipe to its end, and Ctrl-C must be heard meanwhile.
         let (sender, receiver) = channel();

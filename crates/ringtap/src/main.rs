@@ -68,6 +68,6 @@ fn told(error: &clap::Error) -> Exit {
     }
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
-    Screen::standard(Colour::Never).remark(text);
+    Screen::standard(Colour::Never).explain(text);
     Exit::Usage
 }

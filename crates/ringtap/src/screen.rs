@@ -61,11 +61,18 @@ impl Screen {
         }
     }
 
-    /// One sentence on standard error. That it cannot be told is no reason to fail.
+    /// One sentence on standard error, made harmless. That it cannot be told is no reason to fail.
     pub(crate) fn remark(&mut self, sentence: impl Display) {
-        let sentence = sentence.to_string();
-        let lines: Vec<_> = sentence.lines().map(text::shown).collect();
-        let _ = writeln!(self.err, "ringtap: {}", lines.join("\n"));
+        let _ = writeln!(self.err, "ringtap: {}", text::shown(&sentence.to_string()));
+    }
+
+    /// A sentence with lines of explanation below it.
+    pub(crate) fn explain(&mut self, explanation: &str) {
+        let mut lines = explanation.lines();
+        self.remark(lines.next().unwrap_or_default());
+        for line in lines {
+            let _ = writeln!(self.err, "{}", text::shown(line));
+        }
     }
 }
 
@@ -124,7 +131,7 @@ pub(crate) mod tests {
     #[test]
     fn remarks_are_harmless() {
         let (mut screen, _, err) = captured(80);
-        screen.remark("no call \x1b[2J here");
-        assert_eq!(err.text(), "ringtap: no call \\x1b[2J here\n");
+        screen.remark("no call \x1b[2J\nhere");
+        assert_eq!(err.text(), "ringtap: no call \\x1b[2J\\nhere\n");
     }
 }
