@@ -226,6 +226,10 @@ impl Stream {
         let overtaken = rng.chance(*reorder);
         self.tally.decided(is_lost);
         if is_lost {
+            // What was held back waits for its neighbour alone: no network keeps a packet for the length of a burst.
+            if let Some(held) = self.held.take() {
+                self.deliver(held);
+            }
             return;
         }
         // A queue keeps the order, and sends one packet after the other.
