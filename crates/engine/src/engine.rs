@@ -128,7 +128,7 @@ impl Engine {
                 let dst = Endpoint::new(packet.ip.dst, tcp.dst_port);
                 let Self { tcp: connections, tracker, counters, .. } = self;
                 let mut ready = Vec::new();
-                connections.push((src, dst), tcp, time, frames[0], &mut tracker.wheel, |delivery| {
+                connections.push((src, dst), tcp, time, frames, &mut tracker.wheel, |delivery| {
                     ready.push((delivery.bytes.to_vec(), delivery.transport, delivery.frames.to_vec()));
                 });
                 for (bytes, transport, frames) in ready {
@@ -149,7 +149,7 @@ impl Engine {
             }
             Body::Fragment(fragment) => {
                 self.counters.fragments += 1;
-                let whole = self.fragments.push(&packet.ip, fragment, time, frames[0]);
+                let whole = self.fragments.push(&packet.ip, fragment, time, frames);
                 let Some(whole) = whole else { return };
                 match frame::decode_payload(whole.ip, packet.depth, &whole.bytes) {
                     Ok(packet) => self.packet(&packet, time, &whole.frames, sink),

@@ -81,7 +81,13 @@ impl Fragments {
 
     /// Takes one fragment; gives the datagram when this was its last missing piece.
     #[cold]
-    pub(crate) fn push(&mut self, ip: &Ip, fragment: &Fragment<'_>, now: Nanos, frame: u64) -> Option<Whole> {
+    pub(crate) fn push(
+        &mut self,
+        ip: &Ip,
+        fragment: &Fragment<'_>,
+        now: Nanos,
+        frames: &[u64],
+    ) -> Option<Whole> {
         self.give_up(now);
         let len = fragment.len.max(fragment.data.len()) as u64;
         let end = u64::from(fragment.offset) + len;
@@ -97,7 +103,7 @@ impl Fragments {
             None => self.begin(key, hash, now, ip.header_len)?,
         };
         let datagram = &mut self.datagrams[slot];
-        if !datagram.add(fragment, end as u32, frame) {
+        if !datagram.add(fragment, end as u32, frames) {
             self.counts.bad += 1;
             return None;
         }
@@ -176,7 +182,7 @@ impl Fragments {
 
 impl Datagram {
     /// False when the fragment contradicts what came before.
-    fn add(&mut self, fragment: &Fragment<'_>, end: u32, frame: u64) -> bool {
+    fn add(&mut self, fragment: &Fragment<'_>, end: u32, frames: &[u64]) -> bool {
         if !fragment.more {
             if self.total.is_some_and(|total| total != end) || self.bytes.len() > end as usize {
                 return false;
@@ -202,10 +208,8 @@ impl Datagram {
             }
         }
         self.cover(start, end);
-        // A frame that is repeated adds nothing, but belongs to the datagram all the same.
-        if self.frames.last() != Some(&frame) {
-            self.frames.push(frame);
-        }
+        // A fragment that is repeated adds nothing, but belongs to the datagram all the same.
+        self.frames.extend_from_slice(frames);
         true
     }
 
@@ -271,9 +275,9 @@ mod tests {
     fn two_in_reverse_order() {
         let mut table = table(4);
         let now = Nanos::from_secs(1);
-        assert!(table.push(&ip(), &piece(7, 8, b"world", false), now, 2).is_none());
+        assert!(table.push(&ip(), &piece(7, 8, b"world", false), now, &[2]).is_none());
         let whole = table
-            .push(&ip(), &piece(7, 0, b"hello, w", true), now, 1)
+            .push(&ip(), &piece(7, 0, b"hello, w", true), now, &[1])
             .map(|whole| (whole.bytes, whole.ip.len, whole.frames));
         assert_eq!(whole, Some((b"hello, wworld".to_vec(), 33, vec![2, 1])));
     }
@@ -281,8 +285,8 @@ mod tests {
     #[test]
     fn a_missing_one_is_given_up_and_counted() {
         let mut table = table(4);
-        table.push(&ip(), &piece(7, 0, b"12345678", true), Nanos::from_secs(1), 1);
-        assert!(table.push(&ip(), &piece(7, 8, b"x", false), Nanos::from_secs(100), 2).is_none());
+        table.push(&ip(), &piece(7, 0, b"12345678", true), Nanos::from_secs(1), &[1]);
+        assert!(table.push(&ip(), &piece(7, 8, b"x", false), Nanos::from_secs(100), &[2]).is_none());
         assert_eq!(table.counts.incomplete, 1);
     }
 
@@ -291,20 +295,20 @@ mod tests {
         let mut table = table(2);
         let now = Nanos::from_secs(1);
         for id in 1..=3 {
-            table.push(&ip(), &piece(id, 0, b"12345678", true), now, 1);
+            table.push(&ip(), &piece(id, 0, b"12345678", true), now, &[1]);
         }
         assert_eq!(table.counts.evicted, 1);
-        assert!(table.push(&ip(), &piece(1, 8, b"x", false), now, 2).is_none());
-        assert!(table.push(&ip(), &piece(3, 8, b"x", false), now, 2).is_some());
+        assert!(table.push(&ip(), &piece(1, 8, b"x", false), now, &[2]).is_none());
+        assert!(table.push(&ip(), &piece(3, 8, b"x", false), now, &[2]).is_some());
     }
 
     #[test]
     fn the_first_copy_of_an_overlap_stays() {
         let mut table = table(2);
         let now = Nanos::from_secs(1);
-        table.push(&ip(), &piece(1, 0, b"AAAAAAAA", true), now, 1);
-        table.push(&ip(), &piece(1, 0, b"BBBBBBBBBBBBBBBB", true), now, 2);
-        let whole = table.push(&ip(), &piece(1, 16, b"C", false), now, 3).map(|whole| whole.bytes);
+        table.push(&ip(), &piece(1, 0, b"AAAAAAAA", true), now, &[1]);
+        table.push(&ip(), &piece(1, 0, b"BBBBBBBBBBBBBBBB", true), now, &[2]);
+        let whole = table.push(&ip(), &piece(1, 16, b"C", false), now, &[3]).map(|whole| whole.bytes);
         assert_eq!(whole.as_deref(), Some(&b"AAAAAAAABBBBBBBBC"[..]));
     }
 
@@ -314,8 +318,8 @@ mod tests {
         let now = Nanos::from_secs(1);
         let mut cut = piece(1, 8, b"wo", false);
         cut.len = 5;
-        table.push(&ip(), &piece(1, 0, b"hello, w", true), now, 1);
-        let whole = table.push(&ip(), &cut, now, 2).map(|whole| (whole.bytes, whole.ip.len));
+        table.push(&ip(), &piece(1, 0, b"hello, w", true), now, &[1]);
+        let whole = table.push(&ip(), &cut, now, &[2]).map(|whole| (whole.bytes, whole.ip.len));
         assert_eq!(whole, Some((b"hello, wwo".to_vec(), 33)));
     }
 
@@ -338,7 +342,7 @@ mod tests {
             let mut table = table(4);
             let mut got = None;
             for (from, to) in pieces {
-                let whole = table.push(&ip(), &piece(9, from, &data[from..to], to < data.len()), Nanos::ZERO, 1);
+                let whole = table.push(&ip(), &piece(9, from, &data[from..to], to < data.len()), Nanos::ZERO, &[1]);
                 got = got.or(whole.map(|whole| whole.bytes));
             }
             prop_assert_eq!(got, Some(data));
@@ -352,7 +356,7 @@ mod tests {
             let mut table = table(2);
             for (offset, len, more, id) in pieces {
                 let fragment = Fragment { id, offset, more, proto: 17, data: &data[..len], len: len + 7 };
-                table.push(&ip(), &fragment, Nanos::ZERO, 1);
+                table.push(&ip(), &fragment, Nanos::ZERO, &[1]);
             }
         }
     }

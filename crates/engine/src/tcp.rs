@@ -46,7 +46,7 @@ struct Segment {
     bytes: Vec<u8>,
     /// Length on the wire.
     len: u32,
-    frame: u64,
+    frames: Vec<u64>,
 }
 
 /// What was not delivered.
@@ -96,7 +96,7 @@ impl Connections {
         (src, dst): (Endpoint, Endpoint),
         tcp: &Tcp<'_>,
         now: Nanos,
-        frame: u64,
+        frames: &[u64],
         wheel: &mut Wheel,
         mut deliver: impl FnMut(Delivery<'_>),
     ) {
@@ -124,7 +124,7 @@ impl Connections {
         if tcp.flags.syn() {
             half.restart(tcp.seq.wrapping_add(1));
         } else if tcp.len > 0 {
-            half.segment(tcp.seq, tcp.data, tcp.len as u32, now, frame, &mut work);
+            half.segment(tcp.seq, tcp.data, tcp.len as u32, now, frames, &mut work);
         }
         if tcp.flags.fin() || tcp.flags.rst() {
             half.skip_holes(&mut work);
@@ -228,21 +228,21 @@ impl Half {
         data: &[u8],
         len: u32,
         now: Nanos,
-        frame: u64,
+        frames: &[u64],
         work: &mut Work<'_, D>,
     ) {
         let next = *self.next.get_or_insert(seq);
         let ahead = seq.wrapping_sub(next) as i32;
         if ahead <= 0 {
-            self.in_order(seq, data, len, frame, work);
+            self.in_order(seq, data, len, frames, work);
             self.drain(work);
         } else if ahead as usize > work.max {
             // Not this connection any more, or one whose bytes the capture lost: begin again here.
             work.counts.holes += 1;
             self.restart(seq);
-            self.in_order(seq, data, len, frame, work);
+            self.in_order(seq, data, len, frames, work);
         } else {
-            self.hold(Segment { seq, bytes: data.to_vec(), len, frame }, now);
+            self.hold(Segment { seq, bytes: data.to_vec(), len, frames: frames.to_vec() }, now);
         }
         let full = self.ahead_bytes > work.max || self.ahead.len() > MAX_AHEAD;
         if !self.ahead.is_empty() && (full || now.since(self.hole_since) > HOLE_LIMIT) {
@@ -268,7 +268,7 @@ impl Half {
             let Some(place) = due else { return };
             let segment = self.ahead.swap_remove(place);
             self.ahead_bytes -= segment.bytes.len();
-            self.in_order(segment.seq, &segment.bytes, segment.len, segment.frame, work);
+            self.in_order(segment.seq, &segment.bytes, segment.len, &segment.frames, work);
         }
     }
 
@@ -295,7 +295,7 @@ impl Half {
         seq: u32,
         data: &[u8],
         len: u32,
-        frame: u64,
+        frames: &[u64],
         work: &mut Work<'_, D>,
     ) {
         let Some(next) = self.next else { return };
@@ -307,10 +307,10 @@ impl Half {
         let fresh = data.get(old as usize..).unwrap_or_default();
         if self.buffer.is_empty() && !self.websocket && !is_upgrade(fresh) {
             // Whole messages in one segment, the usual case: nothing is copied.
-            let used = consume_sip(fresh, &[frame], work);
-            self.keep(&fresh[used..], frame, work);
+            let used = consume_sip(fresh, frames, work);
+            self.keep(&fresh[used..], frames, work);
         } else {
-            self.keep(fresh, frame, work);
+            self.keep(fresh, frames, work);
             self.consume(work);
         }
         if data.len() < len as usize {
@@ -320,7 +320,7 @@ impl Half {
         }
     }
 
-    fn keep<D>(&mut self, bytes: &[u8], frame: u64, work: &mut Work<'_, D>) {
+    fn keep<D>(&mut self, bytes: &[u8], frames: &[u64], work: &mut Work<'_, D>) {
         if bytes.is_empty() {
             return;
         }
@@ -330,8 +330,10 @@ impl Half {
             self.frames.clear();
         }
         self.buffer.extend_from_slice(bytes);
-        if self.frames.last() != Some(&frame) {
-            self.frames.push(frame);
+        for frame in frames {
+            if self.frames.last() != Some(frame) {
+                self.frames.push(*frame);
+            }
         }
     }
 
@@ -340,7 +342,8 @@ impl Half {
             match websocket::upgrade(&self.buffer) {
                 websocket::Upgrade::Complete(head) => {
                     self.websocket = true;
-                    self.drop_front(head);
+                    // Its frames go with the first message: without the handshake nobody can read that again.
+                    self.buffer.drain(..head.min(self.buffer.len()));
                 }
                 websocket::Upgrade::Incomplete => return,
                 websocket::Upgrade::No => {}
@@ -484,7 +487,7 @@ mod tests {
             self.number += 1;
             let tcp = Tcp { src_port: 5060, dst_port: 5060, seq, ack: 0, flags: TcpFlags(flags), data, len };
             let Self { table, wheel, got, frames, number } = self;
-            table.push(ends(), &tcp, now, *number, wheel, |delivery| {
+            table.push(ends(), &tcp, now, &[*number], wheel, |delivery| {
                 got.push(delivery.bytes.to_vec());
                 frames.push(delivery.frames.to_vec());
             });

@@ -75,6 +75,7 @@ impl Tracker {
             sequence: view.sequence(),
             timestamp: view.timestamp(),
             payload_type: view.payload_type(),
+            marker: view.marker(),
             payload_len: view.payload_len() as u32,
             ip_len: datagram.ip_len,
         };
@@ -214,7 +215,14 @@ impl Tracker {
             .payload_types()
             .take(MAX_TYPES)
             .filter_map(|number| {
+                let fixed = sdp::static_payload(number);
                 let codec = match media.rtpmap(number) {
+                    // Encoding names mind no case (RFC 4855 section 3): `pcma` is the PCMA of RFC 3551.
+                    Some(codec)
+                        if fixed.is_some_and(|fixed| codec.name.eq_ignore_ascii_case(fixed.0.as_bytes())) =>
+                    {
+                        self.media.codecs.of_static(number)
+                    }
                     Some(codec) => self.media.codecs.intern(codec.name, codec.clock, codec.channels),
                     None => self.media.codecs.of_static(number),
                 };

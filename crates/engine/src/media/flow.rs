@@ -19,6 +19,7 @@ pub(crate) struct RtpPacket {
     pub(crate) sequence: u16,
     pub(crate) timestamp: u32,
     pub(crate) payload_type: u8,
+    pub(crate) marker: bool,
     /// Payload bytes, as sent.
     pub(crate) payload_len: u32,
     /// Bytes at the IP layer, as sent.
@@ -238,7 +239,10 @@ impl Flow {
         let ticks = packet.timestamp.wrapping_sub(self.timestamp) as i32;
         if follows && (0..MAX_STEP).contains(&ticks) {
             self.steady = self.steady.saturating_add(1);
-            if !self.timing.event {
+            // Silence descriptors are shorter than speech, and carry the time of many packets.
+            let speech =
+                u64::from(packet.payload_len) * u64::from(self.numbering.packets) >= self.payload_sum;
+            if speech && !self.timing.event {
                 self.vote(ticks as u32);
             }
         }
@@ -258,6 +262,13 @@ impl Flow {
             self.jitters += 1;
             self.interval_jitter += self.jitter;
             self.delay += difference;
+            // RFC 3551 section 4.1: a talkspurt is where a receiver sets its playout anew. The first packets of a
+            // stream are often sent to open a NAT, long before the sound.
+            let talkspurt = packet.marker && ticks as u32 > 2 * self.step;
+            if talkspurt || self.numbering.unique <= OPENERS {
+                self.fastest = self.delay;
+                self.fastest_now = self.delay;
+            }
             self.observe_delay(packet.now);
         }
         self.clocked = packet.now;
@@ -365,6 +376,9 @@ fn short(len: u32) -> u16 {
     u16::try_from(len).unwrap_or(u16::MAX)
 }
 
+/// Packets at the start of a stream that do not yet set the delay that others are measured against.
+const OPENERS: u32 = 4;
+
 /// Longest step between two packets that still counts as a clock that advances: 10 s at 90 kHz.
 const MAX_STEP: i32 = 900_000;
 
@@ -399,6 +413,7 @@ mod tests {
             sequence: index as u16,
             timestamp: index * 160,
             payload_type: 0,
+            marker: index == 0,
             payload_len: 160,
             ip_len: 200,
         }
@@ -460,6 +475,32 @@ mod tests {
             .map(|row| ringtap_quality::jitterbuffer::discards(&row.bins).fixed50)
             .sum();
         assert!((35..=110).contains(&late), "{late} packets late");
+    }
+
+    /// One packet opens the NAT half a second before the sound, with the same timestamp.
+    #[test]
+    fn a_packet_that_opens_a_nat_is_no_base() {
+        let (flow, _) =
+            flow((0..400).map(|i| packet(i, u64::from(i) * 20_000 + if i == 0 { 0 } else { 500_000 })));
+        assert_eq!(ringtap_quality::jitterbuffer::discards(&flow.running_interval().bins).fixed50, 0);
+    }
+
+    /// Speech of 20 ms between silence descriptors every 160 ms, which are more.
+    #[test]
+    fn packet_time_is_that_of_speech() {
+        let mut packets = Vec::new();
+        let mut timestamp = 0;
+        for index in 0..300u32 {
+            let speech = index % 10 < 4;
+            timestamp += if speech { 160 } else { 1280 };
+            let len = if speech { 33 } else { 7 };
+            packets.push(RtpPacket {
+                timestamp,
+                payload_len: len,
+                ..packet(index, u64::from(timestamp) * 125)
+            });
+        }
+        assert_eq!(flow(packets).0.step, 160);
     }
 
     #[test]
