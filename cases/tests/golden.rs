@@ -128,6 +128,11 @@ fn bless(story: &Story) -> Result<(), String> {
 
 /// The records of a folder's capture under its configuration.
 fn golden(folder: &Path, batch: usize) -> Result<Records, String> {
+    seeded(folder, batch, None)
+}
+
+/// The same with another seed of the hashes.
+fn seeded(folder: &Path, batch: usize, seed: Option<u64>) -> Result<Records, String> {
     let name = name(folder);
     let capture =
         ["in.pcap", "in.pcapng"].map(|file| folder.join(file)).into_iter().find(|file| file.exists());
@@ -135,7 +140,8 @@ fn golden(folder: &Path, batch: usize) -> Result<Records, String> {
         capture.ok_or_else(|| format!("{name}: has neither in.pcap nor in.pcapng; make it: {BLESS}"))?;
     let config = fs::read_to_string(folder.join("config.toml"))
         .map_err(|error| format!("{name}: config.toml: {error}; make it: {BLESS}"))?;
-    let config = Settings::parse(&config).map_err(|error| format!("{name}: {error}"))?;
+    let mut config = Settings::parse(&config).map_err(|error| format!("{name}: {error}"))?;
+    config.seed = seed.unwrap_or(config.seed);
     run::file(&capture, config, batch).map_err(|error| format!("{name}: {error}"))
 }
 
@@ -236,6 +242,23 @@ fn every_case_gives_its_records() {
                 return Err(format!(
                     "{name}: in batches of {batch}, {difference}\n  if that is right: {BLESS}"
                 ));
+            }
+        }
+        Ok(())
+    });
+}
+
+/// A live capture takes a random seed: what it finds must not depend on it.
+#[test]
+fn the_seed_changes_nothing() {
+    prepare();
+    each(folders(), |folder| {
+        let expected = expectation(&folder)?;
+        for seed in [0, 1, 0x0123_4567_89ab_cdef, u64::MAX] {
+            let ours = text(&seeded(&folder, 64, Some(seed))?);
+            if ours != expected {
+                let (name, difference) = (name(&folder), difference(&expected, &ours));
+                return Err(format!("{name}: with the seed {seed}, {difference}"));
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ mod media;
 mod networks;
 mod noise;
 mod numbering;
+mod offers;
 mod outcomes;
 mod requests;
 mod tcp;
@@ -51,6 +52,14 @@ pub fn all() -> Vec<Story> {
         media::codec_by_reinvite(),
         media::ceiling_of_calls(),
         media::ceiling_of_streams(),
+        media::intervals(),
+        media::header_parts(),
+        offers::in_multipart(),
+        offers::ice_candidates(),
+        offers::audio_and_video(),
+        offers::short_headers(),
+        offers::redirect_followed(),
+        offers::early_media_of_two_forks(),
         networks::tags_and_tunnels(),
         networks::ipv6_call(),
         networks::fragments_v4(),
@@ -65,6 +74,7 @@ pub fn all() -> Vec<Story> {
         tcp::two_messages_in_one_segment(),
         tcp::hole(),
         tcp::websocket(),
+        tcp::over_sctp(),
         requests::register_states(),
         requests::register_unanswered(),
         requests::message_records(),
@@ -75,6 +85,7 @@ pub fn all() -> Vec<Story> {
         noise::two_requests_in_one_datagram(),
         noise::big_status_codes(),
         noise::line_ends(),
+        noise::escaped_nulls(),
         noise::utf8_and_latin1(),
         dialogs::parties(),
         dialogs::digits_by_info(),

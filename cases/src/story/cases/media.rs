@@ -297,3 +297,45 @@ pub(super) fn ceiling_of_streams() -> Story {
         .streams([json!({ "direction": "caller_to_callee", "packets": 40, "lost": 0 })])
         .counter("flows_refused", 30)
 }
+
+/// 22.5 s of media in packets of 60 ms, numbers 200 to 209 lost, 12 s after the first: three intervals, the loss in the second. 167
+/// packets fit into ten seconds.
+pub(super) fn intervals() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("intervals@example.com");
+    dialog.set_up(&mut wire, ms(0), &sdp(alice_media(), "18", &[]), &sdp(bob_media(), "18", &[]));
+    let mut voice = Rtp::new(alice_media(), bob_media(), 0x17e).codec(18, 480, 60);
+    voice.ptime = ms(60);
+    let at = voice.run(&mut wire, ms(1100), 200) + ms(600);
+    voice.lose(10);
+    voice.run(&mut wire, at, 165);
+    dialog.hang_up(&mut wire, secs(25));
+    let interval = |start: u64, packets: u32, lost: u32| json!({ "start_us": at_us(start), "packets": packets, "lost": lost, "jitter_ms": 0.0, "discarded": 0 });
+    Story::new("intervals-of-ten-seconds", wire).calls([json!({ "state": "completed" })]).streams([json!({
+        "codec": "G729", "ptime_ms": 60.0, "packets": 365, "lost": 10, "loss_bursts": 1, "burst_len_max": 10,
+        "delta_ms_max": 660.0, "first_us": at_us(1100), "last_us": at_us(23_540),
+        "intervals": [interval(1100, 167, 0), interval(11_100, 157, 10), interval(21_100, 41, 0)] })])
+}
+
+/// Everything that RTP may carry besides its payload (RFC 3550 section 5): two contributing sources, a header extension of
+/// one word, four bytes of padding. 160 bytes are payload, 220 are the packet.
+pub(super) fn header_parts() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("header@example.com");
+    dialog.set_up(&mut wire, ms(0), &sdp(alice_media(), "0", &[]), &sdp(bob_media(), "0", &[]));
+    let voice = Rtp::new(alice_media(), bob_media(), 0x4ead);
+    for index in 0..40 {
+        let plain = voice.nth(index).packet();
+        let (head, payload) = plain.split_at(12);
+        let parts =
+            [&head[1..], &[1; 4], &[2; 4], &[0xbe, 0xde, 0, 1, 0x10, 0xff, 0, 0], payload, &[0, 0, 0, 4]];
+        let packet = [&[0xb2][..], &parts.concat()].concat();
+        wire.udp(ms(1100 + 20 * u64::from(index)), voice.src, voice.dst, &packet);
+    }
+    dialog.hang_up(&mut wire, secs(3));
+    Story::new("rtp-header-parts", wire).calls([json!({ "state": "completed" })]).streams([
+        json!({ "packets": 40,
+        "lost": 0, "ssrc": 0x4ead, "bytes": 6400, "ip_bytes": 8800, "size_min": 220, "size_max": 220,
+        "jitter_ms_max": 0.0 }),
+    ])
+}

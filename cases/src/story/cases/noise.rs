@@ -91,7 +91,7 @@ pub(super) fn looks_like_rtp() -> Story {
         // ZRTP (RFC 6189 section 5): version 0, a magic cookie where RTP has its timestamp.
         let hello = [&[0x10, 0, 0, 1][..], b"ZRTP", &[0, 0, 0, 9, 0x50, 0x5a, 0, 3], &[0x48; 8]].concat();
         wire.udp(ms(at + 2), src, dst, &hello);
-        wire.udp(ms(at + 3), src, dst, &[22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0]);
+        wire.udp(ms(at + 3), src, dst, &[21, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0]);
         // A sender report and a goodbye (RFC 3550 section 6.4), on the media port (RFC 5761).
         let report = [&[0x80, 200, 0, 6, 0, 0, 0, 9][..], &[1; 20], &[0x81, 203, 0, 1, 0, 0, 0, 9]].concat();
         wire.udp(ms(at + 1000), src, dst, &report);
@@ -212,4 +212,26 @@ pub(super) fn utf8_and_latin1() -> Story {
     Story::new("utf8-reason-and-latin1-names", wire).calls([json!({ "state": "failed", "final_code": 486,
         "final_reason": "Obsazeno, zkuste to později", "from_display": "Jürgen Müller",
         "user_agent_caller": "Téléphone/2", "user_agent_callee": "Vermittlung Ö", "messages": 3 })])
+}
+
+/// In the manner of RFC 4475's escnull: escaped NULs in URIs stay as they were sent, and a user of one is not a user of two.
+pub(super) fn escaped_nulls() -> Story {
+    let mut wire = Wire::new();
+    for (index, user) in ["%00", "%00%00"].into_iter().enumerate() {
+        let address = format!("<sip:{user}@example.com>");
+        let request = Dialog::new("nulls@example.com")
+            .open("REGISTER", 1 + index as u32)
+            .replace("To", &address)
+            .replace("Contact", format!("<sip:{user}@192.0.2.10>"));
+        wire.send(secs(index as u64), &request);
+        wire.send(
+            secs(index as u64) + ms(20),
+            &request.answer(200, "OK", "registrar").header("Expires", "600"),
+        );
+    }
+    let record = |user: &str, at: u64| {
+        json!({ "aor": format!("{user}@example.com"), "contact": format!("sip:{user}@192.0.2.10"), "state": "active",
+            "requests": 1, "first_us": at_us(at), "expires_us": at_us(at + 600_020) })
+    };
+    Story::new("escnull", wire).registrations([record("%00", 0), record("%00%00", 1000)])
 }

@@ -1,9 +1,9 @@
-//! SIP over TCP and WebSocket, however the bytes are cut, ordered and repeated.
+//! SIP over TCP, WebSocket and SCTP, however the bytes are cut, ordered and repeated.
 
 use ringtap_model::{Endpoint, Nanos};
 use serde_json::json;
 
-use crate::story::packet::{flag, tcp};
+use crate::story::packet::{flag, sctp, tcp};
 use crate::story::sip::{Dialog, alice_media, bob_media, sdp};
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms};
@@ -228,4 +228,23 @@ fn frame(first: u8, masked: bool, payload: &[u8]) -> Vec<u8> {
         frame.extend(payload);
     }
     frame
+}
+
+/// SIP over SCTP (RFC 4168): a message a chunk, 180 and 200 bundled in one packet.
+pub(super) fn over_sctp() -> Story {
+    let mut wire = Wire::new();
+    let (dialog, messages) = conversation("sctp@example.com", "SCTP");
+    let (client, server) = (dialog.caller.end, dialog.callee.end);
+    let bytes: Vec<&[u8]> = messages.iter().map(|(_, _, bytes)| bytes.as_slice()).collect();
+    wire.packet(ms(100), &sctp(client, server, 1, &bytes[..1]));
+    wire.packet(ms(110), &sctp(server, client, 1, &bytes[1..2]));
+    wire.packet(ms(1100), &sctp(server, client, 2, &bytes[2..4]));
+    wire.packet(ms(1120), &sctp(client, server, 2, &bytes[4..5]));
+    wire.packet(ms(3100), &sctp(client, server, 3, &bytes[5..6]));
+    wire.packet(ms(3120), &sctp(server, client, 4, &bytes[6..]));
+    Story::new("sip-over-sctp", wire)
+        .calls([json!({ "state": "completed", "transport": "sctp", "messages": 7, "retransmissions": 0,
+            "invite_us": at_us(100), "ringing_us": at_us(1100), "answer_us": at_us(1100), "end_us": at_us(3100) })])
+        .counter("sip", 7)
+        .counter("sctp", 6)
 }
