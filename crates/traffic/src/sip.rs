@@ -139,7 +139,8 @@ impl Writer<'_> {
     fn to_tag(&self) -> Option<u64> {
         let own = self.dialog.party(self.transaction.by.other()).tag;
         match self.kind {
-            Kind::Response(100) => None,
+            // RFC 3261 section 8.2.6.2: what the request had, and a tag of its own in all answers but 100.
+            Kind::Response(100) => self.transaction.in_dialog.then_some(own),
             Kind::Response(401 | 407) | Kind::Ack(401 | 407) => Some(self.transaction.challenge),
             Kind::Response(_) | Kind::Ack(_) => Some(own),
             Kind::Request => self.transaction.in_dialog.then_some(own),

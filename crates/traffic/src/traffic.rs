@@ -156,9 +156,14 @@ impl Traffic {
         self.records.drain(..)
     }
 
-    /// Calls and registrations that have begun.
-    pub fn begun(&self) -> u64 {
-        self.calls.begun + self.registrations.begun
+    /// Calls that have begun.
+    pub fn calls(&self) -> u64 {
+        self.calls.begun
+    }
+
+    /// Registrations that have begun.
+    pub fn registrations(&self) -> u64 {
+        self.registrations.begun
     }
 
     /// Calls and registrations that have begun and not ended.

@@ -24,10 +24,10 @@ struct Coded {
 }
 
 impl Voice {
-    /// Noise with the rhythm of speech: syllables, phrases, pauses. Never twice the same words, always the same for a seed.
+    /// Half a minute with the rhythm and the pitch of speech, of which each stream begins anywhere: always the same for a seed.
     pub fn synthetic(seed: u64) -> Self {
-        let speak = |stream| Arc::new(Coded::new(&speech(&mut Rng::new(seed, stream))));
-        Self { caller: speak(CALLER), callee: speak(CALLEE), recorded: false }
+        let speak = |stream, pitch| Arc::new(Coded::new(&speech(&mut Rng::new(seed, stream), pitch)));
+        Self { caller: speak(CALLER, 66), callee: speak(CALLEE, 40), recorded: false }
     }
 
     /// A WAV of 16-bit PCM at 8 kHz: with one channel both parties say it, with two the caller has the left and the callee
@@ -106,9 +106,9 @@ impl Coded {
     }
 }
 
-/// Noise through a resonance that wanders as vowels do, under an envelope of syllables (3 to 6 a second) in phrases of one
-/// to three seconds with pauses between.
-fn speech(rng: &mut Rng) -> Vec<i16> {
+/// Pulses and noise through a resonance that wanders as vowels do, under an envelope of syllables (3 to 6 a second) in
+/// phrases of one to three seconds with pauses between. The pitch is the number of samples between two pulses.
+fn speech(rng: &mut Rng, pitch: u64) -> Vec<i16> {
     let mut samples = Vec::with_capacity(LENGTH);
     let mut filter = Resonance::default();
     while samples.len() < LENGTH {
@@ -117,15 +117,17 @@ fn speech(rng: &mut Rng) -> Vec<i16> {
             let syllable = rng.between(1_300, 2_600) as usize;
             let loudness = 3_000.0 + 5_000.0 * rng.unit();
             filter.tune(300.0 + 500.0 * rng.unit());
+            let period = rng.between(pitch * 9 / 10, pitch * 11 / 10) as usize;
             for place in 0..syllable {
                 // A parabola from 0 over 1 to 0.
                 let x = place as f64 / syllable as f64;
                 let envelope = 4.0 * x * (1.0 - x);
-                samples.push(sample(filter.next(rng), loudness * envelope));
+                let pulse = if place % period == 0 { 1.0 } else { 0.0 };
+                samples.push(sample(filter.next(rng, pulse), loudness * envelope));
             }
         }
         for _ in 0..rng.between(2_400, 9_600) {
-            samples.push(sample(filter.next(rng), 12.0));
+            samples.push(sample(filter.next(rng, 0.0), 12.0));
         }
     }
     samples.truncate(LENGTH);
@@ -140,7 +142,6 @@ fn sample(value: f64, loudness: f64) -> i16 {
 #[derive(Default)]
 struct Resonance {
     a: f64,
-    gain: f64,
     y1: f64,
     y2: f64,
 }
@@ -151,12 +152,11 @@ impl Resonance {
 
     fn tune(&mut self, hertz: f64) {
         self.a = 2.0 * Self::RADIUS * libm::cos(std::f64::consts::TAU * hertz / 8_000.0);
-        // Brings white noise of -1 to 1 to an effective value near a half, whatever the frequency.
-        self.gain = 0.25;
     }
 
-    fn next(&mut self, rng: &mut Rng) -> f64 {
-        let x = (2.0 * rng.unit() - 1.0) * self.gain;
+    /// With a breath of noise beside the pulse.
+    fn next(&mut self, rng: &mut Rng, pulse: f64) -> f64 {
+        let x = pulse + (2.0 * rng.unit() - 1.0) * 0.1;
         let y = x + self.a * self.y1 - Self::RADIUS * Self::RADIUS * self.y2;
         (self.y2, self.y1) = (self.y1, y);
         y
@@ -191,7 +191,7 @@ mod tests {
     /// Loud and quiet hundredths of a second: a talker is silent a part of the time.
     #[test]
     fn noise_has_phrases_and_pauses() {
-        let samples = speech(&mut Rng::new(1, CALLER));
+        let samples = speech(&mut Rng::new(1, CALLER), 66);
         let levels: Vec<f64> = samples
             .chunks(80)
             .map(|chunk| chunk.iter().map(|s| f64::from(*s).powi(2)).sum::<f64>() / 80.0)
@@ -201,7 +201,7 @@ mod tests {
         let loud = levels.iter().filter(|level| **level > 1_000.0).count() as f64 / levels.len() as f64;
         assert!((0.1..0.5).contains(&quiet) && loud > 0.4, "quiet {quiet}, loud {loud}");
         assert!(samples.iter().all(|sample| sample.abs() < 32_000), "nothing is clipped");
-        assert_ne!(samples[..800], speech(&mut Rng::new(2, CALLER))[..800]);
+        assert_ne!(samples[..800], speech(&mut Rng::new(2, CALLER), 66)[..800]);
     }
 
     #[test]
