@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_capture::Writer;
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_traffic::{
@@ -103,12 +104,14 @@ pub(crate) struct Generate {
 const EXAMPLES: &str = "\
 Examples:
   ringtap generate --out demo.pcap
-  ringtap generate --out demo.pcap --truth demo.jsonl --calls 1000 --rate 10 --seed 7
-  ringtap generate --out lossy.pcap --loss bernoulli:1% --jitter gamma:2,5 --reorder 0.1% --duplicate 0.1%
-  ringtap generate --out mixed.pcap --loss gilbert:1%,25%@10% --loss bernoulli:0.1% --jitter gamma:4,10@5%
-  ringtap generate --out busy.pcap --failed 30% --cancelled 10% --challenged 50% --retransmit 5%
-  ringtap generate --out wideband.pcap --codec G722=3,opus=1 --hold-distribution inverse-gaussian:117,19
-  ringtap generate --out phones.pcap --calls 0 --registrations 500 --rate 20 --transport tcp
+  ringtap generate --out demo.pcap --truth demo.jsonl --calls 1000 --seed 7
+  ringtap generate --out lossy.pcap --loss bernoulli:1% --jitter gamma:2,5
+  ringtap generate --out bursts.pcap --loss gilbert:1%,25%@10% --loss bernoulli:0.1%
+  ringtap generate --out bad.pcap --reorder 0.5% --duplicate 0.1% --retransmit 5%
+  ringtap generate --out busy.pcap --failed 30% --cancelled 10% --challenged 50%
+  ringtap generate --out long.pcap --hold-distribution inverse-gaussian:117,19
+  ringtap generate --out wideband.pcap --codec G722=3,opus=1
+  ringtap generate --out phones.pcap --calls 0 --registrations 500 --transport tcp
 
 A share is written 5% or 0.05. The file grows by about 25 kB per second of a G.711 call.";
 
@@ -122,15 +125,35 @@ impl Generate {
         let mut traffic = Traffic::new(scenario).map_err(|error| misuse(&error))?;
         let out = Target::create(&self.out)?;
         let truth = self.truth.as_deref().map(Target::create).transpose()?;
-        let made = write(&mut traffic, out, truth)?;
+        let bar = self.progress(screen);
+        let made = write(&mut traffic, out, truth, &bar);
+        bar.finish_and_clear();
+        let made = made?;
+        let registrations = match traffic.registrations() {
+            0 => String::new(),
+            count => format!("{} registrations, ", grouped(count)),
+        };
         screen.remark(format!(
-            "{}: {} calls and registrations, {} packets in {}",
+            "{}: {} calls, {registrations}{} packets in {}",
             self.out.display(),
-            grouped(traffic.begun()),
+            grouped(traffic.calls()),
             grouped(made.packets),
             moment::span(made.span.millis_f64()),
         ));
         Ok(Exit::Done)
+    }
+
+    /// A progress bar where the file becomes large and people look on; hidden otherwise.
+    fn progress(&self, screen: &Screen) -> ProgressBar {
+        let total = self.calls.saturating_add(self.registrations);
+        if total < MANY || !screen.watched {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(5));
+        let layout = "{msg} {bar:30} {percent:>3} %, {eta} left";
+        bar.set_style(ProgressStyle::with_template(layout).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_message("making calls");
+        bar
     }
 
     fn scenario(&self) -> anyhow::Result<Scenario> {
@@ -192,7 +215,12 @@ struct Made {
     span: Nanos,
 }
 
-fn write(traffic: &mut Traffic, out: Target, truth: Option<Target>) -> anyhow::Result<Made> {
+fn write(
+    traffic: &mut Traffic,
+    out: Target,
+    truth: Option<Target>,
+    bar: &ProgressBar,
+) -> anyhow::Result<Made> {
     let failed = |target: &Target| format!("cannot write {}", target.path().display());
     let writing = failed(&out);
     let telling = truth.as_ref().map(failed).unwrap_or_default();
@@ -210,8 +238,11 @@ fn write(traffic: &mut Traffic, out: Target, truth: Option<Target>) -> anyhow::R
                 json::line(truth, &record).with_context(|| telling.clone())?;
             }
         }
-        if made.packets.is_multiple_of(4096) && interrupt::asked() {
-            bail!(Interrupted);
+        if made.packets.is_multiple_of(4096) {
+            bar.set_position(traffic.calls() + traffic.registrations());
+            if interrupt::asked() {
+                bail!(Interrupted);
+            }
         }
     }
     let out = writer.finish().with_context(|| writing.clone())?;
@@ -224,3 +255,5 @@ fn write(traffic: &mut Traffic, out: Target, truth: Option<Target>) -> anyhow::R
 }
 
 const ETHERNET: LinkType = LinkType(1);
+/// From so many calls on a progress bar is worth its line.
+const MANY: u64 = 500;
