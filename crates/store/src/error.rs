@@ -22,6 +22,12 @@ pub enum Error {
         /// What was named.
         path: PathBuf,
     },
+    /// No directory can be made there.
+    #[error("{} cannot be created: name a directory on a disk that takes new files", path.display())]
+    CannotCreate {
+        /// What was named.
+        path: PathBuf,
+    },
     /// A directory without a single day file: nothing was searched.
     #[error("{} holds no day files (like 2026-11-21.sqlite): nothing was ever recorded here, or it was deleted", path.display())]
     NoDays {

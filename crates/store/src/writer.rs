@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,7 +55,11 @@ impl Writer {
 
     /// `pages` bounds the size of each file: a full disk for tests.
     fn open_with(dir: &Path, pages: Option<u32>) -> Result<Self, Error> {
-        fs::create_dir_all(dir).map_err(|error| Error::io(dir, error))?;
+        fs::create_dir_all(dir).map_err(|error| match error.kind() {
+            // Also where a file system, such as proc, takes no new directories.
+            io::ErrorKind::NotFound => Error::CannotCreate { path: dir.to_owned() },
+            _ => Error::io(dir, error),
+        })?;
         let (queue, jobs) = sync_channel(QUEUE);
         let failure = Arc::new(Mutex::new(None));
         let files = Files { dir: dir.to_owned(), pages, open: BTreeMap::new(), used: BTreeSet::new() };
