@@ -339,3 +339,27 @@ pub(super) fn header_parts() -> Story {
         "jitter_ms_max": 0.0 }),
     ])
 }
+
+/// A telephone changes its SSRC in mid-call: two streams of the call, of one direction, without loss.
+pub(super) fn ssrc_changes() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("ssrc@example.com");
+    dialog.set_up(&mut wire, ms(0), &sdp(alice_media(), "0", &[]), &sdp(bob_media(), "0", &[]));
+    let at = Rtp::new(alice_media(), bob_media(), 1).run(&mut wire, ms(1100), 40);
+    Rtp::new(alice_media(), bob_media(), 2).from(9, 9).run(&mut wire, at, 40);
+    dialog.hang_up(&mut wire, at + secs(1));
+    let stream = |ssrc: u32| json!({ "ssrc": ssrc, "call_id": "ssrc@example.com", "direction": "caller_to_callee", "packets": 40, "lost": 0 });
+    Story::new("ssrc-changes", wire).calls([json!({ "state": "completed" })]).streams([stream(1), stream(2)])
+}
+
+/// Media goes on for a second after BYE: it is the call's, and the call ended with BYE.
+pub(super) fn media_after_bye() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("after@example.com");
+    dialog.set_up(&mut wire, ms(0), &sdp(alice_media(), "0", &[]), &sdp(bob_media(), "0", &[]));
+    Rtp::new(alice_media(), bob_media(), 1).run(&mut wire, ms(1100), 100);
+    dialog.hang_up(&mut wire, ms(2100));
+    Story::new("media-after-bye", wire)
+        .calls([json!({ "state": "completed", "end_us": at_us(2100), "duration_ms": 1100.0 })])
+        .streams([json!({ "packets": 100, "lost": 0, "call_id": "after@example.com" })])
+}

@@ -233,3 +233,20 @@ pub(super) fn hep_mirrored() -> Story {
         .counter("hep", 7)
         .counter("sip", 7)
 }
+
+/// A capture of several queues: every seventh record is 3 ms behind its neighbours, so times go back. Nothing is lost,
+/// repeated or out of order, since the records are in order.
+pub(super) fn times_that_go_back() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("disordered@example.com");
+    dialog.set_up(&mut wire, ms(0), &sdp(alice_media(), "0", &[]), &sdp(bob_media(), "0", &[]));
+    Rtp::new(alice_media(), bob_media(), 1).run(&mut wire, ms(1100), 40);
+    dialog.hang_up(&mut wire, ms(3000));
+    for (index, sent) in wire.frames_mut().iter_mut().enumerate() {
+        sent.ahead = if index % 7 == 0 { ms(0) } else { ms(3) };
+    }
+    Story::new("times-that-go-back", wire)
+        .calls([json!({ "state": "completed", "messages": 7 })])
+        .streams([json!({ "packets": 40,
+        "unique": 40, "lost": 0, "duplicates": 0, "reordered": 0 })])
+}

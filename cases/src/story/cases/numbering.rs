@@ -333,3 +333,41 @@ pub(super) fn dtmf_events_alone() -> Story {
             "mos": null, "lost": 0 }),
         ])
 }
+
+/// Hold in the old style (c=0.0.0.0, RFC 3264 section 8.4): ten seconds without media, then the numbering goes on with a new
+/// timestamp. No loss, and no jitter either: the new time base says nothing of the network.
+pub(super) fn hold_old_style() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("hold-old@example.com");
+    dialog.set_up(&mut wire, ms(0), &sdp(alice_media(), "0", &[]), &sdp(bob_media(), "0", &[]));
+    let mut voice = Rtp::new(alice_media(), bob_media(), 1);
+    voice.run(&mut wire, ms(1100), 40);
+    for (cseq, at, media) in [(1, 2000, end("0.0.0.0:50000")), (2, 12_000, bob_media())] {
+        let invite = dialog.by_callee("INVITE", cseq).sdp(&sdp(media, "0", &[]));
+        wire.send(ms(at), &invite);
+        wire.send(ms(at + 20), &invite.answer(200, "OK", "").sdp(&sdp(alice_media(), "0", &[])));
+        wire.send(ms(at + 40), &dialog.by_callee("ACK", cseq));
+    }
+    voice.timestamp = voice.timestamp.wrapping_add(987_654);
+    voice.run(&mut wire, ms(12_100), 40);
+    dialog.hang_up(&mut wire, secs(14));
+    Story::new("hold-old-style", wire)
+        .calls([json!({ "state": "completed", "messages": 13, "duration_ms": 13_000.0 })])
+        .streams([json!({ "packets": 80, "unique": 80, "lost": 0, "jitter_ms_max": 0.0 })])
+}
+
+/// Numbers jump ahead by 20,000 while the clock goes on as before and 20 ms pass: a new run, nothing is lost.
+pub(super) fn jump_forward() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("jump@example.com");
+    dialog.set_up(&mut wire, ms(0), &sdp(alice_media(), "0", &[]), &sdp(bob_media(), "0", &[]));
+    let mut voice = Rtp::new(alice_media(), bob_media(), 1);
+    let at = voice.run(&mut wire, ms(1100), 40);
+    voice.sequence += 20_000;
+    let at = voice.run(&mut wire, at, 40);
+    dialog.hang_up(&mut wire, at);
+    Story::new("jump-forward", wire)
+        .calls([json!({ "state": "completed" })])
+        .streams([json!({ "packets": 80,
+        "unique": 80, "lost": 0, "duplicates": 0, "reordered": 0, "jitter_ms_max": 0.0 })])
+}

@@ -171,3 +171,27 @@ pub(super) fn early_media_of_two_forks() -> Story {
         .calls([json!({ "state": "completed", "messages": 7, "pdd_ms": 100.0 })])
         .streams([stream("198.51.100.21:50000", 30), stream("198.51.100.20:50000", 60)])
 }
+
+/// The offer is in the 200, the answer in the ACK (RFC 3264 leaves both open): endpoints and codecs are the same.
+pub(super) fn offer_in_200() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("late-offer@example.com");
+    let invite = dialog.open("INVITE", 1);
+    let codec = &["rtpmap:97 speex/16000"][..];
+    wire.send(ms(0), &invite);
+    wire.send(ms(200), &invite.answer(180, "Ringing", "callee"));
+    wire.send(ms(1000), &invite.answer(200, "OK", "callee").sdp(&sdp(bob_media(), "97", codec)));
+    wire.send(ms(1020), &dialog.by_caller("ACK", 1).sdp(&sdp(alice_media(), "97", codec)));
+    Rtp::new(bob_media(), alice_media(), 2).codec(97, 320, 42).run(&mut wire, ms(1010), 40);
+    Rtp::new(alice_media(), bob_media(), 1).codec(97, 320, 42).run(&mut wire, ms(1025), 40);
+    dialog.hang_up(&mut wire, secs(3));
+    let stream = |direction: &str| {
+        json!({ "call_id": "late-offer@example.com", "direction": direction, "codec": "speex", "clock_hz": 16_000,
+            "packets": 40, "lost": 0 })
+    };
+    Story::new("offer-in-200", wire)
+        .calls([
+            json!({ "state": "completed", "messages": 6, "answer_us": at_us(1000), "duration_ms": 2000.0 }),
+        ])
+        .streams([stream("callee_to_caller"), stream("caller_to_callee")])
+}

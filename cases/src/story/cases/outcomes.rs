@@ -362,3 +362,33 @@ pub(super) fn call_ids_nearly_equal() -> Story {
     };
     Story::new("call-ids-nearly-equal", wire).calls([0, 1, 2, 3].map(call))
 }
+
+/// The CANCEL is sent twice and answered by nobody: cancelled all the same, at the first, without a final answer.
+pub(super) fn cancel_without_487() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("no-487@example.com");
+    let invite = dialog.open("INVITE", 1).sdp(&offer());
+    let cancel = dialog.open("CANCEL", 1);
+    wire.send(ms(0), &invite);
+    wire.send(ms(10), &invite.answer(100, "Trying", ""));
+    wire.send(ms(3000), &cancel);
+    wire.send(ms(3500), &cancel);
+    Story::new("cancel-without-487", wire)
+        .calls([json!({ "state": "cancelled", "messages": 4, "retransmissions": 1,
+        "final_code": 0, "final_reason": null, "end_us": at_us(3000), "released_by": "caller" })])
+}
+
+/// A failure that is sent until its ACK comes (RFC 3261 section 17.2.1): the first of them was the end.
+pub(super) fn failure_again() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("failure-again@example.com");
+    let invite = dialog.open("INVITE", 1).sdp(&offer());
+    let busy = invite.answer(486, "Busy Here", "callee");
+    wire.send(ms(0), &invite);
+    for at in [100, 600, 1600, 3600] {
+        wire.send(ms(at), &busy);
+    }
+    wire.send(ms(3650), &dialog.open("ACK", 1));
+    Story::new("failure-again", wire).calls([json!({ "state": "failed", "messages": 6, "retransmissions": 3,
+        "end_us": at_us(100) })])
+}
