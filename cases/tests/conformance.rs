@@ -1,11 +1,15 @@
 //! Every call and every stream of the reference answers, against ours.
 //!
 //! The answers are tshark's. Where they differ from ours, `cases/differences.md` has a row that says why ours is right;
-//! a difference without a row fails, and so does a row without its difference.
+//! a difference without a row fails, and so does a row without its difference. rtpproxy is a second opinion on streams.
+//! Beside that, what holds for every capture, with an answer or without: the same records however its frames are cut into
+//! batches, and no panic wherever the file is cut off.
+#![expect(clippy::unwrap_used, reason = "an answer that is not as it should be fails the test")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use ringtap_capture::Capture;
 use ringtap_cases::{run, shared};
 use ringtap_engine::Config;
 use ringtap_model::{Call, Nanos, Stream};
@@ -47,8 +51,7 @@ fn every_reference_answer_agrees_or_is_listed() {
         let capture = answer["file"].as_str().unwrap();
         compare_capture(&folder, capture.trim_start_matches("captures/"), &answer, &mut tally);
     }
-    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("differences.md");
-    let listed = listed(&std::fs::read_to_string(list).unwrap());
+    let listed = listed(&std::fs::read_to_string(list()).unwrap());
     let found: BTreeSet<Difference> = tally.differences.iter().cloned().collect();
     let unlisted: Vec<_> = found.iter().filter(|difference| !listed.contains(difference)).collect();
     let stale: Vec<_> = listed.iter().filter(|difference| !found.contains(difference)).collect();
@@ -72,19 +75,28 @@ fn every_reference_answer_agrees_or_is_listed() {
     assert!(stale.is_empty(), "{} listed differences were not found", stale.len());
 }
 
+/// The list, or what `RINGTAP_DIFFERENCES` names: with `/dev/null` every difference is printed, to write the list again.
+fn list() -> PathBuf {
+    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("differences.md");
+    std::env::var_os("RINGTAP_DIFFERENCES").map_or_else(own, PathBuf::from)
+}
+
+/// The rows of the list. Each must say why ours is right, and in which frames that is to be seen.
 fn listed(text: &str) -> BTreeSet<Difference> {
-    let rows = text.lines().filter(|line| line.starts_with("| ") && line.contains('/'));
-    rows.filter_map(|row| {
-        let mut cells = row.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned());
-        Some(Difference {
-            capture: cells.next()?,
-            record: cells.next()?,
-            field: cells.next()?,
-            reference: cells.next()?,
-            ours: cells.next()?,
+    let capture = |line: &&str| line.strip_prefix("| ")?.split(" | ").next()?.contains('/').then_some(());
+    text.lines()
+        .filter(|line| capture(line).is_some())
+        .map(|row| {
+            let cells: Vec<&str> = row.trim().trim_matches('|').split(" | ").map(str::trim).collect();
+            let [capture, record, field, reference, ours, why] = cells[..] else {
+                panic!("{} cells where six belong: {row}", cells.len());
+            };
+            assert!(why.to_lowercase().contains("frame"), "no frame shows this: {row}");
+            let [capture, record, field, reference, ours] =
+                [capture, record, field, reference, ours].map(str::to_owned);
+            Difference { capture, record, field, reference, ours }
         })
-    })
-    .collect()
+        .collect()
 }
 
 fn compare_capture(folder: &Path, capture: &str, answer: &Value, tally: &mut Tally) {
@@ -212,6 +224,125 @@ impl Comparer<'_> {
         }
         !differences.contains(&true)
     }
+}
+
+/// Figures of rtpproxy's `extractaudio -S`, one file to each of its own captures.
+///
+/// `psent` and `precvd` are what was expected and what came, without repeats, over all runs of the numbering; `duplicates`
+/// are those of the last run. Its jitter is that of RFC 3550 in ticks of the payload's clock, here always 8000, with
+/// arrivals rounded down to whole ticks: each difference, and so the jitter, is off by less than a tick, and over these
+/// captures by less than half of one. `dups` is left out there: a repeat of a first packet (frame 2) takes its place as
+/// the reference of the next, which the definition of repeats rules out.
+#[test]
+fn rtpproxy_agrees() {
+    const HALF_TICK_MS: f64 = 0.5 / 8.0;
+    let Some(folder) = shared::folder() else { return };
+    let mut compared = 0;
+    for entry in std::fs::read_dir(folder.join("expected/rtpproxy")).unwrap().flatten() {
+        let text = std::fs::read_to_string(entry.path()).unwrap();
+        let answer: BTreeMap<&str, &str> =
+            text.split([',', '\n']).filter_map(|pair| pair.trim().split_once('=')).collect();
+        let name = entry.file_name().into_string().unwrap();
+        let stem = name.strip_suffix(".output").unwrap();
+        let captures = folder.join("captures/rtp-quality");
+        let path = ["", ".a"]
+            .map(|side| captures.join(format!("rtpproxy-{stem}{side}.rtp.pcap")))
+            .into_iter()
+            .find(|path| path.is_file())
+            .unwrap_or_else(|| panic!("no capture of {name}"));
+        let records = run::file(&path, Config::default(), 64).unwrap();
+        let ssrc = u32::from_str_radix(answer["ssrc"].trim_start_matches("0x"), 16).unwrap();
+        // One source may send from two ports in turn: to rtpproxy that is one stream.
+        let ours: Vec<&Stream> = records.streams.iter().filter(|stream| stream.ssrc == ssrc).collect();
+        let count = |key: &str| answer[key].parse::<i64>().unwrap();
+        let sum = |field: fn(&Stream) -> u64| ours.iter().map(|stream| field(stream)).sum::<u64>() as i64;
+        assert_eq!(count("psent"), sum(|stream| stream.unique + stream.lost), "{stem}: packets sent");
+        assert_eq!(count("precvd"), sum(|stream| stream.unique), "{stem}: packets received");
+        assert_eq!(count("plost"), sum(|stream| stream.lost), "{stem}: packets lost");
+        assert_eq!(count("duplicates"), sum(|stream| stream.duplicates), "{stem}: duplicates");
+        if stem != "dups" {
+            let ms = |key: &str| answer[key].parse::<f64>().unwrap() / 8.0;
+            let max = ours.iter().filter_map(|stream| stream.jitter_ms_max).fold(0.0, f64::max);
+            let weighted = |stream: &&Stream| Some(stream.jitter_ms_mean? * stream.unique as f64);
+            let mean = ours.iter().filter_map(weighted).sum::<f64>() / sum(|stream| stream.unique) as f64;
+            for (field, theirs, own) in
+                [("mean", ms("average_jitter"), mean), ("maximum", ms("max_jitter"), max)]
+            {
+                assert!(
+                    (theirs - own).abs() < HALF_TICK_MS,
+                    "{stem}: {field} jitter {theirs:.3} and {own:.3}"
+                );
+            }
+        }
+        compared += 1;
+    }
+    assert_eq!(compared, 7);
+}
+
+/// The reference captures, all of them.
+fn captures(folder: &Path) -> Vec<PathBuf> {
+    let captures = shared::captures(&folder.join("captures"));
+    assert!(captures.len() >= 303, "only {} captures", captures.len());
+    captures
+}
+
+fn lines(path: &Path, batch: usize) -> Vec<String> {
+    run::file(path, Config::default(), batch)
+        .map_or_else(|error| vec![error.to_string()], |records| records.lines().collect())
+}
+
+/// The records of a capture depend on its bytes alone: not on the run, not on how many frames come at a time.
+#[test]
+fn captures_are_deterministic() {
+    let Some(folder) = shared::folder() else { return };
+    let mut records = 0;
+    for path in captures(&folder) {
+        let first = lines(&path, 64);
+        records += first.len();
+        for batch in [64, 1, 7, 1000] {
+            let again = lines(&path, batch);
+            let differs = first.iter().zip(&again).find(|(first, again)| first != again);
+            assert!(differs.is_none(), "{}, {batch} frames at a time: {differs:?}", path.display());
+            assert_eq!(first.len(), again.len(), "{}, {batch} frames at a time", path.display());
+        }
+    }
+    println!("deterministic: {records} records");
+    assert!(records > 1000, "only {records} records");
+}
+
+/// Every capture cut off at every 997th byte, through the engine: what is left of a file must not bring it down.
+///
+/// That is quadratic in the size of a file. Of the large ones only some of the cuts are made, evenly spread, unless
+/// `RINGTAP_FULL=1` asks for all of them.
+#[test]
+fn truncated_captures_never_panic() {
+    const STEP: usize = 997;
+    /// Bytes that may be read for one file.
+    const BUDGET: usize = 64 << 20;
+    let Some(folder) = shared::folder() else { return };
+    let full = std::env::var_os("RINGTAP_FULL").is_some_and(|value| value == "1");
+    let (started, mut cuts) = (std::time::Instant::now(), 0_usize);
+    for path in captures(&folder) {
+        let bytes = std::fs::read(&path).unwrap();
+        let affordable = (2 * BUDGET / bytes.len().max(1)).max(2);
+        let every = if full { 1 } else { (bytes.len() / STEP).div_ceil(affordable).max(1) };
+        for length in (0..bytes.len()).step_by(STEP * every) {
+            cuts += 1;
+            let outcome = std::panic::catch_unwind(|| {
+                let name = path.to_string_lossy();
+                // A file too short for its own header is an error, which is as good as any record.
+                if let Ok(capture) = Capture::from_bytes(&name, bytes[..length].to_vec()) {
+                    run::frames(capture.frames(), Config::default(), 64);
+                }
+            });
+            assert!(
+                outcome.is_ok(),
+                "{} cut off after {length} bytes brings the engine down",
+                path.display()
+            );
+        }
+    }
+    println!("truncated: {cuts} cuts in {:.1} s", started.elapsed().as_secs_f64());
 }
 
 fn micros(seconds: &str) -> String {
