@@ -3,11 +3,14 @@
 //! A flow (source, destination, SSRC) is provisional from its first packet. An announcement, before or after it,
 //! confirms it, or a sequence and a clock that advance together do; what nothing confirms is dropped unreported.
 
+mod binding;
 mod codecs;
 mod endpoints;
 mod flow;
 mod numbering;
 mod record;
+mod siblings;
+mod sound;
 
 use hashbrown::HashTable;
 use ringtap_model::{Endpoint, Nanos};
@@ -18,8 +21,10 @@ pub(crate) use endpoints::List;
 pub(crate) use flow::{FlowKey, RtpPacket};
 pub(crate) use numbering::Place;
 pub(crate) use record::StreamContext;
+use siblings::{FAX_GAP, FAX_LEAD, Siblings};
+use sound::Sound;
 
-use crate::calls::{CallEntry, Calls, Leg, Side};
+use crate::calls::{Calls, Leg, Side};
 use crate::config::Config;
 use crate::hash::Hasher;
 use crate::rows::{Chain, Rows};
@@ -36,12 +41,6 @@ const STEADY: u16 = 5;
 const EVENT_BYTES: u32 = 4;
 /// Media legs of one call.
 const MAX_LEGS: usize = 32;
-/// How sure a flow's call is: both ends announced, on opposite sides.
-const BOTH_ENDS: u8 = 8;
-const DST_ONLY: u8 = 4;
-const SRC_ONLY: u8 = 2;
-/// The unannounced end is where that side's signalling comes from.
-const SAME_HOST: u8 = 1;
 
 /// A payload type that a stream used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,14 +84,6 @@ impl Cold {
 }
 
 const NONE: u32 = u32::MAX;
-
-/// Silence and clipping, from every fourth sample of G.711.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sound {
-    samples: u32,
-    silent: u32,
-    clipped: u32,
-}
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -367,119 +358,6 @@ impl Media {
         }
     }
 
-    /// Looks for the call of a flow among those that announced its ends.
-    fn find_call(&mut self, slot: u32, calls: &mut Calls) {
-        let key = self.flows[slot].0.key;
-        let candidates: Vec<u32> = self
-            .endpoints
-            .owners(key.dst, List::Calls)
-            .chain(self.endpoints.owners(key.src, List::Calls))
-            .collect();
-        for call in candidates {
-            self.offer(slot, call, calls);
-        }
-    }
-
-    /// A call announced an endpoint: flows that run over it may be its own.
-    pub(crate) fn announced(&mut self, endpoint: Endpoint, call: u32, calls: &mut Calls) {
-        let flows: Vec<u32> = self.endpoints.owners(endpoint, List::Flows).collect();
-        for slot in flows {
-            self.offer(slot, call, calls);
-        }
-    }
-
-    /// Gives a flow to a call if that call explains it better than the one that has it.
-    fn offer(&mut self, slot: u32, call: u32, calls: &mut Calls) {
-        let Some(entry) = calls.get(call) else { return };
-        let (flow, cold) = &mut self.flows[slot];
-        let (score, side) = score(&flow.key, entry);
-        if score == 0 {
-            return;
-        }
-        if cold.call == call {
-            cold.score = cold.score.max(score);
-            cold.side = side.or(cold.side);
-        } else if let Some(owner) = cold.call() {
-            let over = calls.get(owner).is_none_or(CallEntry::is_over);
-            if over && score >= cold.score {
-                // The owner has released the call: what comes from now on is the new call's.
-                flow.flags |= SPLIT;
-                return;
-            }
-            if score <= cold.score {
-                return;
-            }
-            if let Some(owner) = calls.get_mut(owner) {
-                owner.flows.retain(|other| *other != slot);
-            }
-            self.bind(slot, call, score, side, calls);
-        } else {
-            self.bind(slot, call, score, side, calls);
-        }
-        self.refresh_type(slot, calls);
-    }
-
-    fn bind(&mut self, slot: u32, call: u32, score: u8, side: Option<Side>, calls: &mut Calls) {
-        let (flow, cold) = &mut self.flows[slot];
-        cold.call = call;
-        cold.score = score;
-        cold.side = side;
-        flow.flags &= !PROVISIONAL;
-        let (key, serial) = (flow.key, cold.serial);
-        let Some(entry) = calls.get(call) else { return };
-        if entry.fax.is_some() {
-            self.flows[slot].0.flags |= FAX;
-        }
-        let Some(entry) = calls.get_mut(call) else { return };
-        let place = entry.flows.partition_point(|other| self.flows[*other].1.serial < serial);
-        entry.flows.insert(place, slot);
-        // RFC 4961: what is sent from here is answered to here, whatever SDP says from behind a NAT.
-        if score < BOTH_ENDS {
-            let (known, other) = if score >= DST_ONLY { (key.dst, key.src) } else { (key.src, key.dst) };
-            let side = entry.legs.iter().find(|leg| leg.endpoint == known).map(|leg| leg.side.other());
-            if let Some(side) = side {
-                self.learn(call, other, side, calls);
-            }
-        }
-    }
-
-    fn learn(&mut self, call: u32, endpoint: Endpoint, side: Side, calls: &mut Calls) {
-        let added = self.add_leg(call, endpoint, side, Vec::new(), true, calls);
-        if added {
-            self.announced(endpoint, call, calls);
-        }
-    }
-
-    /// Enters an endpoint of a call; true when it is new to the call.
-    pub(crate) fn add_leg(
-        &mut self,
-        call: u32,
-        endpoint: Endpoint,
-        side: Side,
-        types: Vec<(u8, CodecId)>,
-        learned: bool,
-        calls: &mut Calls,
-    ) -> bool {
-        let Some(entry) = calls.get_mut(call) else { return false };
-        if let Some(leg) = entry.legs.iter_mut().find(|leg| leg.endpoint == endpoint && leg.side == side) {
-            if !learned {
-                leg.learned = false;
-                leg.types = types;
-            }
-            return !learned;
-        }
-        if entry.legs.len() >= MAX_LEGS {
-            self.counts.legs_refused += 1;
-            return false;
-        }
-        let Some(node) = self.endpoints.enter(endpoint, List::Calls, call) else {
-            self.counts.legs_refused += 1;
-            return false;
-        };
-        entry.legs.push(Leg { endpoint, node, side, learned, types });
-        true
-    }
-
     /// After a new announcement: the codec of the type in use may only now be known.
     fn refresh_type(&mut self, slot: u32, calls: &Calls) {
         let (payload_type, event) = {
@@ -582,81 +460,6 @@ impl EndedFlow {
     }
 }
 
-/// RTP pauses for at least this long while T.38 runs.
-const FAX_GAP: Nanos = Nanos::from_secs(1);
-/// RTP may go on for so long after T.38 was offered.
-const FAX_LEAD: Nanos = Nanos::from_secs(5);
-
-/// Where else the numbers of a stream may have gone.
-#[derive(Clone, Copy)]
-struct Siblings {
-    /// Number ranges of up to four siblings: low and high, 16 bits.
-    ranges: [Option<(u16, u16)>; 4],
-    fax: bool,
-}
-
-impl Siblings {
-    #[cold]
-    fn of(flows: &Slots<(Flow, Cold)>, endpoints: &Endpoints, slot: u32, key: &FlowKey, fax: bool) -> Self {
-        let mut ranges = [None; 4];
-        let siblings =
-            endpoints.owners(key.src, List::Flows).filter(|other| *other != slot).filter_map(|other| {
-                let other = &flows[other].0;
-                let same = other.key.src == key.src && other.key.ssrc == key.ssrc;
-                same.then(|| (other.numbering.base() as u16, other.numbering.highest() as u16))
-            });
-        for (range, sibling) in ranges.iter_mut().zip(siblings) {
-            *range = Some(sibling);
-        }
-        Self { ranges, fax }
-    }
-
-    /// Of `missing` numbers after `highest`, how many a sibling used. A sibling that already ran in parallel before
-    /// the gap is a fork: it has the same numbers, so they were sent here too.
-    fn spent(&self, highest: u32, missing: u32) -> u32 {
-        if self.fax {
-            return missing;
-        }
-        let relative = |number: u16| i64::from(number.wrapping_sub(highest as u16) as i16);
-        let used = self.ranges.iter().flatten().map(|&(low, high)| match (relative(low), relative(high)) {
-            (low, high) if low >= 1 && high >= low => (high.min(i64::from(missing)) - low + 1).max(0) as u32,
-            _ => 0,
-        });
-        used.sum::<u32>().min(missing)
-    }
-}
-
-/// How well a call explains a flow, and which side sends.
-fn score(key: &FlowKey, call: &CallEntry) -> (u8, Option<Side>) {
-    let sides = |end: Endpoint| call.legs.iter().filter(move |leg| leg.endpoint == end).map(|leg| leg.side);
-    let to = sides(key.dst).next();
-    let from = sides(key.src).next();
-    match (from, to) {
-        (Some(from), Some(to)) => {
-            // Relays may announce one endpoint for both sides; opposite sides are the plain case.
-            let opposite = sides(key.src).any(|from| sides(key.dst).any(|to| from != to));
-            let side = if from != to { Some(from) } else { None };
-            (if opposite { BOTH_ENDS } else { BOTH_ENDS - 1 }, side)
-        }
-        (None, Some(to)) => {
-            let host = signalling_host(call, to.other());
-            (DST_ONLY + if host == key.src.ip { SAME_HOST } else { 0 }, Some(to.other()))
-        }
-        (Some(from), None) => {
-            let host = signalling_host(call, from.other());
-            (SRC_ONLY + if host == key.dst.ip { SAME_HOST } else { 0 }, Some(from))
-        }
-        (None, None) => (0, None),
-    }
-}
-
-fn signalling_host(call: &CallEntry, side: Side) -> std::net::IpAddr {
-    match side {
-        Side::Caller => call.src.ip,
-        Side::Callee => call.dst.ip,
-    }
-}
-
 /// Adds packets to the count of their type; past the ceiling the rarest makes room.
 fn count_type(
     types: &mut [TypeCount; MAX_TYPES],
@@ -678,23 +481,4 @@ fn count_type(
     count.packets = count.packets.saturating_add(packets);
     count.codec = codec.or(count.codec);
     count.event = event;
-}
-
-impl Sound {
-    /// Looks at every fourth octet. Silence: below about -48 dBm0; clipped: the outermost code of either sign.
-    #[inline]
-    fn listen(&mut self, payload: &[u8], payload_type: u8) {
-        for &octet in payload.iter().step_by(4) {
-            // G.711: the seven magnitude bits, from 0 (silence) to 127 (full scale), for either law.
-            let magnitude = if payload_type == 0 { !octet & 0x7f } else { (octet ^ 0x55) & 0x7f };
-            let (silent, clipped) = if payload_type == 0 {
-                (magnitude < 8, magnitude == 127)
-            } else {
-                (magnitude < 4, magnitude == 127)
-            };
-            self.samples = self.samples.saturating_add(1);
-            self.silent = self.silent.saturating_add(u32::from(silent));
-            self.clipped = self.clipped.saturating_add(u32::from(clipped));
-        }
-    }
 }

@@ -5,7 +5,8 @@ use ringtap_quality::judge::{Counts, Judgement, Path, judge};
 use ringtap_quality::{CodecProfile, burst, codec, jitterbuffer};
 
 use super::flow::IntervalRow;
-use super::{EndedFlow, Media, Sound, TypeCount};
+use super::sound::Sound;
+use super::{EndedFlow, Media, TypeCount};
 use crate::calls::{Side, round};
 use crate::hash;
 

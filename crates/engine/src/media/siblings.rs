@@ -1,0 +1,58 @@
+//! Numbers that the same source spent on other destinations, or while T.38 ran.
+
+use ringtap_model::Nanos;
+
+use super::Cold;
+use super::endpoints::{Endpoints, List};
+use super::flow::{Flow, FlowKey};
+use crate::slots::Slots;
+
+/// RTP pauses for at least this long while T.38 runs.
+pub(super) const FAX_GAP: Nanos = Nanos::from_secs(1);
+/// RTP may go on for so long after T.38 was offered.
+pub(super) const FAX_LEAD: Nanos = Nanos::from_secs(5);
+
+/// Where else the numbers of a stream may have gone.
+#[derive(Clone, Copy)]
+pub(super) struct Siblings {
+    /// Number ranges of up to four siblings: low and high, 16 bits.
+    ranges: [Option<(u16, u16)>; 4],
+    fax: bool,
+}
+
+impl Siblings {
+    #[cold]
+    pub(super) fn of(
+        flows: &Slots<(Flow, Cold)>,
+        endpoints: &Endpoints,
+        slot: u32,
+        key: &FlowKey,
+        fax: bool,
+    ) -> Self {
+        let mut ranges = [None; 4];
+        let siblings =
+            endpoints.owners(key.src, List::Flows).filter(|other| *other != slot).filter_map(|other| {
+                let other = &flows[other].0;
+                let same = other.key.src == key.src && other.key.ssrc == key.ssrc;
+                same.then(|| (other.numbering.base() as u16, other.numbering.highest() as u16))
+            });
+        for (range, sibling) in ranges.iter_mut().zip(siblings) {
+            *range = Some(sibling);
+        }
+        Self { ranges, fax }
+    }
+
+    /// Of `missing` numbers after `highest`, how many a sibling used. A sibling that already ran in parallel before
+    /// the gap is a fork: it has the same numbers, so they were sent here too.
+    pub(super) fn spent(&self, highest: u32, missing: u32) -> u32 {
+        if self.fax {
+            return missing;
+        }
+        let relative = |number: u16| i64::from(number.wrapping_sub(highest as u16) as i16);
+        let used = self.ranges.iter().flatten().map(|&(low, high)| match (relative(low), relative(high)) {
+            (low, high) if low >= 1 && high >= low => (high.min(i64::from(missing)) - low + 1).max(0) as u32,
+            _ => 0,
+        });
+        used.sum::<u32>().min(missing)
+    }
+}
