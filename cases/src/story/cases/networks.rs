@@ -1,13 +1,13 @@
 //! What lies between the tap and the messages: tags, tunnels, fragments, ICMP, records that contradict themselves.
 
-use ringtap_model::Endpoint;
+use ringtap_model::{Endpoint, Nanos};
 use serde_json::json;
 
-use crate::story::packet::{ethernet, fragments, gre, tagged, udp, unreachable, vxlan};
+use crate::story::packet::{ethernet, fragments, gre, gtp_u, tagged, udp, unreachable, vxlan};
 use crate::story::rtp::Rtp;
 use crate::story::sip::{Dialog, Msg, Peer, alice, alice_media, bob, bob_media, end, sdp};
 use crate::story::wire::Wire;
-use crate::story::{Story, at_us, ms, secs};
+use crate::story::{START, Story, at_us, ms, secs};
 
 fn offer() -> String {
     sdp(alice_media(), "0", &[])
@@ -204,28 +204,7 @@ pub(super) fn hep_mirrored() -> Story {
     dialog.set_up(&mut once, ms(0), &offer(), &answer());
     dialog.hang_up(&mut once, secs(3));
     for sent in once.frames_mut().drain(..) {
-        // Behind Ethernet, IPv4 and UDP headers.
-        let (head, payload) = sent.data[14..].split_at(28);
-        let chunk = |kind: u8, content: &[u8]| {
-            [&[0, 0, 0, kind][..], &(6 + content.len() as u16).to_be_bytes(), content].concat()
-        };
-        let at = 1_767_600_000 + sent.at.0 / 1_000_000_000;
-        let chunks = [
-            chunk(0x01, &[2]),
-            chunk(0x02, &[17]),
-            chunk(0x03, &head[12..16]),
-            chunk(0x04, &head[16..20]),
-            chunk(0x07, &head[20..22]),
-            chunk(0x08, &head[22..24]),
-            chunk(0x09, &(at as u32).to_be_bytes()),
-            chunk(0x0a, &(sent.at.0 / 1000 % 1_000_000).to_be_bytes()[4..]),
-            chunk(0x0b, &[1]),
-            chunk(0x0c, &[0, 0, 7, 0xd1]),
-            chunk(0x0f, payload),
-        ]
-        .concat();
-        let packet = [b"HEP3", &(6 + chunks.len() as u16).to_be_bytes()[..], &chunks].concat();
-        wire.udp(sent.at, end("203.0.113.1:41000"), end("203.0.113.200:9060"), &packet);
+        wire.udp(sent.at, end("203.0.113.1:41000"), end("203.0.113.200:9060"), &hep(sent.at, &sent.data));
     }
     Story::new("hep-mirrored-call", wire)
         .calls([json!({ "state": "completed", "transport": "hep", "messages": 7, "src": "192.0.2.10:5060",
@@ -249,4 +228,69 @@ pub(super) fn times_that_go_back() -> Story {
         .calls([json!({ "state": "completed", "messages": 7 })])
         .streams([json!({ "packets": 40,
         "unique": 40, "lost": 0, "duplicates": 0, "reordered": 0 })])
+}
+
+/// The same call on the wire and, 2 ms later, from the agent: the second sight of each message is a copy (the same
+/// addresses, ports and payload within 10 ms), and nothing is counted twice.
+pub(super) fn wire_and_hep() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("both@example.com");
+    dialog.set_up(&mut wire, ms(0), &offer(), &answer());
+    dialog.hang_up(&mut wire, secs(3));
+    for sent in wire.clone().frames_mut() {
+        let at = sent.at + ms(2);
+        wire.udp(at, end("203.0.113.1:41000"), end("203.0.113.200:9060"), &hep(sent.at, &sent.data));
+    }
+    Story::new("wire-and-hep", wire)
+        .calls([json!({ "state": "completed", "transport": "udp", "messages": 7, "retransmissions": 0,
+            "answer_us": at_us(1000), "end_us": at_us(3000) })])
+        .counter("hep", 7)
+        .counter("sip", 14)
+}
+
+/// A HEP packet (revision 37) around the payload of an Ethernet frame with IPv4 and UDP, with its addresses.
+fn hep(at: Nanos, frame: &[u8]) -> Vec<u8> {
+    let (head, payload) = frame[14..].split_at(28);
+    let chunk = |kind: u8, content: &[u8]| {
+        [&[0, 0, 0, kind][..], &(6 + content.len() as u16).to_be_bytes(), content].concat()
+    };
+    let micros = (START + at).micros();
+    let chunks = [
+        chunk(0x01, &[2]),
+        chunk(0x02, &[17]),
+        chunk(0x03, &head[12..16]),
+        chunk(0x04, &head[16..20]),
+        chunk(0x07, &head[20..22]),
+        chunk(0x08, &head[22..24]),
+        chunk(0x09, &((micros / 1_000_000) as u32).to_be_bytes()),
+        chunk(0x0a, &((micros % 1_000_000) as u32).to_be_bytes()),
+        chunk(0x0b, &[1]),
+        chunk(0x0c, &[0, 0, 7, 0xd1]),
+        chunk(0x0f, payload),
+    ]
+    .concat();
+    [b"HEP3", &(6 + chunks.len() as u16).to_be_bytes()[..], &chunks].concat()
+}
+
+/// A long INVITE in GTP-U whose outer packet is fragmented, the parts in the wrong order: the tunnel is opened once the
+/// datagram is whole.
+pub(super) fn fragmented_tunnel() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("tunnel-parts@example.com");
+    let invite = dialog.open("INVITE", 1).header("X-Long", "z".repeat(1200)).sdp(&offer());
+    let [radio, core] = [1, 2].map(|last| [10, 0, 0, last].into());
+    let parts = fragments(&gtp_u(radio, core, 9, &packet(&invite)), 77, 800);
+    let count = parts.len() as u64;
+    for (place, part) in parts.iter().rev().enumerate() {
+        wire.packet(ms(place as u64), part);
+    }
+    let busy = invite.answer(486, "Busy Here", "callee");
+    wire.packet(ms(100), &gtp_u(core, radio, 10, &packet(&busy)));
+    Story::new("fragmented-tunnel", wire)
+        .calls([
+            json!({ "state": "failed", "messages": 2, "src": "192.0.2.10:5060", "dst": "198.51.100.20:5060",
+            "invite_us": at_us(count - 1), "end_us": at_us(100), "final_code": 486 }),
+        ])
+        .counter("fragments", count)
+        .counter("fragments_incomplete", 0)
 }

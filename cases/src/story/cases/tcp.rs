@@ -248,3 +248,23 @@ pub(super) fn over_sctp() -> Story {
         .counter("sip", 7)
         .counter("sctp", 6)
 }
+
+/// The capture begins within the body of the INVITE, on a connection whose handshake it missed: what is left of that
+/// message is no message, and all that follow are.
+pub(super) fn begins_in_a_message() -> Story {
+    let mut wire = Wire::new();
+    let (dialog, messages) = conversation("middle@example.com", "TCP");
+    let mut connection = Connection { ends: [dialog.caller.end, dialog.callee.end], next: [77, 5000] };
+    for (at, side, bytes) in messages {
+        let from = if at == 100 { bytes.len() - 60 } else { 0 };
+        connection.send(&mut wire, ms(at), side, &bytes[from..], &[1400]);
+    }
+    Story::new("tcp-begins-in-a-message", wire)
+        .calls([
+            json!({ "call_id": "middle@example.com", "state": "completed", "transport": "tcp", "messages": 6,
+            "invite_us": null, "trying_us": at_us(110), "answer_us": at_us(1100), "end_us": at_us(3100),
+            "src": "192.0.2.10:5060", "dst": "198.51.100.20:5060" }),
+        ])
+        .counter("sip", 6)
+        .counter("sip_bad", 0)
+}
