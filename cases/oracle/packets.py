@@ -22,7 +22,7 @@ STATIC_CLOCKS = {
 }
 COMFORT_NOISE = (13, 19)
 # RFC 4733, and Cisco's named signalling events, which have its form: their timestamps stand still.
-EVENTS = ("telephone-event", "x-nse")
+EVENTS = ("telephone-event", "tone", "x-nse")
 # RFC 4733 section 2.3: four bytes, and no codec's packets are all that short.
 EVENT_BYTES = 4
 
