@@ -162,7 +162,7 @@ impl Dialog {
         Self { call_id: call_id.to_owned(), caller, callee, transport: "UDP" }
     }
 
-    /// A request outside the dialog, which has no tag of the called side yet: INVITE, CANCEL, REGISTER, MESSAGE.
+    /// A request outside a dialog: INVITE, CANCEL, the ACK of a failure, REGISTER, MESSAGE.
     pub fn open(&self, method: &str, cseq: u32) -> Msg {
         self.request(method, cseq, self.caller, self.callee, "")
     }
@@ -180,8 +180,9 @@ impl Dialog {
     }
 
     fn request(&self, method: &str, cseq: u32, from: Peer, to: Peer, to_tag: &str) -> Msg {
-        // RFC 3261 section 9.1: CANCEL and the ACK of a failure share the branch of their INVITE.
-        let branch = if method == "CANCEL" { "INVITE" } else { method };
+        // RFC 3261 sections 9.1 and 17.1.1.3: CANCEL and the ACK of a failure share the branch of their INVITE.
+        let of_invite = method == "CANCEL" || (method == "ACK" && to_tag.is_empty());
+        let branch = if of_invite { "INVITE" } else { method };
         let headers = [
             (
                 "Via",
