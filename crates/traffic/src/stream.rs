@@ -135,7 +135,9 @@ impl Sender {
             let place = mix(u64::from(self.ssrc) << 32 | u64::from(index));
             let size = (least + (place >> 32) % (most - least + 1)) as usize;
             let from = place as usize % (sounds.noise.len() - size);
-            return to.extend_from_slice(&sounds.noise[from..from + size]);
+            let begin = to.len();
+            to.extend_from_slice(&sounds.noise[from..from + size]);
+            return self.codec.mark(self.ptime, &mut to[begin..]);
         };
         let at = self.voice + u64::from(index) * u64::from(self.codec.ticks(self.ptime));
         sounds.voice.octets(self.side == Side::Caller, law, at, most as usize, to);
