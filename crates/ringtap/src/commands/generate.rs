@@ -257,3 +257,136 @@ fn write(
 const ETHERNET: LinkType = LinkType(1);
 /// From so many calls on a progress bar is worth its line.
 const MANY: u64 = 500;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use clap::Parser;
+    use ringtap_capture::Capture;
+    use serde_json::Value;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::screen::tests::captured;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        generate: Generate,
+    }
+
+    /// Runs it in a folder of its own, which `FOLDER` in the arguments stands for; gives the folder and the remarks.
+    fn run(arguments: &str) -> Result<(TempDir, String), String> {
+        let folder = tempfile::tempdir().unwrap();
+        let words = arguments.replace("FOLDER", &folder.path().display().to_string());
+        let words = ["generate"].into_iter().chain(words.split_whitespace());
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        let (mut screen, _, err) = captured(80);
+        line.generate.run(&mut screen).map_err(|error| format!("{error:#}"))?;
+        Ok((folder, err.text()))
+    }
+
+    fn refused(arguments: &str) -> String {
+        run(&format!("--out FOLDER/out.pcap {arguments}")).expect_err(arguments)
+    }
+
+    #[test]
+    fn nothing_but_a_name_is_needed() {
+        let (folder, remarks) = run("--out FOLDER/out.pcap").unwrap();
+        assert!(remarks.contains("out.pcap: 20 calls, ") && remarks.contains(" packets in "), "{remarks}");
+        let capture = Capture::open(&folder.path().join("out.pcap")).unwrap();
+        let times: Vec<_> = capture.frames().map(|frame| frame.time).collect();
+        assert!(times.len() > 1_000 && times.is_sorted());
+        assert_eq!(moment::full(times[0]).split(' ').next(), Some("2026-01-01"));
+    }
+
+    #[test]
+    fn the_truth_has_the_names_of_the_records() {
+        let arguments =
+            "--calls 3 --hold 1 --registrations 2 --loss bernoulli:5% --out FOLDER/a --truth FOLDER/b";
+        let (folder, remarks) = run(arguments).unwrap();
+        assert!(remarks.contains("3 calls, 2 registrations, "), "{remarks}");
+        let text = fs::read_to_string(folder.path().join("b")).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let of = |kind: &str| lines.iter().filter(|line| line["type"] == kind).count();
+        assert_eq!((of("call"), of("registration")), (3, 2));
+        let stream = lines.iter().find(|line| line["type"] == "stream").unwrap();
+        for name in ["call_id", "ssrc", "first_us", "packets", "lost", "jitter_ms_mean", "burst_len_max"] {
+            assert!(stream.get(name).is_some(), "{name} in {stream}");
+        }
+    }
+
+    #[test]
+    fn a_recording_is_heard() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tone.wav");
+        let spec = hound::WavSpec {
+            channels: 1,
+            sample_rate: 8_000,
+            bits_per_sample: 16,
+            sample_format: hound::SampleFormat::Int,
+        };
+        let mut wav = hound::WavWriter::create(&path, spec).unwrap();
+        (0..160).for_each(|_| wav.write_sample(1_000_i16).unwrap());
+        wav.finalize().unwrap();
+        let arguments = format!(
+            "--calls 2 --hold 1 --codec PCMU --dtmf 0% --failed 0% --cancelled 0% --wav {}",
+            path.display()
+        );
+        let (folder, _) = run(&format!("{arguments} --out FOLDER/out.pcap")).unwrap();
+        let capture = Capture::open(&folder.path().join("out.pcap")).unwrap();
+        // 0xce is 1,000 in mu-law.
+        let heard = capture.frames().filter(|frame| frame.data.ends_with(&[0xce; 160])).count();
+        assert!(heard > 150, "{heard}");
+    }
+
+    #[test]
+    fn what_is_wrong_names_the_option_and_what_would_be_right() {
+        let cases = [
+            ("--loss 5%", "--loss", "bernoulli:1%"),
+            ("--jitter gamma:1", "--jitter", "gamma:2,1.5"),
+            ("--loss none@60% --loss bernoulli:1%@60%", "--loss", "within 100 %"),
+            ("--codec H264", "--codec", "PCMU, PCMA"),
+            ("--failed 5", "--failed", "5% or 0.05"),
+            ("--failed 60% --cancelled 60%", "--failed", "up to 100%"),
+            ("--hold soon", "--hold", "seconds"),
+            ("--hold 5 --hold-distribution constant:6", "--hold-distribution", "cannot be used with"),
+            ("--hold-distribution pareto:1", "--hold-distribution", "lognormal:MEDIAN,SIGMA"),
+            ("--ptime 25", "--ptime", "multiple of 10 ms"),
+            ("--rate 0", "--rate", "more than 0"),
+            ("--calls 7000000", "--calls", "6,000,000"),
+            ("--start yesterday", "--start", "2026-11-21T02:00:00Z"),
+            ("--transport sctp", "--transport", "udp or tcp"),
+            ("--wav /dev/null", "--wav", "sox in.wav"),
+            ("--wav FOLDER/none.wav", "--wav", "No such file"),
+            ("--truth FOLDER/out.pcap", "--truth", "the same file"),
+        ];
+        for (arguments, option, right) in cases {
+            let error = refused(arguments);
+            assert!(error.contains(option) && error.contains(right), "{arguments}: {error}");
+        }
+    }
+
+    /// The command in `demo/README.md` makes the capture beside it, byte for byte.
+    #[test]
+    fn the_demonstration_is_what_its_command_makes() {
+        let demo = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../demo"));
+        let readme = fs::read_to_string(demo.join("README.md")).unwrap();
+        let from = readme.find("    ringtap generate ").expect("the command");
+        let command = readme[from..].split("\n\n").next().unwrap_or_default().replace('\\', " ");
+        let arguments = command
+            .trim()
+            .strip_prefix("ringtap generate")
+            .unwrap()
+            .replace("demo/calls.pcap", "FOLDER/calls.pcap");
+        assert!(arguments.contains("FOLDER"), "{arguments}");
+        let (folder, _) = run(&arguments).unwrap();
+        let (made, kept) = (folder.path().join("calls.pcap"), demo.join("calls.pcap"));
+        let same = fs::read(made).unwrap() == fs::read(kept).unwrap();
+        assert!(
+            same,
+            "the generator makes other bytes now: run the command in demo/README.md and commit its result"
+        );
+    }
+}
