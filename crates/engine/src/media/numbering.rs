@@ -116,7 +116,8 @@ impl Numbering {
             self.begin(ORIGIN + (self.highest & 0xffff));
             self.expected_before -= 1;
         }
-        if self.awaited.take() == Some(sequence) && !(1..=MAX_MISORDER).contains(&distance) {
+        let awaited = self.awaited.take();
+        if awaited == Some(sequence) && !(1..=MAX_MISORDER).contains(&distance) {
             self.restart(sequence.wrapping_sub(1));
             self.step();
             // The stray before it was counted when it came, and is the first of the new run.
@@ -135,6 +136,11 @@ impl Numbering {
             }
             _ if distance < 0 && -distance <= MAX_MISORDER.min(evidence.late_limit) => {
                 self.late(-distance as u32)
+            }
+            // The stray once more: a mirror gives each packet twice.
+            _ if awaited == Some(sequence.wrapping_add(1)) => {
+                self.awaited = awaited;
+                Place::Repeat
             }
             _ => {
                 self.awaited = Some(sequence.wrapping_add(1));
@@ -342,6 +348,13 @@ mod tests {
         assert_eq!((numbering.lost(), numbering.bursts, numbering.burst_max), (4, 1, 4));
         let numbering = run([1, 2, 5, 30_000, 30_001, 30_003, 7]);
         assert_eq!((numbering.lost(), numbering.bursts, numbering.burst_max), (3, 2, 2));
+    }
+
+    #[test]
+    fn a_stray_that_comes_twice_is_counted_once() {
+        let numbers = (5..=174u16).chain(0..=299).chain([20_000]).chain(300..=310);
+        let numbering = run(numbers.flat_map(|number| [number, number]));
+        assert_eq!((numbering.lost(), numbering.unique, numbering.packets), (0, 482, 964));
     }
 
     #[test]
