@@ -163,9 +163,12 @@ impl Tracker {
             Some(slot) => slot,
             None if opens => {
                 let Some(slot) = self.calls.begin(call_id, hop, counters.turned_away()) else {
+                    // Its answers come by too, and are not counted again.
+                    self.calls.refused += u64::from(message.code().is_none());
                     return Novelty::New;
                 };
-                self.wheel.arm(hop.time + self.config.invite_limit, Timer::Call(self.calls.ticket(slot)));
+                let first_look = self.config.invite_limit.min(self.config.idle_limit);
+                self.wheel.arm(hop.time + first_look, Timer::Call(self.calls.ticket(slot)));
                 slot
             }
             None => return Novelty::New,

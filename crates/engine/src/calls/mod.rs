@@ -34,13 +34,10 @@ impl Calls {
         self.index.find(hash, |slot| *self.entries[*slot].call_id == *call_id).copied()
     }
 
-    /// Begins a call; None, and counted, at the ceiling.
+    /// Begins a call; None at the ceiling.
     pub(crate) fn begin(&mut self, call_id: &[u8], hop: &Hop, drops: u64) -> Option<u32> {
         let hash = self.hasher.of(call_id);
-        let Some(slot) = self.entries.insert(CallEntry::new(call_id, hash, hop, drops)) else {
-            self.refused += 1;
-            return None;
-        };
+        let slot = self.entries.insert(CallEntry::new(call_id, hash, hop, drops))?;
         let entries = &self.entries;
         self.index.insert_unique(hash, slot, |slot| entries[*slot].hash);
         Some(slot)

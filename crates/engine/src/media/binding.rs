@@ -22,7 +22,15 @@ impl Media {
             .owners(key.dst, List::Calls)
             .chain(self.endpoints.owners(key.src, List::Calls))
             .collect();
+        // The best explanation, the newest call first among equals: a port that calls share is told by the other end.
+        let mut best = (0, None);
         for call in candidates {
+            let score = calls.get(call).map_or(0, |entry| score(&key, entry).0);
+            if score > best.0 {
+                best = (score, Some(call));
+            }
+        }
+        if let (_, Some(call)) = best {
             self.offer(slot, call, calls);
         }
     }

@@ -10,6 +10,9 @@ const CEILING: usize = 4096;
 /// Longest encoding name that is kept.
 const MAX_NAME: usize = 64;
 
+/// What carries signals instead of sound: RFC 4733 events and tones, and a gateway maker's own. Timestamps stand still.
+const EVENTS: [&str; 3] = ["telephone-event", "tone", "X-NSE"];
+
 /// A codec: its number in [`Codecs`], from 1, so that none costs no space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodecId(NonZeroU16);
@@ -47,7 +50,7 @@ impl Codecs {
         let index = match found {
             Some(index) => index,
             None if self.0.len() < CEILING => {
-                let event = name.eq_ignore_ascii_case("telephone-event") || name.eq_ignore_ascii_case("tone");
+                let event = EVENTS.iter().any(|event| name.eq_ignore_ascii_case(event));
                 let noise = name.eq_ignore_ascii_case("CN");
                 self.0.push(Codec { name: name.to_owned(), clock: Hz(clock), channels, event, noise });
                 self.0.len() - 1

@@ -127,6 +127,10 @@ pub(crate) const SOUND: u8 = 8;
 pub(crate) const FAX: u8 = 16;
 /// It has carried a telephone-event.
 pub(crate) const EVENT: u8 = 32;
+/// The payload type has changed to one of another clock: its first timestamp is a new base.
+pub(crate) const RECLOCKED: u8 = 64;
+/// Its timestamps have advanced.
+pub(crate) const ADVANCED: u8 = 128;
 
 /// What a packet meant, for whoever has more to do.
 #[derive(Clone, Copy, Debug)]
@@ -239,6 +243,9 @@ impl Flow {
         let ticks = packet.timestamp.wrapping_sub(self.timestamp) as i32;
         if follows && (0..MAX_STEP).contains(&ticks) {
             self.steady = self.steady.saturating_add(1);
+            if ticks > 0 {
+                self.flags |= ADVANCED;
+            }
             // Silence descriptors are shorter than speech, and carry the time of many packets.
             let speech =
                 u64::from(packet.payload_len) * u64::from(self.numbering.packets) >= self.payload_sum;
@@ -249,8 +256,13 @@ impl Flow {
         if self.timing.event {
             return;
         }
+        if self.flags & RECLOCKED != 0 {
+            self.flags &= !RECLOCKED;
+            self.rebase(packet);
+            return;
+        }
         if self.timing.tick > 0.0 {
-            let passed = packet.now.0 as f64 - self.clocked.0 as f64;
+            let passed = packet.now.0.wrapping_sub(self.clocked.0) as i64 as f64;
             let difference = (passed - f64::from(ticks) * f64::from(self.timing.tick)) as f32;
             if difference.abs() > REBASE {
                 self.rebase(packet);
@@ -350,10 +362,14 @@ impl Flow {
 
     /// Another payload type comes into use.
     pub(crate) fn switch(&mut self, payload_type: u8, timing: Timing) {
-        if !timing.event && !self.timing.event && self.timing.tick != timing.tick {
+        // While events pass, the clock of the sound before them is kept: it goes on after them.
+        let tick = if timing.event { self.timing.tick } else { timing.tick };
+        if tick != self.timing.tick {
             // Ticks of two clocks cannot be compared.
             self.votes = 0;
+            self.flags |= RECLOCKED;
         }
+        let timing = Timing { tick, ..timing };
         self.payload_type = payload_type;
         self.timing = timing;
         self.of_type = 0;

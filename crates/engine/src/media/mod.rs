@@ -31,7 +31,7 @@ use crate::rows::{Chain, Rows};
 use crate::slots::{Slots, Ticket};
 use crate::wheel::{Timer, Wheel};
 use endpoints::Endpoints;
-use flow::{EVENT, FAX, Flow, IntervalRow, PROVISIONAL, SIBLINGS, SOUND, SPLIT, Timing};
+use flow::{ADVANCED, EVENT, FAX, Flow, IntervalRow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT, Timing};
 
 /// Payload types of one stream that are counted apart.
 const MAX_TYPES: usize = 4;
@@ -191,7 +191,7 @@ impl Media {
             let flow = &flows[slot].0;
             (flow.key, flow.flags, flow.last)
         };
-        let away = if flags & (SIBLINGS | FAX) == 0 {
+        let away = if flags & (SIBLINGS | FAX | EVENT) == 0 {
             None
         } else {
             let fax = flags & FAX != 0
@@ -201,7 +201,12 @@ impl Media {
                     .call()
                     .and_then(|call| calls.get(call)?.fax)
                     .is_some_and(|at| at + FAX_LEAD > last);
-            Some(Siblings::of(flows, endpoints, slot, &key, fax))
+            // Events alone, whose sound was left out of the capture: what lies between two of them was never here.
+            let (flow, cold) = &flows[slot];
+            let between = flow.timing.event
+                && cold.event != packet.timestamp
+                && cold.types.iter().all(|count| count.packets == 0 || count.event);
+            Some(Siblings::of(flows, endpoints, slot, &key, fax || between))
         };
         let (flow, cold) = &mut flows[slot];
         let taken = flow.take(packet, |highest, missing| away.map_or(0, |away| away.spent(highest, missing)));
@@ -211,11 +216,12 @@ impl Media {
         if taken.place != Place::Repeat && flow.flags & SOUND != 0 {
             cold.sound.listen(view.payload(), packet.payload_type);
         }
-        if flow.timing.event {
+        if flow.timing.event && matches!(taken.place, Place::Ahead { .. } | Place::Restart) {
             self.event(slot, packet, view);
         }
         let (flow, cold) = &mut self.flows[slot];
-        if flow.flags & PROVISIONAL != 0 && flow.steady >= STEADY {
+        let advances = flow.flags & ADVANCED != 0 || flow.timing.event;
+        if flow.flags & PROVISIONAL != 0 && flow.steady >= STEADY && advances {
             flow.flags &= !PROVISIONAL;
         }
         Accepted { serial: cold.serial, place: taken.place }
@@ -260,6 +266,7 @@ impl Media {
         self.flows[slot].1.nodes = nodes;
         self.find_call(slot, calls);
         self.settle_type(slot, packet.payload_type, packet.payload_len, calls);
+        self.flows[slot].0.flags &= !RECLOCKED;
         if self.flows[slot].0.timing.event {
             self.event(slot, packet, view);
         }
@@ -370,6 +377,8 @@ impl Media {
             let len = if event { EVENT_BYTES } else { 0 };
             self.settle_type(slot, payload_type, len, calls);
             self.flows[slot].0.of_type = of_type;
+            // The same packets as before, whose clock is only now known.
+            self.flows[slot].0.flags &= !RECLOCKED;
         }
     }
 

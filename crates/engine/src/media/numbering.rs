@@ -125,6 +125,9 @@ impl Numbering {
             self.unique += 1;
             return Place::Restart;
         }
+        if let Some(awaited) = awaited {
+            self.settle_stray(awaited.wrapping_sub(1));
+        }
         match distance {
             0 => Place::Repeat,
             1.. if evidence.elsewhere > 0 => self.resume(sequence, distance as u32, evidence.elsewhere),
@@ -166,6 +169,16 @@ impl Numbering {
         self.shift(1);
         self.unique += 1;
         Place::Ahead { missing }
+    }
+
+    /// The stray was no new beginning. Where its number is still in the window, it was late after all, or a repeat.
+    fn settle_stray(&mut self, sequence: u16) {
+        let distance = self.distance(sequence);
+        if (1 - WINDOW as i32..0).contains(&distance) {
+            self.expected_before -= 1;
+            self.unique -= 1;
+            self.late(distance.unsigned_abs());
+        }
     }
 
     /// Continues after numbers that were spent elsewhere, as a new run; the rest of the missing ones is one burst.
@@ -267,6 +280,9 @@ impl Numbering {
 
     /// Ends the last run; after it only the figures are read.
     pub(crate) fn close(&mut self) {
+        if let Some(awaited) = self.awaited.take() {
+            self.settle_stray(awaited.wrapping_sub(1));
+        }
         self.flush();
         // `expected` adds the open run once more: make it empty.
         self.base = self.highest + 1;
@@ -340,6 +356,22 @@ mod tests {
     fn a_stray_changes_nothing() {
         let numbering = run([1, 2, 3, 30_000, 4, 5]);
         assert_eq!((numbering.lost(), numbering.bursts), (0, 0));
+    }
+
+    #[test]
+    fn later_than_any_network_is_still_late_unless_it_begins_anew() {
+        let late = Evidence { late_limit: 4, ..NOTHING_KNOWN };
+        let run = |numbers: &[u16]| {
+            let mut numbering = Numbering::new(numbers[0]);
+            for number in &numbers[1..] {
+                numbering.take(*number, |_, _| late);
+            }
+            numbering.close();
+            (numbering.lost(), numbering.reordered, numbering.packets - numbering.unique)
+        };
+        assert_eq!(run(&[1, 2, 4, 5, 6, 7, 8, 9, 10, 3, 11, 12]), (0, 1, 0));
+        assert_eq!(run(&[1, 2, 3, 4, 5, 6, 7, 8, 1, 9, 2, 10, 3]), (0, 0, 3));
+        assert_eq!(run(&[1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3]), (0, 0, 0));
     }
 
     #[test]

@@ -17,7 +17,8 @@ pub(super) const FAX_LEAD: Nanos = Nanos::from_secs(5);
 pub(super) struct Siblings {
     /// Number ranges of up to four siblings: low and high, 16 bits.
     ranges: [Option<(u16, u16)>; 4],
-    fax: bool,
+    /// All missing numbers were spent elsewhere.
+    all: bool,
 }
 
 impl Siblings {
@@ -27,7 +28,7 @@ impl Siblings {
         endpoints: &Endpoints,
         slot: u32,
         key: &FlowKey,
-        fax: bool,
+        all: bool,
     ) -> Self {
         let mut ranges = [None; 4];
         let siblings =
@@ -39,13 +40,13 @@ impl Siblings {
         for (range, sibling) in ranges.iter_mut().zip(siblings) {
             *range = Some(sibling);
         }
-        Self { ranges, fax }
+        Self { ranges, all }
     }
 
     /// Of `missing` numbers after `highest`, how many a sibling used. A sibling that already ran in parallel before
     /// the gap is a fork: it has the same numbers, so they were sent here too.
     pub(super) fn spent(&self, highest: u32, missing: u32) -> u32 {
-        if self.fax {
+        if self.all {
             return missing;
         }
         let relative = |number: u16| i64::from(number.wrapping_sub(highest as u16) as i16);
