@@ -125,8 +125,14 @@ impl Numbering {
             self.unique += 1;
             return Place::Restart;
         }
-        if let Some(awaited) = awaited {
-            self.settle_stray(awaited.wrapping_sub(1));
+        match awaited {
+            // The stray once more: a mirror gives each packet twice.
+            Some(next) if next == sequence.wrapping_add(1) => {
+                self.awaited = awaited;
+                return Place::Repeat;
+            }
+            Some(next) => self.settle_stray(next.wrapping_sub(1)),
+            None => {}
         }
         match distance {
             0 => Place::Repeat,
@@ -139,11 +145,6 @@ impl Numbering {
             }
             _ if distance < 0 && -distance <= MAX_MISORDER.min(evidence.late_limit) => {
                 self.late(-distance as u32)
-            }
-            // The stray once more: a mirror gives each packet twice.
-            _ if awaited == Some(sequence.wrapping_add(1)) => {
-                self.awaited = awaited;
-                Place::Repeat
             }
             _ => {
                 self.awaited = Some(sequence.wrapping_add(1));
@@ -387,6 +388,16 @@ mod tests {
         let numbers = (5..=174u16).chain(0..=299).chain([20_000]).chain(300..=310);
         let numbering = run(numbers.flat_map(|number| [number, number]));
         assert_eq!((numbering.lost(), numbering.unique, numbering.packets), (0, 482, 964));
+    }
+
+    #[test]
+    fn a_stray_within_the_window_that_comes_twice_is_settled_once() {
+        let mut numbering = Numbering::new(100);
+        for number in [101, 102, 103, 104, 105, 95, 95, 106] {
+            numbering.take(number, |_, _| Evidence { late_limit: 4, ..NOTHING_KNOWN });
+        }
+        numbering.close();
+        assert_eq!((numbering.unique, numbering.packets, numbering.lost()), (8, 9, 4));
     }
 
     #[test]
