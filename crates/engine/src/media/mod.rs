@@ -201,11 +201,11 @@ impl Media {
                     .call()
                     .and_then(|call| calls.get(call)?.fax)
                     .is_some_and(|at| at + FAX_LEAD > last);
-            // Events alone, whose sound was left out of the capture: what lies between two of them was never here.
+            // Events alone, whose sound was left out of the capture: what lies between two of them was
+            // never here.
             let (flow, cold) = &flows[slot];
-            let between = flow.timing.event
-                && cold.event != packet.timestamp
-                && cold.types.iter().all(|count| count.packets == 0 || count.event);
+            let between =
+                flow.timing.event && cold.types.iter().all(|count| count.packets == 0 || count.event);
             Some(Siblings::of(flows, endpoints, slot, &key, fax || between))
         };
         let (flow, cold) = &mut flows[slot];
