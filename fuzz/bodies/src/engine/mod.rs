@@ -127,7 +127,7 @@ impl Sink for Alone {
 #[derive(Default)]
 struct Watching {
     records: Alone,
-    /// Packets, repeats and payload bytes by serial; the first serial is 1.
+    /// Packets and repeats by serial; the first serial is 1.
     streams: Vec<(u64, u64)>,
     last: Nanos,
 }
@@ -175,12 +175,10 @@ impl Watching {
             _ => Vec::new(),
         });
         for (serial, stream) in streams {
-            let seen = self.streams.get(serial as usize).copied().unwrap_or_default();
-            assert_eq!(
-                seen,
-                (stream.packets, stream.duplicates),
-                "packets and repeats as they passed: {stream:?}"
-            );
+            let (packets, repeats) = self.streams.get(serial as usize).copied().unwrap_or_default();
+            assert_eq!(packets, stream.packets, "packets as they passed: {stream:?}");
+            // That a packet far behind was a repeat may show only later.
+            assert!(repeats <= stream.duplicates, "{repeats} repeats as they passed: {stream:?}");
         }
         self.records.0
     }
