@@ -1,5 +1,6 @@
 //! One function per case, named as its folder. Each says what the right answer is and why, before it is asked for.
 
+mod corners;
 mod dialogs;
 mod media;
 mod networks;
@@ -103,5 +104,14 @@ pub fn all() -> Vec<Story> {
         dialogs::reinvite_refused(),
         dialogs::cancel_crosses_answer(),
         dialogs::both_hang_up(),
+        corners::counting_game(),
+        corners::dtmf_events_without_voice(),
+        corners::idle_limit_short(),
+        corners::shared_media_port_at_once(),
+        corners::clock_by_reinvite(),
+        corners::ceiling_counts_calls(),
+        corners::regular_fifty_ms(),
+        corners::very_late(),
+        corners::dtmf_end_late(),
     ]
 }
