@@ -46,7 +46,7 @@ fn layer(name: &str) -> Option<u8> {
 
 fn crates() -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(root().join("crates"))
-        .unwrap()
+        .expect("crates/ is beside this folder")
         .flatten()
         .filter(|entry| entry.path().join("Cargo.toml").is_file())
         .map(|entry| entry.file_name().to_string_lossy().into_owned())

@@ -45,7 +45,7 @@ fn manual() -> String {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/model/src");
     let mut page = HEAD.to_owned();
     for (file, structure, title) in RECORDS {
-        let source = fs::read_to_string(model.join(file).with_extension("rs")).unwrap();
+        let source = fs::read_to_string(model.join(file).with_extension("rs")).expect("a file of the model");
         let _ = write!(page, "\n## {title}\n\n| field | meaning |\n|---|---|\n");
         for (name, comment) in fields(&source, structure) {
             assert!(!comment.is_empty(), "{structure}.{name} has no comment");
