@@ -29,7 +29,6 @@ build: packages-build
 
 test: packages-test lint
 	$(CARGO) test --workspace --locked
-	$(CARGO) test --workspace --locked --doc -q
 
 lint: packages-build
 	$(CARGO) fmt --all --check
