@@ -87,6 +87,7 @@ impl Media {
             discarded: 0,
             bursts: u64::from(numbering.bursts),
         };
+        let burst_len = f64::from(numbering.burst_lost.max(1)) / f64::from(numbering.bursts.max(1));
         let mut buffers = Buffers::default();
         self.intervals.iter(cold.intervals).for_each(|row| buffers.add(row));
         let profile = codec.and_then(|codec| profile(&codec.name, codec.clock, flow, main, ptime));
@@ -151,7 +152,7 @@ impl Media {
             intervals: self
                 .intervals
                 .iter(cold.intervals)
-                .map(|row| interval(row, profile, ptime.unwrap_or_default()))
+                .map(|row| interval(row, profile, ptime.unwrap_or_default(), burst_len))
                 .collect(),
             silence_pct: cold.sound.share(cold.sound.silent),
             clipped_pct: cold.sound.share(cold.sound.clipped),
@@ -194,12 +195,18 @@ fn profile(
     codec::lookup_rate(name, Some(clock), mean * 8.0 / ptime.millis_f64())
 }
 
-fn interval(row: &IntervalRow, profile: Option<&'static CodecProfile>, ptime: Nanos) -> Interval {
+/// `burst_len` is the mean run of lost packets over the whole stream: ten seconds have too few runs to tell their own.
+fn interval(
+    row: &IntervalRow,
+    profile: Option<&'static CodecProfile>,
+    ptime: Nanos,
+    burst_len: f64,
+) -> Interval {
     let mut buffers = Buffers::default();
     buffers.add(row);
-    // Bursts are not counted apart in ten seconds: loss is taken as it falls over the whole, as random.
     let lost = u64::from(row.lost);
-    let counts = Counts { expected: u64::from(row.unique) + lost, lost, discarded: 0, bursts: 0 };
+    let bursts = (f64::from(row.lost) / burst_len).ceil() as u64;
+    let counts = Counts { expected: u64::from(row.unique) + lost, lost, discarded: 0, bursts };
     let judged = profile.map(|profile| judge_all(profile, counts, ptime, &buffers));
     let mos = |pick: fn(&Judged) -> f64| judged.as_ref().map(|judged| round3(pick(judged)));
     Interval {
