@@ -14,29 +14,41 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
+import threading
 import time
+
+
+def watch(pid, peak):
+    """Keeps the peak of anonymous memory, in kB, until the process is gone."""
+    status = pathlib.Path(f"/proc/{pid}/status")
+    while True:
+        try:
+            found = re.search(r"RssAnon:\s+(\d+) kB", status.read_text())
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        if not found:
+            return
+        peak[0] = max(peak[0], int(found[1]))
+        time.sleep(0.01)
 
 
 def run(command, core):
     """Runs a command pinned to a core; gives wall seconds, CPU seconds, peak anonymous memory in MiB, and its output."""
-    start = time.monotonic()
-    before = os.times()
-    process = subprocess.Popen(["taskset", "-c", str(core), *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    os.set_blocking(process.stdout.fileno(), False)
-    output, anonymous = b"", 0
-    status = pathlib.Path(f"/proc/{process.pid}/status")
-    while process.poll() is None:
-        output += process.stdout.read() or b""
-        try:
-            found = re.search(r"RssAnon:\s+(\d+) kB", status.read_text())
-            anonymous = max(anonymous, int(found[1]) if found else 0)
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-        time.sleep(0.01)
-    os.set_blocking(process.stdout.fileno(), True)
-    output += process.stdout.read()
-    wall = time.monotonic() - start
-    after = os.times()
+    # Into a file: a pipe that is not read at once would hold the program up.
+    with tempfile.TemporaryFile() as results:
+        start = time.monotonic()
+        before = os.times()
+        process = subprocess.Popen(["taskset", "-c", str(core), *command], stdout=results, stderr=subprocess.DEVNULL)
+        watcher = threading.Thread(target=watch, args=(process.pid, peak := [0]))
+        watcher.start()
+        process.wait()
+        wall = time.monotonic() - start
+        after = os.times()
+        watcher.join()
+        results.seek(0)
+        output = results.read()
+    anonymous = peak[0]
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
     if process.returncode != 0:
         sys.exit(f"{' '.join(command)} ended with {process.returncode}")

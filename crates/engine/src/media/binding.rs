@@ -23,11 +23,12 @@ impl Media {
             .chain(self.endpoints.owners(key.src, List::Calls))
             .collect();
         // The best explanation, the newest call first among equals: a port that calls share is told by the other end.
-        let mut best = (0, None);
+        let mut best = ((0, false), None);
         for call in candidates {
-            let score = calls.get(call).map_or(0, |entry| score(&key, entry).0);
-            if score > best.0 {
-                best = (score, Some(call));
+            // A call that is over comes last among equals.
+            let merit = calls.get(call).map_or((0, false), |entry| (score(&key, entry).0, !entry.is_over()));
+            if merit > best.0 {
+                best = (merit, Some(call));
             }
         }
         if let (_, Some(call)) = best {
@@ -56,7 +57,7 @@ impl Media {
             cold.side = side.or(cold.side);
         } else if let Some(owner) = cold.call() {
             let over = calls.get(owner).is_none_or(CallEntry::is_over);
-            if over && score >= cold.score {
+            if over && score >= cold.score && !entry.is_over() {
                 // The owner has released the call: what comes from now on is the new call's.
                 flow.flags |= SPLIT;
                 return;
