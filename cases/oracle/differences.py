@@ -28,7 +28,7 @@ FIGURES = ("jitter_mean", "jitter_max", "delta_max")
 REGISTER = "register"
 ORDER = (
     MARKER, NOISE, EVENT, REPEAT, BASE, judged.RESTARTS, judged.ELSEWHERE, judged.LATE, judged.REFUSED, judged.FEW, judged.COPIES,
-    REGISTER, judged.USERS, judged.HOSTS, judged.LENIENT, judged.UNREAD,
+    REGISTER, judged.USERS, judged.HOSTS, judged.LENIENT,
 )
 HEAD = "| capture | record | field | reference | ours | why ours is right |\n|---|---|---|---|---|---|"
 

@@ -1,6 +1,6 @@
 """The text of differences.md around its rows."""
 
-from judged import COPIES, ELSEWHERE, FEW, HOSTS, LATE, LENIENT, REFUSED, RESTARTS, UNREAD, USERS
+from judged import COPIES, ELSEWHERE, FEW, HOSTS, LATE, LENIENT, REFUSED, RESTARTS, USERS
 from wireshark import BASE, EVENT, MARKER, NOISE, REPEAT
 
 INTRODUCTION = """
@@ -144,12 +144,6 @@ tshark 4.0 shows no user of a tel: URI (RFC 3966), which is its number, and no u
         """
 RFC 3261 section 25.1 wants an IPv6 address in brackets. This sender left them out; the whole address is its host, and ours
 puts the brackets on. tshark ends the host at the first colon.
-""",
-    ),
-    UNREAD: (
-        "Not read yet",
-        """
-Here ours is not right: RTP within TURN is read over UDP, not over TCP.
 """,
     ),
     LENIENT: (

@@ -20,6 +20,8 @@ use crate::wheel::Timer;
 const LEAP: Nanos = Nanos::from_secs(3600);
 /// Timers that fire at once without another allocation.
 const FIRED: usize = 16 << 10;
+/// TCP's header without options.
+const TCP_HEADER: u32 = 20;
 /// HEP's protocol type of SIP.
 const HEP_SIP: u8 = 1;
 
@@ -126,13 +128,24 @@ impl Engine {
                 self.counters.tcp += 1;
                 let src = Endpoint::new(packet.ip.src, tcp.src_port);
                 let dst = Endpoint::new(packet.ip.dst, tcp.dst_port);
-                let Self { tcp: connections, tracker, counters, .. } = self;
+                let Self { tcp: connections, tracker, .. } = self;
                 let mut ready = Vec::new();
                 connections.push((src, dst), tcp, time, frames, &mut tracker.wheel, |delivery| {
-                    ready.push((delivery.bytes.to_vec(), delivery.transport, delivery.frames.to_vec()));
+                    ready.push((
+                        delivery.bytes.to_vec(),
+                        delivery.turn,
+                        delivery.transport,
+                        delivery.frames.to_vec(),
+                    ));
                 });
-                for (bytes, transport, frames) in ready {
-                    tracker.sip(&bytes, &Hop { time, src, dst, transport }, &frames, counters, sink);
+                for (bytes, turn, transport, frames) in ready {
+                    let hop = Hop { time, src, dst, transport };
+                    if turn {
+                        self.turn(&packet.ip, &bytes, &hop, &frames, sink);
+                    } else {
+                        let Self { tracker, counters, .. } = self;
+                        tracker.sip(&bytes, &hop, &frames, counters, sink);
+                    }
                 }
             }
             Body::Sctp(sctp) => {
@@ -188,6 +201,16 @@ impl Engine {
             self.hep(udp.data, &hop, frames, sink);
         } else {
             self.counters.udp_other += 1;
+        }
+    }
+
+    /// A message of TURN over TCP; a segment may hold several, so each counts as a packet of its own.
+    #[cold]
+    fn turn<S: Sink>(&mut self, ip: &Ip, message: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
+        let ip = Ip { len: ip.header_len + TCP_HEADER + message.len() as u32, ..*ip };
+        match stun::relayed(message) {
+            Some(inner) => self.relayed(&ip, inner, hop, frames, sink),
+            None => self.counters.stun += 1,
         }
     }
 

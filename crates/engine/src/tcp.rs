@@ -28,6 +28,8 @@ struct Half {
     next: Option<u32>,
     /// Upgraded to WebSocket.
     websocket: bool,
+    /// Carries TURN (RFC 8656).
+    turn: bool,
     /// Bytes in order that are not yet a whole message.
     buffer: Vec<u8>,
     /// Frames that `buffer` came from.
@@ -73,6 +75,8 @@ pub(crate) struct Connections {
 /// A whole message of a stream, handed on.
 pub(crate) struct Delivery<'a> {
     pub(crate) bytes: &'a [u8],
+    /// STUN or TURN's channel data, not SIP.
+    pub(crate) turn: bool,
     pub(crate) transport: Transport,
     pub(crate) frames: &'a [u64],
 }
@@ -164,7 +168,7 @@ impl Connections {
         let on_port = key.0.port == SIP_PORT || key.1.port == SIP_PORT;
         let wanted = match tcp.data {
             [] => tcp.flags.syn() && on_port,
-            data => on_port || sip::sniff(data) == Some(0) || is_upgrade(data),
+            data => on_port || sip::sniff(data) == Some(0) || is_upgrade(data) || begins_turn(data),
         };
         if !wanted {
             return None;
@@ -174,6 +178,7 @@ impl Connections {
             hash,
             next: None,
             websocket: false,
+            turn: false,
             buffer: Vec::new(),
             frames: Vec::new(),
             ahead: Vec::new(),
@@ -215,6 +220,7 @@ impl Half {
         }
         self.next = Some(next);
         self.websocket = false;
+        self.turn = false;
         self.buffer.clear();
         self.frames.clear();
         self.ahead.clear();
@@ -305,7 +311,7 @@ impl Half {
         }
         self.next = Some(seq.wrapping_add(len));
         let fresh = data.get(old as usize..).unwrap_or_default();
-        if self.buffer.is_empty() && !self.websocket && !is_upgrade(fresh) {
+        if self.buffer.is_empty() && !self.is_special() && !is_upgrade(fresh) && !begins_turn(fresh) {
             // Whole messages in one segment, the usual case: nothing is copied.
             let used = consume_sip(fresh, frames, work);
             self.keep(&fresh[used..], frames, work);
@@ -338,7 +344,10 @@ impl Half {
     }
 
     fn consume<D: FnMut(Delivery<'_>)>(&mut self, work: &mut Work<'_, D>) {
-        if !self.websocket {
+        if !self.is_special() {
+            self.turn = begins_turn(&self.buffer);
+        }
+        if !self.is_special() {
             match websocket::upgrade(&self.buffer) {
                 websocket::Upgrade::Complete(head) => {
                     self.websocket = true;
@@ -352,13 +361,20 @@ impl Half {
         // A segment that filled a hole was captured after those behind it; frames are told in order of capture.
         let in_stream = self.frames.clone();
         self.frames.sort_unstable();
-        let used = if self.websocket {
+        let used = if self.turn {
+            consume_turn(&self.buffer, &self.frames, work)
+        } else if self.websocket {
             self.consume_websocket(work)
         } else {
             consume_sip(&self.buffer, &self.frames, work)
         };
         self.frames = in_stream;
         self.drop_front(used);
+    }
+
+    /// Whether what it carries is framed by something else than SIP.
+    fn is_special(&self) -> bool {
+        self.websocket || self.turn
     }
 
     fn drop_front(&mut self, used: usize) {
@@ -408,6 +424,7 @@ impl Half {
             if header.fin {
                 (work.deliver)(Delivery {
                     bytes: &self.message,
+                    turn: false,
                     transport: Transport::Ws,
                     frames: &self.frames,
                 });
@@ -415,6 +432,33 @@ impl Half {
             }
         }
     }
+}
+
+/// STUN's magic cookie where RFC 8489 section 5 has it.
+fn begins_turn(data: &[u8]) -> bool {
+    data.first().is_some_and(|first| first >> 6 == 0) && data.get(4..8) == Some(&[0x21, 0x12, 0xa4, 0x42])
+}
+
+/// RFC 8489 section 6.2.2 and RFC 8656 section 12.5: messages and channel data tell their length; the latter is padded
+/// to four bytes over TCP. Gives the bytes used.
+fn consume_turn<D: FnMut(Delivery<'_>)>(bytes: &[u8], frames: &[u64], work: &mut Work<'_, D>) -> usize {
+    let mut used = 0;
+    while let Some(&[first, _, high, low]) = bytes.get(used..).and_then(|rest| rest.first_chunk::<4>()) {
+        let stated = usize::from(u16::from_be_bytes([high, low]));
+        let (len, padded) = match first >> 6 {
+            0 => (20 + stated, 20 + stated),
+            1 => (4 + stated, 4 + stated.next_multiple_of(4)),
+            // Out of step: nothing here can be trusted.
+            _ => return bytes.len(),
+        };
+        if bytes.len() - used < padded {
+            break;
+        }
+        let message = &bytes[used..used + len];
+        (work.deliver)(Delivery { bytes: message, turn: true, transport: Transport::Tcp, frames });
+        used += padded;
+    }
+    used
 }
 
 fn is_upgrade(data: &[u8]) -> bool {
@@ -433,7 +477,12 @@ fn consume_sip<D: FnMut(Delivery<'_>)>(bytes: &[u8], frames: &[u64], work: &mut 
             sip::Framing::Incomplete => return used,
             sip::Framing::Message(len) => {
                 let len = len.clamp(1, rest.len());
-                (work.deliver)(Delivery { bytes: &rest[..len], transport: Transport::Tcp, frames });
+                (work.deliver)(Delivery {
+                    bytes: &rest[..len],
+                    turn: false,
+                    transport: Transport::Tcp,
+                    frames,
+                });
                 used += len;
             }
             sip::Framing::Skip(len) => used += len.clamp(1, rest.len()),
@@ -537,6 +586,21 @@ mod tests {
         stream.at(Nanos::ZERO, 100, ACK, &a[..30], a.len());
         stream.segment(100 + a.len() as u32, ACK, &b);
         assert_eq!(stream.got, [b]);
+    }
+
+    #[test]
+    fn turn_over_tcp_cut_anywhere() {
+        let mut stun = vec![0, 0x17, 0, 8, 0x21, 0x12, 0xa4, 0x42];
+        stun.extend([7; 12]);
+        stun.extend([0, 0x13, 0, 4, 1, 2, 3, 4]);
+        let channel = [0x40, 0, 0, 5, b'h', b'e', b'l', b'l', b'o'];
+        let wire = [&stun[..], &channel, &[0; 3], &stun].concat();
+        for cut in 8..wire.len() {
+            let mut stream = Stream::new();
+            stream.segment(100, ACK, &wire[..cut]);
+            stream.segment(100 + cut as u32, ACK, &wire[cut..]);
+            assert_eq!(stream.got, [&stun[..], &channel, &stun], "cut at {cut}");
+        }
     }
 
     #[test]
