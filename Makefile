@@ -50,9 +50,8 @@ packages-build:
 
 packages-test: packages-build
 	@missing=""; \
-	for pair in tshark:tshark sox:sox python3:python3-minimal; do \
-	  command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair##*:}"; \
-	done; \
+	for program in tshark sox; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	python3 -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
 	[ -z "$$missing" ] || $(MAKE) --no-print-directory install PACKAGES="$$missing"
 
 packages-bench: packages-test

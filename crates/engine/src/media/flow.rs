@@ -376,7 +376,7 @@ impl Flow {
         self.of_type = 0;
     }
 
-    /// How many RTP clock ticks one packet carries; 0 when unknown.
+    /// Every packet so far, repeats included.
     pub(crate) fn packets(&self) -> u32 {
         self.numbering.packets
     }
