@@ -1,6 +1,6 @@
 //! Frames in, records out.
 
-use ringtap_model::{Endpoint, Frame, Nanos, Transport};
+use ringtap_model::{Call, Endpoint, Frame, Id, Nanos, Stream, Transport};
 use ringtap_wire::frame::{self, Body, Ip, Packet, Udp};
 use ringtap_wire::{hep, rtcp, rtp, sip, stun};
 
@@ -79,6 +79,18 @@ impl Engine {
         });
         tracker.close(counters, sink);
         self.collect();
+    }
+
+    /// Tells how many packets were lost before this engine so far, a running total: in the network card, the kernel's ring,
+    /// a queue. What it grows by while a call lasts is in that call's `capture_drops`.
+    pub fn lost_outside(&mut self, packets: u64) {
+        self.tracker.lost_outside = self.tracker.lost_outside.max(packets);
+    }
+
+    /// The records of a call under way as they would be if it ended now, its streams in order of their first packet; None
+    /// when no call of that id is under way. Looks at every call: for people who look on, not for each packet.
+    pub fn snapshot(&self, call: &Id) -> Option<(Call, Vec<Stream>)> {
+        self.tracker.snapshot(call, &self.counters)
     }
 
     /// What was counted so far.

@@ -57,4 +57,4 @@ mod wheel;
 pub use config::Config;
 pub use counters::Counters;
 pub use engine::Engine;
-pub use sink::{RtpSeen, Sink, SipSeen, StreamEnd};
+pub use sink::{RtpSeen, Sink, SipSeen, Step, StreamEnd};

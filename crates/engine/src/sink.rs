@@ -54,10 +54,26 @@ pub struct RtpSeen<'a> {
     pub duplicate: bool,
 }
 
+/// How far a call has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Its first message was seen.
+    Started,
+    /// The first 18x.
+    Ringing,
+    /// The first 2xx.
+    Answered,
+    /// Nothing is expected any more but stragglers. A challenge is no release; an attempt that failed and is tried again
+    /// under the same Call-ID is released again.
+    Released,
+}
+
 /// Receives records, and packets where it asks for them.
 pub trait Sink {
     /// Whether [`Sink::sip`] and [`Sink::rtp`] are wanted; without it they cost nothing.
     const PACKETS: bool = false;
+    /// Whether [`Sink::progress`] is wanted; without it it costs nothing.
+    const PROGRESS: bool = false;
 
     /// A call ended, with its streams in order of their first packet.
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>);
@@ -67,6 +83,8 @@ pub trait Sink {
     fn registration(&mut self, registration: Registration);
     /// A MESSAGE was answered or given up.
     fn message(&mut self, message: Message);
+    /// A call under way came one step further: its record as far as it is known, still without streams.
+    fn progress(&mut self, _step: Step, _call: &Call) {}
     /// A SIP message of any method passed.
     fn sip(&mut self, _seen: &SipSeen<'_>) {}
     /// An RTP packet passed. Its stream may still turn out to be none: then no record carries its serial.

@@ -78,6 +78,11 @@ impl<T> Slots<T> {
         Some(object)
     }
 
+    /// Every live object under its number, ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        (0..).zip(&self.places).filter_map(|(index, place)| Some((index, place.as_ref()?)))
+    }
+
     /// Every live object's number, ascending.
     pub(crate) fn indices(&self) -> Vec<u32> {
         (0..self.places.len() as u32).filter(|index| self.places[*index as usize].is_some()).collect()

@@ -1,17 +1,17 @@
 //! Calls, their media, registrations and messages: one state for all that signalling and media say of each other.
 
-use ringtap_model::{Call, CallState, Dtmf, DtmfSource, Endpoint, Nanos};
+use ringtap_model::{Call, CallState, Dtmf, DtmfSource, Endpoint, Id, Nanos, Stream};
 use ringtap_wire::sip::{Message, Method};
 use ringtap_wire::{rtp, sdp};
 
-use crate::calls::{Calls, Hop, Novelty, Side};
+use crate::calls::{CallEntry, Calls, Hop, Novelty, Side};
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::hash::Hasher;
-use crate::media::{CodecId, EndedFlow, FlowKey, Media, Place, RtpPacket, StreamContext};
+use crate::media::{CodecId, Figures, FlowKey, Media, Place, RtpPacket, StreamContext};
 use crate::messages::Messages;
 use crate::registrations::Registrations;
-use crate::sink::{RtpSeen, Sink, SipSeen, StreamEnd};
+use crate::sink::{RtpSeen, Sink, SipSeen, Step, StreamEnd};
 use crate::slots::Ticket;
 use crate::wheel::{Timer, Wheel};
 
@@ -40,6 +40,8 @@ pub(crate) struct Tracker {
     media: Media,
     registrations: Registrations,
     messages: Messages,
+    /// Packets lost before this engine, a running total.
+    pub(crate) lost_outside: u64,
 }
 
 impl Tracker {
@@ -51,7 +53,13 @@ impl Tracker {
             registrations: Registrations::new(config.max_registrations, hasher.clone()),
             messages: Messages::new(config.max_messages, hasher),
             config,
+            lost_outside: 0,
         }
+    }
+
+    /// Packets known to have been dropped so far, here or before.
+    fn drops(&self, counters: &Counters) -> u64 {
+        counters.turned_away() + self.lost_outside
     }
 
     pub(crate) fn under_way(&self) -> (usize, usize) {
@@ -131,10 +139,10 @@ impl Tracker {
             }
             Method::Message => {
                 self.messages.take(call_id, &message, hop, &mut self.wheel);
-                self.call_message(call_id, &message, hop, false, counters)
+                self.call_message(call_id, &message, hop, false, counters, sink)
             }
-            Method::Invite => self.call_message(call_id, &message, hop, true, counters),
-            _ => self.call_message(call_id, &message, hop, false, counters),
+            Method::Invite => self.call_message(call_id, &message, hop, true, counters, sink),
+            _ => self.call_message(call_id, &message, hop, false, counters, sink),
         };
         if S::PACKETS {
             sink.sip(&SipSeen {
@@ -151,18 +159,20 @@ impl Tracker {
     }
 
     /// A message of a call; `opens` when it may be the first that is seen of it.
-    fn call_message(
+    fn call_message<S: Sink>(
         &mut self,
         call_id: &[u8],
         message: &Message<'_>,
         hop: &Hop,
         opens: bool,
         counters: &Counters,
+        sink: &mut S,
     ) -> Novelty {
+        let drops = self.drops(counters);
         let slot = match self.calls.find(call_id) {
             Some(slot) => slot,
             None if opens => {
-                let Some(slot) = self.calls.begin(call_id, hop, counters.turned_away()) else {
+                let Some(slot) = self.calls.begin(call_id, hop, drops) else {
                     // Its answers come by too, and are not counted again.
                     self.calls.refused += u64::from(message.code().is_none());
                     return Novelty::New;
@@ -175,7 +185,11 @@ impl Tracker {
         };
         let hasher = self.calls.hasher.clone();
         let Some(call) = self.calls.get_mut(slot) else { return Novelty::New };
+        let before = Progress::of(call);
         let novelty = call.take(message, hop, &hasher);
+        if S::PROGRESS {
+            before.tell(call, drops, sink);
+        }
         let side = call.sender(message, &hasher);
         if call.is_over() && !call.ending {
             call.ending = true;
@@ -294,23 +308,21 @@ impl Tracker {
         for leg in &call.legs {
             self.media.endpoints.leave(leg.node);
         }
-        let mut record = call.record(timed_out, counters.turned_away());
-        let context = StreamContext { call_id: record.call_id.clone(), call: record.id, rtt: call.rtt() };
+        let record = call.record(timed_out, self.drops(counters));
         let mut ended = self.media.retired_of(slot);
         ended.extend(call.flows.iter().filter_map(|flow| self.media.end(*flow)));
-        ended.sort_by_key(EndedFlow::serial);
-        let mut streams = Vec::with_capacity(ended.len());
-        for mut flow in ended {
-            let digits = self.media.digits_of(&flow).filter_map(|digit| {
-                Some(Dtmf { digit: digit_name(digit.code)?, source: DtmfSource::Rfc4733, time: digit.time })
-            });
-            record.dtmf.extend(digits);
-            streams
-                .push(StreamEnd { serial: flow.serial(), record: self.media.record(&flow, Some(&context)) });
-            self.media.release(&mut flow);
-        }
-        complete(&mut record, &streams);
+        let (record, streams) = complete(record, call.rtt(), ended);
         sink.call(record, streams);
+    }
+
+    /// The records of a call as if it ended now.
+    pub(crate) fn snapshot(&self, id: &Id, counters: &Counters) -> Option<(Call, Vec<Stream>)> {
+        let (slot, call) = self.calls.iter().find(|(_, call)| call.id() == *id)?;
+        let record = call.record(false, self.drops(counters));
+        let mut figures: Vec<Figures> = self.media.retired_so_far(slot).cloned().collect();
+        figures.extend(call.flows.iter().filter_map(|flow| self.media.figures(*flow)));
+        let (record, streams) = complete(record, call.rtt(), figures);
+        Some((record, streams.into_iter().map(|stream| stream.record).collect()))
     }
 
     /// A flow without a call: over when it has been silent, nothing at all when it was never confirmed.
@@ -334,13 +346,12 @@ impl Tracker {
 
     fn end_stream<S: Sink>(&mut self, slot: u32, sink: &mut S) {
         let provisional = self.media.is_provisional(slot);
-        let Some(mut flow) = self.media.end(slot) else { return };
+        let Some(figures) = self.media.end(slot) else { return };
         if provisional {
-            self.media.counts.unconfirmed += flow.packets();
+            self.media.counts.unconfirmed += figures.packets();
         } else {
-            sink.stream(StreamEnd { serial: flow.serial(), record: self.media.record(&flow, None) });
+            sink.stream(StreamEnd { serial: figures.serial, record: figures.record(None) });
         }
-        self.media.release(&mut flow);
     }
 
     /// Ends all, in order: calls by their number in the table, then streams, registrations, messages.
@@ -368,8 +379,52 @@ impl Tracker {
     }
 }
 
-/// What a call's record takes from its streams.
-fn complete(call: &mut Call, streams: &[StreamEnd]) {
+/// How far a call was before a message.
+struct Progress {
+    is_new: bool,
+    is_ringing: bool,
+    is_answered: bool,
+    is_released: bool,
+}
+
+impl Progress {
+    fn of(call: &CallEntry) -> Self {
+        Self {
+            is_new: call.is_new(),
+            is_ringing: call.is_ringing(),
+            is_answered: call.is_answered(),
+            is_released: call.is_over() && !call.is_challenged(),
+        }
+    }
+
+    /// Tells what the message changed.
+    fn tell<S: Sink>(self, call: &CallEntry, drops: u64, sink: &mut S) {
+        let now = Self::of(call);
+        let steps = [
+            (Step::Started, self.is_new && !now.is_new),
+            (Step::Ringing, now.is_ringing && !self.is_ringing),
+            (Step::Answered, now.is_answered && !self.is_answered),
+            (Step::Released, now.is_released && !self.is_released),
+        ];
+        let mut record = None;
+        for (step, _) in steps.into_iter().filter(|(_, taken)| *taken) {
+            sink.progress(step, record.get_or_insert_with(|| call.record(false, drops)));
+        }
+    }
+}
+
+/// A call's record with those of its streams.
+fn complete(mut call: Call, rtt: Option<Nanos>, mut figures: Vec<Figures>) -> (Call, Vec<StreamEnd>) {
+    figures.sort_by_key(|figures| figures.serial);
+    let context = StreamContext { call_id: call.call_id.clone(), call: call.id, rtt };
+    let mut streams = Vec::with_capacity(figures.len());
+    for figures in figures {
+        let digits = figures.digits.iter().filter_map(|digit| {
+            Some(Dtmf { digit: digit_name(digit.code)?, source: DtmfSource::Rfc4733, time: digit.time })
+        });
+        call.dtmf.extend(digits);
+        streams.push(StreamEnd { serial: figures.serial, record: figures.record(Some(&context)) });
+    }
     call.streams = streams.iter().map(|stream| stream.record.id).collect();
     let lowest = |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::min);
     call.mos = lowest(&mut streams.iter().filter_map(|stream| stream.record.mos));
@@ -378,6 +433,7 @@ fn complete(call: &mut Call, streams: &[StreamEnd]) {
     );
     call.dtmf.sort_by_key(|digit| digit.time);
     debug_assert!(call.state != CallState::Interrupted);
+    (call, streams)
 }
 
 /// RFC 4733 section 3.2, table 3.

@@ -1,5 +1,7 @@
 //! What is known of one call attempt, message by message: RFC 3261 dialogs seen from the side.
 
+use std::cell::OnceCell;
+
 use ringtap_model::{
     Call, CallState, Dtmf, DtmfSource, Endpoint, Id, Nanos, Party, Protocol, Recorded, Transport,
 };
@@ -84,6 +86,7 @@ pub(crate) struct CallEntry {
     asserted: Option<Box<str>>,
     agents: [Option<Box<str>>; 2],
     diverted: Vec<Box<str>>,
+    id: OnceCell<Id>,
     /// Hash of the caller's tag.
     caller_tag: u64,
     /// CSeq of the newest INVITE that began or retried the call.
@@ -148,6 +151,7 @@ impl CallEntry {
             asserted: None,
             agents: [None, None],
             diverted: Vec::new(),
+            id: OnceCell::new(),
             caller_tag: 0,
             attempt: 0,
             invite: None,
@@ -226,6 +230,7 @@ impl CallEntry {
 
     /// Parties, from the first INVITE, or from whatever message of the call came first.
     fn introduce(&mut self, message: &Message<'_>, hop: &Hop, hasher: &Hasher) {
+        self.id = OnceCell::new();
         if is_invite(message) {
             (self.src, self.dst, self.transport) = (hop.src, hop.dst, hop.transport);
         } else if message.code().is_some() {
@@ -302,6 +307,7 @@ impl CallEntry {
         let number = message.cseq().map_or(0, |(number, _)| number);
         if self.invite.is_none() {
             self.invite = Some(time);
+            self.id = OnceCell::new();
             self.attempt = number;
         } else if self.answer.is_none() && self.failure.is_some() && number > self.attempt {
             // RFC 3261 section 22.2: the same attempt, with credentials, a longer session interval, another target.
@@ -399,6 +405,15 @@ impl CallEntry {
         self.answer.is_some()
     }
 
+    /// Whether no message was taken yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.messages == 0
+    }
+
+    pub(crate) fn is_ringing(&self) -> bool {
+        self.ringing.is_some()
+    }
+
     /// Where the call stands; `timed_out` when its limit has passed.
     fn state(&self, timed_out: bool) -> CallState {
         if self.answer.is_some() {
@@ -420,7 +435,12 @@ impl CallEntry {
         }
     }
 
+    /// The record's id; worked out once, since it costs a SHA-256.
     pub(crate) fn id(&self) -> Id {
+        *self.id.get_or_init(|| self.new_id())
+    }
+
+    fn new_id(&self) -> Id {
         let time = self.invite.unwrap_or(self.first).micros().to_le_bytes();
         let (src, dst) = (self.src.ip.to_string(), self.dst.ip.to_string());
         hash::id("call", [&self.call_id[..], &time, src.as_bytes(), dst.as_bytes()])

@@ -67,6 +67,10 @@ impl Calls {
         self.entries.redeem(ticket)
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &CallEntry)> {
+        self.entries.iter()
+    }
+
     pub(crate) fn slots(&self) -> Vec<u32> {
         self.entries.indices()
     }

@@ -58,6 +58,7 @@ const REBASE: f32 = 3e9;
 const LATE_LIMIT: f64 = 500e6;
 
 /// The figures of one stream that packets change. Kept small: there are two of them a call.
+#[derive(Clone)]
 pub(crate) struct Flow {
     pub(crate) key: FlowKey,
     /// What makes a packet leave the straight path, see the constants.

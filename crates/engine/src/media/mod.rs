@@ -20,7 +20,7 @@ pub(crate) use codecs::{CodecId, Codecs};
 pub(crate) use endpoints::List;
 pub(crate) use flow::{FlowKey, RtpPacket};
 pub(crate) use numbering::Place;
-pub(crate) use record::StreamContext;
+pub(crate) use record::{Figures, StreamContext};
 use siblings::{FAX_GAP, FAX_LEAD, Siblings};
 use sound::Sound;
 
@@ -115,19 +115,13 @@ pub(crate) struct Media {
     serial: u64,
     measure_sound: bool,
     provisional_limit: Nanos,
-    /// Ended flows whose call is not: at most one per flow that took over, so bounded by them.
-    retired: Vec<(u32, EndedFlow)>,
+    /// Figures of ended flows whose call is not: at most one per flow that took over, so bounded by them.
+    retired: Vec<(u32, Figures)>,
     pub(crate) counts: MediaCounts,
 }
 
 /// What a stream costs beside its entries in the tables of endpoints, flows and intervals.
 const _: () = assert!(size_of::<Option<(Flow, Cold)>>() < 400);
-
-/// A flow that has ended, taken out of the table.
-pub(crate) struct EndedFlow {
-    flow: Flow,
-    cold: Cold,
-}
 
 impl Media {
     pub(crate) fn new(config: &Config, hasher: Hasher) -> Self {
@@ -419,53 +413,58 @@ impl Media {
     }
 
     /// The flows of a call that were retired before its end.
-    pub(crate) fn retired_of(&mut self, call: u32) -> Vec<EndedFlow> {
+    pub(crate) fn retired_of(&mut self, call: u32) -> Vec<Figures> {
         self.retired.extract_if(.., |(owner, _)| *owner == call).map(|(_, ended)| ended).collect()
     }
 
+    /// The same, of a call that goes on.
+    pub(crate) fn retired_so_far(&self, call: u32) -> impl Iterator<Item = &Figures> {
+        self.retired.iter().filter(move |(owner, _)| *owner == call).map(|(_, figures)| figures)
+    }
+
     /// Takes a flow out of the table.
-    pub(crate) fn end(&mut self, slot: u32) -> Option<EndedFlow> {
-        self.put_type_away(slot);
-        let (mut flow, mut cold) = self.flows.remove(slot)?;
+    pub(crate) fn end(&mut self, slot: u32) -> Option<Figures> {
+        let figures = self.figures(slot)?;
+        let (flow, mut cold) = self.flows.remove(slot)?;
         if let Ok(entry) = self.index.find_entry(self.hasher.of(flow.key), |other| *other == slot) {
             entry.remove();
         }
         for node in cold.nodes.into_iter().filter(|node| *node != NONE) {
             self.endpoints.leave(node);
         }
+        self.intervals.release(&mut cold.intervals);
+        self.digits.release(&mut cold.digits);
+        Some(figures)
+    }
+
+    /// All that is known of a flow, as if it ended now.
+    pub(crate) fn figures(&self, slot: u32) -> Option<Figures> {
+        let (flow, cold) = self.flows.get(slot)?;
+        let mut flow = flow.clone();
+        let mut types = cold.types;
+        let packets = std::mem::take(&mut flow.of_type);
+        count_type(&mut types, flow.payload_type, packets, cold.codec, flow.timing.event);
         flow.numbering.close();
         let row = flow.running_interval();
-        if row.packets > 0 || row.lost > 0 {
-            self.intervals.push(&mut cold.intervals, row);
-        }
-        Some(EndedFlow { flow, cold })
-    }
-
-    /// Gives back what an ended flow still held.
-    pub(crate) fn release(&mut self, ended: &mut EndedFlow) {
-        self.intervals.release(&mut ended.cold.intervals);
-        self.digits.release(&mut ended.cold.digits);
-    }
-
-    /// The digits that an ended flow carried.
-    pub(crate) fn digits_of(&self, ended: &EndedFlow) -> impl Iterator<Item = &Digit> {
-        self.digits.iter(ended.cold.digits)
+        let running = (row.packets > 0 || row.lost > 0).then_some(row);
+        let main = main_type(&types, |count| count.codec.is_some_and(|id| self.codecs.get(id).noise));
+        Some(Figures {
+            serial: cold.serial,
+            side: cold.side,
+            packets_of_type: main.packets,
+            payload_type: main.payload_type,
+            codec: main.codec.map(|id| self.codecs.get(id)).filter(|codec| !codec.event).cloned(),
+            intervals: self.intervals.iter(cold.intervals).copied().chain(running).collect(),
+            digits: self.digits.iter(cold.digits).copied().collect(),
+            sound: cold.sound,
+            flow,
+        })
     }
 
     pub(crate) fn slots(&self) -> Vec<u32> {
         let mut slots = self.flows.indices();
         slots.sort_by_key(|slot| self.flows[*slot].1.serial);
         slots
-    }
-}
-
-impl EndedFlow {
-    pub(crate) fn packets(&self) -> u64 {
-        u64::from(self.flow.packets())
-    }
-
-    pub(crate) fn serial(&self) -> u64 {
-        self.cold.serial
     }
 }
 
@@ -490,4 +489,14 @@ fn count_type(
     count.packets = count.packets.saturating_add(packets);
     count.codec = codec.or(count.codec);
     count.event = event;
+}
+
+/// The payload type of most packets; telephone-event and comfort noise only where there is nothing else.
+fn main_type(types: &[TypeCount], is_noise: impl Fn(&TypeCount) -> bool) -> TypeCount {
+    types
+        .iter()
+        .copied()
+        .filter(|count| count.packets > 0)
+        .max_by_key(|count| (!count.event && !is_noise(count), count.packets))
+        .unwrap_or_default()
 }

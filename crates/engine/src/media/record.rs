@@ -4,9 +4,10 @@ use ringtap_model::{Direction, Hz, Id, Interval, Nanos, Stream};
 use ringtap_quality::judge::{Counts, Judgement, Path, judge};
 use ringtap_quality::{CodecProfile, burst, codec, jitterbuffer};
 
-use super::flow::IntervalRow;
+use super::Digit;
+use super::codecs::Codec;
+use super::flow::{Flow, IntervalRow};
 use super::sound::Sound;
-use super::{EndedFlow, Media, TypeCount};
 use crate::calls::{Side, round};
 use crate::hash;
 
@@ -16,6 +17,23 @@ pub(crate) struct StreamContext {
     pub(crate) call: Id,
     /// Round trip that the call's signalling showed.
     pub(crate) rtt: Option<Nanos>,
+}
+
+/// A stream that has ended, with all that its record tells: it needs no table any more.
+#[derive(Clone)]
+pub(crate) struct Figures {
+    /// Order of the streams.
+    pub(crate) serial: u64,
+    pub(super) flow: Flow,
+    /// Side that sent it.
+    pub(super) side: Option<Side>,
+    /// Payload type of most packets, how many these are, and their codec.
+    pub(super) payload_type: u8,
+    pub(super) packets_of_type: u32,
+    pub(super) codec: Option<Codec>,
+    pub(super) intervals: Vec<IntervalRow>,
+    pub(crate) digits: Vec<Digit>,
+    pub(super) sound: Sound,
 }
 
 /// What three jitter buffers would have thrown away and added, over a stretch of packets.
@@ -71,13 +89,16 @@ fn ms(nanos: f64) -> f64 {
     round(nanos / 1e6)
 }
 
-impl Media {
-    /// Makes the record of a flow that has ended.
-    pub(crate) fn record(&self, ended: &EndedFlow, context: Option<&StreamContext>) -> Stream {
-        let EndedFlow { flow, cold } = ended;
+impl Figures {
+    pub(crate) fn packets(&self) -> u64 {
+        u64::from(self.flow.packets())
+    }
+
+    /// Makes the record.
+    pub(crate) fn record(&self, context: Option<&StreamContext>) -> Stream {
+        let Self { flow, codec, .. } = self;
         let numbering = &flow.numbering;
-        let main = main_type(&cold.types, |count| count.codec.is_some_and(|id| self.codecs.get(id).noise));
-        let codec = main.codec.map(|id| self.codecs.get(id)).filter(|codec| !codec.event);
+        let codec = codec.as_ref();
         let clock = codec.map(|codec| codec.clock);
         let ptime = clock.filter(|_| flow.step > 0).map(|clock| Nanos(ticks_to_nanos(flow.step, clock)));
         let lost = u64::from(numbering.lost());
@@ -89,8 +110,8 @@ impl Media {
         };
         let burst_len = f64::from(numbering.burst_lost.max(1)) / f64::from(numbering.bursts.max(1));
         let mut buffers = Buffers::default();
-        self.intervals.iter(cold.intervals).for_each(|row| buffers.add(row));
-        let profile = codec.and_then(|codec| profile(&codec.name, codec.clock, flow, main, ptime));
+        self.intervals.iter().for_each(|row| buffers.add(row));
+        let profile = codec.and_then(|codec| self.profile(codec, ptime));
         let judged = profile.map(|profile| judge_all(profile, counts, ptime.unwrap_or_default(), &buffers));
         let mos = |pick: fn(&Judged) -> f64| judged.as_ref().map(|judged| round3(pick(judged)));
         let packets = u64::from(numbering.packets);
@@ -101,17 +122,17 @@ impl Media {
         let size_mean = flow.size_sum as f64 / sizes;
         let has_iat = packets > 1;
         Stream {
-            id: stream_id(ended, context),
+            id: self.id(context),
             call_id: context.map(|context| context.call_id.clone()),
             call: context.map(|context| context.call),
-            direction: context.and(cold.side).map(|side| match side {
+            direction: context.and(self.side).map(|side| match side {
                 Side::Caller => Direction::CallerToCallee,
                 Side::Callee => Direction::CalleeToCaller,
             }),
             src: flow.key.src,
             dst: flow.key.dst,
             ssrc: flow.key.ssrc,
-            payload_type: main.payload_type,
+            payload_type: self.payload_type,
             codec: codec.map(|codec| codec.name.clone()),
             clock,
             ptime_ms: ptime.map(|ptime| round(ptime.millis_f64())),
@@ -151,12 +172,32 @@ impl Media {
             mos_cole: judged.as_ref().and_then(|judged| judged.adaptive500.mos_cole).map(round3),
             intervals: self
                 .intervals
-                .iter(cold.intervals)
+                .iter()
                 .map(|row| interval(row, profile, ptime.unwrap_or_default(), burst_len))
                 .collect(),
-            silence_pct: cold.sound.share(cold.sound.silent),
-            clipped_pct: cold.sound.share(cold.sound.clipped),
+            silence_pct: self.sound.share(self.sound.silent),
+            clipped_pct: self.sound.share(self.sound.clipped),
         }
+    }
+}
+
+impl Figures {
+    /// The codec's model; where a codec has modes, the one nearest to the rate of its payload.
+    fn profile(&self, codec: &Codec, ptime: Option<Nanos>) -> Option<&'static CodecProfile> {
+        let (name, clock) = (&codec.name, Some(codec.clock));
+        let Some(ptime) = ptime.filter(|ptime| *ptime > Nanos::ZERO) else {
+            return codec::lookup(name, clock);
+        };
+        let mean = self.flow.payload_sum as f64 / f64::from(self.packets_of_type.max(1));
+        codec::lookup_rate(name, clock, mean * 8.0 / ptime.millis_f64())
+    }
+
+    fn id(&self, context: Option<&StreamContext>) -> Id {
+        let key = &self.flow.key;
+        let (src, dst) = (key.src.to_string(), key.dst.to_string());
+        let call = context.map_or([0; 16], |context| context.call.0);
+        let (ssrc, first) = (key.ssrc.to_be_bytes(), self.flow.first.micros().to_le_bytes());
+        hash::id("stream", [&call[..], src.as_bytes(), dst.as_bytes(), &ssrc, &first])
     }
 }
 
@@ -168,31 +209,6 @@ impl Sound {
 
 fn ticks_to_nanos(ticks: u32, clock: Hz) -> u64 {
     u64::from(ticks) * 1_000_000_000 / u64::from(clock.0.max(1))
-}
-
-/// The payload type of most packets; telephone-event and comfort noise only where there is nothing else.
-fn main_type(types: &[TypeCount], is_noise: impl Fn(&TypeCount) -> bool) -> TypeCount {
-    types
-        .iter()
-        .copied()
-        .filter(|count| count.packets > 0)
-        .max_by_key(|count| (!count.event && !is_noise(count), count.packets))
-        .unwrap_or_default()
-}
-
-/// The codec's model; where a codec has modes, the one nearest to the rate of its payload.
-fn profile(
-    name: &str,
-    clock: Hz,
-    flow: &super::Flow,
-    main: TypeCount,
-    ptime: Option<Nanos>,
-) -> Option<&'static CodecProfile> {
-    let Some(ptime) = ptime.filter(|ptime| *ptime > Nanos::ZERO) else {
-        return codec::lookup(name, Some(clock));
-    };
-    let mean = flow.payload_sum as f64 / f64::from(main.packets.max(1));
-    codec::lookup_rate(name, Some(clock), mean * 8.0 / ptime.millis_f64())
 }
 
 /// `burst_len` is the mean run of lost packets over the whole stream: ten seconds have too few runs to tell their own.
@@ -219,12 +235,4 @@ fn interval(
         mos_fixed50: mos(|judged| judged.fixed50.mos_lq),
         mos_fixed200: mos(|judged| judged.fixed200.mos_lq),
     }
-}
-
-fn stream_id(ended: &EndedFlow, context: Option<&StreamContext>) -> Id {
-    let key = &ended.flow.key;
-    let (src, dst) = (key.src.to_string(), key.dst.to_string());
-    let call = context.map_or([0; 16], |context| context.call.0);
-    let (ssrc, first) = (key.ssrc.to_be_bytes(), ended.flow.first.micros().to_le_bytes());
-    hash::id("stream", [&call[..], src.as_bytes(), dst.as_bytes(), &ssrc, &first])
 }
