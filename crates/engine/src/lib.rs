@@ -29,8 +29,7 @@
 //! |---|---|
 //! | [`config`], [`sink`], [`counters`] | what goes in, where records go, what was counted |
 //! | `engine` | frames to datagrams, messages and media |
-//! | `tracker` | signalling and media together |
-//! | `signalling`, `note` | calls, registrations and messages; what they tell media |
+//! | `tracker` | calls, media, registrations and messages together |
 //! | `fragments`, `tcp`, `sctp` | datagrams and messages put together |
 //! | `calls` | one call attempt, message by message |
 //! | `media` | streams: numbering, jitter, endpoints, codecs, records |
@@ -47,11 +46,9 @@ mod fragments;
 mod hash;
 mod media;
 mod messages;
-mod note;
 mod registrations;
 mod rows;
 mod sctp;
-mod signalling;
 mod slots;
 mod tcp;
 mod tracker;

@@ -1,9 +1,11 @@
 //! Transport addresses.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An IP address and a port: where signalling or media is sent from or to.
 ///
@@ -35,5 +37,25 @@ impl fmt::Display for Endpoint {
 impl Serialize for Endpoint {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+/// The text is not `ip:port` or `[v6]:port`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAnEndpoint;
+
+impl FromStr for Endpoint {
+    type Err = NotAnEndpoint;
+
+    fn from_str(text: &str) -> Result<Self, NotAnEndpoint> {
+        let address: SocketAddr = text.parse().map_err(|_| NotAnEndpoint)?;
+        Ok(Self::new(address.ip(), address.port()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Endpoint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'_, str>>::deserialize(deserializer)?;
+        text.parse().map_err(|NotAnEndpoint| D::Error::custom("an endpoint is ip:port or [v6]:port"))
     }
 }

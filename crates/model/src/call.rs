@@ -1,11 +1,11 @@
 //! The call record: one call attempt.
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Endpoint, Id, Nanos};
 
 /// What the call was signalled with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// RFC 3261.
@@ -15,7 +15,7 @@ pub enum Protocol {
 }
 
 /// What carried the signalling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// User datagrams.
@@ -35,7 +35,7 @@ pub enum Transport {
 }
 
 /// Where a call stands. `records.md` of the house defines each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallState {
     /// Under way when the monitor was killed.
@@ -94,7 +94,7 @@ impl CallState {
 }
 
 /// Who ended an answered call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Party {
     /// The side that sent the INVITE.
@@ -106,7 +106,7 @@ pub enum Party {
 }
 
 /// How a digit was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DtmfSource {
     /// As a telephone-event in RTP, RFC 4733 (and RFC 2833).
@@ -118,19 +118,19 @@ pub enum DtmfSource {
 }
 
 /// A digit that one party pressed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dtmf {
     /// `0`-`9`, `*`, `#`, `A`-`D`, or `flash`.
     pub digit: String,
     /// How it came.
     pub source: DtmfSource,
     /// When it began.
-    #[serde(rename = "time_us", serialize_with = "micros")]
+    #[serde(rename = "time_us", with = "micros")]
     pub time: Nanos,
 }
 
 /// What is kept of a call beside its record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Recorded {
     /// Nothing.
@@ -144,7 +144,7 @@ pub enum Recorded {
 }
 
 /// One call attempt: a Call-ID with its first INVITE, the challenges it answers, its forks, re-INVITEs and its end.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "call")]
 pub struct Call {
     /// Derived from Call-ID, time of the first INVITE and the two hosts.
@@ -188,19 +188,19 @@ pub struct Call {
     /// Who released it.
     pub released_by: Option<Party>,
     /// First INVITE.
-    #[serde(rename = "invite_us", serialize_with = "micros_or_null")]
+    #[serde(rename = "invite_us", with = "micros_or_null")]
     pub invite: Option<Nanos>,
     /// First 100.
-    #[serde(rename = "trying_us", serialize_with = "micros_or_null")]
+    #[serde(rename = "trying_us", with = "micros_or_null")]
     pub trying: Option<Nanos>,
     /// First 18x.
-    #[serde(rename = "ringing_us", serialize_with = "micros_or_null")]
+    #[serde(rename = "ringing_us", with = "micros_or_null")]
     pub ringing: Option<Nanos>,
     /// First 2xx to the INVITE.
-    #[serde(rename = "answer_us", serialize_with = "micros_or_null")]
+    #[serde(rename = "answer_us", with = "micros_or_null")]
     pub answer: Option<Nanos>,
     /// First BYE, or CANCEL, or final failure.
-    #[serde(rename = "end_us", serialize_with = "micros_or_null")]
+    #[serde(rename = "end_us", with = "micros_or_null")]
     pub end: Option<Nanos>,
     /// Post-dial delay: first INVITE to first 18x (or 2xx where none), in milliseconds.
     pub pdd_ms: Option<f64>,
@@ -235,16 +235,111 @@ impl Call {
     }
 }
 
-pub(crate) fn micros<S: serde::Serializer>(time: &Nanos, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(time.micros())
+/// A moment as whole microseconds, as records carry it; what lies below a microsecond is not kept.
+pub(crate) mod micros {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(time: &Nanos, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(time.micros())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanos, D::Error> {
+        u64::deserialize(deserializer).map(Nanos::from_micros)
+    }
 }
 
-pub(crate) fn micros_or_null<S: serde::Serializer>(
-    time: &Option<Nanos>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match time {
-        Some(time) => serializer.serialize_u64(time.micros()),
-        None => serializer.serialize_none(),
+/// The same, `null` where it is not known.
+pub(crate) mod micros_or_null {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(time: &Option<Nanos>, serializer: S) -> Result<S::Ok, S::Error> {
+        match time {
+            Some(time) => serializer.serialize_u64(time.micros()),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Nanos>, D::Error> {
+        let micros = Option::<u64>::deserialize(deserializer)?;
+        Ok(micros.map(Nanos::from_micros))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Endpoint, Id};
+
+    /// Every field set, at whole microseconds.
+    fn call() -> Call {
+        let at = |millis| Some(Nanos::from_secs(1_795_262_400) + Nanos::from_millis(millis));
+        Call {
+            id: Id(*b"0123456789abcdef"),
+            call_id: "4f2a\"19@192.0.2.1".into(),
+            protocol: Protocol::Sip,
+            transport: Transport::Wss,
+            src: Endpoint::new([192, 0, 2, 1].into(), 5060),
+            dst: Endpoint::new(std::net::Ipv6Addr::LOCALHOST.into(), 5061),
+            from_user: Some("+4930".into()),
+            from_host: None,
+            from_display: Some("\u{1b}[31m".into()),
+            to_user: None,
+            to_host: Some("example.net".into()),
+            ruri_user: None,
+            ruri_host: None,
+            asserted_identity: None,
+            diverted_to: vec!["voicemail".into()],
+            state: CallState::Ringing,
+            final_code: 0,
+            final_reason: None,
+            cause: Some(16),
+            released_by: Some(Party::Network),
+            invite: at(0),
+            trying: None,
+            ringing: at(1_500),
+            answer: None,
+            end: None,
+            pdd_ms: Some(1_500.1),
+            duration_ms: None,
+            messages: 3,
+            retransmissions: 0,
+            user_agent_caller: None,
+            user_agent_callee: None,
+            streams: vec![Id([7; 16])],
+            mos: Some(0.1 + 0.2),
+            mos_worst_interval: None,
+            dtmf: vec![Dtmf { digit: "#".into(), source: DtmfSource::Info, time: Nanos::from_micros(7) }],
+            capture_drops: 3,
+            recorded: Recorded::None,
+        }
+    }
+
+    #[test]
+    fn written_and_read_it_is_the_same() {
+        let call = call();
+        let text = serde_json::to_string(&call).unwrap();
+        assert_eq!(serde_json::from_str::<Call>(&text).unwrap(), call);
+        for state in CallState::ALL {
+            let text = serde_json::to_string(&state).unwrap();
+            assert_eq!(serde_json::from_str::<CallState>(&text).unwrap(), state);
+            assert_eq!(text.trim_matches('"'), state.name());
+        }
+    }
+
+    #[test]
+    fn what_is_no_call_is_refused() {
+        let text = serde_json::to_string(&call()).unwrap();
+        for (right, wrong) in [
+            ("192.0.2.1:5060", "192.0.2.1"),
+            ("192.0.2.1:5060", "192.0.2.256:5060"),
+            ("[::1]:5061", "::1:5061"),
+            ("[::1]:5061", "[::1]:65536"),
+            ("30313233", "3031323"),
+            ("\"ringing\"", "\"rings\""),
+        ] {
+            let damaged = text.replacen(right, wrong, 1);
+            assert_ne!(damaged, text, "{right} is not in it");
+            assert!(serde_json::from_str::<Call>(&damaged).is_err(), "{wrong} was taken");
+        }
     }
 }

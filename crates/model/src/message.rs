@@ -26,7 +26,7 @@ pub struct Message {
     /// Bytes of its body.
     pub size: u32,
     /// When it was first sent.
-    #[serde(rename = "time_us", serialize_with = "micros")]
+    #[serde(rename = "time_us", serialize_with = "micros::serialize")]
     pub time: Nanos,
     /// Final answer, 0 when none.
     pub code: u16,

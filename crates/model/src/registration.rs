@@ -40,13 +40,13 @@ pub struct Registration {
     /// Last final answer, 0 when none.
     pub code: u16,
     /// First REGISTER.
-    #[serde(rename = "first_us", serialize_with = "micros")]
+    #[serde(rename = "first_us", serialize_with = "micros::serialize")]
     pub first: Nanos,
     /// Last message.
-    #[serde(rename = "last_us", serialize_with = "micros")]
+    #[serde(rename = "last_us", serialize_with = "micros::serialize")]
     pub last: Nanos,
     /// When the binding runs out.
-    #[serde(rename = "expires_us", serialize_with = "micros_or_null")]
+    #[serde(rename = "expires_us", serialize_with = "micros_or_null::serialize")]
     pub expires: Option<Nanos>,
     /// REGISTER requests seen, repeats included.
     pub requests: u32,

@@ -19,7 +19,7 @@ pub enum Direction {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// Where it begins.
-    #[serde(rename = "start_us", serialize_with = "micros")]
+    #[serde(rename = "start_us", serialize_with = "micros::serialize")]
     pub start: Nanos,
     /// Packets received, repeats included.
     pub packets: u32,
@@ -65,10 +65,10 @@ pub struct Stream {
     /// Time that one packet carries, in milliseconds.
     pub ptime_ms: Option<f64>,
     /// First packet.
-    #[serde(rename = "first_us", serialize_with = "micros")]
+    #[serde(rename = "first_us", serialize_with = "micros::serialize")]
     pub first: Nanos,
     /// Last packet.
-    #[serde(rename = "last_us", serialize_with = "micros")]
+    #[serde(rename = "last_us", serialize_with = "micros::serialize")]
     pub last: Nanos,
     /// Every RTP packet seen, repeats included.
     pub packets: u64,

@@ -79,6 +79,12 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// A file of the outbox or the journal that this program did not write.
+    #[error("{} was not written by ringtap: move it away, or name another place in the configuration", path.display())]
+    NotOurs {
+        /// The file.
+        path: PathBuf,
+    },
     /// Any other failure of the system.
     #[error("{}: {source}", path.display())]
     Io {
@@ -118,6 +124,17 @@ impl Error {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::Permission { path },
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { path },
             _ => Self::Io { path, source: Arc::new(source) },
+        }
+    }
+
+    /// As [`Error::io`], of a file: one that does not exist lacks its directory.
+    pub(crate) fn file(path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::NotFound => {
+                Self::NoDirectory { path: path.parent().map(Path::to_owned).unwrap_or_default() }
+            }
+            io::ErrorKind::IsADirectory => Self::NotOurs { path: path.to_owned() },
+            _ => Self::io(path, source),
         }
     }
 

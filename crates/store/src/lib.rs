@@ -2,7 +2,7 @@
 //!
 //! Not here: what a record means, how it is shown, and how long it is kept (a day is forgotten by deleting its file).
 //!
-//! The one invariant: what [`Writer::flush`] has acknowledged survives a kill and a power cut, and a search that failed
+//! The one invariant: what [`Writer::flush`] or [`Keeper::flush`] has acknowledged survives a kill and a power cut, and a search that failed
 //! or was cut short says so: it never looks like "no calls".
 //!
 //! ```
@@ -34,20 +34,35 @@
 //! | [`day`] | [`Day`], which names a file |
 //! | [`error`] | [`Error`] |
 //! | `schema` | tables and migrations |
-//! | [`writer`] | [`Writer`] |
+//! | `row`, `files` | a record as its table takes it; the day files that are written to |
+//! | [`writer`] | [`Writer`], for a run that ends and may fail |
+//! | [`keeper`] | [`Keeper`], for a program that runs for months, its [`Inlet`]s and [`Notice`]s |
+//! | [`journal`] | [`Journal`] of calls under way |
+//! | `outbox`, `framed` | records that wait on disk; files that a kill can tear |
+//! | `shared` | [`Counts`] |
 //! | [`query`] | [`Query`] |
 //! | [`reader`] | [`Reader`], [`Found`], [`Row`] |
 #![forbid(unsafe_code)]
 
 pub mod day;
 pub mod error;
+mod files;
+mod framed;
+pub mod journal;
+pub mod keeper;
+mod outbox;
 pub mod query;
 pub mod reader;
+mod row;
 mod schema;
+mod shared;
 pub mod writer;
 
 pub use day::Day;
 pub use error::Error;
+pub use journal::{Journal, Recovered};
+pub use keeper::{Gauge, Inlet, Keeper, Notice, Settings};
 pub use query::Query;
 pub use reader::{Found, Reader, Row};
+pub use shared::Counts;
 pub use writer::{Writer, Written};

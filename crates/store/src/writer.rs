@@ -1,22 +1,16 @@
-//! The writer: a bounded queue, a thread of its own, batches committed to the day files.
+//! The writer of a run that ends: a bounded queue, a thread of its own, batches committed to the day files.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use ringtap_model::{Call, Message, Nanos, Registration, Stream};
-use rusqlite::types::Value as Sql;
-use rusqlite::{Connection, Transaction, params_from_iter};
-use serde::Serialize;
-use serde_json::Value;
+use ringtap_model::{Call, Message, Registration, Stream};
 
-use crate::schema::{self, Table};
-use crate::{Day, Error};
+use crate::Error;
+use crate::files::Files;
+use crate::row::{Kind, Row};
 
 /// Records that are durable, those that were there already included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +31,8 @@ pub struct Written {
 ///
 /// Records are queued and written in batches by a thread of its own, a fifth of a second after the first of a batch at
 /// the latest. They are acknowledged by [`flush`](Self::flush) and [`close`](Self::close): before that, a kill may lose
-/// them. A writer that failed stays failed: every later call returns the same error.
+/// them. A writer that failed stays failed, every later call returns the same error: the person who ran it is there to
+/// read it and run it again. What has to outlive a failure is [`Keeper`](crate::Keeper)'s.
 #[derive(Debug)]
 pub struct Writer {
     dir: PathBuf,
@@ -55,14 +50,9 @@ impl Writer {
 
     /// `pages` bounds the size of each file: a full disk for tests.
     fn open_with(dir: &Path, pages: Option<u32>) -> Result<Self, Error> {
-        fs::create_dir_all(dir).map_err(|error| match error.kind() {
-            // Also where a file system, such as proc, takes no new directories.
-            io::ErrorKind::NotFound => Error::CannotCreate { path: dir.to_owned() },
-            _ => Error::io(dir, error),
-        })?;
+        let files = Files::create(dir, PATIENCE, pages)?;
         let (queue, jobs) = sync_channel(QUEUE);
         let failure = Arc::new(Mutex::new(None));
-        let files = Files { dir: dir.to_owned(), pages, open: BTreeMap::new(), used: BTreeSet::new() };
         let told = Arc::clone(&failure);
         let run = move || serve(files, &jobs, &told);
         let thread =
@@ -141,22 +131,24 @@ enum Record {
 }
 
 impl Record {
-    /// The moment that decides on its file. A call of which no moment is known is filed at the epoch.
-    fn start(&self) -> Nanos {
-        match self {
-            Self::Call(call) => call.start().unwrap_or(Nanos::ZERO),
-            Self::Stream(stream) => stream.first,
-            Self::Registration(registration) => registration.first,
-            Self::Message(message) => message.time,
-        }
+    fn row(&self) -> Result<Row, Error> {
+        let row = match self {
+            Self::Call(call) => Row::of(call),
+            Self::Stream(stream) => Row::of(stream),
+            Self::Registration(registration) => Row::of(registration),
+            Self::Message(message) => Row::of(message),
+        };
+        row.map_err(|source| Error::Record { source: Arc::new(source) })
     }
+}
 
-    fn count(&self, written: &mut Written) {
-        match self {
-            Self::Call(_) => written.calls += 1,
-            Self::Stream(_) => written.streams += 1,
-            Self::Registration(_) => written.registrations += 1,
-            Self::Message(_) => written.messages += 1,
+impl Written {
+    pub(crate) fn count(&mut self, kind: Kind) {
+        match kind {
+            Kind::Call => self.calls += 1,
+            Kind::Stream => self.streams += 1,
+            Kind::Registration => self.registrations += 1,
+            Kind::Message => self.messages += 1,
         }
     }
 }
@@ -166,18 +158,19 @@ fn serve(mut files: Files, jobs: &Receiver<Job>, failure: &Mutex<Option<Error>>)
     let mut written = Written::default();
     while let Ok(first) = jobs.recv() {
         let (batch, acknowledge) = gather(first, jobs);
-        if let Err(error) = files.store(&batch) {
+        let rows: Result<Vec<Row>, Error> = batch.iter().map(Record::row).collect();
+        let stored = rows.and_then(|rows| files.store(&rows).map(|()| rows));
+        let rows = stored.inspect_err(|error| {
             // Told before the queue and `acknowledge` end: whoever waits for them finds the reason.
             *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
-            return Err(error);
-        }
-        batch.iter().for_each(|record| record.count(&mut written));
+        })?;
+        rows.iter().for_each(|row| written.count(row.kind));
         if let Some(done) = acknowledge {
             // Nobody waits any more: no matter.
             let _ = done.send(());
         }
     }
-    written.days = files.used.len() as u64;
+    written.days = files.days();
     Ok(written)
 }
 
@@ -201,167 +194,18 @@ fn gather(first: Job, jobs: &Receiver<Job>) -> (Vec<Record>, Option<SyncSender<(
     }
 }
 
-/// The day files, those in use open.
-struct Files {
-    dir: PathBuf,
-    pages: Option<u32>,
-    open: BTreeMap<Day, Connection>,
-    used: BTreeSet<Day>,
-}
-
-impl Files {
-    /// One transaction a day; each is durable when this returns.
-    fn store(&mut self, batch: &[Record]) -> Result<(), Error> {
-        let mut days = BTreeMap::<Day, Vec<&Record>>::new();
-        for record in batch {
-            days.entry(Day::of(record.start())).or_default().push(record);
-        }
-        for (day, records) in days {
-            let path = self.dir.join(day.file_name());
-            let failed = |error| Error::database(&path, error);
-            let transaction = self.connection(day, &path)?.transaction().map_err(failed)?;
-            for record in records {
-                insert(&transaction, &path, record)?;
-            }
-            transaction.commit().map_err(failed)?;
-            self.used.insert(day);
-        }
-        Ok(())
-    }
-
-    fn connection(&mut self, day: Day, path: &Path) -> Result<&mut Connection, Error> {
-        if !self.open.contains_key(&day) {
-            if self.open.len() >= OPEN {
-                // The oldest day: records of it come least.
-                self.open.pop_first();
-            }
-            let connection = open(path, self.pages)?;
-            self.open.insert(day, connection);
-        }
-        // Just inserted where it was missing.
-        self.open.get_mut(&day).ok_or_else(|| Error::Stopped { path: path.to_owned() })
-    }
-}
-
-/// Opens a day file to write, creating and migrating it as needed.
-///
-/// synchronous=FULL: in WAL mode a commit then syncs the log, so that what is acknowledged survives a power cut and not
-/// the process alone. A batch costs one sync.
-fn open(path: &Path, pages: Option<u32>) -> Result<Connection, Error> {
-    let failed = |error| Error::database(path, error);
-    let mut connection = Connection::open(path).map_err(failed)?;
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).map_err(failed)?;
-    connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
-    // Ids are spread evenly: their index is touched all over, and had better be in memory. In KiB where negative.
-    connection.pragma_update(None, "cache_size", -32_768).map_err(failed)?;
-    if let Some(pages) = pages {
-        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).map_err(failed)?;
-    }
-    schema::migrate(&mut connection, path)?;
-    Ok(connection)
-}
-
-fn insert(transaction: &Transaction<'_>, path: &Path, record: &Record) -> Result<(), Error> {
-    match record {
-        Record::Call(call) => {
-            let start = ("start_us", Sql::Integer(integer(record.start().micros())));
-            if upsert(transaction, path, &schema::CALLS, call, Some(start))? {
-                divert(transaction, call).map_err(|error| Error::database(path, error))?;
-            }
-        }
-        Record::Stream(stream) => {
-            upsert(transaction, path, &schema::STREAMS, stream, None)?;
-        }
-        Record::Registration(registration) => {
-            upsert(transaction, path, &schema::REGISTRATIONS, registration, None)?;
-        }
-        Record::Message(message) => {
-            upsert(transaction, path, &schema::MESSAGES, message, None)?;
-        }
-    }
-    Ok(())
-}
-
-/// Writes a record under its id and tells whether anything changed: the same record again touches nothing.
-fn upsert(
-    transaction: &Transaction<'_>,
-    path: &Path,
-    table: &Table,
-    record: &impl Serialize,
-    extra: Option<(&str, Sql)>,
-) -> Result<bool, Error> {
-    let unfit = |source| Error::Record { source: Arc::new(source) };
-    let text = serde_json::to_string(record).map_err(unfit)?;
-    let fields = serde_json::to_value(record).map_err(unfit)?;
-    let mut columns: Vec<&str> = table.columns.to_vec();
-    let mut values: Vec<Sql> = columns.iter().map(|&column| sql(&fields[column])).collect();
-    if let Some((column, value)) = extra {
-        columns.push(column);
-        values.push(value);
-    }
-    columns.push("json");
-    values.push(Sql::Text(text));
-    let changed = transaction
-        .prepare_cached(&upsert_sql(table.name, &columns))
-        .and_then(|mut statement| statement.execute(params_from_iter(values)))
-        .map_err(|error| Error::database(path, error))?;
-    Ok(changed > 0)
-}
-
-fn upsert_sql(table: &str, columns: &[&str]) -> String {
-    let quoted: Vec<_> = columns.iter().map(|column| format!("\"{column}\"")).collect();
-    let places: Vec<_> = (1..=columns.len()).map(|number| format!("?{number}")).collect();
-    let updates: Vec<_> = quoted.iter().map(|column| format!("{column} = excluded.{column}")).collect();
-    format!(
-        "INSERT INTO {table} ({}) VALUES ({}) ON CONFLICT (id) DO UPDATE SET {} WHERE {table}.json <> excluded.json",
-        quoted.join(", "),
-        places.join(", "),
-        updates.join(", "),
-    )
-}
-
-/// Numbers that a call was routed on to, for searching.
-fn divert(transaction: &Transaction<'_>, call: &Call) -> rusqlite::Result<()> {
-    let id = call.id.to_string();
-    transaction.prepare_cached("DELETE FROM diversions WHERE call = ?1")?.execute([&id])?;
-    let mut insert =
-        transaction.prepare_cached("INSERT OR IGNORE INTO diversions (number, call) VALUES (?1, ?2)")?;
-    call.diverted_to.iter().try_for_each(|number| insert.execute([number, &id]).map(|_| ()))
-}
-
-/// A scalar field as its column holds it; lists and objects are in the JSON alone.
-fn sql(value: &Value) -> Sql {
-    match value {
-        Value::Bool(yes) => Sql::Integer(i64::from(*yes)),
-        Value::Number(number) => match number.as_u64() {
-            Some(whole) => Sql::Integer(integer(whole)),
-            None => number.as_i64().map(Sql::Integer).or(number.as_f64().map(Sql::Real)).unwrap_or(Sql::Null),
-        },
-        Value::String(text) => Sql::Text(text.clone()),
-        Value::Null | Value::Array(_) | Value::Object(_) => Sql::Null,
-    }
-}
-
-/// SQLite's integers are signed; what is beyond them stops at their end (its JSON is exact).
-fn integer(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
 /// Records waiting at most: some megabytes.
 const QUEUE: usize = 4096;
 /// Records in a transaction at most.
 const BATCH: usize = 1024;
 /// How long a record waits for others at most.
 const LINGER: Duration = Duration::from_millis(200);
-/// Files held open.
-const OPEN: usize = 8;
 /// How long another process's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
-    use ringtap_model::Endpoint;
+    use ringtap_model::{Endpoint, Nanos};
 
     use super::*;
 

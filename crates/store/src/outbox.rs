@@ -1,0 +1,263 @@
+//! Records that wait on disk until the day files take them.
+//!
+//! Numbered files in a directory, each a bounded part of the whole: the last is appended to, the first is read from and
+//! deleted once its records are stored. Where reading stopped is not kept: after a kill the first file is stored again
+//! from its beginning, which changes nothing, since a record's id is derived from what it describes.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::framed::{Framed, LONGEST, Magic, OVERHEAD};
+use crate::row::Row;
+
+const MAGIC: Magic = *b"RTOUTBX1";
+
+/// Parts that the whole is made of, so that what is stored gives its space back.
+const PARTS: u64 = 16;
+
+/// Bytes of records read at once.
+const READ: usize = 8 << 20;
+
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    dir: PathBuf,
+    limit: u64,
+    parts: VecDeque<Part>,
+    /// Where the first part is read from, and where it will be once what was read is stored.
+    head: u64,
+    read: Option<Read>,
+    records: u64,
+    bytes: u64,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Part {
+    file: Framed,
+    records: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    end: u64,
+    records: u64,
+}
+
+impl Outbox {
+    /// What waits in that directory, which is created where it does not exist, and how many damaged bytes were cut off.
+    /// It never takes more than `limit` bytes.
+    pub(crate) fn open(dir: &Path, limit: u64) -> Result<(Self, u64), Error> {
+        fs::create_dir_all(dir).map_err(|error| Error::file(dir, error))?;
+        let mut numbers = Vec::new();
+        for entry in fs::read_dir(dir).map_err(|error| Error::file(dir, error))?.flatten() {
+            let name = entry.file_name();
+            let number = name.to_str().and_then(|name| name.strip_prefix("part-")?.parse::<u64>().ok());
+            numbers.extend(number.filter(|number| name.to_str() == Some(part_name(*number).as_str())));
+        }
+        numbers.sort_unstable();
+        let mut outbox = Self {
+            dir: dir.to_owned(),
+            limit,
+            parts: VecDeque::new(),
+            head: MAGIC.len() as u64,
+            read: None,
+            records: 0,
+            bytes: 0,
+            next: numbers.last().map_or(1, |last| last + 1),
+        };
+        let mut cut = 0;
+        for number in numbers {
+            let mut records = 0;
+            let (file, torn) = Framed::open(&dir.join(part_name(number)), MAGIC, |_, _| records += 1)?;
+            cut += torn;
+            outbox.records += records;
+            outbox.bytes += file.len();
+            outbox.parts.push_back(Part { file, records });
+        }
+        outbox.drop_finished();
+        Ok((outbox, cut))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    /// Records that wait.
+    pub(crate) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Appends as many of the records as there is room for, in order, and returns how many: they are durable then.
+    pub(crate) fn push<'a>(&mut self, rows: impl Iterator<Item = &'a Row>) -> Result<usize, Error> {
+        let mut room = self.limit.saturating_sub(self.bytes);
+        let part = (self.limit / PARTS).max(1);
+        if self.parts.back().is_none_or(|last| last.file.len() >= part) {
+            let Some(rest) = room.checked_sub(MAGIC.len() as u64) else { return Ok(0) };
+            room = rest;
+        }
+        let fits = |packed: &Vec<u8>| {
+            let size = OVERHEAD + packed.len() as u64;
+            let fits = size <= room && packed.len() <= LONGEST;
+            room -= if fits { size } else { 0 };
+            fits
+        };
+        let rows: Vec<Vec<u8>> = rows.map(Row::packed).take_while(fits).collect();
+        if rows.is_empty() {
+            return Ok(0);
+        }
+        if self.parts.back().is_none_or(|last| last.file.len() >= part) {
+            let file = Framed::create(&self.dir.join(part_name(self.next)), MAGIC)?;
+            self.next += 1;
+            self.bytes += file.len();
+            self.parts.push_back(Part { file, records: 0 });
+        }
+        // Just made sure of.
+        let Some(last) = self.parts.back_mut() else { return Ok(0) };
+        let before = last.file.len();
+        last.file.append(rows.iter().map(Vec::as_slice))?;
+        self.bytes += last.file.len() - before;
+        last.records += rows.len() as u64;
+        self.records += rows.len() as u64;
+        last.file.sync()?;
+        Ok(rows.len())
+    }
+
+    /// The oldest records, at most `most`; they stay until [`Outbox::stored`]. Records of which nothing can be made are
+    /// left out.
+    pub(crate) fn read(&mut self, most: usize) -> Result<Vec<Row>, Error> {
+        let mut rows = Vec::new();
+        let Some(first) = self.parts.front() else { return Ok(rows) };
+        let (mut records, mut size) = (0, 0);
+        let mut entries = first.file.entries(self.head);
+        while records < most && size < READ {
+            let entry = entries.next().map_err(|error| Error::file(first.file.path(), error))?;
+            let Some((_, payload)) = entry else { break };
+            records += 1;
+            size += payload.len();
+            rows.extend(Row::unpacked(payload));
+        }
+        // A file that is shorter than it was: what is missing waits no longer.
+        let records = if records == 0 { first.records } else { records as u64 };
+        self.read = Some(Read { end: entries.end(), records });
+        Ok(rows)
+    }
+
+    /// What was last read is stored.
+    pub(crate) fn stored(&mut self) {
+        let (Some(read), Some(first)) = (self.read.take(), self.parts.front_mut()) else { return };
+        self.head = read.end;
+        first.records = first.records.saturating_sub(read.records);
+        self.records = self.records.saturating_sub(read.records);
+        self.drop_finished();
+    }
+
+    fn drop_finished(&mut self) {
+        while let Some(part) = self.parts.pop_front_if(|part| part.records == 0) {
+            self.bytes -= part.file.len();
+            self.head = MAGIC.len() as u64;
+            // A file that cannot be deleted is stored once more at the next start.
+            let _ = fs::remove_file(part.file.path());
+        }
+    }
+}
+
+fn part_name(number: u64) -> String {
+    format!("part-{number:08}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(number: u64) -> Row {
+        Row::parse(format!(
+            "{{\"type\":\"message\",\"id\":\"{number:032x}\",\"time_us\":{number},\"text\":\"{}\"}}",
+            "m".repeat(100)
+        ))
+        .unwrap()
+    }
+
+    fn starts(rows: &[Row]) -> Vec<u64> {
+        rows.iter().map(|row| row.start.micros()).collect()
+    }
+
+    fn all(outbox: &mut Outbox) -> Vec<u64> {
+        let mut found = Vec::new();
+        while !outbox.is_empty() {
+            found.extend(starts(&outbox.read(7).unwrap()));
+            outbox.stored();
+        }
+        found
+    }
+
+    #[test]
+    fn first_in_first_out_over_parts_and_restarts() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut outbox, _) = Outbox::open(dir.path(), 64 << 10).unwrap();
+        let rows: Vec<Row> = (0..200).map(row).collect();
+        for chunk in rows.chunks(9) {
+            assert_eq!(outbox.push(chunk.iter()).unwrap(), chunk.len());
+        }
+        assert!(outbox.parts.len() > 3, "{} parts", outbox.parts.len());
+        assert_eq!(starts(&outbox.read(50).unwrap()), (0..starts_of_first(&outbox)).collect::<Vec<_>>());
+        // Read and not stored: still there, also for the next run.
+        let (mut outbox, cut) = Outbox::open(dir.path(), 64 << 10).unwrap();
+        assert_eq!((outbox.records(), cut), (200, 0));
+        assert_eq!(all(&mut outbox), (0..200).collect::<Vec<_>>());
+        assert_eq!(outbox.bytes(), 0);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        // And from the beginning again.
+        assert_eq!(outbox.push([row(7)].iter()).unwrap(), 1);
+        assert_eq!(all(&mut outbox), [7]);
+    }
+
+    fn starts_of_first(outbox: &Outbox) -> u64 {
+        outbox.parts.front().map_or(0, |part| part.records.min(50))
+    }
+
+    #[test]
+    fn it_never_takes_more_than_it_may() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut outbox, _) = Outbox::open(dir.path(), 4_000).unwrap();
+        let rows: Vec<Row> = (0..100).map(row).collect();
+        let mut taken = 0;
+        for chunk in rows.chunks(5) {
+            taken += outbox.push(chunk.iter()).unwrap();
+        }
+        let on_disk: u64 =
+            fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().metadata().unwrap().len()).sum();
+        assert_eq!(on_disk, outbox.bytes());
+        assert!((3_500..=4_000).contains(&on_disk) && taken < 30, "{taken} records, {on_disk} bytes");
+        // What is stored gives its place back.
+        outbox.read(5).unwrap();
+        outbox.stored();
+        assert!(outbox.push([row(500)].iter()).unwrap() == 1);
+        assert_eq!(all(&mut outbox).last(), Some(&500));
+    }
+
+    #[test]
+    fn a_torn_end_is_cut_off() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut outbox, _) = Outbox::open(dir.path(), 1 << 20).unwrap();
+        outbox.push([row(1), row(2), row(3)].iter()).unwrap();
+        let path = dir.path().join("part-00000001");
+        let whole = fs::read(&path).unwrap();
+        let entry = (whole.len() - 8) / 3;
+        for length in 0..whole.len() {
+            fs::write(&path, &whole[..length]).unwrap();
+            let good = (length.saturating_sub(8) / entry) as u64;
+            let (mut outbox, cut) = Outbox::open(dir.path(), 1 << 20).unwrap();
+            assert_eq!(outbox.records(), good, "cut at {length}");
+            let kept = if length < 8 { 0 } else { 8 + good as usize * entry };
+            assert_eq!(cut, (length - kept) as u64, "cut at {length}");
+            assert_eq!(all(&mut outbox), (1..=good).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What the threads of a keeper know of each other: counts, and the time.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use ringtap_model::Nanos;
+
+use crate::keeper::Settings;
+use crate::row::Kind;
+use crate::writer::Written;
+
+/// What a keeper counted since it was opened, and what waits now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Records that are in the day files; `days` is not counted here.
+    pub written: Written,
+    /// Records that found room nowhere; `days` is not counted here.
+    pub dropped: Written,
+    /// Places taken in the queue, and batches on their way to disk.
+    pub waiting: u64,
+    /// Places in the queue.
+    pub queue: u64,
+    /// Records in the outbox.
+    pub outbox_records: u64,
+    /// Bytes of the outbox.
+    pub outbox_bytes: u64,
+    /// Bytes that it may take.
+    pub outbox_limit: u64,
+    /// Attempts to write to the day files that failed.
+    pub failures: u64,
+    /// The day files take no records at present.
+    pub away: bool,
+    /// Calls in the journal.
+    pub journal_calls: u64,
+    /// Bytes of the journal.
+    pub journal_bytes: u64,
+    /// Entries that the journal should have and has not.
+    pub journal_missed: u64,
+}
+
+impl Counts {
+    /// Records of all kinds that were dropped.
+    pub fn records_dropped(&self) -> u64 {
+        self.dropped.records()
+    }
+}
+
+impl Written {
+    /// Records of all kinds.
+    pub fn records(&self) -> u64 {
+        self.calls + self.streams + self.registrations + self.messages
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    queue: u64,
+    outbox_limit: u64,
+    has_journal: bool,
+    waiting: AtomicU64,
+    held: AtomicU64,
+    written: [AtomicU64; 4],
+    dropped: [AtomicU64; 4],
+    outbox: [AtomicU64; 2],
+    journal: [AtomicU64; 2],
+    missed: AtomicU64,
+    failures: AtomicU64,
+    away: AtomicBool,
+    clock: AtomicU64,
+    retain: AtomicU64,
+    /// How long the end may take, once it is near.
+    closing: OnceLock<Duration>,
+}
+
+// Counts and gauges that nothing else depends on: relaxed everywhere.
+impl Shared {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            queue: settings.queue.max(1) as u64,
+            outbox_limit: settings.outbox_size,
+            has_journal: settings.journal.is_some(),
+            waiting: AtomicU64::new(0),
+            held: AtomicU64::new(0),
+            written: Default::default(),
+            dropped: Default::default(),
+            outbox: Default::default(),
+            journal: Default::default(),
+            missed: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+            away: AtomicBool::new(false),
+            clock: AtomicU64::new(0),
+            retain: AtomicU64::new(settings.retain.0),
+            closing: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn queued(&self) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn unqueued(&self) {
+        // The keeper's own jobs were never counted in.
+        let _ = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
+    }
+
+    pub(crate) fn half_full(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > self.queue / 2
+    }
+
+    pub(crate) fn keeps_journal(&self) -> bool {
+        self.has_journal
+    }
+
+    pub(crate) fn stored(&self, kind: Kind) {
+        self.written[kind as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn dropped(&self, kind: Kind, count: u64) {
+        self.dropped[kind as usize].fetch_add(count, Ordering::Relaxed);
+    }
+
+    pub(crate) fn unjournaled(&self) {
+        self.missed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn failed(&self) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn clock(&self) -> Nanos {
+        Nanos(self.clock.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_clock(&self, now: Nanos) {
+        self.clock.fetch_max(now.0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn retain(&self) -> Nanos {
+        Nanos(self.retain.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_retain(&self, retain: Nanos) {
+        self.retain.store(retain.0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn close(&self, patience: Duration) {
+        // A second word changes nothing.
+        let _ = self.closing.set(patience);
+    }
+
+    pub(crate) fn closing(&self) -> Option<Duration> {
+        self.closing.get().copied()
+    }
+
+    pub(crate) fn publish(&self, held: u64, outbox: (u64, u64), journal: (u64, u64), away: bool) {
+        self.held.store(held, Ordering::Relaxed);
+        self.outbox[0].store(outbox.0, Ordering::Relaxed);
+        self.outbox[1].store(outbox.1, Ordering::Relaxed);
+        self.journal[0].store(journal.0, Ordering::Relaxed);
+        self.journal[1].store(journal.1, Ordering::Relaxed);
+        self.away.store(away, Ordering::Relaxed);
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let kinds = |counts: &[AtomicU64; 4]| Written {
+            calls: get(&counts[Kind::Call as usize]),
+            streams: get(&counts[Kind::Stream as usize]),
+            registrations: get(&counts[Kind::Registration as usize]),
+            messages: get(&counts[Kind::Message as usize]),
+            days: 0,
+        };
+        Counts {
+            written: kinds(&self.written),
+            dropped: kinds(&self.dropped),
+            waiting: get(&self.waiting) + get(&self.held),
+            queue: self.queue,
+            outbox_records: get(&self.outbox[0]),
+            outbox_bytes: get(&self.outbox[1]),
+            outbox_limit: self.outbox_limit,
+            failures: get(&self.failures),
+            away: self.away.load(Ordering::Relaxed),
+            journal_calls: get(&self.journal[0]),
+            journal_bytes: get(&self.journal[1]),
+            journal_missed: get(&self.missed),
+        }
+    }
+}
