@@ -110,6 +110,7 @@ impl Engine {
         if self.tracker.wheel.due(self.now) {
             self.expire(sink);
         }
+        self.tracker.at(frame.number);
         match frame::decode(frame.link.0, frame.wire_len, frame.data) {
             Ok(packet) => self.packet(&packet, frame.time, &[frame.number], sink),
             Err(reason) => self.counters.skipped[reason.index()] += 1,
@@ -268,6 +269,7 @@ impl Engine {
     fn expire<S: Sink>(&mut self, sink: &mut S) {
         let mut fired = std::mem::take(&mut self.fired);
         fired.clear();
+        self.tracker.turn();
         self.tracker.wheel.expired(self.now, &mut fired);
         for timer in &fired {
             match *timer {

@@ -29,7 +29,8 @@
 //! |---|---|
 //! | [`config`], [`sink`], [`counters`] | what goes in, where records go, what was counted |
 //! | `engine` | frames to datagrams, messages and media |
-//! | `tracker` | calls, media, registrations and messages together |
+//! | `tracker` | signalling and media together |
+//! | `signalling`, `note` | calls, registrations and messages; what they tell media |
 //! | `fragments`, `tcp`, `sctp` | datagrams and messages put together |
 //! | `calls` | one call attempt, message by message |
 //! | `media` | streams: numbering, jitter, endpoints, codecs, records |
@@ -46,9 +47,11 @@ mod fragments;
 mod hash;
 mod media;
 mod messages;
+mod note;
 mod registrations;
 mod rows;
 mod sctp;
+mod signalling;
 mod slots;
 mod tcp;
 mod tracker;

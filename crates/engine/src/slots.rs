@@ -1,10 +1,13 @@
 //! A slab with a ceiling: where calls, flows and connections live.
 
+/// Lives of a place are counted in 24 bits: nothing that names one outlasts so many others.
+pub(crate) const GENERATIONS: u32 = 0xff_ffff;
+
 /// Names one life of a slot: a timer that outlives its object must not touch the next one in the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket {
     pub(crate) slot: u32,
-    generation: u32,
+    pub(crate) generation: u32,
 }
 
 /// Objects under numbers that stay the same while they live. Freed places are used again, newest first.
@@ -42,7 +45,7 @@ impl<T> Slots<T> {
         Some(match self.free.pop() {
             Some(index) => {
                 self.places[index as usize] = Some(object);
-                self.generations[index as usize] = self.generations[index as usize].wrapping_add(1);
+                self.generations[index as usize] = (self.generations[index as usize] + 1) & GENERATIONS;
                 index
             }
             None => {

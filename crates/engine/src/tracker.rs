@@ -1,25 +1,19 @@
 //! Calls, their media, registrations and messages: one state for all that signalling and media say of each other.
 
 use ringtap_model::{Call, CallState, Dtmf, DtmfSource, Endpoint, Id, Nanos, Stream};
-use ringtap_wire::sip::{Message, Method};
-use ringtap_wire::{rtp, sdp};
+use ringtap_wire::rtp;
+use ringtap_wire::sip::Message;
 
-use crate::calls::{CallEntry, Calls, Hop, Novelty, Side};
+use crate::calls::{Hop, Novelty};
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::hash::Hasher;
-use crate::media::{CodecId, Figures, FlowKey, Media, Place, RtpPacket, StreamContext};
-use crate::messages::Messages;
-use crate::registrations::Registrations;
-use crate::sink::{RtpSeen, Sink, SipSeen, Step, StreamEnd};
+use crate::media::{Accepted, Figures, FlowKey, Media, Place, RtpPacket, StreamContext};
+use crate::note::{Note, Order};
+use crate::signalling::{Due, Ended, Passing, Signalling};
+use crate::sink::{RtpSeen, Sink, SipSeen, StreamEnd};
 use crate::slots::Ticket;
 use crate::wheel::{Timer, Wheel};
-
-/// Payload types that one media description may bring.
-const MAX_TYPES: usize = 32;
-/// Media descriptions, and ICE candidates of each, that one SDP may bring.
-const MAX_MEDIA: usize = 16;
-const MAX_CANDIDATES: usize = 8;
 
 /// A UDP datagram, or what a relay carries in one.
 #[derive(Clone, Copy)]
@@ -36,10 +30,11 @@ pub(crate) struct Datagram<'a> {
 pub(crate) struct Tracker {
     pub(crate) wheel: Wheel,
     config: Config,
-    calls: Calls,
+    signalling: Signalling,
     media: Media,
-    registrations: Registrations,
-    messages: Messages,
+    hasher: Hasher,
+    /// Where the frame in hand stands, and how many messages and streams it has brought so far.
+    order: Order,
     /// Packets lost before this engine, a running total.
     pub(crate) lost_outside: u64,
 }
@@ -48,10 +43,10 @@ impl Tracker {
     pub(crate) fn new(config: Config, hasher: Hasher) -> Self {
         Self {
             wheel: Wheel::new(),
-            calls: Calls::new(config.max_calls, hasher.clone()),
-            media: Media::new(&config, hasher.clone()),
-            registrations: Registrations::new(config.max_registrations, hasher.clone()),
-            messages: Messages::new(config.max_messages, hasher),
+            signalling: Signalling::new(0, &config, &hasher),
+            media: Media::new(&config, config.max_calls, false, hasher.clone()),
+            hasher,
+            order: Order::default(),
             config,
             lost_outside: 0,
         }
@@ -62,8 +57,14 @@ impl Tracker {
         counters.turned_away() + self.lost_outside
     }
 
+    /// What follows comes with the frame of that number. HOT.
+    #[inline]
+    pub(crate) fn at(&mut self, number: u64) {
+        self.order = Order { number, part: 0 };
+    }
+
     pub(crate) fn under_way(&self) -> (usize, usize) {
-        (self.calls.len(), self.media.len())
+        (self.signalling.len(), self.media.len())
     }
 
     /// Takes what looks like RTP; false when it cannot be. HOT.
@@ -88,14 +89,12 @@ impl Tracker {
             ip_len: datagram.ip_len,
         };
         let accepted = match self.media.find(&key) {
-            Some(slot) if !self.media.must_split(slot) => {
-                Some(self.media.take(slot, &packet, &view, &self.calls))
-            }
+            Some(slot) if !self.media.must_split(slot) => Some(self.media.take(slot, &packet, &view)),
             Some(slot) => {
-                self.media.retire(slot, &mut self.calls);
-                self.media.begin(key, &packet, &view, &mut self.calls, &mut self.wheel)
+                self.media.retire(slot);
+                self.begin_stream(key, &packet, &view)
             }
-            None => self.media.begin(key, &packet, &view, &mut self.calls, &mut self.wheel),
+            None => self.begin_stream(key, &packet, &view),
         };
         if S::PACKETS
             && let Some(accepted) = accepted
@@ -112,6 +111,12 @@ impl Tracker {
             });
         }
         true
+    }
+
+    #[cold]
+    fn begin_stream(&mut self, key: FlowKey, packet: &RtpPacket, view: &rtp::View<'_>) -> Option<Accepted> {
+        self.order.part += 1;
+        self.media.begin(key, packet, view, self.order, &mut self.wheel)
     }
 
     /// Takes the bytes of a SIP message.
@@ -132,18 +137,16 @@ impl Tracker {
             counters.sip_without_call_id += 1;
             return;
         };
-        let novelty = match message.cseq().map_or(message.method(), |(_, method)| method) {
-            Method::Register => {
-                self.registrations.take(call_id, &message, hop, &mut self.wheel);
-                Novelty::New
-            }
-            Method::Message => {
-                self.messages.take(call_id, &message, hop, &mut self.wheel);
-                self.call_message(call_id, &message, hop, false, counters, sink)
-            }
-            Method::Invite => self.call_message(call_id, &message, hop, true, counters, sink),
-            _ => self.call_message(call_id, &message, hop, false, counters, sink),
-        };
+        self.order.part += 1;
+        let hash = self.hasher.of(call_id);
+        let (order, drops) = (self.order, self.drops(counters));
+        let passing = Passing { message: &message, call_id, hash, hop, order, drops };
+        let mut note = None;
+        let Self { signalling, media, wheel, .. } = self;
+        let novelty = signalling.take(&passing, &mut media.codecs, wheel, sink, |told| note = Some(told));
+        if let Some(note) = note {
+            self.tell(&note);
+        }
         if S::PACKETS {
             sink.sip(&SipSeen {
                 time: hop.time,
@@ -158,101 +161,15 @@ impl Tracker {
         }
     }
 
-    /// A message of a call; `opens` when it may be the first that is seen of it.
-    fn call_message<S: Sink>(
-        &mut self,
-        call_id: &[u8],
-        message: &Message<'_>,
-        hop: &Hop,
-        opens: bool,
-        counters: &Counters,
-        sink: &mut S,
-    ) -> Novelty {
-        let drops = self.drops(counters);
-        let slot = match self.calls.find(call_id) {
-            Some(slot) => slot,
-            None if opens => {
-                let Some(slot) = self.calls.begin(call_id, hop, drops) else {
-                    // Its answers come by too, and are not counted again.
-                    self.calls.refused += u64::from(message.code().is_none());
-                    return Novelty::New;
-                };
-                let first_look = self.config.invite_limit.min(self.config.idle_limit);
-                self.wheel.arm(hop.time + first_look, Timer::Call(self.calls.ticket(slot)));
-                slot
-            }
-            None => return Novelty::New,
-        };
-        let hasher = self.calls.hasher.clone();
-        let Some(call) = self.calls.get_mut(slot) else { return Novelty::New };
-        let before = Progress::of(call);
-        let novelty = call.take(message, hop, &hasher);
-        if S::PROGRESS {
-            before.tell(call, drops, sink);
-        }
-        let side = call.sender(message, &hasher);
-        if call.is_over() && !call.ending {
-            call.ending = true;
-            self.wheel.arm(hop.time + self.config.linger, Timer::Call(self.calls.ticket(slot)));
-        }
-        if let Some(body) = message.sdp().filter(|_| novelty == Novelty::New) {
-            self.announce(slot, body, side, hop.time);
-        }
-        novelty
+    /// Tells media what signalling found.
+    fn tell(&mut self, note: &Note) {
+        self.media.note(note);
     }
 
-    /// SDP (RFC 8866) of an offer or an answer: where one side wants its media, in which codecs.
-    fn announce(&mut self, slot: u32, body: &[u8], side: Side, time: Nanos) {
-        let Ok(sdp) = sdp::Sdp::parse(body) else { return };
-        for media in sdp.media().take(MAX_MEDIA) {
-            if media.port == 0 {
-                continue;
-            }
-            if media.is_t38() {
-                self.offer_fax(slot, time);
-                continue;
-            }
-            let types = self.types_of(&media);
-            let connection = media.connection().filter(|ip| !ip.is_unspecified());
-            let ends = connection.map(|ip| Endpoint::new(ip, media.port));
-            let candidates = media
-                .candidates()
-                .filter(|candidate| candidate.component == 1)
-                .map(|candidate| Endpoint::new(candidate.ip, candidate.port));
-            for endpoint in ends.into_iter().chain(candidates.take(MAX_CANDIDATES)) {
-                if self.media.add_leg(slot, endpoint, side, types.clone(), false, &mut self.calls) {
-                    self.media.announced(endpoint, slot, &mut self.calls);
-                }
-            }
-        }
-    }
-
-    fn types_of(&mut self, media: &sdp::Media<'_>) -> Vec<(u8, CodecId)> {
-        media
-            .payload_types()
-            .take(MAX_TYPES)
-            .filter_map(|number| {
-                let fixed = sdp::static_payload(number);
-                let codec = match media.rtpmap(number) {
-                    // Encoding names mind no case (RFC 4855 section 3): `pcma` is the PCMA of RFC 3551.
-                    Some(codec)
-                        if fixed.is_some_and(|fixed| codec.name.eq_ignore_ascii_case(fixed.0.as_bytes())) =>
-                    {
-                        self.media.codecs.of_static(number)
-                    }
-                    Some(codec) => self.media.codecs.intern(codec.name, codec.clock, codec.channels),
-                    None => self.media.codecs.of_static(number),
-                };
-                Some((number, codec?))
-            })
-            .collect()
-    }
-
-    fn offer_fax(&mut self, slot: u32, time: Nanos) {
-        if let Some(call) = self.calls.get_mut(slot) {
-            call.fax = Some(time);
-            self.media.set_fax(&call.flows);
-        }
+    /// The clock turned: what streams taught takes effect, before any timer fires.
+    #[cold]
+    pub(crate) fn turn(&mut self) {
+        self.media.learn();
     }
 
     /// A timer fired.
@@ -267,12 +184,12 @@ impl Tracker {
             Timer::Call(ticket) => self.expire_call(ticket, now, counters, sink),
             Timer::Flow(ticket) => self.expire_flow(ticket, now, sink),
             Timer::Registration(ticket) => {
-                if let Some(record) = self.registrations.expire(ticket, now, &mut self.wheel) {
+                if let Some(record) = self.signalling.expire_registration(ticket, now, &mut self.wheel) {
                     sink.registration(record);
                 }
             }
             Timer::Message(ticket) => {
-                if let Some(record) = self.messages.expire(ticket) {
+                if let Some(record) = self.signalling.expire_message(ticket) {
                     sink.message(record);
                 }
             }
@@ -281,54 +198,38 @@ impl Tracker {
     }
 
     fn expire_call<S: Sink>(&mut self, ticket: Ticket, now: Nanos, counters: &Counters, sink: &mut S) {
-        let Some(slot) = self.calls.redeem(ticket) else { return };
-        let Some(call) = self.calls.get(slot) else { return };
-        let heard = call.flows.iter().map(|flow| self.media.last(*flow)).fold(call.last, Nanos::max);
-        let over = call.is_over();
-        let limit = if call.is_challenged() {
-            self.config.challenge_limit
-        } else if over {
-            self.config.linger
-        } else if call.is_answered() {
-            self.config.idle_limit
-        } else {
-            self.config.invite_limit
-        };
-        let deadline = if over { call.last + limit } else { heard + limit };
-        if deadline > now {
-            self.wheel.arm(deadline, Timer::Call(ticket));
-        } else {
-            self.end_call(slot, !over, counters, sink);
+        let drops = self.drops(counters);
+        match self.signalling.expire(ticket, now, drops, &mut self.wheel) {
+            Due::Nothing => {}
+            Due::Media(call) => {
+                let heard = self.media.heard(call);
+                if let Due::End(ended) = self.signalling.heard(call, heard, now, drops, &mut self.wheel) {
+                    self.end_call(ended, sink);
+                }
+            }
+            Due::End(ended) => self.end_call(ended, sink),
         }
     }
 
     /// Makes a call's record and those of its streams.
-    fn end_call<S: Sink>(&mut self, slot: u32, timed_out: bool, counters: &Counters, sink: &mut S) {
-        let Some(call) = self.calls.remove(slot) else { return };
-        for leg in &call.legs {
-            self.media.endpoints.leave(leg.node);
-        }
-        let record = call.record(timed_out, self.drops(counters));
-        let mut ended = self.media.retired_of(slot);
-        ended.extend(call.flows.iter().filter_map(|flow| self.media.end(*flow)));
-        let (record, streams) = complete(record, call.rtt(), ended);
+    fn end_call<S: Sink>(&mut self, ended: Ended, sink: &mut S) {
+        let figures = ended.media.map_or_else(Vec::new, |call| self.media.end_call(call));
+        let (record, streams) = complete(ended, figures);
         sink.call(record, streams);
     }
 
     /// The records of a call as if it ended now.
     pub(crate) fn snapshot(&self, id: &Id, counters: &Counters) -> Option<(Call, Vec<Stream>)> {
-        let (slot, call) = self.calls.iter().find(|(_, call)| call.id() == *id)?;
-        let record = call.record(false, self.drops(counters));
-        let mut figures: Vec<Figures> = self.media.retired_so_far(slot).cloned().collect();
-        figures.extend(call.flows.iter().filter_map(|flow| self.media.figures(*flow)));
-        let (record, streams) = complete(record, call.rtt(), figures);
+        let ended = self.signalling.snapshot(id, self.drops(counters))?;
+        let figures = ended.media.map_or_else(Vec::new, |call| self.media.figures_of(call));
+        let (record, streams) = complete(ended, figures);
         Some((record, streams.into_iter().map(|stream| stream.record).collect()))
     }
 
     /// A flow without a call: over when it has been silent, nothing at all when it was never confirmed.
     fn expire_flow<S: Sink>(&mut self, ticket: Ticket, now: Nanos, sink: &mut S) {
         let Some(slot) = self.media.redeem(ticket) else { return };
-        if self.media.call_of(slot).is_some() {
+        if self.media.has_call(slot) {
             return;
         }
         let limit = if self.media.is_provisional(slot) {
@@ -356,65 +257,34 @@ impl Tracker {
 
     /// Ends all, in order: calls by their number in the table, then streams, registrations, messages.
     pub(crate) fn close<S: Sink>(&mut self, counters: &Counters, sink: &mut S) {
-        let mut slots = self.calls.slots();
-        slots.sort_by_key(|slot| self.calls.get(*slot).map(|call| (call.first, *slot)));
-        for slot in slots {
-            self.end_call(slot, false, counters, sink);
+        while self.media.learn() {}
+        let drops = self.drops(counters);
+        for slot in self.signalling.slots() {
+            if let Some(ended) = self.signalling.end(slot, false, drops) {
+                self.end_call(ended, sink);
+            }
         }
         for slot in self.media.slots() {
             self.end_stream(slot, sink);
         }
-        self.registrations.close().into_iter().for_each(|record| sink.registration(record));
-        self.messages.close().into_iter().for_each(|record| sink.message(record));
+        self.signalling.close(sink);
     }
 
     pub(crate) fn collect(&self, counters: &mut Counters) {
         counters.rtp_unconfirmed = self.media.counts.unconfirmed;
-        counters.calls_refused = self.calls.refused;
+        let [calls, registrations, messages] = self.signalling.refused();
+        counters.calls_refused = calls;
         counters.flows_refused = self.media.counts.refused;
         counters.legs_refused = self.media.counts.legs_refused;
         counters.intervals_refused = self.media.intervals_refused();
-        counters.registrations_refused = self.registrations.refused;
-        counters.messages_refused = self.messages.refused;
-    }
-}
-
-/// How far a call was before a message.
-struct Progress {
-    is_new: bool,
-    is_ringing: bool,
-    is_answered: bool,
-    is_released: bool,
-}
-
-impl Progress {
-    fn of(call: &CallEntry) -> Self {
-        Self {
-            is_new: call.is_new(),
-            is_ringing: call.is_ringing(),
-            is_answered: call.is_answered(),
-            is_released: call.is_over() && !call.is_challenged(),
-        }
-    }
-
-    /// Tells what the message changed.
-    fn tell<S: Sink>(self, call: &CallEntry, drops: u64, sink: &mut S) {
-        let now = Self::of(call);
-        let steps = [
-            (Step::Started, self.is_new && !now.is_new),
-            (Step::Ringing, now.is_ringing && !self.is_ringing),
-            (Step::Answered, now.is_answered && !self.is_answered),
-            (Step::Released, now.is_released && !self.is_released),
-        ];
-        let mut record = None;
-        for (step, _) in steps.into_iter().filter(|(_, taken)| *taken) {
-            sink.progress(step, record.get_or_insert_with(|| call.record(false, drops)));
-        }
+        counters.registrations_refused = registrations;
+        counters.messages_refused = messages;
     }
 }
 
 /// A call's record with those of its streams.
-fn complete(mut call: Call, rtt: Option<Nanos>, mut figures: Vec<Figures>) -> (Call, Vec<StreamEnd>) {
+fn complete(ended: Ended, mut figures: Vec<Figures>) -> (Call, Vec<StreamEnd>) {
+    let Ended { record: mut call, rtt, .. } = ended;
     figures.sort_by_key(|figures| figures.serial);
     let context = StreamContext { call_id: call.call_id.clone(), call: call.id, rtt };
     let mut streams = Vec::with_capacity(figures.len());

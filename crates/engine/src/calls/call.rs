@@ -1,6 +1,7 @@
 //! What is known of one call attempt, message by message: RFC 3261 dialogs seen from the side.
 
 use std::cell::OnceCell;
+use std::net::IpAddr;
 
 use ringtap_model::{
     Call, CallState, Dtmf, DtmfSource, Endpoint, Id, Nanos, Party, Protocol, Recorded, Transport,
@@ -9,7 +10,6 @@ use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine};
 
 use super::text::text;
 use crate::hash::{self, Hasher};
-use crate::media::CodecId;
 
 /// Ceilings of what one call may hold.
 const MAX_SEEN: usize = 512;
@@ -19,7 +19,7 @@ const MAX_DIGITS: usize = 64;
 const MIRROR: Nanos = Nanos::from_millis(10);
 
 /// A side of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     /// Sent the INVITE.
     Caller,
@@ -41,19 +41,6 @@ impl Side {
             Self::Callee => Party::Callee,
         }
     }
-}
-
-/// A media endpoint that SDP named, or that a stream behind NAT turned out to use.
-#[derive(Clone, Debug)]
-pub(crate) struct Leg {
-    pub(crate) endpoint: Endpoint,
-    /// Its entry in the table of endpoints.
-    pub(crate) node: u32,
-    pub(crate) side: Side,
-    /// Seen on the wire, not in SDP.
-    pub(crate) learned: bool,
-    /// Payload types as this side announced them.
-    pub(crate) types: Vec<(u8, CodecId)>,
 }
 
 /// A message that passed, as [`CallEntry::take`] judged it.
@@ -111,15 +98,22 @@ pub(crate) struct CallEntry {
     /// Request waiting for its first answer, and the shortest round trip so far.
     pending: Option<(u64, Nanos)>,
     rtt: Option<Nanos>,
-    pub(crate) legs: Vec<Leg>,
-    /// Streams, in order of their first packet.
-    pub(crate) flows: Vec<u32>,
+    /// Media know of it.
+    pub(crate) announced: bool,
     /// When T.38 was last offered.
     pub(crate) fax: Option<Nanos>,
     /// The linger timer runs.
     pub(crate) ending: bool,
     /// Where the drop counter of the capture stood at the start.
     pub(crate) drops: u64,
+}
+
+/// See [`CallEntry::standing`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) hosts: [IpAddr; 2],
+    pub(crate) is_over: bool,
+    pub(crate) fax: Option<Nanos>,
 }
 
 /// What carried a message.
@@ -171,8 +165,7 @@ impl CallEntry {
             digits: Vec::new(),
             pending: None,
             rtt: None,
-            legs: Vec::new(),
-            flows: Vec::new(),
+            announced: false,
             fax: None,
             ending: false,
             drops,
@@ -399,6 +392,11 @@ impl CallEntry {
     /// Whether the last word was a challenge that an INVITE may still answer.
     pub(crate) fn is_challenged(&self) -> bool {
         self.answer.is_none() && matches!(self.final_code, 401 | 407)
+    }
+
+    /// What media must know of it beside its endpoints.
+    pub(crate) fn standing(&self) -> Standing {
+        Standing { hosts: [self.src.ip, self.dst.ip], is_over: self.is_over(), fax: self.fax }
     }
 
     pub(crate) fn is_answered(&self) -> bool {

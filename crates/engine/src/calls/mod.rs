@@ -5,7 +5,7 @@ mod text;
 
 use hashbrown::HashTable;
 
-pub(crate) use call::{CallEntry, Hop, Leg, Novelty, Side, round};
+pub(crate) use call::{CallEntry, Hop, Novelty, Side, Standing, round};
 pub(crate) use text::text;
 
 use crate::hash::Hasher;
@@ -29,14 +29,13 @@ impl Calls {
         self.entries.len()
     }
 
-    pub(crate) fn find(&self, call_id: &[u8]) -> Option<u32> {
-        let hash = self.hasher.of(call_id);
+    /// The call of a Call-ID, whose hash is given.
+    pub(crate) fn find(&self, call_id: &[u8], hash: u64) -> Option<u32> {
         self.index.find(hash, |slot| *self.entries[*slot].call_id == *call_id).copied()
     }
 
     /// Begins a call; None at the ceiling.
-    pub(crate) fn begin(&mut self, call_id: &[u8], hop: &Hop, drops: u64) -> Option<u32> {
-        let hash = self.hasher.of(call_id);
+    pub(crate) fn begin(&mut self, call_id: &[u8], hash: u64, hop: &Hop, drops: u64) -> Option<u32> {
         let slot = self.entries.insert(CallEntry::new(call_id, hash, hop, drops))?;
         let entries = &self.entries;
         self.index.insert_unique(hash, slot, |slot| entries[*slot].hash);

@@ -1,10 +1,12 @@
 //! Which call a stream belongs to.
 
-use ringtap_model::Endpoint;
+use ringtap_model::{Endpoint, Nanos};
 
 use super::flow::{FAX, FlowKey, PROVISIONAL, SPLIT};
-use super::{CodecId, List, MAX_LEGS, Media};
-use crate::calls::{CallEntry, Calls, Leg, Side};
+use super::views::{Leg, View};
+use super::{Figures, List, MAX_LEGS, Media};
+use crate::calls::Side;
+use crate::note::{CallRef, Learned, Note, Order, Types};
 
 /// How sure a flow's call is: both ends announced, on opposite sides.
 const BOTH_ENDS: u8 = 8;
@@ -12,10 +14,82 @@ const DST_ONLY: u8 = 4;
 const SRC_ONLY: u8 = 2;
 /// The unannounced end is where that side's signalling comes from.
 const SAME_HOST: u8 = 1;
+/// Endpoints learned between two turns of the clock; more is an attack.
+const MAX_LEARNED: usize = 1 << 16;
 
 impl Media {
+    /// Takes what signalling says of a call.
+    pub(crate) fn note(&mut self, note: &Note) {
+        let Some(call) = self.views.find_or_begin(note.call, note.order, note.standing) else {
+            self.counts.legs_refused += note.ends.len() as u64;
+            return;
+        };
+        let Some(view) = self.views.get_mut(call) else { return };
+        view.standing = note.standing;
+        if note.standing.fax.is_some() {
+            // A pause in its RTP may be T.38.
+            for slot in &view.flows {
+                self.flows[*slot].0.flags |= FAX;
+            }
+        }
+        for (endpoint, types) in &note.ends {
+            if self.add_leg(call, *endpoint, note.side, Some(types)) {
+                self.announced(*endpoint, call, note.order);
+            }
+        }
+    }
+
+    /// Takes what streams taught since the last turn of the clock, in an order that is the same for every worker. What is
+    /// learned by that is for the next turn. True if there was anything.
+    #[cold]
+    pub(crate) fn learn(&mut self) -> bool {
+        let mut learned = std::mem::take(&mut self.learned);
+        learned.sort_by_key(Learned::rank);
+        for news in &learned {
+            let Some(call) = self.views.find(news.call) else { continue };
+            if self.add_leg(call, news.endpoint, news.side, None) {
+                self.announced(news.endpoint, call, news.order);
+            }
+        }
+        !learned.is_empty()
+    }
+
+    /// Keeps what a stream taught, of this worker or another, for the next turn of the clock.
+    pub(crate) fn keep_learned(&mut self, news: Learned) {
+        if self.learned.len() < MAX_LEARNED {
+            self.learned.push(news);
+        } else {
+            self.counts.legs_refused += 1;
+        }
+    }
+
+    /// When one of a call's streams was last heard.
+    pub(crate) fn heard(&self, call: CallRef) -> Nanos {
+        let flows = self.views.find(call).and_then(|slot| self.views.get(slot)).map(|view| &view.flows);
+        flows.into_iter().flatten().map(|flow| self.last(*flow)).fold(Nanos::ZERO, Nanos::max)
+    }
+
+    /// Ends a call: takes its streams, and gives back all that it held.
+    pub(crate) fn end_call(&mut self, call: CallRef) -> Vec<Figures> {
+        let Some(view) = self.views.remove(call) else { return Vec::new() };
+        for leg in &view.legs {
+            self.endpoints.leave(leg.node);
+        }
+        let mut figures = view.retired;
+        figures.extend(view.flows.iter().filter_map(|flow| self.end(*flow)));
+        figures
+    }
+
+    /// The streams of a call as if it ended now.
+    pub(crate) fn figures_of(&self, call: CallRef) -> Vec<Figures> {
+        let view = self.views.find(call).and_then(|slot| self.views.get(slot));
+        let retired = view.into_iter().flat_map(|view| view.retired.iter().cloned());
+        let flows = view.into_iter().flat_map(|view| &view.flows);
+        retired.chain(flows.filter_map(|flow| self.figures(*flow))).collect()
+    }
+
     /// Looks for the call of a flow among those that announced its ends.
-    pub(super) fn find_call(&mut self, slot: u32, calls: &mut Calls) {
+    pub(super) fn find_call(&mut self, slot: u32, order: Order) {
         let key = self.flows[slot].0.key;
         let candidates: Vec<u32> = self
             .endpoints
@@ -26,29 +100,30 @@ impl Media {
         let mut best = ((0, false), None);
         for call in candidates {
             // A call that is over comes last among equals.
-            let merit = calls.get(call).map_or((0, false), |entry| (score(&key, entry).0, !entry.is_over()));
+            let merit =
+                self.views.get(call).map_or((0, false), |view| (score(&key, view).0, !view.standing.is_over));
             if merit > best.0 {
                 best = (merit, Some(call));
             }
         }
         if let (_, Some(call)) = best {
-            self.offer(slot, call, calls);
+            self.offer(slot, call, order);
         }
     }
 
     /// A call announced an endpoint: flows that run over it may be its own.
-    pub(crate) fn announced(&mut self, endpoint: Endpoint, call: u32, calls: &mut Calls) {
+    fn announced(&mut self, endpoint: Endpoint, call: u32, order: Order) {
         let flows: Vec<u32> = self.endpoints.owners(endpoint, List::Flows).collect();
         for slot in flows {
-            self.offer(slot, call, calls);
+            self.offer(slot, call, order);
         }
     }
 
     /// Gives a flow to a call if that call explains it better than the one that has it.
-    fn offer(&mut self, slot: u32, call: u32, calls: &mut Calls) {
-        let Some(entry) = calls.get(call) else { return };
+    fn offer(&mut self, slot: u32, call: u32, order: Order) {
+        let Some(view) = self.views.get(call) else { return };
         let (flow, cold) = &mut self.flows[slot];
-        let (score, side) = score(&flow.key, entry);
+        let (score, side) = score(&flow.key, view);
         if score == 0 {
             return;
         }
@@ -56,8 +131,8 @@ impl Media {
             cold.score = cold.score.max(score);
             cold.side = side.or(cold.side);
         } else if let Some(owner) = cold.call() {
-            let over = calls.get(owner).is_none_or(CallEntry::is_over);
-            if over && score >= cold.score && !entry.is_over() {
+            let over = self.views.get(owner).is_none_or(|owner| owner.standing.is_over);
+            if over && score >= cold.score && !view.standing.is_over {
                 // The owner has released the call: what comes from now on is the new call's.
                 flow.flags |= SPLIT;
                 return;
@@ -65,66 +140,55 @@ impl Media {
             if score <= cold.score {
                 return;
             }
-            if let Some(owner) = calls.get_mut(owner) {
+            if let Some(owner) = self.views.get_mut(owner) {
                 owner.flows.retain(|other| *other != slot);
             }
-            self.bind(slot, call, score, side, calls);
+            self.bind(slot, call, score, side, order);
         } else {
-            self.bind(slot, call, score, side, calls);
+            self.bind(slot, call, score, side, order);
         }
-        self.refresh_type(slot, calls);
+        self.refresh_type(slot);
     }
 
-    fn bind(&mut self, slot: u32, call: u32, score: u8, side: Option<Side>, calls: &mut Calls) {
+    fn bind(&mut self, slot: u32, call: u32, score: u8, side: Option<Side>, order: Order) {
+        let Some(view) = self.views.get_mut(call) else { return };
         let (flow, cold) = &mut self.flows[slot];
         cold.call = call;
         cold.score = score;
         cold.side = side;
         flow.flags &= !PROVISIONAL;
-        let (key, serial) = (flow.key, cold.serial);
-        let Some(entry) = calls.get(call) else { return };
-        if entry.fax.is_some() {
-            self.flows[slot].0.flags |= FAX;
+        if view.standing.fax.is_some() {
+            flow.flags |= FAX;
         }
-        let Some(entry) = calls.get_mut(call) else { return };
-        let place = entry.flows.partition_point(|other| self.flows[*other].1.serial < serial);
-        entry.flows.insert(place, slot);
+        let (key, serial) = (flow.key, cold.serial);
+        let place = view.flows.partition_point(|other| self.flows[*other].1.serial < serial);
+        view.flows.insert(place, slot);
         // RFC 4961: what is sent from here is answered to here, whatever SDP says from behind a NAT.
         if score < BOTH_ENDS {
-            let (known, other) = if score >= DST_ONLY { (key.dst, key.src) } else { (key.src, key.dst) };
-            let side = entry.legs.iter().find(|leg| leg.endpoint == known).map(|leg| leg.side.other());
+            let (known, endpoint) = if score >= DST_ONLY { (key.dst, key.src) } else { (key.src, key.dst) };
+            let side = view.legs.iter().find(|leg| leg.endpoint == known).map(|leg| leg.side.other());
+            let (born, call) = (view.born, view.call);
             if let Some(side) = side {
-                self.learn(call, other, side, calls);
+                let news = Learned { order, born, call, endpoint, side };
+                self.keep_learned(news);
+                if self.has_peers && self.taught.len() < MAX_LEARNED {
+                    self.taught.push(news);
+                }
             }
         }
     }
 
-    fn learn(&mut self, call: u32, endpoint: Endpoint, side: Side, calls: &mut Calls) {
-        let added = self.add_leg(call, endpoint, side, Vec::new(), true, calls);
-        if added {
-            self.announced(endpoint, call, calls);
-        }
-    }
-
-    /// Enters an endpoint of a call; true when it is new to the call.
-    pub(crate) fn add_leg(
-        &mut self,
-        call: u32,
-        endpoint: Endpoint,
-        side: Side,
-        types: Vec<(u8, CodecId)>,
-        learned: bool,
-        calls: &mut Calls,
-    ) -> bool {
-        let Some(entry) = calls.get_mut(call) else { return false };
-        if let Some(leg) = entry.legs.iter_mut().find(|leg| leg.endpoint == endpoint && leg.side == side) {
-            if !learned {
-                leg.learned = false;
-                leg.types = types;
+    /// Enters an endpoint of a call, with the types that SDP names for it, or as learned from a stream. True when it is new
+    /// to the call.
+    fn add_leg(&mut self, call: u32, endpoint: Endpoint, side: Side, types: Option<&Types>) -> bool {
+        let Some(view) = self.views.get_mut(call) else { return false };
+        if let Some(leg) = view.legs.iter_mut().find(|leg| leg.endpoint == endpoint && leg.side == side) {
+            if let Some(types) = types {
+                leg.types = types.clone();
             }
-            return !learned;
+            return types.is_some();
         }
-        if entry.legs.len() >= MAX_LEGS {
+        if view.legs.len() >= MAX_LEGS {
             self.counts.legs_refused += 1;
             return false;
         }
@@ -132,13 +196,14 @@ impl Media {
             self.counts.legs_refused += 1;
             return false;
         };
-        entry.legs.push(Leg { endpoint, node, side, learned, types });
+        let types = types.cloned().unwrap_or_default();
+        view.legs.push(Leg { endpoint, node, side, types });
         true
     }
 }
 
 /// How well a call explains a flow, and which side sends.
-fn score(key: &FlowKey, call: &CallEntry) -> (u8, Option<Side>) {
+fn score(key: &FlowKey, call: &View) -> (u8, Option<Side>) {
     let sides = |end: Endpoint| call.legs.iter().filter(move |leg| leg.endpoint == end).map(|leg| leg.side);
     let to = sides(key.dst).next();
     let from = sides(key.src).next();
@@ -150,20 +215,13 @@ fn score(key: &FlowKey, call: &CallEntry) -> (u8, Option<Side>) {
             (if opposite { BOTH_ENDS } else { BOTH_ENDS - 1 }, side)
         }
         (None, Some(to)) => {
-            let host = signalling_host(call, to.other());
+            let host = call.host(to.other());
             (DST_ONLY + if host == key.src.ip { SAME_HOST } else { 0 }, Some(to.other()))
         }
         (Some(from), None) => {
-            let host = signalling_host(call, from.other());
+            let host = call.host(from.other());
             (SRC_ONLY + if host == key.dst.ip { SAME_HOST } else { 0 }, Some(from))
         }
         (None, None) => (0, None),
-    }
-}
-
-fn signalling_host(call: &CallEntry, side: Side) -> std::net::IpAddr {
-    match side {
-        Side::Caller => call.src.ip,
-        Side::Callee => call.dst.ip,
     }
 }

@@ -11,27 +11,30 @@ mod numbering;
 mod record;
 mod siblings;
 mod sound;
+mod views;
 
 use hashbrown::HashTable;
 use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::rtp;
 
 pub(crate) use codecs::{CodecId, Codecs};
-pub(crate) use endpoints::List;
+use endpoints::List;
 pub(crate) use flow::{FlowKey, RtpPacket};
 pub(crate) use numbering::Place;
 pub(crate) use record::{Figures, StreamContext};
 use siblings::{FAX_GAP, FAX_LEAD, Siblings};
 use sound::Sound;
 
-use crate::calls::{Calls, Leg, Side};
+use crate::calls::Side;
 use crate::config::Config;
 use crate::hash::Hasher;
+use crate::note::{Learned, Order};
 use crate::rows::{Chain, Rows};
 use crate::slots::{Slots, Ticket};
 use crate::wheel::{Timer, Wheel};
 use endpoints::Endpoints;
 use flow::{ADVANCED, EVENT, FAX, Flow, IntervalRow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT, Timing};
+use views::{Leg, Views};
 
 /// Payload types of one stream that are counted apart.
 const MAX_TYPES: usize = 4;
@@ -61,7 +64,7 @@ pub(crate) struct Digit {
 /// What packets do not change, or rarely.
 struct Cold {
     serial: u64,
-    /// Its call and the entries of its ends, [`NONE`] where there is none.
+    /// The view of its call and the entries of its ends, [`NONE`] where there is none.
     call: u32,
     nodes: [u32; 2],
     types: [TypeCount; MAX_TYPES],
@@ -107,16 +110,18 @@ pub(crate) struct MediaCounts {
 pub(crate) struct Media {
     flows: Slots<(Flow, Cold)>,
     index: HashTable<u32>,
-    pub(crate) endpoints: Endpoints,
+    endpoints: Endpoints,
+    views: Views,
     pub(crate) codecs: Codecs,
     intervals: Rows<IntervalRow>,
     digits: Rows<Digit>,
     hasher: Hasher,
-    serial: u64,
     measure_sound: bool,
     provisional_limit: Nanos,
-    /// Figures of ended flows whose call is not: at most one per flow that took over, so bounded by them.
-    retired: Vec<(u32, Figures)>,
+    /// What streams taught since the last turn of the clock; those of them that other workers do not know yet.
+    learned: Vec<Learned>,
+    pub(crate) taught: Vec<Learned>,
+    has_peers: bool,
     pub(crate) counts: MediaCounts,
 }
 
@@ -124,20 +129,23 @@ pub(crate) struct Media {
 const _: () = assert!(size_of::<Option<(Flow, Cold)>>() < 400);
 
 impl Media {
-    pub(crate) fn new(config: &Config, hasher: Hasher) -> Self {
+    /// For a worker that takes `config.max_streams`, with the calls of all workers, `calls` at most.
+    pub(crate) fn new(config: &Config, calls: usize, has_peers: bool, hasher: Hasher) -> Self {
         let streams = config.max_streams;
         Self {
             flows: Slots::new(streams),
             index: HashTable::new(),
-            endpoints: Endpoints::new(2 * streams + MAX_LEGS * config.max_calls, hasher.clone()),
+            endpoints: Endpoints::new(2 * streams + MAX_LEGS * calls, hasher.clone()),
+            views: Views::new(calls, hasher.clone()),
             codecs: Codecs::default(),
             intervals: Rows::new(streams.saturating_mul(32)),
             digits: Rows::new(streams.min(1 << 16)),
             hasher,
-            serial: 0,
             measure_sound: config.measure_sound,
             provisional_limit: config.provisional_limit,
-            retired: Vec::new(),
+            learned: Vec::new(),
+            taught: Vec::new(),
+            has_peers,
             counts: MediaCounts::default(),
         }
     }
@@ -164,22 +172,16 @@ impl Media {
 
     /// Takes the next packet of a flow. HOT.
     #[inline]
-    pub(crate) fn take(
-        &mut self,
-        slot: u32,
-        packet: &RtpPacket,
-        view: &rtp::View<'_>,
-        calls: &Calls,
-    ) -> Accepted {
+    pub(crate) fn take(&mut self, slot: u32, packet: &RtpPacket, view: &rtp::View<'_>) -> Accepted {
         let rare = {
             let (flow, _) = &self.flows[slot];
             packet.payload_type != flow.payload_type
                 || (flow.timing.event && packet.payload_len != EVENT_BYTES)
         };
         if rare {
-            self.switch(slot, packet, calls);
+            self.switch(slot, packet);
         }
-        let Self { flows, endpoints, intervals, .. } = self;
+        let Self { flows, endpoints, intervals, views, .. } = self;
         // The closure asks for siblings while the flow is borrowed: only its key and flags are needed there.
         let (key, flags, last) = {
             let flow = &flows[slot].0;
@@ -193,7 +195,7 @@ impl Media {
                 && flows[slot]
                     .1
                     .call()
-                    .and_then(|call| calls.get(call)?.fax)
+                    .and_then(|call| views.get(call)?.standing.fax)
                     .is_some_and(|at| at + FAX_LEAD > last);
             // Events alone, whose sound was left out of the capture: what lies between two of them was
             // never here.
@@ -221,14 +223,15 @@ impl Media {
         Accepted { serial: cold.serial, place: taken.place }
     }
 
-    /// Begins a flow with its first packet. None when there is no place for it.
+    /// Begins a flow with its first packet, which has that place in the order of the input. None when there is no place
+    /// for it.
     #[cold]
     pub(crate) fn begin(
         &mut self,
         key: FlowKey,
         packet: &RtpPacket,
         view: &rtp::View<'_>,
-        calls: &mut Calls,
+        order: Order,
         wheel: &mut Wheel,
     ) -> Option<Accepted> {
         if self.flows.is_full() {
@@ -236,9 +239,9 @@ impl Media {
             return None;
         }
         let hash = self.hasher.of(key);
-        self.serial += 1;
         let cold = Cold {
-            serial: self.serial,
+            // The same with any number of workers: what began it says it.
+            serial: order.number << 8 | u64::from(order.part.min(0xff)),
             call: NONE,
             nodes: [NONE; 2],
             types: [TypeCount::default(); MAX_TYPES],
@@ -258,8 +261,8 @@ impl Media {
         let nodes =
             [key.src, key.dst].map(|end| self.endpoints.enter(end, List::Flows, slot).unwrap_or(NONE));
         self.flows[slot].1.nodes = nodes;
-        self.find_call(slot, calls);
-        self.settle_type(slot, packet.payload_type, packet.payload_len, calls);
+        self.find_call(slot, order);
+        self.settle_type(slot, packet.payload_type, packet.payload_len);
         self.flows[slot].0.flags &= !RECLOCKED;
         if self.flows[slot].0.timing.event {
             self.event(slot, packet, view);
@@ -290,9 +293,9 @@ impl Media {
 
     /// A payload type that was not in use: its codec, its clock, whether it is telephone-event.
     #[cold]
-    fn switch(&mut self, slot: u32, packet: &RtpPacket, calls: &Calls) {
+    fn switch(&mut self, slot: u32, packet: &RtpPacket) {
         self.put_type_away(slot);
-        self.settle_type(slot, packet.payload_type, packet.payload_len, calls);
+        self.settle_type(slot, packet.payload_type, packet.payload_len);
     }
 
     /// Adds the packets of the type in use to its count.
@@ -303,8 +306,8 @@ impl Media {
     }
 
     /// Brings a payload type into use.
-    fn settle_type(&mut self, slot: u32, payload_type: u8, payload_len: u32, calls: &Calls) {
-        let codec = self.codec_of(slot, payload_type, calls);
+    fn settle_type(&mut self, slot: u32, payload_type: u8, payload_len: u32) {
+        let codec = self.codec_of(slot, payload_type);
         let (flow, cold) = &mut self.flows[slot];
         // Nothing names it, but only a telephone-event is four bytes long (RFC 4733 section 2.3).
         let guessed = codec.is_none() && payload_type >= 96 && payload_len == EVENT_BYTES;
@@ -326,11 +329,11 @@ impl Media {
 
     /// The codec of a payload type: what the receiver announced (RFC 3264 section 5.1), else the sender, else any
     /// leg of the call, else RFC 3551.
-    fn codec_of(&mut self, slot: u32, payload_type: u8, calls: &Calls) -> Option<CodecId> {
+    fn codec_of(&mut self, slot: u32, payload_type: u8) -> Option<CodecId> {
         let (flow, cold) = &self.flows[slot];
         let named =
             |leg: &Leg| leg.types.iter().find(|(number, _)| *number == payload_type).map(|&(_, codec)| codec);
-        let announced = cold.call().and_then(|call| calls.get(call)).and_then(|call| {
+        let announced = cold.call().and_then(|call| self.views.get(call)).and_then(|call| {
             let of_end =
                 |end: Endpoint| call.legs.iter().rev().filter(move |leg| leg.endpoint == end).find_map(named);
             let of_side =
@@ -360,26 +363,19 @@ impl Media {
     }
 
     /// After a new announcement: the codec of the type in use may only now be known.
-    fn refresh_type(&mut self, slot: u32, calls: &Calls) {
+    fn refresh_type(&mut self, slot: u32) {
         let (payload_type, event) = {
             let flow = &self.flows[slot].0;
             (flow.payload_type, flow.timing.event)
         };
-        let codec = self.codec_of(slot, payload_type, calls);
+        let codec = self.codec_of(slot, payload_type);
         if codec != self.flows[slot].1.codec {
             let of_type = self.flows[slot].0.of_type;
             let len = if event { EVENT_BYTES } else { 0 };
-            self.settle_type(slot, payload_type, len, calls);
+            self.settle_type(slot, payload_type, len);
             self.flows[slot].0.of_type = of_type;
             // The same packets as before, whose clock is only now known.
             self.flows[slot].0.flags &= !RECLOCKED;
-        }
-    }
-
-    /// A call's media may switch to T.38: a pause in its RTP may be that.
-    pub(crate) fn set_fax(&mut self, flows: &[u32]) {
-        for slot in flows {
-            self.flows[*slot].0.flags |= FAX;
         }
     }
 
@@ -388,9 +384,9 @@ impl Media {
         self.flows.get(slot).map_or(Nanos::ZERO, |(flow, _)| flow.last)
     }
 
-    /// The call that owns a flow.
-    pub(crate) fn call_of(&self, slot: u32) -> Option<u32> {
-        self.flows.get(slot)?.1.call()
+    /// Whether a call has a flow.
+    pub(crate) fn has_call(&self, slot: u32) -> bool {
+        self.flows.get(slot).is_some_and(|(_, cold)| cold.call().is_some())
     }
 
     pub(crate) fn is_provisional(&self, slot: u32) -> bool {
@@ -402,24 +398,14 @@ impl Media {
     }
 
     /// Ends a flow whose endpoints another call took over; its call's record will ask for it.
-    pub(crate) fn retire(&mut self, slot: u32, calls: &mut Calls) {
-        let Some(call) = self.call_of(slot) else { return };
-        if let Some(entry) = calls.get_mut(call) {
-            entry.flows.retain(|other| *other != slot);
+    pub(crate) fn retire(&mut self, slot: u32) {
+        let call = self.flows.get(slot).and_then(|(_, cold)| cold.call());
+        let Some(call) = call.filter(|call| self.views.get(*call).is_some()) else { return };
+        let figures = self.end(slot);
+        if let Some(view) = self.views.get_mut(call) {
+            view.flows.retain(|other| *other != slot);
+            view.retired.extend(figures);
         }
-        if let Some(ended) = self.end(slot) {
-            self.retired.push((call, ended));
-        }
-    }
-
-    /// The flows of a call that were retired before its end.
-    pub(crate) fn retired_of(&mut self, call: u32) -> Vec<Figures> {
-        self.retired.extract_if(.., |(owner, _)| *owner == call).map(|(_, ended)| ended).collect()
-    }
-
-    /// The same, of a call that goes on.
-    pub(crate) fn retired_so_far(&self, call: u32) -> impl Iterator<Item = &Figures> {
-        self.retired.iter().filter(move |(owner, _)| *owner == call).map(|(_, figures)| figures)
     }
 
     /// Takes a flow out of the table.

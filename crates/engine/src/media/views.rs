@@ -1,0 +1,88 @@
+//! What media knows of calls: a replica in every worker, kept the same by the same notes in the same order.
+
+use std::net::IpAddr;
+
+use hashbrown::HashTable;
+use ringtap_model::Endpoint;
+
+use super::Figures;
+use crate::calls::{Side, Standing};
+use crate::hash::Hasher;
+use crate::note::{CallRef, Order, Types};
+use crate::slots::Slots;
+
+/// A media endpoint that SDP named, or that a stream behind NAT turned out to use.
+#[derive(Clone, Debug)]
+pub(super) struct Leg {
+    pub(super) endpoint: Endpoint,
+    /// Its entry in the table of endpoints.
+    pub(super) node: u32,
+    pub(super) side: Side,
+    /// Payload types as this side announced them; none where a stream taught it.
+    pub(super) types: Types,
+}
+
+/// A call, as far as its streams need it.
+pub(super) struct View {
+    pub(super) call: CallRef,
+    /// Its first note.
+    pub(super) born: Order,
+    pub(super) standing: Standing,
+    pub(super) legs: Vec<Leg>,
+    /// Its streams that this worker has, in order of their first packet.
+    pub(super) flows: Vec<u32>,
+    /// Those that ended before it: at most one per stream that took over, so bounded by them.
+    pub(super) retired: Vec<Figures>,
+}
+
+impl View {
+    /// Where the signalling of a side comes from.
+    pub(super) fn host(&self, side: Side) -> IpAddr {
+        self.standing.hosts[side as usize]
+    }
+}
+
+/// The calls of all workers that announced media.
+pub(super) struct Views {
+    entries: Slots<View>,
+    index: HashTable<u32>,
+    hasher: Hasher,
+}
+
+impl Views {
+    pub(super) fn new(ceiling: usize, hasher: Hasher) -> Self {
+        Self { entries: Slots::new(ceiling), index: HashTable::new(), hasher }
+    }
+
+    pub(super) fn find(&self, call: CallRef) -> Option<u32> {
+        self.index.find(self.hasher.of(call), |slot| self.entries[*slot].call == call).copied()
+    }
+
+    /// The view of a call that may be new; None at the ceiling.
+    pub(super) fn find_or_begin(&mut self, call: CallRef, born: Order, standing: Standing) -> Option<u32> {
+        if let Some(slot) = self.find(call) {
+            return Some(slot);
+        }
+        let view = View { call, born, standing, legs: Vec::new(), flows: Vec::new(), retired: Vec::new() };
+        let slot = self.entries.insert(view)?;
+        let (entries, hasher) = (&self.entries, &self.hasher);
+        self.index.insert_unique(hasher.of(call), slot, |slot| hasher.of(entries[*slot].call));
+        Some(slot)
+    }
+
+    pub(super) fn get(&self, slot: u32) -> Option<&View> {
+        self.entries.get(slot)
+    }
+
+    pub(super) fn get_mut(&mut self, slot: u32) -> Option<&mut View> {
+        self.entries.get_mut(slot)
+    }
+
+    pub(super) fn remove(&mut self, call: CallRef) -> Option<View> {
+        let slot = self.find(call)?;
+        if let Ok(place) = self.index.find_entry(self.hasher.of(call), |other| *other == slot) {
+            place.remove();
+        }
+        self.entries.remove(slot)
+    }
+}

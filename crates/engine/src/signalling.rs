@@ -1,0 +1,318 @@
+//! The signalling half: calls, registrations and messages of the Call-IDs that one worker owns. Of media it knows what
+//! comes back from there.
+
+use ringtap_model::{Call, Endpoint, Id, Message as MessageRecord, Nanos, Registration};
+use ringtap_wire::sdp;
+use ringtap_wire::sip::{Message, Method};
+
+use crate::calls::{CallEntry, Calls, Hop, Novelty};
+use crate::config::Config;
+use crate::hash::Hasher;
+use crate::media::Codecs;
+use crate::messages::Messages;
+use crate::note::{CallRef, Note, Order, Types};
+use crate::registrations::Registrations;
+use crate::sink::{Sink, Step};
+use crate::slots::Ticket;
+use crate::wheel::{Timer, Wheel};
+
+/// Payload types that one media description may bring.
+const MAX_TYPES: usize = 32;
+/// Media descriptions, and ICE candidates of each, that one SDP may bring.
+const MAX_MEDIA: usize = 16;
+const MAX_CANDIDATES: usize = 8;
+
+/// A SIP message on its way.
+#[derive(Clone, Copy)]
+pub(crate) struct Passing<'a> {
+    pub(crate) message: &'a Message<'a>,
+    pub(crate) call_id: &'a [u8],
+    /// Hash of its Call-ID.
+    pub(crate) hash: u64,
+    pub(crate) hop: &'a Hop,
+    pub(crate) order: Order,
+    /// Packets known to have been dropped so far.
+    pub(crate) drops: u64,
+}
+
+/// What a call whose timer fired needs.
+pub(crate) enum Due {
+    /// Nothing: its time is not over, or it is gone.
+    Nothing,
+    /// To know when its media were last heard: answer with [`Signalling::heard`].
+    Media(CallRef),
+    /// Its end.
+    End(Ended),
+}
+
+/// A call that has ended, still without its streams.
+pub(crate) struct Ended {
+    pub(crate) record: Call,
+    /// Round trip that its transactions showed.
+    pub(crate) rtt: Option<Nanos>,
+    /// To ask for its streams with; None when it announced no media.
+    pub(crate) media: Option<CallRef>,
+}
+
+/// The calls, registrations and messages that one worker owns.
+pub(crate) struct Signalling {
+    worker: u8,
+    config: Config,
+    calls: Calls,
+    registrations: Registrations,
+    messages: Messages,
+}
+
+impl Signalling {
+    pub(crate) fn new(worker: u8, config: &Config, hasher: &Hasher) -> Self {
+        Self {
+            worker,
+            calls: Calls::new(config.max_calls, hasher.clone()),
+            registrations: Registrations::new(config.max_registrations, hasher.clone()),
+            messages: Messages::new(config.max_messages, hasher.clone()),
+            config: config.clone(),
+        }
+    }
+
+    /// Calls under way.
+    pub(crate) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Calls, registrations and messages that found no place.
+    pub(crate) fn refused(&self) -> [u64; 3] {
+        [self.calls.refused, self.registrations.refused, self.messages.refused]
+    }
+
+    /// Takes a SIP message; `note` gets what media must be told.
+    pub(crate) fn take<S: Sink>(
+        &mut self,
+        passing: &Passing<'_>,
+        codecs: &mut Codecs,
+        wheel: &mut Wheel,
+        sink: &mut S,
+        note: impl FnOnce(Note),
+    ) -> Novelty {
+        let Passing { message, call_id, hop, .. } = *passing;
+        let method = message.cseq().map_or(message.method(), |(_, method)| method);
+        match method {
+            Method::Register => {
+                self.registrations.take(call_id, message, hop, wheel);
+                return Novelty::New;
+            }
+            Method::Message => self.messages.take(call_id, message, hop, wheel),
+            _ => {}
+        }
+        let Some(slot) = self.call_of(passing, method == Method::Invite, wheel) else { return Novelty::New };
+        let ticket = self.calls.ticket(slot);
+        let Self { calls, config, worker, .. } = self;
+        let Calls { hasher, .. } = calls;
+        let hasher = hasher.clone();
+        let Some(call) = calls.get_mut(slot) else { return Novelty::New };
+        let (before, stood) = (Progress::of(call), call.standing());
+        let novelty = call.take(message, hop, &hasher);
+        if S::PROGRESS {
+            before.tell(call, passing.drops, sink);
+        }
+        if call.is_over() && !call.ending {
+            call.ending = true;
+            wheel.arm(hop.time + config.linger, Timer::Call(ticket));
+        }
+        let side = call.sender(message, &hasher);
+        let body = message.sdp().filter(|_| novelty == Novelty::New);
+        let ends = body.map_or_else(Vec::new, |body| announced(call, body, hop.time, codecs));
+        let standing = call.standing();
+        if !ends.is_empty() || (call.announced && standing != stood) {
+            call.announced = true;
+            let order = passing.order;
+            note(Note { order, call: CallRef::new(*worker, ticket), standing, side, ends });
+        }
+        novelty
+    }
+
+    /// The call of a message; `opens` when it may be the first that is seen of it.
+    fn call_of(&mut self, passing: &Passing<'_>, opens: bool, wheel: &mut Wheel) -> Option<u32> {
+        let Passing { message, call_id, hash, hop, drops, .. } = *passing;
+        let found = self.calls.find(call_id, hash);
+        if found.is_some() || !opens {
+            return found;
+        }
+        let Some(slot) = self.calls.begin(call_id, hash, hop, drops) else {
+            // Its answers come by too, and are not counted again.
+            self.calls.refused += u64::from(message.code().is_none());
+            return None;
+        };
+        let first_look = self.config.invite_limit.min(self.config.idle_limit);
+        wheel.arm(hop.time + first_look, Timer::Call(self.calls.ticket(slot)));
+        Some(slot)
+    }
+
+    /// A call's timer fired.
+    pub(crate) fn expire(&mut self, ticket: Ticket, now: Nanos, drops: u64, wheel: &mut Wheel) -> Due {
+        let Some(call) = self.calls.redeem(ticket).and_then(|slot| self.calls.get(slot)) else {
+            return Due::Nothing;
+        };
+        if call.announced && !call.is_over() {
+            return Due::Media(CallRef::new(self.worker, ticket));
+        }
+        self.decide(ticket, Nanos::ZERO, now, drops, wheel)
+    }
+
+    /// The answer to [`Due::Media`].
+    pub(crate) fn heard(
+        &mut self,
+        call: CallRef,
+        heard: Nanos,
+        now: Nanos,
+        drops: u64,
+        wheel: &mut Wheel,
+    ) -> Due {
+        match self.calls.redeem(call.ticket()) {
+            Some(slot) => self.decide(self.calls.ticket(slot), heard, now, drops, wheel),
+            None => Due::Nothing,
+        }
+    }
+
+    fn decide(&mut self, ticket: Ticket, heard: Nanos, now: Nanos, drops: u64, wheel: &mut Wheel) -> Due {
+        let Some(call) = self.calls.get(ticket.slot) else { return Due::Nothing };
+        let over = call.is_over();
+        let limit = if call.is_challenged() {
+            self.config.challenge_limit
+        } else if over {
+            self.config.linger
+        } else if call.is_answered() {
+            self.config.idle_limit
+        } else {
+            self.config.invite_limit
+        };
+        let deadline = if over { call.last + limit } else { call.last.max(heard) + limit };
+        if deadline > now {
+            wheel.arm(deadline, Timer::Call(ticket));
+            return Due::Nothing;
+        }
+        self.end(ticket.slot, !over, drops).map_or(Due::Nothing, Due::End)
+    }
+
+    /// Ends a call.
+    pub(crate) fn end(&mut self, slot: u32, timed_out: bool, drops: u64) -> Option<Ended> {
+        let media = CallRef::new(self.worker, self.calls.ticket(slot));
+        let call = self.calls.remove(slot)?;
+        let record = call.record(timed_out, drops);
+        Some(Ended { record, rtt: call.rtt(), media: call.announced.then_some(media) })
+    }
+
+    /// A call as if it ended now.
+    pub(crate) fn snapshot(&self, id: &Id, drops: u64) -> Option<Ended> {
+        let (slot, call) = self.calls.iter().find(|(_, call)| call.id() == *id)?;
+        let media = CallRef::new(self.worker, self.calls.ticket(slot));
+        let record = call.record(false, drops);
+        Some(Ended { record, rtt: call.rtt(), media: call.announced.then_some(media) })
+    }
+
+    /// The calls under way, in order of their first message.
+    pub(crate) fn slots(&self) -> Vec<u32> {
+        let mut slots = self.calls.slots();
+        slots.sort_by_key(|slot| (self.calls.get(*slot).map(|call| call.first), *slot));
+        slots
+    }
+
+    /// A registration's timer fired.
+    pub(crate) fn expire_registration(
+        &mut self,
+        ticket: Ticket,
+        now: Nanos,
+        wheel: &mut Wheel,
+    ) -> Option<Registration> {
+        self.registrations.expire(ticket, now, wheel)
+    }
+
+    /// A message's timer fired.
+    pub(crate) fn expire_message(&mut self, ticket: Ticket) -> Option<MessageRecord> {
+        self.messages.expire(ticket)
+    }
+
+    /// Ends what is no call.
+    pub(crate) fn close<S: Sink>(&mut self, sink: &mut S) {
+        self.registrations.close().into_iter().for_each(|record| sink.registration(record));
+        self.messages.close().into_iter().for_each(|record| sink.message(record));
+    }
+}
+
+/// SDP (RFC 8866) of an offer or an answer: where one side wants its media, in which codecs.
+fn announced(call: &mut CallEntry, body: &[u8], time: Nanos, codecs: &mut Codecs) -> Vec<(Endpoint, Types)> {
+    let mut ends = Vec::new();
+    let Ok(sdp) = sdp::Sdp::parse(body) else { return ends };
+    for media in sdp.media().take(MAX_MEDIA) {
+        if media.port == 0 {
+            continue;
+        }
+        if media.is_t38() {
+            call.fax = Some(time);
+            continue;
+        }
+        let types = types_of(&media, codecs);
+        let connection = media.connection().filter(|ip| !ip.is_unspecified());
+        let end = connection.map(|ip| Endpoint::new(ip, media.port));
+        let candidates = media
+            .candidates()
+            .filter(|candidate| candidate.component == 1)
+            .map(|candidate| Endpoint::new(candidate.ip, candidate.port));
+        ends.extend(end.into_iter().chain(candidates.take(MAX_CANDIDATES)).map(|end| (end, types.clone())));
+    }
+    ends
+}
+
+fn types_of(media: &sdp::Media<'_>, codecs: &mut Codecs) -> Types {
+    media
+        .payload_types()
+        .take(MAX_TYPES)
+        .filter_map(|number| {
+            let fixed = sdp::static_payload(number);
+            let codec = match media.rtpmap(number) {
+                // Encoding names mind no case (RFC 4855 section 3): `pcma` is the PCMA of RFC 3551.
+                Some(codec)
+                    if fixed.is_some_and(|fixed| codec.name.eq_ignore_ascii_case(fixed.0.as_bytes())) =>
+                {
+                    codecs.of_static(number)
+                }
+                Some(codec) => codecs.intern(codec.name, codec.clock, codec.channels),
+                None => codecs.of_static(number),
+            };
+            Some((number, codec?))
+        })
+        .collect()
+}
+
+/// How far a call was before a message.
+struct Progress {
+    is_new: bool,
+    is_ringing: bool,
+    is_answered: bool,
+    is_released: bool,
+}
+
+impl Progress {
+    fn of(call: &CallEntry) -> Self {
+        Self {
+            is_new: call.is_new(),
+            is_ringing: call.is_ringing(),
+            is_answered: call.is_answered(),
+            is_released: call.is_over() && !call.is_challenged(),
+        }
+    }
+
+    /// Tells what the message changed.
+    fn tell<S: Sink>(self, call: &CallEntry, drops: u64, sink: &mut S) {
+        let now = Self::of(call);
+        let steps = [
+            (Step::Started, self.is_new && !now.is_new),
+            (Step::Ringing, now.is_ringing && !self.is_ringing),
+            (Step::Answered, now.is_answered && !self.is_answered),
+            (Step::Released, now.is_released && !self.is_released),
+        ];
+        let mut record = None;
+        for (step, _) in steps.into_iter().filter(|(_, taken)| *taken) {
+            sink.progress(step, record.get_or_insert_with(|| call.record(false, drops)));
+        }
+    }
+}
