@@ -36,6 +36,7 @@
 //! | `content`, `unpack`, `sys` | bytes of a file in memory: mapped, read, unpacked |
 //! | `merge` | [`Merge`], many files |
 //! | `writer` | [`Writer`] |
+//! | [`host`] | what this machine is like for a capture |
 //! | `error` | [`Error`], [`Damage`], [`Flaw`] |
 #![deny(unsafe_code)]
 
@@ -45,6 +46,7 @@ mod content;
 mod erf;
 mod error;
 mod frames;
+pub mod host;
 mod merge;
 mod pcap;
 mod pcapng;

@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze::Analyze, call::CallArgs, calls::Calls, extract::Extract, generate::Generate, mos::Mos,
+    analyze::Analyze, call::CallArgs, calls::Calls, doctor::Doctor, extract::Extract, generate::Generate,
+    mos::Mos,
 };
 use crate::screen::Colour;
 
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Calls(Calls),
     Generate(Generate),
     Mos(Mos),
+    Doctor(Doctor),
 }
 
 const EXAMPLES: &str = "\
@@ -48,5 +50,6 @@ Examples:
   ringtap calls --store /var/lib/ringtap --number '+4202*' --since '2026-11-21 02:00'
   ringtap generate --out demo.pcap --truth demo.jsonl
   ringtap mos --codec G729 --loss 2 --delay-ms 150
+  ringtap doctor -i ens1f0 --store /var/lib/ringtap
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but the input was damaged, 130 interrupted.";

@@ -6,6 +6,7 @@
 //! | `input`, `target` | captures to read, files to write |
 //! | `filter`, `find` | which calls, the one call |
 //! | `steps`, `take` | its messages, its packets and its sound |
+//! | `doctor` | judging a machine before a capture |
 //! | `moment`, `text` | times, and text that is safe to show |
 //! | `show`, `page` | records for people and programs |
 //! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and what the shell is told |
@@ -13,6 +14,7 @@
 
 mod cli;
 mod commands;
+mod doctor;
 mod exit;
 mod filter;
 mod find;
@@ -56,6 +58,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Calls(calls) => calls.run(screen),
         Command::Generate(generate) => generate.run(screen),
         Command::Mos(mos) => mos.run(screen),
+        Command::Doctor(doctor) => doctor.run(screen),
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod analyze;
 pub(crate) mod call;
 pub(crate) mod calls;
+pub(crate) mod doctor;
 pub(crate) mod extract;
 pub(crate) mod generate;
 pub(crate) mod mos;

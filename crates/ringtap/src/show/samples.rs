@@ -150,6 +150,26 @@ pub(crate) fn stream() -> Stream {
     }
 }
 
+/// Compares a screen with the block of that name on a page of the manual, or writes it there with `RINGTAP_BLESS`.
+///
+/// A block is a fenced text after the line `<!-- screen NAME -->`.
+pub(crate) fn manual(page: &str, name: &str, screen: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/manual").join(page);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let begin = format!("<!-- screen {name} -->\n```text\n");
+    let at = text.find(&begin).unwrap_or_else(|| panic!("{page} has no screen {name}")) + begin.len();
+    let end = at + text[at..].find("```").unwrap();
+    if std::env::var_os("RINGTAP_BLESS").is_some() {
+        std::fs::write(&path, format!("{}{screen}{}", &text[..at], &text[end..])).unwrap();
+        return;
+    }
+    assert_eq!(
+        &text[at..end],
+        screen,
+        "docs/manual/{page} is not what the program shows: RINGTAP_BLESS=1 writes it anew"
+    );
+}
+
 fn interval(index: u32) -> Interval {
     Interval {
         start: START + Nanos::from_secs(4 + u64::from(index) * 10),

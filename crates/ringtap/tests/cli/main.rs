@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `refused` | input and arguments that are wrong |
 //! | `whole` | a call from the wire to every kind of output |
+//! | `doctor` | this machine |
 //! | `built`, `run` | a capture made packet by packet; running the program |
 
 mod built;
+mod doctor;
 mod refused;
 mod run;
 mod whole;

@@ -1,0 +1,169 @@
+//! What each interface's driver can do with XDP, from the kernel's `netdev` family of generic netlink (since 6.3).
+//!
+//! Formats: `include/uapi/linux/netlink.h`, `genetlink.h`, `netdev.h`.
+
+use std::io;
+
+use super::sys::Netlink;
+
+/// What a driver can do with XDP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Xdp {
+    /// It runs programs itself (`NETDEV_XDP_ACT_BASIC`), before the kernel makes a packet of its own of it.
+    pub native: bool,
+    /// It can redirect (`NETDEV_XDP_ACT_REDIRECT`), which AF_XDP needs.
+    pub redirect: bool,
+    /// AF_XDP without a copy (`NETDEV_XDP_ACT_XSK_ZEROCOPY`).
+    pub zero_copy: bool,
+}
+
+impl Xdp {
+    fn of(bits: u64) -> Self {
+        Self { native: bits & 1 != 0, redirect: bits & 2 != 0, zero_copy: bits & 8 != 0 }
+    }
+}
+
+/// Of each interface of this network namespace, by index. An error where the kernel does not know the family.
+pub(crate) fn features() -> io::Result<Vec<(u32, Xdp)>> {
+    let netlink = Netlink::open()?;
+    let mut buffer = vec![0; 64 << 10];
+    // CTRL_CMD_GETFAMILY of "netdev"; the controller is the one family with a fixed number, 0x10.
+    let name = attribute(ATTR_FAMILY_NAME, b"netdev\0");
+    netlink.send(&request(GENL_CONTROL, NLM_F_REQUEST, CTRL_CMD_GETFAMILY, &name))?;
+    let family = family(netlink.receive(&mut buffer)?).ok_or(io::ErrorKind::Unsupported)?;
+    netlink.send(&request(family, NLM_F_REQUEST | NLM_F_DUMP, NETDEV_CMD_DEV_GET, &[]))?;
+    let mut found = Vec::new();
+    // A dump of every interface there can be takes fewer datagrams; a kernel that never ends must not hold us.
+    for _ in 0..MOST_DATAGRAMS {
+        if !devices(netlink.receive(&mut buffer)?, &mut found) {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn request(kind: u16, flags: u16, command: u8, attributes: &[u8]) -> Vec<u8> {
+    let mut message = Vec::with_capacity(HEADER + GENERIC + attributes.len());
+    message.extend_from_slice(&((HEADER + GENERIC + attributes.len()) as u32).to_ne_bytes());
+    message.extend_from_slice(&kind.to_ne_bytes());
+    message.extend_from_slice(&flags.to_ne_bytes());
+    // Sequence and port are nobody else's on this socket.
+    message.extend_from_slice(&[0; 8]);
+    message.extend_from_slice(&[command, 1, 0, 0]);
+    message.extend_from_slice(attributes);
+    message
+}
+
+fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(4 + value.len().next_multiple_of(4));
+    bytes.extend_from_slice(&((4 + value.len()) as u16).to_ne_bytes());
+    bytes.extend_from_slice(&kind.to_ne_bytes());
+    bytes.extend_from_slice(value);
+    bytes.resize(4 + value.len().next_multiple_of(4), 0);
+    bytes
+}
+
+/// The messages of a datagram: type and what follows the header.
+fn messages(mut datagram: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let length = u32::from_ne_bytes(*datagram.first_chunk()?) as usize;
+        let message = datagram.get(..length.max(HEADER))?;
+        datagram = datagram.get(length.max(HEADER).next_multiple_of(4)..).unwrap_or_default();
+        Some((u16::from_ne_bytes([message[4], message[5]]), &message[HEADER..]))
+    })
+}
+
+fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let [a, b, c, d] = *bytes.first_chunk()?;
+        let length = usize::from(u16::from_ne_bytes([a, b])).max(4);
+        let value = bytes.get(4..length)?;
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+        // The two highest bits say how it is nested and ordered.
+        Some((u16::from_ne_bytes([c, d]) & 0x3fff, value))
+    })
+}
+
+fn family(datagram: &[u8]) -> Option<u16> {
+    let (_, body) = messages(datagram).find(|(kind, _)| *kind == GENL_CONTROL)?;
+    let (_, id) = attributes(body.get(GENERIC..)?).find(|(kind, _)| *kind == ATTR_FAMILY_ID)?;
+    Some(u16::from_ne_bytes(*id.first_chunk()?))
+}
+
+/// Takes the interfaces of a datagram; whether more will come.
+fn devices(datagram: &[u8], found: &mut Vec<(u32, Xdp)>) -> bool {
+    for (kind, body) in messages(datagram) {
+        if kind == NLMSG_DONE || kind == NLMSG_ERROR {
+            return false;
+        }
+        let (mut index, mut bits) = (None, None);
+        for (kind, value) in attributes(body.get(GENERIC..).unwrap_or_default()) {
+            match kind {
+                DEV_IFINDEX => index = value.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes)),
+                DEV_XDP_FEATURES => bits = value.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes)),
+                _ => {}
+            }
+        }
+        found.extend(index.zip(bits.map(Xdp::of)));
+    }
+    !datagram.is_empty()
+}
+
+const HEADER: usize = 16;
+const GENERIC: usize = 4;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+const NLM_F_REQUEST: u16 = 1;
+const NLM_F_DUMP: u16 = 0x300;
+const GENL_CONTROL: u16 = 0x10;
+const CTRL_CMD_GETFAMILY: u8 = 3;
+const ATTR_FAMILY_ID: u16 = 1;
+const ATTR_FAMILY_NAME: u16 = 2;
+const NETDEV_CMD_DEV_GET: u8 = 1;
+const DEV_IFINDEX: u16 = 1;
+const DEV_XDP_FEATURES: u16 = 3;
+const MOST_DATAGRAMS: usize = 4_096;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn device(index: u32, bits: u64) -> Vec<u8> {
+        let attributes = [
+            attribute(DEV_IFINDEX, &index.to_ne_bytes()),
+            attribute(2, &[]),
+            attribute(DEV_XDP_FEATURES, &bits.to_ne_bytes()),
+        ];
+        request(0x1c, 2, NETDEV_CMD_DEV_GET, &attributes.concat())
+    }
+
+    #[test]
+    fn devices_are_read() {
+        let mut found = Vec::new();
+        assert!(devices(&[device(1, 0), device(2, 0x2b)].concat(), &mut found));
+        let able = Xdp { native: true, redirect: true, zero_copy: true };
+        assert_eq!(found, [(1, Xdp::default()), (2, able)]);
+        let mut end = request(NLMSG_DONE, 2, 0, &[]);
+        assert!(!devices(&end, &mut found));
+        end.truncate(7);
+        assert!(devices(&end, &mut found), "half a message is none");
+    }
+
+    #[test]
+    fn the_family_has_a_number() {
+        let answer = request(GENL_CONTROL, 0, 1, &attribute(ATTR_FAMILY_ID, &0x1c_u16.to_ne_bytes()));
+        assert_eq!(family(&answer), Some(0x1c));
+        assert_eq!(family(&request(NLMSG_ERROR, 0, 0, &[])), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let mut found = Vec::new();
+            devices(&bytes, &mut found);
+            family(&bytes);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! The machine as a whole.
+
+use ringtap_capture::host::{Capability, Limit, Machine};
+
+use super::{Report, bytes, list, share};
+use crate::text::counted;
+
+pub(super) fn judge(machine: &Machine, report: &mut Report) {
+    kernel(machine, report);
+    rights(machine, report);
+    processors(machine, report);
+    memory(machine, report);
+    clock(machine, report);
+    network(machine, report);
+}
+
+fn kernel(machine: &Machine, report: &mut Report) {
+    let release = machine.kernel.as_deref().unwrap_or("unknown");
+    match version(release) {
+        Some(version) if version < (5, 9) => _ = report.warn(
+            "kernel",
+            release,
+            "Before 5.9 there is no CAP_BPF, and AF_XDP shares no memory between queues: only AF_PACKET is worth trying.",
+        ),
+        _ => report.good("kernel", release),
+    }
+    if let Some(container) = &machine.container {
+        report.note(
+            "container",
+            format!("{container}: interfaces are those of its network namespace"),
+            "Counters of the card, its interrupts and the CPU governor belong to the host: run the doctor there too.",
+        );
+    }
+    if machine.hypervisor {
+        report.note(
+            "virtual machine",
+            "a hypervisor shares out CPUs and network",
+            "What it drops or delays before this machine is counted nowhere here: look at the host, and at steal time in `top`.",
+        );
+    }
+}
+
+/// `6.1.0-25-amd64` as (6, 1).
+pub(super) fn version(release: &str) -> Option<(u32, u32)> {
+    let mut parts = release.split(|c: char| !c.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+fn rights(machine: &Machine, report: &mut Report) {
+    const GRANT: &str = "setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep \"$(command -v ringtap)\"";
+    match (machine.has(Capability::NetRaw), machine.has(Capability::NetAdmin)) {
+        (Some(true), Some(true)) => report.good("rights", "may capture and set up interfaces"),
+        (Some(true), _) => {
+            _ = report
+                .note(
+                    "rights",
+                    "may capture, but not set up interfaces (no CAP_NET_ADMIN)",
+                    "Hardware timestamps and AF_XDP need it; AF_PACKET does not.",
+                )
+                .mend(GRANT)
+        }
+        (Some(false), _) => {
+            _ = report
+                .bad(
+                    "rights",
+                    "may not capture (no CAP_NET_RAW)",
+                    "Without it no packet socket can be opened.",
+                )
+                .mend(GRANT)
+        }
+        (None, _) => {}
+    }
+    let enough =
+        |limit| matches!(limit, Limit::Unlimited) || matches!(limit, Limit::Bytes(most) if most >= LOCKED);
+    let exempt = machine.has(Capability::IpcLock) == Some(true);
+    match machine.locked {
+        Some(Limit::Bytes(most)) if !enough(Limit::Bytes(most)) && !exempt => {
+            _ = report
+                .warn(
+                    "locked memory",
+                    format!("at most {}", bytes(most)),
+                    "The packet memory of AF_XDP is locked; with less than it takes, it cannot be opened.",
+                )
+                .mend("ulimit -l unlimited")
+                .mend("systemctl edit ringtap   # [Service] LimitMEMLOCK=infinity")
+        }
+        Some(Limit::Bytes(most)) => report.good(
+            "locked memory",
+            format!("{}{}", bytes(most), if exempt { ", not enforced (CAP_IPC_LOCK)" } else { "" }),
+        ),
+        Some(Limit::Unlimited) => report.good("locked memory", "no limit"),
+        None => {}
+    }
+}
+
+fn processors(machine: &Machine, report: &mut Report) {
+    let count = machine.cpus.len();
+    let slow: Vec<String> = machine
+        .governors
+        .iter()
+        .filter(|(name, _)| *name != "performance")
+        .map(|(name, cpus)| format!("{name} on {cpus} of {count} CPUs"))
+        .collect();
+    if !slow.is_empty() {
+        report
+            .warn(
+                "CPU governor",
+                slow.join(", "),
+                "A clock that has to speed up first loses the beginning of a burst.",
+            )
+            .mend("for f in /sys/devices/system/cpu/cpufreq/policy*/scaling_governor; do echo performance > $f; done");
+    } else if !machine.governors.is_empty() {
+        report.good("CPU governor", "performance");
+    }
+    if !machine.isolated.is_empty() {
+        report.good(
+            "CPU isolation",
+            format!("CPUs {} are left to whoever is pinned there", list(&machine.isolated)),
+        );
+    } else if count >= 4 {
+        let last = list(&machine.cpus[count / 2..]);
+        report
+            .note(
+                "CPU isolation",
+                format!("none of {count} CPUs"),
+                "Near line rate, a worker that another program interrupts for a few milliseconds fills its ring.",
+            )
+            .mend(format!(
+                "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX isolcpus={last} nohz_full={last}\"' > /etc/default/grub.d/ringtap.cfg && update-grub   # then reboot"
+            ));
+    }
+    if machine.smt == Some(true) {
+        report.note(
+            "SMT",
+            "two threads share each core",
+            "Two workers on one core disturb one another: pin workers to one thread a core (`lscpu -e` shows which).",
+        );
+    }
+    if machine.runs("irqbalance") {
+        report
+            .warn(
+                "irqbalance",
+                "runs",
+                "It moves the card's interrupts between CPUs during a capture; each move reorders packets and empties caches.",
+            )
+            .mend("systemctl disable --now irqbalance");
+    } else {
+        report.good("irqbalance", "does not run");
+    }
+}
+
+fn memory(machine: &Machine, report: &mut Report) {
+    let memory = machine.memory;
+    if memory.huge > 0 {
+        let free = format!("{} of {} free, {} each", memory.huge_free, memory.huge, bytes(memory.huge_size));
+        report.good("huge pages", free);
+    } else if memory.huge_size > 0 {
+        report
+            .note(
+                "huge pages",
+                "none set aside",
+                "Tables and rings in huge pages cost fewer address translations: some percent of the packet rate.",
+            )
+            .mend("sysctl -w vm.nr_hugepages=512");
+    }
+    if memory.total > 0 && memory.available < memory.total / 20 {
+        report.warn(
+            "memory",
+            format!("{} of {} left", bytes(memory.available), bytes(memory.total)),
+            "A machine that swaps loses packets; capture tables are in memory from the start.",
+        );
+    } else if memory.total > 0 {
+        report.good("memory", format!("{} of {} can be had", bytes(memory.available), bytes(memory.total)));
+    }
+}
+
+fn clock(machine: &Machine, report: &mut Report) {
+    let clock = &machine.clock;
+    match clock.source.as_deref() {
+        Some(slow @ ("hpet" | "acpi_pm" | "jiffies" | "pit")) => {
+            let finding = report.bad(
+                "clock source",
+                slow,
+                "Every timestamp is read from a slow device: at a million packets a second that takes a whole CPU.",
+            );
+            if clock.sources.iter().any(|source| source == "tsc") {
+                finding.mend("echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource");
+            }
+        }
+        Some(source) => report.good("clock source", source),
+        None => {}
+    }
+    let keeper: Vec<&str> = KEEPERS.into_iter().filter(|name| machine.runs(name)).collect();
+    match clock.synchronised {
+        Some(true) => {
+            let by = if keeper.is_empty() { String::new() } else { format!(" by {}", keeper.join(", ")) };
+            let off = clock.error.map_or(String::new(), |error| format!(", at most {:.1} ms off", error.as_secs_f64() * 1e3));
+            report.good("clock", format!("kept in step{by}{off}"));
+        }
+        Some(false) if keeper.contains(&"ptp4l") || keeper.contains(&"phc2sys") => _ = report.note(
+            "clock",
+            format!("{} runs, but the kernel's clock is not marked as kept in step", keeper.join(" and ")),
+            "Without phc2sys, PTP sets only the card's clock: check its log.",
+        ),
+        Some(false) => _ = report
+            .warn(
+                "clock",
+                "not kept in step by NTP or PTP",
+                "Records of several machines, and other programs' logs, can only be laid side by side with one time.",
+            )
+            .mend(if keeper.is_empty() { "apt-get install chrony" } else { "chronyc tracking   # or timedatectl timesync-status" }),
+        None => {}
+    }
+}
+
+fn network(machine: &Machine, report: &mut Report) {
+    let network = &machine.network;
+    let (processed, dropped, squeezed) = network.softnet.iter().fold((0_u64, 0_u64, 0_u64), |sum, cpu| {
+        (
+            sum.0.saturating_add(cpu.processed),
+            sum.1.saturating_add(cpu.dropped),
+            sum.2.saturating_add(cpu.squeezed),
+        )
+    });
+    if let Some(backlog) = network.backlog {
+        let is = format!(
+            "{backlog} packets a CPU, {dropped} dropped of {processed} ({})",
+            share(dropped, processed)
+        );
+        if dropped > 0 {
+            let why = "What RPS or a veth hands to a CPU waits in this queue; when it is full, packets go, and no interface counts them.";
+            let more = format!(
+                "sysctl -w net.core.netdev_max_backlog={}",
+                backlog.saturating_mul(8).clamp(8_000, 300_000)
+            );
+            let much = dropped > processed / 10_000;
+            if much { report.bad("kernel backlog", is, why) } else { report.warn("kernel backlog", is, why) }
+                .mend(more);
+        } else {
+            report.good("kernel backlog", is);
+        }
+    }
+    if let (Some(budget), Some(usecs)) = (network.budget, network.budget_usecs) {
+        let is = format!("{budget} packets or {usecs} us a round, {squeezed} rounds cut short");
+        // Each round takes hundreds of packets when it is cut: one in ten thousand packets is one round in thirty or so.
+        if squeezed > 100 && squeezed > processed / 10_000 {
+            report
+                .warn(
+                    "receive budget",
+                    is,
+                    "A round that is cut leaves packets in the card's ring until its next turn.",
+                )
+                .mend(format!(
+                    "sysctl -w net.core.netdev_budget={} net.core.netdev_budget_usecs={}",
+                    budget.saturating_mul(2).max(600),
+                    usecs.saturating_mul(2).max(8_000)
+                ));
+        } else {
+            report.good("receive budget", is);
+        }
+    }
+    match network.rmem_max {
+        Some(most) if most < BUFFER => _ = report
+            .note(
+                "socket buffers",
+                format!("at most {}", bytes(most)),
+                "Rings for capture do not need them; sockets that receive bursts of mirrored packets (HEP) do.",
+            )
+            .mend(format!("sysctl -w net.core.rmem_max={}", BUFFER * 2)),
+        Some(most) => report.good("socket buffers", format!("at most {}", bytes(most))),
+        None => {}
+    }
+    if network.softnet.len() > 1 && processed > 100_000 {
+        let busiest = network.softnet.iter().map(|cpu| cpu.processed).max().unwrap_or(0);
+        if busiest > processed / 10 * 9 {
+            report.note(
+                "receiving CPUs",
+                format!(
+                    "one of {} took {} of all packets",
+                    counted(network.softnet.len() as u64, "CPU"),
+                    share(busiest, processed)
+                ),
+                "One queue, or all interrupts on one CPU: see the interface's channels and interrupts.",
+            );
+        }
+    }
+}
+
+/// Less locked memory than this is not enough for one queue of AF_XDP with a deep ring.
+const LOCKED: u64 = 64 << 20;
+/// A quarter of a second at 100 Mbit/s.
+const BUFFER: u64 = 4 << 20;
+const KEEPERS: [&str; 6] = ["chronyd", "ntpd", "ntpsec", "systemd-timesyn", "ptp4l", "phc2sys"];
