@@ -38,6 +38,7 @@
 //! | `writer` | [`Writer`] |
 //! | [`host`] | what this machine is like for a capture |
 //! | `error` | [`Error`], [`Damage`], [`Flaw`] |
+//! | [`live`] | interfaces: packets as they come, and frames to send |
 #![deny(unsafe_code)]
 
 mod capture;
@@ -47,6 +48,8 @@ mod erf;
 mod error;
 mod frames;
 pub mod host;
+#[cfg(target_os = "linux")]
+pub mod live;
 mod merge;
 mod pcap;
 mod pcapng;

@@ -1,4 +1,13 @@
-//! The one place with `unsafe`: memory maps and prefetching.
+//! The one place with `unsafe`: memory maps and prefetching here, sockets and rings of the kernel below.
+
+#[cfg(target_os = "linux")]
+pub(crate) mod pcap;
+#[cfg(target_os = "linux")]
+pub(crate) mod ring;
+#[cfg(target_os = "linux")]
+pub(crate) mod socket;
+#[cfg(target_os = "linux")]
+pub(crate) mod thread;
 
 use std::fs::File;
 use std::io;

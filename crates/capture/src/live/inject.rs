@@ -1,0 +1,133 @@
+//! Frames out of an interface, as they are.
+
+use crate::sys::socket::{SEND, Socket};
+
+use super::interface::Interface;
+use super::{Error, Source};
+
+/// Sends frames on an interface, past its queueing discipline, and counts what the kernel took.
+///
+/// What it sends does not come back to a [`Tap`](super::Tap) on the same interface; the other end of a veth pair or cable sees
+/// it.
+///
+/// ```no_run
+/// use ringtap_capture::live::{Injector, Source};
+///
+/// # fn main() -> Result<(), ringtap_capture::live::Error> {
+/// let mut injector = Injector::open("veth0", Source::Packet)?;
+/// let frame = [0u8; 60];
+/// let mut left: &[&[u8]] = &[&frame, &frame];
+/// while !left.is_empty() {
+///     left = &left[injector.send(left)?..];
+/// }
+/// injector.flush()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Injector {
+    interface: Interface,
+    way: Way,
+    sent: Sent,
+}
+
+#[derive(Debug)]
+enum Way {
+    Packet(Socket),
+}
+
+/// What an [`Injector`] has sent: running totals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Frames that the kernel took.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Times that it had no room; the frames were left to the caller.
+    pub full: u64,
+}
+
+impl Injector {
+    /// Opens an interface to send on.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](super::open).
+    pub fn open(interface: &str, source: Source) -> Result<Self, Error> {
+        let interface = Interface::open(interface)?;
+        let way = match source {
+            Source::Packet => Way::Packet(packet(&interface)?),
+        };
+        Ok(Self { interface, way, sent: Sent::default() })
+    }
+
+    /// Offers frames to the kernel, never waits; gives how many it took, from the first on. The rest, none or all of them, is to
+    /// be offered again.
+    ///
+    /// # Errors
+    ///
+    /// A frame longer than the interface sends, an interface that is down or gone.
+    pub fn send(&mut self, frames: &[&[u8]]) -> Result<usize, Error> {
+        let sent = match &self.way {
+            Way::Packet(socket) => send(socket, &self.interface, frames)?,
+        };
+        self.sent.frames += sent as u64;
+        self.sent.bytes += frames.iter().take(sent).map(|frame| frame.len() as u64).sum::<u64>();
+        self.sent.full += u64::from(sent < frames.len());
+        Ok(sent)
+    }
+
+    /// Waits until nothing is under way any more.
+    ///
+    /// # Errors
+    ///
+    /// An interface that is down or gone.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        match &self.way {
+            // sendmmsg has handed to the driver what it took.
+            Way::Packet(_) => Ok(()),
+        }
+    }
+
+    /// What was sent so far.
+    pub fn sent(&self) -> Sent {
+        self.sent
+    }
+}
+
+fn packet(interface: &Interface) -> Result<Socket, Error> {
+    let failed = |what| move |source| Error::io(&interface.name, what, source);
+    let kind = if interface.framed { libc::SOCK_RAW } else { libc::SOCK_DGRAM };
+    // Protocol 0: it receives nothing.
+    let socket = Socket::open(libc::AF_PACKET, kind, 0).map_err(failed("opening a packet socket"))?;
+    let bypass = socket.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1i32);
+    bypass.map_err(failed("bypassing the queueing discipline"))?;
+    socket.bind_packet(interface.index, 0).map_err(failed("binding"))?;
+    Ok(socket)
+}
+
+fn send(socket: &Socket, interface: &Interface, frames: &[&[u8]]) -> Result<usize, Error> {
+    let mut sent = 0;
+    for part in frames.chunks(SEND) {
+        match socket.send(part) {
+            Ok(taken) => {
+                sent += taken;
+                if taken < part.len() {
+                    break;
+                }
+            }
+            Err(error) => match error.raw_os_error() {
+                Some(libc::ENOBUFS | libc::EAGAIN | libc::EINTR | libc::ENOMEM) => break,
+                // What went before the frame that is wrong has gone.
+                _ if sent > 0 => break,
+                Some(libc::EMSGSIZE) => {
+                    let length = part.first().map_or(0, |frame| frame.len());
+                    let Interface { name, mtu, .. } = interface;
+                    return Err(Error::Length { interface: name.clone(), length, mtu: *mtu });
+                }
+                _ => return Err(Error::io(&interface.name, "sending", error)),
+            },
+        }
+    }
+    Ok(sent)
+}

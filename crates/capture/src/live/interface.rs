@@ -1,0 +1,178 @@
+//! What an interface is, and what it says that it lost.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek};
+
+use ringtap_model::LinkType;
+
+use crate::sys::socket::{Socket, interface_index};
+
+use super::Error;
+
+/// One interface of this thread's network namespace.
+#[derive(Debug)]
+pub(super) struct Interface {
+    pub(super) name: String,
+    pub(super) index: u32,
+    pub(super) mtu: u32,
+    pub(super) link: LinkType,
+    /// Whether frames have a link header that is kept; else they are taken from the network header on.
+    pub(super) framed: bool,
+    pub(super) loopback: bool,
+    /// NUMA node of the device, where it has one.
+    pub(super) node: Option<u32>,
+    statistics: Statistics,
+}
+
+impl Interface {
+    /// An interface that is there and up.
+    pub(super) fn open(name: &str) -> Result<Self, Error> {
+        let index = interface_index(name)
+            .map_err(|_| Error::NoInterface { interface: name.to_owned(), there: names().join(", ") })?;
+        let failed = |what| move |source| Error::io(name, what, source);
+        let asked = Socket::open(libc::AF_INET, libc::SOCK_DGRAM, 0)
+            .or_else(|_| Socket::open(libc::AF_INET6, libc::SOCK_DGRAM, 0))
+            .map_err(failed("opening a socket"))?;
+        let flags = asked.flags(name).map_err(failed("asking for the flags"))?;
+        if flags & libc::IFF_UP as u32 == 0 {
+            return Err(Error::Down { interface: name.to_owned() });
+        }
+        let mtu = asked.mtu(name).map_err(failed("asking for the MTU"))?;
+        let hardware = asked.hardware(name).map_err(failed("asking for the link type"))?;
+        let (link, framed) =
+            link(hardware).ok_or_else(|| Error::Link { interface: name.to_owned(), hardware })?;
+        let node = fs::read_to_string(format!("/sys/class/net/{name}/device/numa_node")).ok();
+        Ok(Self {
+            name: name.to_owned(),
+            index,
+            mtu,
+            link,
+            framed,
+            loopback: flags & libc::IFF_LOOPBACK as u32 != 0,
+            node: node.and_then(|node| node.trim().parse().ok()),
+            statistics: Statistics::open(name),
+        })
+    }
+
+    /// Whether it still is what was opened: neither removed nor another of the same name.
+    pub(super) fn is_there(&self) -> bool {
+        interface_index(&self.name).is_ok_and(|index| index == self.index)
+    }
+
+    /// Packets longer than this were merged by an offload of the NIC or the kernel.
+    pub(super) fn longest(&self) -> u32 {
+        // The Ethernet header and two tags do not count for the MTU.
+        self.mtu.saturating_add(if self.framed { 14 + 8 } else { 0 })
+    }
+
+    /// Packets that the NIC or its driver say they lost since the interface was opened here.
+    pub(super) fn lost(&mut self) -> u64 {
+        self.statistics.lost()
+    }
+}
+
+/// Names of the interfaces of this thread's network namespace.
+pub(super) fn names() -> Vec<String> {
+    let text = fs::read_to_string(STATISTICS).unwrap_or_default();
+    let mut names: Vec<_> = rows(&text).map(|(name, _)| name.to_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The rows of /proc/net/dev: a name, and its figures.
+fn rows(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines().skip(2).filter_map(|line| line.split_once(':')).map(|(name, rest)| (name.trim(), rest))
+}
+
+/// `drop` (the driver's rx_dropped and rx_missed_errors) and `fifo` of a row.
+fn lost(row: &str) -> Option<u64> {
+    let mut figures = row.split_ascii_whitespace().map(|figure| figure.parse::<u64>().ok());
+    let (drop, fifo) = (figures.nth(3)??, figures.next()??);
+    Some(drop + fifo)
+}
+
+/// An interface's row of /proc/net/dev; the open file stays with the namespace that it was opened in.
+#[derive(Debug)]
+struct Statistics {
+    file: Option<File>,
+    name: String,
+    first: u64,
+    last: u64,
+    text: String,
+}
+
+impl Statistics {
+    fn open(name: &str) -> Self {
+        let file = File::open(STATISTICS).ok();
+        let mut statistics = Self { file, name: name.to_owned(), first: 0, last: 0, text: String::new() };
+        statistics.lost();
+        statistics.first = statistics.last;
+        statistics
+    }
+
+    fn lost(&mut self) -> u64 {
+        self.text.clear();
+        if let Some(file) = &mut self.file
+            && file.rewind().is_ok()
+            && file.read_to_string(&mut self.text).is_ok()
+            && let Some((_, row)) = rows(&self.text).find(|(name, _)| *name == self.name)
+            && let Some(lost) = lost(row)
+        {
+            // A driver that was loaded again counts from zero.
+            self.first = self.first.min(lost);
+            self.last = lost;
+        }
+        self.last - self.first
+    }
+}
+
+/// The link type of what arrives, and whether its link header is kept.
+fn link(hardware: u16) -> Option<(LinkType, bool)> {
+    match hardware {
+        libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Some((ETHERNET, true)),
+        libc::ARPHRD_NONE
+        | RAWIP
+        | libc::ARPHRD_PPP
+        | libc::ARPHRD_SLIP
+        | libc::ARPHRD_CSLIP
+        | libc::ARPHRD_TUNNEL
+        | libc::ARPHRD_TUNNEL6
+        | libc::ARPHRD_SIT
+        | libc::ARPHRD_IPGRE
+        | IP6GRE
+        | libc::ARPHRD_INFINIBAND => Some((RAW, false)),
+        _ => None,
+    }
+}
+
+/// In the network namespace of the thread that opens it.
+const STATISTICS: &str = "/proc/thread-self/net/dev";
+/// LINKTYPE_ETHERNET.
+pub(super) const ETHERNET: LinkType = LinkType(1);
+/// LINKTYPE_RAW: begins with IPv4 or IPv6.
+const RAW: LinkType = LinkType(101);
+/// ARPHRD_RAWIP and ARPHRD_IP6GRE of linux/if_arp.h.
+const RAWIP: u16 = 519;
+const IP6GRE: u16 = 823;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_an_interface() {
+        let text = "Inter-|   Receive                                                |  Transmit\n \
+             face |bytes    packets errs drop fifo frame compressed multicast|bytes\n    \
+             lo:     100       2    0    0    0     0          0         0      100       2    0    0    0     0       0          0\n  \
+             eth0:9000000   12345    1    7    3     0          0         0        0       0    0    0    0     0       0          0\n";
+        let rows: Vec<_> = rows(text).map(|(name, row)| (name, lost(row))).collect();
+        assert_eq!(rows, [("lo", Some(0)), ("eth0", Some(10))]);
+        assert_eq!(lost(" 1 2 x"), None);
+    }
+
+    #[test]
+    fn an_interface_that_is_not_there_says_which_are() {
+        let message = Interface::open("nowhere0").expect_err("no such interface").to_string();
+        assert!(message.starts_with("there is no interface `nowhere0` here; there are: "), "{message}");
+    }
+}

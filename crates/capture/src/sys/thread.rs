@@ -1,0 +1,60 @@
+//! Where a thread runs, and where its memory comes from.
+
+use std::io;
+use std::mem::{size_of, zeroed};
+
+use super::socket::check;
+
+/// Pins the calling thread to one CPU.
+pub(crate) fn pin(cpu: usize) -> io::Result<()> {
+    // SAFETY: a set of bits; all zeros are the empty one.
+    let mut set: libc::cpu_set_t = unsafe { zeroed() };
+    if cpu >= 8 * size_of::<libc::cpu_set_t>() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: `cpu` is within the set.
+    unsafe { libc::CPU_SET(cpu, &mut set) };
+    // SAFETY: 0 is the calling thread; the size is that of the living set.
+    check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) })?;
+    Ok(())
+}
+
+/// CPUs that the calling thread may run on.
+pub(crate) fn cpus() -> Vec<usize> {
+    // SAFETY: a set of bits; all zeros are the empty one.
+    let mut set: libc::cpu_set_t = unsafe { zeroed() };
+    let size = size_of::<libc::cpu_set_t>();
+    // SAFETY: 0 is the calling thread; the kernel fills at most `size` bytes of the living set.
+    if unsafe { libc::sched_getaffinity(0, size, &raw mut set) } < 0 {
+        return Vec::new();
+    }
+    // SAFETY: each number is within the set.
+    (0..8 * size).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
+}
+
+/// While it lives, new memory of the calling thread comes from one NUMA node where that has some.
+#[derive(Debug)]
+pub(crate) struct Near(());
+
+impl Near {
+    /// Nothing happens where the node is not known or the kernel has no NUMA: all memory is as near then.
+    pub(crate) fn node(node: Option<u32>) -> Option<Self> {
+        let node = node.filter(|node| *node < 64)?;
+        policy(libc::MPOL_PREFERRED, 1 << node).ok().map(|()| Self(()))
+    }
+}
+
+impl Drop for Near {
+    fn drop(&mut self) {
+        let _ = policy(libc::MPOL_DEFAULT, 0);
+    }
+}
+
+fn policy(mode: i32, nodes: u64) -> io::Result<()> {
+    let (mask, bits) = if nodes == 0 { (std::ptr::null(), 0) } else { (&raw const nodes, 65u64) };
+    // SAFETY: the kernel reads `bits - 1` bits from one living u64, or nothing.
+    if unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, mask, bits) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
