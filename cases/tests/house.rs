@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 10] = [
+const LAYERS: [(&str, u8); 11] = [
     ("wire", 0),
     ("model", 0),
     ("quality", 1),
@@ -13,6 +13,7 @@ const LAYERS: [(&str, u8); 10] = [
     ("audio", 2),
     ("store", 2),
     ("traffic", 2),
+    ("bench", 3),
     ("console", 3),
     ("ringtap", 4),
 ];

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze::Analyze, call::CallArgs, calls::Calls, doctor::Doctor, extract::Extract, generate::Generate,
-    mos::Mos,
+    analyze::Analyze, bench::Bench, call::CallArgs, calls::Calls, doctor::Doctor, extract::Extract,
+    generate::Generate, mos::Mos,
 };
 use crate::screen::Colour;
 
@@ -39,6 +39,7 @@ pub(crate) enum Command {
     Generate(Generate),
     Mos(Mos),
     Doctor(Doctor),
+    Bench(Bench),
 }
 
 const EXAMPLES: &str = "\

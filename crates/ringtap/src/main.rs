@@ -59,6 +59,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Generate(generate) => generate.run(screen),
         Command::Mos(mos) => mos.run(screen),
         Command::Doctor(doctor) => doctor.run(screen),
+        Command::Bench(bench) => bench.run(screen),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Records as people and programs read them. Nothing here knows where a record came from.
 
+pub(crate) mod bench;
 pub(crate) mod calls;
 pub(crate) mod csv;
 pub(crate) mod detail;

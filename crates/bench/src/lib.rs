@@ -1,0 +1,66 @@
+//! What the engine carries on this machine: traffic laid out in memory as a capture ring holds it, run through the engine
+//! and, beside it, through a loop that only reads each header.
+//!
+//! Not here: traffic as it is in a network, with loss, jitter and failures, which is `traffic`'s; printing; live capture.
+//!
+//! The one invariant: nothing is reported that was not checked. Every workload knows how many calls, streams and packets
+//! the engine has to find, and ends in an error when it found anything else.
+//!
+//! ```
+//! use ringtap_bench::{Codec, Load, Workload};
+//!
+//! let load = Load { calls: 50, packets: Some(2_000), rounds: 1, ..Load::default() };
+//! let outcome = ringtap_bench::run(Workload::Media, &load, &mut |_| ())?;
+//! assert_eq!((outcome.calls, outcome.streams), (50, 100));
+//! assert!(outcome.measure("engine").is_some_and(|engine| engine.figure.median > 0.0));
+//! # Ok::<(), ringtap_bench::Error>(())
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `load`, `outcome` | what to run: [`Load`], [`Workload`], [`Codec`]; what came out: [`Outcome`], [`Measure`], [`Figure`] |
+//! | `ring` | frames in memory |
+//! | `packets`, `dialog` | media packets, SIP messages |
+//! | `passes` | one pass over a ring: read, decode, RTP header, engine |
+//! | `media`, `other`, `signalling`, `changes`, `file` | the workloads |
+//! | `tally` | what the engine found, and whether that is right |
+//! | `machine` | processor, memory, load |
+#![forbid(unsafe_code)]
+
+mod changes;
+mod dialog;
+mod error;
+mod file;
+mod load;
+mod machine;
+mod media;
+mod other;
+mod outcome;
+mod packets;
+mod passes;
+mod ring;
+mod signalling;
+mod tally;
+
+pub use error::Error;
+pub use load::{Codec, Load, Workload};
+pub use machine::Machine;
+pub use outcome::{Figure, Measure, Memory, Outcome, Unit};
+
+/// Runs one workload. `said` hears what is being done, in a few words, whenever that changes.
+///
+/// # Errors
+///
+/// Where the memory that it needs is not there, and where the engine found anything else than what was put in.
+pub fn run(workload: Workload, load: &Load, said: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
+    load.check(workload)?;
+    match workload {
+        Workload::Media => media::run(load, said),
+        Workload::Other => other::run(load, said),
+        Workload::Sip => signalling::run(load, signalling::What::Sip, said),
+        Workload::Calls => signalling::run(load, signalling::What::Calls, said),
+        Workload::Changes => changes::run(load, said),
+    }
+}
+
+pub use file::run as run_file;

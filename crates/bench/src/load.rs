@@ -1,0 +1,137 @@
+//! What to run, and how much of it.
+
+use crate::error::Error;
+use crate::machine;
+
+/// One kind of traffic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Workload {
+    /// Calls set up by SIP, then their media: what a sensor does all day.
+    Media,
+    /// Packets of 64 bytes that are no telephony, told apart and dropped.
+    Other,
+    /// SIP alone: calls that come and go, without media.
+    Sip,
+    /// Whole lives of calls: set-up, endpoints, first media packets, release, record.
+    Calls,
+    /// How long the engine takes to take in a new stream, and to end one, while many are under way.
+    Changes,
+}
+
+impl Workload {
+    /// All of them, in the order in which they are reported.
+    pub const ALL: [Self; 5] = [Self::Media, Self::Other, Self::Sip, Self::Calls, Self::Changes];
+}
+
+/// What the media of every call are coded in, 20 ms a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Codec {
+    /// 160 bytes of sound: frames of 214 bytes.
+    #[default]
+    G711,
+    /// 20 bytes of sound: frames of 74 bytes.
+    G729,
+}
+
+impl Codec {
+    /// Payload type (RFC 3551 section 6).
+    pub(crate) fn payload_type(self) -> u8 {
+        match self {
+            Self::G711 => 0,
+            Self::G729 => 18,
+        }
+    }
+
+    /// Bytes of sound in a packet.
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Self::G711 => 160,
+            Self::G729 => 20,
+        }
+    }
+
+    /// Its `a=rtpmap` (RFC 8866 section 6.6).
+    pub(crate) fn rtpmap(self) -> &'static str {
+        match self {
+            Self::G711 => "0 PCMU/8000",
+            Self::G729 => "18 G729/8000",
+        }
+    }
+}
+
+/// How much of a workload.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Calls under way at once; each has two streams.
+    pub calls: u32,
+    /// What media are coded in.
+    pub codec: Codec,
+    /// Frames laid out in memory, and so in each round; None for what suits the workload.
+    pub packets: Option<u32>,
+    /// How often everything is measured.
+    pub rounds: u32,
+    /// Frames handed to the engine at once.
+    pub batch: usize,
+    /// Whether the engine listens to G.711 for silence and clipping, as it does unless told otherwise.
+    pub sound: bool,
+}
+
+impl Default for Load {
+    fn default() -> Self {
+        Self { calls: 52_000, codec: Codec::G711, packets: None, rounds: 7, batch: 128, sound: true }
+    }
+}
+
+impl Load {
+    /// Most calls: what the addresses of the benchmarking range (RFC 2544 appendix C.2.2) have room for.
+    pub const MAX_CALLS: u32 = 5_000_000;
+
+    /// Frames in a round.
+    pub(crate) fn frames(&self, workload: Workload) -> u32 {
+        self.packets.unwrap_or(match workload {
+            // Far more than caches hold, and several of each stream.
+            Workload::Media => 4_000_000.max(self.calls.saturating_mul(2 * 4)),
+            Workload::Other => 4_000_000,
+            Workload::Sip => 420_000,
+            Workload::Calls => 540_000,
+            Workload::Changes => 5_000,
+        })
+    }
+
+    /// Whether it can be run here.
+    pub(crate) fn check(&self, workload: Workload) -> Result<(), Error> {
+        let wrong = |text: String| Err(Error::Load(text));
+        if self.calls == 0 || self.calls > Self::MAX_CALLS {
+            return wrong(format!("{} calls: it can be 1 to {}", self.calls, Self::MAX_CALLS));
+        }
+        let packets = u64::from(self.frames(workload));
+        if self.rounds == 0 || packets == 0 || self.batch == 0 {
+            return wrong("rounds, packets and batch have to be at least 1".to_owned());
+        }
+        let streams = u64::from(self.calls) * 2;
+        if workload == Workload::Media && packets < streams {
+            return wrong(format!(
+                "{packets} packets are not one for each of {streams} streams: take more packets or fewer calls"
+            ));
+        }
+        let Some(free) = machine::memory_free() else { return Ok(()) };
+        let needed = self.bytes(workload);
+        if needed > free {
+            let remedy =
+                if matches!(workload, Workload::Sip | Workload::Changes) { "calls" } else { "packets" };
+            return Err(Error::Memory { needed: needed / 1_000_000, free: free / 1_000_000, remedy });
+        }
+        Ok(())
+    }
+
+    /// About what it takes: the frames, and a generous share for each call.
+    fn bytes(&self, workload: Workload) -> u64 {
+        let frame = match workload {
+            Workload::Media => 80 + self.codec.bytes() as u64,
+            Workload::Other => 96,
+            Workload::Sip | Workload::Calls => 1_000,
+            Workload::Changes => 0,
+        };
+        u64::from(self.frames(workload)) * frame + u64::from(self.calls) * 8_000
+    }
+}

@@ -1,0 +1,179 @@
+//! Media of many calls: what a sensor does all day.
+
+use ringtap_engine::{Config, Engine};
+use ringtap_model::Nanos;
+
+use crate::dialog::{Message, Writer};
+use crate::error::{Error, same};
+use crate::load::{Codec, Load, Workload};
+use crate::machine;
+use crate::outcome::{Figure, Measure, Memory, Outcome, Unit};
+use crate::packets::{self, Noise, Side, TICKS};
+use crate::passes::{self, Pass};
+use crate::ring::{ETHERNET, Ring};
+use crate::tally::{Expected, Tally};
+
+/// When everything begins.
+pub(crate) const START: Nanos = Nanos::from_secs(1_700_000_000);
+/// Calls are set up over this long, so that the ten-second intervals of their streams end at different times.
+const SET_UP: Nanos = Nanos::from_secs(10);
+/// Sound in a packet.
+const PTIME: Nanos = Nanos::from_millis(20);
+/// Packets trade places with others of about this time: the jitter of a good network.
+const JITTER: Nanos = Nanos::from_micros(500);
+
+/// Runs it.
+pub(crate) fn run(load: &Load, said: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
+    let streams = load.calls as usize * 2;
+    let turns = load.frames(Workload::Media) / (load.calls * 2);
+    said("laying out packets");
+    let mut ring = lay_out(load, turns);
+    let before = machine::resident();
+    said("setting up calls");
+    let mut engine = Engine::new(config(load));
+    let mut tally = Tally::of_calls_with(2);
+    set_up(load, &mut engine, &mut tally);
+    let (calls, known) = engine.under_way();
+    same("calls under way", calls, load.calls as usize)?;
+    same("streams under way", known, streams)?;
+    // Once unmeasured: every table has then been touched, and every stream is known.
+    let mut passed = 1;
+    passes::engine(ring.whole(), load.batch, &mut engine, &mut tally);
+    let memory = before.zip(machine::resident()).map(|(before, after)| {
+        let total = after.saturating_sub(before);
+        Memory { total, per_call: total / u64::from(load.calls) }
+    });
+    let mut rounds = Vec::new();
+    for round in 1..=load.rounds {
+        said(&format!("round {round} of {}", load.rounds));
+        advance(&mut ring, turns);
+        let stretch = ring.whole();
+        rounds.push([
+            passes::reference(stretch),
+            passes::decoding(stretch),
+            passes::header(stretch),
+            passes::engine(stretch, load.batch, &mut engine, &mut tally),
+        ]);
+        passed += 1;
+    }
+    said("checking the records");
+    engine.close(&mut tally);
+    for counted in rounds.iter().flatten() {
+        same("packets read", counted.counted, ring.len())?;
+    }
+    let expected = Expected {
+        calls: u64::from(load.calls),
+        completed: 0,
+        packets: passed * ring.len() + streams as u64,
+        messages: u64::from(load.calls) * Message::SET_UP.len() as u64,
+    };
+    tally.verify(&expected, &engine)?;
+    let name = match load.codec {
+        Codec::G711 => "G.711",
+        Codec::G729 => "G.729",
+    };
+    Ok(Outcome {
+        workload: "media".to_owned(),
+        what: format!("media of calls, {name}, 20 ms"),
+        calls: u64::from(load.calls),
+        streams: streams as u64,
+        packets: ring.len(),
+        frame_bytes: ring.bytes() as f64 / ring.len() as f64,
+        rounds: load.rounds,
+        measures: stages(&rounds, ring.len()),
+        memory,
+    })
+}
+
+/// Rates of the passes, each against the reference loop of its round.
+pub(crate) fn stages(rounds: &[[Pass; 4]], packets: u64) -> Vec<Measure> {
+    let names = [
+        ("reference", "each header read, nothing else"),
+        ("decode", "frames decoded to UDP"),
+        ("rtp", "and RTP headers read"),
+        ("engine", "the whole engine"),
+    ];
+    let mut measures = Vec::new();
+    for (index, (name, what)) in names.into_iter().enumerate() {
+        let rates = rounds.iter().map(|round| round[index].rate(packets));
+        let ratios = rounds.iter().map(|round| round[index].rate(packets) / round[0].rate(packets));
+        let Some(figure) = Figure::of(rates) else { continue };
+        let (name, what) = (name.to_owned(), what.to_owned());
+        let ratio = Figure::of(ratios).filter(|_| index > 0);
+        measures.push(Measure { name, what, unit: Unit::Packets, figure, ratio });
+    }
+    measures
+}
+
+/// Tables for these calls and a few more.
+fn config(load: &Load) -> Config {
+    let calls = load.calls as usize + load.calls as usize / 16 + 16;
+    Config { max_calls: calls, max_streams: 2 * calls, measure_sound: load.sound, ..Config::default() }
+}
+
+/// Every call from its INVITE to its ACK, with the first packet of both its streams.
+pub(crate) fn set_up(load: &Load, engine: &mut Engine, tally: &mut Tally) {
+    let (mut writer, mut frame, mut noise) = (Writer::default(), Vec::new(), Noise::new());
+    let apart = SET_UP.0 / u64::from(load.calls);
+    let mut number = 0;
+    let mut feed = |engine: &mut Engine, time: Nanos, data: &[u8]| {
+        number += 1;
+        let frame = ringtap_model::Frame { time, number, link: ETHERNET, wire_len: data.len() as u32, data };
+        engine.batch(&[frame], tally);
+    };
+    for call in 0..load.calls {
+        let begin = START.0 + u64::from(call) * apart;
+        for (step, message) in Message::SET_UP.into_iter().enumerate() {
+            let time = Nanos(begin + step as u64 * apart / 8);
+            feed(engine, time, writer.frame(call, message, load.codec));
+        }
+        for (side, step) in [(Side::Callee, 5), (Side::Caller, 6)] {
+            let time = Nanos(begin + step * apart / 8);
+            packets::rtp(&mut frame, load.codec, (call, side), (0, ticks(time)), true, &mut noise);
+            feed(engine, time, &frame);
+        }
+    }
+}
+
+/// RTP's clock at a moment.
+fn ticks(time: Nanos) -> u32 {
+    (time.since(START).0 / (PTIME.0 / u64::from(TICKS))) as u32
+}
+
+/// So many packets of each stream, 20 ms apart, in the order in which they arrive: each stream has its own moment within
+/// the 20 ms, and jitter moves it a little.
+fn lay_out(load: &Load, turns: u32) -> Ring {
+    let streams = load.calls as usize * 2;
+    let mut noise = Noise::new();
+    let mut order: Vec<u32> = (0..load.calls * 2).collect();
+    noise.shuffle(&mut order);
+    let apart = PTIME.0 as f64 / streams as f64;
+    let window = ((JITTER.0 as f64 / apart) as usize).max(1);
+    let mut ring =
+        Ring::with_capacity(streams * turns as usize, packets::UDP + packets::RTP + load.codec.bytes());
+    let (mut frame, mut moved) = (Vec::new(), Vec::new());
+    for turn in 0..turns {
+        let begin = START + SET_UP + Nanos(PTIME.0 * u64::from(turn + 1));
+        // The moment of each stream, and the order in which packets come this time.
+        moved.clear();
+        moved.extend(order.iter().copied().enumerate());
+        moved.chunks_mut(window).for_each(|chunk| noise.shuffle(chunk));
+        for (position, (moment, stream)) in moved.iter().enumerate() {
+            let at = |position: usize| begin + Nanos((position as f64 * apart) as u64);
+            let side = if stream % 2 == 0 { Side::Caller } else { Side::Callee };
+            let place = (turn as u16 + 1, ticks(at(*moment)));
+            packets::rtp(&mut frame, load.codec, (stream / 2, side), place, turn == 0, &mut noise);
+            ring.push(at(position), &frame);
+        }
+    }
+    ring
+}
+
+/// Makes of each packet the one that follows so many packets later, so that the same memory goes on with the streams.
+fn advance(ring: &mut Ring, packets: u32) {
+    let by = Nanos(PTIME.0 * u64::from(packets));
+    ring.each(|time, frame| {
+        *time += by;
+        packets::advance(frame, packets);
+    });
+}

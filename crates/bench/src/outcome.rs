@@ -1,0 +1,145 @@
+//! What came out.
+
+use serde::{Deserialize, Serialize};
+
+/// A figure over several rounds: machines are shared, one number is none.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Of all rounds.
+    pub min: f64,
+    /// Of all rounds; of an even number the lower of the two in the middle.
+    pub median: f64,
+    /// Of all rounds.
+    pub max: f64,
+}
+
+impl Figure {
+    /// Of what the rounds gave; None of no round.
+    pub(crate) fn of(rounds: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut rounds: Vec<f64> = rounds.into_iter().collect();
+        rounds.sort_by(f64::total_cmp);
+        let median = *rounds.get(rounds.len().checked_sub(1)? / 2)?;
+        Some(Self { min: *rounds.first()?, median, max: *rounds.last()? })
+    }
+}
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unit {
+    /// Frames a second.
+    #[serde(rename = "packets/s")]
+    Packets,
+    /// SIP messages a second.
+    #[serde(rename = "messages/s")]
+    Messages,
+    /// Calls a second, from the INVITE to the record.
+    #[serde(rename = "calls/s")]
+    Calls,
+    /// Nanoseconds for one operation.
+    #[serde(rename = "ns")]
+    Nanos,
+}
+
+impl Unit {
+    /// As it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Packets => "packets/s",
+            Self::Messages => "messages/s",
+            Self::Calls => "calls/s",
+            Self::Nanos => "ns",
+        }
+    }
+}
+
+/// One thing that was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// A word: `reference`, `decode`, `rtp`, `engine`, ...
+    pub name: String,
+    /// What that is, for people.
+    pub what: String,
+    /// What the figure counts.
+    pub unit: Unit,
+    /// The figure.
+    pub figure: Figure,
+    /// Against the reference loop of the same round.
+    pub ratio: Option<Figure>,
+}
+
+/// Memory that a workload took, by what the system holds for the process (resident set).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    /// With every call under way, in bytes; the packets themselves left out.
+    pub total: u64,
+    /// Of it for each call with its streams.
+    pub per_call: u64,
+}
+
+/// What one workload gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// `media`, `other`, `sip`, `calls`, `changes`, `file`.
+    pub workload: String,
+    /// What was run, for people.
+    pub what: String,
+    /// Calls under way.
+    pub calls: u64,
+    /// Streams under way.
+    pub streams: u64,
+    /// Frames in a round.
+    pub packets: u64,
+    /// Mean bytes of a frame, without the frame check sequence.
+    pub frame_bytes: f64,
+    /// How often it was measured.
+    pub rounds: u32,
+    /// What was measured.
+    pub measures: Vec<Measure>,
+    /// What it took; None where the system does not tell.
+    pub memory: Option<Memory>,
+}
+
+impl Outcome {
+    /// A measure by its name.
+    pub fn measure(&self, name: &str) -> Option<&Measure> {
+        self.measures.iter().find(|measure| measure.name == name)
+    }
+
+    /// Gb/s on the wire at so many frames a second: with preamble, frame check sequence and gap (IEEE 802.3: 24 bytes).
+    pub fn wire_gbps(&self, packets_per_second: f64) -> f64 {
+        packets_per_second * (self.frame_bytes + ON_THE_WIRE) * 8.0 / 1e9
+    }
+}
+
+/// Preamble and start 8, frame check sequence 4, gap 12 (IEEE 802.3 clauses 3.1.1 and 4.4.2).
+const ON_THE_WIRE: f64 = 24.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_rounds() {
+        assert_eq!(Figure::of([]), None);
+        assert_eq!(Figure::of([3.0, 1.0, 2.0]), Some(Figure { min: 1.0, median: 2.0, max: 3.0 }));
+        assert_eq!(Figure::of([4.0, 1.0]).unwrap().median, 1.0);
+    }
+
+    #[test]
+    fn line_rate_of_ten_gigabits() {
+        let outcome = |frame_bytes| Outcome {
+            workload: String::new(),
+            what: String::new(),
+            calls: 0,
+            streams: 0,
+            packets: 0,
+            frame_bytes,
+            rounds: 1,
+            measures: Vec::new(),
+            memory: None,
+        };
+        // The smallest frame: 64 bytes with its check sequence, 14.88 million of them a second.
+        assert!((outcome(60.0).wire_gbps(14.881e6) - 10.0).abs() < 0.001);
+        assert!((outcome(74.0).wire_gbps(12.755e6) - 10.0).abs() < 0.001);
+    }
+}

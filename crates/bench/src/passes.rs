@@ -1,0 +1,102 @@
+//! Passes over a ring, each doing what the one before it does and more.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use ringtap_engine::{Engine, Sink};
+use ringtap_wire::frame::{Body, decode};
+use ringtap_wire::{rtp, sip};
+
+use crate::ring::Stretch;
+
+/// A byte in the line of the IP and UDP headers: the protocol.
+const IP_BYTE: usize = 14 + 9;
+/// A byte of the RTP header: version.
+const RTP_BYTE: usize = 14 + 20 + 8;
+
+/// What a pass counted and how long it took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pass {
+    pub(crate) counted: u64,
+    pub(crate) took: Duration,
+}
+
+impl Pass {
+    pub(crate) fn of(count: impl FnOnce() -> u64) -> Self {
+        let start = Instant::now();
+        let counted = black_box(count());
+        Self { counted, took: start.elapsed() }
+    }
+
+    pub(crate) fn rate(&self, count: u64) -> f64 {
+        count as f64 / self.took.as_secs_f64().max(1e-9)
+    }
+}
+
+/// The reference: one byte of the IP and UDP headers and one behind them is read, UDP that has version 2 there is counted.
+/// What no analysis can be faster than, since it has to bring every packet's header into the cache.
+pub(crate) fn reference(stretch: Stretch<'_>) -> Pass {
+    Pass::of(|| {
+        let mut counted = 0;
+        stretch.each(|frame| {
+            let (Some(ip), Some(version)) = (frame.data.get(IP_BYTE), frame.data.get(RTP_BYTE)) else {
+                return;
+            };
+            counted += u64::from(*ip == 17) & u64::from(*version >> 6 == 2);
+        });
+        counted
+    })
+}
+
+/// Every frame decoded down to UDP, TCP or what else it is.
+pub(crate) fn decoding(stretch: Stretch<'_>) -> Pass {
+    Pass::of(|| {
+        let mut counted = 0;
+        stretch.each(|frame| {
+            let packet = black_box(decode(frame.link.0, frame.wire_len, frame.data));
+            counted += u64::from(packet.is_ok());
+        });
+        counted
+    })
+}
+
+/// Decoded, and the RTP header read where there is one.
+pub(crate) fn header(stretch: Stretch<'_>) -> Pass {
+    Pass::of(|| {
+        let mut counted = 0;
+        stretch.each(|frame| {
+            let Ok(packet) = decode(frame.link.0, frame.wire_len, frame.data) else { return };
+            let Body::Udp(udp) = packet.body else { return };
+            if !rtp::looks_like_rtp(udp.data) {
+                return;
+            }
+            let view = black_box(rtp::View::parse(udp.data, udp.len));
+            counted += u64::from(view.is_ok());
+            black_box(packet.ip);
+        });
+        counted
+    })
+}
+
+/// Decoded, and SIP messages indexed.
+pub(crate) fn messages(stretch: Stretch<'_>) -> Pass {
+    Pass::of(|| {
+        let mut counted = 0;
+        stretch.each(|frame| {
+            let Ok(packet) = decode(frame.link.0, frame.wire_len, frame.data) else { return };
+            let Body::Udp(udp) = packet.body else { return };
+            let Some(start) = sip::sniff(udp.data) else { return };
+            let message = black_box(sip::Message::parse(&udp.data[start..]));
+            counted += u64::from(message.is_ok());
+        });
+        counted
+    })
+}
+
+/// Through the engine. Counts frames.
+pub(crate) fn engine<S: Sink>(stretch: Stretch<'_>, batch: usize, engine: &mut Engine, sink: &mut S) -> Pass {
+    Pass::of(|| {
+        stretch.batches(batch, |frames| engine.batch(frames, sink));
+        stretch.frames
+    })
+}

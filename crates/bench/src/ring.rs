@@ -1,0 +1,188 @@
+//! Frames in memory as a capture ring holds them: one after the other, each behind its time and length.
+
+use ringtap_model::{Frame, LinkType, Nanos};
+
+/// Time; captured length, length on the wire and link type.
+const HEADER: usize = 16;
+/// Longest frame.
+const LONGEST: u64 = (1 << 24) - 1;
+/// Where frames begin, as in a ring of the kernel (TPACKET_ALIGNMENT).
+const ALIGNMENT: usize = 16;
+/// LINKTYPE_ETHERNET.
+pub(crate) const ETHERNET: LinkType = LinkType(1);
+
+/// Frames in one piece of memory.
+pub(crate) struct Ring {
+    memory: Vec<u8>,
+    frames: u64,
+    bytes: u64,
+}
+
+/// A place between two frames.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mark {
+    offset: usize,
+    frames: u64,
+    bytes: u64,
+}
+
+impl Ring {
+    /// Empty, with room for frames of so many bytes in all.
+    pub(crate) fn with_capacity(frames: usize, frame_bytes: usize) -> Self {
+        let capacity = frames * (HEADER + frame_bytes).next_multiple_of(ALIGNMENT);
+        Self { memory: Vec::with_capacity(capacity), frames: 0, bytes: 0 }
+    }
+
+    /// Appends a whole Ethernet frame.
+    pub(crate) fn push(&mut self, time: Nanos, data: &[u8]) {
+        self.keep(&Frame { time, number: 0, link: ETHERNET, wire_len: data.len() as u32, data });
+    }
+
+    /// Appends a captured frame.
+    pub(crate) fn keep(&mut self, frame: &Frame<'_>) {
+        let Frame { time, link, wire_len, data, .. } = *frame;
+        let data = &data[..data.len().min(LONGEST as usize)];
+        let word = u64::from(link.0) << 48 | (u64::from(wire_len) & LONGEST) << 24 | data.len() as u64;
+        self.memory.extend(time.0.to_le_bytes());
+        self.memory.extend(word.to_le_bytes());
+        self.memory.extend_from_slice(data);
+        self.memory.resize(self.memory.len().next_multiple_of(ALIGNMENT), 0);
+        self.frames += 1;
+        self.bytes += data.len() as u64;
+    }
+
+    /// Frames in it.
+    pub(crate) fn len(&self) -> u64 {
+        self.frames
+    }
+
+    /// Bytes of its frames.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The place behind its last frame.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { offset: self.memory.len(), frames: self.frames, bytes: self.bytes }
+    }
+
+    /// All that is in it.
+    pub(crate) fn whole(&self) -> Stretch<'_> {
+        self.between(Mark::default(), self.mark())
+    }
+
+    /// What lies between two places.
+    pub(crate) fn between(&self, from: Mark, to: Mark) -> Stretch<'_> {
+        Stretch {
+            memory: &self.memory[from.offset..to.offset],
+            first: from.frames + 1,
+            frames: to.frames - from.frames,
+            bytes: to.bytes - from.bytes,
+        }
+    }
+
+    /// Changes the time and the bytes of every frame.
+    pub(crate) fn each(&mut self, mut change: impl FnMut(&mut Nanos, &mut [u8])) {
+        let mut rest = &mut self.memory[..];
+        while let Some((head, behind)) = rest.split_at_mut_checked(HEADER) {
+            let (mut time, word) = read(head);
+            let len = length(word);
+            let (frame, behind) = behind.split_at_mut(padded(len));
+            change(&mut time, &mut frame[..len]);
+            head[..8].copy_from_slice(&time.0.to_le_bytes());
+            rest = behind;
+        }
+    }
+}
+
+/// Frames that follow one another in a ring.
+#[derive(Clone, Copy)]
+pub(crate) struct Stretch<'a> {
+    memory: &'a [u8],
+    first: u64,
+    /// How many.
+    pub(crate) frames: u64,
+    /// Of how many bytes in all.
+    pub(crate) bytes: u64,
+}
+
+impl<'a> Stretch<'a> {
+    /// Hands out frame by frame.
+    #[inline]
+    pub(crate) fn each(&self, mut take: impl FnMut(Frame<'a>)) {
+        let mut rest = self.memory;
+        let mut number = self.first;
+        while let Some((head, behind)) = rest.split_at_checked(HEADER) {
+            let (time, word) = read(head);
+            let len = length(word);
+            let link = LinkType((word >> 48) as u16);
+            let wire_len = (word >> 24 & LONGEST) as u32;
+            take(Frame { time, number, link, wire_len, data: &behind[..len] });
+            number += 1;
+            rest = &behind[padded(len)..];
+        }
+    }
+
+    /// Hands out batches of frames, as a source does.
+    #[inline]
+    pub(crate) fn batches(&self, size: usize, mut take: impl FnMut(&[Frame<'a>])) {
+        let mut batch = Vec::with_capacity(size);
+        self.each(|frame| {
+            batch.push(frame);
+            if batch.len() == size {
+                take(&batch);
+                batch.clear();
+            }
+        });
+        if !batch.is_empty() {
+            take(&batch);
+        }
+    }
+}
+
+#[inline]
+fn read(head: &[u8]) -> (Nanos, u64) {
+    let word = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    (Nanos(word(0)), word(8))
+}
+
+#[inline]
+fn length(word: u64) -> usize {
+    (word & LONGEST) as usize
+}
+
+/// Bytes from the end of a frame's header to the next frame.
+#[inline]
+fn padded(len: usize) -> usize {
+    len.next_multiple_of(ALIGNMENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_in_comes_out() {
+        let mut ring = Ring::with_capacity(3, 20);
+        for (time, frame) in [(1, &[7; 20][..]), (2, &[8; 1]), (3, &[9; 32])] {
+            ring.push(Nanos(time), frame);
+        }
+        let mark = ring.mark();
+        ring.push(Nanos(4), &[10; 5]);
+        ring.each(|time, frame| {
+            *time += Nanos(10);
+            frame[0] += 1;
+        });
+        let mut found = Vec::new();
+        ring.whole().each(|frame| found.push((frame.time.0, frame.data[0], frame.data.len())));
+        assert_eq!(found, [(11, 8, 20), (12, 9, 1), (13, 10, 32), (14, 11, 5)]);
+        assert_eq!((ring.len(), ring.bytes()), (4, 58));
+        let mut batches = Vec::new();
+        ring.whole()
+            .batches(3, |batch| batches.push(batch.iter().map(|frame| frame.number).collect::<Vec<_>>()));
+        assert_eq!(batches, [vec![1, 2, 3], vec![4]]);
+        let behind = ring.between(mark, ring.mark());
+        assert_eq!((behind.frames, behind.bytes), (1, 5));
+        behind.batches(8, |batch| assert_eq!((batch.len(), batch[0].number, batch[0].time.0), (1, 4, 14)));
+    }
+}

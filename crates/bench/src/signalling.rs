@@ -1,0 +1,216 @@
+//! Calls that come and go, as many coming as going: SIP alone, or with the first packets of their media.
+
+use ringtap_engine::{Config, Engine};
+use ringtap_model::Nanos;
+
+use crate::dialog::{Message, Writer};
+use crate::error::{Error, same};
+use crate::load::{Load, Workload};
+use crate::machine;
+use crate::media::START;
+use crate::outcome::{Figure, Measure, Memory, Outcome, Unit};
+use crate::packets::{self, Noise, Side};
+use crate::passes::{self, Pass};
+use crate::ring::{Mark, Ring};
+use crate::tally::{Expected, Tally};
+
+/// How long a call lives, from INVITE to BYE; when it rings and when it is answered.
+const LIFE: u64 = 120;
+const RINGS: u64 = 1;
+const ANSWERED: u64 = 5;
+
+/// With media or without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Sip,
+    Calls,
+}
+
+/// Messages and packets of calls in order of time, and where in them is what.
+struct Course {
+    ring: Ring,
+    /// As many calls are under way as were asked for, none has been released.
+    full: Mark,
+    /// Released calls have begun to leave the engine's tables: from here on as many come as go.
+    steady: Mark,
+    /// So far it is measured; behind it, calls that are not yet answered are.
+    measured: Mark,
+    expected: Expected,
+    /// Calls of the measured part.
+    turnover: u64,
+}
+
+/// Runs it.
+pub(crate) fn run(load: &Load, what: What, said: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
+    said("laying out calls");
+    let config = Config::default();
+    let course = course(load, what, config.linger);
+    let stretch = course.ring.between(course.steady, course.measured);
+    let (mut rounds, mut memory) = (Vec::new(), None);
+    for round in 1..=load.rounds {
+        said(&format!("round {round} of {}", load.rounds));
+        let before = machine::resident();
+        let mut engine = Engine::new(sized(load, config.clone()));
+        let mut tally = Tally::of_calls_with(if what == What::Calls { 2 } else { 0 });
+        let mut feed = |engine: &mut Engine, from, to| {
+            passes::engine(course.ring.between(from, to), load.batch, engine, &mut tally)
+        };
+        feed(&mut engine, Mark::default(), course.full);
+        same("calls under way", engine.under_way().0, load.calls as usize)?;
+        // Later rounds find memory that the first has given back.
+        memory = memory.or_else(|| {
+            let total = machine::resident()?.saturating_sub(before?);
+            Some(Memory { total, per_call: total / u64::from(load.calls) })
+        });
+        feed(&mut engine, course.full, course.steady);
+        let whole = feed(&mut engine, course.steady, course.measured);
+        feed(&mut engine, course.measured, course.ring.mark());
+        engine.close(&mut tally);
+        tally.verify(&course.expected, &engine)?;
+        let parsed = passes::messages(stretch);
+        same("SIP messages read", parsed.counted, course.turnover * Message::COUNT as u64)?;
+        rounds.push([passes::reference(stretch), passes::decoding(stretch), parsed, whole]);
+    }
+    let counts = match what {
+        What::Sip => {
+            (Unit::Messages, course.turnover * Message::COUNT as u64, "sip", "SIP alone, calls come and go")
+        }
+        What::Calls => {
+            (Unit::Calls, course.turnover, "calls", "whole lives of calls, with their first media packets")
+        }
+    };
+    let (unit, count, workload, text) = counts;
+    Ok(Outcome {
+        workload: workload.to_owned(),
+        what: text.to_owned(),
+        calls: u64::from(load.calls),
+        streams: if what == What::Calls { 2 * u64::from(load.calls) } else { 0 },
+        packets: stretch.frames,
+        frame_bytes: stretch.bytes as f64 / stretch.frames as f64,
+        rounds: load.rounds,
+        measures: stages(&rounds, unit, count),
+        memory,
+    })
+}
+
+fn stages(rounds: &[[Pass; 4]], unit: Unit, count: u64) -> Vec<Measure> {
+    let names = [
+        ("reference", "each header read, nothing else"),
+        ("decode", "frames decoded to UDP"),
+        ("sip", "and SIP messages indexed"),
+        ("engine", "the whole engine, records made"),
+    ];
+    let mut measures = Vec::new();
+    for (index, (name, what)) in names.into_iter().enumerate() {
+        let ratios = rounds.iter().map(|round| round[index].rate(count) / round[0].rate(count));
+        let ratio = Figure::of(ratios).filter(|_| index > 0);
+        let Some(figure) = Figure::of(rounds.iter().map(|round| round[index].rate(count))) else { continue };
+        measures.push(Measure { name: name.to_owned(), what: what.to_owned(), unit, figure, ratio });
+    }
+    measures
+}
+
+/// Room for the calls under way and those that have been released and wait for late packets.
+fn sized(load: &Load, config: Config) -> Config {
+    let waiting = steps(load, config.linger.0 / 1_000_000_000 + 2);
+    let calls = load.calls as usize + waiting as usize + 64;
+    Config { max_calls: calls, max_streams: 2 * calls, measure_sound: load.sound, ..config }
+}
+
+/// Calls that begin in so many seconds.
+fn steps(load: &Load, seconds: u64) -> u32 {
+    (u64::from(load.calls) * seconds / LIFE) as u32 + 1
+}
+
+/// At every step one call begins, one rings, one is answered and one is released.
+fn course(load: &Load, what: What, linger: Nanos) -> Course {
+    let frames_each = Message::COUNT as u32 + if what == What::Calls { 2 } else { 0 };
+    let workload = if what == What::Calls { Workload::Calls } else { Workload::Sip };
+    let turnover = (load.frames(workload) / frames_each).max(1);
+    let (rings, answered) = (steps(load, RINGS), steps(load, ANSWERED));
+    let full = load.calls;
+    let steady = full + steps(load, linger.0 / 1_000_000_000 + 1);
+    let measured = steady + turnover;
+    let apart = LIFE * 1_000_000_000 / u64::from(load.calls);
+
+    let frames = (measured as usize + answered as usize) * frames_each as usize;
+    let mut ring = Ring::with_capacity(frames, 560);
+    let (mut full_at, mut steady_at, mut measured_at) = (Mark::default(), Mark::default(), Mark::default());
+    let mut maker = Maker { load, what, writer: Writer::default(), packet: Vec::new(), noise: Noise::new() };
+    let mut expected = Expected { calls: u64::from(measured), ..Expected::default() };
+    for step in 0..measured + answered {
+        for (place, at) in [(full, &mut full_at), (steady, &mut steady_at), (measured, &mut measured_at)] {
+            if step == place {
+                *at = ring.mark();
+            }
+        }
+        let begin = START.0 + u64::from(step) * apart;
+        let mut frame = 0;
+        let mut push = |ring: &mut Ring, data: &[u8]| {
+            ring.push(Nanos(begin + frame * apart / 16), data);
+            frame += 1;
+        };
+        let alive = |call: &u32| *call < measured;
+        // Released first, so that never more calls are under way than were asked for.
+        if let Some(call) = step.checked_sub(full).filter(alive) {
+            maker.release(call, |data| push(&mut ring, data));
+            expected.completed += 1;
+        }
+        if alive(&step) {
+            maker.begin(step, |data| push(&mut ring, data));
+        }
+        if let Some(call) = step.checked_sub(rings).filter(alive) {
+            maker.ring(call, |data| push(&mut ring, data));
+        }
+        if let Some(call) = step.checked_sub(answered).filter(alive) {
+            maker.answer(call, |data| push(&mut ring, data));
+        }
+    }
+    expected.messages = u64::from(measured) * Message::SET_UP.len() as u64 + expected.completed * 2;
+    expected.packets = if what == What::Calls { 2 * u64::from(measured) } else { 0 };
+    Course {
+        ring,
+        full: full_at,
+        steady: steady_at,
+        measured: measured_at,
+        expected,
+        turnover: u64::from(turnover),
+    }
+}
+
+/// Writes the parts of a call.
+struct Maker<'a> {
+    load: &'a Load,
+    what: What,
+    writer: Writer,
+    packet: Vec<u8>,
+    noise: Noise,
+}
+
+impl Maker<'_> {
+    fn begin(&mut self, call: u32, mut push: impl FnMut(&[u8])) {
+        push(self.writer.frame(call, Message::Invite, self.load.codec));
+        push(self.writer.frame(call, Message::Trying, self.load.codec));
+    }
+
+    fn ring(&mut self, call: u32, mut push: impl FnMut(&[u8])) {
+        push(self.writer.frame(call, Message::Ringing, self.load.codec));
+    }
+
+    /// The callee's first packet follows its answer at once; the caller's comes before the ACK.
+    fn answer(&mut self, call: u32, mut push: impl FnMut(&[u8])) {
+        push(self.writer.frame(call, Message::Answer, self.load.codec));
+        if self.what == What::Calls {
+            for side in [Side::Callee, Side::Caller] {
+                packets::rtp(&mut self.packet, self.load.codec, (call, side), (0, 0), true, &mut self.noise);
+                push(&self.packet);
+            }
+        }
+        push(self.writer.frame(call, Message::Ack, self.load.codec));
+    }
+
+    fn release(&mut self, call: u32, mut push: impl FnMut(&[u8])) {
+        push(self.writer.frame(call, Message::Bye, self.load.codec));
+        push(self.writer.frame(call, Message::ByeAnswer, self.load.codec));
+    }
+}

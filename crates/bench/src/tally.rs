@@ -1,0 +1,104 @@
+//! What the engine found, and whether that is right.
+
+use std::net::IpAddr;
+
+use ringtap_engine::{Engine, Sink, StreamEnd};
+use ringtap_model::{Call, CallState, Endpoint, Message, Registration};
+
+use crate::dialog::call_of;
+use crate::error::{Error, same};
+use crate::packets::{End, Side, media, ssrc};
+
+/// Counts records and checks each against the call that its Call-ID names.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) calls: u64,
+    /// Released by a BYE.
+    pub(crate) completed: u64,
+    /// Streams of calls.
+    pub(crate) streams: u64,
+    pub(crate) packets: u64,
+    /// Streams of no call.
+    pub(crate) loose: u64,
+    /// Registrations and messages, of which there are none.
+    pub(crate) others: u64,
+    /// Lost, repeated or out of order.
+    pub(crate) flaws: u64,
+    /// Streams that came to a call that is not theirs, or with other endpoints than it announced.
+    pub(crate) misplaced: u64,
+    /// Calls that have not as many streams as the workload gave them.
+    pub(crate) uneven: u64,
+    /// As many as each call should have.
+    pub(crate) streams_each: usize,
+}
+
+impl Tally {
+    pub(crate) fn of_calls_with(streams: usize) -> Self {
+        Self { streams_each: streams, ..Self::default() }
+    }
+
+    /// An error unless nothing but what went in was found.
+    pub(crate) fn verify(&self, expected: &Expected, engine: &Engine) -> Result<(), Error> {
+        same("calls", self.calls, expected.calls)?;
+        same("released calls", self.completed, expected.completed)?;
+        same("streams", self.streams, expected.calls * self.streams_each as u64)?;
+        same("media packets of calls", self.packets, expected.packets)?;
+        same("streams without a call", self.loose, 0)?;
+        same("registrations and messages", self.others, 0)?;
+        same("packets lost, repeated or out of order", self.flaws, 0)?;
+        same("streams in the wrong call", self.misplaced, 0)?;
+        same("calls without all their streams", self.uneven, 0)?;
+        let counters = engine.counters();
+        same("SIP messages", counters.sip, expected.messages)?;
+        for (reason, count) in counters.drops() {
+            same(reason, count, 0)?;
+        }
+        Ok(())
+    }
+}
+
+/// What went in.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Expected {
+    pub(crate) calls: u64,
+    pub(crate) completed: u64,
+    pub(crate) packets: u64,
+    pub(crate) messages: u64,
+}
+
+impl Sink for Tally {
+    fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        self.calls += 1;
+        self.completed += u64::from(call.state == CallState::Completed);
+        self.uneven += u64::from(streams.len() != self.streams_each);
+        let number = call_of(&call.call_id);
+        for StreamEnd { record, .. } in streams {
+            self.streams += 1;
+            self.packets += record.packets;
+            self.flaws += record.lost + record.duplicates + record.reordered;
+            let side = if record.ssrc & 1 == 0 { Side::Caller } else { Side::Callee };
+            let right = number.is_some_and(|number| {
+                record.ssrc == ssrc(number, side)
+                    && record.src == endpoint(media(number, side))
+                    && record.dst == endpoint(media(number, side.other()))
+            });
+            self.misplaced += u64::from(!right);
+        }
+    }
+
+    fn stream(&mut self, _: StreamEnd) {
+        self.loose += 1;
+    }
+
+    fn registration(&mut self, _: Registration) {
+        self.others += 1;
+    }
+
+    fn message(&mut self, _: Message) {
+        self.others += 1;
+    }
+}
+
+fn endpoint((host, port): End) -> Endpoint {
+    Endpoint::new(IpAddr::V4(host), port)
+}
