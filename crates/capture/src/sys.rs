@@ -1,6 +1,8 @@
 //! The one place with `unsafe`: memory maps and prefetching here, sockets and rings of the kernel below.
 
 #[cfg(target_os = "linux")]
+pub(crate) mod held;
+#[cfg(target_os = "linux")]
 pub(crate) mod pcap;
 #[cfg(target_os = "linux")]
 pub(crate) mod ring;

@@ -127,7 +127,6 @@ fn advance(code: &mut Assembler, by: u32) {
 /// The same figure for a whole frame, for sources that are not the kernel's; `link` in the numbering of the pcap formats.
 ///
 /// Equal to what [`program`] returns for the frame, which a test holds.
-#[cfg_attr(not(test), expect(dead_code, reason = "for sources that are not the kernel's, still to come"))]
 pub(super) fn source(link: u16, frame: &[u8]) -> u32 {
     hash(link, frame).unwrap_or(0)
 }

@@ -38,6 +38,7 @@
 //! | `fanout` | which worker a packet goes to |
 //! | `filter`, `bpf` | [`Filter`], and classic BPF |
 //! | `inject` | [`Injector`] |
+//! | `replay` | [`replay()`], capture files as a source |
 //! | `interface` | what an interface is, and what it lost |
 //! | `error` | [`Error`] |
 
@@ -49,6 +50,7 @@ mod filter;
 mod inject;
 mod interface;
 mod packet;
+mod replay;
 
 use std::time::Duration;
 
@@ -59,8 +61,10 @@ use crate::sys::thread;
 pub use error::Error;
 pub use filter::Filter;
 pub use inject::{Injector, Sent};
+pub use replay::{Pace, replay};
 
 use packet::Packet;
+use replay::Replay;
 
 /// How packets come from an interface, or go out of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -203,6 +207,7 @@ pub struct Tap(Kind);
 #[derive(Debug)]
 enum Kind {
     Packet(Box<Packet>),
+    Replay(Box<Replay>),
 }
 
 impl Tap {
@@ -219,6 +224,7 @@ impl Tap {
     pub fn batch(&mut self, wait: Duration, take: impl FnMut(&[Frame<'_>])) -> Result<usize, Error> {
         match &mut self.0 {
             Kind::Packet(packet) => packet.batch(wait, take),
+            Kind::Replay(replay) => replay.batch(wait, take),
         }
     }
 
@@ -226,6 +232,7 @@ impl Tap {
     pub fn counts(&mut self) -> Counts {
         match &mut self.0 {
             Kind::Packet(packet) => packet.counts(),
+            Kind::Replay(replay) => replay.counts(),
         }
     }
 
@@ -233,13 +240,15 @@ impl Tap {
     pub fn timestamps(&self) -> Timestamps {
         match &self.0 {
             Kind::Packet(packet) => packet.timestamps(),
+            Kind::Replay(_) => Timestamps::File,
         }
     }
 
-    /// How the frames begin.
+    /// How the frames begin; of files, the first one does. Each frame names its own.
     pub fn link(&self) -> LinkType {
         match &self.0 {
             Kind::Packet(packet) => packet.interface.link,
+            Kind::Replay(replay) => replay.link,
         }
     }
 
@@ -247,6 +256,15 @@ impl Tap {
     pub fn notes(&self) -> &[String] {
         match &self.0 {
             Kind::Packet(packet) => packet.notes(),
+            Kind::Replay(replay) => replay.notes(),
+        }
+    }
+
+    /// Whether no frame will come any more: files were replayed to their end. Never at an interface.
+    pub fn ended(&self) -> bool {
+        match &self.0 {
+            Kind::Packet(_) => false,
+            Kind::Replay(replay) => replay.ended,
         }
     }
 }
@@ -258,6 +276,8 @@ pub enum Timestamps {
     Hardware,
     /// The kernel, as the packet entered it.
     Kernel,
+    /// The capture file.
+    File,
 }
 
 impl Timestamps {
@@ -266,6 +286,7 @@ impl Timestamps {
         match self {
             Self::Hardware => "hardware",
             Self::Kernel => "kernel",
+            Self::File => "file",
         }
     }
 }

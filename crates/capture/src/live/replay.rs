@@ -1,0 +1,272 @@
+//! Capture files as if they came from an interface.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ringtap_model::{Frame, LinkType, Nanos};
+
+use crate::Capture;
+use crate::sys::held::{Choice, Held};
+
+use super::filter::Filter;
+use super::interface::ETHERNET;
+use super::{BATCH, Counts, EMPTY, Error, Kind, Tap, fanout};
+
+/// How fast files are replayed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Pace {
+    /// As fast as they are taken.
+    #[default]
+    Unbound,
+    /// So many times as fast as they were captured: 1.0 is their own pace.
+    Times(f64),
+}
+
+/// Replays capture files, merged in order of time, as a source of so many workers: every frame comes to one of them, chosen by
+/// its source as in a live fan-out ([`Fanout::Source`](super::Fanout::Source)).
+///
+/// Frames keep their times and their numbers over all files. The clock starts with the first call of [`Tap::batch`] of any
+/// worker. [`Tap::ended`] tells the end; what was damaged is in [`Tap::notes`] then.
+///
+/// # Errors
+///
+/// A file that cannot be opened, a wrong filter, a pace or a number of workers that cannot be.
+pub fn replay(
+    files: &[PathBuf],
+    pace: Pace,
+    workers: usize,
+    filter: Option<&str>,
+) -> Result<Vec<Tap>, Error> {
+    let wrong = |name, value: String, right: &str| Error::Setting { name, value, right: right.to_owned() };
+    if !(1..=256).contains(&workers) {
+        return Err(wrong("workers", workers.to_string(), "1 to 256"));
+    }
+    if let Pace::Times(times) = pace
+        && !(times.is_finite() && times > 0.0)
+    {
+        return Err(wrong("pace", times.to_string(), "above 0; 1 is the pace of the capture"));
+    }
+    let captures = files.iter().map(|file| Capture::open(file)).collect::<Result<Vec<_>, _>>()?;
+    let captures: Arc<[Capture]> = captures.into();
+    let filter = filter.map(str::trim).filter(|expression| !expression.is_empty());
+    let filter = filter.map(|expression| Filter::new(expression, ETHERNET)).transpose()?;
+    let start = Arc::new(OnceLock::new());
+    let tap = |worker| {
+        let held = Held::new(captures.clone());
+        let head = held.head().map(|head| (head.time, head.link));
+        let (first, link) = head.unwrap_or((Nanos::ZERO, ETHERNET));
+        let replay = Replay {
+            held,
+            pace,
+            first,
+            link,
+            start: start.clone(),
+            worker: worker as u32,
+            workers: workers as u32,
+            filter: filter.clone(),
+            counts: Counts::default(),
+            notes: Vec::new(),
+            ended: false,
+        };
+        Tap(Kind::Replay(Box::new(replay)))
+    };
+    Ok((0..workers).map(tap).collect())
+}
+
+/// One worker's share of the files.
+#[derive(Debug)]
+pub(super) struct Replay {
+    held: Held,
+    pace: Pace,
+    /// Time of the first frame of all.
+    first: Nanos,
+    pub(super) link: LinkType,
+    /// When the first worker began; the same for all.
+    start: Arc<OnceLock<Instant>>,
+    worker: u32,
+    workers: u32,
+    filter: Option<Filter>,
+    counts: Counts,
+    notes: Vec<String>,
+    pub(super) ended: bool,
+}
+
+impl Replay {
+    pub(super) fn batch(
+        &mut self,
+        wait: Duration,
+        mut take: impl FnMut(&[Frame<'_>]),
+    ) -> Result<usize, Error> {
+        let start = *self.start.get_or_init(Instant::now);
+        if !self.sleep(start, wait) {
+            return Ok(0);
+        }
+        let due = self.due(start);
+        let mut given = 0;
+        for _ in 0..SLICES {
+            let mut frames = [EMPTY; BATCH];
+            let (worker, workers, counts) = (self.worker, self.workers, &mut self.counts);
+            let filter = &mut self.filter;
+            let filled = self.held.fill(&mut frames, |frame| {
+                if frame.time > due {
+                    return Choice::Stop;
+                }
+                if workers > 1 && fanout::source(frame.link.0, frame.data) % workers != worker {
+                    return Choice::Skip;
+                }
+                if filter.as_mut().is_some_and(|filter| !filter.matches(frame)) {
+                    counts.filtered += 1;
+                    return Choice::Skip;
+                }
+                counts.bytes += u64::from(frame.wire_len);
+                counts.cut += u64::from(frame.wire_len as usize > frame.data.len());
+                Choice::Keep
+            });
+            if filled > 0 {
+                take(&frames[..filled]);
+            }
+            given += filled;
+            if filled < BATCH {
+                break;
+            }
+        }
+        self.counts.received += given as u64;
+        Ok(given)
+    }
+
+    /// Sleeps until the next frame is due or the time is over; whether one is due.
+    fn sleep(&mut self, start: Instant, wait: Duration) -> bool {
+        let Some(head) = self.held.head() else {
+            self.end(wait);
+            return false;
+        };
+        let Pace::Times(times) = self.pace else { return true };
+        let due = Duration::from_nanos((head.time.since(self.first).0 as f64 / times) as u64);
+        let ahead = due.saturating_sub(start.elapsed());
+        if !ahead.is_zero() {
+            thread::sleep(ahead.min(wait));
+        }
+        ahead <= wait
+    }
+
+    /// Time of capture up to which frames are due now.
+    fn due(&self, start: Instant) -> Nanos {
+        match self.pace {
+            Pace::Unbound => Nanos::MAX,
+            Pace::Times(times) => self.first + Nanos((start.elapsed().as_nanos() as f64 * times) as u64),
+        }
+    }
+
+    #[cold]
+    fn end(&mut self, wait: Duration) {
+        if self.ended {
+            // Whoever goes on asking waits as at an interface where nothing comes.
+            thread::sleep(wait);
+            return;
+        }
+        self.ended = true;
+        let damaged = self.held.damages().map(|(name, damage)| format!("`{name}` is damaged: {damage}"));
+        self.notes = damaged.collect();
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    pub(super) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+/// Slices that one call hands over at most, so that timers are looked at between.
+const SLICES: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use crate::Writer;
+
+    use super::*;
+
+    /// Frames of 10.9.0.`n`, a millisecond apart.
+    fn files(directory: &tempfile::TempDir) -> Vec<PathBuf> {
+        let paths = ["a.pcap", "b.pcap"].map(|name| directory.path().join(name));
+        for (odd, path) in paths.iter().enumerate() {
+            let mut writer = Writer::new(File::create(path).expect("creates"), &[ETHERNET]).expect("writes");
+            for n in (odd as u64..1000).step_by(2) {
+                let mut data = [0u8; 60];
+                data[12] = 8;
+                data[14] = 0x45;
+                data[23] = 17;
+                data[26..30].copy_from_slice(&[10, 9, 0, n as u8]);
+                let time = Nanos::from_millis(1_000_000 + n);
+                writer
+                    .write(&Frame { time, number: 0, link: ETHERNET, wire_len: 60, data: &data })
+                    .expect("writes");
+            }
+            writer.finish().expect("writes");
+        }
+        paths.to_vec()
+    }
+
+    fn all(tap: &mut Tap) -> Vec<(u64, u64, u8)> {
+        let mut got = Vec::new();
+        while !tap.ended() {
+            let told = tap.batch(Duration::from_millis(1), |frames| {
+                got.extend(frames.iter().map(|frame| (frame.time.0, frame.number, frame.data[29])));
+            });
+            told.expect("replays");
+        }
+        got
+    }
+
+    #[test]
+    fn every_frame_comes_to_one_worker_in_order() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let files = files(&directory);
+        let mut one = replay(&files, Pace::Unbound, 1, None).expect("opens");
+        let frames = all(&mut one[0]);
+        assert_eq!(frames.len(), 1000);
+        assert!(frames.iter().zip(1..).all(|(frame, number)| frame.1 == number));
+        assert_eq!((one[0].counts().received, one[0].counts().bytes), (1000, 60_000));
+
+        let mut three = replay(&files, Pace::Unbound, 3, None).expect("opens");
+        let shares: Vec<_> = three.iter_mut().map(all).collect();
+        let mut joined: Vec<_> = shares.concat();
+        joined.sort_by_key(|frame| frame.1);
+        assert_eq!(joined, frames);
+        for source in 0..=255u8 {
+            let workers = shares.iter().filter(|share| share.iter().any(|frame| frame.2 == source)).count();
+            assert_eq!(workers, 1, "source {source}");
+        }
+    }
+
+    #[test]
+    fn a_pace_is_kept() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut tap = replay(&files(&directory), Pace::Times(10.0), 1, None).expect("opens").remove(0);
+        let began = Instant::now();
+        assert_eq!(all(&mut tap).len(), 1000);
+        // A second of frames takes a tenth of it; a machine that is busy only makes it longer.
+        assert!(began.elapsed() >= Duration::from_micros(99_900), "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn damage_is_noted_and_nonsense_refused() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let files = files(&directory);
+        let bytes = fs::read(&files[1]).expect("reads");
+        fs::write(&files[1], &bytes[..bytes.len() - 10]).expect("writes");
+        let mut tap = replay(&files, Pace::Unbound, 1, None).expect("opens").remove(0);
+        assert_eq!(all(&mut tap).len(), 999);
+        assert!(tap.notes()[0].contains("b.pcap` is damaged: the file ends inside"), "{:?}", tap.notes());
+        assert!(replay(&files, Pace::Times(0.0), 1, None).is_err());
+        assert!(replay(&files, Pace::Unbound, 0, None).is_err());
+        let nowhere = [PathBuf::from("/nowhere.pcap")];
+        let error = replay(&nowhere, Pace::Unbound, 1, None).expect_err("no such file");
+        assert!(error.to_string().contains("`/nowhere.pcap` does not exist"), "{error}");
+    }
+}
