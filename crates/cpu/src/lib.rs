@@ -1,0 +1,97 @@
+//! A few instructions that the language does not have, as safe functions: prefetch, CRC32C, the cycle counter.
+//!
+//! Not here: anything that could be written without them.
+//!
+//! The one invariant: every function gives the same on every processor, but for [`cycles`], which is only ever compared
+//! with itself, and prefetching, which gives nothing.
+//!
+//! ```
+//! let record = [0u64; 24];
+//! ringtap_cpu::prefetch(&record);
+//! assert_eq!(ringtap_cpu::crc32c(0, b"123456789"), 0xe306_9283);
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `sys` | the instructions, and what stands for them elsewhere |
+#![deny(unsafe_code)]
+
+#[expect(unsafe_code, reason = "the instructions are not in the language")]
+mod sys;
+
+/// Bytes of a cache line, on the processors that matter.
+pub const LINE: usize = 64;
+
+/// Asks for every cache line of an object.
+#[inline(always)]
+pub fn prefetch<T>(object: &T) {
+    let start = std::ptr::from_ref(object).cast::<u8>();
+    let mut at = 0;
+    while at < size_of::<T>() {
+        sys::prefetch(start.wrapping_add(at));
+        at += LINE;
+    }
+}
+
+/// Asks for the cache line that holds the byte at `offset`, which may lie outside: then it is for nothing.
+#[inline(always)]
+pub fn prefetch_byte(bytes: &[u8], offset: usize) {
+    sys::prefetch(bytes.as_ptr().wrapping_add(offset));
+}
+
+/// CRC32C (Castagnoli, RFC 3720 appendix B.4) of bytes; `before` is that of the bytes before them, 0 at first.
+///
+/// A checksum against accidents: it is linear, so collisions are made by hand, under any start value.
+pub fn crc32c(before: u32, bytes: &[u8]) -> u32 {
+    sys::crc32c(before, bytes)
+}
+
+/// A counter that runs on at a constant rate, as a rule close to the processor's nominal clock; unordered with what
+/// surrounds it. Always 0 where neither x86-64 nor AArch64 has one to read.
+#[inline(always)]
+pub fn cycles() -> u64 {
+    sys::cycles()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// RFC 3720 appendix B.4.
+    #[test]
+    fn vectors_of_the_standard() {
+        let rising: Vec<u8> = (0..32).collect();
+        let falling: Vec<u8> = (0..32).rev().collect();
+        assert_eq!(crc32c(0, &[0; 32]), 0x8a91_36aa);
+        assert_eq!(crc32c(0, &[0xff; 32]), 0x62a8_ab43);
+        assert_eq!(crc32c(0, &rising), 0x46dd_794e);
+        assert_eq!(crc32c(0, &falling), 0x113f_db5c);
+        assert_eq!(crc32c(0, &[]), 0);
+    }
+
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[test]
+    fn cycles_go_on() {
+        let before = cycles();
+        let sum: u64 = (0..100_000u64).map(std::hint::black_box).sum();
+        assert!(sum > 0 && cycles() > before);
+    }
+
+    #[test]
+    fn prefetching_outside_is_harmless() {
+        prefetch(&[0u8; 200]);
+        prefetch_byte(&[], usize::MAX);
+        prefetch_byte(&[1, 2, 3], 1 << 40);
+    }
+
+    proptest! {
+        #[test]
+        fn instruction_and_table_agree_however_cut(bytes in proptest::collection::vec(any::<u8>(), 0..300), cut in 0usize..300) {
+            let whole = sys::table(0, &bytes);
+            prop_assert_eq!(crc32c(0, &bytes), whole);
+            let (a, b) = bytes.split_at(cut.min(bytes.len()));
+            prop_assert_eq!(crc32c(crc32c(0, a), b), whole);
+        }
+    }
+}
