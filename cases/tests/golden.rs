@@ -64,6 +64,7 @@ impl Settings {
             provisional_limit: span(settings.provisional_limit_s, base.provisional_limit),
             seed: settings.seed.unwrap_or(base.seed),
             measure_sound: settings.measure_sound.unwrap_or(base.measure_sound),
+            ..base
         })
     }
 }

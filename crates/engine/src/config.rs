@@ -35,6 +35,26 @@ pub struct Config {
     pub seed: u64,
     /// Measure silence and clipping of G.711 (reads the payload).
     pub measure_sound: bool,
+    /// Touch every page of the tables of streams at the start, so that no packet waits for one: for live captures, which
+    /// then hold the memory of `max_streams` from the beginning.
+    pub prefault: bool,
+}
+
+impl Config {
+    /// How many timers run at once: one for each object that has one.
+    pub(crate) fn timers(&self) -> usize {
+        // A TCP connection has two directions.
+        [
+            self.max_calls,
+            self.max_streams,
+            self.max_registrations,
+            self.max_messages,
+            self.max_connections,
+            self.max_connections,
+        ]
+        .into_iter()
+        .fold(0, usize::saturating_add)
+    }
 }
 
 impl Default for Config {
@@ -55,6 +75,7 @@ impl Default for Config {
             provisional_limit: Nanos::from_secs(10),
             seed: 0x7269_6e67_7461_7000,
             measure_sound: true,
+            prefault: false,
         }
     }
 }

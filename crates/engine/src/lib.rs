@@ -28,13 +28,13 @@
 //! | module | holds |
 //! |---|---|
 //! | [`config`], [`sink`], [`counters`] | what goes in, where records go, what was counted |
-//! | `engine` | frames to datagrams, messages and media |
+//! | `engine`, `lanes` | frames to datagrams, messages and media |
 //! | `tracker` | signalling and media together |
 //! | `signalling`, `note` | calls, registrations and messages; what they tell media |
 //! | `fragments`, `tcp`, `sctp` | datagrams and messages put together |
 //! | `calls` | one call attempt, message by message |
 //! | `media` | streams: numbering, jitter, endpoints, codecs, records |
-//! | `wheel`, `slots`, `rows`, `hash` | timers and tables |
+//! | `wheel`, `slots`, `rows`, `index`, `hash` | timers and tables |
 #![forbid(unsafe_code)]
 
 pub mod config;
@@ -45,6 +45,8 @@ mod calls;
 mod engine;
 mod fragments;
 mod hash;
+mod index;
+mod lanes;
 mod media;
 mod messages;
 mod note;

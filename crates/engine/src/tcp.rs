@@ -525,7 +525,7 @@ mod tests {
     impl Stream {
         fn new() -> Self {
             let table = Connections::new(4, 64 << 10, Hasher::new(1));
-            Self { table, wheel: Wheel::new(), got: Vec::new(), frames: Vec::new(), number: 0 }
+            Self { table, wheel: Wheel::new(4), got: Vec::new(), frames: Vec::new(), number: 0 }
         }
 
         fn segment(&mut self, seq: u32, flags: u8, data: &[u8]) {

@@ -1,6 +1,6 @@
 //! Calls, their media, registrations and messages: one state for all that signalling and media say of each other.
 
-use ringtap_model::{Call, CallState, Dtmf, DtmfSource, Endpoint, Id, Nanos, Stream};
+use ringtap_model::{Call, CallState, Dtmf, DtmfSource, Endpoint, Frame, Id, Nanos, Stream};
 use ringtap_wire::rtp;
 use ringtap_wire::sip::Message;
 
@@ -8,6 +8,7 @@ use crate::calls::{Hop, Novelty};
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::hash::Hasher;
+use crate::lanes::Lane;
 use crate::media::{Accepted, Figures, FlowKey, Media, Place, RtpPacket, StreamContext};
 use crate::note::{Note, Order};
 use crate::signalling::{Due, Ended, Passing, Signalling};
@@ -31,7 +32,7 @@ pub(crate) struct Tracker {
     pub(crate) wheel: Wheel,
     config: Config,
     signalling: Signalling,
-    media: Media,
+    pub(crate) media: Media,
     hasher: Hasher,
     /// Where the frame in hand stands, and how many messages and streams it has brought so far.
     order: Order,
@@ -42,7 +43,7 @@ pub(crate) struct Tracker {
 impl Tracker {
     pub(crate) fn new(config: Config, hasher: Hasher) -> Self {
         Self {
-            wheel: Wheel::new(),
+            wheel: Wheel::new(config.timers()),
             signalling: Signalling::new(0, &config, &hasher),
             media: Media::new(&config, config.max_calls, false, hasher.clone()),
             hasher,
@@ -67,7 +68,28 @@ impl Tracker {
         (self.signalling.len(), self.media.len())
     }
 
-    /// Takes what looks like RTP; false when it cannot be. HOT.
+    /// Takes the next packet of a stream where all is as before; false, and nothing done, for any other. HOT.
+    #[inline]
+    pub(crate) fn straight<S: Sink>(&mut self, lane: &Lane, frame: &Frame<'_>, sink: &mut S) -> bool {
+        if !self.media.straight(lane.slot, lane.key, &lane.packet, lane.payload(frame)) {
+            return false;
+        }
+        if S::PACKETS {
+            sink.rtp(&RtpSeen {
+                time: frame.time,
+                frames: &[frame.number],
+                serial: self.media.serial(lane.slot),
+                payload_type: lane.packet.payload_type,
+                sequence: lane.packet.sequence,
+                timestamp: lane.packet.timestamp,
+                payload: lane.payload(frame),
+                duplicate: false,
+            });
+        }
+        true
+    }
+
+    /// Takes what looks like RTP; false when it cannot be.
     #[inline]
     pub(crate) fn rtp<S: Sink>(
         &mut self,
@@ -79,15 +101,7 @@ impl Tracker {
         let Ok(view) = rtp::View::parse(datagram.data, datagram.len) else { return false };
         counters.rtp += 1;
         let key = FlowKey { src: datagram.src, dst: datagram.dst, ssrc: view.ssrc() };
-        let packet = RtpPacket {
-            now: datagram.time,
-            sequence: view.sequence(),
-            timestamp: view.timestamp(),
-            payload_type: view.payload_type(),
-            marker: view.marker(),
-            payload_len: view.payload_len() as u32,
-            ip_len: datagram.ip_len,
-        };
+        let packet = RtpPacket::new(&view, datagram.time, datagram.ip_len);
         let accepted = match self.media.find(&key) {
             Some(slot) if !self.media.must_split(slot) => Some(self.media.take(slot, &packet, &view)),
             Some(slot) => {

@@ -29,7 +29,7 @@ impl Media {
         if note.standing.fax.is_some() {
             // A pause in its RTP may be T.38.
             for slot in &view.flows {
-                self.flows[*slot].0.flags |= FAX;
+                self.flows.flow_mut(*slot).flags |= FAX;
             }
         }
         for (endpoint, types) in &note.ends {
@@ -90,7 +90,7 @@ impl Media {
 
     /// Looks for the call of a flow among those that announced its ends.
     pub(super) fn find_call(&mut self, slot: u32, order: Order) {
-        let key = self.flows[slot].0.key;
+        let key = self.flows.cold(slot).rest.key;
         let candidates: Vec<u32> = self
             .endpoints
             .owners(key.dst, List::Calls)
@@ -122,8 +122,8 @@ impl Media {
     /// Gives a flow to a call if that call explains it better than the one that has it.
     fn offer(&mut self, slot: u32, call: u32, order: Order) {
         let Some(view) = self.views.get(call) else { return };
-        let (flow, cold) = &mut self.flows[slot];
-        let (score, side) = score(&flow.key, view);
+        let (flow, cold) = self.flows.both_mut(slot);
+        let (score, side) = score(&cold.rest.key, view);
         if score == 0 {
             return;
         }
@@ -152,7 +152,7 @@ impl Media {
 
     fn bind(&mut self, slot: u32, call: u32, score: u8, side: Option<Side>, order: Order) {
         let Some(view) = self.views.get_mut(call) else { return };
-        let (flow, cold) = &mut self.flows[slot];
+        let (flow, cold) = self.flows.both_mut(slot);
         cold.call = call;
         cold.score = score;
         cold.side = side;
@@ -160,8 +160,8 @@ impl Media {
         if view.standing.fax.is_some() {
             flow.flags |= FAX;
         }
-        let (key, serial) = (flow.key, cold.serial);
-        let place = view.flows.partition_point(|other| self.flows[*other].1.serial < serial);
+        let (key, serial) = (cold.rest.key, cold.serial);
+        let place = view.flows.partition_point(|other| self.flows.cold(*other).serial < serial);
         view.flows.insert(place, slot);
         // RFC 4961: what is sent from here is answered to here, whatever SDP says from behind a NAT.
         if score < BOTH_ENDS {

@@ -7,33 +7,37 @@ mod binding;
 mod codecs;
 mod endpoints;
 mod flow;
+mod flows;
 mod numbering;
 mod record;
 mod siblings;
 mod sound;
 mod views;
 
-use hashbrown::HashTable;
 use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::rtp;
 
 pub(crate) use codecs::{CodecId, Codecs};
 use endpoints::List;
 pub(crate) use flow::{FlowKey, RtpPacket};
+pub(crate) use flows::Key;
 pub(crate) use numbering::Place;
 pub(crate) use record::{Figures, StreamContext};
 use siblings::{FAX_GAP, FAX_LEAD, Siblings};
-use sound::Sound;
 
 use crate::calls::Side;
 use crate::config::Config;
 use crate::hash::Hasher;
 use crate::note::{Learned, Order};
 use crate::rows::{Chain, Rows};
-use crate::slots::{Slots, Ticket};
+use crate::slots::Ticket;
 use crate::wheel::{Timer, Wheel};
 use endpoints::Endpoints;
-use flow::{ADVANCED, EVENT, FAX, Flow, IntervalRow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT, Timing};
+use flow::{
+    ADVANCED, EVENT, FAX, Flow, HASHED, IntervalRow, PROVISIONAL, RECLOCKED, Rest, SIBLINGS, SOUND, SPLIT,
+    Timing,
+};
+use flows::Flows;
 use views::{Leg, Views};
 
 /// Payload types of one stream that are counted apart.
@@ -62,7 +66,9 @@ pub(crate) struct Digit {
 }
 
 /// What packets do not change, or rarely.
+#[derive(Clone, Copy)]
 struct Cold {
+    rest: Rest,
     serial: u64,
     /// The view of its call and the entries of its ends, [`NONE`] where there is none.
     call: u32,
@@ -70,7 +76,6 @@ struct Cold {
     types: [TypeCount; MAX_TYPES],
     intervals: Chain,
     digits: Chain,
-    sound: Sound,
     /// Timestamp of the last telephone-event, if there was one.
     event: u32,
     /// Codec of the payload type in use.
@@ -81,6 +86,21 @@ struct Cold {
 }
 
 impl Cold {
+    /// Of a flow that has no packet yet.
+    const NONE: Self = Self {
+        rest: Rest::NONE,
+        serial: 0,
+        call: NONE,
+        nodes: [NONE; 2],
+        types: [TypeCount { payload_type: 0, packets: 0, codec: None, event: false }; MAX_TYPES],
+        intervals: Chain::EMPTY,
+        digits: Chain::EMPTY,
+        event: 0,
+        codec: None,
+        score: 0,
+        side: None,
+    };
+
     fn call(&self) -> Option<u32> {
         (self.call != NONE).then_some(self.call)
     }
@@ -108,14 +128,12 @@ pub(crate) struct MediaCounts {
 
 /// The table of flows.
 pub(crate) struct Media {
-    flows: Slots<(Flow, Cold)>,
-    index: HashTable<u32>,
+    flows: Flows,
     endpoints: Endpoints,
     views: Views,
     pub(crate) codecs: Codecs,
     intervals: Rows<IntervalRow>,
     digits: Rows<Digit>,
-    hasher: Hasher,
     measure_sound: bool,
     provisional_limit: Nanos,
     /// What streams taught since the last turn of the clock; those of them that other workers do not know yet.
@@ -125,22 +143,20 @@ pub(crate) struct Media {
     pub(crate) counts: MediaCounts,
 }
 
-/// What a stream costs beside its entries in the tables of endpoints, flows and intervals.
-const _: () = assert!(size_of::<Option<(Flow, Cold)>>() < 400);
+/// What a stream costs beside its entries in the tables of endpoints and intervals and in the index of flows.
+const _: () = assert!(size_of::<Flow>() + size_of::<Cold>() < 480);
 
 impl Media {
     /// For a worker that takes `config.max_streams`, with the calls of all workers, `calls` at most.
     pub(crate) fn new(config: &Config, calls: usize, has_peers: bool, hasher: Hasher) -> Self {
         let streams = config.max_streams;
         Self {
-            flows: Slots::new(streams),
-            index: HashTable::new(),
+            flows: Flows::new(streams, hasher.clone(), config.prefault),
             endpoints: Endpoints::new(2 * streams + MAX_LEGS * calls, hasher.clone()),
-            views: Views::new(calls, hasher.clone()),
+            views: Views::new(calls, hasher),
             codecs: Codecs::default(),
             intervals: Rows::new(streams.saturating_mul(32)),
             digits: Rows::new(streams.min(1 << 16)),
-            hasher,
             measure_sound: config.measure_sound,
             provisional_limit: config.provisional_limit,
             learned: Vec::new(),
@@ -158,69 +174,95 @@ impl Media {
         self.intervals.refused
     }
 
+    /// Brings the place of a flow in the index into the cache.
+    #[inline]
+    pub(crate) fn prefetch_index(&self, hash: u64) {
+        self.flows.prefetch_index(hash);
+    }
+
+    /// The flow that a hash seems to mean, brought into the cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u64) -> u32 {
+        self.flows.prefetch(hash)
+    }
+
+    /// The number of a live flow among all streams, see [`crate::StreamEnd`].
+    pub(crate) fn serial(&self, slot: u32) -> u64 {
+        self.flows.cold(slot).serial
+    }
+
     /// The flow of a packet, if there is one.
     #[inline]
     pub(crate) fn find(&self, key: &FlowKey) -> Option<u32> {
-        let hash = self.hasher.of(key);
-        self.index.find(hash, |slot| self.flows[*slot].0.key == *key).copied()
+        self.flows.find(key)
     }
 
     /// Whether the flow must give way to a new one before its next packet: another call took its endpoints over.
     pub(crate) fn must_split(&self, slot: u32) -> bool {
-        self.flows[slot].0.flags & SPLIT != 0
+        self.flows.flow(slot).flags & SPLIT != 0
     }
 
-    /// Takes the next packet of a flow. HOT.
+    /// Takes the next packet of a flow, if it is one like those before it. HOT.
     #[inline]
+    pub(crate) fn straight(&mut self, slot: u32, key: Key, packet: &RtpPacket, payload: &[u8]) -> bool {
+        let Some(flow) = self.flows.verified(slot, key) else { return false };
+        if !flow.straight(packet) {
+            return false;
+        }
+        if flow.flags & SOUND != 0 {
+            flow.sound.listen(payload, packet.payload_type);
+        }
+        true
+    }
+
+    /// Takes the next packet of a flow, whatever it is.
     pub(crate) fn take(&mut self, slot: u32, packet: &RtpPacket, view: &rtp::View<'_>) -> Accepted {
-        let rare = {
-            let (flow, _) = &self.flows[slot];
-            packet.payload_type != flow.payload_type
-                || (flow.timing.event && packet.payload_len != EVENT_BYTES)
-        };
-        if rare {
+        let flow = self.flows.flow_mut(slot);
+        if flow.straight(packet) {
+            if flow.flags & SOUND != 0 {
+                flow.sound.listen(view.payload(), packet.payload_type);
+            }
+            return Accepted { serial: self.flows.cold(slot).serial, place: Place::Ahead { missing: 0 } };
+        }
+        if packet.payload_type != flow.payload_type || (flow.is_event() && packet.payload_len != EVENT_BYTES)
+        {
             self.switch(slot, packet);
         }
-        let Self { flows, endpoints, intervals, views, .. } = self;
-        // The closure asks for siblings while the flow is borrowed: only its key and flags are needed there.
-        let (key, flags, last) = {
-            let flow = &flows[slot].0;
-            (flow.key, flow.flags, flow.last)
-        };
-        let away = if flags & (SIBLINGS | FAX | EVENT) == 0 {
-            None
-        } else {
-            let fax = flags & FAX != 0
-                && packet.now.since(last) > FAX_GAP
-                && flows[slot]
-                    .1
-                    .call()
-                    .and_then(|call| views.get(call)?.standing.fax)
-                    .is_some_and(|at| at + FAX_LEAD > last);
-            // Events alone, whose sound was left out of the capture: what lies between two of them was
-            // never here.
-            let (flow, cold) = &flows[slot];
-            let between =
-                flow.timing.event && cold.types.iter().all(|count| count.packets == 0 || count.event);
-            Some(Siblings::of(flows, endpoints, slot, &key, fax || between))
-        };
-        let (flow, cold) = &mut flows[slot];
-        let taken = flow.take(packet, |highest, missing| away.map_or(0, |away| away.spent(highest, missing)));
+        let away = self.away(slot, packet);
+        let (flow, cold) = self.flows.both_mut(slot);
+        let taken = flow.take(&mut cold.rest, packet, |highest, missing| {
+            away.map_or(0, |away| away.spent(highest, missing))
+        });
         if let Some(row) = taken.ended {
-            intervals.push(&mut cold.intervals, row);
+            self.intervals.push(&mut cold.intervals, row);
         }
         if taken.place != Place::Repeat && flow.flags & SOUND != 0 {
-            cold.sound.listen(view.payload(), packet.payload_type);
+            flow.sound.listen(view.payload(), packet.payload_type);
         }
-        if flow.timing.event && matches!(taken.place, Place::Ahead { .. } | Place::Restart) {
+        if flow.is_event() && matches!(taken.place, Place::Ahead { .. } | Place::Restart) {
             self.event(slot, packet, view);
         }
-        let (flow, cold) = &mut self.flows[slot];
-        let advances = flow.flags & ADVANCED != 0 || flow.timing.event;
-        if flow.flags & PROVISIONAL != 0 && flow.steady >= STEADY && advances {
+        let (flow, cold) = self.flows.both_mut(slot);
+        let advances = flow.flags & ADVANCED != 0 || flow.is_event();
+        if flow.flags & PROVISIONAL != 0 && cold.rest.steady >= STEADY && advances {
             flow.flags &= !PROVISIONAL;
         }
         Accepted { serial: cold.serial, place: taken.place }
+    }
+
+    /// Where the numbers that may be missing before a packet went, if the flow has had reason to spend them elsewhere.
+    fn away(&self, slot: u32, packet: &RtpPacket) -> Option<Siblings> {
+        let (flow, cold) = (self.flows.flow(slot), self.flows.cold(slot));
+        if flow.flags & (SIBLINGS | FAX | EVENT) == 0 || !flow.leaps(packet.sequence) {
+            return None;
+        }
+        let offered = || cold.call().and_then(|call| self.views.get(call)?.standing.fax);
+        let fax = flow.flags & FAX != 0
+            && packet.now.since(flow.last) > FAX_GAP
+            && offered().is_some_and(|at| at + FAX_LEAD > flow.last);
+        // Events alone, whose sound was left out of the capture: what lies between two of them was never here.
+        let between = flow.is_event() && cold.types.iter().all(|count| count.packets == 0 || count.event);
+        Some(Siblings::of(&self.flows, &self.endpoints, slot, &cold.rest.key, fax || between))
     }
 
     /// Begins a flow with its first packet, which has that place in the order of the input. None when there is no place
@@ -238,56 +280,40 @@ impl Media {
             self.counts.refused += 1;
             return None;
         }
-        let hash = self.hasher.of(key);
-        let cold = Cold {
-            // The same with any number of workers: what began it says it.
-            serial: order.number << 8 | u64::from(order.part.min(0xff)),
-            call: NONE,
-            nodes: [NONE; 2],
-            types: [TypeCount::default(); MAX_TYPES],
-            intervals: Chain::EMPTY,
-            digits: Chain::EMPTY,
-            sound: Sound::default(),
-            event: 0,
-            codec: None,
-            score: 0,
-            side: None,
-        };
-        let timing = Timing { tick: 0.0, event: false };
-        let slot = self.flows.insert((Flow::new(key, packet, timing, PROVISIONAL), cold))?;
-        let (flows, hasher) = (&self.flows, &self.hasher);
-        self.index.insert_unique(hash, slot, |slot| hasher.of(flows[*slot].0.key));
+        // The same with any number of workers: what began it says it.
+        let serial = order.number << 8 | u64::from(order.part.min(0xff));
+        let (short, hashed) = Key::of(&key, self.flows.hasher());
+        let flags = PROVISIONAL | if hashed { HASHED } else { 0 };
+        let (flow, rest) = Flow::new(short, key, packet, flags);
+        let slot = self.flows.insert(flow, Cold { rest, serial, ..Cold::NONE })?;
         self.mark_siblings(slot);
         let nodes =
             [key.src, key.dst].map(|end| self.endpoints.enter(end, List::Flows, slot).unwrap_or(NONE));
-        self.flows[slot].1.nodes = nodes;
+        self.flows.cold_mut(slot).nodes = nodes;
         self.find_call(slot, order);
         self.settle_type(slot, packet.payload_type, packet.payload_len);
-        self.flows[slot].0.flags &= !RECLOCKED;
-        if self.flows[slot].0.timing.event {
+        let flow = self.flows.flow_mut(slot);
+        flow.flags &= !RECLOCKED;
+        if flow.flags & SOUND != 0 {
+            flow.sound.listen(view.payload(), packet.payload_type);
+        }
+        if flow.is_event() {
             self.event(slot, packet, view);
         }
-        if self.flows[slot].0.flags & SOUND != 0 {
-            self.flows[slot].1.sound.listen(view.payload(), packet.payload_type);
-        }
         wheel.arm(packet.now + self.provisional_limit, Timer::Flow(self.flows.ticket(slot)));
-        Some(Accepted { serial: self.flows[slot].1.serial, place: Place::Ahead { missing: 0 } })
+        Some(Accepted { serial, place: Place::Ahead { missing: 0 } })
     }
 
     /// Streams of the same source and SSRC to other destinations share one numbering.
     fn mark_siblings(&mut self, slot: u32) {
-        let key = self.flows[slot].0.key;
-        let others: Vec<u32> = self
-            .endpoints
-            .owners(key.src, List::Flows)
-            .filter(|other| {
-                let other = &self.flows[*other].0.key;
-                other.src == key.src && other.ssrc == key.ssrc && other.dst != key.dst
-            })
-            .collect();
-        for other in others {
-            self.flows[other].0.flags |= SIBLINGS;
-            self.flows[slot].0.flags |= SIBLINGS;
+        let Self { flows, endpoints, .. } = self;
+        let key = flows.cold(slot).rest.key;
+        for owner in endpoints.owners(key.src, List::Flows) {
+            let other = &flows.cold(owner).rest.key;
+            if other.src == key.src && other.ssrc == key.ssrc && other.dst != key.dst {
+                flows.flow_mut(owner).flags |= SIBLINGS;
+                flows.flow_mut(slot).flags |= SIBLINGS;
+            }
         }
     }
 
@@ -300,25 +326,26 @@ impl Media {
 
     /// Adds the packets of the type in use to its count.
     fn put_type_away(&mut self, slot: u32) {
-        let (flow, cold) = &mut self.flows[slot];
-        let packets = std::mem::take(&mut flow.of_type);
-        count_type(&mut cold.types, flow.payload_type, packets, cold.codec, flow.timing.event);
+        let (flow, cold) = self.flows.both_mut(slot);
+        let packets = flow.of_type(&cold.rest);
+        flow.set_of_type(&mut cold.rest, 0);
+        count_type(&mut cold.types, flow.payload_type, packets, cold.codec, flow.is_event());
     }
 
     /// Brings a payload type into use.
     fn settle_type(&mut self, slot: u32, payload_type: u8, payload_len: u32) {
         let codec = self.codec_of(slot, payload_type);
-        let (flow, cold) = &mut self.flows[slot];
+        let (flow, cold) = self.flows.both_mut(slot);
         // Nothing names it, but only a telephone-event is four bytes long (RFC 4733 section 2.3).
         let guessed = codec.is_none() && payload_type >= 96 && payload_len == EVENT_BYTES;
         cold.codec = codec;
         let known = codec.map(|id| self.codecs.get(id));
         let event = known.map_or(guessed, |codec| codec.event);
         let tick = known.map_or(0.0, |codec| (1e9 / f64::from(codec.clock.0.max(1))) as f32);
-        let was_new = flow.of_type;
-        flow.switch(payload_type, Timing { tick, event });
+        let was_new = flow.of_type(&cold.rest);
+        flow.switch(&mut cold.rest, payload_type, Timing { tick, event });
         if flow.packets() == 1 {
-            flow.of_type = was_new;
+            flow.set_of_type(&mut cold.rest, was_new);
         }
         let is_g711 = known.is_some_and(|codec| matches!(codec.name.as_str(), "PCMU" | "PCMA"));
         flow.flags &= !SOUND;
@@ -330,7 +357,7 @@ impl Media {
     /// The codec of a payload type: what the receiver announced (RFC 3264 section 5.1), else the sender, else any
     /// leg of the call, else RFC 3551.
     fn codec_of(&mut self, slot: u32, payload_type: u8) -> Option<CodecId> {
-        let (flow, cold) = &self.flows[slot];
+        let cold = self.flows.cold(slot);
         let named =
             |leg: &Leg| leg.types.iter().find(|(number, _)| *number == payload_type).map(|&(_, codec)| codec);
         let announced = cold.call().and_then(|call| self.views.get(call)).and_then(|call| {
@@ -338,8 +365,8 @@ impl Media {
                 |end: Endpoint| call.legs.iter().rev().filter(move |leg| leg.endpoint == end).find_map(named);
             let of_side =
                 |side: Side| call.legs.iter().rev().filter(move |leg| leg.side == side).find_map(named);
-            of_end(flow.key.dst)
-                .or_else(|| of_end(flow.key.src))
+            of_end(cold.rest.key.dst)
+                .or_else(|| of_end(cold.rest.key.src))
                 .or_else(|| cold.side.and_then(|side| of_side(side.other())))
                 .or_else(|| call.legs.iter().rev().find_map(named))
         });
@@ -349,7 +376,7 @@ impl Media {
     /// A telephone-event packet: a new digit unless it continues the one before (RFC 4733 section 2.5.1).
     #[cold]
     fn event(&mut self, slot: u32, packet: &RtpPacket, view: &rtp::View<'_>) {
-        let (flow, cold) = &mut self.flows[slot];
+        let (flow, cold) = self.flows.both_mut(slot);
         if flow.flags & EVENT != 0 && cold.event == packet.timestamp {
             return;
         }
@@ -365,17 +392,18 @@ impl Media {
     /// After a new announcement: the codec of the type in use may only now be known.
     fn refresh_type(&mut self, slot: u32) {
         let (payload_type, event) = {
-            let flow = &self.flows[slot].0;
-            (flow.payload_type, flow.timing.event)
+            let flow = self.flows.flow(slot);
+            (flow.payload_type, flow.is_event())
         };
         let codec = self.codec_of(slot, payload_type);
-        if codec != self.flows[slot].1.codec {
-            let of_type = self.flows[slot].0.of_type;
+        if codec != self.flows.cold(slot).codec {
+            let of_type = self.flows.flow(slot).of_type(&self.flows.cold(slot).rest);
             let len = if event { EVENT_BYTES } else { 0 };
             self.settle_type(slot, payload_type, len);
-            self.flows[slot].0.of_type = of_type;
+            let (flow, cold) = self.flows.both_mut(slot);
+            flow.set_of_type(&mut cold.rest, of_type);
             // The same packets as before, whose clock is only now known.
-            self.flows[slot].0.flags &= !RECLOCKED;
+            flow.flags &= !RECLOCKED;
         }
     }
 
@@ -390,7 +418,7 @@ impl Media {
     }
 
     pub(crate) fn is_provisional(&self, slot: u32) -> bool {
-        self.flows[slot].0.flags & PROVISIONAL != 0
+        self.flows.flow(slot).flags & PROVISIONAL != 0
     }
 
     pub(crate) fn redeem(&self, ticket: Ticket) -> Option<u32> {
@@ -411,10 +439,7 @@ impl Media {
     /// Takes a flow out of the table.
     pub(crate) fn end(&mut self, slot: u32) -> Option<Figures> {
         let figures = self.figures(slot)?;
-        let (flow, mut cold) = self.flows.remove(slot)?;
-        if let Ok(entry) = self.index.find_entry(self.hasher.of(flow.key), |other| *other == slot) {
-            entry.remove();
-        }
+        let (_, mut cold) = self.flows.remove(slot)?;
         for node in cold.nodes.into_iter().filter(|node| *node != NONE) {
             self.endpoints.leave(node);
         }
@@ -426,12 +451,10 @@ impl Media {
     /// All that is known of a flow, as if it ended now.
     pub(crate) fn figures(&self, slot: u32) -> Option<Figures> {
         let (flow, cold) = self.flows.get(slot)?;
-        let mut flow = flow.clone();
         let mut types = cold.types;
-        let packets = std::mem::take(&mut flow.of_type);
-        count_type(&mut types, flow.payload_type, packets, cold.codec, flow.timing.event);
-        flow.numbering.close();
-        let row = flow.running_interval();
+        let packets = flow.of_type(&cold.rest);
+        count_type(&mut types, flow.payload_type, packets, cold.codec, flow.is_event());
+        let row = flow.running_interval(&cold.rest);
         let running = (row.packets > 0 || row.lost > 0).then_some(row);
         let main = main_type(&types, |count| count.codec.is_some_and(|id| self.codecs.get(id).noise));
         Some(Figures {
@@ -442,14 +465,13 @@ impl Media {
             codec: main.codec.map(|id| self.codecs.get(id)).filter(|codec| !codec.event).cloned(),
             intervals: self.intervals.iter(cold.intervals).copied().chain(running).collect(),
             digits: self.digits.iter(cold.digits).copied().collect(),
-            sound: cold.sound,
-            flow,
+            flow: flow.totals(&cold.rest),
         })
     }
 
     pub(crate) fn slots(&self) -> Vec<u32> {
         let mut slots = self.flows.indices();
-        slots.sort_by_key(|slot| self.flows[*slot].1.serial);
+        slots.sort_by_key(|slot| self.flows.cold(*slot).serial);
         slots
     }
 }

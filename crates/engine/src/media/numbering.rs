@@ -40,195 +40,79 @@ pub(crate) struct Evidence {
     pub(crate) elsewhere: u32,
 }
 
-/// Counts and window of the current run, and sums of the runs before it.
-#[derive(Clone, Debug)]
+/// What every packet touches: the window of the current run.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbering {
-    highest: u32,
-    base: u32,
-    /// Bit n: whether the number n below the highest was seen. Two halves, low first, to need no 16-byte alignment.
+    /// Bit n: whether the number n below the highest was seen; ones, too, below the lowest number of the run, which
+    /// nobody misses. Two halves, low first, to need no 16-byte alignment.
     window: [u64; 2],
+    highest: u32,
+    /// Every packet so far, repeats included.
+    pub(crate) packets: u32,
+}
+
+/// What only losses, repeats and jumps touch: bounds of the current run, and sums over all runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Runs {
+    base: u32,
     /// Length of the run of lost numbers that is leaving the window.
     leaving: u32,
     expected_before: u32,
+    pub(crate) repeats: u32,
+    reordered: u32,
+    bursts: u32,
+    burst_max: u32,
+    burst_lost: u32,
+    /// Number that would confirm a new beginning.
+    awaited: Option<u16>,
+}
+
+/// The figures of all runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    expected: u32,
     pub(crate) packets: u32,
     pub(crate) unique: u32,
     pub(crate) reordered: u32,
     pub(crate) bursts: u32,
     pub(crate) burst_max: u32,
     pub(crate) burst_lost: u32,
-    /// Number that would confirm a new beginning.
-    awaited: Option<u16>,
 }
 
-impl Numbering {
-    /// With the first packet's number.
-    pub(crate) fn new(sequence: u16) -> Self {
-        let highest = ORIGIN + u32::from(sequence);
-        Self {
-            highest,
-            base: highest,
-            window: [1, 0],
-            leaving: 0,
-            expected_before: 0,
-            packets: 1,
-            unique: 1,
-            reordered: 0,
-            bursts: 0,
-            burst_max: 0,
-            burst_lost: 0,
-            awaited: None,
-        }
+impl Numbers {
+    /// Numbers that were expected, over all runs.
+    pub(crate) fn expected(&self) -> u32 {
+        self.expected
     }
 
-    /// Distance of a number from the highest, in -32768..=32767.
-    pub(crate) fn distance(&self, sequence: u16) -> i32 {
-        i32::from(sequence.wrapping_sub(self.highest as u16) as i16)
+    /// Numbers that never came.
+    pub(crate) fn lost(&self) -> u32 {
+        self.expected.saturating_sub(self.unique)
     }
+}
 
-    /// The highest extended number of this run.
-    pub(crate) fn highest(&self) -> u32 {
-        self.highest
+impl Runs {
+    /// Of no stream.
+    pub(crate) const NONE: Self = Self {
+        base: 0,
+        leaving: 0,
+        expected_before: 0,
+        repeats: 0,
+        reordered: 0,
+        bursts: 0,
+        burst_max: 0,
+        burst_lost: 0,
+        awaited: None,
+    };
+
+    /// Whether the next number may not be taken by [`Numbering::step`]: it could confirm a new beginning, or end a burst.
+    pub(crate) fn unsettled(&self) -> bool {
+        self.awaited.is_some() || self.leaving > 0
     }
 
     /// The lowest extended number of this run.
     pub(crate) fn base(&self) -> u32 {
         self.base
-    }
-
-    /// Takes the next packet. HOT: one compare and a shift for the packet that follows its predecessor.
-    #[inline]
-    pub(crate) fn take(&mut self, sequence: u16, evidence: impl FnOnce(&Self, i32) -> Evidence) -> Place {
-        self.packets += 1;
-        let distance = self.distance(sequence);
-        if distance == 1 && self.awaited.is_none() {
-            self.step();
-            self.unique += 1;
-            return Place::Ahead { missing: 0 };
-        }
-        let evidence = evidence(self, distance);
-        self.unusual(sequence, distance, evidence)
-    }
-
-    #[cold]
-    fn unusual(&mut self, sequence: u16, distance: i32, evidence: Evidence) -> Place {
-        if self.highest >= RENEW {
-            self.flush();
-            self.begin(ORIGIN + (self.highest & 0xffff));
-            self.expected_before -= 1;
-        }
-        let awaited = self.awaited.take();
-        if awaited == Some(sequence) && !(1..=MAX_MISORDER).contains(&distance) {
-            self.restart(sequence.wrapping_sub(1));
-            self.step();
-            // The stray before it was counted when it came, and is the first of the new run.
-            self.expected_before -= 1;
-            self.unique += 1;
-            return Place::Restart;
-        }
-        match awaited {
-            // The stray once more: a mirror gives each packet twice.
-            Some(next) if next == sequence.wrapping_add(1) => {
-                self.awaited = awaited;
-                return Place::Repeat;
-            }
-            Some(next) => self.settle_stray(next.wrapping_sub(1)),
-            None => {}
-        }
-        match distance {
-            0 => Place::Repeat,
-            1.. if evidence.elsewhere > 0 => self.resume(sequence, distance as u32, evidence.elsewhere),
-            1..=MAX_DROPOUT => self.ahead(distance as u32),
-            _ if distance > 0
-                && evidence.sent_between.is_some_and(|sent| is_about(sent, distance as u32)) =>
-            {
-                self.ahead(distance as u32)
-            }
-            _ if distance < 0 && -distance <= MAX_MISORDER.min(evidence.late_limit) => {
-                self.late(-distance as u32)
-            }
-            _ => {
-                self.awaited = Some(sequence.wrapping_add(1));
-                // A run of its own, so that it does not stand for a number that was lost.
-                self.expected_before = self.expected_before.saturating_add(1);
-                self.unique += 1;
-                Place::Stray
-            }
-        }
-    }
-
-    fn ahead(&mut self, distance: u32) -> Place {
-        let missing = distance - 1;
-        for _ in 0..missing.min(WINDOW) {
-            self.shift(0);
-        }
-        if missing > WINDOW {
-            // Numbers that enter and leave the window in one jump.
-            let skipped = missing - WINDOW;
-            self.leaving = self.leaving.saturating_add(skipped);
-            self.highest += skipped;
-        }
-        self.shift(1);
-        self.unique += 1;
-        Place::Ahead { missing }
-    }
-
-    /// The stray was no new beginning. Where its number is still in the window, it was late after all, or a repeat.
-    fn settle_stray(&mut self, sequence: u16) {
-        let distance = self.distance(sequence);
-        if (1 - WINDOW as i32..0).contains(&distance) {
-            self.expected_before -= 1;
-            self.unique -= 1;
-            self.late(distance.unsigned_abs());
-        }
-    }
-
-    /// Continues after numbers that were spent elsewhere, as a new run; the rest of the missing ones is one burst.
-    fn resume(&mut self, sequence: u16, distance: u32, elsewhere: u32) -> Place {
-        let lost = (distance - 1).saturating_sub(elsewhere);
-        self.flush();
-        if lost > 0 {
-            self.leaving = lost;
-            self.end_burst();
-            self.expected_before = self.expected_before.saturating_add(lost);
-        }
-        let highest = self.highest + distance;
-        debug_assert_eq!(highest as u16, sequence);
-        self.begin(highest);
-        self.unique += 1;
-        Place::Ahead { missing: lost }
-    }
-
-    fn late(&mut self, behind: u32) -> Place {
-        let (half, bit) = (&mut self.window[behind as usize / 64], 1u64 << (behind % 64));
-        if *half & bit != 0 {
-            return Place::Repeat;
-        }
-        *half |= bit;
-        self.base = self.base.min(self.highest - behind);
-        self.unique += 1;
-        self.reordered += 1;
-        Place::Late
-    }
-
-    #[inline]
-    fn step(&mut self) {
-        self.shift(1);
-    }
-
-    /// Moves the window by one number, received (1) or not (0).
-    #[inline]
-    fn shift(&mut self, received: u64) {
-        let seen = self.window[1] >> 63 != 0;
-        let leaves = self.highest - (WINDOW - 1) >= self.base;
-        if leaves {
-            if !seen {
-                self.leaving += 1;
-            } else if self.leaving > 0 {
-                self.end_burst();
-            }
-        }
-        self.window = [self.window[0] << 1 | received, self.window[1] << 1 | self.window[0] >> 63];
-        self.highest += 1;
     }
 
     #[cold]
@@ -238,55 +122,215 @@ impl Numbering {
         self.burst_lost = self.burst_lost.saturating_add(self.leaving);
         self.leaving = 0;
     }
+}
+
+impl Numbering {
+    /// Of no stream.
+    pub(crate) const NONE: Self = Self { window: [0; 2], highest: 0, packets: 0 };
+
+    /// With the first packet's number.
+    pub(crate) fn new(sequence: u16) -> (Self, Runs) {
+        let highest = ORIGIN + u32::from(sequence);
+        let runs = Runs { base: highest, ..Runs::NONE };
+        (Self { window: [u64::MAX; 2], highest, packets: 1 }, runs)
+    }
+
+    /// Distance of a number from the highest, in -32768..=32767.
+    #[inline]
+    pub(crate) fn distance(&self, sequence: u16) -> i32 {
+        i32::from(sequence.wrapping_sub(self.highest as u16) as i16)
+    }
+
+    /// The highest extended number of this run.
+    pub(crate) fn highest(&self) -> u32 {
+        self.highest
+    }
+
+    /// Whether a number is the next one, and the one that leaves the window for it was not lost.
+    #[inline]
+    pub(crate) fn follows(&self, sequence: u16) -> bool {
+        sequence == (self.highest as u16).wrapping_add(1) && self.window[1] >> 63 != 0
+    }
+
+    /// Takes the next number, one that [`Numbering::follows`] where nothing is [`Runs::unsettled`]. HOT: two shifts.
+    #[inline]
+    pub(crate) fn step(&mut self) {
+        self.packets = self.packets.wrapping_add(1);
+        self.push(1);
+    }
+
+    /// Takes any packet.
+    #[cold]
+    pub(crate) fn take(&mut self, runs: &mut Runs, sequence: u16, evidence: Evidence) -> Place {
+        self.packets = self.packets.wrapping_add(1);
+        let distance = self.distance(sequence);
+        if self.highest >= RENEW {
+            self.flush(runs);
+            self.begin(runs, ORIGIN + (self.highest & 0xffff));
+            runs.expected_before -= 1;
+        }
+        let awaited = runs.awaited.take();
+        if awaited == Some(sequence) && !(1..=MAX_MISORDER).contains(&distance) {
+            self.restart(runs, sequence.wrapping_sub(1));
+            self.shift(runs, 1);
+            // The stray before it was counted when it came, and is the first of the new run.
+            runs.expected_before -= 1;
+            return Place::Restart;
+        }
+        match awaited {
+            // The stray once more: a mirror gives each packet twice.
+            Some(next) if next == sequence.wrapping_add(1) => {
+                runs.awaited = awaited;
+                runs.repeats += 1;
+                return Place::Repeat;
+            }
+            Some(next) => self.settle_stray(runs, next.wrapping_sub(1)),
+            None => {}
+        }
+        match distance {
+            0 => {
+                runs.repeats += 1;
+                Place::Repeat
+            }
+            1.. if evidence.elsewhere > 0 => self.resume(runs, sequence, distance as u32, evidence.elsewhere),
+            1..=MAX_DROPOUT => self.ahead(runs, distance as u32),
+            _ if distance > 0
+                && evidence.sent_between.is_some_and(|sent| is_about(sent, distance as u32)) =>
+            {
+                self.ahead(runs, distance as u32)
+            }
+            _ if distance < 0 && -distance <= MAX_MISORDER.min(evidence.late_limit) => {
+                self.late(runs, -distance as u32)
+            }
+            _ => {
+                runs.awaited = Some(sequence.wrapping_add(1));
+                // A run of its own, so that it does not stand for a number that was lost.
+                runs.expected_before = runs.expected_before.saturating_add(1);
+                Place::Stray
+            }
+        }
+    }
+
+    fn ahead(&mut self, runs: &mut Runs, distance: u32) -> Place {
+        let missing = distance - 1;
+        for _ in 0..missing.min(WINDOW) {
+            self.shift(runs, 0);
+        }
+        if missing > WINDOW {
+            // Numbers that enter and leave the window in one jump.
+            let skipped = missing - WINDOW;
+            runs.leaving = runs.leaving.saturating_add(skipped);
+            self.highest += skipped;
+        }
+        self.shift(runs, 1);
+        Place::Ahead { missing }
+    }
+
+    /// The stray was no new beginning. Where its number is still in the window, it was late after all, or a repeat.
+    fn settle_stray(&mut self, runs: &mut Runs, sequence: u16) {
+        let distance = self.distance(sequence);
+        if (1 - WINDOW as i32..0).contains(&distance) {
+            runs.expected_before -= 1;
+            self.late(runs, distance.unsigned_abs());
+        }
+    }
+
+    /// Continues after numbers that were spent elsewhere, as a new run; the rest of the missing ones is one burst.
+    fn resume(&mut self, runs: &mut Runs, sequence: u16, distance: u32, elsewhere: u32) -> Place {
+        let lost = (distance - 1).saturating_sub(elsewhere);
+        self.flush(runs);
+        if lost > 0 {
+            runs.leaving = lost;
+            runs.end_burst();
+            runs.expected_before = runs.expected_before.saturating_add(lost);
+        }
+        let highest = self.highest + distance;
+        debug_assert_eq!(highest as u16, sequence);
+        self.begin(runs, highest);
+        Place::Ahead { missing: lost }
+    }
+
+    fn late(&mut self, runs: &mut Runs, behind: u32) -> Place {
+        let number = self.highest - behind;
+        if number < runs.base {
+            // What lies between it and the old base belongs to the run now, and has not been seen.
+            for gap in number + 1..runs.base {
+                self.window[((self.highest - gap) / 64) as usize] &= !(1 << ((self.highest - gap) % 64));
+            }
+            runs.base = number;
+        } else {
+            let (half, bit) = (&mut self.window[behind as usize / 64], 1u64 << (behind % 64));
+            if *half & bit != 0 {
+                runs.repeats += 1;
+                return Place::Repeat;
+            }
+            *half |= bit;
+        }
+        runs.reordered += 1;
+        Place::Late
+    }
+
+    /// Moves the window by one number, received (1) or not (0), and judges the one that leaves it.
+    fn shift(&mut self, runs: &mut Runs, received: u64) {
+        if self.window[1] >> 63 == 0 {
+            runs.leaving += 1;
+        } else if runs.leaving > 0 {
+            runs.end_burst();
+        }
+        self.push(received);
+    }
+
+    #[inline]
+    fn push(&mut self, received: u64) {
+        self.window = [self.window[0] << 1 | received, self.window[1] << 1 | self.window[0] >> 63];
+        self.highest = self.highest.wrapping_add(1);
+    }
 
     /// Ends the run: all that is still in the window is judged.
-    fn flush(&mut self) {
+    fn flush(&mut self, runs: &mut Runs) {
         for behind in (0..WINDOW).rev() {
-            if self.highest - behind < self.base {
+            if self.highest - behind < runs.base {
                 continue;
             }
             if self.window[behind as usize / 64] >> (behind % 64) & 1 == 0 {
-                self.leaving += 1;
-            } else if self.leaving > 0 {
-                self.end_burst();
+                runs.leaving += 1;
+            } else if runs.leaving > 0 {
+                runs.end_burst();
             }
         }
-        if self.leaving > 0 {
-            self.end_burst();
+        if runs.leaving > 0 {
+            runs.end_burst();
         }
-        self.expected_before = self.expected_before.saturating_add(self.highest - self.base + 1);
+        runs.expected_before = runs.expected_before.saturating_add(self.highest - runs.base + 1);
     }
 
     /// A new run begins with this number, already counted.
-    fn restart(&mut self, sequence: u16) {
-        self.flush();
-        self.begin(ORIGIN + u32::from(sequence));
+    fn restart(&mut self, runs: &mut Runs, sequence: u16) {
+        self.flush(runs);
+        self.begin(runs, ORIGIN + u32::from(sequence));
     }
 
-    fn begin(&mut self, highest: u32) {
+    fn begin(&mut self, runs: &mut Runs, highest: u32) {
         self.highest = highest;
-        self.base = highest;
-        self.window = [1, 0];
+        self.window = [u64::MAX; 2];
+        runs.base = highest;
     }
 
-    /// Numbers that were expected, over all runs.
-    pub(crate) fn expected(&self) -> u32 {
-        self.expected_before.saturating_add(self.highest + 1 - self.base)
-    }
-
-    /// Numbers that never came.
-    pub(crate) fn lost(&self) -> u32 {
-        self.expected().saturating_sub(self.unique)
-    }
-
-    /// Ends the last run; after it only the figures are read.
-    pub(crate) fn close(&mut self) {
-        if let Some(awaited) = self.awaited.take() {
-            self.settle_stray(awaited.wrapping_sub(1));
+    /// The figures, with the last run ended here.
+    pub(crate) fn close(mut self, mut runs: Runs) -> Numbers {
+        if let Some(awaited) = runs.awaited.take() {
+            self.settle_stray(&mut runs, awaited.wrapping_sub(1));
         }
-        self.flush();
-        // `expected` adds the open run once more: make it empty.
-        self.base = self.highest + 1;
+        self.flush(&mut runs);
+        Numbers {
+            expected: runs.expected_before,
+            packets: self.packets,
+            unique: self.packets.saturating_sub(runs.repeats),
+            reordered: runs.reordered,
+            bursts: runs.bursts,
+            burst_max: runs.burst_max,
+            burst_lost: runs.burst_lost,
+        }
     }
 }
 
@@ -302,14 +346,39 @@ mod tests {
 
     const NOTHING_KNOWN: Evidence = Evidence { late_limit: 100, sent_between: None, elsewhere: 0 };
 
-    fn run(numbers: impl IntoIterator<Item = u16>) -> Numbering {
-        let mut numbers = numbers.into_iter();
-        let mut numbering = Numbering::new(numbers.next().unwrap());
-        for number in numbers {
-            numbering.take(number, |_, _| NOTHING_KNOWN);
+    /// Numbers as a flow takes them: on the straight way where that is allowed.
+    struct Stream {
+        numbering: Numbering,
+        runs: Runs,
+    }
+
+    impl Stream {
+        fn new(first: u16) -> Self {
+            let (numbering, runs) = Numbering::new(first);
+            Self { numbering, runs }
         }
-        numbering.close();
-        numbering
+
+        fn take(&mut self, number: u16, evidence: impl FnOnce(i32) -> Evidence) -> Place {
+            if !self.runs.unsettled() && self.numbering.follows(number) {
+                self.numbering.step();
+                return Place::Ahead { missing: 0 };
+            }
+            let evidence = evidence(self.numbering.distance(number));
+            self.numbering.take(&mut self.runs, number, evidence)
+        }
+
+        fn close(self) -> Numbers {
+            self.numbering.close(self.runs)
+        }
+    }
+
+    fn run(numbers: impl IntoIterator<Item = u16>) -> Numbers {
+        let mut numbers = numbers.into_iter();
+        let mut stream = Stream::new(numbers.next().unwrap());
+        for number in numbers {
+            stream.take(number, |_| NOTHING_KNOWN);
+        }
+        stream.close()
     }
 
     #[test]
@@ -346,10 +415,10 @@ mod tests {
     #[test]
     fn a_jump_ahead_restarts_unless_clock_and_time_vouch_for_it() {
         assert_eq!(run((0..100).chain(20_000..20_100)).lost(), 0);
-        let mut numbering = Numbering::new(0);
-        let place = numbering.take(5000, |_, _| Evidence { sent_between: Some(5001), ..NOTHING_KNOWN });
+        let mut numbering = Stream::new(0);
+        let place = numbering.take(5000, |_| Evidence { sent_between: Some(5001), ..NOTHING_KNOWN });
         assert_eq!(place, Place::Ahead { missing: 4999 });
-        numbering.close();
+        let numbering = numbering.close();
         assert_eq!((numbering.lost(), numbering.bursts, numbering.burst_max), (4999, 1, 4999));
     }
 
@@ -363,11 +432,11 @@ mod tests {
     fn later_than_any_network_is_still_late_unless_it_begins_anew() {
         let late = Evidence { late_limit: 4, ..NOTHING_KNOWN };
         let run = |numbers: &[u16]| {
-            let mut numbering = Numbering::new(numbers[0]);
+            let mut numbering = Stream::new(numbers[0]);
             for number in &numbers[1..] {
-                numbering.take(*number, |_, _| late);
+                numbering.take(*number, |_| late);
             }
-            numbering.close();
+            let numbering = numbering.close();
             (numbering.lost(), numbering.reordered, numbering.packets - numbering.unique)
         };
         assert_eq!(run(&[1, 2, 4, 5, 6, 7, 8, 9, 10, 3, 11, 12]), (0, 1, 0));
@@ -392,28 +461,28 @@ mod tests {
 
     #[test]
     fn a_stray_within_the_window_that_comes_twice_is_settled_once() {
-        let mut numbering = Numbering::new(100);
+        let mut numbering = Stream::new(100);
         for number in [101, 102, 103, 104, 105, 95, 95, 106] {
-            numbering.take(number, |_, _| Evidence { late_limit: 4, ..NOTHING_KNOWN });
+            numbering.take(number, |_| Evidence { late_limit: 4, ..NOTHING_KNOWN });
         }
-        numbering.close();
+        let numbering = numbering.close();
         assert_eq!((numbering.unique, numbering.packets, numbering.lost()), (8, 9, 4));
     }
 
     #[test]
     fn numbers_spent_elsewhere_are_not_lost() {
         for gap in [5u16, 126, 127, 128, 129, 384] {
-            let mut numbering = Numbering::new(0);
+            let mut numbering = Stream::new(0);
             for number in 1..200 {
-                numbering.take(number, |_, _| NOTHING_KNOWN);
+                numbering.take(number, |_| NOTHING_KNOWN);
             }
             let elsewhere = u32::from(gap) - 2;
-            let place = numbering.take(200 + gap, |_, _| Evidence { elsewhere, ..NOTHING_KNOWN });
+            let place = numbering.take(200 + gap, |_| Evidence { elsewhere, ..NOTHING_KNOWN });
             assert_eq!(place, Place::Ahead { missing: 2 });
             for number in 201..400 {
-                numbering.take(gap + number, |_, _| NOTHING_KNOWN);
+                numbering.take(gap + number, |_| NOTHING_KNOWN);
             }
-            numbering.close();
+            let numbering = numbering.close();
             assert_eq!((numbering.lost(), numbering.bursts, numbering.burst_max), (2, 1, 2), "gap {gap}");
         }
     }
@@ -453,15 +522,15 @@ mod tests {
 
         #[test]
         fn any_numbers_never_panic(numbers in proptest::collection::vec(any::<u16>(), 1..300), sent in any::<u32>()) {
-            let mut numbering = Numbering::new(numbers[0]);
+            let mut numbering = Stream::new(numbers[0]);
             for number in &numbers {
-                numbering.take(*number, |_, distance| Evidence {
+                numbering.take(*number, |distance| Evidence {
                     late_limit: (sent % 200) as i32,
                     sent_between: Some(sent >> 16),
                     elsewhere: if sent % 3 == 0 { distance.unsigned_abs() / 2 } else { 0 },
                 });
             }
-            numbering.close();
+            let numbering = numbering.close();
             let _ = numbering.lost();
         }
     }

@@ -6,7 +6,7 @@ use ringtap_quality::{CodecProfile, burst, codec, jitterbuffer};
 
 use super::Digit;
 use super::codecs::Codec;
-use super::flow::{Flow, IntervalRow};
+use super::flow::{IntervalRow, Totals};
 use super::sound::Sound;
 use crate::calls::{Side, round};
 use crate::hash;
@@ -24,7 +24,7 @@ pub(crate) struct StreamContext {
 pub(crate) struct Figures {
     /// Order of the streams.
     pub(crate) serial: u64,
-    pub(super) flow: Flow,
+    pub(super) flow: Totals,
     /// Side that sent it.
     pub(super) side: Option<Side>,
     /// Payload type of most packets, how many these are, and their codec.
@@ -33,7 +33,6 @@ pub(crate) struct Figures {
     pub(super) codec: Option<Codec>,
     pub(super) intervals: Vec<IntervalRow>,
     pub(crate) digits: Vec<Digit>,
-    pub(super) sound: Sound,
 }
 
 /// What three jitter buffers would have thrown away and added, over a stretch of packets.
@@ -175,8 +174,8 @@ impl Figures {
                 .iter()
                 .map(|row| interval(row, profile, ptime.unwrap_or_default(), burst_len))
                 .collect(),
-            silence_pct: self.sound.share(self.sound.silent),
-            clipped_pct: self.sound.share(self.sound.clipped),
+            silence_pct: flow.sound.share(flow.sound.silent),
+            clipped_pct: flow.sound.share(flow.sound.clipped),
         }
     }
 }

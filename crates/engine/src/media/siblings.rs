@@ -2,10 +2,9 @@
 
 use ringtap_model::Nanos;
 
-use super::Cold;
 use super::endpoints::{Endpoints, List};
-use super::flow::{Flow, FlowKey};
-use crate::slots::Slots;
+use super::flow::FlowKey;
+use super::flows::Flows;
 
 /// RTP pauses for at least this long while T.38 runs.
 pub(super) const FAX_GAP: Nanos = Nanos::from_secs(1);
@@ -23,19 +22,13 @@ pub(super) struct Siblings {
 
 impl Siblings {
     #[cold]
-    pub(super) fn of(
-        flows: &Slots<(Flow, Cold)>,
-        endpoints: &Endpoints,
-        slot: u32,
-        key: &FlowKey,
-        all: bool,
-    ) -> Self {
+    pub(super) fn of(flows: &Flows, endpoints: &Endpoints, slot: u32, key: &FlowKey, all: bool) -> Self {
         let mut ranges = [None; 4];
         let siblings =
             endpoints.owners(key.src, List::Flows).filter(|other| *other != slot).filter_map(|other| {
-                let other = &flows[other].0;
-                let same = other.key.src == key.src && other.key.ssrc == key.ssrc;
-                same.then(|| (other.numbering.base() as u16, other.numbering.highest() as u16))
+                let rest = &flows.cold(other).rest;
+                let same = rest.key.src == key.src && rest.key.ssrc == key.ssrc;
+                same.then(|| flows.flow(other).numbers(rest))
             });
         for (range, sibling) in ranges.iter_mut().zip(siblings) {
             *range = Some(sibling);

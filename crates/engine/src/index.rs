@@ -1,0 +1,181 @@
+//! Where objects of a table are found by their hash: one cache line a look-up, no growth and no rehash while it runs.
+
+/// An open-addressed table from hashes to slots of a slab, sized once for its ceiling.
+///
+/// An entry is a word: the upper half of the hash, which also tells where it belongs, and the slot. Linear probing at a
+/// load of two thirds at most, so a look-up ends in the line where it began, as a rule; taking an entry out moves the
+/// next ones back, so that no tombstones gather and no rehash is ever due.
+///
+/// INVARIANT: the hash is keyed, so that nobody can aim entries at one place.
+pub(crate) struct Index {
+    entries: Box<[u64]>,
+    mask: usize,
+    shift: u32,
+    len: usize,
+}
+
+/// No slot.
+pub(crate) const NONE: u32 = u32::MAX;
+
+impl Index {
+    /// For up to `ceiling` entries. Zeroed pages of the system: what is never used costs no memory.
+    pub(crate) fn new(ceiling: usize) -> Self {
+        let places = (ceiling.min(NONE as usize - 1) * 3 / 2 + 1).next_power_of_two().max(8);
+        let bits = places.trailing_zeros();
+        Self {
+            entries: vec![0; places].into_boxed_slice(),
+            mask: places - 1,
+            shift: 32 - bits.min(32),
+            len: 0,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Brings the place of a hash into the cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        ringtap_cpu::prefetch(&self.entries[self.home(tag(hash))]);
+    }
+
+    /// The first slot under a hash that looks like it, to be verified; [`NONE`] where there is none. HOT.
+    #[inline]
+    pub(crate) fn first(&self, hash: u64) -> u32 {
+        self.find(hash, |_| true).unwrap_or(NONE)
+    }
+
+    /// The slot under a hash for which `is` holds.
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
+        let tag = tag(hash);
+        let mut place = self.home(tag);
+        loop {
+            let entry = self.entries[place];
+            if entry == EMPTY {
+                return None;
+            }
+            if (entry >> 32) as u32 == tag && is(slot(entry)) {
+                return Some(slot(entry));
+            }
+            place = (place + 1) & self.mask;
+        }
+    }
+
+    /// Enters a slot. False, and nothing done, when all places that the ceiling allows are taken.
+    pub(crate) fn insert(&mut self, hash: u64, slot: u32) -> bool {
+        // One place stays empty, so that every search ends.
+        if self.len >= self.mask || slot == NONE {
+            return false;
+        }
+        let tag = tag(hash);
+        let mut place = self.home(tag);
+        while self.entries[place] != EMPTY {
+            place = (place + 1) & self.mask;
+        }
+        self.entries[place] = u64::from(tag) << 32 | u64::from(slot + 1);
+        self.len += 1;
+        true
+    }
+
+    /// Takes a slot out; false when it was not in.
+    pub(crate) fn remove(&mut self, hash: u64, of: u32) -> bool {
+        let tag = tag(hash);
+        let mut hole = self.home(tag);
+        loop {
+            let entry = self.entries[hole];
+            if entry == EMPTY {
+                return false;
+            }
+            if (entry >> 32) as u32 == tag && slot(entry) == of {
+                break;
+            }
+            hole = (hole + 1) & self.mask;
+        }
+        self.len -= 1;
+        let mut place = hole;
+        loop {
+            place = (place + 1) & self.mask;
+            let entry = self.entries[place];
+            if entry == EMPTY {
+                break;
+            }
+            // An entry may move back as far as the place where its search begins.
+            let home = self.home((entry >> 32) as u32);
+            if place.wrapping_sub(home) & self.mask >= place.wrapping_sub(hole) & self.mask {
+                self.entries[hole] = entry;
+                hole = place;
+            }
+        }
+        self.entries[hole] = EMPTY;
+        true
+    }
+
+    /// Touches every page, so that none is missing when a packet needs it.
+    pub(crate) fn prefault(&mut self) {
+        self.entries.fill(EMPTY);
+    }
+
+    #[inline]
+    fn home(&self, tag: u32) -> usize {
+        (tag as usize >> self.shift) & self.mask
+    }
+}
+
+/// No entry: slots are kept plus one.
+const EMPTY: u64 = 0;
+
+#[inline]
+fn tag(hash: u64) -> u32 {
+    (hash >> 32) as u32
+}
+
+#[inline]
+fn slot(entry: u64) -> u32 {
+    (entry as u32).wrapping_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn full_is_full_and_searches_end() {
+        let mut index = Index::new(4);
+        let mut entered = 0;
+        while index.insert(u64::MAX, entered) {
+            entered += 1;
+        }
+        assert!((4..=8).contains(&entered));
+        assert_eq!(index.find(u64::MAX, |slot| slot == entered), None);
+        assert_eq!(index.find(u64::MAX, |slot| slot == entered - 1), Some(entered - 1));
+        assert_eq!(index.first(0), NONE);
+    }
+
+    proptest! {
+        /// Against a plain list, with hashes so few that all collide.
+        #[test]
+        fn agrees_with_a_list(steps in proptest::collection::vec((any::<bool>(), 0u64..6, 0u32..12), 1..200)) {
+            let mut index = Index::new(16);
+            let mut list: Vec<(u64, u32)> = Vec::new();
+            for (insert, hash, slot) in steps {
+                let hash = (hash * 7) << 60 | hash << 32;
+                if insert && !list.contains(&(hash, slot)) && list.len() < 16 {
+                    prop_assert!(index.insert(hash, slot));
+                    list.push((hash, slot));
+                } else if !insert {
+                    let known = list.iter().position(|entry| *entry == (hash, slot));
+                    prop_assert_eq!(index.remove(hash, slot), known.is_some());
+                    known.map(|place| list.swap_remove(place));
+                }
+                prop_assert_eq!(index.len(), list.len());
+                for (hash, slot) in &list {
+                    prop_assert_eq!(index.find(*hash, |found| found == *slot), Some(*slot));
+                }
+            }
+        }
+    }
+}

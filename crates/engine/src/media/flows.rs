@@ -1,0 +1,210 @@
+//! The table of flows: what every packet touches in one array, the rest in another, and the index that finds them.
+
+use std::net::IpAddr;
+
+use super::Cold;
+use super::flow::{Flow, FlowKey, HASHED, VACANT};
+use crate::hash::Hasher;
+use crate::index::Index;
+use crate::slots::Ticket;
+
+/// What a flow is found by: addresses, ports and SSRC of IPv4 as they are; of IPv6, a keyed hash of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key([u64; 2]);
+
+impl Key {
+    pub(crate) const NONE: Self = Self([0; 2]);
+
+    /// Of IPv4.
+    #[inline]
+    pub(crate) fn v4(src: u32, dst: u32, ports: (u16, u16), ssrc: u32) -> Self {
+        let ports = u32::from(ports.0) << 16 | u32::from(ports.1);
+        Self([u64::from(src) << 32 | u64::from(dst), u64::from(ports) << 32 | u64::from(ssrc)])
+    }
+
+    /// Of any; true where it is a hash.
+    pub(crate) fn of(key: &FlowKey, hasher: &Hasher) -> (Self, bool) {
+        let FlowKey { src, dst, ssrc } = key;
+        match (src.ip, dst.ip) {
+            (IpAddr::V4(from), IpAddr::V4(to)) => {
+                (Self::v4(from.to_bits(), to.to_bits(), (src.port, dst.port), *ssrc), false)
+            }
+            (from, to) => {
+                let Self(ports) = Self::v4(0, 0, (src.port, dst.port), *ssrc);
+                let families = u64::from(from.is_ipv4()) << 1 | u64::from(to.is_ipv4());
+                let words = |ip: IpAddr| match ip {
+                    IpAddr::V4(ip) => [0, u64::from(ip.to_bits())],
+                    IpAddr::V6(ip) => [(ip.to_bits() >> 64) as u64, ip.to_bits() as u64],
+                };
+                (Self(hasher.wide(&[words(from), words(to), [families, ports[1]]])), true)
+            }
+        }
+    }
+
+    /// Where the index has it.
+    #[inline]
+    pub(crate) fn hash(&self, hasher: &Hasher) -> u64 {
+        hasher.pair(self.0)
+    }
+}
+
+/// Flows under numbers that stay the same while they live. All places are reserved at the start; freed ones are used
+/// again, newest first.
+pub(crate) struct Flows {
+    hot: Vec<Flow>,
+    cold: Vec<Cold>,
+    generations: Vec<u32>,
+    free: Vec<u32>,
+    index: Index,
+    hasher: Hasher,
+    ceiling: usize,
+}
+
+impl Flows {
+    /// With places for `ceiling` flows. `prefault` touches every page of them now, not when a stream begins.
+    pub(crate) fn new(ceiling: usize, hasher: Hasher, prefault: bool) -> Self {
+        let ceiling = ceiling.min(u32::MAX as usize - 1);
+        let mut flows = Self {
+            hot: Vec::with_capacity(ceiling),
+            cold: Vec::with_capacity(ceiling),
+            generations: Vec::with_capacity(ceiling),
+            free: Vec::with_capacity(ceiling),
+            index: Index::new(ceiling),
+            hasher,
+            ceiling,
+        };
+        if prefault {
+            flows.hot.resize(ceiling, Flow::NONE);
+            flows.cold.resize(ceiling, Cold::NONE);
+            flows.generations.resize(ceiling, u32::MAX);
+            flows.free.extend((0..ceiling as u32).rev());
+            flows.index.prefault();
+        }
+        flows
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.hot.len() - self.free.len()
+    }
+
+    /// Whether another flow finds a place.
+    pub(crate) fn is_full(&self) -> bool {
+        self.len() >= self.ceiling
+    }
+
+    pub(super) fn hasher(&self) -> &Hasher {
+        &self.hasher
+    }
+
+    /// Puts a flow in; None at the ceiling.
+    pub(super) fn insert(&mut self, flow: Flow, cold: Cold) -> Option<u32> {
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                (self.hot[slot as usize], self.cold[slot as usize]) = (flow, cold);
+                slot
+            }
+            None if self.hot.len() < self.ceiling => {
+                self.hot.push(flow);
+                self.cold.push(cold);
+                self.generations.push(u32::MAX);
+                (self.hot.len() - 1) as u32
+            }
+            None => return None,
+        };
+        let generation = &mut self.generations[slot as usize];
+        *generation = generation.wrapping_add(1);
+        // The index has room for more than the ceiling.
+        let entered = self.index.insert(flow.key.hash(&self.hasher), slot);
+        debug_assert!(entered);
+        Some(slot)
+    }
+
+    /// Takes a flow out.
+    pub(super) fn remove(&mut self, slot: u32) -> Option<(Flow, Cold)> {
+        let flow = self.hot.get_mut(slot as usize).filter(|flow| flow.flags & VACANT == 0)?;
+        let taken = (*flow, self.cold[slot as usize]);
+        flow.flags = VACANT;
+        self.index.remove(taken.0.key.hash(&self.hasher), slot);
+        self.free.push(slot);
+        Some(taken)
+    }
+
+    /// The flow of a key.
+    pub(crate) fn find(&self, key: &FlowKey) -> Option<u32> {
+        let (short, hashed) = Key::of(key, &self.hasher);
+        let hash = short.hash(&self.hasher);
+        self.index.find(hash, |slot| {
+            let flow = &self.hot[slot as usize];
+            flow.key == short
+                && (flow.flags & HASHED != 0) == hashed
+                && (!hashed || self.cold[slot as usize].rest.key == *key)
+        })
+    }
+
+    /// Brings the place of a hash in the index into the cache.
+    #[inline]
+    pub(crate) fn prefetch_index(&self, hash: u64) {
+        self.index.prefetch(hash);
+    }
+
+    /// The flow that seems to be meant by a hash, brought into the cache; [`crate::index::NONE`] where there is none.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u64) -> u32 {
+        let slot = self.index.first(hash);
+        if let Some(flow) = self.hot.get(slot as usize) {
+            ringtap_cpu::prefetch(flow);
+        }
+        slot
+    }
+
+    /// The flow in a slot, if it is the one of this key. HOT.
+    #[inline]
+    pub(super) fn verified(&mut self, slot: u32, key: Key) -> Option<&mut Flow> {
+        self.hot.get_mut(slot as usize).filter(|flow| flow.key == key)
+    }
+
+    /// What every packet touches of a live flow.
+    pub(super) fn flow(&self, slot: u32) -> &Flow {
+        &self.hot[slot as usize]
+    }
+
+    pub(super) fn flow_mut(&mut self, slot: u32) -> &mut Flow {
+        &mut self.hot[slot as usize]
+    }
+
+    /// What packets change rarely of a live flow.
+    pub(super) fn cold(&self, slot: u32) -> &Cold {
+        &self.cold[slot as usize]
+    }
+
+    pub(super) fn cold_mut(&mut self, slot: u32) -> &mut Cold {
+        &mut self.cold[slot as usize]
+    }
+
+    /// Both parts of a live flow.
+    pub(super) fn both_mut(&mut self, slot: u32) -> (&mut Flow, &mut Cold) {
+        (&mut self.hot[slot as usize], &mut self.cold[slot as usize])
+    }
+
+    /// Both parts, if there is a flow.
+    pub(super) fn get(&self, slot: u32) -> Option<(&Flow, &Cold)> {
+        let flow = self.hot.get(slot as usize).filter(|flow| flow.flags & VACANT == 0)?;
+        Some((flow, &self.cold[slot as usize]))
+    }
+
+    /// The name of a live flow, for a timer.
+    pub(crate) fn ticket(&self, slot: u32) -> Ticket {
+        Ticket { slot, generation: self.generations.get(slot as usize).copied().unwrap_or(0) }
+    }
+
+    /// The slot, if the flow of that name still lives.
+    pub(crate) fn redeem(&self, ticket: Ticket) -> Option<u32> {
+        self.get(ticket.slot)?;
+        (self.ticket(ticket.slot) == ticket).then_some(ticket.slot)
+    }
+
+    /// Every live flow's number, ascending.
+    pub(crate) fn indices(&self) -> Vec<u32> {
+        (0..self.hot.len() as u32).filter(|slot| self.get(*slot).is_some()).collect()
+    }
+}
