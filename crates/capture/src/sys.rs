@@ -1,6 +1,8 @@
 //! The one place with `unsafe`: memory maps and prefetching here, sockets and rings of the kernel below.
 
 #[cfg(target_os = "linux")]
+pub(crate) mod bpf;
+#[cfg(target_os = "linux")]
 pub(crate) mod held;
 #[cfg(target_os = "linux")]
 pub(crate) mod pcap;
@@ -10,6 +12,8 @@ pub(crate) mod ring;
 pub(crate) mod socket;
 #[cfg(target_os = "linux")]
 pub(crate) mod thread;
+#[cfg(target_os = "linux")]
+pub(crate) mod xsk;
 
 use std::fs::File;
 use std::io;

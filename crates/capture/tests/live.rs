@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringtap_capture::live::{self, Counts, Error, Fanout, Injector, Settings, Source, Tap, Timestamps};
+use ringtap_capture::live::{
+    self, Counts, Error, Fanout, Injector, Settings, Source, Tap, Timestamps, XdpMode,
+};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 /// A namespace with a veth pair, removed when dropped.
@@ -375,4 +377,91 @@ fn what_cannot_be_opened_says_why() {
     });
 }
 
-const SOURCES: [Source; 1] = [Source::Packet];
+#[test]
+fn every_frame_arrives_once_by_af_xdp() {
+    in_lab(|_| {
+        for mode in [XdpMode::Copy, XdpMode::Generic, XdpMode::Auto] {
+            every_frame_arrives(Source::Xdp { mode });
+        }
+    });
+}
+
+#[test]
+fn af_xdp_gives_the_tags_and_what_it_does_not_take_stays_with_the_host() {
+    in_lab(|_| {
+        let source = Source::Xdp { mode: XdpMode::Copy };
+        let mut tap = live::open(&Settings { source, ..settings() }).expect("opens").remove(0);
+        assert_eq!(tap.notes(), ["AF_XDP on `v1`: native mode, with a copy of each packet"]);
+        let mut injector = Injector::open("v0", Source::Packet).expect("opens");
+        let sent = [
+            udp([10, 9, 0, 1], 10_000, &[0x81, 0, 0x20, 5], 1, 214),
+            udp([10, 9, 0, 1], 10_000, &[0x88, 0xa8, 0, 7, 0x81, 0, 0xe0, 9], 2, 90),
+        ];
+        send(&mut injector, &sent);
+        let got: Vec<_> = receive(&mut tap, 2).into_iter().map(|(.., data)| data).collect();
+        assert_eq!(got, sent);
+        assert_eq!(tap.timestamps(), Timestamps::Kernel);
+        // Dropped, it leaves the interface as it was, also for the one that comes after it.
+        drop(tap);
+        let mut tap = live::open(&settings()).expect("opens").remove(0);
+        send(&mut injector, &sent);
+        assert_eq!(receive(&mut tap, 2).len(), 2);
+        let again = live::open(&Settings { source, ..settings() }).expect("opens").remove(0);
+        let second = live::open(&Settings { source, ..settings() }).expect_err("the queue is taken");
+        assert!(second.to_string().contains("another program has that queue"), "{second}");
+        drop(again);
+    });
+}
+
+#[test]
+fn af_xdp_with_too_little_room_drops_and_counts_to_the_packet() {
+    in_lab(|_| {
+        for mode in [XdpMode::Copy, XdpMode::Generic] {
+            let source = Source::Xdp { mode };
+            let mut tap =
+                live::open(&Settings { source, ring: 1 << 17, ..settings() }).expect("opens").remove(0);
+            let mut injector = Injector::open("v0", Source::Packet).expect("opens");
+            let sent: Vec<_> = (0..1000).map(|n| udp([10, 9, 0, 1], 10_000, &[], n, 214)).collect();
+            send(&mut injector, &sent);
+            let full = tap.counts();
+            assert!(full.fill > 0.99, "{full:?}");
+            let received = rest(&mut tap) as u64;
+            let counts = tap.counts();
+            assert_eq!((received, counts.received), (64, 64));
+            assert_eq!(counts.received + counts.ring_drops, 1000, "{mode:?}: {counts:?}");
+            send(&mut injector, &sent[..10]);
+            assert_eq!(receive(&mut tap, 10).len(), 10);
+        }
+    });
+}
+
+#[test]
+fn af_xdp_says_when_its_interface_is_gone_and_what_it_cannot() {
+    in_lab(|lab| {
+        let source = Source::Xdp { mode: XdpMode::Auto };
+        let open = |settings: Settings| live::open(&settings).expect_err("cannot be opened").to_string();
+        let loopback = open(Settings { interface: "lo".to_owned(), source, ..settings() });
+        assert_eq!(loopback, "AF_XDP does not work on `lo` (it has no Ethernet driver): use AF_PACKET there");
+        let queues = open(Settings { workers: 7, source, ..settings() });
+        assert!(
+            queues.contains("one worker serves one receive queue") || queues.contains("ethtool -l"),
+            "{queues}"
+        );
+        let zero_copy = Source::Xdp { mode: XdpMode::ZeroCopy };
+        let refused = open(Settings { source: zero_copy, ..settings() });
+        assert!(refused.contains("cannot do without copies"), "{refused}");
+
+        let mut tap = live::open(&Settings { source, ..settings() }).expect("opens").remove(0);
+        lab.ip("link del v0");
+        let began = Instant::now();
+        let error = loop {
+            match tap.batch(Duration::from_millis(200), |_| ()) {
+                Ok(_) => assert!(began.elapsed() < Duration::from_secs(5), "hangs"),
+                Err(error) => break error,
+            }
+        };
+        assert!(error.to_string().starts_with("interface `v1` is gone"), "{error}");
+    });
+}
+
+const SOURCES: [Source; 2] = [Source::Packet, Source::Xdp { mode: XdpMode::Copy }];

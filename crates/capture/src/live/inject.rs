@@ -1,8 +1,14 @@
 //! Frames out of an interface, as they are.
 
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::sys::socket::{SEND, Socket};
+use crate::sys::xsk::{Plan, Xsk};
 
 use super::interface::Interface;
+use super::xdp::{self, HEADROOM};
 use super::{Error, Source};
 
 /// Sends frames on an interface, past its queueing discipline, and counts what the kernel took.
@@ -34,6 +40,7 @@ pub struct Injector {
 #[derive(Debug)]
 enum Way {
     Packet(Socket),
+    Xdp(Box<Xsk>),
 }
 
 /// What an [`Injector`] has sent: running totals.
@@ -43,6 +50,8 @@ pub struct Sent {
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Of them, frames that the interface dropped then, where the kernel says so: AF_XDP with copies.
+    pub dropped: u64,
     /// Times that it had no room; the frames were left to the caller.
     pub full: u64,
 }
@@ -57,6 +66,7 @@ impl Injector {
         let interface = Interface::open(interface)?;
         let way = match source {
             Source::Packet => Way::Packet(packet(&interface)?),
+            Source::Xdp { mode } => Way::Xdp(Box::new(xdp::sender(&interface, mode)?)),
         };
         Ok(Self { interface, way, sent: Sent::default() })
     }
@@ -68,8 +78,9 @@ impl Injector {
     ///
     /// A frame longer than the interface sends, an interface that is down or gone.
     pub fn send(&mut self, frames: &[&[u8]]) -> Result<usize, Error> {
-        let sent = match &self.way {
+        let sent = match &mut self.way {
             Way::Packet(socket) => send(socket, &self.interface, frames)?,
+            Way::Xdp(xsk) => queue(xsk, &self.interface, frames, &mut self.sent)?,
         };
         self.sent.frames += sent as u64;
         self.sent.bytes += frames.iter().take(sent).map(|frame| frame.len() as u64).sum::<u64>();
@@ -83,9 +94,22 @@ impl Injector {
     ///
     /// An interface that is down or gone.
     pub fn flush(&mut self) -> Result<(), Error> {
-        match &self.way {
-            // sendmmsg has handed to the driver what it took.
-            Way::Packet(_) => Ok(()),
+        // sendmmsg has handed to the driver what it took.
+        let Way::Xdp(xsk) = &mut self.way else { return Ok(()) };
+        let began = Instant::now();
+        loop {
+            kick(xsk, &self.interface, &mut self.sent)?;
+            xsk.reclaim();
+            if xsk.under_way() == 0 {
+                return Ok(());
+            }
+            if began.elapsed() > PATIENCE {
+                let source = io::ErrorKind::TimedOut.into();
+                return Err(Error::io(&self.interface.name, "waiting until all is sent", source));
+            }
+            if xsk.unsent() == 0 {
+                thread::sleep(PAUSE);
+            }
         }
     }
 
@@ -131,3 +155,45 @@ fn send(socket: &Socket, interface: &Interface, frames: &[&[u8]]) -> Result<usiz
     }
     Ok(sent)
 }
+
+/// Queues frames and has the kernel send them.
+fn queue(xsk: &mut Xsk, interface: &Interface, frames: &[&[u8]], sent: &mut Sent) -> Result<usize, Error> {
+    let longest = (interface.mtu as usize + 14 + 4).min(CHUNK - HEADROOM);
+    let fits = frames.iter().take_while(|frame| frame.len() <= longest).count();
+    if let (0, Some(frame)) = (fits, frames.first()) {
+        let Interface { name, mtu, .. } = interface;
+        return Err(Error::Length { interface: name.clone(), length: frame.len(), mtu: *mtu });
+    }
+    xsk.reclaim();
+    let queued = frames[..fits].iter().take_while(|frame| xsk.queue(frame)).count();
+    kick(xsk, interface, sent)?;
+    Ok(queued)
+}
+
+/// Has the kernel send all that is queued, as long as it takes any: a call sends a few dozen frames.
+fn kick(xsk: &mut Xsk, interface: &Interface, sent: &mut Sent) -> Result<(), Error> {
+    loop {
+        let before = xsk.unsent();
+        let kicked = xsk.kick();
+        match kicked.as_ref().map_err(io::Error::raw_os_error) {
+            Ok(()) => {}
+            Err(Some(libc::EBUSY)) => sent.dropped += 1,
+            Err(Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR)) => {}
+            Err(_) => {
+                return kicked.map_err(|error| Error::io(&interface.name, "sending", error));
+            }
+        }
+        let left = xsk.unsent();
+        if left == 0 || left == before {
+            return Ok(());
+        }
+    }
+}
+
+/// How long [`Injector::flush`] waits, and between two looks.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_micros(100);
+/// Bytes of a chunk to send from.
+pub(super) const CHUNK: usize = 4096;
+/// The plan of a sender's memory: 4096 frames.
+pub(super) const SENDER: Plan = Plan { chunk: CHUNK, chunks: 4096, receives: false, huge: false };

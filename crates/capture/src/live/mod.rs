@@ -38,6 +38,7 @@
 //! | `fanout` | which worker a packet goes to |
 //! | `filter`, `bpf` | [`Filter`], and classic BPF |
 //! | `inject` | [`Injector`] |
+//! | `xdp` | AF_XDP |
 //! | `replay` | [`replay()`], capture files as a source |
 //! | `interface` | what an interface is, and what it lost |
 //! | `error` | [`Error`] |
@@ -51,6 +52,7 @@ mod inject;
 mod interface;
 mod packet;
 mod replay;
+mod xdp;
 
 use std::time::Duration;
 
@@ -65,6 +67,7 @@ pub use replay::{Pace, replay};
 
 use packet::Packet;
 use replay::Replay;
+use xdp::Xdp;
 
 /// How packets come from an interface, or go out of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,6 +76,26 @@ pub enum Source {
     /// AF_PACKET: works on every interface; the host's own traffic goes on as before.
     #[default]
     Packet,
+    /// AF_XDP: past the kernel's network stack, so that the host itself gets none of the packets that arrive: for a dedicated
+    /// mirror port. One worker for each receive queue. Only what arrives; Ethernet only.
+    Xdp {
+        /// How far past.
+        mode: XdpMode,
+    },
+}
+
+/// How the driver hands packets to AF_XDP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum XdpMode {
+    /// The best that the driver can do.
+    #[default]
+    Auto,
+    /// Straight into our memory: needs a driver made for it (ice, i40e, ixgbe, mlx5, igc, ...).
+    ZeroCopy,
+    /// In the driver, with a copy.
+    Copy,
+    /// Without the driver's help: works on every Ethernet interface, no faster than AF_PACKET.
+    Generic,
 }
 
 /// Which packets of an interface.
@@ -179,12 +202,14 @@ impl Settings {
 /// No such interface, no permission, a setting, a filter or a ring that cannot be: each says the remedy.
 pub fn open(settings: &Settings) -> Result<Vec<Tap>, Error> {
     settings.check()?;
-    let taps = match settings.source {
+    Ok(match settings.source {
         Source::Packet => {
-            packet::open(settings)?.into_iter().map(|packet| Tap(Kind::Packet(Box::new(packet))))
+            packet::open(settings)?.into_iter().map(|packet| Tap(Kind::Packet(Box::new(packet)))).collect()
         }
-    };
-    Ok(taps.collect())
+        Source::Xdp { mode } => {
+            xdp::open(settings, mode)?.into_iter().map(|xdp| Tap(Kind::Xdp(Box::new(xdp)))).collect()
+        }
+    })
 }
 
 /// Pins the calling thread to a CPU: memory that it touches first from then on comes from that CPU's NUMA node.
@@ -207,6 +232,7 @@ pub struct Tap(Kind);
 #[derive(Debug)]
 enum Kind {
     Packet(Box<Packet>),
+    Xdp(Box<Xdp>),
     Replay(Box<Replay>),
 }
 
@@ -224,6 +250,7 @@ impl Tap {
     pub fn batch(&mut self, wait: Duration, take: impl FnMut(&[Frame<'_>])) -> Result<usize, Error> {
         match &mut self.0 {
             Kind::Packet(packet) => packet.batch(wait, take),
+            Kind::Xdp(xdp) => xdp.batch(wait, take),
             Kind::Replay(replay) => replay.batch(wait, take),
         }
     }
@@ -232,6 +259,7 @@ impl Tap {
     pub fn counts(&mut self) -> Counts {
         match &mut self.0 {
             Kind::Packet(packet) => packet.counts(),
+            Kind::Xdp(xdp) => xdp.counts(),
             Kind::Replay(replay) => replay.counts(),
         }
     }
@@ -240,6 +268,7 @@ impl Tap {
     pub fn timestamps(&self) -> Timestamps {
         match &self.0 {
             Kind::Packet(packet) => packet.timestamps(),
+            Kind::Xdp(xdp) => xdp.timestamps(),
             Kind::Replay(_) => Timestamps::File,
         }
     }
@@ -248,6 +277,7 @@ impl Tap {
     pub fn link(&self) -> LinkType {
         match &self.0 {
             Kind::Packet(packet) => packet.interface.link,
+            Kind::Xdp(xdp) => xdp.interface.link,
             Kind::Replay(replay) => replay.link,
         }
     }
@@ -256,6 +286,7 @@ impl Tap {
     pub fn notes(&self) -> &[String] {
         match &self.0 {
             Kind::Packet(packet) => packet.notes(),
+            Kind::Xdp(xdp) => xdp.notes(),
             Kind::Replay(replay) => replay.notes(),
         }
     }
@@ -263,7 +294,7 @@ impl Tap {
     /// Whether no frame will come any more: files were replayed to their end. Never at an interface.
     pub fn ended(&self) -> bool {
         match &self.0 {
-            Kind::Packet(_) => false,
+            Kind::Packet(_) | Kind::Xdp(_) => false,
             Kind::Replay(replay) => replay.ended,
         }
     }
@@ -276,6 +307,8 @@ pub enum Timestamps {
     Hardware,
     /// The kernel, as the packet entered it.
     Kernel,
+    /// Our clock, read for each packet as it is taken from the ring: later than its arrival by as long as it lay there.
+    Arrival,
     /// The capture file.
     File,
 }
@@ -286,6 +319,7 @@ impl Timestamps {
         match self {
             Self::Hardware => "hardware",
             Self::Kernel => "kernel",
+            Self::Arrival => "arrival",
             Self::File => "file",
         }
     }

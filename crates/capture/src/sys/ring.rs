@@ -42,6 +42,10 @@ impl Map {
     pub(super) fn base(&self) -> *mut u8 {
         self.base.as_ptr()
     }
+
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
 }
 
 impl Drop for Map {

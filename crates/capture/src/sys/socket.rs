@@ -165,6 +165,17 @@ impl Socket {
         Ok(config.rx_filter)
     }
 
+    /// `ETHTOOL_GCHANNELS`: receive queues in use.
+    pub(crate) fn queues(&self, interface: &str) -> io::Result<u32> {
+        let mut channels = [0u32; 9];
+        channels[0] = ETHTOOL_GCHANNELS;
+        let mut request = request(interface)?;
+        request.ifr_ifru.ifru_data = channels.as_mut_ptr().cast();
+        self.ioctl(libc::SIOCETHTOOL, &mut request)?;
+        // After the command: the most there can be (receive, send, other, combined), then as many as there are.
+        Ok(channels[5].saturating_add(channels[8]))
+    }
+
     fn ioctl(&self, what: libc::c_ulong, request: &mut libc::ifreq) -> io::Result<()> {
         // SAFETY: each of the requests above takes one `ifreq`; where it points further, the caller's value lives.
         check(unsafe { libc::ioctl(self.fd(), what as _, &raw mut *request) })?;
@@ -202,3 +213,5 @@ pub(super) fn check(result: i32) -> io::Result<i32> {
 
 /// Frames that one call sends at most: their headers stay on the stack.
 pub(crate) const SEND: usize = 64;
+/// linux/ethtool.h; its structure is nine words.
+const ETHTOOL_GCHANNELS: u32 = 0x3c;

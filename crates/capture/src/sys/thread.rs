@@ -58,3 +58,17 @@ fn policy(mode: i32, nodes: u64) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Nanoseconds that international atomic time, as the kernel knows it, is ahead of UTC: whole seconds, 0 where nobody told it.
+pub(crate) fn atomic_time_offset() -> u64 {
+    let read = |clock| {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the kernel fills one living timespec.
+        let done = unsafe { libc::clock_gettime(clock, &raw mut time) };
+        (done == 0).then_some(time.tv_sec as i64 * 1_000_000_000 + time.tv_nsec as i64)
+    };
+    let (Some(utc), Some(atomic)) = (read(libc::CLOCK_REALTIME), read(libc::CLOCK_TAI)) else { return 0 };
+    // They are read one after the other, so that a little is missing or, after a pause, too much is there.
+    let seconds = (atomic - utc + 500_000_000).div_euclid(1_000_000_000);
+    u64::try_from(seconds).unwrap_or(0) * 1_000_000_000
+}
