@@ -65,7 +65,7 @@ pub(crate) fn atomic_time_offset() -> u64 {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the kernel fills one living timespec.
         let done = unsafe { libc::clock_gettime(clock, &raw mut time) };
-        (done == 0).then_some(time.tv_sec as i64 * 1_000_000_000 + time.tv_nsec as i64)
+        (done == 0).then_some(time.tv_sec * 1_000_000_000 + time.tv_nsec)
     };
     let (Some(utc), Some(atomic)) = (read(libc::CLOCK_REALTIME), read(libc::CLOCK_TAI)) else { return 0 };
     // They are read one after the other, so that a little is missing or, after a pause, too much is there.

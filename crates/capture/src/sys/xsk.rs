@@ -289,7 +289,7 @@ impl Ring {
     ) -> io::Result<Self> {
         let length = offsets.desc as usize + count as usize * entry;
         let map = Map::new(Some(socket.fd()), page, length, libc::MAP_POPULATE)?;
-        let inside = |offset: u64| offset as usize + size_of::<u32>() <= length && offset % 4 == 0;
+        let inside = |offset: u64| offset as usize + size_of::<u32>() <= length && offset.is_multiple_of(4);
         if !count.is_power_of_two()
             || ![offsets.producer, offsets.consumer, offsets.flags].into_iter().all(inside)
             || !offsets.desc.is_multiple_of(8)
