@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ringtap_capture::{Capture, Error};
+use ringtap_engine::team::InTurn;
 use ringtap_engine::{Config, Counters, Engine, Sink, StreamEnd};
 use ringtap_model::{Call, Frame, Message, Registration, Stream};
 use serde_json::Value;
@@ -83,5 +84,28 @@ pub fn frames<'a>(frames: impl Iterator<Item = Frame<'a>>, config: Config, batch
     engine.batch(&pending, &mut records);
     engine.close(&mut records);
     records.counters = engine.counters().clone();
+    records
+}
+
+/// Runs frames through a team of so many workers, `batch` at a time. Its records come in another order than those of one.
+pub fn team<'a>(
+    frames: impl Iterator<Item = Frame<'a>>,
+    config: &Config,
+    workers: usize,
+    batch: usize,
+) -> Records {
+    let mut team = InTurn::new(config, workers);
+    let mut records = Records::default();
+    let mut pending = Vec::with_capacity(batch);
+    for frame in frames {
+        pending.push(frame);
+        if pending.len() == batch {
+            team.batch(&pending, &mut records);
+            pending.clear();
+        }
+    }
+    team.batch(&pending, &mut records);
+    team.close(&mut records);
+    records.counters = team.counters();
     records
 }

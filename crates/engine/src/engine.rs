@@ -5,6 +5,7 @@ use ringtap_wire::frame::{self, Body, Ip, Packet, Udp};
 use ringtap_wire::{hep, rtcp, rtp, sip, stun};
 
 use crate::calls::Hop;
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::fragments::Fragments;
@@ -13,12 +14,10 @@ use crate::lanes::{self, LANES, Lane};
 use crate::sctp::Associations;
 use crate::sink::Sink;
 use crate::tcp::Connections;
+use crate::team::Links;
 use crate::tracker::{Datagram, Tracker};
 use crate::wheel::Timer;
 
-/// A timestamp that jumps ahead by more than this is believed when a second frame agrees, and is taken for time in
-/// which nothing was captured: a bad record in a file must not end every call.
-const LEAP: Nanos = Nanos::from_secs(3600);
 /// TCP's header without options.
 const TCP_HEADER: u32 = 20;
 /// HEP's protocol type of SIP.
@@ -29,13 +28,12 @@ const HEP_SIP: u8 = 1;
 /// Feed frames in order of capture with [`Engine::batch`], tell of time without frames with [`Engine::tick`], end with
 /// [`Engine::close`]; records come out through the [`Sink`] as calls and streams end.
 pub struct Engine {
-    counters: Counters,
-    now: Nanos,
-    leapt: bool,
-    fragments: Fragments,
+    pub(crate) counters: Counters,
+    pub(crate) clock: Clock,
+    pub(crate) fragments: Fragments,
     tcp: Connections,
     sctp: Associations,
-    tracker: Tracker,
+    pub(crate) tracker: Tracker,
     fired: Vec<Timer>,
     hasher: Hasher,
     lanes: Box<[Lane; LANES]>,
@@ -44,16 +42,24 @@ pub struct Engine {
 impl Engine {
     /// With empty tables of the sizes that `config` gives.
     pub fn new(config: Config) -> Self {
+        Self::with(config, None)
+    }
+
+    /// One worker of a team, with its part of the ceilings.
+    pub(crate) fn member(config: Config, links: Links) -> Self {
+        Self::with(config, Some(links))
+    }
+
+    fn with(config: Config, links: Option<Links>) -> Self {
         let hasher = Hasher::new(config.seed);
         Self {
             counters: Counters::default(),
-            now: Nanos::ZERO,
-            leapt: false,
+            clock: Clock::default(),
             fragments: Fragments::new(config.max_fragmented, hasher.clone()),
             tcp: Connections::new(config.max_connections, config.max_stream_bytes, hasher.clone()),
             sctp: Associations::new(config.max_fragmented, config.max_stream_bytes),
             fired: Vec::with_capacity(config.timers()),
-            tracker: Tracker::new(config, hasher.clone()),
+            tracker: Tracker::new(config, hasher.clone(), links),
             hasher,
             lanes: Box::new([Lane::EMPTY; LANES]),
         }
@@ -62,6 +68,7 @@ impl Engine {
     /// Takes frames in order of capture. How they are cut into batches changes nothing.
     // HOT: all frames of a part are decoded and what they need is asked for, then each is handled in its turn.
     pub fn batch<S: Sink>(&mut self, frames: &[Frame<'_>], sink: &mut S) {
+        self.meet(sink);
         let mut rest = frames;
         while !rest.is_empty() {
             let (part, after) = rest.split_at(rest.len().min(LANES));
@@ -71,24 +78,42 @@ impl Engine {
             }
             rest = after;
         }
+        self.tracker.send_rest();
     }
 
     /// Tells that time has passed without a frame.
     pub fn tick<S: Sink>(&mut self, now: Nanos, sink: &mut S) {
-        self.now = self.now.max(now);
+        self.clock.pass(now);
+        self.meet(sink);
         self.expire(sink);
+        self.tracker.send_rest();
     }
 
-    /// Ends everything that is under way: calls become `active`, `ringing` or `trying`.
+    /// Ends everything that is under way: calls become `active`, `ringing` or `trying`. Of a team, each worker ends by the
+    /// stages of [`team::close`](crate::team::close) instead, which bring a call's streams together.
     pub fn close<S: Sink>(&mut self, sink: &mut S) {
+        self.flush(sink);
+        self.tracker.close(&self.counters, sink);
+        self.collect();
+    }
+
+    /// Takes what waits behind a hole.
+    pub(crate) fn flush<S: Sink>(&mut self, sink: &mut S) {
         self.fragments.close();
+        self.tracker.at(u64::MAX);
         let Self { tcp, tracker, counters, .. } = self;
         tcp.close(|(src, dst), time, delivery| {
             let hop = Hop { time, src, dst, transport: delivery.transport };
             tracker.sip(delivery.bytes, &hop, delivery.frames, counters, sink);
         });
-        tracker.close(counters, sink);
-        self.collect();
+    }
+
+    /// Takes what other workers sent.
+    fn meet<S: Sink>(&mut self, sink: &mut S) {
+        if self.tracker.member.is_some() {
+            self.tracker.publish(&self.counters);
+            self.tracker.receive(self.clock.now(), &self.counters, sink);
+        }
     }
 
     /// Tells how many packets were lost before this engine so far, a running total: in the network card, the kernel's ring,
@@ -118,8 +143,11 @@ impl Engine {
     fn frame<S: Sink>(&mut self, frame: &Frame<'_>, lane: usize, sink: &mut S) {
         self.counters.frames += 1;
         self.counters.bytes += frame.data.len() as u64;
-        self.advance(frame.time);
-        if self.tracker.wheel.due(self.now) {
+        let leap = self.clock.advance(frame.time);
+        if leap > Nanos::ZERO {
+            self.tracker.wheel.leap(leap);
+        }
+        if self.tracker.wheel.due(self.clock.now()) {
             self.expire(sink);
         }
         // What frames in between did to the flow, verifying it finds out.
@@ -128,6 +156,13 @@ impl Engine {
             self.counters.rtp += 1;
             return;
         }
+        self.winding(frame, sink);
+    }
+
+    /// Takes a frame, whatever time it is.
+    pub(crate) fn admit<S: Sink>(&mut self, frame: &Frame<'_>, sink: &mut S) {
+        self.counters.frames += 1;
+        self.counters.bytes += frame.data.len() as u64;
         self.winding(frame, sink);
     }
 
@@ -141,25 +176,7 @@ impl Engine {
         }
     }
 
-    /// The clock is the highest timestamp seen.
-    #[inline]
-    fn advance(&mut self, time: Nanos) {
-        if time <= self.now {
-            return;
-        }
-        let by = time.since(self.now);
-        if self.now != Nanos::ZERO && by > LEAP {
-            if !self.leapt {
-                self.leapt = true;
-                return;
-            }
-            self.tracker.wheel.leap(by);
-        }
-        self.leapt = false;
-        self.now = time;
-    }
-
-    fn packet<S: Sink>(&mut self, packet: &Packet<'_>, time: Nanos, frames: &[u64], sink: &mut S) {
+    pub(crate) fn packet<S: Sink>(&mut self, packet: &Packet<'_>, time: Nanos, frames: &[u64], sink: &mut S) {
         match &packet.body {
             Body::Udp(udp) => self.udp(&packet.ip, udp, time, frames, sink),
             Body::Tcp(tcp) => {
@@ -200,7 +217,7 @@ impl Engine {
             }
             Body::Fragment(fragment) => {
                 self.counters.fragments += 1;
-                let whole = self.fragments.push(&packet.ip, fragment, time, frames);
+                let whole = self.fragments.push((&packet.ip, packet.depth), fragment, time, frames);
                 let Some(whole) = whole else { return };
                 match frame::decode_payload(whole.ip, packet.depth, &whole.bytes) {
                     Ok(packet) => self.packet(&packet, time, &whole.frames, sink),
@@ -291,15 +308,16 @@ impl Engine {
     }
 
     #[cold]
-    fn expire<S: Sink>(&mut self, sink: &mut S) {
+    pub(crate) fn expire<S: Sink>(&mut self, sink: &mut S) {
+        let now = self.clock.now();
         let mut fired = std::mem::take(&mut self.fired);
         fired.clear();
-        self.tracker.turn();
-        self.tracker.wheel.expired(self.now, &mut fired);
+        self.tracker.turn(now, &self.counters, sink);
+        self.tracker.wheel.expired(now, &mut fired);
         for timer in &fired {
             match *timer {
-                Timer::Connection(ticket) => self.tcp.expire(ticket, self.now, &mut self.tracker.wheel),
-                other => self.tracker.expire(other, self.now, &mut self.counters, sink),
+                Timer::Connection(ticket) => self.tcp.expire(ticket, now, &mut self.tracker.wheel),
+                other => self.tracker.expire(other, now, &mut self.counters, sink),
             }
         }
         self.fired = fired;
@@ -307,7 +325,7 @@ impl Engine {
     }
 
     /// Brings the counts of the tables together.
-    fn collect(&mut self) {
+    pub(crate) fn collect(&mut self) {
         let counters = &mut self.counters;
         counters.connections_refused = self.tcp.counts.refused;
         counters.tcp_holes = self.tcp.counts.holes;

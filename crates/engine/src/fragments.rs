@@ -19,7 +19,9 @@ const MAX_BYTES: u32 = 65_535;
 /// Pieces of one datagram; more is an attack (64 KiB in 512-byte steps is 128).
 const MAX_PIECES: usize = 256;
 
-type Key = (IpAddr, IpAddr, u32, u8);
+/// Addresses, identification, protocol, and how many tunnels it is in: what leaves a tunnel passes once more outside, with
+/// the same identification.
+type Key = (IpAddr, IpAddr, u32, u8, u8);
 
 struct Datagram {
     key: Key,
@@ -83,7 +85,7 @@ impl Fragments {
     #[cold]
     pub(crate) fn push(
         &mut self,
-        ip: &Ip,
+        (ip, depth): (&Ip, u8),
         fragment: &Fragment<'_>,
         now: Nanos,
         frames: &[u64],
@@ -95,7 +97,7 @@ impl Fragments {
             self.counts.bad += 1;
             return None;
         }
-        let key = (ip.src, ip.dst, fragment.id, fragment.proto);
+        let key = (ip.src, ip.dst, fragment.id, fragment.proto, depth);
         let hash = self.hasher.of(key);
         let found = self.index.find(hash, |slot| self.datagrams[*slot].key == key).copied();
         let slot = match found {
@@ -275,18 +277,27 @@ mod tests {
     fn two_in_reverse_order() {
         let mut table = table(4);
         let now = Nanos::from_secs(1);
-        assert!(table.push(&ip(), &piece(7, 8, b"world", false), now, &[2]).is_none());
+        assert!(table.push((&ip(), 0), &piece(7, 8, b"world", false), now, &[2]).is_none());
         let whole = table
-            .push(&ip(), &piece(7, 0, b"hello, w", true), now, &[1])
+            .push((&ip(), 0), &piece(7, 0, b"hello, w", true), now, &[1])
             .map(|whole| (whole.bytes, whole.ip.len, whole.frames));
         assert_eq!(whole, Some((b"hello, wworld".to_vec(), 33, vec![2, 1])));
     }
 
     #[test]
+    fn what_left_a_tunnel_is_another_datagram() {
+        let mut table = table(4);
+        let now = Nanos::from_secs(1);
+        assert!(table.push((&ip(), 1), &piece(7, 0, b"hello, w", true), now, &[1]).is_none());
+        assert!(table.push((&ip(), 0), &piece(7, 8, b"world", false), now, &[2]).is_none());
+        assert!(table.push((&ip(), 1), &piece(7, 8, b"world", false), now, &[3]).is_some());
+    }
+
+    #[test]
     fn a_missing_one_is_given_up_and_counted() {
         let mut table = table(4);
-        table.push(&ip(), &piece(7, 0, b"12345678", true), Nanos::from_secs(1), &[1]);
-        assert!(table.push(&ip(), &piece(7, 8, b"x", false), Nanos::from_secs(100), &[2]).is_none());
+        table.push((&ip(), 0), &piece(7, 0, b"12345678", true), Nanos::from_secs(1), &[1]);
+        assert!(table.push((&ip(), 0), &piece(7, 8, b"x", false), Nanos::from_secs(100), &[2]).is_none());
         assert_eq!(table.counts.incomplete, 1);
     }
 
@@ -295,20 +306,20 @@ mod tests {
         let mut table = table(2);
         let now = Nanos::from_secs(1);
         for id in 1..=3 {
-            table.push(&ip(), &piece(id, 0, b"12345678", true), now, &[1]);
+            table.push((&ip(), 0), &piece(id, 0, b"12345678", true), now, &[1]);
         }
         assert_eq!(table.counts.evicted, 1);
-        assert!(table.push(&ip(), &piece(1, 8, b"x", false), now, &[2]).is_none());
-        assert!(table.push(&ip(), &piece(3, 8, b"x", false), now, &[2]).is_some());
+        assert!(table.push((&ip(), 0), &piece(1, 8, b"x", false), now, &[2]).is_none());
+        assert!(table.push((&ip(), 0), &piece(3, 8, b"x", false), now, &[2]).is_some());
     }
 
     #[test]
     fn the_first_copy_of_an_overlap_stays() {
         let mut table = table(2);
         let now = Nanos::from_secs(1);
-        table.push(&ip(), &piece(1, 0, b"AAAAAAAA", true), now, &[1]);
-        table.push(&ip(), &piece(1, 0, b"BBBBBBBBBBBBBBBB", true), now, &[2]);
-        let whole = table.push(&ip(), &piece(1, 16, b"C", false), now, &[3]).map(|whole| whole.bytes);
+        table.push((&ip(), 0), &piece(1, 0, b"AAAAAAAA", true), now, &[1]);
+        table.push((&ip(), 0), &piece(1, 0, b"BBBBBBBBBBBBBBBB", true), now, &[2]);
+        let whole = table.push((&ip(), 0), &piece(1, 16, b"C", false), now, &[3]).map(|whole| whole.bytes);
         assert_eq!(whole.as_deref(), Some(&b"AAAAAAAABBBBBBBBC"[..]));
     }
 
@@ -318,8 +329,8 @@ mod tests {
         let now = Nanos::from_secs(1);
         let mut cut = piece(1, 8, b"wo", false);
         cut.len = 5;
-        table.push(&ip(), &piece(1, 0, b"hello, w", true), now, &[1]);
-        let whole = table.push(&ip(), &cut, now, &[2]).map(|whole| (whole.bytes, whole.ip.len));
+        table.push((&ip(), 0), &piece(1, 0, b"hello, w", true), now, &[1]);
+        let whole = table.push((&ip(), 0), &cut, now, &[2]).map(|whole| (whole.bytes, whole.ip.len));
         assert_eq!(whole, Some((b"hello, wwo".to_vec(), 33)));
     }
 
@@ -342,7 +353,7 @@ mod tests {
             let mut table = table(4);
             let mut got = None;
             for (from, to) in pieces {
-                let whole = table.push(&ip(), &piece(9, from, &data[from..to], to < data.len()), Nanos::ZERO, &[1]);
+                let whole = table.push((&ip(), 0), &piece(9, from, &data[from..to], to < data.len()), Nanos::ZERO, &[1]);
                 got = got.or(whole.map(|whole| whole.bytes));
             }
             prop_assert_eq!(got, Some(data));
@@ -356,7 +367,7 @@ mod tests {
             let mut table = table(2);
             for (offset, len, more, id) in pieces {
                 let fragment = Fragment { id, offset, more, proto: 17, data: &data[..len], len: len + 7 };
-                table.push(&ip(), &fragment, Nanos::ZERO, &[1]);
+                table.push((&ip(), 0), &fragment, Nanos::ZERO, &[1]);
             }
         }
     }

@@ -29,6 +29,7 @@
 //! |---|---|
 //! | [`config`], [`sink`], [`counters`] | what goes in, where records go, what was counted |
 //! | `engine`, `lanes` | frames to datagrams, messages and media |
+//! | [`team`] | several engines that share the work |
 //! | `tracker` | signalling and media together |
 //! | `signalling`, `note` | calls, registrations and messages; what they tell media |
 //! | `fragments`, `tcp`, `sctp` | datagrams and messages put together |
@@ -40,8 +41,10 @@
 pub mod config;
 pub mod counters;
 pub mod sink;
+pub mod team;
 
 mod calls;
+mod clock;
 mod engine;
 mod fragments;
 mod hash;

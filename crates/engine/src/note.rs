@@ -14,9 +14,14 @@ pub(crate) struct CallRef(u64);
 
 impl CallRef {
     /// INVARIANT: generations of calls count up to [`GENERATIONS`].
-    pub(crate) fn new(worker: u8, ticket: Ticket) -> Self {
+    pub(crate) fn new(worker: usize, ticket: Ticket) -> Self {
         let generation = u64::from(ticket.generation & GENERATIONS);
-        Self(u64::from(worker) << 56 | generation << 32 | u64::from(ticket.slot))
+        Self((worker as u64) << 56 | generation << 32 | u64::from(ticket.slot))
+    }
+
+    /// The worker that owns it.
+    pub(crate) fn worker(self) -> usize {
+        (self.0 >> 56) as usize
     }
 
     /// Its place in the owner's table and which life of it.
@@ -77,12 +82,12 @@ mod tests {
         slots.insert(());
         let slot = slots.insert(()).unwrap();
         let first = CallRef::new(3, slots.ticket(slot));
-        assert_eq!(first.ticket(), slots.ticket(slot));
+        assert_eq!((first.worker(), first.ticket()), (3, slots.ticket(slot)));
         slots.remove(slot);
         slots.insert(());
         let second = CallRef::new(3, slots.ticket(slot));
         assert_ne!(first, second);
         assert_ne!(second, CallRef::new(2, slots.ticket(slot)));
-        assert_eq!(second.ticket(), slots.ticket(slot));
+        assert_eq!((second.worker(), second.ticket()), (3, slots.ticket(slot)));
     }
 }

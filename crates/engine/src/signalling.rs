@@ -42,7 +42,7 @@ pub(crate) enum Due {
     /// To know when its media were last heard: answer with [`Signalling::heard`].
     Media(CallRef),
     /// Its end.
-    End(Ended),
+    End(Box<Ended>),
 }
 
 /// A call that has ended, still without its streams.
@@ -56,7 +56,7 @@ pub(crate) struct Ended {
 
 /// The calls, registrations and messages that one worker owns.
 pub(crate) struct Signalling {
-    worker: u8,
+    worker: usize,
     config: Config,
     calls: Calls,
     registrations: Registrations,
@@ -64,7 +64,7 @@ pub(crate) struct Signalling {
 }
 
 impl Signalling {
-    pub(crate) fn new(worker: u8, config: &Config, hasher: &Hasher) -> Self {
+    pub(crate) fn new(worker: usize, config: &Config, hasher: &Hasher) -> Self {
         Self {
             worker,
             calls: Calls::new(config.max_calls, hasher.clone()),
@@ -194,11 +194,11 @@ impl Signalling {
     }
 
     /// Ends a call.
-    pub(crate) fn end(&mut self, slot: u32, timed_out: bool, drops: u64) -> Option<Ended> {
+    pub(crate) fn end(&mut self, slot: u32, timed_out: bool, drops: u64) -> Option<Box<Ended>> {
         let media = CallRef::new(self.worker, self.calls.ticket(slot));
         let call = self.calls.remove(slot)?;
         let record = call.record(timed_out, drops);
-        Some(Ended { record, rtt: call.rtt(), media: call.announced.then_some(media) })
+        Some(Box::new(Ended { record, rtt: call.rtt(), media: call.announced.then_some(media) }))
     }
 
     /// A call as if it ended now.

@@ -149,7 +149,10 @@ impl Connections {
 
     /// At the end of the input: what waits behind a hole is handed on.
     pub(crate) fn close(&mut self, mut deliver: impl FnMut((Endpoint, Endpoint), Nanos, Delivery<'_>)) {
-        for slot in self.halves.indices() {
+        // An order that names no place in the table: it is the same for any number of workers.
+        let mut slots = self.halves.indices();
+        slots.sort_by_key(|slot| (self.halves[*slot].last, self.halves[*slot].key));
+        for slot in slots {
             let half = &mut self.halves[slot];
             let (key, last) = (half.key, half.last);
             let mut each = |delivery: Delivery<'_>| deliver(key, last, delivery);

@@ -10,10 +10,11 @@ use crate::counters::Counters;
 use crate::hash::Hasher;
 use crate::lanes::Lane;
 use crate::media::{Accepted, Figures, FlowKey, Media, Place, RtpPacket, StreamContext};
-use crate::note::{Note, Order};
+use crate::note::Order;
 use crate::signalling::{Due, Ended, Passing, Signalling};
 use crate::sink::{RtpSeen, Sink, SipSeen, StreamEnd};
 use crate::slots::Ticket;
+use crate::team::{Links, Member};
 use crate::wheel::{Timer, Wheel};
 
 /// A UDP datagram, or what a relay carries in one.
@@ -31,21 +32,25 @@ pub(crate) struct Datagram<'a> {
 pub(crate) struct Tracker {
     pub(crate) wheel: Wheel,
     config: Config,
-    signalling: Signalling,
+    pub(crate) signalling: Signalling,
     pub(crate) media: Media,
     hasher: Hasher,
     /// Where the frame in hand stands, and how many messages and streams it has brought so far.
-    order: Order,
+    pub(crate) order: Order,
+    /// The team that it works in, if it does.
+    pub(crate) member: Option<Box<Member>>,
     /// Packets lost before this engine, a running total.
     pub(crate) lost_outside: u64,
 }
 
 impl Tracker {
-    pub(crate) fn new(config: Config, hasher: Hasher) -> Self {
+    pub(crate) fn new(config: Config, hasher: Hasher, links: Option<Links>) -> Self {
+        let (worker, workers) = links.as_ref().map_or((0, 1), |links| (links.me(), links.workers()));
         Self {
             wheel: Wheel::new(config.timers()),
-            signalling: Signalling::new(0, &config, &hasher),
-            media: Media::new(&config, config.max_calls, false, hasher.clone()),
+            signalling: Signalling::new(worker, &config, &hasher),
+            media: Media::new(&config, worker, workers, hasher.clone()),
+            member: links.map(|links| Box::new(Member::new(links))),
             hasher,
             order: Order::default(),
             config,
@@ -54,8 +59,11 @@ impl Tracker {
     }
 
     /// Packets known to have been dropped so far, here or before.
-    fn drops(&self, counters: &Counters) -> u64 {
-        counters.turned_away() + self.lost_outside
+    pub(crate) fn drops(&self, counters: &Counters) -> u64 {
+        match &self.member {
+            Some(member) => member.links.drops(),
+            None => counters.turned_away() + self.lost_outside,
+        }
     }
 
     /// What follows comes with the frame of that number. HOT.
@@ -100,15 +108,30 @@ impl Tracker {
     ) -> bool {
         let Ok(view) = rtp::View::parse(datagram.data, datagram.len) else { return false };
         counters.rtp += 1;
+        if !self.hold(datagram, frames) {
+            self.media(datagram, &view, frames, sink);
+        }
+        true
+    }
+
+    /// Takes an RTP packet. HOT.
+    #[inline]
+    pub(crate) fn media<S: Sink>(
+        &mut self,
+        datagram: &Datagram<'_>,
+        view: &rtp::View<'_>,
+        frames: &[u64],
+        sink: &mut S,
+    ) {
         let key = FlowKey { src: datagram.src, dst: datagram.dst, ssrc: view.ssrc() };
-        let packet = RtpPacket::new(&view, datagram.time, datagram.ip_len);
+        let packet = RtpPacket::new(view, datagram.time, datagram.ip_len);
         let accepted = match self.media.find(&key) {
-            Some(slot) if !self.media.must_split(slot) => Some(self.media.take(slot, &packet, &view)),
+            Some(slot) if !self.media.must_split(slot) => Some(self.media.take(slot, &packet, view)),
             Some(slot) => {
                 self.media.retire(slot);
-                self.begin_stream(key, &packet, &view)
+                self.begin_stream(key, &packet, view)
             }
-            None => self.begin_stream(key, &packet, &view),
+            None => self.begin_stream(key, &packet, view),
         };
         if S::PACKETS
             && let Some(accepted) = accepted
@@ -124,7 +147,6 @@ impl Tracker {
                 duplicate: accepted.place == Place::Repeat,
             });
         }
-        true
     }
 
     #[cold]
@@ -133,7 +155,7 @@ impl Tracker {
         self.media.begin(key, packet, view, self.order, &mut self.wheel)
     }
 
-    /// Takes the bytes of a SIP message.
+    /// Takes the bytes of a SIP message; those of a Call-ID that another worker owns go there.
     pub(crate) fn sip<S: Sink>(
         &mut self,
         bytes: &[u8],
@@ -153,13 +175,44 @@ impl Tracker {
         };
         self.order.part += 1;
         let hash = self.hasher.of(call_id);
+        if self.member.is_none() || !self.pass_on(hash, bytes, hop, frames) {
+            self.take(&message, (call_id, hash), hop, frames, counters, sink);
+        }
+    }
+
+    /// Takes a SIP message that another worker looked at.
+    pub(crate) fn take_sip<S: Sink>(
+        &mut self,
+        bytes: &[u8],
+        hop: &Hop,
+        frames: &[u64],
+        counters: &Counters,
+        sink: &mut S,
+    ) {
+        if let Ok(message) = Message::parse(bytes)
+            && let Some(call_id) = message.call_id()
+        {
+            let hash = self.hasher.of(call_id);
+            self.take(&message, (call_id, hash), hop, frames, counters, sink);
+        }
+    }
+
+    fn take<S: Sink>(
+        &mut self,
+        message: &Message<'_>,
+        (call_id, hash): (&[u8], u64),
+        hop: &Hop,
+        frames: &[u64],
+        counters: &Counters,
+        sink: &mut S,
+    ) {
         let (order, drops) = (self.order, self.drops(counters));
-        let passing = Passing { message: &message, call_id, hash, hop, order, drops };
+        let passing = Passing { message, call_id, hash, hop, order, drops };
         let mut note = None;
         let Self { signalling, media, wheel, .. } = self;
         let novelty = signalling.take(&passing, &mut media.codecs, wheel, sink, |told| note = Some(told));
         if let Some(note) = note {
-            self.tell(&note);
+            self.tell(note);
         }
         if S::PACKETS {
             sink.sip(&SipSeen {
@@ -168,22 +221,18 @@ impl Tracker {
                 src: hop.src,
                 dst: hop.dst,
                 transport: hop.transport,
-                message: &message,
+                message,
                 retransmission: novelty == Novelty::Repeat,
                 mirrored: novelty == Novelty::Mirrored,
             });
         }
     }
 
-    /// Tells media what signalling found.
-    fn tell(&mut self, note: &Note) {
-        self.media.note(note);
-    }
-
     /// The clock turned: what streams taught takes effect, before any timer fires.
     #[cold]
-    pub(crate) fn turn(&mut self) {
+    pub(crate) fn turn<S: Sink>(&mut self, now: Nanos, counters: &Counters, sink: &mut S) {
         self.media.learn();
+        self.give_up(now, counters, sink);
     }
 
     /// A timer fired.
@@ -216,18 +265,18 @@ impl Tracker {
         match self.signalling.expire(ticket, now, drops, &mut self.wheel) {
             Due::Nothing => {}
             Due::Media(call) => {
-                let heard = self.media.heard(call);
-                if let Due::End(ended) = self.signalling.heard(call, heard, now, drops, &mut self.wheel) {
-                    self.end_call(ended, sink);
+                if let Some(heard) = self.ask(call, now)
+                    && let Due::End(ended) = self.signalling.heard(call, heard, now, drops, &mut self.wheel)
+                {
+                    self.end_call(ended, now, sink);
                 }
             }
-            Due::End(ended) => self.end_call(ended, sink),
+            Due::End(ended) => self.end_call(ended, now, sink),
         }
     }
 
     /// Makes a call's record and those of its streams.
-    fn end_call<S: Sink>(&mut self, ended: Ended, sink: &mut S) {
-        let figures = ended.media.map_or_else(Vec::new, |call| self.media.end_call(call));
+    pub(crate) fn tell_call<S: Sink>(ended: Ended, figures: Vec<Figures>, sink: &mut S) {
         let (record, streams) = complete(ended, figures);
         sink.call(record, streams);
     }
@@ -271,13 +320,24 @@ impl Tracker {
 
     /// Ends all, in order: calls by their number in the table, then streams, registrations, messages.
     pub(crate) fn close<S: Sink>(&mut self, counters: &Counters, sink: &mut S) {
+        self.leave(sink);
         while self.media.learn() {}
+        self.end_calls(counters, sink);
+        self.end_rest(sink);
+    }
+
+    /// Ends the calls, in order of their first message.
+    pub(crate) fn end_calls<S: Sink>(&mut self, counters: &Counters, sink: &mut S) {
         let drops = self.drops(counters);
         for slot in self.signalling.slots() {
             if let Some(ended) = self.signalling.end(slot, false, drops) {
-                self.end_call(ended, sink);
+                self.end_call(ended, Nanos::MAX, sink);
             }
         }
+    }
+
+    /// Ends what is left: streams without a call, registrations, messages.
+    pub(crate) fn end_rest<S: Sink>(&mut self, sink: &mut S) {
         for slot in self.media.slots() {
             self.end_stream(slot, sink);
         }
@@ -291,6 +351,11 @@ impl Tracker {
         counters.flows_refused = self.media.counts.refused;
         counters.legs_refused = self.media.counts.legs_refused;
         counters.intervals_refused = self.media.intervals_refused();
+        if let Some(member) = &self.member {
+            counters.forwards_lost = member.links.counts.sip_lost;
+            counters.letters_lost = member.links.counts.letters_lost;
+            counters.calls_incomplete = member.incomplete;
+        }
         counters.registrations_refused = registrations;
         counters.messages_refused = messages;
     }

@@ -18,6 +18,7 @@ const TICK: Nanos = Nanos::from_millis(500);
 const SLOTS: usize = 1024;
 const NONE: u32 = u32::MAX;
 
+#[derive(Debug)]
 struct Entry {
     timer: Timer,
     next: u32,
@@ -27,6 +28,7 @@ struct Entry {
 ///
 /// Each live object keeps exactly one entry. It fires at its time or, when that lies beyond the horizon of 512 s,
 /// early: the owner looks at its own deadline and arms again. So an entry is never searched for or removed.
+#[derive(Debug)]
 pub(crate) struct Wheel {
     entries: Vec<Entry>,
     free: u32,

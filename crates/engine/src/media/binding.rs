@@ -21,7 +21,7 @@ impl Media {
     /// Takes what signalling says of a call.
     pub(crate) fn note(&mut self, note: &Note) {
         let Some(call) = self.views.find_or_begin(note.call, note.order, note.standing) else {
-            self.counts.legs_refused += note.ends.len() as u64;
+            self.refuse(note.call, note.ends.len());
             return;
         };
         let Some(view) = self.views.get_mut(call) else { return };
@@ -86,6 +86,14 @@ impl Media {
         let retired = view.into_iter().flat_map(|view| view.retired.iter().cloned());
         let flows = view.into_iter().flat_map(|view| &view.flows);
         retired.chain(flows.filter_map(|flow| self.figures(*flow))).collect()
+    }
+
+    /// Every worker refuses the same; its owner counts it.
+    #[cold]
+    fn refuse(&mut self, call: CallRef, legs: usize) {
+        if call.worker() == self.worker {
+            self.counts.legs_refused += legs as u64;
+        }
     }
 
     /// Looks for the call of a flow among those that announced its ends.
@@ -171,7 +179,7 @@ impl Media {
             if let Some(side) = side {
                 let news = Learned { order, born, call, endpoint, side };
                 self.keep_learned(news);
-                if self.has_peers && self.taught.len() < MAX_LEARNED {
+                if self.workers > 1 && self.taught.len() < MAX_LEARNED {
                     self.taught.push(news);
                 }
             }
@@ -188,12 +196,13 @@ impl Media {
             }
             return types.is_some();
         }
-        if view.legs.len() >= MAX_LEGS {
-            self.counts.legs_refused += 1;
-            return false;
-        }
-        let Some(node) = self.endpoints.enter(endpoint, List::Calls, call) else {
-            self.counts.legs_refused += 1;
+        let name = view.call;
+        let node = match view.legs.len() {
+            ..MAX_LEGS => self.endpoints.enter(endpoint, List::Calls, call),
+            _ => None,
+        };
+        let Some(node) = node else {
+            self.refuse(name, 1);
             return false;
         };
         let types = types.cloned().unwrap_or_default();

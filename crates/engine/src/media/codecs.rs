@@ -17,6 +17,13 @@ const EVENTS: [&str; 3] = ["telephone-event", "tone", "X-NSE"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodecId(NonZeroU16);
 
+impl CodecId {
+    /// Its index in the table that gave it.
+    pub(crate) fn index(self) -> usize {
+        usize::from(self.0.get()) - 1
+    }
+}
+
 /// A codec as announced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Codec {
@@ -36,7 +43,7 @@ pub(crate) struct Codecs(Vec<Codec>);
 
 impl Codecs {
     pub(crate) fn get(&self, id: CodecId) -> &Codec {
-        &self.0[usize::from(id.0.get()) - 1]
+        &self.0[id.index()]
     }
 
     /// The number of a codec; None when the name is no name or the table is full.
@@ -58,6 +65,11 @@ impl Codecs {
             None => return None,
         };
         u16::try_from(index + 1).ok().and_then(NonZeroU16::new).map(CodecId)
+    }
+
+    /// A codec by its index, with that index, to tell others of.
+    pub(crate) fn nth(&self, index: usize) -> Option<(u16, &Codec)> {
+        Some((u16::try_from(index).ok()?, self.0.get(index)?))
     }
 
     /// The codec that RFC 3551 binds to a static payload type.

@@ -17,7 +17,7 @@ mod views;
 use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::rtp;
 
-pub(crate) use codecs::{CodecId, Codecs};
+pub(crate) use codecs::{Codec, CodecId, Codecs};
 use endpoints::List;
 pub(crate) use flow::{FlowKey, RtpPacket};
 pub(crate) use flows::Key;
@@ -139,7 +139,9 @@ pub(crate) struct Media {
     /// What streams taught since the last turn of the clock; those of them that other workers do not know yet.
     learned: Vec<Learned>,
     pub(crate) taught: Vec<Learned>,
-    has_peers: bool,
+    /// Which worker this is, of how many.
+    worker: usize,
+    workers: usize,
     pub(crate) counts: MediaCounts,
 }
 
@@ -147,9 +149,9 @@ pub(crate) struct Media {
 const _: () = assert!(size_of::<Flow>() + size_of::<Cold>() < 480);
 
 impl Media {
-    /// For a worker that takes `config.max_streams`, with the calls of all workers, `calls` at most.
-    pub(crate) fn new(config: &Config, calls: usize, has_peers: bool, hasher: Hasher) -> Self {
-        let streams = config.max_streams;
+    /// For one of several workers with that part of the ceilings. The calls of all are known to each.
+    pub(crate) fn new(config: &Config, worker: usize, workers: usize, hasher: Hasher) -> Self {
+        let (streams, calls) = (config.max_streams, config.max_calls * workers);
         Self {
             flows: Flows::new(streams, hasher.clone(), config.prefault),
             endpoints: Endpoints::new(2 * streams + MAX_LEGS * calls, hasher.clone()),
@@ -161,7 +163,8 @@ impl Media {
             provisional_limit: config.provisional_limit,
             learned: Vec::new(),
             taught: Vec::new(),
-            has_peers,
+            worker,
+            workers,
             counts: MediaCounts::default(),
         }
     }
