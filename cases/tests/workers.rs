@@ -112,7 +112,7 @@ fn generated_traffic() {
             reinvite: share(0.3),
             dtmf: share(0.3),
             registrations: 60,
-            transport,
+            transport: Mix::only(transport),
             ..Scenario::new(seed)
         })
         .unwrap();

@@ -1,34 +1,38 @@
 //! Who calls whom: addresses and numbers that belong to nobody.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use ringtap_model::Endpoint;
 
 use crate::rng::Rng;
 
-/// A network for documentation (RFC 5737).
+/// A network for documentation (RFC 5737; RFC 3849 for IPv6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Network {
-    /// 192.0.2.0/24: callers and those who register.
+    /// 192.0.2.0/24, 2001:db8:0:1::/64: callers and those who register.
     Callers,
-    /// 198.51.100.0/24: callees and the registrar.
+    /// 198.51.100.0/24, 2001:db8:0:2::/64: callees and the registrar.
     Callees,
-    /// 203.0.113.0/24: where media move to.
+    /// 203.0.113.0/24, 2001:db8:0:3::/64: where media move to, and who else answers a forked call.
     Relays,
 }
 
 impl Network {
-    pub(crate) fn host(self, number: u64) -> Ipv4Addr {
+    pub(crate) fn host(self, number: u64, v6: bool) -> IpAddr {
         let last = (number % HOSTS + 1) as u8;
-        match self {
-            Self::Callers => Ipv4Addr::new(192, 0, 2, last),
-            Self::Callees => Ipv4Addr::new(198, 51, 100, last),
-            Self::Relays => Ipv4Addr::new(203, 0, 113, last),
+        let (subnet, [a, b, c]) = match self {
+            Self::Callers => (1, [192, 0, 2]),
+            Self::Callees => (2, [198, 51, 100]),
+            Self::Relays => (3, [203, 0, 113]),
+        };
+        match v6 {
+            true => Ipv6Addr::new(0x2001, 0xdb8, 0, subnet, 0, 0, 0, last.into()).into(),
+            false => Ipv4Addr::new(a, b, c, last).into(),
         }
     }
 
     /// An endpoint for RTP: a different one for each of `HOSTS * PORTS` calls, in an order that looks like none.
-    pub(crate) fn media(self, call: u64) -> SocketAddrV4 {
+    pub(crate) fn media(self, call: u64, v6: bool) -> SocketAddr {
         // A multiplication by a number without common factors permutes the remainders.
         let factor = match self {
             Self::Callers => 1_618_033,
@@ -36,13 +40,13 @@ impl Network {
             Self::Relays => 3_141_593,
         };
         let place = call % ENDPOINTS * factor % ENDPOINTS;
-        SocketAddrV4::new(self.host(place), FIRST_PORT + 2 * (place / HOSTS) as u16)
+        SocketAddr::new(self.host(place, v6), FIRST_PORT + 2 * (place / HOSTS) as u16)
     }
 }
 
 /// As records name it.
-pub(crate) fn endpoint(address: SocketAddrV4) -> Endpoint {
-    Endpoint::new((*address.ip()).into(), address.port())
+pub(crate) fn endpoint(address: SocketAddr) -> Endpoint {
+    Endpoint::new(address.ip(), address.port())
 }
 
 /// A number for drama: +44 1632 960xxx (Ofcom), or 555-01xx in an area of North America (NANPA).
@@ -61,7 +65,8 @@ const FIRST_PORT: u16 = 10_000;
 /// Even ports from 10,000 to below 60,000; the odd ones are RTCP's, and those of signalling over TCP.
 const PORTS: u64 = 25_000;
 const HOSTS: u64 = 254;
-const ENDPOINTS: u64 = HOSTS * PORTS;
+/// Calls whose media endpoints all differ.
+pub(crate) const ENDPOINTS: u64 = HOSTS * PORTS;
 const AREAS: [u16; 8] = [202, 212, 312, 415, 503, 617, 713, 808];
 
 #[cfg(test)]
@@ -73,8 +78,9 @@ mod tests {
         for network in [Network::Callers, Network::Callees, Network::Relays] {
             let mut seen = vec![false; ENDPOINTS as usize];
             for call in 0..ENDPOINTS {
-                let endpoint = network.media(call);
-                let host = u64::from(endpoint.ip().octets()[3]) - 1;
+                let endpoint = network.media(call, false);
+                let IpAddr::V4(ip) = endpoint.ip() else { panic!("{endpoint}") };
+                let host = u64::from(ip.octets()[3]) - 1;
                 let place = host * PORTS + u64::from(endpoint.port() - FIRST_PORT) / 2;
                 assert!(!std::mem::replace(&mut seen[place as usize], true), "{endpoint}");
             }

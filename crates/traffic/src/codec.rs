@@ -117,6 +117,20 @@ impl Codec {
     }
 }
 
+/// Sound in one packet. Written in whole milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketTime(pub Nanos);
+
+impl FromStr for PacketTime {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let millis = text.parse().ok().filter(|millis| (1..=MOST_MS).contains(millis));
+        let wrong = || Error::Model { given: text.to_owned(), right: "milliseconds, from 1 to 60" };
+        millis.map(|millis| Self(Nanos::from_millis(millis))).ok_or_else(wrong)
+    }
+}
+
 impl FromStr for Codec {
     type Err = Error;
 

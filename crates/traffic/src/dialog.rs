@@ -1,6 +1,6 @@
 //! Who talks to whom, and in which messages: what a call or a registration is made of before it is written out.
 
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 
 use ringtap_model::{Nanos, Party as Releaser};
 
@@ -33,7 +33,7 @@ impl Side {
 #[derive(Clone, Debug)]
 pub(crate) struct Party {
     /// Where its signalling comes from.
-    pub(crate) signalling: SocketAddrV4,
+    pub(crate) signalling: SocketAddr,
     pub(crate) user: String,
     pub(crate) domain: &'static str,
     /// Of From or To, in whichever the party stands.
@@ -75,10 +75,30 @@ pub(crate) struct Transaction {
     pub(crate) authorised: Option<u16>,
     /// Who challenges it puts its own tag into To; its nonce is derived from it.
     pub(crate) challenge: u64,
-    /// Where each side wants its media, for the SDP of an INVITE.
-    pub(crate) media: [SocketAddrV4; 2],
+    /// Whose media have moved, for the SDP of an INVITE.
+    pub(crate) moved: Option<Side>,
+    /// Its sender puts the other side on hold.
+    pub(crate) holds: Option<Holding>,
     /// Version of the SDP.
-    pub(crate) version: u32,
+    pub(crate) version: u8,
+}
+
+/// What is heard while on hold (RFC 3264 section 8.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holding {
+    /// Who holds goes on to send: `sendonly`.
+    Music,
+    /// Nobody sends: `inactive`.
+    Silence,
+}
+
+/// Another place where a forked call rings (RFC 3261 section 16.7).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rival {
+    pub(crate) tag: u64,
+    pub(crate) session: u32,
+    /// Where its media come from.
+    pub(crate) media: SocketAddr,
 }
 
 /// What a message is.
@@ -96,8 +116,10 @@ pub(crate) enum Kind {
 pub(crate) struct Step {
     pub(crate) at: Nanos,
     /// Place of its transaction.
-    pub(crate) transaction: usize,
+    pub(crate) transaction: u8,
     pub(crate) kind: Kind,
+    /// An answer of the rival.
+    pub(crate) rival: bool,
     /// It was already sent, byte for byte the same.
     pub(crate) repeat: bool,
     /// Over TCP: its last segment is sent twice.
@@ -109,6 +131,11 @@ pub(crate) struct Step {
 pub(crate) struct Dialog {
     pub(crate) call_id: String,
     pub(crate) parties: [Party; 2],
+    /// Where each side's media come from and go to at first.
+    pub(crate) media: [SocketAddr; 2],
+    /// Where they move to.
+    pub(crate) relay: SocketAddr,
+    pub(crate) rival: Option<Box<Rival>>,
     pub(crate) transactions: Vec<Transaction>,
     pub(crate) codec: Codec,
     /// In milliseconds, for `a=ptime`.
@@ -122,9 +149,19 @@ impl Dialog {
         &self.parties[side as usize]
     }
 
+    /// Where a side's media are from a transaction on.
+    pub(crate) fn media(&self, side: Side, transaction: &Transaction) -> SocketAddr {
+        if transaction.moved == Some(side) { self.relay } else { self.media[side as usize] }
+    }
+
+    /// Of a message.
+    pub(crate) fn transaction(&self, step: &Step) -> &Transaction {
+        &self.transactions[usize::from(step.transaction)]
+    }
+
     /// Who sends a message.
     pub(crate) fn sender(&self, step: &Step) -> Side {
-        let by = self.transactions[step.transaction].by;
+        let by = self.transaction(step).by;
         match step.kind {
             Kind::Response(_) => by.other(),
             Kind::Request | Kind::Ack(_) => by,

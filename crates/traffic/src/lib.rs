@@ -26,9 +26,11 @@
 //! |---|---|
 //! | `scenario` | [`Scenario`], all that decides the traffic |
 //! | `share`, `hold`, `loss`, `jitter`, `codec` | its values: [`Share`], [`Mix`], [`Hold`], [`Loss`], [`Jitter`], [`Codec`] |
-//! | `traffic` | [`Traffic`], the frames: a queue over all calls under way |
-//! | `plan`, `dialog` | what happens in one call, and in which messages |
-//! | `session` | a call under way: its messages and its streams |
+//! | `traffic`, `batch` | [`Traffic`], the frames, one by one or by the [`Batch`] |
+//! | `queue`, `slab` | whose turn it is, over all calls under way |
+//! | `plan`, `manner`, `dialog` | what happens in one call, how it is carried, and in which messages |
+//! | `session`, `reports` | a call under way: its messages and its RTCP |
+//! | `cross` | [`Cross`], what else is on the wire |
 //! | `sip`, `tcp`, `frame` | messages, segments, frames as bytes |
 //! | `stream`, `voice`, `g711` | RTP through a network, and what is said in it |
 //! | `truth`, `tally` | [`Truth`], the records, and how they are counted |
@@ -37,7 +39,9 @@
 #![forbid(unsafe_code)]
 
 mod addresses;
+mod batch;
 mod codec;
+mod cross;
 mod dialog;
 mod error;
 mod frame;
@@ -45,12 +49,16 @@ mod g711;
 mod hold;
 mod jitter;
 mod loss;
+mod manner;
 mod plan;
+mod queue;
+mod reports;
 mod rng;
 mod scenario;
 mod session;
 mod share;
 mod sip;
+mod slab;
 mod stream;
 mod tally;
 mod tcp;
@@ -58,7 +66,9 @@ mod traffic;
 mod truth;
 mod voice;
 
-pub use codec::Codec;
+pub use batch::Batch;
+pub use codec::{Codec, PacketTime};
+pub use cross::{Cross, CrossKind, Rate};
 pub use error::Error;
 pub use hold::Hold;
 pub use jitter::Jitter;
@@ -66,5 +76,5 @@ pub use loss::Loss;
 pub use scenario::{Scenario, Transport};
 pub use share::{Mix, Share, Shared};
 pub use traffic::Traffic;
-pub use truth::{CallTruth, RegistrationTruth, StreamTruth, Truth};
+pub use truth::{CallTruth, RegistrationTruth, StreamTruth, SummaryTruth, Truth};
 pub use voice::Voice;

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crate::error::Error;
 use crate::rng::Rng;
-use crate::share::Share;
+use crate::share::{Mix, Share};
 
 /// How packets are lost. Written `none`, `bernoulli:1%` or `gilbert:P,R[,BAD[,GOOD]]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,18 +30,19 @@ pub enum Loss {
 /// Where the chain of one stream stands.
 #[derive(Clone, Debug)]
 pub(crate) struct LossState {
-    model: Loss,
+    /// Place of its model among those of the scenario.
+    model: u8,
     is_bad: bool,
 }
 
 impl LossState {
-    pub(crate) fn new(model: Loss) -> Self {
+    pub(crate) fn new(model: u8) -> Self {
         Self { model, is_bad: false }
     }
 
     /// Whether the next packet is lost.
-    pub(crate) fn next(&mut self, rng: &mut Rng) -> bool {
-        match self.model {
+    pub(crate) fn next(&mut self, models: &Mix<Loss>, rng: &mut Rng) -> bool {
+        match *models.at(self.model) {
             Loss::None => false,
             Loss::Bernoulli(share) => rng.chance(share.value()),
             Loss::Gilbert { to_bad, to_good, bad, good } => {
@@ -91,12 +92,13 @@ mod tests {
 
     /// Share lost and mean length of a burst over many packets.
     fn measure(text: &str) -> (f64, f64) {
-        let mut state = LossState::new(text.parse().unwrap());
+        let models = Mix::only(text.parse().unwrap());
+        let mut state = LossState::new(0);
         let mut rng = Rng::new(5, 0);
         let (mut lost, mut bursts, mut before) = (0_u32, 0_u32, false);
         let count = 400_000;
         for _ in 0..count {
-            let now = state.next(&mut rng);
+            let now = state.next(&models, &mut rng);
             lost += u32::from(now);
             bursts += u32::from(now && !before);
             before = now;

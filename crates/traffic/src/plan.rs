@@ -1,53 +1,66 @@
 //! What happens in a call or a registration, decided when it begins.
 
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 
 use ringtap_model::Nanos;
 
 use crate::addresses::{self, Network as Hosts, SIP_PORT};
 use crate::codec::Codec;
-use crate::dialog::{Dialog, Kind, Method, Party, Side, Step, Transaction};
+use crate::dialog::{Dialog, Holding, Kind, Method, Party, Rival, Side, Step, Transaction};
+use crate::frame::Head;
 use crate::loss::LossState;
+use crate::manner::Manner;
+use crate::reports::Reports;
 use crate::rng::Rng;
-use crate::scenario::{Scenario, Transport};
+use crate::scenario::Scenario;
 use crate::session::Session;
-use crate::stream::{EVENT_PACKETS, Network, Press, Sender, Stream};
+use crate::stream::{EVENT_PACKETS, Network, Pause, Press, Sender, Stream};
 use crate::tcp::Connection;
 
+/// A call or a registration that begins.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    pub(crate) session: Session,
+    /// And whether each is a rival's.
+    pub(crate) streams: Vec<(Stream, bool)>,
+}
+
 /// A call attempt that begins at `at`; `number` tells it from all others.
-pub(crate) fn call(scenario: &Scenario, number: u64, at: Nanos) -> Session {
+pub(crate) fn call(scenario: &Scenario, number: u64, at: Nanos) -> Begun {
     let mut plan = Plan::new(scenario, CALLS + number, at);
     let fate = plan.fate();
     let codec = *scenario.codecs.pick(&mut plan.rng);
+    plan.manner = Manner::new(scenario, number, codec);
     let parties = plan.callers(number);
     let connection = plan.connect(&parties);
-    let offered = [Hosts::Callers.media(number), Hosts::Callees.media(number)];
-    let invite = plan.invite(offered, fate.challenged);
-    let streams = match fate.outcome {
-        Outcome::Answered => plan.conversation(invite, offered, fate, codec, number),
-        Outcome::Failed => {
-            plan.fail(invite);
-            Vec::new()
-        }
-        Outcome::Cancelled => {
-            plan.cancel(invite);
-            Vec::new()
-        }
+    plan.ends(number);
+    let invite = plan.invite(fate.challenged);
+    let (streams, talks) = match fate.outcome {
+        Outcome::Answered => plan.conversation(invite, fate, codec),
+        outcome => (plan.unanswered(invite, outcome, codec), None),
     };
-    let call_id = format!("{:016x}{:08x}@{}", plan.rng.next_u64(), number, parties[0].signalling.ip());
+    let ip = parties[0].signalling.ip();
+    let call_id = format!("{:016x}{:08x}@{ip}", plan.rng.next_u64(), number);
+    let vlan = plan.manner.vlan;
+    let reports = talks.filter(|_| plan.manner.rtcp).map(|talks| {
+        let names = [0, 1].map(|side| format!("{}@{}", parties[side].user, plan.media[side].ip()));
+        let rng = Rng::new(plan.manner.rng.next_u64(), 0);
+        Reports::new(names, talks.map(|talk| (talk.start, talk.end)), vlan, rng)
+    });
     let (dialog, steps) = plan.dialog(call_id, parties, codec);
-    Session::call(dialog, steps, connection, streams)
+    Begun { session: Session::call(dialog, steps, connection, reports, vlan), streams }
 }
 
 /// A registration that begins at `at`.
-pub(crate) fn registration(scenario: &Scenario, number: u64, at: Nanos) -> Session {
+pub(crate) fn registration(scenario: &Scenario, number: u64, at: Nanos) -> Begun {
     let mut plan = Plan::new(scenario, REGISTRATIONS + number, at);
+    let codec = *scenario.codecs.at(0);
+    plan.manner = Manner::new(scenario, REGISTRATIONS + number, codec);
     let challenged = plan.rng.chance(scenario.challenged.value());
     let refused = plan.rng.chance(scenario.failed.value());
     let parties = plan.registering(number);
     let connection = plan.connect(&parties);
-    let nowhere = [parties[0].signalling, parties[1].signalling];
-    let mut register = plan.transaction(Method::Register, Side::Caller, 1, nowhere);
+    let mut register = plan.transaction(Method::Register, Side::Caller, 1);
     plan.request(register);
     if challenged {
         plan.wait(1, 40);
@@ -59,8 +72,9 @@ pub(crate) fn registration(scenario: &Scenario, number: u64, at: Nanos) -> Sessi
     plan.wait(2, 60);
     plan.send(register, Kind::Response(if refused { 403 } else { 200 }));
     let call_id = format!("{:016x}{number:08x}", plan.rng.next_u64());
-    let (dialog, steps) = plan.dialog(call_id, parties, Codec::PCMU);
-    Session::registration(dialog, steps, connection)
+    let vlan = plan.manner.vlan;
+    let (dialog, steps) = plan.dialog(call_id, parties, codec);
+    Begun { session: Session::registration(dialog, steps, connection, vlan), streams: Vec::new() }
 }
 
 /// What becomes of a call.
@@ -84,9 +98,16 @@ enum Outcome {
 struct Plan<'a> {
     scenario: &'a Scenario,
     rng: Rng,
+    manner: Manner,
     now: Nanos,
     transactions: Vec<Transaction>,
     steps: Vec<Step>,
+    /// Where each side's media are, and where they may move to.
+    media: [SocketAddr; 2],
+    relay: SocketAddr,
+    rival: Option<Box<Rival>>,
+    /// Requests that each side sent within the dialog.
+    requests: [u32; 2],
 }
 
 /// When each side sends media, from the first packet to the last.
@@ -94,12 +115,34 @@ struct Plan<'a> {
 struct Talk {
     start: Nanos,
     end: Nanos,
+    /// Silent from one time to another.
+    pause: Option<(Nanos, Nanos)>,
+}
+
+/// While it rings: since when the callee sends media, and since when a rival does.
+#[derive(Clone, Copy, Debug)]
+struct Early {
+    callee: Option<Nanos>,
+    rival: Option<Nanos>,
 }
 
 impl<'a> Plan<'a> {
     fn new(scenario: &'a Scenario, stream: u64, now: Nanos) -> Self {
         let rng = Rng::new(scenario.seed, stream);
-        Self { scenario, rng, now, transactions: Vec::new(), steps: Vec::new() }
+        let nowhere = Hosts::Relays.media(0, false);
+        Self {
+            scenario,
+            rng,
+            // Drawn anew once the codec is known.
+            manner: Manner::new(scenario, stream, *scenario.codecs.at(0)),
+            now,
+            transactions: Vec::with_capacity(4),
+            steps: Vec::with_capacity(10),
+            media: [nowhere; 2],
+            relay: nowhere,
+            rival: None,
+            requests: [0; 2],
+        }
     }
 
     fn fate(&mut self) -> Fate {
@@ -121,33 +164,50 @@ impl<'a> Plan<'a> {
     }
 
     fn is_tcp(&self) -> bool {
-        self.scenario.transport == Transport::Tcp
+        self.manner.tcp
     }
 
     fn callers(&mut self, number: u64) -> [Party; 2] {
-        let (from, to) = (Hosts::Callers.media(number), Hosts::Callees.media(number));
+        let (from, to) = (self.hosts(Hosts::Callers, number), self.hosts(Hosts::Callees, number));
         // Each call of TCP has a connection of its own, from a port that no other call has.
         let port = if self.is_tcp() { from.port() + 1 } else { SIP_PORT };
         let british = self.rng.chance(0.5);
         [
-            self.party(SocketAddrV4::new(*from.ip(), port), british, "example.com"),
-            self.party(SocketAddrV4::new(*to.ip(), SIP_PORT), !british, "example.net"),
+            self.party(SocketAddr::new(from.ip(), port), british, "example.com"),
+            self.party(SocketAddr::new(to.ip(), SIP_PORT), !british, "example.net"),
         ]
     }
 
     fn registering(&mut self, number: u64) -> [Party; 2] {
+        let v6 = self.manner.v6;
         let port = if self.is_tcp() {
             addresses::REGISTERING_PORTS + (number / 254 % 4_000) as u16
         } else {
             SIP_PORT
         };
-        let caller = SocketAddrV4::new(Hosts::Callers.host(number), port);
-        let registrar = SocketAddrV4::new(Hosts::Callees.host(REGISTRAR), SIP_PORT);
+        let caller = SocketAddr::new(Hosts::Callers.host(number, v6), port);
+        let registrar = SocketAddr::new(Hosts::Callees.host(REGISTRAR, v6), SIP_PORT);
         let british = self.rng.chance(0.5);
         [self.party(caller, british, "example.com"), self.party(registrar, british, "example.com")]
     }
 
-    fn party(&mut self, signalling: SocketAddrV4, british: bool, domain: &'static str) -> Party {
+    fn hosts(&self, network: Hosts, number: u64) -> SocketAddr {
+        network.media(number, self.manner.v6)
+    }
+
+    /// Where the media of a call are.
+    fn ends(&mut self, number: u64) {
+        self.media = [self.hosts(Hosts::Callers, number), self.hosts(Hosts::Callees, number)];
+        self.relay = self.hosts(Hosts::Relays, number);
+        if self.manner.forked {
+            // As far from the other relays as they go: a call that begins then has ended long ago.
+            let media = self.hosts(Hosts::Relays, number + addresses::ENDPOINTS / 2);
+            let rng = &mut self.manner.rng;
+            self.rival = Some(Box::new(Rival { tag: rng.next_u64(), session: rng.next_u64() as u32, media }));
+        }
+    }
+
+    fn party(&mut self, signalling: SocketAddr, british: bool, domain: &'static str) -> Party {
         Party {
             signalling,
             user: addresses::number(&mut self.rng, british),
@@ -162,16 +222,25 @@ impl<'a> Plan<'a> {
         if !self.is_tcp() {
             return None;
         }
-        let (connection, ready) =
-            Connection::open(parties[0].signalling, parties[1].signalling, self.now, rng);
+        let (caller, callee) = (parties[0].signalling, parties[1].signalling);
+        let heads = [self.head(caller, callee), self.head(callee, caller)];
+        let (connection, ready) = Connection::open(heads, self.now, rng);
         self.now = ready;
         Some(connection)
     }
 
+    fn head(&self, src: SocketAddr, dst: SocketAddr) -> Head {
+        Head::new(src, dst, self.manner.vlan)
+    }
+
     fn dialog(self, call_id: String, parties: [Party; 2], codec: Codec) -> (Dialog, Vec<Step>) {
         let transport = if self.is_tcp() { "TCP" } else { "UDP" };
-        let ptime = self.scenario.ptime.0 / 1_000_000;
-        (Dialog { call_id, parties, transactions: self.transactions, codec, ptime, transport }, self.steps)
+        let Self { media, relay, rival, mut transactions, manner, mut steps, .. } = self;
+        // They stay as long as the call does.
+        transactions.shrink_to_fit();
+        steps.shrink_to_fit();
+        let ptime = manner.ptime.0 / 1_000_000;
+        (Dialog { call_id, parties, media, relay, rival, transactions, codec, ptime, transport }, steps)
     }
 
     /// Time goes on, by so many milliseconds at least and at most.
@@ -179,7 +248,7 @@ impl<'a> Plan<'a> {
         self.now += Nanos::from_micros(self.rng.between(least * 1_000, most * 1_000));
     }
 
-    fn transaction(&mut self, method: Method, by: Side, sequence: u32, media: [SocketAddrV4; 2]) -> usize {
+    fn transaction(&mut self, method: Method, by: Side, sequence: u32) -> u8 {
         self.transactions.push(Transaction {
             method,
             by,
@@ -188,23 +257,29 @@ impl<'a> Plan<'a> {
             in_dialog: false,
             authorised: None,
             challenge: self.rng.next_u64(),
-            media,
+            moved: None,
+            holds: None,
             version: 1,
         });
-        self.transactions.len() - 1
+        // INVARIANT: a call has few.
+        (self.transactions.len() - 1) as u8
     }
 
-    fn push(&mut self, transaction: usize, kind: Kind, repeat: bool, resend: bool) {
-        self.steps.push(Step { at: self.now, transaction, kind, repeat, resend });
+    fn at(&mut self, transaction: u8) -> &mut Transaction {
+        &mut self.transactions[usize::from(transaction)]
     }
 
-    fn send(&mut self, transaction: usize, kind: Kind) {
+    fn push(&mut self, transaction: u8, kind: Kind, repeat: bool, resend: bool) {
+        self.steps.push(Step { at: self.now, transaction, kind, rival: false, repeat, resend });
+    }
+
+    fn send(&mut self, transaction: u8, kind: Kind) {
         self.push(transaction, kind, false, false);
     }
 
     /// Sends what its sender repeats until it is answered (RFC 3261 sections 13.3.1.4 and 17.1): sometimes it has to, after
     /// T1; over TCP a segment then comes twice.
-    fn send_until_answered(&mut self, transaction: usize, kind: Kind) {
+    fn send_until_answered(&mut self, transaction: u8, kind: Kind) {
         let again = self.rng.chance(self.scenario.retransmit.value());
         self.push(transaction, kind, false, again && self.is_tcp());
         if again && !self.is_tcp() {
@@ -213,22 +288,22 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn request(&mut self, transaction: usize) {
+    fn request(&mut self, transaction: u8) {
         self.send_until_answered(transaction, Kind::Request);
     }
 
     /// The same request once more, with the answer to a challenge (RFC 3261 section 22.2).
-    fn retry(&mut self, transaction: usize, code: u16) -> usize {
-        let Transaction { method, by, sequence, media, challenge, .. } = self.transactions[transaction];
-        let place = self.transaction(method, by, sequence + 1, media);
-        self.transactions[place].authorised = Some(code);
-        self.transactions[place].challenge = challenge;
+    fn retry(&mut self, transaction: u8, code: u16) -> u8 {
+        let Transaction { method, by, sequence, challenge, .. } = *self.at(transaction);
+        let place = self.transaction(method, by, sequence + 1);
+        self.at(place).authorised = Some(code);
+        self.at(place).challenge = challenge;
         place
     }
 
     /// INVITE and 100, and before them a challenge where there is one. Gives the transaction that goes on.
-    fn invite(&mut self, media: [SocketAddrV4; 2], challenged: bool) -> usize {
-        let mut invite = self.transaction(Method::Invite, Side::Caller, 1, media);
+    fn invite(&mut self, challenged: bool) -> u8 {
+        let mut invite = self.transaction(Method::Invite, Side::Caller, 1);
         self.request(invite);
         self.wait(1, 20);
         if challenged {
@@ -246,24 +321,59 @@ impl<'a> Plan<'a> {
         invite
     }
 
-    fn fail(&mut self, invite: usize) {
+    /// It rings, in two places where the call is forked: 180, or 183 with media before the answer.
+    fn ring(&mut self, invite: u8) -> Early {
+        let is_early = self.manner.early;
+        let kind = Kind::Response(if is_early { 183 } else { 180 });
+        let mut rival = None;
+        if self.rival.is_some() {
+            let step =
+                Step { at: self.now, transaction: invite, kind, rival: true, repeat: false, resend: false };
+            self.steps.push(step);
+            rival = Some(self.now + self.manner.moment(5, 30)).filter(|_| is_early);
+            self.now += self.manner.moment(20, 400);
+        }
+        self.send(invite, kind);
+        let callee = is_early.then(|| self.now + self.manner.moment(5, 30));
+        Early { callee, rival }
+    }
+
+    /// To the end, of a call that fails or that the caller gives up. Gives the media.
+    fn unanswered(&mut self, invite: u8, outcome: Outcome, codec: Codec) -> Vec<(Stream, bool)> {
+        let early = match outcome {
+            Outcome::Failed => self.fail(invite),
+            _ => self.cancel(invite),
+        };
+        let mut streams = Vec::new();
+        if let Some(start) = early.callee {
+            let talk = Talk { start, end: self.now, pause: None };
+            let sender = self.sender(Side::Callee, (self.media[1], self.media[0]), talk, codec, false);
+            streams.push((self.through(sender), false));
+        }
+        streams.extend(self.rivals(early, self.now, codec));
+        streams
+    }
+
+    fn fail(&mut self, invite: u8) -> Early {
         let code = self.rng.one_of(&FAILURES);
-        if matches!(code, 480 | 603) {
-            self.send(invite, Kind::Response(180));
+        let mut early = Early { callee: None, rival: None };
+        if matches!(code, 480 | 603) || self.manner.early {
+            early = self.ring(invite);
             self.wait(1_500, 12_000);
         }
         self.send_until_answered(invite, Kind::Response(code));
         self.wait(1, 20);
         self.send(invite, Kind::Ack(code));
+        early
     }
 
-    fn cancel(&mut self, invite: usize) {
-        self.send(invite, Kind::Response(180));
+    fn cancel(&mut self, invite: u8) -> Early {
+        let early = self.ring(invite);
         self.wait(1_500, 12_000);
         // RFC 3261 section 9.1: the branch and the number of the INVITE.
-        let Transaction { by, sequence, branch, media, .. } = self.transactions[invite];
-        let cancel = self.transaction(Method::Cancel, by, sequence, media);
-        self.transactions[cancel].branch = branch;
+        let Transaction { by, sequence, branch, .. } = *self.at(invite);
+        let cancel = self.transaction(Method::Cancel, by, sequence);
+        self.at(cancel).branch = branch;
         self.request(cancel);
         self.wait(1, 20);
         self.send(cancel, Kind::Response(200));
@@ -271,34 +381,40 @@ impl<'a> Plan<'a> {
         self.send_until_answered(invite, Kind::Response(487));
         self.wait(1, 20);
         self.send(invite, Kind::Ack(487));
+        early
     }
 
-    /// From ringing to BYE; gives the media.
+    /// From ringing to BYE; gives the media, and when each side sends.
     fn conversation(
         &mut self,
-        invite: usize,
-        offered: [SocketAddrV4; 2],
+        invite: u8,
         fate: Fate,
         codec: Codec,
-        number: u64,
-    ) -> Vec<Stream> {
-        self.send(invite, Kind::Response(180));
+    ) -> (Vec<(Stream, bool)>, Option<[Talk; 2]>) {
+        let early = self.ring(invite);
         self.wait(1_000, 8_000);
         let answer = self.now;
         self.send_until_answered(invite, Kind::Response(200));
         let callee_talks = self.now + self.moment(5, 30);
+        let callee_talks = early.callee.unwrap_or(callee_talks);
         self.wait(1, 20);
         self.send(invite, Kind::Ack(200));
         let starts = [self.now + self.moment(5, 30), callee_talks];
         let release = answer + fate.hold;
         let moved = match fate.moves && fate.hold >= LONG_ENOUGH_TO_MOVE {
-            true => Some(self.reinvite(invite, offered, answer, fate.hold, number)),
+            true => Some(self.reinvite(invite, answer, fate.hold)),
             false => None,
         };
+        let pauses = match self.manner.on_hold && fate.hold >= LONG_ENOUGH_TO_HOLD {
+            true => self.put_on_hold(invite, moved.map(|moved| moved.side), answer, fate.hold),
+            false => [None; 2],
+        };
         self.now = release.max(self.now + self.moment(1, 20));
-        let ends = self.release(invite, moved.is_some());
-        let talks = [0, 1].map(|side| Talk { start: starts[side], end: ends[side] });
-        self.media(offered, talks, moved, codec, fate.presses)
+        let ends = self.release(invite);
+        let talks = [0, 1].map(|side| Talk { start: starts[side], end: ends[side], pause: pauses[side] });
+        let mut streams = self.senders(talks, moved, codec, fate.presses);
+        streams.extend(self.rivals(early, answer, codec));
+        (streams, Some(talks))
     }
 
     /// A span of so many milliseconds at least and at most.
@@ -307,21 +423,47 @@ impl<'a> Plan<'a> {
     }
 
     /// One side moves its media to another host (RFC 3264 section 8.3.1). Gives the side and the time.
-    fn reinvite(
-        &mut self,
-        invite: usize,
-        offered: [SocketAddrV4; 2],
-        answer: Nanos,
-        hold: Nanos,
-        number: u64,
-    ) -> Move {
+    fn reinvite(&mut self, invite: u8, answer: Nanos, hold: Nanos) -> Move {
         let side = self.rng.one_of(&[Side::Caller, Side::Callee]);
         let after = Nanos::from_micros((hold.micros() as f64 * (0.3 + 0.3 * self.rng.unit())) as u64);
         self.now = self.now.max(answer + after);
-        let mut media = offered;
-        media[side as usize] = Hosts::Relays.media(number);
-        let again = self.in_dialog(Method::Invite, invite, side, media, 1);
-        self.transactions[again].version = 2;
+        self.offer(invite, side, Some(side), None, 2);
+        Move { side, at: self.now }
+    }
+
+    /// One side puts the other on hold, and takes it back (RFC 3264 section 8.4). Gives when each is silent.
+    fn put_on_hold(
+        &mut self,
+        invite: u8,
+        moved: Option<Side>,
+        answer: Nanos,
+        hold: Nanos,
+    ) -> [Option<(Nanos, Nanos)>; 2] {
+        let side = self.manner.rng.one_of(&[Side::Caller, Side::Callee]);
+        let holding = self.manner.rng.one_of(&[Holding::Music, Holding::Silence]);
+        let mut part = |from: f64, to: f64| {
+            (hold.micros() as f64 * (from + (to - from) * self.manner.rng.unit())) as u64
+        };
+        let (from, until) = (part(0.62, 0.7), part(0.75, 0.9));
+        let version = if moved.is_some() { 3 } else { 2 };
+        self.now = self.now.max(answer + Nanos::from_micros(from));
+        self.offer(invite, side, moved, Some(holding), version);
+        let begin = self.now;
+        self.now = self.now.max(answer + Nanos::from_micros(until));
+        self.offer(invite, side, moved, None, version + 1);
+        let silent = Some((begin, self.now));
+        let mut pauses = [silent; 2];
+        if holding == Holding::Music {
+            pauses[side as usize] = None;
+        }
+        pauses
+    }
+
+    /// A re-INVITE with its answers.
+    fn offer(&mut self, invite: u8, by: Side, moved: Option<Side>, holds: Option<Holding>, version: u8) {
+        let again = self.in_dialog(Method::Invite, invite, by);
+        let Transaction { moved: to, holds: how, version: of, .. } = self.at(again);
+        (*to, *how, *of) = (moved, holds, version);
         self.request(again);
         self.wait(1, 20);
         self.send(again, Kind::Response(100));
@@ -329,30 +471,22 @@ impl<'a> Plan<'a> {
         self.send_until_answered(again, Kind::Response(200));
         self.wait(1, 20);
         self.send(again, Kind::Ack(200));
-        Move { side, to: media[side as usize], at: self.now }
     }
 
-    /// A request within the dialog. `number` counts those of its sender after the INVITE, from 1.
-    fn in_dialog(
-        &mut self,
-        method: Method,
-        invite: usize,
-        by: Side,
-        media: [SocketAddrV4; 2],
-        number: u32,
-    ) -> usize {
+    /// A request within the dialog.
+    fn in_dialog(&mut self, method: Method, invite: u8, by: Side) -> u8 {
+        self.requests[by as usize] += 1;
         // Each side numbers its own requests (RFC 3261 section 12.2.1.1).
-        let base = if by == Side::Caller { self.transactions[invite].sequence } else { CALLEE_BASE };
-        let place = self.transaction(method, by, base + number, media);
-        self.transactions[place].in_dialog = true;
+        let base = if by == Side::Caller { self.at(invite).sequence } else { CALLEE_BASE };
+        let place = self.transaction(method, by, base + self.requests[by as usize]);
+        self.at(place).in_dialog = true;
         place
     }
 
     /// BYE and its answer. Gives when each side stops to send.
-    fn release(&mut self, invite: usize, moved: bool) -> [Nanos; 2] {
+    fn release(&mut self, invite: u8) -> [Nanos; 2] {
         let by = self.rng.one_of(&[Side::Caller, Side::Callee]);
-        let media = self.transactions[invite].media;
-        let bye = self.in_dialog(Method::Bye, invite, by, media, 1 + u32::from(moved));
+        let bye = self.in_dialog(Method::Bye, invite, by);
         let mut ends = [self.now; 2];
         self.request(bye);
         self.wait(1, 20);
@@ -361,110 +495,133 @@ impl<'a> Plan<'a> {
         ends
     }
 
-    fn media(
+    fn senders(
         &mut self,
-        ends: [SocketAddrV4; 2],
         talks: [Talk; 2],
         moved: Option<Move>,
         codec: Codec,
         presses: bool,
-    ) -> Vec<Stream> {
+    ) -> Vec<(Stream, bool)> {
         let mut senders = Vec::with_capacity(4);
         for side in [Side::Caller, Side::Callee] {
-            let (src, dst) = (ends[side as usize], ends[side.other() as usize]);
-            let Talk { start, end } = talks[side as usize];
-            let until = moved.map_or(end, |moved| moved.at);
+            let (src, dst) = (self.media[side as usize], self.media[side.other() as usize]);
+            let talk = talks[side as usize];
             let presses = presses && side == Side::Caller;
-            let first = self.sender(side, (src, dst), start, until, codec, presses);
+            let until = |until| Talk { end: until, pause: None, ..talk };
             match moved {
                 Some(moved) if moved.side == side => {
+                    let first = self.sender(side, (src, dst), until(moved.at), codec, presses);
                     let start = moved.at + self.moment(5, 20);
-                    let second = self.sender(side, (moved.to, dst), start, end, codec, false);
+                    let second = self.sender(side, (self.relay, dst), Talk { start, ..talk }, codec, false);
                     senders.extend([first, second]);
                 }
                 Some(moved) => {
-                    let begin = first.time(first.count);
-                    let second = first.continued(moved.to, self.packets(begin, end));
-                    senders.extend([first, second]);
+                    let first = self.sender(side, (src, dst), until(moved.at), codec, presses);
+                    let talk = Talk { start: first.time(first.count), ..talk };
+                    let (count, pause) = self.packets(talk);
+                    let second = first.continued(self.head(src, self.relay), count);
+                    senders.extend([first, Sender { pause, ..second }]);
                 }
-                None => senders.push(first),
+                None => senders.push(self.sender(side, (src, dst), talk, codec, presses)),
             }
         }
-        senders.into_iter().map(|sender| Stream::new(sender, self.network())).collect()
+        senders.into_iter().map(|sender| (self.through(sender), false)).collect()
     }
 
-    /// Packets from one time to another, at least one.
-    fn packets(&self, start: Nanos, end: Nanos) -> u32 {
-        ((end - start).0 / self.scenario.ptime.0) as u32 + 1
+    /// Media of another place where it rings, until the call is answered or over.
+    fn rivals(&mut self, early: Early, end: Nanos, codec: Codec) -> Option<(Stream, bool)> {
+        let (start, media) = (early.rival?, self.rival.as_ref()?.media);
+        let talk = Talk { start, end, pause: None };
+        let sender = self.sender(Side::Callee, (media, self.media[0]), talk, codec, false);
+        Some((self.through(sender), true))
+    }
+
+    fn through(&mut self, sender: Sender) -> Stream {
+        let network = self.network();
+        Stream::new(self.scenario, sender, network)
+    }
+
+    /// Packets from one time to another, at least one, and the pause among them.
+    fn packets(&self, talk: Talk) -> (u32, Option<Pause>) {
+        let ptime = self.manner.ptime.0;
+        let until = |at: Nanos| ((at - talk.start).0 / ptime) as u32 + 1;
+        let places = until(talk.end);
+        let pause = talk.pause.map(|(from, to)| {
+            let before = until(from);
+            Pause { before, length: until(to) - before }
+        });
+        // A pause that begins before the first packet, or takes no packet's time, or ends after the last, is none.
+        let pause = pause
+            .filter(|pause| pause.before > 1 && pause.length > 0 && pause.before + pause.length < places);
+        (places - pause.map_or(0, |pause| pause.length), pause)
     }
 
     fn sender(
         &mut self,
         side: Side,
-        (src, dst): (SocketAddrV4, SocketAddrV4),
-        start: Nanos,
-        end: Nanos,
+        (src, dst): (SocketAddr, SocketAddr),
+        talk: Talk,
         codec: Codec,
         presses: bool,
     ) -> Sender {
-        let count = self.packets(start, end);
+        let (count, pause) = self.packets(talk);
         // RFC 3550 section 5.1: both begin anywhere. A quarter of the streams wraps soon: that is where counting goes wrong.
         let soon = self.rng.below(4) == 0;
         let sequence = self.rng.next_u64() as u16;
         let sequence = if soon { u16::MAX - sequence % 300 } else { sequence };
         Sender {
             side,
-            src,
-            dst,
+            head: self.head(src, dst),
             ssrc: self.rng.next_u64() as u32,
             codec,
-            ptime: self.scenario.ptime,
+            ptime: self.manner.ptime,
             sequence,
             timestamp: self.rng.next_u64() as u32,
-            start,
+            start: talk.start,
             count,
             voice: self.scenario.voice.begin(&mut self.rng),
-            digits: if presses { self.digits(count) } else { Vec::new() },
+            digits: if presses { self.digits(count, pause) } else { Box::default() },
+            pause,
         }
     }
 
     /// One to four digits, half a second or more apart, as many as fit.
-    fn digits(&mut self, packets: u32) -> Vec<Press> {
+    fn digits(&mut self, packets: u32, pause: Option<Pause>) -> Box<[Press]> {
         let mut first = self.rng.between(10, 60) as u32;
         let mut digits = Vec::new();
         for _ in 0..self.rng.between(1, 4) {
+            // Nobody presses a key as the line falls silent.
+            let near = |pause: &Pause| (first..=first + EVENT_PACKETS + 10).contains(&pause.before);
             // Sound before the first and after the last: a stream of events alone has no codec.
-            if first + EVENT_PACKETS + 10 < packets {
+            if first + EVENT_PACKETS + 10 < packets && !pause.as_ref().is_some_and(near) {
                 digits.push(Press { first, code: self.rng.below(12) as u8 });
             }
             first += EVENT_PACKETS + self.rng.between(25, 75) as u32;
         }
-        digits
+        digits.into()
     }
 
     fn network(&mut self) -> Network {
         let Self { scenario, rng, .. } = self;
         Network {
-            loss: LossState::new(*scenario.loss.pick(rng)),
-            jitter: *scenario.jitter.pick(rng),
-            reorder: scenario.reorder.value(),
-            duplicate: scenario.duplicate.value(),
+            loss: LossState::new(scenario.loss.place(rng)),
+            jitter: scenario.jitter.place(rng),
             rng: Rng::new(rng.next_u64(), 0),
         }
     }
 }
 
-/// Media of one side that move to another host.
+/// Media of one side that move to the relay.
 #[derive(Clone, Copy, Debug)]
 struct Move {
     side: Side,
-    to: SocketAddrV4,
     at: Nanos,
 }
 
 /// RFC 3261 section 17.1.1.1.
 const T1: Nanos = Nanos::from_millis(500);
 const LONG_ENOUGH_TO_MOVE: Nanos = Nanos::from_secs(2);
+const LONG_ENOUGH_TO_HOLD: Nanos = Nanos::from_secs(4);
 /// Final answers of calls that fail, as often as here.
 const FAILURES: [u16; 10] = [486, 486, 486, 486, 404, 404, 480, 503, 500, 603];
 /// The callee numbers its own requests from here.

@@ -1,34 +1,64 @@
-//! A call or a registration under way: messages and media in order of time.
+//! A call or a registration under way: messages, media and reports in order of time.
 
-use std::net::SocketAddrV4;
-
-use ringtap_model::{CallState, Nanos, Protocol, RegistrationState, Transport};
+use ringtap_model::{CallState, Nanos, Party as Releaser, Protocol, RegistrationState, Transport};
 
 use crate::addresses::endpoint;
 use crate::dialog::{Dialog, Kind, Method, Party, Side, Step};
-use crate::frame::Framer;
+use crate::frame::{Framer, Head};
+use crate::reports::Reports;
 use crate::sip;
-use crate::stream::{Sounds, Stream};
+use crate::slab::Slab;
+use crate::stream::Stream;
 use crate::tcp::Connection;
 use crate::truth::{CallTruth, Records, RegistrationTruth, Truth};
 
-/// Messages, and up to four streams. Each is a source of frames, in order of time for itself.
-#[derive(Clone, Debug)]
+/// Messages and reports; its streams are kept apart, so that a packet of media touches nothing else.
+#[derive(Debug)]
 pub(crate) struct Session {
     dialog: Dialog,
     /// In order of time.
     steps: Vec<Step>,
     next: usize,
-    connection: Option<Connection>,
-    streams: Vec<Stream>,
+    vlan: Option<u16>,
+    connection: Option<Box<Connection>>,
+    reports: Option<Box<Reports>>,
+    /// Of each side, in order of time.
+    streams: [Vec<u32>; 2],
+    /// Of another place where the call rings.
+    rival: Option<u32>,
+    /// Sources of frames that have not ended.
+    pub(crate) live: u8,
     ledger: Ledger,
 }
 
 /// What became of it so far.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Ledger {
-    Call(Box<CallTruth>),
-    Registration(Box<RegistrationTruth>),
+    Call(CallLedger),
+    Registration(RegistrationLedger),
+}
+
+#[derive(Debug)]
+struct CallLedger {
+    state: CallState,
+    final_code: u16,
+    released_by: Option<Releaser>,
+    invite: Option<Nanos>,
+    trying: Option<Nanos>,
+    ringing: Option<Nanos>,
+    answer: Option<Nanos>,
+    end: Option<Nanos>,
+    messages: u32,
+    retransmissions: u32,
+}
+
+#[derive(Debug)]
+struct RegistrationLedger {
+    state: RegistrationState,
+    code: u16,
+    first: Nanos,
+    last: Nanos,
+    requests: u32,
 }
 
 impl Session {
@@ -37,23 +67,12 @@ impl Session {
         dialog: Dialog,
         steps: Vec<Step>,
         connection: Option<Connection>,
-        streams: Vec<Stream>,
+        reports: Option<Reports>,
+        vlan: Option<u16>,
     ) -> Self {
-        let [caller, callee] = &dialog.parties;
-        let transport = if connection.is_some() { Transport::Tcp } else { Transport::Udp };
-        let truth = CallTruth {
-            call_id: dialog.call_id.clone(),
-            protocol: Protocol::Sip,
-            transport,
-            src: endpoint(caller.signalling),
-            dst: endpoint(callee.signalling),
-            from_user: caller.user.clone(),
-            from_host: caller.domain.to_owned(),
-            to_user: callee.user.clone(),
-            to_host: callee.domain.to_owned(),
+        let ledger = Ledger::Call(CallLedger {
             state: CallState::Trying,
             final_code: 0,
-            final_reason: String::new(),
             released_by: None,
             invite: None,
             trying: None,
@@ -62,63 +81,91 @@ impl Session {
             end: None,
             messages: 0,
             retransmissions: 0,
-            dtmf: Vec::new(),
-        };
-        let ledger = Ledger::Call(Box::new(truth));
-        Self { dialog, steps, next: 0, connection, streams, ledger }
+        });
+        Self::new(dialog, steps, connection, reports, vlan, ledger)
     }
 
     /// A registration.
-    pub(crate) fn registration(dialog: Dialog, steps: Vec<Step>, connection: Option<Connection>) -> Self {
-        let [caller, registrar] = &dialog.parties;
-        let Party { user, domain, signalling, .. } = caller;
-        let transport = if connection.is_some() { ";transport=tcp" } else { "" };
-        let ledger = Ledger::Registration(Box::new(RegistrationTruth {
-            aor: format!("{user}@{domain}"),
-            contact: format!("sip:{user}@{signalling}{transport}"),
-            src: endpoint(*signalling),
-            dst: endpoint(registrar.signalling),
+    pub(crate) fn registration(
+        dialog: Dialog,
+        steps: Vec<Step>,
+        connection: Option<Connection>,
+        vlan: Option<u16>,
+    ) -> Self {
+        let ledger = Ledger::Registration(RegistrationLedger {
             state: RegistrationState::Expired,
             code: 0,
             first: Nanos::MAX,
             last: Nanos::ZERO,
             requests: 0,
-        }));
-        Self { dialog, steps, next: 0, connection, streams: Vec::new(), ledger }
+        });
+        Self::new(dialog, steps, connection, None, vlan, ledger)
     }
 
-    /// How many sources it has: its signalling is 0, its streams follow.
-    pub(crate) fn sources(&self) -> u8 {
-        1 + self.streams.len() as u8
-    }
-
-    /// When the next frame of a source is captured; None at its end.
-    pub(crate) fn next_at(&self, source: u8) -> Option<Nanos> {
-        match source.checked_sub(1) {
-            Some(stream) => self.streams[usize::from(stream)].next_at(),
-            None => {
-                let step = self.steps.get(self.next).map(|step| step.at);
-                let segment = self.connection.as_ref().and_then(Connection::next_at);
-                step.into_iter().chain(segment).min()
-            }
+    fn new(
+        dialog: Dialog,
+        steps: Vec<Step>,
+        connection: Option<Connection>,
+        reports: Option<Reports>,
+        vlan: Option<u16>,
+        ledger: Ledger,
+    ) -> Self {
+        Self {
+            dialog,
+            steps,
+            next: 0,
+            vlan,
+            connection: connection.map(Box::new),
+            reports: reports.map(Box::new),
+            streams: [Vec::new(), Vec::new()],
+            rival: None,
+            live: 0,
+            ledger,
         }
     }
 
-    /// Writes the next frame of a source.
-    pub(crate) fn emit(&mut self, source: u8, sounds: &Sounds, framer: &mut Framer) {
-        match source.checked_sub(1) {
-            Some(stream) => self.streams[usize::from(stream)].emit(sounds, framer),
-            None => self.signal(framer),
+    /// One of its streams has that number.
+    pub(crate) fn add(&mut self, stream: u32, side: Side, rival: bool) {
+        match rival {
+            true => self.rival = Some(stream),
+            false => self.streams[side as usize].push(stream),
         }
     }
 
-    fn signal(&mut self, framer: &mut Framer) {
+    /// Every stream of it.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = u32> {
+        self.streams.iter().flatten().copied().chain(self.rival)
+    }
+
+    /// When the next frame of its signalling is captured; None at its end.
+    pub(crate) fn next_at(&self) -> Option<Nanos> {
+        let step = self.steps.get(self.next).map(|step| step.at);
+        let segment = self.connection.as_ref().and_then(|connection| connection.next_at());
+        step.into_iter().chain(segment).min()
+    }
+
+    /// When its next report is captured; None at their end, or without.
+    pub(crate) fn next_report_at(&self) -> Option<Nanos> {
+        self.reports.as_ref().and_then(|reports| reports.next_at())
+    }
+
+    /// Writes the next frame of its reports.
+    pub(crate) fn report(&mut self, streams: &Slab<Stream>, framer: &mut Framer) {
+        if let Some(reports) = &mut self.reports {
+            reports.emit(&self.streams, streams, framer);
+        }
+    }
+
+    /// Writes the next frame of its signalling.
+    pub(crate) fn signal(&mut self, framer: &mut Framer) {
         let Some(connection) = &mut self.connection else {
             let Some(step) = self.steps.get(self.next).copied() else { return };
             self.next += 1;
-            let (src, dst) = self.ends(&step);
+            let sender = self.dialog.sender(&step);
+            let (src, dst) = (self.dialog.party(sender), self.dialog.party(sender.other()));
+            let head = Head::new(src.signalling, dst.signalling, self.vlan);
             let text = sip::write(&self.dialog, &step);
-            framer.udp(src, dst, |payload| payload.extend_from_slice(text.as_bytes()));
+            framer.udp(&head, |payload| payload.extend_from_slice(text.as_bytes()));
             return self.note(&step, step.at);
         };
         // Messages that are due become segments; a segment on the way may come before.
@@ -137,14 +184,9 @@ impl Session {
         }
     }
 
-    fn ends(&self, step: &Step) -> (SocketAddrV4, SocketAddrV4) {
-        let sender = self.dialog.sender(step);
-        (self.dialog.party(sender).signalling, self.dialog.party(sender.other()).signalling)
-    }
-
     /// A message is on the wire.
     fn note(&mut self, step: &Step, at: Nanos) {
-        let transaction = &self.dialog.transactions[step.transaction];
+        let transaction = self.dialog.transaction(step);
         match &mut self.ledger {
             Ledger::Call(call) => {
                 call.messages += 1;
@@ -160,28 +202,66 @@ impl Session {
     }
 
     /// Its records, once every source has ended.
-    pub(crate) fn truth(self, records: &mut Records) {
-        let mut streams: Vec<_> =
-            self.streams.iter().filter_map(|stream| stream.truth(&self.dialog.call_id)).collect();
-        streams.sort_by_key(|stream| stream.first);
-        match self.ledger {
-            Ledger::Call(mut call) => {
-                call.dtmf = self.streams.iter().flat_map(Stream::digits).collect();
-                call.dtmf.sort_by_key(|digit| digit.time);
-                records.push_back(Truth::Call(*call));
+    pub(crate) fn truth(&self, streams: &Slab<Stream>, records: &mut Records) {
+        let own = || self.streams().map(|stream| &streams[stream]);
+        match &self.ledger {
+            Ledger::Call(call) => {
+                let mut dtmf: Vec<_> = own().flat_map(Stream::digits).collect();
+                dtmf.sort_by_key(|digit| digit.time);
+                records.push_back(Truth::Call(CallTruth {
+                    dtmf,
+                    ..call.record(&self.dialog, self.transport())
+                }));
             }
-            Ledger::Registration(registration) => records.push_back(Truth::Registration(*registration)),
+            Ledger::Registration(registration) => {
+                records.push_back(Truth::Registration(registration.record(&self.dialog)));
+            }
         }
-        records.extend(streams.into_iter().map(Truth::Stream));
+        let mut told: Vec<_> = own().filter_map(|stream| stream.truth(&self.dialog.call_id)).collect();
+        told.sort_by_key(|stream| stream.first);
+        records.extend(told.into_iter().map(Truth::Stream));
+    }
+
+    fn transport(&self) -> Transport {
+        if self.connection.is_some() { Transport::Tcp } else { Transport::Udp }
     }
 }
 
-impl CallTruth {
+impl CallLedger {
+    fn record(&self, dialog: &Dialog, transport: Transport) -> CallTruth {
+        let [caller, callee] = &dialog.parties;
+        let final_reason =
+            if self.final_code == 0 { String::new() } else { sip::phrase(self.final_code).to_owned() };
+        CallTruth {
+            call_id: dialog.call_id.clone(),
+            protocol: Protocol::Sip,
+            transport,
+            src: endpoint(caller.signalling),
+            dst: endpoint(callee.signalling),
+            from_user: caller.user.clone(),
+            from_host: caller.domain.to_owned(),
+            to_user: callee.user.clone(),
+            to_host: callee.domain.to_owned(),
+            state: self.state,
+            final_code: self.final_code,
+            final_reason,
+            released_by: self.released_by,
+            invite: self.invite,
+            trying: self.trying,
+            ringing: self.ringing,
+            answer: self.answer,
+            end: self.end,
+            messages: self.messages,
+            retransmissions: self.retransmissions,
+            dtmf: Vec::new(),
+        }
+    }
+
     fn note(&mut self, method: Method, kind: Kind, by: Side, at: Nanos) {
         match (method, kind) {
             (Method::Invite, Kind::Request) => _ = self.invite.get_or_insert(at),
             (Method::Invite, Kind::Response(100)) => _ = self.trying.get_or_insert(at),
-            (Method::Invite, Kind::Response(180)) => _ = self.ringing.get_or_insert(at),
+            (Method::Invite, Kind::Response(180 | 183)) => _ = self.ringing.get_or_insert(at),
             (Method::Invite, Kind::Response(code)) => self.answered(code, at),
             (Method::Cancel, Kind::Request) => {
                 self.end.get_or_insert(at);
@@ -200,7 +280,6 @@ impl CallTruth {
     /// A final answer to the INVITE.
     fn answered(&mut self, code: u16, at: Nanos) {
         self.final_code = code;
-        sip::phrase(code).clone_into(&mut self.final_reason);
         match code {
             200..=299 => _ = self.answer.get_or_insert(at),
             // A challenge is answered by another INVITE, always.
@@ -214,7 +293,24 @@ impl CallTruth {
     }
 }
 
-impl RegistrationTruth {
+impl RegistrationLedger {
+    fn record(&self, dialog: &Dialog) -> RegistrationTruth {
+        let [caller, registrar] = &dialog.parties;
+        let Party { user, domain, signalling, .. } = caller;
+        let transport = if dialog.transport == "TCP" { ";transport=tcp" } else { "" };
+        RegistrationTruth {
+            aor: format!("{user}@{domain}"),
+            contact: format!("sip:{user}@{signalling}{transport}"),
+            src: endpoint(*signalling),
+            dst: endpoint(registrar.signalling),
+            state: self.state,
+            code: self.code,
+            first: self.first,
+            last: self.last,
+            requests: self.requests,
+        }
+    }
+
     fn note(&mut self, kind: Kind, at: Nanos) {
         self.first = self.first.min(at);
         self.last = at;

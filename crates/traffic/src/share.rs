@@ -55,9 +55,10 @@ impl<T> Mix<T> {
         Self(vec![(value, 1.0)])
     }
 
-    /// By weight; None where no weight is above 0, or one is not a number from 0 up.
+    /// By weight; None where no weight is above 0, one is not a number from 0 up, or there are more than 256.
     pub fn new(weights: Vec<(T, f64)>) -> Option<Self> {
-        let valid = weights.iter().all(|(_, weight)| weight.is_finite() && *weight >= 0.0);
+        let valid =
+            weights.len() <= 256 && weights.iter().all(|(_, weight)| weight.is_finite() && *weight >= 0.0);
         let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
         (valid && total > 0.0 && total.is_finite()).then_some(Self(weights))
     }
@@ -67,17 +68,40 @@ impl<T> Mix<T> {
         self.0.iter().filter(|(_, weight)| *weight > 0.0).map(|(value, _)| value)
     }
 
+    /// Other values with the same weights.
+    pub fn map<U>(self, change: impl Fn(T) -> U) -> Mix<U> {
+        Mix(self.0.into_iter().map(|(value, weight)| (change(value), weight)).collect())
+    }
+
     pub(crate) fn pick(&self, rng: &mut Rng) -> &T {
+        self.at(self.place(rng))
+    }
+
+    /// The place of one of them. INVARIANT: there are at most 256.
+    pub(crate) fn place(&self, rng: &mut Rng) -> u8 {
         let total: f64 = self.0.iter().map(|(_, weight)| weight).sum();
         let mut left = rng.unit() * total;
-        for (value, weight) in &self.0 {
+        for (place, (_, weight)) in self.0.iter().enumerate() {
             if left < *weight {
-                return value;
+                return place as u8;
             }
             left -= weight;
         }
         // Rounding ran past the end: the last that can be chosen. INVARIANT: some weight is above 0.
-        self.0.iter().rev().find(|(_, weight)| *weight > 0.0).map_or(&self.0[0].0, |(value, _)| value)
+        self.0.iter().rposition(|(_, weight)| *weight > 0.0).unwrap_or(0) as u8
+    }
+
+    /// The value at a place that [`Self::place`] gave.
+    pub(crate) fn at(&self, place: u8) -> &T {
+        &self.0[usize::from(place)].0
+    }
+
+    /// Those of the values that suit; None where none does.
+    pub(crate) fn only_those(&self, suits: impl Fn(&T) -> bool) -> Option<Self>
+    where
+        T: Clone,
+    {
+        Self::new(self.0.iter().filter(|(value, _)| suits(value)).cloned().collect())
     }
 }
 

@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use crate::codec::Codec;
-use crate::dialog::{Dialog, Kind, Method, Side, Step, Transaction};
+use crate::dialog::{Dialog, Holding, Kind, Method, Rival, Side, Step, Transaction};
 
 /// What an answer is called (RFC 3261 section 21).
 pub(crate) fn phrase(code: u16) -> &'static str {
     match code {
         100 => "Trying",
         180 => "Ringing",
+        183 => "Session Progress",
         200 => "OK",
         401 => "Unauthorized",
         403 => "Forbidden",
@@ -32,8 +33,9 @@ pub(crate) const EXPIRES: u32 = 86_400;
 
 /// One message, written out.
 pub(crate) fn write(dialog: &Dialog, step: &Step) -> String {
-    let transaction = &dialog.transactions[step.transaction];
-    let writer = Writer { dialog, transaction, kind: step.kind, sender: dialog.sender(step) };
+    let rival = dialog.rival.as_deref().filter(|_| step.rival);
+    let transaction = dialog.transaction(step);
+    let writer = Writer { dialog, transaction, kind: step.kind, sender: dialog.sender(step), rival };
     let body = writer.body();
     let mut text = String::with_capacity(700 + body.len());
     // Writing to a String cannot fail.
@@ -47,11 +49,13 @@ struct Writer<'a> {
     transaction: &'a Transaction,
     kind: Kind,
     sender: Side,
+    /// Who answers in place of the callee.
+    rival: Option<&'a Rival>,
 }
 
 impl Writer<'_> {
     fn head(&self, to: &mut String, has_body: bool) -> std::fmt::Result {
-        let Self { dialog, transaction, kind, sender } = *self;
+        let Self { dialog, transaction, kind, sender, .. } = *self;
         let (by, method) = (transaction.by, self.method());
         match kind {
             Kind::Response(code) => write!(to, "SIP/2.0 {code} {}\r\n", phrase(code))?,
@@ -137,7 +141,7 @@ impl Writer<'_> {
     }
 
     fn to_tag(&self) -> Option<u64> {
-        let own = self.dialog.party(self.transaction.by.other()).tag;
+        let own = self.rival.map_or(self.dialog.party(self.transaction.by.other()).tag, |rival| rival.tag);
         match self.kind {
             // RFC 3261 section 8.2.6.2: what the request had, and a tag of its own in all answers but 100.
             Kind::Response(100) => self.transaction.in_dialog.then_some(own),
@@ -177,22 +181,23 @@ impl Writer<'_> {
     fn body(&self) -> String {
         match (self.transaction.method, self.kind) {
             (Method::Invite, Kind::Request) => self.sdp(true),
-            (Method::Invite, Kind::Response(200)) => self.sdp(false),
+            (Method::Invite, Kind::Response(183 | 200)) => self.sdp(false),
             _ => String::new(),
         }
     }
 
     fn sdp(&self, offer: bool) -> String {
         let Dialog { codec, ptime, .. } = *self.dialog;
-        let media = self.transaction.media[self.sender as usize];
+        let media = self.rival.map_or(self.dialog.media(self.sender, self.transaction), |rival| rival.media);
         let version = self.transaction.version;
         let mut codecs = vec![codec];
         if offer && !self.transaction.in_dialog {
             codecs.extend([Codec::PCMU, Codec::PCMA].into_iter().filter(|other| *other != codec));
         }
-        let session = self.dialog.party(self.sender).session;
+        let session = self.rival.map_or(self.dialog.party(self.sender).session, |rival| rival.session);
+        let family = if media.is_ipv6() { "IP6" } else { "IP4" };
         let mut text = format!(
-            "v=0\r\no=- {session} {version} IN IP4 {0}\r\ns=-\r\nc=IN IP4 {0}\r\nt=0 0\r\nm=audio {1} RTP/AVP",
+            "v=0\r\no=- {session} {version} IN {family} {0}\r\ns=-\r\nc=IN {family} {0}\r\nt=0 0\r\nm=audio {1} RTP/AVP",
             media.ip(),
             media.port(),
         );
@@ -207,7 +212,17 @@ impl Writer<'_> {
         // RFC 4733 section 2.1: events take the clock of the audio that they stand in for.
         let _ =
             write!(text, "a=rtpmap:{EVENT} telephone-event/{}\r\na=fmtp:{EVENT} 0-16\r\n", codec.clock().0);
-        let _ = write!(text, "a=ptime:{ptime}\r\na=sendrecv\r\n");
+        let _ = write!(text, "a=ptime:{ptime}\r\na={}\r\n", self.sends());
         text
+    }
+
+    /// RFC 3264 sections 5.1 and 6.1.
+    fn sends(&self) -> &'static str {
+        match self.transaction.holds {
+            None => "sendrecv",
+            Some(Holding::Silence) => "inactive",
+            Some(Holding::Music) if self.sender == self.transaction.by => "sendonly",
+            Some(Holding::Music) => "recvonly",
+        }
     }
 }

@@ -1,15 +1,15 @@
 //! One media stream, from the sender through a network to the point where it is captured.
 
-use std::net::SocketAddrV4;
+use std::ops::Range;
 
 use ringtap_model::{Dtmf, Nanos};
 
 use crate::codec::Codec;
 use crate::dialog::Side;
-use crate::frame::Framer;
-use crate::jitter::Jitter;
+use crate::frame::{Framer, Head};
 use crate::loss::LossState;
 use crate::rng::{Rng, mix};
+use crate::scenario::Scenario;
 use crate::sip;
 use crate::tally::{Sent, Tally};
 use crate::truth::StreamTruth;
@@ -31,12 +31,11 @@ impl Sounds {
     }
 }
 
-/// What a sender sends.
+/// What a sender sends, and from where to where.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     pub(crate) side: Side,
-    pub(crate) src: SocketAddrV4,
-    pub(crate) dst: SocketAddrV4,
+    pub(crate) head: Head,
     pub(crate) ssrc: u32,
     pub(crate) codec: Codec,
     pub(crate) ptime: Nanos,
@@ -49,7 +48,18 @@ pub(crate) struct Sender {
     /// First sample of the voice.
     pub(crate) voice: u64,
     /// Digits in order, apart by more than [`EVENT_PACKETS`].
-    pub(crate) digits: Vec<Press>,
+    pub(crate) digits: Box<[Press]>,
+    /// On hold.
+    pub(crate) pause: Option<Pause>,
+}
+
+/// A time in which nothing is sent: numbers go on where they stopped, the clock goes on as time does (RFC 3550 section 5.1).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pause {
+    /// The first packet after it.
+    pub(crate) before: u32,
+    /// Packets that it takes the time of.
+    pub(crate) length: u32,
 }
 
 /// A digit that is pressed.
@@ -66,24 +76,39 @@ pub(crate) const EVENT_PACKETS: u32 = 8;
 const EVENT_ENDS: u32 = 3;
 
 impl Sender {
-    /// The same sender further on, with another destination or not: numbering and clock continue.
-    pub(crate) fn continued(&self, dst: SocketAddrV4, count: u32) -> Self {
+    /// The same sender further on, with another destination or not: numbering and clock continue. Without digits or pauses.
+    pub(crate) fn continued(&self, head: Head, count: u32) -> Self {
         let ticks = self.codec.ticks(self.ptime);
         Self {
-            dst,
+            head,
             sequence: self.sequence.wrapping_add(self.count as u16),
             timestamp: self.timestamp.wrapping_add(self.count.wrapping_mul(ticks)),
             start: self.time(self.count),
             count,
             voice: self.voice + u64::from(self.count) * u64::from(ticks),
-            digits: Vec::new(),
+            digits: Box::default(),
             ..self.clone()
         }
     }
 
     /// When a packet is sent.
     pub(crate) fn time(&self, index: u32) -> Nanos {
-        self.start + Nanos(self.ptime.0 * u64::from(index))
+        self.start + Nanos(self.ptime.0 * u64::from(self.place(index)))
+    }
+
+    /// Packet times since the start.
+    fn place(&self, index: u32) -> u32 {
+        index + self.pause.filter(|pause| index >= pause.before).map_or(0, |pause| pause.length)
+    }
+
+    /// The RTP timestamp of a moment, on the clock of the packets (RFC 3550 section 6.4.1).
+    pub(crate) fn clock(&self, at: Nanos) -> u32 {
+        let ticks = (at - self.start).0 as u128 * u128::from(self.codec.clock().0) / 1_000_000_000;
+        self.timestamp.wrapping_add(ticks as u32)
+    }
+
+    fn touch(&self) -> u64 {
+        self.voice ^ u64::from(self.ssrc) ^ self.head.touch()
     }
 
     fn event(&self, index: u32) -> Option<Press> {
@@ -97,9 +122,11 @@ impl Sender {
         let event = self.event(index);
         // All packets of an event have the timestamp of its beginning.
         let clocked = event.map_or(index, |press| press.first);
-        let timestamp = self.timestamp.wrapping_add(clocked.wrapping_mul(ticks));
+        let timestamp = self.timestamp.wrapping_add(self.place(clocked).wrapping_mul(ticks));
         let payload_type = if event.is_some() { sip::EVENT } else { self.codec.payload_type() };
-        let marker = index == 0 || event.is_some_and(|press| press.first == index);
+        // RFC 3551 section 4.1: the first packet after a silence.
+        let resumes = self.pause.is_some_and(|pause| pause.before == index);
+        let marker = index == 0 || resumes || event.is_some_and(|press| press.first == index);
         to.extend_from_slice(&[0x80, payload_type | u8::from(marker) << 7]);
         to.extend_from_slice(&self.sequence.wrapping_add(index as u16).to_be_bytes());
         to.extend_from_slice(&timestamp.to_be_bytes());
@@ -128,12 +155,39 @@ impl Sender {
         [press.code, if place >= last { 0x80 } else { 0 } | VOLUME, high, low]
     }
 
+    /// What varies from packet to packet, the same each time one is asked for.
+    fn draw(&self, index: u32) -> u64 {
+        mix(u64::from(self.ssrc) << 32 | u64::from(index))
+    }
+
+    /// Payload octets of some of its packets.
+    pub(crate) fn octets(&self, packets: Range<u32>) -> u64 {
+        let (least, most) = self.codec.sizes(self.ptime);
+        packets
+            .map(|index| match self.event(index) {
+                Some(_) => 4,
+                None if least == most => most,
+                None => size_of(self.draw(index), least, most) as u64,
+            })
+            .sum()
+    }
+
+    /// Packets sent up to a moment.
+    pub(crate) fn sent_by(&self, at: Nanos) -> u32 {
+        let places = ((at - self.start).0 / self.ptime.0) as u32 + u32::from(at >= self.start);
+        let sent = match self.pause {
+            Some(pause) if places > pause.before => pause.before.max(places.saturating_sub(pause.length)),
+            _ => places,
+        };
+        sent.min(self.count)
+    }
+
     fn sound(&self, index: u32, sounds: &Sounds, to: &mut Vec<u8>) {
         let (least, most) = self.codec.sizes(self.ptime);
         let Some(law) = self.codec.law() else {
             // A packet that is sent twice has to be the same both times.
-            let place = mix(u64::from(self.ssrc) << 32 | u64::from(index));
-            let size = (least + (place >> 32) % (most - least + 1)) as usize;
+            let place = self.draw(index);
+            let size = size_of(place, least, most);
             let from = place as usize % (sounds.noise.len() - size);
             let begin = to.len();
             to.extend_from_slice(&sounds.noise[from..from + size]);
@@ -144,15 +198,23 @@ impl Sender {
     }
 }
 
+fn size_of(draw: u64, least: u64, most: u64) -> usize {
+    (least + (draw >> 32) % (most - least + 1)) as usize
+}
+
 /// What the network does to a stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
     pub(crate) loss: LossState,
-    pub(crate) jitter: Jitter,
-    /// Shares.
-    pub(crate) reorder: f64,
-    pub(crate) duplicate: f64,
+    /// Place of its model in the scenario.
+    pub(crate) jitter: u8,
     pub(crate) rng: Rng,
+}
+
+impl Network {
+    fn touch(&self) -> u64 {
+        u64::from(self.jitter)
+    }
 }
 
 /// A packet that will be captured.
@@ -166,71 +228,87 @@ struct Due {
 /// A stream as it is captured, packet by packet in order of time.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
-    sender: Sender,
-    network: Network,
-    /// The next packet that the sender sends.
-    next: u32,
+    /// What is captured next.
+    due: Option<Due>,
+    /// Few, mostly none: what is captured after it.
+    later: Vec<Due>,
     /// When the last one arrived: no later one arrives before.
     arrival: Nanos,
+    /// The next packet that the sender sends.
+    next: u32,
+    /// Session that it belongs to.
+    pub(crate) session: u32,
     /// A packet that the next one will overtake, and when it would have arrived.
     held: Option<Due>,
-    /// Few: what arrives at or before `arrival` can be given.
-    due: Vec<Due>,
+    network: Network,
+    sender: Sender,
     tally: Tally,
 }
 
 impl Stream {
-    pub(crate) fn new(sender: Sender, network: Network) -> Self {
-        let arrival = Nanos::ZERO;
-        let mut stream =
-            Self { sender, network, next: 0, arrival, held: None, due: Vec::new(), tally: Tally::default() };
-        stream.advance();
+    pub(crate) fn new(scenario: &Scenario, sender: Sender, network: Network) -> Self {
+        let mut stream = Self {
+            due: None,
+            later: Vec::new(),
+            arrival: Nanos::ZERO,
+            next: 0,
+            session: 0,
+            held: None,
+            network,
+            sender,
+            tally: Tally::default(),
+        };
+        stream.advance(scenario);
         stream
     }
 
     /// When its next packet is captured; None at its end.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
-        self.due.iter().min().map(|due| due.at)
+        self.due.map(|due| due.at)
     }
 
     /// Writes the next packet. Nothing happens after the end.
-    pub(crate) fn emit(&mut self, sounds: &Sounds, framer: &mut Framer) {
-        let Some(place) = (0..self.due.len()).min_by_key(|place| self.due[*place]) else { return };
-        let due = self.due.swap_remove(place);
+    // HOT: once for each packet of RTP.
+    pub(crate) fn emit(&mut self, scenario: &Scenario, sounds: &Sounds, framer: &mut Framer) {
+        let Some(due) = self.due.take() else { return };
         let Self { sender, tally, .. } = self;
-        framer.udp(sender.src, sender.dst, |payload| {
+        framer.udp(&sender.head, |payload| {
             let sent = sender.packet(due.index, sounds, payload);
             tally.sent(&Sent { at: due.at, repeat: due.repeat, ..sent }, f64::from(sender.codec.clock().0));
         });
-        self.advance();
+        if !self.later.is_empty() {
+            let first = (0..self.later.len()).min_by_key(|place| self.later[*place]);
+            self.due = first.map(|place| self.later.swap_remove(place));
+        }
+        self.advance(scenario);
     }
 
     /// Lets the sender send until the earliest packet that is due cannot be overtaken any more.
-    fn advance(&mut self) {
+    fn advance(&mut self, scenario: &Scenario) {
         while self.next < self.sender.count && self.next_at().is_none_or(|at| at > self.arrival) {
-            self.send();
+            self.send(scenario);
         }
         if self.next == self.sender.count {
             // Nobody is left to overtake it.
             if let Some(held) = self.held.take() {
-                self.deliver(held);
+                self.deliver(scenario, held);
             }
         }
     }
 
     /// The sender's next packet goes through the network.
-    fn send(&mut self) {
+    fn send(&mut self, scenario: &Scenario) {
         let index = self.next;
         self.next += 1;
-        let Network { loss, jitter, reorder, rng, .. } = &mut self.network;
-        let is_lost = loss.next(rng);
-        let delay = jitter.sample(rng);
-        let overtaken = rng.chance(*reorder);
+        let Network { loss, jitter, rng } = &mut self.network;
+        let is_lost = loss.next(&scenario.loss, rng);
+        let delay = scenario.jitter.at(*jitter).sample(rng);
+        let overtaken = rng.chance(scenario.reorder.value());
         self.tally.decided(is_lost);
         if is_lost {
             // What was held back waits for its neighbour alone: no network keeps a packet for the length of a burst.
             if let Some(held) = self.held.take() {
-                self.deliver(held);
+                self.deliver(scenario, held);
             }
             return;
         }
@@ -240,22 +318,47 @@ impl Stream {
         let due = Due { at, index, repeat: false };
         match self.held.take() {
             Some(held) => {
-                self.deliver(due);
-                self.deliver(Due { at: at + BACK_TO_BACK, ..held });
+                self.deliver(scenario, due);
+                self.deliver(scenario, Due { at: at + BACK_TO_BACK, ..held });
             }
             None if overtaken => self.held = Some(due),
-            None => self.deliver(due),
+            None => self.deliver(scenario, due),
         }
     }
 
-    fn deliver(&mut self, due: Due) {
-        self.due.push(due);
-        let Network { duplicate, rng, .. } = &mut self.network;
-        let (twice, later) = (rng.chance(*duplicate), rng.unit());
+    fn deliver(&mut self, scenario: &Scenario, due: Due) {
+        self.enter(due);
+        let rng = &mut self.network.rng;
+        let (twice, later) = (rng.chance(scenario.duplicate.value()), rng.unit());
         if twice {
             let later = Nanos::from_micros((later * 1.5 * self.sender.ptime.micros() as f64) as u64);
-            self.due.push(Due { at: due.at + BACK_TO_BACK + later, repeat: true, ..due });
+            self.enter(Due { at: due.at + BACK_TO_BACK + later, repeat: true, ..due });
         }
+    }
+
+    fn enter(&mut self, due: Due) {
+        match self.due {
+            None => self.due = Some(due),
+            Some(first) if due < first => {
+                self.due = Some(due);
+                self.later.push(first);
+            }
+            Some(_) => self.later.push(due),
+        }
+    }
+
+    /// Reads a word of each of its cache lines.
+    pub(crate) fn touch(&self) -> u64 {
+        let Self { arrival, session, network, sender, tally, .. } = self;
+        arrival.0 ^ u64::from(*session) ^ network.touch() ^ sender.touch() ^ tally.touch()
+    }
+
+    pub(crate) fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
     }
 
     /// Its record, once it has ended; None where nothing got through.

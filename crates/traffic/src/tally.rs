@@ -19,8 +19,8 @@ pub(crate) struct Tally {
     unique: u64,
     reordered: u64,
     bytes: u64,
-    ip_bytes: u64,
     highest: u32,
+    lowest: u32,
     /// Lost since the last number that was not.
     run: u64,
     /// Numbers before the first that is sent do not count.
@@ -36,7 +36,19 @@ pub(crate) struct Tally {
     jitter_max: f64,
     jitters: u64,
     digits: Vec<(Nanos, u8)>,
+    /// Timestamp of the last event.
     pressed: Option<u32>,
+}
+
+/// What a receiver knows of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Received {
+    /// Counts the numbers of the stream from 0.
+    pub(crate) highest: u32,
+    pub(crate) expected: u64,
+    /// Repeats included.
+    pub(crate) packets: u64,
+    pub(crate) jitter_ms: f64,
 }
 
 /// A packet that is sent.
@@ -54,6 +66,16 @@ pub(crate) struct Sent {
 }
 
 impl Tally {
+    /// Reads it, see [`Stream::touch`](crate::stream::Stream::touch).
+    pub(crate) fn touch(&self) -> u64 {
+        self.last.0
+            ^ self.packets
+            ^ self.longest
+            ^ self.jitter.to_bits()
+            ^ self.jitters
+            ^ u64::from(self.highest)
+    }
+
     /// The next number in sequence will be sent, or is lost. Called once for each, in order of numbers.
     pub(crate) fn decided(&mut self, is_lost: bool) {
         if is_lost {
@@ -72,11 +94,13 @@ impl Tally {
     /// A packet is on the wire. Called in order of time.
     pub(crate) fn sent(&mut self, sent: &Sent, clock: f64) {
         let is_first = self.first.is_none();
-        self.first.get_or_insert(sent.at);
+        if is_first {
+            self.first = Some(sent.at);
+            self.lowest = sent.index;
+        }
         self.last = sent.at;
         self.packets += 1;
         self.bytes += sent.payload as u64;
-        self.ip_bytes += (sent.payload + HEADERS) as u64;
         if sent.repeat {
             return;
         }
@@ -86,6 +110,7 @@ impl Tally {
             self.reordered += u64::from(sent.index < self.highest);
         }
         self.highest = self.highest.max(sent.index);
+        self.lowest = self.lowest.min(sent.index);
         self.last_first = sent.at;
         match sent.event {
             Some(code) => self.digit(sent, code),
@@ -114,17 +139,28 @@ impl Tally {
         }
     }
 
+    /// What its receiver would report of it (RFC 3550 section 6.4.1), as far as it was captured; None before the first packet.
+    pub(crate) fn received(&self) -> Option<Received> {
+        self.first?;
+        Some(Received {
+            highest: self.highest,
+            expected: u64::from(self.highest - self.lowest) + 1,
+            packets: self.packets,
+            jitter_ms: self.jitter,
+        })
+    }
+
     /// The record of what was counted; None where nothing got through.
     pub(crate) fn record(&self, call_id: &str, sender: &Sender) -> Option<StreamTruth> {
-        let Sender { side, src, dst, ssrc, codec, ptime, .. } = *sender;
+        let Sender { side, ref head, ssrc, codec, ptime, .. } = *sender;
         Some(StreamTruth {
             call_id: call_id.to_owned(),
             direction: match side {
                 Side::Caller => Direction::CallerToCallee,
                 Side::Callee => Direction::CalleeToCaller,
             },
-            src: endpoint(src),
-            dst: endpoint(dst),
+            src: endpoint(head.src()),
+            dst: endpoint(head.dst()),
             ssrc,
             payload_type: codec.payload_type(),
             codec: codec.name(),
@@ -138,7 +174,7 @@ impl Tally {
             duplicates: self.packets - self.unique,
             reordered: self.reordered,
             bytes: self.bytes,
-            ip_bytes: self.ip_bytes,
+            ip_bytes: self.bytes + self.packets * headers(head.is_v6()),
             jitter_ms_mean: (self.jitters > 0).then(|| self.jitter_sum / self.jitters as f64),
             jitter_ms_max: (self.jitters > 0).then_some(self.jitter_max),
             delta_ms_max: (self.unique > 1).then(|| self.delta.millis_f64()),
@@ -166,8 +202,10 @@ fn digit_name(code: u8) -> char {
     }
 }
 
-/// IPv4, UDP and RTP.
-const HEADERS: usize = 20 + 8 + 12;
+/// IP, UDP and RTP.
+fn headers(v6: bool) -> u64 {
+    if v6 { 40 + 8 + 12 } else { 20 + 8 + 12 }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,9 @@
 //! A TCP connection that carries signalling: RFC 9293, as far as a bystander sees it.
 
-use std::net::SocketAddrV4;
-
 use ringtap_model::Nanos;
 
 use crate::dialog::{Side, Step};
-use crate::frame::{Framer, MAX_SEGMENT, TcpHeader};
+use crate::frame::{Framer, Head, TcpHeader, max_segment};
 use crate::rng::Rng;
 
 /// A segment that will be captured.
@@ -22,7 +20,8 @@ struct Segment {
 /// Both directions of a connection between caller and callee.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
-    ends: [SocketAddrV4; 2],
+    /// Of the segments of each side.
+    heads: [Head; 2],
     /// Sequence number of the next byte of each side.
     next: [u32; 2],
     /// In order of time.
@@ -32,10 +31,10 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// With its handshake; the second value is when the first message may be sent.
-    pub(crate) fn open(caller: SocketAddrV4, callee: SocketAddrV4, at: Nanos, mut rng: Rng) -> (Self, Nanos) {
+    pub(crate) fn open(heads: [Head; 2], at: Nanos, mut rng: Rng) -> (Self, Nanos) {
         let next = [rng.next_u64() as u32, rng.next_u64() as u32];
         let trip = Nanos::from_micros(rng.between(300, 20_000));
-        let mut connection = Self { ends: [caller, callee], next, outbox: Vec::new(), rng };
+        let mut connection = Self { heads, next, outbox: Vec::new(), rng };
         connection.control(at, Side::Caller, TcpHeader::SYN);
         connection.control(at + trip, Side::Callee, TcpHeader::SYN | TcpHeader::ACK);
         let ready = at + trip + Nanos::from_micros(60);
@@ -47,7 +46,8 @@ impl Connection {
     pub(crate) fn send(&mut self, from: Side, text: &str, step: Step) {
         let cut = if self.rng.chance(CUT) { self.rng.below(text.len() as u64) as usize } else { 0 };
         let (head, tail) = text.as_bytes().split_at(cut);
-        let pieces: Vec<&[u8]> = head.chunks(MAX_SEGMENT).chain(tail.chunks(MAX_SEGMENT)).collect();
+        let most = max_segment(self.heads[0].is_v6());
+        let pieces: Vec<&[u8]> = head.chunks(most).chain(tail.chunks(most)).collect();
         let mut at = step.at;
         for (place, piece) in pieces.iter().enumerate() {
             let completes = (place + 1 == pieces.len()).then_some(step);
@@ -86,7 +86,7 @@ impl Connection {
             return None;
         }
         let Segment { at, from, header, data, completes } = self.outbox.remove(0);
-        framer.tcp(self.ends[from as usize], self.ends[from.other() as usize], header, &data);
+        framer.tcp(&self.heads[from as usize], header, &data);
         completes.map(|step| (step, at))
     }
 

@@ -1,18 +1,19 @@
 //! All calls together, frame by frame in order of time.
 
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
-
 use ringtap_model::Nanos;
 
+use crate::batch::Batch;
+use crate::cross::Crossing;
 use crate::error::Error;
 use crate::frame::Framer;
-use crate::plan;
+use crate::plan::{self, Begun};
+use crate::queue::{AHEAD, Queue, Turn};
 use crate::rng::Rng;
 use crate::scenario::Scenario;
 use crate::session::Session;
-use crate::stream::Sounds;
-use crate::truth::{Records, Truth};
+use crate::slab::Slab;
+use crate::stream::{Sounds, Stream};
+use crate::truth::{Records, SummaryTruth, Truth};
 
 /// The frames of a scenario. It holds the calls under way and nothing else, however long the traffic is.
 #[derive(Debug)]
@@ -22,42 +23,17 @@ pub struct Traffic {
     framer: Framer,
     calls: Arrivals,
     registrations: Arrivals,
+    crossing: Option<Crossing>,
     /// The next frame of every source of every session.
-    queue: BinaryHeap<Turn>,
-    sessions: Vec<Slot>,
-    free: Vec<u32>,
-    turns: u64,
+    queue: Queue,
+    /// Turns until [`Self::look_ahead`] reads on.
+    ahead: u32,
+    sessions: Slab<Session>,
+    streams: Slab<Stream>,
     records: Records,
-}
-
-/// A session and how many of its sources have not ended.
-#[derive(Debug)]
-struct Slot {
-    session: Option<Session>,
-    live: u8,
-}
-
-/// Whose turn it is when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Turn {
-    at: Nanos,
-    /// Of two at the same time the one that was entered first.
-    order: u64,
-    slot: u32,
-    source: u8,
-}
-
-impl Ord for Turn {
-    /// The heap gives the greatest: the earliest is that.
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (other.at, other.order).cmp(&(self.at, self.order))
-    }
-}
-
-impl PartialOrd for Turn {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
+    summary: SummaryTruth,
+    /// The summary was told.
+    ended: bool,
 }
 
 /// A Poisson process: what comes independently, at a rate.
@@ -69,11 +45,14 @@ struct Arrivals {
     next: Nanos,
     begun: u64,
     total: u64,
+    /// None comes later.
+    until: Nanos,
 }
 
 impl Arrivals {
-    fn new(rng: Rng, start: Nanos, mean: f64, total: u64) -> Self {
-        let mut arrivals = Self { rng, mean, next: start, begun: 0, total };
+    fn new(rng: Rng, scenario: &Scenario, mean: f64, total: u64) -> Self {
+        let until = scenario.duration.map_or(Nanos::MAX, |duration| scenario.start + duration);
+        let mut arrivals = Self { rng, mean, next: scenario.start, begun: 0, total, until };
         arrivals.step();
         arrivals
     }
@@ -83,7 +62,7 @@ impl Arrivals {
     }
 
     fn due(&self) -> Option<Nanos> {
-        (self.begun < self.total).then_some(self.next)
+        (self.begun < self.total && self.next <= self.until).then_some(self.next)
     }
 
     /// The number and the time of the next.
@@ -109,13 +88,16 @@ impl Traffic {
         Ok(Self {
             sounds: Sounds::new(scenario.voice.clone(), seed),
             framer: Framer::default(),
-            calls: Arrivals::new(Rng::new(seed, 1), start, 1.0 / rate, calls),
-            registrations: Arrivals::new(Rng::new(seed, 2), start, spread / rate, registrations),
-            queue: BinaryHeap::new(),
-            sessions: Vec::new(),
-            free: Vec::new(),
-            turns: 0,
+            calls: Arrivals::new(Rng::new(seed, 1), &scenario, 1.0 / rate, calls),
+            registrations: Arrivals::new(Rng::new(seed, 2), &scenario, spread / rate, registrations),
+            crossing: scenario.cross.as_ref().map(|cross| Crossing::new(&scenario, cross)),
+            queue: Queue::new(start),
+            ahead: 0,
+            sessions: Slab::new(),
+            streams: Slab::new(),
             records: Records::new(),
+            summary: SummaryTruth::default(),
+            ended: false,
             scenario,
         })
     }
@@ -124,34 +106,22 @@ impl Traffic {
     /// back, and are whole microseconds.
     #[expect(clippy::should_implement_trait, reason = "the frame borrows from the generator")]
     pub fn next(&mut self) -> Option<(Nanos, &[u8])> {
-        self.admit();
-        let mut top = self.queue.peek_mut()?;
-        let Turn { at, slot, source, .. } = *top;
-        let entry = &mut self.sessions[slot as usize];
-        // INVARIANT: a slot with a turn in the queue has its session.
-        let session = entry.session.as_mut()?;
-        session.emit(source, &self.sounds, &mut self.framer);
-        match session.next_at(source) {
-            Some(next) => {
-                self.turns += 1;
-                (top.at, top.order) = (next, self.turns);
-            }
-            None => {
-                PeekMut::pop(top);
-                entry.live -= 1;
-                if entry.live == 0 {
-                    self.free.push(slot);
-                    if let Some(session) = entry.session.take() {
-                        session.truth(&mut self.records);
-                    }
-                }
-            }
-        }
+        let at = self.step()?;
         Some((at, self.framer.frame()))
     }
 
+    /// Appends frames to a batch until it is full or the traffic has ended; gives how many.
+    pub fn fill(&mut self, batch: &mut Batch) -> usize {
+        let before = batch.len();
+        while batch.has_room() {
+            let Some(at) = self.step() else { break };
+            batch.push(at, self.framer.frame());
+        }
+        batch.len() - before
+    }
+
     /// Records that have become complete since the last time: those of each call and registration once its last frame has
-    /// been given. Taking them now and then keeps them from gathering.
+    /// been given, and the summary once there are no more. Taking them now and then keeps them from gathering.
     pub fn truth(&mut self) -> impl Iterator<Item = Truth> {
         self.records.drain(..)
     }
@@ -168,7 +138,120 @@ impl Traffic {
 
     /// Calls and registrations that have begun and not ended.
     pub fn under_way(&self) -> usize {
-        self.sessions.len() - self.free.len()
+        self.sessions.len()
+    }
+
+    /// What was sent so far.
+    pub fn summary(&self) -> &SummaryTruth {
+        &self.summary
+    }
+
+    /// Writes the next frame and gives its time.
+    // HOT: once for each frame.
+    fn step(&mut self) -> Option<Nanos> {
+        self.admit();
+        let turn = self.queue.next_at();
+        if let Some(at) = self.crosses_before(turn) {
+            return Some(at);
+        }
+        let Some(Turn { at, source, .. }) = self.queue.pop() else {
+            self.end();
+            return None;
+        };
+        self.look_ahead();
+        match source & KIND {
+            STREAM => {
+                let stream = &mut self.streams[source];
+                stream.emit(&self.scenario, &self.sounds, &mut self.framer);
+                self.summary.rtp += 1;
+                let (next, session) = (stream.next_at(), stream.session);
+                self.again(next, source, session);
+            }
+            SIGNALLING => {
+                let session = &mut self.sessions[source & !KIND];
+                session.signal(&mut self.framer);
+                self.summary.signalling += 1;
+                let next = session.next_at();
+                self.again(next, source, source & !KIND);
+            }
+            _ => {
+                let session = &mut self.sessions[source & !KIND];
+                session.report(&self.streams, &mut self.framer);
+                self.summary.rtcp += 1;
+                let next = session.next_report_at();
+                self.again(next, source, source & !KIND);
+            }
+        }
+        self.sent(at);
+        Some(at)
+    }
+
+    /// Reads a word of everything that the next turns need. Among 100,000 streams each is a miss of the cache, and the misses
+    /// of many wait together, where those of one turn after the other would wait in a row.
+    fn look_ahead(&mut self) {
+        if self.ahead > 0 {
+            self.ahead -= 1;
+            return;
+        }
+        let streams = self.queue.upcoming().filter(|source| source & KIND == STREAM);
+        let read = streams.fold(0, |sum: u64, source| sum.wrapping_add(self.streams[source].touch()));
+        std::hint::black_box(read);
+        self.ahead = AHEAD as u32 - 1;
+    }
+
+    /// Counts the frame that was written.
+    fn sent(&mut self, at: Nanos) {
+        let Self { summary, framer, .. } = self;
+        if summary.frames == 0 {
+            summary.first = at;
+        }
+        summary.frames += 1;
+        summary.bytes += framer.frame().len() as u64;
+        summary.last = at;
+    }
+
+    /// Writes a packet of cross traffic if it comes before the next turn.
+    fn crosses_before(&mut self, turn: Option<Nanos>) -> Option<Nanos> {
+        let crossing = self.crossing.as_mut()?;
+        let at = crossing.next;
+        // Without a turn it goes on until its time is over.
+        let end = turn.or_else(|| Some(self.scenario.start + self.scenario.duration?))?;
+        if at >= end {
+            return None;
+        }
+        crossing.emit(&mut self.framer);
+        self.summary.cross += 1;
+        self.summary.cross_bytes += self.framer.frame().len() as u64;
+        self.sent(at);
+        Some(at)
+    }
+
+    /// The source has another turn, or has ended, and its session perhaps with it.
+    fn again(&mut self, next: Option<Nanos>, source: u32, session: u32) {
+        if let Some(next) = next {
+            return self.queue.push(next, source);
+        }
+        let ended = &mut self.sessions[session];
+        ended.live -= 1;
+        if ended.live > 0 {
+            return;
+        }
+        if let Some(ended) = self.sessions.remove(session) {
+            let told = self.records.len();
+            ended.truth(&self.streams, &mut self.records);
+            self.records.range(told..).for_each(|record| self.summary.note(record));
+            for stream in ended.streams() {
+                self.streams.remove(stream);
+            }
+        }
+    }
+
+    /// There are no more frames.
+    #[cold]
+    fn end(&mut self) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.records.push_back(Truth::Summary(self.summary.clone()));
+        }
     }
 
     /// Begins what comes before the next frame.
@@ -176,33 +259,46 @@ impl Traffic {
         loop {
             let (call, registration) = (self.calls.due(), self.registrations.due());
             let Some(next) = call.into_iter().chain(registration).min() else { return };
-            if self.queue.peek().is_some_and(|turn| turn.at < next) {
+            if self.queue.next_at().is_some_and(|at| at < next) {
                 return;
             }
-            let session = if call == Some(next) {
+            let begun = if call == Some(next) {
                 let (number, at) = self.calls.take();
                 plan::call(&self.scenario, number, at)
             } else {
                 let (number, at) = self.registrations.take();
                 plan::registration(&self.scenario, number, at)
             };
-            self.enter(session);
+            self.enter(begun);
         }
     }
 
-    fn enter(&mut self, session: Session) {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.sessions.push(Slot { session: None, live: 0 });
-            (self.sessions.len() - 1) as u32
-        });
-        let mut live = 0;
-        for source in 0..session.sources() {
-            // A stream that loses every packet has no turn.
-            let Some(at) = session.next_at(source) else { continue };
-            self.turns += 1;
-            self.queue.push(Turn { at, order: self.turns, slot, source });
-            live += 1;
+    fn enter(&mut self, begun: Begun) {
+        let Begun { session, streams } = begun;
+        let place = self.sessions.insert(session);
+        let session = &mut self.sessions[place];
+        let signalling = session.next_at().map(|at| (at, place | SIGNALLING));
+        let reports = session.next_report_at().map(|at| (at, place | REPORTS));
+        for (at, source) in signalling.into_iter().chain(reports) {
+            self.queue.push(at, source);
+            session.live += 1;
         }
-        self.sessions[slot as usize] = Slot { session: Some(session), live };
+        for (mut stream, rival) in streams {
+            stream.session = place;
+            let (at, side) = (stream.next_at(), stream.sender().side);
+            let number = self.streams.insert(stream);
+            session.add(number, side, rival);
+            // A stream that loses every packet has no turn.
+            if let Some(at) = at {
+                self.queue.push(at, number | STREAM);
+                session.live += 1;
+            }
+        }
     }
 }
+
+/// What kind of source has a turn, in its two highest bits; its number is in the others.
+const KIND: u32 = 3 << 30;
+const STREAM: u32 = 0;
+const SIGNALLING: u32 = 1 << 30;
+const REPORTS: u32 = 2 << 30;

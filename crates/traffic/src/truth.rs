@@ -20,6 +20,8 @@ pub enum Truth {
     Stream(StreamTruth),
     /// A registration.
     Registration(RegistrationTruth),
+    /// Everything that was sent: the last record.
+    Summary(SummaryTruth),
 }
 
 /// One call attempt.
@@ -150,6 +152,49 @@ pub struct RegistrationTruth {
     pub last: Nanos,
     /// REGISTER requests, repeats included.
     pub requests: u32,
+}
+
+/// Every frame that was sent, by what it carried.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SummaryTruth {
+    /// Frames.
+    pub frames: u64,
+    /// Octets of them, from the Ethernet header on.
+    pub bytes: u64,
+    /// Frames of SIP: datagrams, or segments with or without a part of a message.
+    pub signalling: u64,
+    /// Frames of RTP.
+    pub rtp: u64,
+    /// Frames of RTCP.
+    pub rtcp: u64,
+    /// Frames that are no telephony.
+    pub cross: u64,
+    /// Octets of those.
+    pub cross_bytes: u64,
+    /// Records of calls.
+    pub calls: u64,
+    /// Records of streams.
+    pub streams: u64,
+    /// Records of registrations.
+    pub registrations: u64,
+    /// First frame.
+    #[serde(rename = "first_us", serialize_with = "micros")]
+    pub first: Nanos,
+    /// Last frame.
+    #[serde(rename = "last_us", serialize_with = "micros")]
+    pub last: Nanos,
+}
+
+impl SummaryTruth {
+    /// A record is complete.
+    pub(crate) fn note(&mut self, record: &Truth) {
+        match record {
+            Truth::Call(_) => self.calls += 1,
+            Truth::Stream(_) => self.streams += 1,
+            Truth::Registration(_) => self.registrations += 1,
+            Truth::Summary(_) => {}
+        }
+    }
 }
 
 /// Records that are complete and not yet taken.

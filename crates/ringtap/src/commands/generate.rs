@@ -5,12 +5,13 @@ use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_capture::Writer;
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_traffic::{
-    Codec, Error, Hold, Jitter, Loss, Mix, Scenario, Share, Shared, Traffic, Transport, Voice,
+    Codec, Cross, CrossKind, Error, Hold, Jitter, Loss, Mix, PacketTime, Rate, Scenario, Share, Shared,
+    Traffic, Transport, Voice,
 };
 
 use crate::exit::{Exit, Misuse};
@@ -48,72 +49,122 @@ pub(crate) struct Generate {
     /// When it begins: 2026-11-21T02:00:00Z, or 2026-11-21 02:00 (UTC)
     #[arg(long, value_name = "TIME", default_value = "2026-01-01T08:00:00Z", value_parser = moment::parse)]
     start: Nanos,
+    /// No call begins later than so many seconds after the first may; cross traffic goes on for at least so long
+    #[arg(long, value_name = "SECONDS")]
+    duration: Option<f64>,
+    /// `all` impairments and all turns that calls can take, each by a share; what other options say comes before it
+    #[arg(long, value_name = "PRESET", value_enum, default_value_t, hide_default_value = true)]
+    impair: Impair,
     /// Seconds from answer to release, the same for every call
     #[arg(long, value_name = "SECONDS", conflicts_with = "hold_distribution")]
     hold: Option<String>,
     /// constant:S, uniform:LOW,HIGH, exponential:MEAN, lognormal:MEDIAN,SIGMA or inverse-gaussian:MEAN,SHAPE
-    #[arg(long, value_name = "MODEL", default_value = "exponential:20")]
+    #[arg(long, value_name = "MODEL", default_value = "inverse-gaussian:117,19")]
     hold_distribution: Hold,
-    /// Codecs and their weights: PCMU, PCMA, G722, G729, GSM, iLBC, opus
-    #[arg(long, value_name = "NAME=WEIGHT,...", default_value = "PCMU=60,PCMA=40")]
-    codec: Mix<Codec>,
-    /// Milliseconds of sound in a packet
-    #[arg(long, value_name = "MS", default_value_t = 20)]
-    ptime: u64,
-    /// none, bernoulli:SHARE, or gilbert:P,R[,BAD[,GOOD]] for bursts; @SHARE behind it for a part of the streams
-    #[arg(long, value_name = "MODEL", default_value = "none")]
+    /// Codecs and their weights: PCMU, PCMA, G722, G729, GSM, iLBC, opus [default: PCMU=60,PCMA=40]
+    #[arg(long, value_name = "NAME=WEIGHT,...")]
+    codec: Option<Mix<Codec>>,
+    /// Milliseconds of sound in a packet, with weights: each call takes one that suits its codec [default: 20]
+    #[arg(long, value_name = "MS=WEIGHT,...")]
+    ptime: Option<Mix<PacketTime>>,
+    /// none, bernoulli:SHARE, or gilbert:P,R[,BAD[,GOOD]] for bursts; @SHARE behind it for a part of the streams [default:
+    /// none]
+    #[arg(long, value_name = "MODEL")]
     loss: Vec<Shared<Loss>>,
-    /// none, or gamma:SHAPE,SCALE with the scale in milliseconds; @SHARE behind it for a part of the streams
-    #[arg(long, value_name = "MODEL", default_value = "gamma:2,0.5")]
+    /// none, or gamma:SHAPE,SCALE with the scale in milliseconds; @SHARE behind it for a part of the streams [default:
+    /// gamma:2,0.5]
+    #[arg(long, value_name = "MODEL")]
     jitter: Vec<Shared<Jitter>>,
-    /// RTP packets that the next one overtakes
-    #[arg(long, value_name = "SHARE", default_value = "0%")]
-    reorder: Share,
-    /// RTP packets that come twice
-    #[arg(long, value_name = "SHARE", default_value = "0%")]
-    duplicate: Share,
-    /// Calls that fail: busy, not found, declined, ...; registrations that are refused
-    #[arg(long, value_name = "SHARE", default_value = "5%")]
-    failed: Share,
-    /// Calls that the caller gives up while it rings
-    #[arg(long, value_name = "SHARE", default_value = "3%")]
-    cancelled: Share,
-    /// Calls and registrations that have to authenticate first (401, 407)
-    #[arg(long, value_name = "SHARE", default_value = "10%")]
-    challenged: Share,
-    /// Requests and final answers that are sent again; over TCP, segments
-    #[arg(long, value_name = "SHARE", default_value = "2%")]
-    retransmit: Share,
-    /// Answered calls whose media move to another host
-    #[arg(long, value_name = "SHARE", default_value = "5%")]
-    reinvite: Share,
-    /// Answered calls in which digits are pressed (telephone-event)
-    #[arg(long, value_name = "SHARE", default_value = "5%")]
-    dtmf: Share,
-    /// Registrations, spread over the time of the calls
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    registrations: u64,
-    /// What carries SIP: udp or tcp
-    #[arg(long, value_name = "NAME", default_value = "udp")]
-    transport: Transport,
+    /// RTP packets that the next one overtakes [default: 0%]
+    #[arg(long, value_name = "SHARE")]
+    reorder: Option<Share>,
+    /// RTP packets that come twice [default: 0%]
+    #[arg(long, value_name = "SHARE")]
+    duplicate: Option<Share>,
+    /// Calls that fail: busy, not found, declined, ...; registrations that are refused [default: 5%]
+    #[arg(long, value_name = "SHARE")]
+    failed: Option<Share>,
+    /// Calls that the caller gives up while it rings [default: 3%]
+    #[arg(long, value_name = "SHARE")]
+    cancelled: Option<Share>,
+    /// Calls and registrations that have to authenticate first: 401, 407 [default: 10%]
+    #[arg(long, value_name = "SHARE")]
+    challenged: Option<Share>,
+    /// Requests and final answers that are sent again; over TCP, segments [default: 2%]
+    #[arg(long, value_name = "SHARE")]
+    retransmit: Option<Share>,
+    /// Answered calls whose media move to another host [default: 5%]
+    #[arg(long, value_name = "SHARE")]
+    reinvite: Option<Share>,
+    /// Answered calls in which one side puts the other on hold for a while [default: 0%]
+    #[arg(long, value_name = "SHARE")]
+    on_hold: Option<Share>,
+    /// Calls with media before the answer, announcements of calls that fail among them: 183 [default: 0%]
+    #[arg(long, value_name = "SHARE")]
+    early_media: Option<Share>,
+    /// Calls that ring in two places until one answers [default: 0%]
+    #[arg(long, value_name = "SHARE")]
+    forked: Option<Share>,
+    /// Answered calls in which digits are pressed: telephone-event [default: 5%]
+    #[arg(long, value_name = "SHARE")]
+    dtmf: Option<Share>,
+    /// Answered calls with RTCP of both sides [default: 0%]
+    #[arg(long, value_name = "SHARE")]
+    rtcp: Option<Share>,
+    /// Calls and registrations over IPv6 [default: 0%]
+    #[arg(long, value_name = "SHARE")]
+    ipv6: Option<Share>,
+    /// Calls and registrations whose frames have an 802.1Q tag [default: 0%]
+    #[arg(long, value_name = "SHARE")]
+    vlan: Option<Share>,
+    /// Registrations, spread over the time of the calls [default: 0]
+    #[arg(long, value_name = "N")]
+    registrations: Option<u64>,
+    /// What carries SIP: udp, tcp, or both by weight as in udp=80,tcp=20 [default: udp]
+    #[arg(long, value_name = "NAME=WEIGHT,...")]
+    transport: Option<Mix<Transport>>,
+    /// Traffic that is no telephony: 100M for bits per second, 50kpps for packets per second
+    #[arg(long, value_name = "RATE")]
+    cross: Option<Rate>,
+    /// What it is made of, by share of its flows: web, quic, dns, small (64-byte frames)
+    #[arg(
+        long,
+        value_name = "NAME=WEIGHT,...",
+        default_value = "web=5,quic=3,dns=1,small=1",
+        requires = "cross"
+    )]
+    cross_mix: Mix<CrossKind>,
     /// What is said in G.711 calls: a WAV of 16 bits at 8 kHz, caller left, callee right. Without it, noise like speech
     #[arg(long, value_name = "FILE")]
     wav: Option<PathBuf>,
 }
 
+/// What a scenario begins from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Impair {
+    /// A good network
+    #[default]
+    None,
+    /// Everything
+    All,
+}
+
 const EXAMPLES: &str = "\
 Examples:
-  ringtap generate --out demo.pcap
+  ringtap generate --out demo.pcap --hold-distribution exponential:10
   ringtap generate --out demo.pcap --truth demo.jsonl --calls 1000 --seed 7
+  ringtap generate --out bad.pcap --truth bad.jsonl --calls 5000 --rate 50 --impair all
   ringtap generate --out lossy.pcap --loss bernoulli:1% --jitter gamma:2,5
   ringtap generate --out bursts.pcap --loss gilbert:1%,25%@10% --loss bernoulli:0.1%
   ringtap generate --out bad.pcap --reorder 0.5% --duplicate 0.1% --retransmit 5%
   ringtap generate --out busy.pcap --failed 30% --cancelled 10% --challenged 50%
-  ringtap generate --out long.pcap --hold-distribution inverse-gaussian:117,19
-  ringtap generate --out wideband.pcap --codec G722=3,opus=1
+  ringtap generate --out wideband.pcap --codec G722=3,opus=1 --ptime 20=90,40=10
+  ringtap generate --out mixed.pcap --ipv6 30% --vlan 50% --rtcp 100% --transport udp=80,tcp=20
+  ringtap generate --out needle.pcap --calls 10 --hold 20 --cross 100M
   ringtap generate --out phones.pcap --calls 0 --registrations 500 --transport tcp
 
-A share is written 5% or 0.05. The file grows by about 25 kB per second of a G.711 call.";
+A share is written 5% or 0.05. The file grows by about 25 kB per second of a G.711 call: unless told otherwise calls last two
+minutes on average, half of them less than 40 seconds and a few an hour.";
 
 impl Generate {
     /// Runs it.
@@ -145,7 +196,7 @@ impl Generate {
 
     /// A progress bar where the file becomes large and people look on; hidden otherwise.
     fn progress(&self, screen: &Screen) -> ProgressBar {
-        let total = self.calls.saturating_add(self.registrations);
+        let total = self.calls.saturating_add(self.registrations.unwrap_or(0));
         if total < MANY || !screen.watched {
             return ProgressBar::hidden();
         }
@@ -165,28 +216,46 @@ impl Generate {
             }
             None => self.hold_distribution,
         };
-        let scenario = Scenario::new(self.seed);
+        let base = match self.impair {
+            Impair::None => Scenario::new(self.seed),
+            Impair::All => Scenario { registrations: self.calls / 5, ..Scenario::everything(self.seed) },
+        };
+        let duration = self.duration.map(|seconds| {
+            let right = (1e-3..=1e7).contains(&seconds);
+            let wrong = || Misuse(format!("`--duration {seconds}`: write seconds, from 0.001 to 10000000"));
+            right.then(|| Nanos::from_micros((seconds * 1e6) as u64)).ok_or_else(wrong)
+        });
+        let loss = Mix::of_shares(&self.loss).map_err(named("--loss"))?;
+        let jitter = Mix::of_shares(&self.jitter).map_err(named("--jitter"))?;
         Ok(Scenario {
             start: self.start,
             calls: self.calls,
             rate: self.rate,
             hold,
-            codecs: self.codec.clone(),
-            ptime: Nanos::from_millis(self.ptime),
-            loss: Mix::of_shares(&self.loss).map_err(named("--loss"))?,
-            jitter: Mix::of_shares(&self.jitter).map_err(named("--jitter"))?,
-            reorder: self.reorder,
-            duplicate: self.duplicate,
-            failed: self.failed,
-            challenged: self.challenged,
-            cancelled: self.cancelled,
-            retransmit: self.retransmit,
-            reinvite: self.reinvite,
-            dtmf: self.dtmf,
-            registrations: self.registrations,
-            transport: self.transport,
-            voice: self.wav.as_deref().map_or(Ok(scenario.voice.clone()), voice)?,
-            ..scenario
+            codecs: self.codec.clone().unwrap_or(base.codecs),
+            ptime: self.ptime.clone().map_or(base.ptime, |mix| mix.map(|ptime| ptime.0)),
+            loss: if self.loss.is_empty() { base.loss } else { loss },
+            jitter: if self.jitter.is_empty() { base.jitter } else { jitter },
+            reorder: self.reorder.unwrap_or(base.reorder),
+            duplicate: self.duplicate.unwrap_or(base.duplicate),
+            failed: self.failed.unwrap_or(base.failed),
+            cancelled: self.cancelled.unwrap_or(base.cancelled),
+            challenged: self.challenged.unwrap_or(base.challenged),
+            retransmit: self.retransmit.unwrap_or(base.retransmit),
+            reinvite: self.reinvite.unwrap_or(base.reinvite),
+            on_hold: self.on_hold.unwrap_or(base.on_hold),
+            early: self.early_media.unwrap_or(base.early),
+            forked: self.forked.unwrap_or(base.forked),
+            rtcp: self.rtcp.unwrap_or(base.rtcp),
+            ipv6: self.ipv6.unwrap_or(base.ipv6),
+            vlan: self.vlan.unwrap_or(base.vlan),
+            dtmf: self.dtmf.unwrap_or(base.dtmf),
+            registrations: self.registrations.unwrap_or(base.registrations),
+            transport: self.transport.clone().unwrap_or(base.transport),
+            cross: self.cross.map(|rate| Cross { rate, kinds: self.cross_mix.clone() }),
+            duration: duration.transpose()?,
+            voice: self.wav.as_deref().map_or(Ok(base.voice), voice)?,
+            seed: self.seed,
         })
     }
 }
@@ -233,11 +302,7 @@ fn write(
         made.span = time - *first.get_or_insert(time);
         let frame = Frame { time, number: made.packets, link: ETHERNET, wire_len: data.len() as u32, data };
         writer.write(&frame).with_context(|| writing.clone())?;
-        for record in traffic.truth() {
-            if let Some(truth) = &mut truth {
-                json::line(truth, &record).with_context(|| telling.clone())?;
-            }
-        }
+        tell(traffic, truth.as_mut()).with_context(|| telling.clone())?;
         if made.packets.is_multiple_of(4096) {
             bar.set_position(traffic.calls() + traffic.registrations());
             if interrupt::asked() {
@@ -245,6 +310,7 @@ fn write(
             }
         }
     }
+    tell(traffic, truth.as_mut()).with_context(|| telling.clone())?;
     let out = writer.finish().with_context(|| writing.clone())?;
     if let Some(mut truth) = truth {
         truth.flush().with_context(|| telling.clone())?;
@@ -252,6 +318,16 @@ fn write(
     }
     out.keep()?;
     Ok(made)
+}
+
+/// Writes the records that have become complete.
+fn tell(traffic: &mut Traffic, mut truth: Option<&mut BufWriter<Target>>) -> std::io::Result<()> {
+    for record in traffic.truth() {
+        if let Some(truth) = &mut truth {
+            json::line(truth, &record)?;
+        }
+    }
+    Ok(())
 }
 
 const ETHERNET: LinkType = LinkType(1);

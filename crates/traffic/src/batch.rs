@@ -1,0 +1,64 @@
+//! Frames by the batch.
+
+use ringtap_model::Nanos;
+
+/// Frames one behind the other in one block of memory, to be handed on, and to be used again.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    /// When each frame is captured, and where it ends.
+    frames: Vec<(Nanos, u32)>,
+    most: usize,
+}
+
+impl Batch {
+    /// Room for so many frames, at least one.
+    pub fn new(frames: usize) -> Self {
+        let most = frames.max(1);
+        Self { bytes: Vec::with_capacity(most * TYPICAL), frames: Vec::with_capacity(most), most }
+    }
+
+    /// Frames in it.
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// Octets of all its frames.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The frames, from their Ethernet headers on, and when each is captured.
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = (Nanos, &[u8])> {
+        let mut begin = 0;
+        self.frames.iter().map(move |(at, end)| {
+            let frame = &self.bytes[begin..*end as usize];
+            begin = *end as usize;
+            (*at, frame)
+        })
+    }
+
+    /// Takes all frames out.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.frames.clear();
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.frames.len() < self.most && self.bytes.len() < MOST_OCTETS
+    }
+
+    pub(crate) fn push(&mut self, at: Nanos, frame: &[u8]) {
+        self.bytes.extend_from_slice(frame);
+        self.frames.push((at, self.bytes.len() as u32));
+    }
+}
+
+const TYPICAL: usize = 256;
+/// Places are 32 bits.
+const MOST_OCTETS: usize = 1 << 30;

@@ -1,0 +1,53 @@
+//! How a call or a registration is carried, apart from what happens in it.
+
+use ringtap_model::Nanos;
+
+use crate::codec::Codec;
+use crate::rng::Rng;
+use crate::scenario::{Scenario, Transport};
+
+/// Drawn from numbers of its own: a scenario that asks for none of it has the calls that it had before there was any.
+#[derive(Clone, Debug)]
+pub(crate) struct Manner {
+    pub(crate) ptime: Nanos,
+    pub(crate) tcp: bool,
+    pub(crate) v6: bool,
+    pub(crate) vlan: Option<u16>,
+    pub(crate) early: bool,
+    pub(crate) forked: bool,
+    pub(crate) on_hold: bool,
+    pub(crate) rtcp: bool,
+    /// For what follows from it.
+    pub(crate) rng: Rng,
+}
+
+impl Manner {
+    pub(crate) fn new(scenario: &Scenario, stream: u64, codec: Codec) -> Self {
+        let mut rng = Rng::new(scenario.seed, MANNERS + stream);
+        let suits = |ptime: &Nanos| codec.check(*ptime).is_ok();
+        // INVARIANT: the scenario was checked, so some packet time suits each of its codecs.
+        let ptime = scenario.ptime.only_those(suits).unwrap_or_else(|| scenario.ptime.clone());
+        Self {
+            ptime: *ptime.pick(&mut rng),
+            tcp: *scenario.transport.pick(&mut rng) == Transport::Tcp,
+            v6: rng.chance(scenario.ipv6.value()),
+            vlan: rng.chance(scenario.vlan.value()).then_some(FIRST_VLAN + (stream % VLANS) as u16),
+            early: rng.chance(scenario.early.value()),
+            forked: rng.chance(scenario.forked.value()),
+            on_hold: rng.chance(scenario.on_hold.value()),
+            rtcp: rng.chance(scenario.rtcp.value()),
+            rng,
+        }
+    }
+
+    /// A span of so many milliseconds at least and at most.
+    pub(crate) fn moment(&mut self, least: u64, most: u64) -> Nanos {
+        Nanos::from_micros(self.rng.between(least * 1_000, most * 1_000))
+    }
+}
+
+/// What tells its random numbers from those of calls and registrations.
+const MANNERS: u64 = 1 << 43;
+/// Voice networks have few numbers.
+pub(crate) const FIRST_VLAN: u16 = 100;
+pub(crate) const VLANS: u64 = 4;
