@@ -1,90 +1,185 @@
-//! G.711 (ITU-T G.711, 11/1988): mu-law and A-law, eight bits a sample.
+//! The codecs: their names, clocks, rates, and how much sound a payload is.
+
+use ringtap_model::Hz;
 
 use crate::Error;
+use crate::decode::{self, AmrFrame, Packing, Width};
 
-/// A codec that can be decoded.
+/// A codec that can be decoded, here or by a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Codec {
-    /// mu-law, static payload type 0 (RFC 3551 section 4.5.14).
+    /// G.711 mu-law, static payload type 0 (RFC 3551 section 4.5.14).
     Pcmu,
-    /// A-law, static payload type 8.
+    /// G.711 A-law, static payload type 8.
     Pcma,
+    /// Linear 16-bit (RFC 3551 section 4.5.11); of several channels the mean.
+    L16 {
+        /// Interleaved in the payload.
+        channels: u8,
+    },
+    /// G.722 at 64 kbit/s, static payload type 9: 16000 samples a second under an RTP clock of 8000.
+    G722,
+    /// G.726.
+    G726 {
+        /// Of a code: 2 to 5, for 16 to 40 kbit/s.
+        bits: u8,
+        /// Which end of a byte comes first.
+        packing: Packing,
+    },
+    /// GSM full rate, static payload type 3.
+    Gsm,
+    /// iLBC (RFC 3951, RFC 3952), frames of 20 or 30 ms by their length.
+    Ilbc,
+    /// G.729 with annexes A and B, static payload type 18.
+    G729,
+    /// AMR (RFC 4867).
+    AmrNb,
+    /// AMR-WB, which is G.722.2.
+    AmrWb,
+    /// Opus (RFC 6716, RFC 7587).
+    Opus,
 }
 
 impl Codec {
-    /// By its name in SDP, in any case (RFC 4855 section 3); [`Error::Unsupported`] for every other.
+    /// By its name in SDP, in any case (RFC 4855 section 3); [`Error::Unsupported`] for every other. L16 is taken for one
+    /// channel.
     pub fn from_name(name: &str) -> Result<Self, Error> {
-        [Self::Pcmu, Self::Pcma]
-            .into_iter()
-            .find(|codec| name.eq_ignore_ascii_case(codec.name()))
-            .ok_or_else(|| Error::Unsupported { codec: name.to_owned() })
+        NAMES
+            .iter()
+            .find(|(known, _)| name.eq_ignore_ascii_case(known))
+            .map(|(_, codec)| *codec)
+            .ok_or_else(|| Error::unsupported(name))
     }
 
-    /// By a static payload type (RFC 3551 section 6).
+    /// By a static payload type (RFC 3551 section 6; 2 is what it was before it was taken back: G.721, which is G726-32).
     pub fn from_payload_type(payload_type: u8) -> Option<Self> {
         match payload_type {
             0 => Some(Self::Pcmu),
+            2 => Some(Self::G726 { bits: 4, packing: Packing::Rfc3551 }),
+            3 => Some(Self::Gsm),
             8 => Some(Self::Pcma),
+            9 => Some(Self::G722),
+            10 => Some(Self::L16 { channels: 2 }),
+            11 => Some(Self::L16 { channels: 1 }),
+            18 => Some(Self::G729),
             _ => None,
         }
     }
 
     /// Its name in SDP.
     pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(_, codec)| *codec == self).map_or("L16", |(name, _)| name)
+    }
+
+    /// Its RTP clock, given the one that was announced: most have one alone, which some senders announce wrongly.
+    pub fn clock(self, announced: Hz) -> Hz {
         match self {
-            Self::Pcmu => "PCMU",
-            Self::Pcma => "PCMA",
+            Self::Pcmu | Self::Pcma | Self::G726 { .. } | Self::L16 { .. }
+                if RATES.contains(&announced.0) =>
+            {
+                announced
+            }
+            Self::AmrWb => Hz(16_000),
+            Self::Opus => Hz(48_000),
+            Self::L16 { .. } => Hz(44_100),
+            _ => Hz(8_000),
         }
     }
 
-    /// One sample as linear 16-bit PCM: the 14 (mu-law) or 13 (A-law) bits of the standard, shifted up to full scale.
+    /// Its samples a second at an RTP clock that it has.
+    pub fn rate(self, clock: Hz) -> Hz {
+        if self == Self::G722 { Hz(16_000) } else { clock }
+    }
+
+    /// How many samples a payload stands for, at [`Codec::rate`]; `None` for what is no payload of this codec, or empty.
+    pub fn samples(self, payload: &[u8]) -> Option<usize> {
+        let length = payload.len();
+        let samples = match self {
+            Self::Pcmu | Self::Pcma => length,
+            Self::L16 { channels } => length / 2 / usize::from(channels.max(1)),
+            Self::G722 => 2 * length,
+            Self::G726 { bits, .. } => length * 8 / usize::from(bits),
+            Self::Gsm => frames(length, decode::GSM_FRAME, 160)?,
+            Self::Ilbc => frames(length, ILBC_20, 160).or_else(|| frames(length, ILBC_30, 240))?,
+            // The last frame may be comfort noise (RFC 3551 section 4.5.6).
+            Self::G729 => frames(length - length % 10, 10, 80)? + frames(length % 10, 2, 80)?,
+            Self::AmrNb => decode::amr_frames(Width::Narrow, payload)?.len() * 160,
+            Self::AmrWb => decode::amr_frames(Width::Wide, payload)?.len() * 320,
+            Self::Opus => decode::opus_samples(payload)?,
+        };
+        (samples > 0).then_some(samples)
+    }
+
+    /// Whether the last frame of a payload describes the noise that fills what follows it, as far as the codec says so itself.
+    pub(crate) fn announces_noise(self, payload: &[u8]) -> bool {
+        let ends = |width: Width| {
+            let kinds = decode::amr_frames(width, payload).unwrap_or_default();
+            let kind =
+                kinds.iter().rev().find(|frame| frame.bytes.len() > 1).map(|frame: &AmrFrame| frame.kind);
+            kind == Some(width.noise())
+        };
+        match self {
+            Self::G729 => payload.len() % 10 == 2,
+            Self::AmrNb => ends(Width::Narrow),
+            Self::AmrWb => ends(Width::Wide),
+            _ => false,
+        }
+    }
+
+    /// One byte of G.711 as linear 16-bit PCM; silence for every other codec.
     #[inline]
     pub fn decode(self, byte: u8) -> i16 {
-        let table = match self {
-            Self::Pcmu => &MU_LAW,
-            Self::Pcma => &A_LAW,
-        };
-        table[usize::from(byte)]
+        match self {
+            Self::Pcmu | Self::Pcma => decode::table(self)[usize::from(byte)],
+            _ => 0,
+        }
     }
 }
 
-/// Table 2a of G.711. All bits are inverted on the wire; sign, three bits of segment, four of mantissa; a bias of 33 (132 at
-/// 16 bits) makes every segment twice as long as the one before it.
-const fn mu_law(byte: u8) -> i16 {
-    let bits = !byte;
-    let mantissa = (bits & 0x0f) as i16;
-    let segment = (bits >> 4) & 0x07;
-    let magnitude = (((mantissa << 3) + BIAS) << segment) - BIAS;
-    if bits & 0x80 != 0 { -magnitude } else { magnitude }
+/// Samples of a whole number of frames.
+fn frames(length: usize, frame: usize, samples: usize) -> Option<usize> {
+    length.is_multiple_of(frame).then_some(length / frame * samples)
 }
 
-/// Table 1a of G.711. Every second bit is inverted on the wire; the first two segments have the same step, values lie in
-/// the middle of it.
-const fn a_law(byte: u8) -> i16 {
-    let bits = byte ^ 0x55;
-    let mantissa = (bits & 0x0f) as i16;
-    let segment = (bits >> 4) & 0x07;
-    let magnitude = match segment {
-        0 => (mantissa << 4) + 8,
-        _ => ((mantissa << 4) + 0x108) << (segment - 1),
-    };
-    if bits & 0x80 != 0 { magnitude } else { -magnitude }
+/// RFC 3951 section 3: 304 and 400 bits.
+const ILBC_20: usize = 38;
+const ILBC_30: usize = 50;
+
+/// What an error says is known.
+pub(crate) const KNOWN: &str =
+    "G.711, L16, G.722, G.726, GSM, and with Debian's libraries G.729, AMR, AMR-WB, iLBC and Opus";
+
+/// The sampling rates that exist; another clock is taken for a mistake.
+pub(crate) const RATES: std::ops::RangeInclusive<u32> = 1_000..=192_000;
+
+const fn g726(bits: u8, packing: Packing) -> Codec {
+    Codec::G726 { bits, packing }
 }
 
-const fn table(decode_mu_law: bool) -> [i16; 256] {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = if decode_mu_law { mu_law(byte as u8) } else { a_law(byte as u8) };
-        byte += 1;
-    }
-    table
-}
-
-const BIAS: i16 = 132;
-
-static MU_LAW: [i16; 256] = table(true);
-static A_LAW: [i16; 256] = table(false);
+/// The first name of a codec is its own.
+const NAMES: [(&str, Codec); 21] = [
+    ("PCMU", Codec::Pcmu),
+    ("PCMA", Codec::Pcma),
+    ("L16", Codec::L16 { channels: 1 }),
+    ("G722", Codec::G722),
+    ("G726-16", g726(2, Packing::Rfc3551)),
+    ("G726-24", g726(3, Packing::Rfc3551)),
+    ("G726-32", g726(4, Packing::Rfc3551)),
+    ("G726-40", g726(5, Packing::Rfc3551)),
+    ("G721", g726(4, Packing::Rfc3551)),
+    ("AAL2-G726-16", g726(2, Packing::Aal2)),
+    ("AAL2-G726-24", g726(3, Packing::Aal2)),
+    ("AAL2-G726-32", g726(4, Packing::Aal2)),
+    ("AAL2-G726-40", g726(5, Packing::Aal2)),
+    ("GSM", Codec::Gsm),
+    ("iLBC", Codec::Ilbc),
+    ("G729", Codec::G729),
+    ("G729A", Codec::G729),
+    ("AMR", Codec::AmrNb),
+    ("AMR-WB", Codec::AmrWb),
+    ("opus", Codec::Opus),
+    ("G729AB", Codec::G729),
+];
 
 #[cfg(test)]
 mod tests {
@@ -122,7 +217,25 @@ mod tests {
     fn names() {
         assert_eq!(Codec::from_name("pcmu").ok(), Some(Codec::Pcmu));
         assert_eq!(Codec::from_name("PCMA").ok(), Codec::from_payload_type(8));
-        let message = Codec::from_name("G729").expect_err("no decoder").to_string();
-        assert!(message.starts_with("G729 cannot be decoded") && message.contains("only G.711"));
+        for (name, codec) in NAMES {
+            assert_eq!(Codec::from_name(&name.to_lowercase()).ok(), Some(codec));
+            assert_eq!(Codec::from_name(codec.name()).ok(), Some(codec));
+        }
+        assert_eq!(Codec::L16 { channels: 2 }.name(), "L16");
+        let message = Codec::from_name("SPEEX").expect_err("no decoder").to_string();
+        assert!(message.starts_with("SPEEX cannot be decoded") && message.contains("G.711"));
+    }
+
+    #[test]
+    fn lengths() {
+        let samples = |codec: Codec, length| codec.samples(&vec![0; length]);
+        assert_eq!(samples(Codec::G722, 160), Some(320));
+        assert_eq!(samples(g726(5, Packing::Aal2), 100), Some(160));
+        assert_eq!((samples(Codec::Gsm, 66), samples(Codec::Gsm, 34)), (Some(320), None));
+        assert_eq!((samples(Codec::Ilbc, 38), samples(Codec::Ilbc, 100)), (Some(160), Some(480)));
+        assert_eq!((samples(Codec::G729, 22), samples(Codec::G729, 2)), (Some(240), Some(80)));
+        assert_eq!((samples(Codec::G729, 11), samples(Codec::G729, 0)), (None, None));
+        assert_eq!(samples(Codec::L16 { channels: 2 }, 640), Some(160));
+        assert!(Codec::G729.announces_noise(&[0; 12]) && !Codec::G729.announces_noise(&[0; 10]));
     }
 }

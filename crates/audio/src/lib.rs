@@ -1,15 +1,16 @@
-//! Media of a call in, sound out: G.711 decoded, packets put on a time line, both directions in one WAV.
+//! Media of a call in, sound out: payloads decoded, packets put on a time line, what is missing filled, both directions in
+//! one recording.
 //!
-//! Not here: which packets belong to which stream, and any judgement of quality. There is no jitter buffer either: a packet that
-//! came late is heard in its place, since the question is what was sent.
+//! Not here: which packets belong to which stream, any judgement of quality, and starting the process that decodes with
+//! libraries.
 //!
 //! The one invariant: where nothing was lost, the samples of a track are those of its payloads, decoded and joined, and
-//! nothing else; and what a track holds is never more than the payload that was pushed into it.
+//! nothing else; and what a track holds is in proportion to the packets that were pushed into it.
 //!
 //! ```
 //! use std::io::Cursor;
 //!
-//! use ringtap_audio::{Codec, RtpSound, Track, mix};
+//! use ringtap_audio::{Codec, Own, RtpSound, Settings, Track, mix, write_wav};
 //! use ringtap_model::{Hz, Nanos};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,27 +26,36 @@
 //! }
 //! let mut wav = Cursor::new(Vec::new());
 //! let (left, right) = ([caller], []);
-//! let stereo = mix(&left, &right);
-//! assert_eq!(stereo.frames(), 8_000);
-//! stereo.write_wav(&mut wav)?;
+//! let mut recording = mix(&left, &right, Settings::default(), &Own)?;
+//! assert_eq!(recording.frames(), 8_000);
+//! write_wav(&mut recording, &mut wav)?;
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! | module | holds |
 //! |---|---|
-//! | `codec` | [`Codec`]: mu-law and A-law |
+//! | `codec` | [`Codec`]: names, clocks, how much sound a payload is |
+//! | `decode` | [`Decoder`], [`Decoders`], and the decoders that are our [`Own`] |
 //! | `track` | [`Track`], one direction on a time line |
-//! | `stereo` | [`mix`], [`Stereo`]: both directions into a WAV |
+//! | `playout` | [`Player`]: a track as it sounds, loss, pauses, tones and drift by its [`Rules`] |
+//! | `stereo` | [`mix`], [`Recording`]: both directions |
+//! | `wav` | [`write_wav`] |
 //! | `error` | [`Error`] |
 #![forbid(unsafe_code)]
 
 mod codec;
+mod decode;
 mod error;
+mod playout;
 mod stereo;
 mod track;
+mod wav;
 
 pub use codec::Codec;
+pub use decode::{Decoder, Decoders, Own, Packing, Step};
 pub use error::Error;
-pub use stereo::{Stereo, mix};
-pub use track::{RtpSound, Track};
+pub use playout::{Figures, Player, Rules};
+pub use stereo::{Recording, Settings, Sides, mix};
+pub use track::{Carries, RtpSound, Track};
+pub use wav::write_wav;

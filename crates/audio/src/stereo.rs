@@ -1,148 +1,217 @@
-//! Both directions of a call in one WAV.
+//! Both directions of a call in one recording.
 
-use std::io::{Seek, Write};
+use ringtap_model::{Hz, Nanos};
 
-use hound::{SampleFormat, WavSpec, WavWriter};
-use ringtap_model::Nanos;
+use crate::codec::RATES;
+use crate::playout::{Figures, Player, Rules};
+use crate::{Decoders, Error, Track};
 
-use crate::{Error, Track};
+/// What the channels of a recording are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sides {
+    /// Two channels: the left side and the right.
+    #[default]
+    Stereo,
+    /// One channel: the sum of both.
+    Mono,
+    /// One channel: the left side.
+    Left,
+    /// One channel: the right side.
+    Right,
+}
+
+impl Sides {
+    /// How many.
+    pub fn channels(self) -> u16 {
+        if self == Self::Stereo { 2 } else { 1 }
+    }
+}
+
+/// How a recording is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// What is done about what is missing.
+    pub rules: Rules,
+    /// Samples a second; without it the highest rate of the tracks.
+    pub rate: Option<Hz>,
+    /// What the channels are.
+    pub sides: Sides,
+}
 
 /// Places the tracks of the two directions on one time line: `left` and `right` begin by the capture time of their first packets.
 ///
 /// Tracks of one side follow one another (a re-INVITE, another SSRC). Where one begins up to half a second before the one
-/// before it has ended, it waits; where they overlap by more, both sound, and are added.
-pub fn mix<'a>(left: &'a [Track], right: &'a [Track]) -> Stereo<'a> {
-    let start = left.iter().chain(right).filter_map(Track::start).min().unwrap_or_default();
-    Stereo { start, sides: [side(left, start), side(right, start)] }
+/// before it has ended, it waits; where they overlap by more, both sound, and are added. [`Error::Rate`] for a rate below 4000
+/// or above 192000.
+pub fn mix<'a>(
+    left: &'a [Track],
+    right: &'a [Track],
+    settings: Settings,
+    decoders: &'a dyn Decoders,
+) -> Result<Recording<'a>, Error> {
+    let Settings { rules, rate, sides } = settings;
+    let heard = |side: Sides, tracks: &'a [Track]| match sides {
+        Sides::Left | Sides::Right if sides != side => &tracks[..0],
+        _ => tracks,
+    };
+    let (left, right) = (heard(Sides::Left, left), heard(Sides::Right, right));
+    let sounding = || left.iter().chain(right).filter(|track| track.start().is_some());
+    let rate = rate.or_else(|| sounding().map(Track::rate).max()).unwrap_or(Hz(8_000));
+    if !RATES.contains(&rate.0) || (settings.rate.is_some() && rate.0 < LEAST_RATE) {
+        return Err(Error::Rate { rate: rate.0 });
+    }
+    let start = sounding().filter_map(Track::start).min().unwrap_or_default();
+    let line = Line { start, rate, rules, decoders };
+    Ok(Recording {
+        start,
+        rate,
+        sides,
+        tracks: [line.side(left), line.side(right)],
+        at: 0,
+        scratch: Vec::new(),
+    })
 }
 
-/// Two sides of sound at 8000 samples a second.
-#[derive(Clone, Debug)]
-pub struct Stereo<'a> {
+/// Where the tracks of a recording are placed.
+#[derive(Clone, Copy)]
+struct Line<'a> {
     start: Nanos,
-    sides: [Vec<Placed<'a>>; 2],
+    rate: Hz,
+    rules: Rules,
+    decoders: &'a dyn Decoders,
 }
 
-/// A track and where it begins.
-#[derive(Clone, Debug)]
+impl<'a> Line<'a> {
+    /// The tracks of one side in order, those without sound and those that begin beyond the end left out.
+    fn side(&self, tracks: &'a [Track]) -> Vec<Placed<'a>> {
+        let rate = u64::from(self.rate.0);
+        let mut starts: Vec<(Nanos, &Track)> =
+            tracks.iter().filter_map(|track| Some((track.start()?, track))).collect();
+        starts.sort_by_key(|(start, _)| *start);
+        let mut side: Vec<Placed<'_>> = Vec::with_capacity(starts.len());
+        for (start, track) in starts {
+            // Rounded to the nearest sample.
+            let offset = u128::from((start - self.start).0) * u128::from(rate) + u128::from(SECOND / 2);
+            let mut start = u64::try_from(offset / u128::from(SECOND)).unwrap_or(u64::MAX);
+            if let Some(end) = side.last().map(|last| last.end)
+                && (start..start.saturating_add(rate / 2)).contains(&end)
+            {
+                start = end;
+            }
+            if start < CEILING * rate {
+                let player = Player::new(track, self.rules, self.rate, self.decoders);
+                side.push(Placed { start, end: start + player.frames(), player });
+            }
+        }
+        side
+    }
+}
+
+/// A track, and where it begins and ends in samples of the recording.
 struct Placed<'a> {
-    track: &'a Track,
-    /// In samples of the WAV.
+    player: Player<'a>,
     start: u64,
+    end: u64,
 }
 
-impl Placed<'_> {
-    fn end(&self) -> u64 {
-        self.start + resampled(self.track)
-    }
-
-    /// Adds what this track has between `from` and the end of `out`.
-    fn add(&self, from: u64, out: &mut [i32], scratch: &mut Vec<i16>) {
-        let to = from + out.len() as u64;
-        let (start, end) = (self.start.max(from), self.end().min(to));
-        if start >= end {
-            return;
-        }
-        let out = &mut out[(start - from) as usize..(end - from) as usize];
-        let rate = u64::from(self.track.rate().0);
-        let source = |sample: u64| sample * rate / RATE;
-        // The samples of the track that a sample of the WAV stands for: one, several to take the mean of, or one that
-        // several share.
-        let begin = source(start - self.start);
-        let end = source(end - self.start).max(source(end - self.start - 1) + 1);
-        scratch.resize((end - begin) as usize, 0);
-        self.track.read(begin, scratch);
-        for (index, sum) in (start - self.start..).zip(out) {
-            let first = (source(index) - begin) as usize;
-            let last = (source(index + 1) - begin) as usize;
-            let samples = &scratch[first..last.max(first + 1)];
-            let total: i32 = samples.iter().map(|sample| i32::from(*sample)).sum();
-            *sum += total / samples.len() as i32;
-        }
-    }
+/// Sound of one or two channels, read from its beginning to its end.
+pub struct Recording<'a> {
+    start: Nanos,
+    rate: Hz,
+    sides: Sides,
+    tracks: [Vec<Placed<'a>>; 2],
+    at: u64,
+    scratch: Vec<i16>,
 }
 
-impl Stereo<'_> {
+impl Recording<'_> {
     /// When the first sample was captured.
     pub fn start(&self) -> Nanos {
         self.start
     }
 
-    /// Samples of each side; 8000 are a second.
+    /// Samples of each channel a second.
+    pub fn rate(&self) -> Hz {
+        self.rate
+    }
+
+    /// One or two.
+    pub fn channels(&self) -> u16 {
+        self.sides.channels()
+    }
+
+    /// Samples of each channel.
     pub fn frames(&self) -> u64 {
-        self.sides.iter().flatten().map(Placed::end).max().unwrap_or(0).min(CEILING)
+        let end = self.tracks.iter().flatten().map(|placed| placed.end).max().unwrap_or(0);
+        end.min(CEILING * u64::from(self.rate.0))
     }
 
-    /// Writes 16-bit PCM with two channels at 8000 Hz. [`Error::Nothing`] where no track has a sample.
-    pub fn write_wav<W: Write + Seek>(&self, to: W) -> Result<(), Error> {
-        let frames = self.frames();
-        if frames == 0 {
-            return Err(Error::Nothing);
-        }
-        let spec = WavSpec {
-            channels: 2,
-            sample_rate: RATE as u32,
-            bits_per_sample: 16,
-            sample_format: SampleFormat::Int,
-        };
-        let mut writer = WavWriter::new(to, spec)?;
-        let mut sums = [[0; BLOCK]; 2];
-        let mut scratch = Vec::new();
-        for from in (0..frames).step_by(BLOCK) {
-            let count = (frames - from).min(BLOCK as u64) as usize;
-            for (side, sums) in self.sides.iter().zip(&mut sums) {
-                sums.fill(0);
-                side.iter().for_each(|placed| placed.add(from, &mut sums[..count], &mut scratch));
+    /// What was done for the sides so far, the left one first.
+    pub fn figures(&self) -> [Figures; 2] {
+        [0, 1].map(|side: usize| {
+            let all = self.tracks[side].iter().map(|placed| placed.player.figures());
+            all.fold(Figures::default(), |sum, one| Figures {
+                late: sum.late + one.late,
+                concealed: sum.concealed + one.concealed,
+                failures: sum.failures + one.failures,
+                drift_ppm: if one.drift_ppm.abs() > sum.drift_ppm.abs() {
+                    one.drift_ppm
+                } else {
+                    sum.drift_ppm
+                },
+            })
+        })
+    }
+
+    /// Fills the channels with the samples that come next, all of one length; how many there were, fewer only at the end. In
+    /// mono the second is not touched.
+    pub fn read(&mut self, channels: [&mut [i16]; 2]) -> Result<usize, Error> {
+        let [left, right] = channels;
+        let count = usize::try_from(self.frames() - self.at).unwrap_or(usize::MAX).min(left.len());
+        let (from, scratch) = (self.at, &mut self.scratch);
+        let [caller, callee] = &mut self.tracks;
+        match self.sides {
+            Sides::Stereo => {
+                sound(caller, from, &mut left[..count], scratch)?;
+                sound(callee, from, &mut right[..count], scratch)?;
             }
-            let mut block = writer.get_i16_writer(2 * count as u32);
-            let [left, right] = &sums;
-            for (left, right) in left.iter().zip(right).take(count) {
-                block.write_sample(clipped(*left));
-                block.write_sample(clipped(*right));
+            Sides::Left => sound(caller, from, &mut left[..count], scratch)?,
+            Sides::Right => sound(callee, from, &mut left[..count], scratch)?,
+            Sides::Mono => {
+                sound(caller, from, &mut left[..count], scratch)?;
+                add(callee, from, &mut left[..count], scratch)?;
             }
-            block.flush()?;
         }
-        Ok(writer.finalize()?)
+        self.at += count as u64;
+        Ok(count)
     }
 }
 
-/// The tracks of one side in order, those without sound and those that begin beyond the end left out.
-fn side(tracks: &[Track], origin: Nanos) -> Vec<Placed<'_>> {
-    let mut starts: Vec<(Nanos, &Track)> =
-        tracks.iter().filter_map(|track| Some((track.start()?, track))).collect();
-    starts.sort_by_key(|(start, _)| *start);
-    let mut side: Vec<Placed<'_>> = Vec::with_capacity(starts.len());
-    for (start, track) in starts {
-        // Rounded to the nearest sample.
-        let offset = u128::from((start - origin).0) * u128::from(RATE) + u128::from(SECOND / 2);
-        let mut start = (offset / u128::from(SECOND)) as u64;
-        if let Some(end) = side.last().map(Placed::end)
-            && (start..start + RATE / 2).contains(&end)
-        {
-            start = end;
-        }
-        if start < CEILING {
-            side.push(Placed { track, start });
+/// What the tracks of a side have from `from` on.
+fn sound(side: &mut [Placed<'_>], from: u64, out: &mut [i16], scratch: &mut Vec<i16>) -> Result<(), Error> {
+    out.fill(0);
+    add(side, from, out, scratch)
+}
+
+fn add(side: &mut [Placed<'_>], from: u64, out: &mut [i16], scratch: &mut Vec<i16>) -> Result<(), Error> {
+    let to = from + out.len() as u64;
+    for placed in side.iter_mut().filter(|placed| placed.start < to && from < placed.end) {
+        let (start, end) = (placed.start.max(from), placed.end.min(to));
+        let out = &mut out[(start - from) as usize..(end - from) as usize];
+        scratch.resize(out.len(), 0);
+        let count = placed.player.read(scratch)?;
+        for (sum, sample) in out.iter_mut().zip(&scratch[..count]) {
+            *sum = sum.saturating_add(*sample);
         }
     }
-    side
-}
-
-/// How many samples a track has in the WAV.
-fn resampled(track: &Track) -> u64 {
-    (track.samples() * RATE).div_ceil(u64::from(track.rate().0))
-}
-
-fn clipped(sum: i32) -> i16 {
-    sum.clamp(i16::MIN.into(), i16::MAX.into()) as i16
+    Ok(())
 }
 
 const SECOND: u64 = 1_000_000_000;
-/// Samples a second in the WAV.
-const RATE: u64 = 8_000;
-/// 24 hours: two channels of them stay below the 4 GiB that a WAV can hold.
-const CEILING: u64 = 24 * 3600 * RATE;
-const BLOCK: usize = 4_096;
+/// Seconds: 24 hours of two channels at 8000 Hz stay below the 4 GiB that a WAV can hold.
+const CEILING: u64 = 24 * 3600;
+/// Below it speech is none.
+const LEAST_RATE: u32 = 4_000;
 
 #[cfg(test)]
 mod tests {
@@ -151,7 +220,7 @@ mod tests {
     use ringtap_model::Hz;
 
     use super::*;
-    use crate::{Codec, RtpSound};
+    use crate::{Codec, Own, RtpSound, write_wav};
 
     /// A track whose packets of 20 ms all hold one mu-law byte; from `millis` on.
     fn track(byte: u8, clock: u32, millis: u64, packets: u16) -> Track {
@@ -169,16 +238,29 @@ mod tests {
         track
     }
 
-    /// Runs of equal pairs in the WAV: how many, left, right.
-    fn runs(left: &[Track], right: &[Track]) -> Vec<(usize, i16, i16)> {
+    fn recording<'a>(left: &'a [Track], right: &'a [Track], sides: Sides) -> Recording<'a> {
+        let settings = Settings { rate: Some(Hz(8_000)), sides, ..Settings::default() };
+        mix(left, right, settings, &Own).expect("a rate that exists")
+    }
+
+    /// The WAV's samples.
+    fn written(mut recording: Recording<'_>) -> Vec<i16> {
         let mut wav = Cursor::new(Vec::new());
-        let stereo = mix(left, right);
-        stereo.write_wav(&mut wav).expect("a vector takes everything");
+        write_wav(&mut recording, &mut wav).expect("a vector takes everything");
         let reader = hound::WavReader::new(Cursor::new(wav.into_inner())).expect("a WAV");
         let spec = reader.spec();
-        assert_eq!((spec.channels, spec.sample_rate, spec.bits_per_sample), (2, 8_000, 16));
+        assert_eq!(
+            (spec.channels, spec.sample_rate, spec.bits_per_sample),
+            (recording.channels(), 8_000, 16)
+        );
         let samples: Vec<i16> = reader.into_samples().map(|sample| sample.expect("whole")).collect();
-        assert_eq!(samples.len() as u64, 2 * stereo.frames());
+        assert_eq!(samples.len() as u64, u64::from(recording.channels()) * recording.frames());
+        samples
+    }
+
+    /// Runs of equal pairs in the WAV: how many, left, right.
+    fn runs(left: &[Track], right: &[Track]) -> Vec<(usize, i16, i16)> {
+        let samples = written(recording(left, right, Sides::Stereo));
         let pairs: Vec<(i16, i16)> = samples.chunks(2).map(|pair| (pair[0], pair[1])).collect();
         pairs.chunk_by(|a, b| a == b).map(|run| (run.len(), run[0].0, run[0].1)).collect()
     }
@@ -190,7 +272,7 @@ mod tests {
     fn sides_keep_their_distance_in_time() {
         let (left, right) = ([track(0x80, 8_000, 1_000, 100)], [track(0xfe, 8_000, 2_500, 50)]);
         assert_eq!(runs(&left, &right), [(12_000, LOUD, 0), (4_000, LOUD, SOFT), (4_000, 0, SOFT)]);
-        assert_eq!(mix(&left, &right).start(), Nanos::from_secs(1));
+        assert_eq!(recording(&left, &right, Sides::Stereo).start(), Nanos::from_secs(1));
     }
 
     #[test]
@@ -210,25 +292,74 @@ mod tests {
     }
 
     #[test]
-    fn other_clocks_last_as_long() {
-        for clock in [16_000, 48_000, 1_000, 11_000] {
-            let tracks = [track(0x80, clock, 0, 400)];
-            assert_eq!(runs(&tracks, &[]), [(64_000, LOUD, 0)], "{clock} Hz");
+    fn one_channel() {
+        let (left, right) = ([track(0xfe, 8_000, 0, 100)], [track(0x80, 8_000, 1_000, 50)]);
+        let heard = |sides| {
+            let samples = written(recording(&left, &right, sides));
+            samples.chunk_by(|a, b| a == b).map(|run| (run.len(), run[0])).collect::<Vec<_>>()
+        };
+        assert_eq!(heard(Sides::Mono), [(8_000, SOFT), (8_000, LOUD + SOFT)]);
+        assert_eq!(heard(Sides::Left), [(16_000, SOFT)]);
+        assert_eq!(heard(Sides::Right), [(8_000, LOUD)]);
+    }
+
+    #[test]
+    fn other_rates_last_as_long() {
+        for clock in [16_000, 48_000, 4_000, 11_000] {
+            let tracks = [track(0x8f, clock, 0, 400)];
+            let samples = written(recording(&tracks, &[], Sides::Left));
+            assert_eq!(samples.len(), 64_000, "{clock} Hz");
+            let middle = &samples[1_000..63_000];
+            let level = Codec::Pcmu.decode(0x8f);
+            assert!(middle.iter().all(|sample| sample.abs_diff(level) < 20), "{clock} Hz");
         }
+    }
+
+    #[test]
+    fn a_tone_keeps_its_place_at_another_rate() {
+        let mut track = Track::new(Codec::L16 { channels: 1 }, Hz(16_000));
+        let tone = |at: usize, rate: f64| (at as f64 * 440.0 * std::f64::consts::TAU / rate).sin() * 10_000.0;
+        for number in 0..100_u16 {
+            let payload: Vec<u8> = (0..320)
+                .flat_map(|at| (tone(usize::from(number) * 320 + at, 16e3) as i16).to_be_bytes())
+                .collect();
+            track.push(RtpSound {
+                arrival: Nanos::from_millis(u64::from(number) * 20),
+                sequence: number,
+                timestamp: u32::from(number) * 320,
+                payload_type: 96,
+                payload: &payload,
+            });
+        }
+        let tracks = [track];
+        let samples = written(recording(&tracks, &[], Sides::Left));
+        assert_eq!(samples.len(), 16_000);
+        let worst =
+            (1_000..15_000).map(|at| (f64::from(samples[at]) - tone(at, 8e3)).abs()).fold(0.0, f64::max);
+        assert!(worst < 30.0, "{worst}");
+    }
+
+    #[test]
+    fn the_highest_rate_is_kept() {
+        let (left, right) = ([track(0xfe, 16_000, 0, 50)], [track(0xfe, 8_000, 0, 50)]);
+        let both = mix(&left, &right, Settings::default(), &Own).expect("a rate that exists");
+        assert_eq!((both.rate(), both.frames()), (Hz(16_000), 16_000));
+        let settings = Settings { rate: Some(Hz(3_000)), ..Settings::default() };
+        assert!(matches!(mix(&left, &[], settings, &Own), Err(Error::Rate { rate: 3_000 })));
     }
 
     #[test]
     fn no_sound_is_an_error() {
         let silent = [track(0x80, 8_000, 0, 0)];
-        let error = mix(&silent, &[]).write_wav(Cursor::new(Vec::new())).expect_err("nothing to write");
-        assert!(matches!(error, Error::Nothing));
+        let error = write_wav(&mut recording(&silent, &[], Sides::Stereo), Cursor::new(Vec::new()));
+        assert!(matches!(error, Err(Error::Nothing)));
     }
 
     #[test]
     fn capture_times_that_lie_do_not_make_a_long_file() {
         let tracks = [track(0x80, 8_000, 0, 1), track(0x80, 8_000, u64::MAX / 1_000_000, 1)];
-        assert_eq!(mix(&tracks, &[]).frames(), 160);
+        assert_eq!(recording(&tracks, &[], Sides::Stereo).frames(), 160);
         let late = [track(0x80, 8_000, 0, 1), track(0x80, 8_000, 24 * 3_600_000 - 10, 1)];
-        assert_eq!(mix(&late, &[]).frames(), CEILING);
+        assert_eq!(recording(&late, &[], Sides::Stereo).frames(), CEILING * 8_000);
     }
 }

@@ -1,7 +1,5 @@
 //! One direction of a call on a time line.
 
-use std::ops::Range;
-
 use ringtap_model::{Hz, Nanos};
 
 use crate::Codec;
@@ -21,45 +19,107 @@ pub struct RtpSound<'a> {
     pub payload: &'a [u8],
 }
 
+/// What packets of one payload type carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// Sound of a codec.
+    Sound(Codec),
+    /// Comfort noise (RFC 3389).
+    Noise,
+    /// Telephone events (RFC 4733).
+    Events,
+}
+
 /// The packets of one stream, each at the place that its RTP timestamp gives it.
 ///
-/// Packets come in any order; repeats are dropped; what is missing (loss, pauses, comfort noise, events, other codecs) is
-/// silence, which takes no memory. Where timestamps jump by more than the arrival times can explain, the time line goes on
-/// at the arrival time: so a restarted sender keeps its place, and a forged timestamp cannot make hours of silence.
+/// Packets come in any order; repeats are dropped; what is missing (loss, pauses, other codecs) takes no memory. Where
+/// timestamps jump by more than the arrival times can explain, the time line goes on at the arrival time: so a restarted
+/// sender keeps its place, and a forged timestamp cannot make hours of silence.
 #[derive(Clone, Debug)]
 pub struct Track {
-    codec: Codec,
-    /// Samples a second.
-    rate: u64,
-    /// A dynamic payload type that carries `codec`.
+    /// Of the stream; the codecs that its packets turn out to have follow it.
+    formats: Vec<Format>,
+    /// Ticks of the RTP clock a second.
+    clock: u64,
+    /// A dynamic payload type that carries the first format.
     dynamic: Option<u8>,
-    /// G.711 as it came.
+    /// What else was announced, by payload type.
+    announced: Vec<(u8, Carries)>,
+    /// Payloads as they came.
     bytes: Vec<u8>,
     /// Ascending by start, never empty, never overlapping.
-    pieces: Vec<Piece>,
+    entries: Vec<Entry>,
+    /// Packets without sound, ascending by start.
+    others: Vec<Other>,
+    /// Ticks of all sound that came.
+    brought: i64,
     /// Arrival of the first packet, which is position 0.
     first: Nanos,
     newest: Option<Newest>,
+    /// How often the numbering began anew.
+    run: u16,
     /// The last packets, to know their repeats.
     recent: [Option<(u16, u32)>; RECENT],
     pushed: usize,
     dropped: u64,
 }
 
-/// Samples that follow one another without a gap.
-#[derive(Clone, Debug)]
-struct Piece {
-    /// In samples; negative for what was sent before the first packet that came.
-    start: i64,
-    codec: Codec,
-    /// Its place in `bytes`.
-    bytes: Range<usize>,
+/// A codec and its samples a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Format {
+    pub(crate) codec: Codec,
+    pub(crate) rate: Hz,
 }
 
-impl Piece {
-    fn end(&self) -> i64 {
-        self.start + self.bytes.len() as i64
+/// A payload of sound.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    /// In ticks; negative for what was sent before the first packet that came.
+    pub(crate) start: i64,
+    /// How long it is heard.
+    pub(crate) ticks: u32,
+    /// How much of its beginning was heard before it.
+    pub(crate) skip: u32,
+    /// By how much later than its place on the time line it came, in ticks.
+    pub(crate) delay: i32,
+    pub(crate) sequence: u16,
+    pub(crate) run: u16,
+    /// Its place in `formats`.
+    pub(crate) format: u8,
+    offset: usize,
+    length: u32,
+}
+
+impl Entry {
+    pub(crate) fn end(&self) -> i64 {
+        self.start + i64::from(self.ticks)
     }
+}
+
+/// A packet that is no sound, but has a number and may say what is heard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Other {
+    pub(crate) start: i64,
+    pub(crate) sequence: u16,
+    pub(crate) run: u16,
+    pub(crate) says: Says,
+}
+
+/// What a packet without sound says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Says {
+    /// Comfort noise: its level and, as far as they were sent, the first reflection coefficients (RFC 3389 section 3).
+    Noise {
+        level: u8,
+        filter: [u8; ORDER],
+    },
+    /// An event, its volume and how long it has lasted, in ticks (RFC 4733 section 2.3).
+    Event {
+        event: u8,
+        volume: u8,
+        ticks: u16,
+    },
+    Nothing,
 }
 
 /// The packet with the highest timestamp: the anchor of those that come next.
@@ -69,70 +129,101 @@ struct Newest {
     sequence: u16,
     timestamp: u32,
     position: i64,
-    samples: u32,
+    ticks: u32,
 }
 
 impl Track {
-    /// An empty track for a stream of this codec with this RTP clock.
+    /// An empty track for a stream of this codec with the RTP clock that was announced.
     pub fn new(codec: Codec, clock: Hz) -> Self {
+        let clock = codec.clock(clock);
         Self {
-            codec,
-            rate: if RATES.contains(&clock.0) { u64::from(clock.0) } else { 8_000 },
+            formats: vec![Format { codec, rate: codec.rate(clock) }],
+            clock: u64::from(clock.0),
             dynamic: None,
+            announced: Vec::new(),
             bytes: Vec::new(),
-            pieces: Vec::new(),
+            entries: Vec::new(),
+            others: Vec::new(),
+            brought: 0,
             first: Nanos::ZERO,
             newest: None,
+            run: 0,
             recent: [None; RECENT],
             pushed: 0,
             dropped: 0,
         }
     }
 
-    /// Names the dynamic payload type that carries the codec. Without it, it is that of the first packet, unless that is
-    /// G.711 by its static type or too short to be sound.
+    /// Names the dynamic payload type that carries the codec. Without it, it is that of the first packet, unless that has a
+    /// static type or is too short to be sound.
     #[must_use]
     pub fn with_payload_type(self, payload_type: u8) -> Self {
         Self { dynamic: Some(payload_type), ..self }
     }
 
+    /// What packets of another dynamic payload type carry from now on.
+    pub fn announce(&mut self, payload_type: u8, carries: Carries) {
+        match self.announced.iter_mut().find(|(known, _)| *known == payload_type) {
+            Some((_, known)) => *known = carries,
+            None => self.announced.push((payload_type, carries)),
+        }
+    }
+
     /// Takes the next packet in order of capture.
     pub fn push(&mut self, packet: RtpSound<'_>) {
-        let Some(codec) = self.sound(&packet) else { return };
+        let sound = match self.carried(&packet) {
+            Some(Carries::Sound(codec)) => self.sound(codec, &packet),
+            _ => None,
+        };
         let key = Some((packet.sequence, packet.timestamp));
         if self.recent.contains(&key) {
-            self.dropped += 1;
+            self.dropped += u64::from(sound.is_some());
             return;
         }
         self.recent[self.pushed % RECENT] = key;
         self.pushed += 1;
-        let Some(position) = self.place(&packet) else {
-            self.dropped += 1;
-            return;
-        };
-        if !self.insert(position, codec, packet.payload) {
-            self.dropped += 1;
+        match sound {
+            None => self.other(&packet),
+            Some((format, ticks)) => {
+                let heard = self
+                    .place(&packet, ticks)
+                    .is_some_and(|position| self.insert(position, format, ticks, &packet));
+                self.dropped += u64::from(!heard);
+            }
         }
     }
 
     /// When its first sample was captured; `None` for a track without sound.
     pub fn start(&self) -> Option<Nanos> {
-        let start = self.pieces.first()?.start;
-        let ahead = Nanos(start.unsigned_abs() * SECOND / self.rate);
+        let start = self.entries.first()?.start;
+        let ahead =
+            Nanos((u128::from(start.unsigned_abs()) * u128::from(SECOND) / u128::from(self.clock)) as u64);
         Some(if start < 0 { self.first - ahead } else { self.first + ahead })
     }
 
-    /// Samples from the first to the last, silence between them included.
-    pub fn samples(&self) -> u64 {
-        match (self.pieces.first(), self.pieces.last()) {
+    /// Ticks of the RTP clock from the first sample to the last, what is missing between them included.
+    pub fn ticks(&self) -> u64 {
+        match (self.entries.first(), self.entries.last()) {
             (Some(first), Some(last)) => (last.end() - first.start) as u64,
             _ => 0,
         }
     }
 
-    /// Samples a second.
+    /// Ticks a second.
+    pub fn clock(&self) -> Hz {
+        Hz(self.clock as u32)
+    }
+
+    /// The highest sampling rate of what it carries.
     pub fn rate(&self) -> Hz {
-        Hz(self.rate as u32)
+        let used = self.entries.iter().fold(0_u32, |used, entry| used | 1 << entry.format);
+        let rates = self.formats.iter().enumerate().filter(|(index, _)| used >> index & 1 == 1);
+        rates.map(|(_, format)| format.rate).max().unwrap_or(self.formats[0].rate)
+    }
+
+    /// The codecs of its sound and their samples a second.
+    pub fn codecs(&self) -> impl Iterator<Item = (Codec, Hz)> {
+        self.formats.iter().map(|format| (format.codec, format.rate))
     }
 
     /// Packets with sound that are not heard: repeats, stragglers, and all beyond 24 hours.
@@ -140,49 +231,102 @@ impl Track {
         self.dropped
     }
 
-    /// Fills `out` with the samples from `from` on, counted from the first; silence where there are none.
-    pub fn read(&self, from: u64, out: &mut [i16]) {
-        out.fill(0);
-        let Some(origin) = self.pieces.first().map(|piece| piece.start) else { return };
-        let from = origin.saturating_add_unsigned(from);
-        let to = from.saturating_add_unsigned(out.len() as u64);
-        let begin = self.pieces.partition_point(|piece| piece.end() <= from);
-        for piece in self.pieces[begin..].iter().take_while(|piece| piece.start < to) {
-            let (start, end) = (piece.start.max(from), piece.end().min(to));
-            let skipped = (start - piece.start) as usize;
-            let bytes = &self.bytes[piece.bytes.start + skipped..piece.bytes.end];
-            let out = &mut out[(start - from) as usize..(end - from) as usize];
-            for (sample, byte) in out.iter_mut().zip(bytes) {
-                *sample = piece.codec.decode(*byte);
-            }
-        }
+    pub(crate) fn formats(&self) -> &[Format] {
+        &self.formats
     }
 
-    /// The codec of a packet that carries sound; comfort noise, events and whatever else is silence.
-    fn sound(&mut self, packet: &RtpSound<'_>) -> Option<Codec> {
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(crate) fn others(&self) -> &[Other] {
+        &self.others
+    }
+
+    pub(crate) fn payload(&self, entry: &Entry) -> &[u8] {
+        &self.bytes[entry.offset..entry.offset + entry.length as usize]
+    }
+
+    /// What a packet carries, as far as its payload type is known.
+    fn carried(&mut self, packet: &RtpSound<'_>) -> Option<Carries> {
         if packet.payload.is_empty() {
             return None;
         }
-        if let Some(codec) = Codec::from_payload_type(packet.payload_type) {
-            return Some(codec);
+        let own = self.formats[0].codec;
+        if self.dynamic == Some(packet.payload_type) {
+            return Some(Carries::Sound(own));
+        }
+        if packet.payload_type < FIRST_DYNAMIC {
+            return match packet.payload_type {
+                // 19 is what early drafts had (RFC 3551 section 6, table 4).
+                13 | 19 => Some(Carries::Noise),
+                other => Codec::from_payload_type(other).map(Carries::Sound),
+            };
+        }
+        if let Some((_, carries)) = self.announced.iter().find(|(known, _)| *known == packet.payload_type) {
+            return Some(*carries);
         }
         let undecided = self.dynamic.is_none() && self.newest.is_none();
-        if undecided && packet.payload_type >= FIRST_DYNAMIC && packet.payload.len() >= LEAST_SOUND {
+        if undecided && packet.payload.len() >= LEAST_SOUND {
             self.dynamic = Some(packet.payload_type);
+            return Some(Carries::Sound(own));
         }
-        (self.dynamic == Some(packet.payload_type)).then_some(self.codec)
+        None
+    }
+
+    /// The place in `formats`, and the length in ticks; `None` for a payload that is none of its codec.
+    fn sound(&mut self, codec: Codec, packet: &RtpSound<'_>) -> Option<(u8, u32)> {
+        let samples = codec.samples(packet.payload)? as u64;
+        let index = match self.formats.iter().position(|format| format.codec == codec) {
+            Some(index) => index,
+            None if self.formats.len() < FORMATS => {
+                let clock =
+                    codec.clock(Hz(if codec == (Codec::L16 { channels: 1 }) { 44_100 } else { 8_000 }));
+                self.formats.push(Format { codec, rate: codec.rate(clock) });
+                self.formats.len() - 1
+            }
+            None => return None,
+        };
+        let ticks = samples * self.clock / u64::from(self.formats[index].rate.0);
+        Some((index as u8, u32::try_from(ticks).ok().filter(|ticks| *ticks > 0)?))
+    }
+
+    /// Keeps the number of a packet without sound, and what it says.
+    fn other(&mut self, packet: &RtpSound<'_>) {
+        let Some(newest) = self.newest else { return };
+        let advance = i64::from(packet.timestamp.wrapping_sub(newest.timestamp) as i32);
+        let placed =
+            (-self.seconds(REORDERED)..=0).contains(&advance) || self.explained(packet, &newest, advance);
+        let start = newest.position + if placed { advance } else { i64::from(newest.ticks) };
+        let says = match (self.carried(packet), packet.payload) {
+            (Some(Carries::Noise), [level, rest @ ..]) => {
+                let mut filter = [FLAT; ORDER];
+                filter.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+                Says::Noise { level: level & 0x7f, filter }
+            }
+            (Some(Carries::Events), [event, flags, high, low, ..]) => {
+                Says::Event { event: *event, volume: flags & 0x3f, ticks: u16::from_be_bytes([*high, *low]) }
+            }
+            _ => Says::Nothing,
+        };
+        let other = Other { start, sequence: packet.sequence, run: self.run, says };
+        let index = self.others.partition_point(|known| known.start <= start);
+        // In order but for a few; an event is told by all its packets, the last of which says it all.
+        if index == self.others.len() || self.others.len() - index <= RECENT {
+            self.others.insert(index, other);
+        }
     }
 
     /// The position of a packet, which becomes the anchor unless it is an earlier one; `None` for one that comes too late.
-    fn place(&mut self, packet: &RtpSound<'_>) -> Option<i64> {
+    fn place(&mut self, packet: &RtpSound<'_>, ticks: u32) -> Option<i64> {
         let Some(newest) = self.newest else {
             self.first = packet.arrival;
-            return self.anchor(packet, 0);
+            return self.anchor(packet, 0, ticks);
         };
         // Modulo 2^32: behind is negative.
         let advance = i64::from(packet.timestamp.wrapping_sub(newest.timestamp) as i32);
         let position = newest.position + advance;
-        let end = newest.position + i64::from(newest.samples);
+        let end = newest.position + i64::from(newest.ticks);
         if advance < 0 {
             let behind = newest.sequence.wrapping_sub(packet.sequence);
             if (1..MISORDERED).contains(&behind) && advance >= -self.seconds(REORDERED) {
@@ -194,79 +338,80 @@ impl Track {
         } else if advance > 0 && self.explained(packet, &newest, advance) {
             // Timestamps in another unit, smaller than the payload: the next packet in sequence follows.
             let next = packet.sequence == newest.sequence.wrapping_add(1);
-            return self.anchor(packet, if next { position.max(end) } else { position });
+            return self.anchor(packet, if next { position.max(end) } else { position }, ticks);
         }
         // A restart, a jump, or a timestamp that stands still: go on at the arrival, but after what is there, and not where
         // only a wrong capture time can put it.
         let due = Some(self.due(packet.arrival)).filter(|due| *due <= self.seconds(CEILING));
-        self.anchor(packet, due.map_or(end, |due| due.max(end)))
+        self.run = self.run.wrapping_add(1);
+        self.anchor(packet, due.map_or(end, |due| due.max(end)), ticks)
     }
 
     /// Whether the time since the newest packet and since the first can explain how far a timestamp went forward.
     fn explained(&self, packet: &RtpSound<'_>, newest: &Newest, advance: i64) -> bool {
-        let elapsed = self.in_samples(packet.arrival - newest.arrival);
-        if elapsed - advance > self.seconds(PAUSE) {
+        let elapsed = self.in_ticks(packet.arrival - newest.arrival);
+        if advance < 0 || elapsed - advance > self.seconds(PAUSE) {
             return false;
         }
         // What follows without a gap is justified by its own payload.
-        if advance <= i64::from(newest.samples) {
+        if advance <= i64::from(newest.ticks) {
             return true;
         }
         // Clocks differ by less than a hundredth; packets that come faster than time justify what they brought.
         let due = self.due(packet.arrival);
-        let limit = (due + due / 128).max(self.bytes.len() as i64) + self.seconds(SLACK);
+        let limit = (due + due / 128).max(self.brought) + self.seconds(SLACK);
         newest.position + advance <= limit
     }
 
-    fn anchor(&mut self, packet: &RtpSound<'_>, position: i64) -> Option<i64> {
+    fn anchor(&mut self, packet: &RtpSound<'_>, position: i64, ticks: u32) -> Option<i64> {
         if position > self.seconds(CEILING) {
             return None;
         }
-        self.newest = Some(Newest {
-            arrival: packet.arrival,
-            sequence: packet.sequence,
-            timestamp: packet.timestamp,
-            position,
-            samples: packet.payload.len() as u32,
-        });
+        let &RtpSound { arrival, sequence, timestamp, .. } = packet;
+        self.newest = Some(Newest { arrival, sequence, timestamp, position, ticks });
         Some(position)
     }
 
-    /// Puts samples where nothing is yet; false where all of their place is taken.
-    fn insert(&mut self, position: i64, codec: Codec, payload: &[u8]) -> bool {
-        let index = self.pieces.partition_point(|piece| piece.start <= position);
-        let taken = index.checked_sub(1).map_or(i64::MIN, |before| self.pieces[before].end());
-        let free = self.pieces.get(index).map_or(i64::MAX, |after| after.start);
+    /// Puts sound where nothing is yet; false where all of its place is taken.
+    fn insert(&mut self, position: i64, format: u8, ticks: u32, packet: &RtpSound<'_>) -> bool {
+        let index = self.entries.partition_point(|entry| entry.start <= position);
+        let taken = index.checked_sub(1).map_or(i64::MIN, |before| self.entries[before].end());
+        let free = self.entries.get(index).map_or(i64::MAX, |after| after.start);
         // What overlaps its neighbours was heard from them already.
         let start = position.max(taken);
-        let end = (position + payload.len() as i64).min(free);
-        if start >= end || self.bytes.len() + payload.len() > self.seconds(CEILING) as usize {
+        let end = (position + i64::from(ticks)).min(free);
+        if start >= end || self.bytes.len() + packet.payload.len() > self.seconds(CEILING) as usize {
             return false;
         }
-        let offset = self.bytes.len();
-        self.bytes.extend_from_slice(&payload[(start - position) as usize..(end - position) as usize]);
-        let bytes = offset..self.bytes.len();
-        match index.checked_sub(1).map(|before| &mut self.pieces[before]) {
-            Some(before) if taken == start && before.codec == codec && before.bytes.end == offset => {
-                before.bytes.end = bytes.end;
-            }
-            _ => self.pieces.insert(index, Piece { start, codec, bytes }),
-        }
+        let entry = Entry {
+            start,
+            ticks: (end - start) as u32,
+            skip: (start - position) as u32,
+            delay: (self.due(packet.arrival) - position).clamp(i32::MIN.into(), i32::MAX.into()) as i32,
+            sequence: packet.sequence,
+            run: self.run,
+            format,
+            offset: self.bytes.len(),
+            length: packet.payload.len() as u32,
+        };
+        self.bytes.extend_from_slice(packet.payload);
+        self.entries.insert(index, entry);
+        self.brought += i64::from(ticks);
         true
     }
 
     /// The position that belongs to an arrival.
     fn due(&self, arrival: Nanos) -> i64 {
-        self.in_samples(arrival - self.first)
+        self.in_ticks(arrival - self.first)
     }
 
-    fn in_samples(&self, span: Nanos) -> i64 {
-        // Fits: 2^64 ns are less than 2^35 s, and a rate has 18 bits.
-        (u128::from(span.0) * u128::from(self.rate) / u128::from(SECOND)) as i64
+    fn in_ticks(&self, span: Nanos) -> i64 {
+        // Fits: 2^64 ns are less than 2^35 s, and a clock has 18 bits.
+        (u128::from(span.0) * u128::from(self.clock) / u128::from(SECOND)) as i64
     }
 
     fn seconds(&self, seconds: u64) -> i64 {
-        (seconds * self.rate) as i64
+        (seconds * self.clock) as i64
     }
 }
 
@@ -289,16 +434,33 @@ const SLACK: u64 = 2;
 const RECENT: usize = 64;
 /// RFC 3551 section 3.
 const FIRST_DYNAMIC: u8 = 96;
-/// A telephone event has 4 bytes (RFC 4733 section 2.3), comfort noise few; 20 are 2.5 ms of sound.
+/// A telephone event has 4 bytes (RFC 4733 section 2.3), comfort noise few; 20 are 2.5 ms of G.711.
 const LEAST_SOUND: usize = 20;
-/// The sampling rates that exist; another clock is taken for a mistake.
-const RATES: std::ops::RangeInclusive<u32> = 1_000..=192_000;
+/// Codecs in one stream; more are no sender's doing.
+const FORMATS: usize = 16;
+/// Reflection coefficients of comfort noise that are followed; RFC 3389 recommends at most this many.
+pub(crate) const ORDER: usize = 10;
+/// A coefficient of zero (RFC 3389 section 3.1).
+pub(crate) const FLAT: u8 = 127;
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use proptest::prelude::*;
 
     use super::*;
+    use crate::{Own, Player, Rules};
+
+    /// The payloads decoded, silence between them, at the RTP clock.
+    fn bare(track: &Track) -> Vec<i16> {
+        let mut player = Player::new(track, Rules::bare(), track.clock(), &Own);
+        let mut samples = vec![1; track.ticks() as usize + 10];
+        let count = player.read(&mut samples).expect("our own decoders");
+        assert_eq!(count as u64, track.ticks());
+        samples.truncate(count);
+        samples
+    }
 
     /// A sender of packets of 20 ms whose payload is the number of the packet, and what a test changes of it.
     struct Sender {
@@ -341,8 +503,7 @@ mod tests {
 
         /// The bytes heard and how often each, in units of 20 ms; a pause is `None`.
         fn heard(&self) -> Vec<Option<u8>> {
-            let mut samples = vec![0; self.track.samples() as usize];
-            self.track.read(0, &mut samples);
+            let samples = bare(&self.track);
             let byte =
                 |sample: i16| (0..=254).find(|byte| Codec::Pcmu.decode(*byte) == sample && *byte != 0x7f);
             samples
@@ -480,14 +641,13 @@ mod tests {
         let mut sender = Sender::new();
         sender.send(1..2).payload_type = 8;
         sender.packet(&[0xaa; 160]);
-        sender.lose(1).payload_type = 18;
+        // QCELP, which nothing decodes.
+        sender.lose(1).payload_type = 12;
         sender.packet(&[0xaa; 20]);
-        let mut samples = [0; 321];
-        sender.track.read(159, &mut samples);
+        let samples = &bare(&sender.track)[159..];
         assert_eq!(samples[0], Codec::Pcmu.decode(1));
         assert_eq!(samples[1..161], [Codec::Pcma.decode(0xaa); 160]);
-        assert_eq!(samples[161..], [0; 160]);
-        assert_eq!(sender.track.samples(), 320);
+        assert_eq!(samples.len(), 161, "that of another codec is no sound");
     }
 
     #[test]
@@ -495,7 +655,7 @@ mod tests {
         let samples = |track: Track, payload_type: u8, length: usize| {
             let mut sender = Sender { track, payload_type, ..Sender::new() };
             sender.packet(&vec![7; length]);
-            sender.track.samples()
+            sender.track.ticks()
         };
         let track = || Track::new(Codec::Pcma, Hz(8_000));
         assert_eq!(samples(track(), 97, 160), 160, "the first packet's");
@@ -505,7 +665,7 @@ mod tests {
         let mut changed = Sender::new();
         changed.send(0..1).payload_type = 111;
         changed.send(1..2);
-        assert_eq!(changed.track.samples(), 160, "another codec after G.711");
+        assert_eq!(changed.track.ticks(), 160, "another codec after G.711");
     }
 
     #[test]
@@ -550,18 +710,14 @@ mod tests {
                 let arrival = Nanos::from_millis(millis);
                 track.push(RtpSound { arrival, sequence, timestamp, payload_type, payload: &payload });
             }
-            let rate = u64::from(track.rate().0);
+            let rate = u64::from(track.clock().0);
             prop_assert!(track.bytes.len() as u64 <= bytes);
             // Elapsed time with the tolerated drift, what was reordered before the first, slack, and a pushed payload after it.
-            prop_assert!(track.samples() <= millis * rate / 900 + bytes + (SLACK + REORDERED) * rate);
-            prop_assert!(track.pieces.windows(2).all(|pair| pair[0].end() <= pair[1].start));
-            prop_assert!(track.pieces.iter().all(|piece| !piece.bytes.is_empty()));
-            let mut samples = vec![1; track.samples() as usize + 10];
-            track.read(0, &mut samples);
-            prop_assert!(samples.ends_with(&[0; 10]));
-            let mut part = vec![1; samples.len() / 2];
-            track.read(7, &mut part);
-            prop_assert_eq!(&part[..], &samples[7.min(samples.len() - part.len())..][..part.len()]);
+            prop_assert!(track.ticks() <= millis * rate / 900 + bytes + (SLACK + REORDERED) * rate);
+            prop_assert!(track.entries.windows(2).all(|pair| pair[0].end() <= pair[1].start));
+            prop_assert!(track.entries.iter().all(|entry| entry.ticks > 0));
+            prop_assert!(track.others.windows(2).all(|pair| pair[0].start <= pair[1].start));
+            bare(&track);
         }
 
         /// Any lossless stream, in packets of any sizes, a few swapped or repeated, is its payload.
@@ -602,8 +758,11 @@ mod tests {
                     payload,
                 });
             }
-            let mut samples = vec![0; track.samples() as usize];
-            track.read(0, &mut samples);
+            prop_assert_eq!(&bare(&track), &expected);
+            // Nor do the rules change anything.
+            let mut samples = vec![0; expected.len()];
+            let count = Player::new(&track, Rules::default(), Hz(8_000), &Own).read(&mut samples);
+            prop_assert_eq!(count.ok(), Some(expected.len()));
             prop_assert_eq!(samples, expected);
         }
     }

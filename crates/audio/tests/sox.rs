@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Cursor;
 use std::process::Command;
 
-use ringtap_audio::{Codec, RtpSound, Track, mix};
+use ringtap_audio::{Codec, Own, RtpSound, Settings, Track, mix, write_wav};
 use ringtap_model::{Hz, Nanos};
 
 /// What sox makes of raw G.711; `None` where there is no sox.
@@ -38,7 +38,7 @@ fn formula(codec: Codec, byte: u8) -> i16 {
     let value = match (codec, segment) {
         (Codec::Pcmu, _) => ((33.0 + 2.0 * mantissa) * 2_f64.powi(segment) - 33.0) * 4.0,
         (Codec::Pcma, 0) => (2.0 * mantissa + 1.0) * 8.0,
-        (Codec::Pcma, _) => (2.0 * mantissa + 33.0) * 2_f64.powi(segment - 1) * 8.0,
+        (_, _) => (2.0 * mantissa + 33.0) * 2_f64.powi(segment - 1) * 8.0,
     };
     let negative = (bits & 0x80 != 0) == (codec == Codec::Pcmu);
     if negative { -value as i16 } else { value as i16 }
@@ -95,7 +95,8 @@ fn a_lossless_call_is_what_the_payload_decodes_to() {
     let left = [stream(Codec::Pcmu, begin, &caller)];
     let right = [stream(Codec::Pcma, begin + Nanos::from_millis(250), &callee)];
     let mut wav = Cursor::new(Vec::new());
-    mix(&left, &right).write_wav(&mut wav).expect("a vector takes everything");
+    let mut recording = mix(&left, &right, Settings::default(), &Own).expect("a rate that exists");
+    write_wav(&mut recording, &mut wav).expect("a vector takes everything");
     let reader = hound::WavReader::new(Cursor::new(wav.into_inner())).expect("a WAV");
     let samples: Vec<i16> = reader.into_samples().map(|sample| sample.expect("whole")).collect();
     let side = |side: usize| -> Vec<i16> { samples.iter().skip(side).step_by(2).copied().collect() };

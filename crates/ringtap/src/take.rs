@@ -2,11 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ringtap_audio::{Codec, RtpSound, Track};
+use ringtap_audio::{Carries, Codec, Decoders, RtpSound, Track};
 use ringtap_engine::{RtpSeen, Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Direction, Endpoint, Frame, Hz, Message, Nanos, Registration, Stream};
 use ringtap_wire::frame::{Body, decode};
 use ringtap_wire::rtcp::looks_like_rtcp;
+use ringtap_wire::sdp::{Kind, Sdp};
+use ringtap_wire::sip;
 
 use crate::find::Meant;
 use crate::input::Listener;
@@ -49,9 +51,13 @@ impl Sink for Taker<'_> {
     fn message(&mut self, _: Message) {}
 
     fn sip(&mut self, seen: &SipSeen<'_>) {
-        if self.packets && self.wanted.has(seen) {
+        if !self.wanted.has(seen) {
+            return;
+        }
+        if self.packets {
             self.frames.extend_from_slice(seen.frames);
         }
+        self.sound.announce(seen.message);
     }
 
     fn rtp(&mut self, seen: &RtpSeen<'_>) {
@@ -74,15 +80,15 @@ pub(crate) struct Sound {
 }
 
 impl Sound {
-    /// Of each stream that can be decoded; and a sentence for each that cannot. Where one stream passed the tap twice, on
-    /// both sides of a relay, the fuller one sounds.
-    pub(crate) fn of(wanted: &Meant, wav: bool) -> (Self, Vec<String>) {
+    /// Of each stream that `decoders` can decode; and a sentence for each that they cannot. Where one stream passed the tap
+    /// twice, on both sides of a relay, the fuller one sounds. Nothing where no sound is `wanted`.
+    pub(crate) fn of(meant: &Meant, wanted: bool, decoders: &dyn Decoders) -> (Self, Vec<String>) {
         let mut sound = Self::default();
         let mut mute = Vec::new();
-        if !wav {
+        if !wanted {
             return (sound, mute);
         }
-        let mut streams: Vec<_> = wanted.streams().collect();
+        let mut streams: Vec<_> = meant.streams().collect();
         streams.sort_by_key(|(_, stream)| std::cmp::Reverse(stream.record.unique));
         let mut kept: Vec<(Direction, &Stream)> = Vec::new();
         for (call, StreamEnd { serial, record }) in streams {
@@ -91,12 +97,33 @@ impl Sound {
                 continue;
             }
             kept.push((side, record));
-            match track(record) {
+            match track(record, decoders) {
                 Ok(track) => _ = sound.tracks.insert(*serial, (side, track)),
+                Err(why) if mute.contains(&why) => {}
                 Err(why) => mute.push(why),
             }
         }
         (sound, mute)
+    }
+
+    /// Takes in what a message says about payload types. Both sides' are one list: a type that the offer gives a meaning, the
+    /// answer gives the same (RFC 3264 section 5.1 asks for it), and the type of most packets of a stream is known by its record.
+    fn announce(&mut self, message: &sip::Message<'_>) {
+        let Some(Ok(description)) = message.sdp().map(Sdp::parse) else { return };
+        for media in description.media().filter(|media| media.kind == Kind::Audio) {
+            for payload_type in media.payload_types() {
+                let Some(codec) = media.rtpmap(payload_type) else { continue };
+                let name = String::from_utf8_lossy(codec.name);
+                let carries = match (&*name, Codec::from_name(&name)) {
+                    (_, Ok(Codec::L16 { .. })) => Carries::Sound(Codec::L16 { channels: codec.channels }),
+                    (_, Ok(codec)) => Carries::Sound(codec),
+                    (name, _) if name.eq_ignore_ascii_case("telephone-event") => Carries::Events,
+                    (name, _) if name.eq_ignore_ascii_case("CN") => Carries::Noise,
+                    _ => continue,
+                };
+                self.tracks.values_mut().for_each(|(_, track)| track.announce(payload_type, carries));
+            }
+        }
     }
 
     fn push(&mut self, seen: &RtpSeen<'_>) {
@@ -137,14 +164,17 @@ fn guess(call: &Call, stream: &Stream) -> Direction {
     }
 }
 
-fn track(stream: &Stream) -> Result<Track, String> {
+fn track(stream: &Stream, decoders: &dyn Decoders) -> Result<Track, String> {
     let name = codec(stream);
     let found = match &stream.codec {
         Some(name) => Codec::from_name(name).map_err(|error| error.to_string())?,
         None => Codec::from_payload_type(stream.payload_type)
             .ok_or_else(|| format!("{name} was never announced and cannot be decoded"))?,
     };
-    let track = Track::new(found, stream.clock.unwrap_or(Hz(8_000)));
+    let clock = found.clock(stream.clock.unwrap_or(Hz(8_000)));
+    // Whether it can be decoded is known before all packets are read again.
+    decoders.open(found, found.rate(clock)).map_err(|error| error.to_string())?;
+    let track = Track::new(found, clock);
     Ok(if stream.payload_type >= 96 { track.with_payload_type(stream.payload_type) } else { track })
 }
 

@@ -2,16 +2,21 @@
 
 use std::io::Cursor;
 
-use ringtap_audio::{Codec, Error, RtpSound, Track, mix};
+use ringtap_audio::{
+    Carries, Codec, Error, Own, Packing, Player, RtpSound, Rules, Settings, Sides, Track, mix, write_wav,
+};
 use ringtap_model::{Hz, Nanos};
 
 use crate::choices::Choices;
 
-/// Packets for four tracks, two on each side: times, numbers, timestamps and types near each other or anywhere.
+/// Packets for four tracks of any codec of ours, two on each side: times, numbers, timestamps and types near each other or
+/// anywhere; played by any rules.
 pub fn audio(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let mut tracks = [0; 4].map(|_| {
-        let track = Track::new(choices.pick(&[Codec::Pcmu, Codec::Pcma]), Hz(choices.pick(&CLOCKS)));
+        let mut track = Track::new(choices.pick(&CODECS), Hz(choices.pick(&CLOCKS)));
+        track.announce(101, Carries::Events);
+        track.announce(127, Carries::Sound(choices.pick(&CODECS)));
         match choices.byte() {
             kind @ 96..=127 => track.with_payload_type(kind),
             _ => track,
@@ -33,9 +38,12 @@ pub fn audio(bytes: &[u8]) {
         tracks[index].push(RtpSound { arrival, sequence, timestamp, payload_type, payload });
         pushed[index] += payload.len() as u64;
     }
-    tracks.iter().zip(pushed).for_each(|(track, pushed)| check(track, pushed));
+    let rules = rules(&mut choices);
+    tracks.iter().zip(pushed).for_each(|(track, pushed)| check(track, pushed, rules));
     let (left, right) = tracks.split_at(2);
-    write(left, right);
+    let sides = choices.pick(&[Sides::Stereo, Sides::Mono, Sides::Left, Sides::Right]);
+    let rate = choices.pick(&[None, Some(Hz(8_000)), Some(Hz(16_000)), Some(Hz(11_025))]);
+    write(left, right, Settings { rules, rate, sides });
 }
 
 fn later(arrival: Nanos, kind: u8, choices: &mut Choices<'_>) -> Nanos {
@@ -49,34 +57,66 @@ fn later(arrival: Nanos, kind: u8, choices: &mut Choices<'_>) -> Nanos {
     }
 }
 
-fn check(track: &Track, pushed: u64) {
-    let day = 24 * 3600 * u64::from(track.rate().0) + 255;
-    // One sample can lie a second before the first packet.
-    assert!(track.samples() <= day + u64::from(track.rate().0), "{} samples", track.samples());
-    assert_eq!(track.start().is_some(), track.samples() > 0);
-    assert!(track.samples() == 0 || pushed > 0);
-    let mut ends = [0; 64];
-    track.read(0, &mut ends);
-    track.read(track.samples(), &mut ends);
-    assert_eq!(ends, [0; 64], "there is silence behind the end");
-    track.read(u64::MAX, &mut ends);
+fn rules(choices: &mut Choices<'_>) -> Rules {
+    let bits = choices.byte();
+    let on = |bit: u8| bits & 1 << bit == 0;
+    let buffer = (!on(4)).then(|| Nanos::from_millis(u64::from(choices.byte())));
+    Rules { conceal: on(0), noise: on(1), tones: !on(2), drift: on(3), buffer }
+}
+
+fn check(track: &Track, pushed: u64, rules: Rules) {
+    let clock = u64::from(track.clock().0);
+    // One sample can lie a second before the first packet, and one payload behind the end.
+    assert!(
+        track.ticks() <= 24 * 3600 * clock + 300 * 160 * clock / 1_000 + clock,
+        "{} ticks",
+        track.ticks()
+    );
+    assert_eq!(track.start().is_some(), track.ticks() > 0);
+    assert!(track.ticks() == 0 || pushed > 0);
+    if track.ticks() > 60 * clock {
+        return;
+    }
+    let mut player = Player::new(track, rules, Hz(8_000), &Own);
+    let (frames, mut played, mut out) = (player.frames(), 0, [0; 1_000]);
+    loop {
+        match player.read(&mut out) {
+            Ok(0) => break,
+            Ok(count) => played += count as u64,
+            // A payload type of a codec that needs a library.
+            Err(_) => return,
+        }
+    }
+    assert_eq!(played, frames);
 }
 
 /// Long ones are not written, for the time it takes.
-fn write(left: &[Track], right: &[Track]) {
-    let stereo = mix(left, right);
-    if stereo.frames() > MAX_FRAMES {
+fn write(left: &[Track], right: &[Track], settings: Settings) {
+    let mut recording = mix(left, right, settings, &Own).expect("a rate that exists");
+    let (frames, channels) = (recording.frames(), u64::from(recording.channels()));
+    if frames > MAX_SECONDS * u64::from(recording.rate().0) {
         return;
     }
     let mut wav = Cursor::new(Vec::new());
-    match stereo.write_wav(&mut wav) {
-        Ok(()) => assert_eq!(wav.into_inner().len() as u64, 44 + stereo.frames() * 4),
-        Err(Error::Nothing) => assert_eq!(stereo.frames(), 0),
+    match write_wav(&mut recording, &mut wav) {
+        Ok(()) => assert_eq!(wav.into_inner().len() as u64, 44 + frames * 2 * channels),
+        Err(Error::Nothing) => assert_eq!(frames, 0),
+        Err(Error::Unsupported { .. }) => {}
         Err(error) => panic!("memory takes everything: {error}"),
     }
 }
 
+const CODECS: [Codec; 9] = [
+    Codec::Pcmu,
+    Codec::Pcma,
+    Codec::G722,
+    Codec::G726 { bits: 2, packing: Packing::Aal2 },
+    Codec::G726 { bits: 3, packing: Packing::Rfc3551 },
+    Codec::G726 { bits: 5, packing: Packing::Aal2 },
+    Codec::Gsm,
+    Codec::L16 { channels: 1 },
+    Codec::L16 { channels: 2 },
+];
 const CLOCKS: [u32; 6] = [8_000, 16_000, 48_000, 0, 11_025, u32::MAX];
 const MAX_PACKETS: usize = 1_000;
-/// A minute.
-const MAX_FRAMES: u64 = 60 * 8_000;
+const MAX_SECONDS: u64 = 60;

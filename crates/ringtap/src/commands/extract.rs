@@ -4,11 +4,11 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use clap::Args;
-use ringtap_audio::mix;
+use clap::{Args, ValueEnum};
+use ringtap_audio::{Decoders, Own, Recording, Rules, Settings, Sides, mix, write_wav};
 use ringtap_capture::Writer;
 use ringtap_engine::SipSeen;
-use ringtap_model::Frame;
+use ringtap_model::{Frame, Hz, Nanos};
 
 use crate::exit::Exit;
 use crate::find::{Finder, Found, Meant};
@@ -23,8 +23,9 @@ use crate::{moment, text};
 /// Take one call out: its packets as a capture, its sound as a WAV
 ///
 /// The capture has the call's signalling and media in their original order, fragments and RTCP included, each packet once:
-/// to hand on, or to open in Wireshark. The WAV has the caller on the left and the callee on the right; what was lost is
-/// silence. Files appear when they are whole: an error or Ctrl-C leaves none.
+/// to hand on, or to open in Wireshark. The sound has the caller on the left and the callee on the right, on one time line;
+/// where nothing was lost it is, sample for sample, what was sent, and short loss is concealed. Files appear when they are
+/// whole: an error or Ctrl-C leaves none.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[group(skip)]
@@ -38,16 +39,79 @@ pub(crate) struct Extract {
     /// Write its packets here, as pcap, or as pcapng where they have several link types
     #[arg(long, value_name = "OUT", required_unless_present = "wav")]
     pcap: Option<PathBuf>,
-    /// Write its sound here (G.711 only)
+    /// Write its sound here, as WAV (PCM, 16 bits)
     #[arg(long, value_name = "OUT")]
     wav: Option<PathBuf>,
+    #[command(flatten)]
+    sound: How,
+}
+
+/// How it sounds.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Sound")]
+struct How {
+    /// Samples a second; without it the highest rate that was sent (8000 for G.711 and G.729, 16000 for G.722, 48000 for Opus)
+    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(4_000..=192_000))]
+    rate: Option<u32>,
+    /// Both sides on two channels, both on one, or one side alone
+    #[arg(long, value_enum, value_name = "SIDES", default_value_t)]
+    mix: Mix,
+    /// What is heard where packets are missing
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    loss: Loss,
+    /// As a telephone with a jitter buffer of this depth would have played it: packets that came later are lost. Without it,
+    /// whatever came is heard
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(0..=10_000))]
+    buffer_ms: Option<u64>,
+    /// Let dialled digits (telephone events) be heard as tones; without it they are silent, since digits can be secrets
+    #[arg(long)]
+    tones: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Mix {
+    /// The caller left, the callee right
+    #[default]
+    Stereo,
+    /// Both on one channel
+    Mono,
+    /// The caller alone
+    Caller,
+    /// The callee alone
+    Callee,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Loss {
+    /// The sound before and after goes on into the gap
+    #[default]
+    Conceal,
+    /// Nothing
+    Silence,
+}
+
+impl How {
+    fn settings(self) -> Settings {
+        let conceal = self.loss == Loss::Conceal;
+        let buffer = self.buffer_ms.map(Nanos::from_millis);
+        let sides = match self.mix {
+            Mix::Stereo => Sides::Stereo,
+            Mix::Mono => Sides::Mono,
+            Mix::Caller => Sides::Left,
+            Mix::Callee => Sides::Right,
+        };
+        let rules = Rules { conceal, tones: self.tones, buffer, ..Rules::default() };
+        Settings { rules, rate: self.rate.map(Hz), sides }
+    }
 }
 
 const EXAMPLES: &str = "\
 Examples:
   ringtap extract trunk.pcap --call 4f2a19 --pcap call.pcap
   ringtap extract trunk.pcap --call 4f2a19 --wav call.wav
-  ringtap extract monday-*.pcap.zst --call 4f2a19 --pcap call.pcap --wav call.wav";
+  ringtap extract monday-*.pcap.zst --call 4f2a19 --pcap call.pcap --wav call.wav
+  ringtap extract trunk.pcap --call 4f2a19 --wav caller.wav --mix caller --rate 16000
+  ringtap extract trunk.pcap --call 4f2a19 --wav as-heard.wav --buffer-ms 60";
 
 impl Extract {
     /// Runs it.
@@ -59,7 +123,8 @@ impl Extract {
         let pcap = self.pcap.as_deref().map(Target::create).transpose()?;
         let wav = self.wav.as_deref().map(Target::create).transpose()?;
         let wanted = self.meant(&input, screen)?;
-        let (sound, mute) = Sound::of(&wanted, wav.is_some());
+        let decoders = Own;
+        let (sound, mute) = Sound::of(&wanted, wav.is_some(), &decoders);
         let mut taker = Taker::new(&wanted, sound, pcap.is_some());
         let pass = input.pass(&mut taker, &input.progress(screen, "taking it out"));
         whole(&pass)?;
@@ -70,7 +135,7 @@ impl Extract {
             screen.remark(format!("{}: {} packets", path.display(), grouped(count)));
         }
         let exit = match wav {
-            Some(target) => save(sound, target, screen)?,
+            Some(target) => save(sound, self.sound.settings(), &decoders, target, screen)?,
             None => Exit::Done,
         };
         for stream in &mute {
@@ -136,12 +201,17 @@ fn packets(input: &Input, numbers: Vec<u64>, wanted: &Meant, target: Target) -> 
 }
 
 /// Writes the sound, or says why there is none.
-fn save(sound: Sound, mut target: Target, screen: &mut Screen) -> anyhow::Result<Exit> {
+fn save(
+    sound: Sound,
+    settings: Settings,
+    decoders: &dyn Decoders,
+    mut target: Target,
+    screen: &mut Screen,
+) -> anyhow::Result<Exit> {
     let path = target.path().to_path_buf();
     let [left, right] = sound.tracks();
-    let stereo = mix(&left, &right);
-    let length = moment::span(stereo.frames() as f64 / 8.0);
-    match stereo.write_wav(BufWriter::new(&mut target)) {
+    let mut recording = mix(&left, &right, settings, decoders)?;
+    match write_wav(&mut recording, BufWriter::new(&mut target)) {
         Ok(()) => {}
         // The packets may be written already: this is no reason to fail before the rest is told.
         Err(ringtap_audio::Error::Nothing) => {
@@ -151,8 +221,45 @@ fn save(sound: Sound, mut target: Target, screen: &mut Screen) -> anyhow::Result
         Err(error) => return Err(error).with_context(|| writing(&path)),
     }
     target.keep()?;
-    let side = |tracks: &[_]| if tracks.is_empty() { "silent" } else { "sounds" };
-    let sides = format!("left the caller ({}), right the callee ({})", side(&left), side(&right));
+    let length = moment::span(recording.frames() as f64 * 1e3 / f64::from(recording.rate().0));
+    let sides = sides(settings.sides, [left.is_empty(), right.is_empty()]);
     screen.remark(format!("{}: {length}, {sides}", text::shown(&path.display().to_string())));
+    made_up(&recording, screen);
     Ok(Exit::Done)
+}
+
+/// What the channels are, in words.
+fn sides(sides: Sides, silent: [bool; 2]) -> String {
+    let [caller, callee] = silent.map(|silent| if silent { "silent" } else { "sounds" });
+    match sides {
+        Sides::Stereo => format!("left the caller ({caller}), right the callee ({callee})"),
+        Sides::Mono => format!("the caller ({caller}) and the callee ({callee}) on one channel"),
+        Sides::Left => format!("the caller ({caller})"),
+        Sides::Right => format!("the callee ({callee})"),
+    }
+}
+
+/// What is heard that was not sent so: nobody should take it for what was said.
+fn made_up(recording: &Recording<'_>, screen: &mut Screen) {
+    for (side, figures) in ["caller", "callee"].into_iter().zip(recording.figures()) {
+        let mut parts = Vec::new();
+        if figures.concealed > Nanos::ZERO {
+            parts.push(format!("{} ms of loss concealed", figures.concealed.0 / 1_000_000));
+        }
+        if figures.late > 0 {
+            parts.push(format!("{} too late for the buffer", text::counted(figures.late, "packet")));
+        }
+        if figures.drift_ppm != 0.0 {
+            parts.push(format!("its clock runs {:+.0} ppm, followed", -figures.drift_ppm));
+        }
+        if figures.failures > 0 {
+            parts.push(format!(
+                "{} that could not be decoded",
+                text::counted(figures.failures.into(), "part")
+            ));
+        }
+        if !parts.is_empty() {
+            screen.remark(format!("the {side}: {}", parts.join(", ")));
+        }
+    }
 }

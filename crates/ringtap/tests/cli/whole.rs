@@ -151,7 +151,7 @@ fn a_call_is_taken_out() {
     let (folder, path, own) = built();
     let (pcap, wav) = (folder.path().join("out.pcap"), folder.path().join("out.wav"));
     let arguments = ["extract", text(&path), "--call", "4f2a", "--pcap", text(&pcap), "--wav", text(&wav)];
-    let run = run(arguments);
+    let run = run(arguments.into_iter().chain(["--loss", "silence"]));
     assert_eq!((run.status, run.out.as_str()), (0, ""), "{run:?}");
 
     let (all, taken) = (Capture::open(&path).expect("the input"), Capture::open(&pcap).expect("the output"));
@@ -178,6 +178,32 @@ fn a_call_is_taken_out() {
     assert_eq!(side(0).filter(|sample| *sample == 8).count(), 490 * 160, "lost packets are silence");
     assert_eq!(side(1).filter(|sample| *sample == 32_256).count(), 500 * 160);
     assert_eq!(side(1).take_while(|sample| *sample == 0).count(), 56);
+}
+
+#[test]
+fn sound_as_it_is_asked_for() {
+    let (folder, path, _) = built();
+    let wav = folder.path().join("out.wav");
+    let heard = |options: &[&str]| {
+        let arguments = ["extract", text(&path), "--call", "4f2a", "--wav", text(&wav)];
+        let run = run(arguments.iter().chain(options));
+        assert_eq!(run.status, 0, "{run:?}");
+        let mut reader = hound::WavReader::open(&wav).expect("a WAV");
+        let samples: Vec<i16> = reader.samples().collect::<Result<_, _>>().expect("samples");
+        (reader.spec().channels, reader.spec().sample_rate, samples, run.err)
+    };
+    let (channels, rate, samples, err) = heard(&["--mix", "caller"]);
+    assert_eq!((channels, rate), (1, 8_000));
+    // Ten packets of 20 ms, of which the first and the last sample of each are as loud as what is beside them.
+    assert!(samples.iter().filter(|sample| **sample > 0).count() > 499 * 160, "loss is concealed");
+    assert!(err.contains("the caller: 200 ms of loss concealed"), "{err}");
+    let (channels, rate, twice, _) = heard(&["--mix", "callee", "--rate", "16000"]);
+    assert_eq!((channels, rate), (1, 16_000));
+    assert_eq!(twice.len(), 2 * 500 * 160);
+    let (channels, _, mono, err) = heard(&["--mix", "mono", "--buffer-ms", "60", "--tones"]);
+    assert!(channels == 1 && mono.contains(&(32_256 + 8)), "{err}");
+    let refused = run(["extract", text(&path), "--call", "4f2a", "--wav", text(&wav), "--rate", "1"]);
+    assert_eq!(refused.status, 2, "{refused:?}");
 }
 
 #[test]

@@ -1,0 +1,146 @@
+//! What is heard where packets are lost: the pitch goes on, from both sides.
+//!
+//! G.711 appendix I repeats the last pitch period and fades it: all that a telephone can do, which does not know what comes
+//! next. A recording does. So the sound before the gap goes on into it, the sound after it goes back into it, and the two are
+//! cross-faded. What was received is never changed.
+
+/// Fills `gap`, in place, from the samples on both sides of it; either may be empty. `rate` is in samples a second.
+pub(super) fn conceal(past: &[i16], future: &[i16], gap: &mut [i16], rate: u32) {
+    gap.fill(0);
+    let stride = (rate as usize / 8_000).max(1);
+    let reach = gap.len().min(REACH * stride);
+    let past: Vec<f32> = last(past, CONTEXT * stride).iter().map(|sample| f32::from(*sample)).collect();
+    let mut future: Vec<f32> =
+        future.iter().take(CONTEXT * stride).map(|sample| f32::from(*sample)).collect();
+    future.reverse();
+    let forward = extended(&past, reach, stride);
+    let backward = extended(&future, reach, stride);
+    let total = gap.len();
+    for (at, sample) in gap.iter_mut().enumerate() {
+        let behind = total - 1 - at;
+        let before = forward.get(at).map_or(0.0, |value| value * fade(at, stride));
+        let after = backward.get(behind).map_or(0.0, |value| value * fade(behind, stride));
+        // Where both reach, each counts by its nearness.
+        let weight = match (forward.is_empty(), backward.is_empty()) {
+            (false, false) if total <= reach => (at as f32 + 0.5) / total as f32,
+            (false, false) => {
+                *sample = (before + after) as i16;
+                continue;
+            }
+            (true, _) => 1.0,
+            (_, true) => 0.0,
+        };
+        *sample = (before * (1.0 - weight) + after * weight) as i16;
+    }
+}
+
+/// Full for 10 ms, then a fifth less every 10 ms (appendix I.2.7).
+fn fade(at: usize, stride: usize) -> f32 {
+    let tens = at as f32 / (80 * stride) as f32;
+    (1.0 - 0.2 * (tens - 1.0).max(0.0)).max(0.0)
+}
+
+fn last(samples: &[i16], count: usize) -> &[i16] {
+    &samples[samples.len().saturating_sub(count)..]
+}
+
+/// `signal` goes on for `count` samples with its last period; nothing where it is too short to have one.
+fn extended(signal: &[f32], count: usize, stride: usize) -> Vec<f32> {
+    let Some(period) = period(signal, stride) else { return Vec::new() };
+    let from = signal.len() - period;
+    // The step between the last sample and its repetition is spread over a quarter of the period.
+    let (end, begin) = (signal[signal.len() - 1], signal.get(from.wrapping_sub(1)).copied());
+    let step = begin.map_or(0.0, |begin| end - begin);
+    let quarter = (period / 4).max(1);
+    let mut out: Vec<f32> = signal[from..].iter().cycle().take(count).copied().collect();
+    for (at, value) in out.iter_mut().take(quarter).enumerate() {
+        *value += step * (1.0 - (at + 1) as f32 / quarter as f32);
+    }
+    out
+}
+
+/// The lag at which the end of the signal is most like what was before it, 5 to 15 ms (appendix I.2.2).
+fn period(signal: &[f32], stride: usize) -> Option<usize> {
+    let likeness = |lag: usize, step: usize| {
+        let window = (WINDOW * stride).min(signal.len() - lag);
+        let from = signal.len() - window;
+        let (mut product, mut energy) = (0.0, 1.0);
+        for at in (from..signal.len()).step_by(step) {
+            product += signal[at] * signal[at - lag];
+            energy += signal[at - lag] * signal[at - lag];
+        }
+        product / energy.sqrt()
+    };
+    let longest = (LONGEST * stride).min(signal.len().saturating_sub(SHORTEST * stride));
+    let shortest = SHORTEST * stride;
+    if longest < shortest {
+        return None;
+    }
+    let best = |lags: &mut dyn Iterator<Item = usize>, step: usize| {
+        lags.map(|lag| (likeness(lag, step), lag)).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, lag)| lag)
+    };
+    // At high rates coarsely first: what matters lies below 4 kHz.
+    let rough = best(&mut (shortest..=longest).step_by(stride), stride)?;
+    if stride == 1 {
+        return Some(rough);
+    }
+    best(&mut (rough.saturating_sub(stride).max(shortest)..=(rough + stride).min(longest)), stride)
+}
+
+// At 8000 samples a second.
+/// Half a frame of 10 ms, and one and a half.
+const SHORTEST: usize = 40;
+const LONGEST: usize = 120;
+/// 20 ms are compared.
+const WINDOW: usize = 160;
+/// What is looked at on each side.
+pub(super) const CONTEXT: usize = WINDOW + LONGEST;
+/// Beyond 60 ms nothing is left of it.
+const REACH: usize = 480;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sine(count: usize, period: f32) -> Vec<i16> {
+        (0..count).map(|at| ((at as f32 * std::f32::consts::TAU / period).sin() * 8_000.0) as i16).collect()
+    }
+
+    #[test]
+    fn a_tone_goes_on() {
+        for (rate, period) in [(8_000, 53.0), (16_000, 90.0), (48_000, 300.0)] {
+            let stride = rate as usize / 8_000;
+            let all = sine(1_000 * stride, period);
+            let hole = 400 * stride..560 * stride;
+            let mut gap = vec![0; hole.len()];
+            conceal(&all[..hole.start], &all[hole.end..], &mut gap, rate);
+            let worst = gap.iter().zip(&all[hole]).map(|(a, b)| (i32::from(*a) - i32::from(*b)).abs()).max();
+            assert!(worst < Some(1_800), "{rate}: {worst:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_gap_fades_and_rises() {
+        let all = sine(400, 50.0);
+        let mut gap = vec![1; 4_000];
+        conceal(&all, &all, &mut gap, 8_000);
+        assert!(gap[480..3_520].iter().all(|sample| *sample == 0));
+        assert!(
+            gap[..80].iter().any(|sample| *sample > 7_000)
+                && gap[3_900..].iter().any(|sample| *sample > 7_000)
+        );
+    }
+
+    #[test]
+    fn nothing_on_a_side() {
+        let all = sine(400, 50.0);
+        for (past, future) in [(&all[..], &[][..]), (&[][..], &all[..]), (&all[..3], &[]), (&[], &[])] {
+            for length in [0, 1, 160, 1_000] {
+                conceal(past, future, &mut vec![7; length], 8_000);
+            }
+        }
+        let mut gap = [9; 160];
+        conceal(&[], &[], &mut gap, 8_000);
+        assert_eq!(gap, [0; 160]);
+    }
+}

@@ -1,0 +1,539 @@
+//! A track as it sounds: decoded in order, with what is missing filled.
+//!
+//! | module | what is heard |
+//! |---|---|
+//! | `conceal` | where packets are lost |
+//! | `noise` | where the sender says that it is silent (RFC 3389) |
+//! | `tones` | where it sends events (RFC 4733), if that is wanted |
+//! | `drift` | when, where its clock is not that of the capture |
+//! | `resample` | at which rate |
+
+mod conceal;
+mod drift;
+mod noise;
+mod resample;
+mod tones;
+
+use ringtap_model::{Hz, Nanos};
+
+use crate::track::{Entry, Format, Says};
+use crate::{Decoder, Decoders, Error, Step, Track};
+use conceal::conceal;
+use drift::Warp;
+use noise::Noise;
+use resample::Resampler;
+use tones::Tone;
+
+/// What is done about what is missing.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Loss is concealed; else it is silence.
+    pub conceal: bool,
+    /// Comfort noise where the sender asked for it; else silence.
+    pub noise: bool,
+    /// Digits are heard as tones; else they are silence. Digits can be secrets.
+    pub tones: bool,
+    /// A sender's clock that runs away from that of the capture is followed.
+    pub drift: bool,
+    /// As a telephone with a jitter buffer of this depth would play it: what comes later is lost. Without one, whatever came is
+    /// heard, however late.
+    pub buffer: Option<Nanos>,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { conceal: true, noise: true, tones: false, drift: true, buffer: None }
+    }
+}
+
+impl Rules {
+    /// The payloads decoded and nothing else: what is missing is silence.
+    pub fn bare() -> Self {
+        Self { conceal: false, noise: false, tones: false, drift: false, buffer: None }
+    }
+}
+
+/// What play-out did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Packets that came too late for the jitter buffer.
+    pub late: u64,
+    /// Sound that was made up for lost packets.
+    pub concealed: Nanos,
+    /// By how many millionths the sender's clock is slower than it says, where that was followed; else 0.
+    pub drift_ppm: f64,
+    /// Parts that are silent because the decoder failed on them.
+    pub failures: u32,
+}
+
+/// Plays one track from its beginning to its end.
+///
+/// INVARIANT: it gives exactly [`Player::frames`] samples, however it is read, and holds a second or two of them at a time.
+pub struct Player<'a> {
+    track: &'a Track,
+    rules: Rules,
+    decoders: &'a dyn Decoders,
+    rate: Hz,
+    warp: Warp,
+    tones: Vec<Tone>,
+    /// Tones before this one are over.
+    tone: usize,
+    /// The entry that is planned next, and the one that was planned last.
+    next: usize,
+    last: Option<usize>,
+    /// Packets lost between these two, once counted.
+    lost: Option<i64>,
+    /// The other packet that is looked at next: for the numbering, and for what it says.
+    numbered: usize,
+    said: usize,
+    noise: Noise,
+    noisy: bool,
+    /// The codec says itself what its pauses sound like, from here on.
+    own_noise: Option<i64>,
+    /// Up to where the time line is planned.
+    at: i64,
+    /// The least delay so far, which a jitter buffer counts from.
+    base: Option<i64>,
+    open: Option<(u8, Box<dyn Decoder>)>,
+    /// Samples at the codec's rate, and what came before them.
+    line: Vec<i16>,
+    line_rate: Hz,
+    past: Vec<i16>,
+    resampler: Option<Resampler>,
+    /// Samples to be read.
+    ready: Vec<i16>,
+    taken: usize,
+    left: u64,
+    over: bool,
+    figures: Figures,
+}
+
+/// A part of the line that is being planned.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    kind: Kind,
+    /// Samples it takes.
+    want: usize,
+    /// Samples the decoder gives for it.
+    given: usize,
+    /// Of these, what is left out at the beginning, and what is used.
+    skip: usize,
+    used: usize,
+    /// Where it begins, in ticks.
+    start: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The payload of an entry.
+    Packet(usize),
+    Lost,
+    Pause,
+}
+
+impl<'a> Player<'a> {
+    /// To play `track` at `rate`.
+    pub fn new(track: &'a Track, rules: Rules, rate: Hz, decoders: &'a dyn Decoders) -> Self {
+        let entries = track.entries();
+        let warp = if rules.drift { Warp::of(entries, u64::from(track.clock().0)) } else { Warp::none() };
+        let at = entries.first().map_or(0, |entry| entry.start);
+        let mut player = Self {
+            track,
+            rules,
+            decoders,
+            rate,
+            warp,
+            tones: if rules.tones { tones::tones(track.others()) } else { Vec::new() },
+            tone: 0,
+            next: 0,
+            last: None,
+            lost: None,
+            numbered: 0,
+            said: 0,
+            noise: Noise::new(),
+            noisy: false,
+            own_noise: None,
+            at,
+            base: None,
+            open: None,
+            line: Vec::new(),
+            line_rate: rate,
+            past: Vec::new(),
+            resampler: None,
+            ready: Vec::new(),
+            taken: 0,
+            left: 0,
+            over: entries.is_empty(),
+            figures: Figures { drift_ppm: warp.ppm(), ..Figures::default() },
+        };
+        player.left = player.frames();
+        player
+    }
+
+    /// How many samples there are, at the rate that was asked for.
+    pub fn frames(&self) -> u64 {
+        let (Some(first), Some(last)) = (self.track.entries().first(), self.track.entries().last()) else {
+            return 0;
+        };
+        let ticks = (self.warp.place(last.end()) - self.warp.place(first.start)).max(0) as u64;
+        (ticks * u64::from(self.rate.0)).div_ceil(u64::from(self.track.clock().0))
+    }
+
+    /// What was done so far.
+    pub fn figures(&self) -> Figures {
+        self.figures
+    }
+
+    /// Fills `out` with the samples that come next; how many it gave, which are fewer only at the end.
+    ///
+    /// [`Error::Missing`] where a decoder is not there, [`Error::Helper`] where it fails again and again.
+    pub fn read(&mut self, out: &mut [i16]) -> Result<usize, Error> {
+        let wanted = usize::try_from(self.left).unwrap_or(usize::MAX).min(out.len());
+        let mut filled = 0;
+        while filled < wanted {
+            if self.taken == self.ready.len() {
+                self.ready.clear();
+                self.taken = 0;
+                if !self.fill()? {
+                    // Rounding between rates.
+                    out[filled..wanted].fill(0);
+                    filled = wanted;
+                    break;
+                }
+            }
+            let count = (wanted - filled).min(self.ready.len() - self.taken);
+            out[filled..filled + count].copy_from_slice(&self.ready[self.taken..self.taken + count]);
+            self.taken += count;
+            filled += count;
+        }
+        self.left -= filled as u64;
+        Ok(filled)
+    }
+
+    /// Makes the next samples ready; false at the end.
+    fn fill(&mut self) -> Result<bool, Error> {
+        if self.over {
+            return Ok(false);
+        }
+        let parts = self.plan()?;
+        if parts.is_empty() {
+            self.over = true;
+            if let Some(resampler) = &mut self.resampler {
+                resampler.flush(&mut self.ready);
+            }
+            return Ok(!self.ready.is_empty());
+        }
+        self.line.clear();
+        self.decode(&parts)?;
+        self.adjust(&parts);
+        self.mend(&parts);
+        self.add_tones(&parts);
+        self.keep_past();
+        match &mut self.resampler {
+            Some(resampler) => resampler.push(&self.line, &mut self.ready),
+            None => std::mem::swap(&mut self.line, &mut self.ready),
+        }
+        Ok(true)
+    }
+
+    /// The parts of the next second or so, all of one codec, which is opened; none at the end.
+    fn plan(&mut self) -> Result<Vec<Part>, Error> {
+        let track = self.track;
+        let mut parts: Vec<Part> = Vec::new();
+        let mut planned = 0;
+        while let Some(entry) = track.entries().get(self.next) {
+            let gap = matches!(parts.last(), Some(Part { kind: Kind::Lost, .. }));
+            if planned >= WINDOW && !gap {
+                break;
+            }
+            if self.open.as_ref().is_none_or(|(format, _)| *format != entry.format) {
+                if !parts.is_empty() {
+                    break;
+                }
+                self.open(entry.format)?;
+            }
+            if self.late(entry) {
+                self.next += 1;
+                self.lost = None;
+                self.figures.late += 1;
+                continue;
+            }
+            let part = if entry.start > self.at { self.missing(entry) } else { self.packet(entry) };
+            planned += part.want;
+            parts.push(part);
+        }
+        Ok(parts)
+    }
+
+    fn open(&mut self, format: u8) -> Result<(), Error> {
+        let Format { codec, rate } = self.track.formats()[usize::from(format)];
+        self.open = Some((format, self.decoders.open(codec, rate)?));
+        if rate != self.line_rate || self.last.is_none() {
+            if let Some(mut before) = self.resampler.take() {
+                before.flush(&mut self.ready);
+            }
+            self.past.clear();
+            self.line_rate = rate;
+            self.resampler = if rate == self.rate { None } else { Resampler::new(rate, self.rate) };
+        }
+        Ok(())
+    }
+
+    /// Whether the jitter buffer has played past a packet when it comes.
+    fn late(&mut self, entry: &Entry) -> bool {
+        let Some(depth) = self.rules.buffer else { return false };
+        let delay = i64::from(entry.delay) - (self.warp.place(entry.start) - entry.start);
+        let base = self.base.map_or(delay, |base| base.min(delay));
+        self.base = Some(base);
+        let depth = u128::from(depth.0) * u128::from(self.track.clock().0) / 1_000_000_000;
+        u128::try_from(delay - base).is_ok_and(|late| late > depth)
+    }
+
+    fn packet(&mut self, entry: &Entry) -> Part {
+        let format = self.track.formats()[usize::from(entry.format)];
+        let payload = self.track.payload(entry);
+        let given = format.codec.samples(payload).unwrap_or(0);
+        let part = Part {
+            kind: Kind::Packet(self.next),
+            want: self.samples(entry.start, entry.end()),
+            given,
+            skip: self.unwarped(entry.skip.into()).min(given),
+            used: self.unwarped(entry.ticks.into()),
+            start: entry.start,
+        };
+        self.own_noise = format.codec.announces_noise(payload).then(|| entry.end());
+        // Sound after it ends what a comfort noise packet began.
+        self.noisy = false;
+        self.at = entry.end();
+        self.last = Some(self.next);
+        self.next += 1;
+        self.lost = None;
+        part
+    }
+
+    /// The first part of what is missing before an entry.
+    fn missing(&mut self, entry: &Entry) -> Part {
+        let (start, second) = (self.at, i64::from(self.track.clock().0));
+        let since = self.last.map_or(start, |last| self.track.entries()[last].end());
+        let concealed = since + self.lost_before(entry).min(2 * second);
+        let (kind, end) = if start < concealed {
+            (Kind::Lost, entry.start.min(concealed))
+        } else {
+            let said = self.hear_noise(entry.start);
+            (Kind::Pause, entry.start.min(start + second).min(said))
+        };
+        self.at = end;
+        let want = self.samples(start, end);
+        let given = if self.decoder_fills(kind, start) { want } else { 0 };
+        if kind == Kind::Lost && self.rules.conceal {
+            self.figures.concealed += Nanos(want as u64 * 1_000_000_000 / u64::from(self.line_rate.0));
+        }
+        Part { kind, want, given, skip: 0, used: given, start }
+    }
+
+    /// Ticks of the gap before an entry that packets were lost in.
+    fn lost_before(&mut self, entry: &Entry) -> i64 {
+        if let Some(lost) = self.lost {
+            return lost;
+        }
+        let lost = self.last.map_or(0, |last| {
+            let before = self.track.entries()[last];
+            let between = entry.sequence.wrapping_sub(before.sequence).wrapping_sub(1);
+            if before.run != entry.run || between > i16::MAX as u16 {
+                return 0;
+            }
+            let others = self.track.others();
+            let mut seen = 0;
+            // A second back, for those that came in another order.
+            while let Some(other) = others.get(self.numbered).filter(|other| other.start <= entry.start) {
+                let place = other.sequence.wrapping_sub(before.sequence).wrapping_sub(1);
+                seen += i64::from(other.run == entry.run && place < between);
+                self.numbered += 1;
+            }
+            let length = before.ticks.max(entry.ticks);
+            (i64::from(between) - seen).max(0) * i64::from(length)
+        });
+        self.lost = Some(lost);
+        lost
+    }
+
+    /// Takes in what the packets up to here say about noise; where the next one says something else.
+    fn hear_noise(&mut self, until: i64) -> i64 {
+        let others = self.track.others();
+        while let Some(other) = others.get(self.said) {
+            let Says::Noise { level, filter } = other.says else {
+                self.said += 1;
+                continue;
+            };
+            if other.start > self.at {
+                return other.start;
+            }
+            let since = self.last.map_or(i64::MIN, |last| self.track.entries()[last].start);
+            if other.start >= since {
+                self.noise.set(level, &filter);
+                self.noisy = true;
+            }
+            self.said += 1;
+        }
+        until
+    }
+
+    /// Whether the codec's own decoder knows what to put there.
+    fn decoder_fills(&self, kind: Kind, start: i64) -> bool {
+        let conceals = self.open.as_ref().is_some_and(|(_, decoder)| decoder.conceals());
+        let pause = self.own_noise.is_some_and(|from| start - from < NOISE * i64::from(self.track.clock().0));
+        conceals
+            && match kind {
+                Kind::Packet(_) => true,
+                Kind::Lost => self.rules.conceal,
+                Kind::Pause => self.rules.noise && pause,
+            }
+    }
+
+    fn decode(&mut self, parts: &[Part]) -> Result<(), Error> {
+        let Some((_, decoder)) = &mut self.open else { return Ok(()) };
+        let track = self.track;
+        let payload = |part: &Part| match part.kind {
+            Kind::Packet(index) => Some(track.payload(&track.entries()[index])),
+            _ => None,
+        };
+        let mut steps = Vec::with_capacity(parts.len());
+        for (index, part) in parts.iter().enumerate().filter(|(_, part)| part.given > 0) {
+            steps.push(match payload(part) {
+                Some(payload) => Step::Packet { payload, samples: part.given },
+                None => Step::Lost { samples: part.given, next: parts.get(index + 1).and_then(payload) },
+            });
+        }
+        let given: usize = parts.iter().map(|part| part.given).sum();
+        match decoder.run(&steps, &mut self.line) {
+            Ok(()) => {}
+            Err(error) => {
+                self.figures.failures += 1;
+                if self.figures.failures > FAILURES {
+                    return Err(error);
+                }
+                self.line.clear();
+                // The next part begins with another one.
+                self.open = None;
+            }
+        }
+        self.line.resize(given, 0);
+        Ok(())
+    }
+
+    /// Gives every part the length that it has on the time line.
+    fn adjust(&mut self, parts: &[Part]) {
+        if parts.iter().all(|part| part.skip == 0 && part.given == part.want && part.used == part.want) {
+            return;
+        }
+        let mut line = Vec::with_capacity(parts.iter().map(|part| part.want).sum());
+        let mut from = 0;
+        for part in parts {
+            let given = &self.line[from..from + part.given];
+            from += part.given;
+            let used = &given[part.skip..(part.skip + part.used).min(part.given).max(part.skip)];
+            stretch(used, part.want, &mut line);
+        }
+        self.line = line;
+    }
+
+    /// Fills what the decoder left.
+    fn mend(&mut self, parts: &[Part]) {
+        let mut from = 0;
+        for (index, part) in parts.iter().enumerate() {
+            let to = from + part.want;
+            match part.kind {
+                Kind::Lost if part.given == 0 && self.rules.conceal => {
+                    let behind: usize = parts[index + 1..]
+                        .iter()
+                        .take_while(|part| matches!(part.kind, Kind::Packet(_)))
+                        .map(|part| part.want)
+                        .sum();
+                    let context = conceal::CONTEXT * (self.line_rate.0 as usize / 8_000).max(1);
+                    let past = match from >= context || self.past.is_empty() {
+                        true => self.line[..from].to_vec(),
+                        false => [&self.past[..], &self.line[..from]].concat(),
+                    };
+                    let (before, after) = self.line.split_at_mut(to);
+                    conceal(&past, &after[..behind], &mut before[from..], self.line_rate.0);
+                }
+                Kind::Pause if part.given == 0 && self.noisy && self.rules.noise => {
+                    self.noise.fill(&mut self.line[from..to]);
+                }
+                _ => {}
+            }
+            from = to;
+        }
+    }
+
+    fn add_tones(&mut self, parts: &[Part]) {
+        let clock = f64::from(self.track.clock().0);
+        let Some(first) = parts.first() else { return };
+        while self.tones.get(self.tone).is_some_and(|tone| tone.start + tone.ticks <= first.start) {
+            self.tone += 1;
+        }
+        let begin = self.warp.place(first.start);
+        let end = self.warp.place(self.at);
+        let rate = f64::from(self.line_rate.0);
+        for tone in self.tones[self.tone..].iter().take_while(|tone| tone.start < self.at) {
+            let at = self.warp.place(tone.start);
+            let index = |ticks: i64| ((ticks.clamp(begin, end) - begin) as f64 * rate / clock) as usize;
+            let (from, to) = (index(at), index(at + tone.ticks).min(self.line.len()));
+            for (offset, sample) in self.line.iter_mut().enumerate().take(to).skip(from) {
+                tone.add((begin - at) as f64 / clock + offset as f64 / rate, sample);
+            }
+        }
+    }
+
+    /// Keeps the end of the line for a gap at the beginning of the next.
+    fn keep_past(&mut self) {
+        let keep = conceal::CONTEXT * (self.line_rate.0 as usize / 8_000).max(1);
+        if self.line.len() < keep {
+            self.past.extend_from_slice(&self.line);
+            let surplus = self.past.len().saturating_sub(keep);
+            self.past.drain(..surplus);
+        } else {
+            self.past.clear();
+            self.past.extend_from_slice(&self.line[self.line.len() - keep..]);
+        }
+    }
+
+    /// Samples of the line between two places, so that no rounding adds up.
+    fn samples(&self, start: i64, end: i64) -> usize {
+        let sample = |ticks: i64| {
+            let (rate, clock) = (i64::from(self.line_rate.0), i64::from(self.track.clock().0));
+            if rate == clock { ticks } else { (ticks * rate).div_euclid(clock) }
+        };
+        (sample(self.warp.place(end)) - sample(self.warp.place(start))).max(0) as usize
+    }
+
+    /// Samples of the decoder in that many ticks.
+    fn unwarped(&self, ticks: i64) -> usize {
+        (ticks * i64::from(self.line_rate.0) / i64::from(self.track.clock().0)) as usize
+    }
+}
+
+/// `samples` in the time of `want`: the same where it fits, else along straight lines between them.
+fn stretch(samples: &[i16], want: usize, to: &mut Vec<i16>) {
+    if samples.len() == want {
+        to.extend_from_slice(samples);
+        return;
+    }
+    let (Some(last), true) = (samples.len().checked_sub(1), want > 1) else {
+        to.resize(to.len() + want, samples.first().copied().unwrap_or(0));
+        return;
+    };
+    for at in 0..want {
+        let place = at as f64 * last as f64 / (want - 1) as f64;
+        let (index, part) = (place as usize, place.fract());
+        let (this, next) = (f64::from(samples[index]), f64::from(samples[(index + 1).min(last)]));
+        to.push((this + (next - this) * part).round() as i16);
+    }
+}
+
+/// Samples that are decoded at a time, at least.
+const WINDOW: usize = 8_000;
+/// Seconds for which a codec goes on with its own noise after its last word.
+const NOISE: i64 = 30;
+/// A decoder that fails more often is given up.
+const FAILURES: u32 = 3;
