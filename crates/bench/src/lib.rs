@@ -23,6 +23,7 @@
 //! | `packets`, `dialog` | media packets, SIP messages |
 //! | `passes` | one pass over a ring: read, decode, RTP header, engine |
 //! | `media`, `other`, `signalling`, `changes`, `file` | the workloads |
+//! | `probe` | one pass by itself: [`Probe`] |
 //! | `tally` | what the engine found, and whether that is right |
 //! | `machine` | processor, memory, load |
 #![forbid(unsafe_code)]
@@ -38,6 +39,7 @@ mod other;
 mod outcome;
 mod packets;
 mod passes;
+mod probe;
 mod ring;
 mod signalling;
 mod tally;
@@ -46,6 +48,7 @@ pub use error::Error;
 pub use load::{Codec, Load, Workload};
 pub use machine::Machine;
 pub use outcome::{Figure, Measure, Memory, Outcome, Unit};
+pub use probe::Probe;
 
 /// Runs one workload. `said` hears what is being done, in a few words, whenever that changes.
 ///

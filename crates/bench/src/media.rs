@@ -24,50 +24,23 @@ const JITTER: Nanos = Nanos::from_micros(500);
 
 /// Runs it.
 pub(crate) fn run(load: &Load, said: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
-    let streams = load.calls as usize * 2;
-    let turns = load.frames(Workload::Media) / (load.calls * 2);
     said("laying out packets");
-    let mut ring = lay_out(load, turns);
-    let before = machine::resident();
-    said("setting up calls");
-    let mut engine = Engine::new(config(load));
-    let mut tally = Tally::of_calls_with(2);
-    set_up(load, &mut engine, &mut tally);
-    let (calls, known) = engine.under_way();
-    same("calls under way", calls, load.calls as usize)?;
-    same("streams under way", known, streams)?;
-    // Once unmeasured: every table has then been touched, and every stream is known.
-    let mut passed = 1;
-    passes::engine(ring.whole(), load.batch, &mut engine, &mut tally);
-    let memory = before.zip(machine::resident()).map(|(before, after)| {
-        let total = after.saturating_sub(before);
-        Memory { total, per_call: total / u64::from(load.calls) }
-    });
+    let mut media = Media::prepare(load)?;
     let mut rounds = Vec::new();
     for round in 1..=load.rounds {
         said(&format!("round {round} of {}", load.rounds));
-        advance(&mut ring, turns);
-        let stretch = ring.whole();
-        rounds.push([
-            passes::reference(stretch),
-            passes::decoding(stretch),
-            passes::header(stretch),
-            passes::engine(stretch, load.batch, &mut engine, &mut tally),
-        ]);
-        passed += 1;
+        media.advance();
+        let stretch = media.ring.whole();
+        let stages = [passes::reference, passes::decoding, passes::header].map(|stage| stage(stretch));
+        rounds.push([stages[0], stages[1], stages[2], media.pass()]);
     }
     said("checking the records");
-    engine.close(&mut tally);
+    let (packets, memory) = (media.ring.len(), media.memory);
+    let frame_bytes = media.ring.bytes() as f64 / packets as f64;
+    media.verify()?;
     for counted in rounds.iter().flatten() {
-        same("packets read", counted.counted, ring.len())?;
+        same("packets read", counted.counted, packets)?;
     }
-    let expected = Expected {
-        calls: u64::from(load.calls),
-        completed: 0,
-        packets: passed * ring.len() + streams as u64,
-        messages: u64::from(load.calls) * Message::SET_UP.len() as u64,
-    };
-    tally.verify(&expected, &engine)?;
     let name = match load.codec {
         Codec::G711 => "G.711",
         Codec::G729 => "G.729",
@@ -76,13 +49,76 @@ pub(crate) fn run(load: &Load, said: &mut dyn FnMut(&str)) -> Result<Outcome, Er
         workload: "media".to_owned(),
         what: format!("media of calls, {name}, 20 ms"),
         calls: u64::from(load.calls),
-        streams: streams as u64,
-        packets: ring.len(),
-        frame_bytes: ring.bytes() as f64 / ring.len() as f64,
+        streams: u64::from(load.calls) * 2,
+        packets,
+        frame_bytes,
         rounds: load.rounds,
-        measures: stages(&rounds, ring.len()),
+        measures: stages(&rounds, packets),
         memory,
     })
+}
+
+/// An engine that knows every call and stream, and their packets in memory.
+pub(crate) struct Media {
+    load: Load,
+    /// Packets of each stream in the ring.
+    turns: u32,
+    ring: Ring,
+    engine: Engine,
+    tally: Tally,
+    /// How often the engine has had the ring.
+    passed: u64,
+    memory: Option<Memory>,
+}
+
+impl Media {
+    pub(crate) fn prepare(load: &Load) -> Result<Self, Error> {
+        let turns = load.frames(Workload::Media) / (load.calls * 2);
+        let ring = lay_out(load, turns);
+        let before = machine::resident();
+        let (mut engine, mut tally) = (Engine::new(config(load)), Tally::of_calls_with(2));
+        set_up(load, &mut engine, &mut tally);
+        let (calls, streams) = engine.under_way();
+        same("calls under way", calls, load.calls as usize)?;
+        same("streams under way", streams, load.calls as usize * 2)?;
+        let mut media = Self { load: load.clone(), turns, ring, engine, tally, passed: 0, memory: None };
+        // Once unmeasured: every table has then been touched, and every stream is known.
+        media.pass();
+        media.memory = before.zip(machine::resident()).map(|(before, after)| {
+            let total = after.saturating_sub(before);
+            Memory { total, per_call: total / u64::from(load.calls) }
+        });
+        Ok(media)
+    }
+
+    /// Makes of each packet the one that follows as much later as the ring is long, so that the same memory goes on with
+    /// the streams.
+    pub(crate) fn advance(&mut self) {
+        let by = Nanos(PTIME.0 * u64::from(self.turns));
+        self.ring.each(|time, frame| {
+            *time += by;
+            packets::advance(frame, self.turns);
+        });
+    }
+
+    /// The whole ring through the engine.
+    pub(crate) fn pass(&mut self) -> Pass {
+        self.passed += 1;
+        passes::engine(self.ring.whole(), self.load.batch, &mut self.engine, &mut self.tally)
+    }
+
+    /// Whether the engine has found what was put in.
+    pub(crate) fn verify(mut self) -> Result<(), Error> {
+        self.engine.close(&mut self.tally);
+        let calls = u64::from(self.load.calls);
+        let expected = Expected {
+            calls,
+            completed: 0,
+            packets: self.passed * self.ring.len() + calls * 2,
+            messages: calls * Message::SET_UP.len() as u64,
+        };
+        self.tally.verify(&expected, &self.engine)
+    }
 }
 
 /// Rates of the passes, each against the reference loop of its round.
@@ -167,13 +203,4 @@ fn lay_out(load: &Load, turns: u32) -> Ring {
         }
     }
     ring
-}
-
-/// Makes of each packet the one that follows so many packets later, so that the same memory goes on with the streams.
-fn advance(ring: &mut Ring, packets: u32) {
-    let by = Nanos(PTIME.0 * u64::from(packets));
-    ring.each(|time, frame| {
-        *time += by;
-        packets::advance(frame, packets);
-    });
 }

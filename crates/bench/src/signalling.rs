@@ -11,7 +11,7 @@ use crate::media::START;
 use crate::outcome::{Figure, Measure, Memory, Outcome, Unit};
 use crate::packets::{self, Noise, Side};
 use crate::passes::{self, Pass};
-use crate::ring::{Mark, Ring};
+use crate::ring::{Mark, Ring, Stretch};
 use crate::tally::{Expected, Tally};
 
 /// How long a call lives, from INVITE to BYE; when it rings and when it is answered.
@@ -26,8 +26,53 @@ pub(crate) enum What {
     Calls,
 }
 
+/// An engine in which as many calls come as go.
+pub(crate) struct Calls {
+    batch: usize,
+    engine: Engine,
+    tally: Tally,
+    memory: Option<Memory>,
+}
+
+impl Calls {
+    /// Up to where it is steady.
+    pub(crate) fn prepare(load: &Load, what: What, course: &Course) -> Result<Self, Error> {
+        let before = machine::resident();
+        let mut calls = Self {
+            batch: load.batch,
+            engine: Engine::new(sized(load, Config::default())),
+            tally: Tally::of_calls_with(if what == What::Calls { 2 } else { 0 }),
+            memory: None,
+        };
+        calls.feed(course.ring.between(Mark::default(), course.full));
+        same("calls under way", calls.engine.under_way().0, load.calls as usize)?;
+        calls.memory = before.zip(machine::resident()).map(|(before, after)| {
+            let total = after.saturating_sub(before);
+            Memory { total, per_call: total / u64::from(load.calls) }
+        });
+        calls.feed(course.ring.between(course.full, course.steady));
+        Ok(calls)
+    }
+
+    /// The part that is measured.
+    pub(crate) fn pass(&mut self, course: &Course) -> Pass {
+        self.feed(course.stretch())
+    }
+
+    fn feed(&mut self, stretch: Stretch<'_>) -> Pass {
+        passes::engine(stretch, self.batch, &mut self.engine, &mut self.tally)
+    }
+
+    /// The rest, and whether the engine has found what was put in.
+    pub(crate) fn verify(mut self, course: &Course) -> Result<(), Error> {
+        self.feed(course.ring.between(course.measured, course.ring.mark()));
+        self.engine.close(&mut self.tally);
+        self.tally.verify(&course.expected, &self.engine)
+    }
+}
+
 /// Messages and packets of calls in order of time, and where in them is what.
-struct Course {
+pub(crate) struct Course {
     ring: Ring,
     /// As many calls are under way as were asked for, none has been released.
     full: Mark,
@@ -37,36 +82,22 @@ struct Course {
     measured: Mark,
     expected: Expected,
     /// Calls of the measured part.
-    turnover: u64,
+    pub(crate) turnover: u64,
 }
 
 /// Runs it.
 pub(crate) fn run(load: &Load, what: What, said: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
     said("laying out calls");
-    let config = Config::default();
-    let course = course(load, what, config.linger);
-    let stretch = course.ring.between(course.steady, course.measured);
+    let course = Course::lay_out(load, what);
+    let stretch = course.stretch();
     let (mut rounds, mut memory) = (Vec::new(), None);
     for round in 1..=load.rounds {
         said(&format!("round {round} of {}", load.rounds));
-        let before = machine::resident();
-        let mut engine = Engine::new(sized(load, config.clone()));
-        let mut tally = Tally::of_calls_with(if what == What::Calls { 2 } else { 0 });
-        let mut feed = |engine: &mut Engine, from, to| {
-            passes::engine(course.ring.between(from, to), load.batch, engine, &mut tally)
-        };
-        feed(&mut engine, Mark::default(), course.full);
-        same("calls under way", engine.under_way().0, load.calls as usize)?;
+        let mut calls = Calls::prepare(load, what, &course)?;
         // Later rounds find memory that the first has given back.
-        memory = memory.or_else(|| {
-            let total = machine::resident()?.saturating_sub(before?);
-            Some(Memory { total, per_call: total / u64::from(load.calls) })
-        });
-        feed(&mut engine, course.full, course.steady);
-        let whole = feed(&mut engine, course.steady, course.measured);
-        feed(&mut engine, course.measured, course.ring.mark());
-        engine.close(&mut tally);
-        tally.verify(&course.expected, &engine)?;
+        memory = memory.or(calls.memory);
+        let whole = calls.pass(&course);
+        calls.verify(&course)?;
         let parsed = passes::messages(stretch);
         same("SIP messages read", parsed.counted, course.turnover * Message::COUNT as u64)?;
         rounds.push([passes::reference(stretch), passes::decoding(stretch), parsed, whole]);
@@ -91,6 +122,73 @@ pub(crate) fn run(load: &Load, what: What, said: &mut dyn FnMut(&str)) -> Result
         measures: stages(&rounds, unit, count),
         memory,
     })
+}
+
+impl Course {
+    /// At every step one call begins, one rings, one is answered and one is released.
+    pub(crate) fn lay_out(load: &Load, what: What) -> Self {
+        let linger = Config::default().linger;
+        let frames_each = Message::COUNT as u32 + if what == What::Calls { 2 } else { 0 };
+        let workload = if what == What::Calls { Workload::Calls } else { Workload::Sip };
+        let turnover = (load.frames(workload) / frames_each).max(1);
+        let (rings, answered) = (steps(load, RINGS), steps(load, ANSWERED));
+        let full = load.calls;
+        let steady = full + steps(load, linger.0 / 1_000_000_000 + 1);
+        let measured = steady + turnover;
+        let apart = LIFE * 1_000_000_000 / u64::from(load.calls);
+
+        let frames = (measured as usize + answered as usize) * frames_each as usize;
+        let mut ring = Ring::with_capacity(frames, 560);
+        let (mut full_at, mut steady_at, mut measured_at) =
+            (Mark::default(), Mark::default(), Mark::default());
+        let mut maker =
+            Maker { load, what, writer: Writer::default(), packet: Vec::new(), noise: Noise::new() };
+        let mut expected = Expected { calls: u64::from(measured), ..Expected::default() };
+        for step in 0..measured + answered {
+            for (place, at) in [(full, &mut full_at), (steady, &mut steady_at), (measured, &mut measured_at)]
+            {
+                if step == place {
+                    *at = ring.mark();
+                }
+            }
+            let begin = START.0 + u64::from(step) * apart;
+            let mut frame = 0;
+            let mut push = |ring: &mut Ring, data: &[u8]| {
+                ring.push(Nanos(begin + frame * apart / 16), data);
+                frame += 1;
+            };
+            let alive = |call: &u32| *call < measured;
+            // Released first, so that never more calls are under way than were asked for.
+            if let Some(call) = step.checked_sub(full).filter(alive) {
+                maker.release(call, |data| push(&mut ring, data));
+                expected.completed += 1;
+            }
+            if alive(&step) {
+                maker.begin(step, |data| push(&mut ring, data));
+            }
+            if let Some(call) = step.checked_sub(rings).filter(alive) {
+                maker.ring(call, |data| push(&mut ring, data));
+            }
+            if let Some(call) = step.checked_sub(answered).filter(alive) {
+                maker.answer(call, |data| push(&mut ring, data));
+            }
+        }
+        expected.messages = u64::from(measured) * Message::SET_UP.len() as u64 + expected.completed * 2;
+        expected.packets = if what == What::Calls { 2 * u64::from(measured) } else { 0 };
+        Self {
+            ring,
+            full: full_at,
+            steady: steady_at,
+            measured: measured_at,
+            expected,
+            turnover: u64::from(turnover),
+        }
+    }
+
+    /// The part that is measured.
+    fn stretch(&self) -> Stretch<'_> {
+        self.ring.between(self.steady, self.measured)
+    }
 }
 
 fn stages(rounds: &[[Pass; 4]], unit: Unit, count: u64) -> Vec<Measure> {
@@ -120,62 +218,6 @@ fn sized(load: &Load, config: Config) -> Config {
 /// Calls that begin in so many seconds.
 fn steps(load: &Load, seconds: u64) -> u32 {
     (u64::from(load.calls) * seconds / LIFE) as u32 + 1
-}
-
-/// At every step one call begins, one rings, one is answered and one is released.
-fn course(load: &Load, what: What, linger: Nanos) -> Course {
-    let frames_each = Message::COUNT as u32 + if what == What::Calls { 2 } else { 0 };
-    let workload = if what == What::Calls { Workload::Calls } else { Workload::Sip };
-    let turnover = (load.frames(workload) / frames_each).max(1);
-    let (rings, answered) = (steps(load, RINGS), steps(load, ANSWERED));
-    let full = load.calls;
-    let steady = full + steps(load, linger.0 / 1_000_000_000 + 1);
-    let measured = steady + turnover;
-    let apart = LIFE * 1_000_000_000 / u64::from(load.calls);
-
-    let frames = (measured as usize + answered as usize) * frames_each as usize;
-    let mut ring = Ring::with_capacity(frames, 560);
-    let (mut full_at, mut steady_at, mut measured_at) = (Mark::default(), Mark::default(), Mark::default());
-    let mut maker = Maker { load, what, writer: Writer::default(), packet: Vec::new(), noise: Noise::new() };
-    let mut expected = Expected { calls: u64::from(measured), ..Expected::default() };
-    for step in 0..measured + answered {
-        for (place, at) in [(full, &mut full_at), (steady, &mut steady_at), (measured, &mut measured_at)] {
-            if step == place {
-                *at = ring.mark();
-            }
-        }
-        let begin = START.0 + u64::from(step) * apart;
-        let mut frame = 0;
-        let mut push = |ring: &mut Ring, data: &[u8]| {
-            ring.push(Nanos(begin + frame * apart / 16), data);
-            frame += 1;
-        };
-        let alive = |call: &u32| *call < measured;
-        // Released first, so that never more calls are under way than were asked for.
-        if let Some(call) = step.checked_sub(full).filter(alive) {
-            maker.release(call, |data| push(&mut ring, data));
-            expected.completed += 1;
-        }
-        if alive(&step) {
-            maker.begin(step, |data| push(&mut ring, data));
-        }
-        if let Some(call) = step.checked_sub(rings).filter(alive) {
-            maker.ring(call, |data| push(&mut ring, data));
-        }
-        if let Some(call) = step.checked_sub(answered).filter(alive) {
-            maker.answer(call, |data| push(&mut ring, data));
-        }
-    }
-    expected.messages = u64::from(measured) * Message::SET_UP.len() as u64 + expected.completed * 2;
-    expected.packets = if what == What::Calls { 2 * u64::from(measured) } else { 0 };
-    Course {
-        ring,
-        full: full_at,
-        steady: steady_at,
-        measured: measured_at,
-        expected,
-        turnover: u64::from(turnover),
-    }
 }
 
 /// Writes the parts of a call.
