@@ -11,9 +11,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringtap_capture::live::{
-    self, Counts, Error, Fanout, Injector, Settings, Source, Tap, Timestamps, XdpMode,
+    self, Counts, Direction, Error, Fanout, Injector, Settings, Source, Tap, Timestamps, XdpMode,
 };
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, LinkNameSpaceType, move_into_link_name_space, set_capabilities,
+};
 
 /// A namespace with a veth pair, removed when dropped.
 struct Lab(String);
@@ -329,6 +331,77 @@ fn long_packets_are_cut_and_counted() {
 }
 
 #[test]
+fn what_this_host_sends_comes_once_or_not_at_all() {
+    in_lab(|lab| {
+        lab.ip("address add 10.8.0.1/24 dev v1");
+        lab.ip("neighbour add 10.8.0.9 lladdr 02:00:00:00:00:09 dev v1");
+        let socket = std::net::UdpSocket::bind("10.8.0.1:0").expect("binds");
+        let mut injector = Injector::open("v0", Source::Packet).expect("opens");
+        for (workers, direction, expected) in [
+            (1, Direction::Both, 30),
+            (1, Direction::Incoming, 10),
+            (2, Direction::Both, 30),
+            (2, Direction::Incoming, 10),
+        ] {
+            let mut taps = live::open(&Settings { workers, direction, ..settings() }).expect("opens");
+            let mut itself = Injector::open("v1", Source::Packet).expect("opens");
+            for number in 0..10 {
+                socket.send_to(b"sent by the host", "10.8.0.9:9").expect("sends");
+                socket.send_to(b"sent by the host", "10.8.0.9:11").expect("sends");
+                send(&mut injector, &[udp([10, 9, 0, 1], 10_000, &[], number, 214)]);
+                // The other end sees these, not this one.
+                send(&mut itself, &[udp([10, 9, 0, 2], 10_000, &[], number, 214)]);
+            }
+            let got = taps.iter_mut().flat_map(|tap| receive_for(tap, Duration::from_millis(200)));
+            let udp: Vec<_> = got.filter(|(.., data)| data[12..14] == [8, 0] && data[23] == 17).collect();
+            assert_eq!(udp.len(), expected, "{workers} workers, {direction:?}");
+            assert!(udp.iter().all(|(.., data)| data[26..30] != [10, 9, 0, 2]));
+        }
+    });
+}
+
+#[test]
+fn without_capabilities_it_says_which() {
+    in_lab(|_| {
+        for source in SOURCES {
+            let refused = thread::spawn(move || {
+                set_capabilities(
+                    None,
+                    CapabilitySets {
+                        effective: CapabilitySet::empty(),
+                        permitted: CapabilitySet::empty(),
+                        inheritable: CapabilitySet::empty(),
+                    },
+                )
+                .expect("gives them up");
+                let opened = live::open(&Settings { source, ..settings() }).expect_err("no permission");
+                let sends = Injector::open("v0", source).expect_err("no permission");
+                [opened.to_string(), sends.to_string()]
+            });
+            for said in refused.join().expect("ends") {
+                assert!(said.starts_with("no permission to "), "{said}");
+                assert!(said.contains("`setcap cap_net_raw,"), "{said}");
+            }
+        }
+    });
+}
+
+#[test]
+fn packets_longer_than_the_interface_carries_are_counted_as_merged() {
+    in_lab(|lab| {
+        let mut tap = live::open(&settings()).expect("opens").remove(0);
+        for end in ["v0", "v1"] {
+            lab.ip(&format!("link set {end} mtu 9000"));
+        }
+        let mut injector = Injector::open("v0", Source::Packet).expect("opens");
+        let frames = [1514, 1522, 1523, 4000].map(|size| udp([10, 9, 0, 1], 10_000, &[], 1, size));
+        send(&mut injector, &frames);
+        assert_eq!(receive(&mut tap, 4).len(), 4);
+        assert_eq!(tap.counts().merged, 2);
+    });
+}
+
+#[test]
 fn an_interface_that_goes_down_comes_back_and_one_that_goes_away_is_an_error() {
     in_lab(|lab| {
         let mut tap = live::open(&settings()).expect("opens").remove(0);
@@ -452,6 +525,12 @@ fn af_xdp_says_when_its_interface_is_gone_and_what_it_cannot() {
         assert!(refused.contains("cannot do without copies"), "{refused}");
 
         let mut tap = live::open(&Settings { source, ..settings() }).expect("opens").remove(0);
+        lab.ip("link set v1 down");
+        assert_eq!(tap.batch(Duration::from_millis(20), |_| ()).expect("waits"), 0);
+        lab.ip("link set v1 up");
+        let mut injector = Injector::open("v0", Source::Packet).expect("opens");
+        send(&mut injector, &[udp([10, 9, 0, 1], 10_000, &[], 1, 214)]);
+        assert_eq!(receive(&mut tap, 1).len(), 1);
         lab.ip("link del v0");
         let began = Instant::now();
         let error = loop {
