@@ -78,7 +78,7 @@ impl Engine {
             }
             rest = after;
         }
-        self.tracker.send_rest();
+        self.tracker.part(self.clock.now());
     }
 
     /// Tells that time has passed without a frame.
@@ -86,7 +86,7 @@ impl Engine {
         self.clock.pass(now);
         self.meet(sink);
         self.expire(sink);
-        self.tracker.send_rest();
+        self.tracker.part(self.clock.now());
     }
 
     /// Ends everything that is under way: calls become `active`, `ringing` or `trying`. Of a team, each worker ends by the
@@ -111,8 +111,7 @@ impl Engine {
     /// Takes what other workers sent.
     fn meet<S: Sink>(&mut self, sink: &mut S) {
         if self.tracker.member.is_some() {
-            self.tracker.publish(&self.counters);
-            self.tracker.receive(self.clock.now(), &self.counters, sink);
+            self.tracker.meet(self.clock.now(), &self.counters, sink);
         }
     }
 

@@ -175,8 +175,9 @@ impl Tracker {
         };
         self.order.part += 1;
         let hash = self.hasher.of(call_id);
-        if self.member.is_none() || !self.pass_on(hash, bytes, hop, frames) {
-            self.take(&message, (call_id, hash), hop, frames, counters, sink);
+        match self.member {
+            None => self.take(&message, (call_id, hash), hop, frames, counters, sink),
+            Some(_) => self.pass_on(hash, bytes, hop, frames),
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use ringtap_model::Nanos;
 use ringtap_wire::frame::Ip;
@@ -93,6 +94,15 @@ struct Peer {
     outbox: VecDeque<Letter>,
 }
 
+/// What a worker shows to all others.
+#[derive(Default)]
+struct Sign {
+    /// Packets that it knows to have been dropped.
+    drops: AtomicU64,
+    /// Capture time up to which it has handed on what it found.
+    clock: AtomicU64,
+}
+
 /// A worker's ends of the rings.
 pub(crate) struct Links {
     me: usize,
@@ -104,8 +114,7 @@ pub(crate) struct Links {
     pub(crate) lossless: bool,
     /// Something was sent since this was last cleared.
     pub(crate) has_sent: bool,
-    /// Packets that each worker knows to have been dropped.
-    drops: Arc<[AtomicU64]>,
+    signs: Arc<[Sign]>,
     pub(crate) counts: LinkCounts,
 }
 
@@ -113,7 +122,7 @@ impl Links {
     /// Rings between so many workers.
     pub(crate) fn join(workers: usize) -> Vec<Self> {
         let capacity = (LETTERS / workers.max(1)).max(LETTERS_MIN);
-        let drops: Arc<[AtomicU64]> = (0..workers).map(|_| AtomicU64::new(0)).collect();
+        let signs: Arc<[Sign]> = (0..workers).map(|_| Sign::default()).collect();
         let mut readers: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
         let ring = |writer, (reader, ends): (usize, &mut Vec<_>)| {
             let (to, from) = (writer != reader).then(|| RingBuffer::new(capacity)).unzip();
@@ -131,7 +140,7 @@ impl Links {
             turn: 0,
             lossless: false,
             has_sent: false,
-            drops: drops.clone(),
+            signs: signs.clone(),
             counts: LinkCounts::default(),
         };
         writers.into_iter().zip(readers).enumerate().map(links).collect()
@@ -210,12 +219,23 @@ impl Links {
 
     /// Tells the others how many packets this worker knows to have been dropped.
     pub(crate) fn publish(&self, drops: u64) {
-        self.drops[self.me].store(drops, Relaxed);
+        self.signs[self.me].drops.store(drops, Relaxed);
     }
 
     /// Packets known to have been dropped, by any worker.
     pub(crate) fn drops(&self) -> u64 {
-        self.drops.iter().map(|drops| drops.load(Relaxed)).sum()
+        self.signs.iter().map(|sign| sign.drops.load(Relaxed)).sum()
+    }
+
+    /// Tells the others that all that was captured until `now` has been sent.
+    pub(crate) fn reached(&self, now: Nanos) {
+        // Who reads this finds the letters that were sent before it.
+        self.signs[self.me].clock.store(now.0, Release);
+    }
+
+    /// Capture time up to which the rings hold all that the others have to say. Read before the rings are.
+    pub(crate) fn reached_by_others(&self) -> Nanos {
+        self.others().map(|worker| Nanos(self.signs[worker].clock.load(Acquire))).min().unwrap_or(Nanos::MAX)
     }
 }
 

@@ -19,6 +19,12 @@ use crate::tracker::{Datagram, Tracker};
 /// Answers that did not come within this time will not come: the record is made of what did.
 const PATIENCE: Nanos = Nanos::from_secs(10);
 
+/// A message waits this long, of capture time, for those before it that came to other workers: their rings may be handed
+/// over by a timer of the kernel.
+const HOLD: Nanos = Nanos::from_millis(250);
+/// Messages that wait so at once; the first go before their time then.
+const MAX_HOLD: usize = 1 << 16;
+
 /// An answer that all workers give.
 struct Expected<T> {
     answers: T,
@@ -33,6 +39,8 @@ type Ending = (Box<Ended>, Vec<Figures>);
 pub(crate) struct Member {
     pub(crate) links: Links,
     is_lockstep: bool,
+    /// It was used live before: the numbers of frames tell no order over workers.
+    is_live: bool,
     /// Of each worker: our number for each of its codecs, and how many of ours it knows.
     codecs: Vec<Vec<Option<CodecId>>>,
     told: Vec<usize>,
@@ -43,6 +51,7 @@ pub(crate) struct Member {
     overdue: VecDeque<(Nanos, CallRef)>,
     /// Calls whose record was made without all answers.
     pub(crate) incomplete: u64,
+    /// In lockstep, those of the batch; live, those that others may still come before.
     messages: Vec<Forward>,
     notes: Vec<Arc<Note>>,
     wholes: Vec<Whole>,
@@ -94,6 +103,7 @@ impl Member {
         Self {
             links,
             is_lockstep: false,
+            is_live: false,
             codecs: vec![Vec::new(); workers],
             told: vec![0; workers],
             asked: BTreeMap::new(),
@@ -166,8 +176,7 @@ impl Tracker {
     ) {
         let Self { member: Some(member), media, .. } = self else { return };
         match letter {
-            Letter::Sip(forward) if member.is_lockstep => member.messages.push(*forward),
-            Letter::Sip(forward) => self.forwarded(&forward, counters, sink),
+            Letter::Sip(forward) => member.messages.push(*forward),
             Letter::Whole(whole) => member.wholes.push(*whole),
             Letter::Inner(inner) => member.inner.push(*inner),
             Letter::Codec(index, codec) => {
@@ -219,22 +228,45 @@ impl Tracker {
         self.take_sip(&forward.bytes, &forward.hop, &forward.frames, counters, sink);
     }
 
-    /// Whether a message is kept for later or for another worker; then nothing is left to do with it here.
+    /// Hands a message to its owner, which may be this worker: for later, too.
     #[cold]
-    pub(crate) fn pass_on(&mut self, hash: u64, bytes: &[u8], hop: &Hop, frames: &[u64]) -> bool {
-        let Some(member) = &mut self.member else { return false };
+    pub(crate) fn pass_on(&mut self, hash: u64, bytes: &[u8], hop: &Hop, frames: &[u64]) {
+        let Some(member) = &mut self.member else { return };
         let owner = member.links.owner(hash);
-        let is_ours = owner == member.links.me();
-        if is_ours && !member.is_lockstep {
-            return false;
-        }
         let forward = Forward { order: self.order, hop: *hop, bytes: bytes.into(), frames: frames.into() };
-        if is_ours {
+        if owner == member.links.me() {
             member.messages.push(forward);
         } else {
             member.links.send(owner, Letter::Sip(Box::new(forward)));
         }
-        true
+    }
+
+    /// Live: takes what other workers sent, and messages that none of an earlier time can come before any more.
+    pub(crate) fn meet<S: Sink>(&mut self, now: Nanos, counters: &Counters, sink: &mut S) {
+        self.publish(counters);
+        let Some(member) = &self.member else { return };
+        let until = member.links.reached_by_others().min(now).max(now.since(HOLD));
+        self.receive(now, counters, sink);
+        let Some(member) = &mut self.member else { return };
+        if member.messages.is_empty() {
+            return;
+        }
+        member.messages.sort_by_key(|Forward { order, hop, .. }| (hop.time, *order));
+        let ripe = member.messages.partition_point(|message| message.hop.time <= until);
+        let ripe = ripe.max(member.messages.len().saturating_sub(MAX_HOLD));
+        let messages: Vec<Forward> = member.messages.drain(..ripe).collect();
+        messages.iter().for_each(|message| self.forwarded(message, counters, sink));
+    }
+
+    /// Live: sends what waits.
+    pub(crate) fn part(&mut self, now: Nanos) {
+        let (_, waits) = self.send_rest();
+        if let Some(member) = &mut self.member {
+            member.is_live = true;
+            if !waits {
+                member.links.reached(now);
+            }
+        }
     }
 
     /// Whether a media packet is kept for its stage. HOT: a branch.
@@ -393,8 +425,12 @@ impl Tracker {
     pub(super) fn take_messages<S: Sink>(&mut self, counters: &Counters, sink: &mut S) {
         let Some(member) = &mut self.member else { return };
         let mut messages = std::mem::take(&mut member.messages);
-        messages
-            .sort_by_key(|Forward { order, hop, .. }| (order.number, hop.time, hop.src, hop.dst, order.part));
+        let is_live = member.is_live;
+        messages.sort_by_key(|Forward { order, hop, .. }| {
+            // What the end of the input set free came with no frame.
+            let number = if is_live { 0 } else { order.number };
+            (number, hop.time, hop.src, hop.dst, *order)
+        });
         messages.iter().for_each(|message| self.forwarded(message, counters, sink));
         messages.clear();
         if let Some(member) = &mut self.member {
