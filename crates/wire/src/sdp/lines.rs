@@ -39,7 +39,10 @@ pub(super) fn typed(line: &[u8]) -> Option<Line<'_>> {
 
 /// The values of each `a=name:value` line; empty for `a=name`. Names are compared in any case.
 pub(super) fn attributes<'a>(bytes: &'a [u8], name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-    lines(bytes).filter(|(kind, _)| *kind == b'a').filter_map(move |(_, text)| attribute_named(text, name))
+    let first = name.first().map(u8::to_ascii_lowercase);
+    lines(bytes)
+        .filter(move |(kind, text)| *kind == b'a' && text.first().map(u8::to_ascii_lowercase) == first)
+        .filter_map(move |(_, text)| attribute_named(text, name))
 }
 
 /// The value of an attribute line's text, if that is its name.

@@ -135,9 +135,14 @@ impl<'a> Media<'a> {
 
     /// The codec that an `a=rtpmap` line names. A clock that it does not give is 8000, and 90000 for video.
     pub fn rtpmap(&self, payload_type: u8) -> Option<Codec<'a>> {
+        self.rtpmaps().find(|(number, _)| *number == payload_type).map(|(_, codec)| codec)
+    }
+
+    /// The codec of every `a=rtpmap` line in order, with its payload type. As [`Media::rtpmap`] has it, the first of a
+    /// payload type counts.
+    pub fn rtpmaps(&self) -> impl Iterator<Item = (u8, Codec<'a>)> + use<'a> {
         let clock = if self.kind == Kind::Video { 90000 } else { 8000 };
-        let mut maps = attributes(self.lines, b"rtpmap").filter_map(|value| Codec::parse(value, clock));
-        maps.find(|(number, _)| *number == payload_type).map(|(_, codec)| codec)
+        attributes(self.lines, b"rtpmap").filter_map(move |value| Codec::parse(value, clock))
     }
 
     /// The codec of a payload type: `a=rtpmap`, else the static one.

@@ -114,7 +114,7 @@ impl Header {
                 return Header::Other;
             }
             let (known, header) = Header::KNOWN[entry as usize];
-            if known.as_bytes().eq_ignore_ascii_case(name) {
+            if known.as_bytes() == name || known.as_bytes().eq_ignore_ascii_case(name) {
                 return header;
             }
             slot = (slot + 1) % SLOTS.len();

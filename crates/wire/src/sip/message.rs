@@ -97,10 +97,11 @@ impl<'a> Message<'a> {
     /// Takes in one header line.
     fn add(&mut self, Line { name, value }: Line) {
         let text = &self.raw[name.clone()];
-        if text.is_empty() || !text.iter().all(|&b| is_token(b)) {
+        let header = Header::parse(text);
+        // Names that are known are tokens.
+        if header == Header::Other && (text.is_empty() || !text.iter().all(|&b| is_token(b))) {
             self.malformed = self.malformed.saturating_add(1);
         }
-        let header = Header::parse(text);
         if header == Header::ContentLength {
             self.length.add(&self.raw[value.clone()]);
         }

@@ -6,7 +6,22 @@ pub(crate) const fn is_space(byte: u8) -> bool {
 }
 
 /// `token`: what methods, header names, tags and branches are made of.
+#[inline]
 pub(crate) const fn is_token(byte: u8) -> bool {
+    TOKEN[byte as usize]
+}
+
+const TOKEN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = may_be_token(byte as u8);
+        byte += 1;
+    }
+    table
+};
+
+const fn may_be_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
         || matches!(byte, b'-' | b'.' | b'!' | b'%' | b'*' | b'_' | b'+' | b'`' | b'\'' | b'~')
 }
@@ -88,7 +103,8 @@ impl<'a> Split<'a> {
     /// Offset of the next separator in `bytes`.
     fn end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
-        while at < bytes.len() {
+        while let Some(next) = memchr::memchr3(self.separator, b'"', b'<', bytes.get(at..)?) {
+            at += next;
             let closed = match bytes[at] {
                 b if b == self.separator => return Some(at),
                 b'"' if self.quotes => {

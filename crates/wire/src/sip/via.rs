@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::params::param;
+use super::params::{param, params as each};
 use super::text::{is_space, number, split_once};
 use super::uri::{address, host_port};
 
@@ -38,16 +38,22 @@ impl<'a> Via<'a> {
         }
         let (place, params) = rest.split_at(memchr::memchr(b';', rest).unwrap_or(rest.len()));
         let (host, port) = host_port(place);
-        let filled = |name| param(params, name).filter(|v: &&[u8]| !v.is_empty());
-        Some(Self {
-            transport,
-            host,
-            port,
-            branch: filled(b"branch"),
-            received: filled(b"received"),
-            rport: filled(b"rport").and_then(number),
-            params,
-        })
+        let mut via = Self { transport, host, port, branch: None, received: None, rport: None, params };
+        let (mut branch, mut received, mut rport) = (None, None, None);
+        // The first of each name counts, also where it has no value.
+        for (name, value) in each(params) {
+            let slot = match name.len() {
+                6 if name.eq_ignore_ascii_case(b"branch") => &mut branch,
+                8 if name.eq_ignore_ascii_case(b"received") => &mut received,
+                5 if name.eq_ignore_ascii_case(b"rport") => &mut rport,
+                _ => continue,
+            };
+            slot.get_or_insert(value.unwrap_or_default());
+        }
+        let filled = |value: Option<&'a [u8]>| value.filter(|value| !value.is_empty());
+        (via.branch, via.received) = (filled(branch), filled(received));
+        via.rport = filled(rport).and_then(number);
+        Some(via)
     }
 
     /// The host as an address.
