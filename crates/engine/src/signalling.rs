@@ -118,13 +118,12 @@ impl Signalling {
             call.ending = true;
             wheel.arm(hop.time + config.linger, Timer::Call(ticket));
         }
-        let side = call.sender(message, &hasher);
         let body = message.sdp().filter(|_| novelty == Novelty::New);
         let ends = body.map_or_else(Vec::new, |body| announced(call, body, hop.time, codecs));
         let standing = call.standing();
         if !ends.is_empty() || (call.announced && standing != stood) {
             call.announced = true;
-            let order = passing.order;
+            let (order, side) = (passing.order, call.sender(message, &hasher));
             note(Note { order, call: CallRef::new(*worker, ticket), standing, side, ends });
         }
         novelty
@@ -263,12 +262,22 @@ fn announced(call: &mut CallEntry, body: &[u8], time: Nanos, codecs: &mut Codecs
 }
 
 fn types_of(media: &sdp::Media<'_>, codecs: &mut Codecs) -> Types {
+    let mut maps: [Option<(u8, sdp::Codec<'_>)>; MAX_TYPES] = [None; MAX_TYPES];
+    for (place, map) in maps.iter_mut().zip(media.rtpmaps()) {
+        *place = Some(map);
+    }
+    // Nobody sends more lines than that; who does has them searched one by one.
+    let full = maps[MAX_TYPES - 1].is_some();
+    let named = |number| {
+        let known = maps.iter().map_while(|map| *map).find(|map| map.0 == number).map(|map| map.1);
+        known.or_else(|| full.then(|| media.rtpmap(number))?)
+    };
     media
         .payload_types()
         .take(MAX_TYPES)
         .filter_map(|number| {
             let fixed = sdp::static_payload(number);
-            let codec = match media.rtpmap(number) {
+            let codec = match named(number) {
                 // Encoding names mind no case (RFC 4855 section 3): `pcma` is the PCMA of RFC 3551.
                 Some(codec)
                     if fixed.is_some_and(|fixed| codec.name.eq_ignore_ascii_case(fixed.0.as_bytes())) =>

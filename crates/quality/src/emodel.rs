@@ -3,6 +3,8 @@
 //! All equations of section 7 and all parameters of table 3. A monitor sees codec, loss and delay; the rest (loudness,
 //! sidetone, echo, noise) stays at the defaults, which stand for a digital connection between good telephones.
 
+use std::sync::LazyLock;
+
 use crate::bounded;
 use crate::rating::{Model, Rating, Terms};
 
@@ -177,23 +179,42 @@ pub struct Outside {
 /// The rating of a narrowband connection: G.107 equation 7-1, `R = Ro - Is - Id - Ie-eff + A`.
 pub fn rate(parameters: &Parameters) -> Rating {
     let p = parameters.bounded();
-    let no = noise(&p);
+    Rating::from(Model::Narrowband, seen(&p, telephones(&p)))
+}
+
+/// The rating of a connection between telephones at the defaults: what a monitor sees is all that differs. The same bits as
+/// [`rate`] gives, without working the telephones out again.
+pub(crate) fn rate_seen(ie: f64, bpl: f64, ppl: f64, burst_r: f64, ta: f64) -> Rating {
+    static DEFAULT: LazyLock<Terms> = LazyLock::new(|| telephones(&Parameters::DEFAULT.bounded()));
+    let p = Parameters { ie, bpl, ppl, burst_r, ta, ..Parameters::DEFAULT }.bounded();
+    Rating::from(Model::Narrowband, seen(&p, *DEFAULT))
+}
+
+/// What loudness, noise, sidetone and echo do.
+fn telephones(p: &Parameters) -> Terms {
+    let no = noise(p);
     let ro = 15.0 - 1.5 * (p.slr + no);
-    let ist = sidetone(&p);
-    Rating::from(
-        Model::Narrowband,
-        Terms {
-            ro,
-            iolr: loudness(&p, no),
-            ist,
-            iq: quantizing(&p, ro),
-            idte: talker_echo(&p, no, ist),
-            idle: listener_echo(&p, ro),
-            idd: absolute_delay(p.ta, p.st, p.mt),
-            ie_eff: effective_equipment(p.ie, p.bpl, p.ppl, p.burst_r, IE_MAX),
-            a: p.a,
-        },
-    )
+    let ist = sidetone(p);
+    Terms {
+        ro,
+        iolr: loudness(p, no),
+        ist,
+        iq: quantizing(p, ro),
+        idte: talker_echo(p, no, ist),
+        idle: listener_echo(p, ro),
+        idd: 0.0,
+        ie_eff: 0.0,
+        a: p.a,
+    }
+}
+
+/// And what delay, codec and loss do.
+fn seen(p: &Parameters, telephones: Terms) -> Terms {
+    Terms {
+        idd: absolute_delay(p.ta, p.st, p.mt),
+        ie_eff: effective_equipment(p.ie, p.bpl, p.ppl, p.burst_r, IE_MAX),
+        ..telephones
+    }
 }
 
 /// Power sum No of all noise sources at the 0 dBr point, dBm0p: equations 7-3 to 7-7.
@@ -283,6 +304,18 @@ pub(crate) const BURST_MIN: f64 = 0.01;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_worked_out_once_is_the_same() {
+        for (ie, bpl, ppl, burst_r, ta) in [
+            (0.0, 4.3, 0.0, 1.0, 0.0),
+            (11.0, 19.0, 2.5, 1.4, 250.0),
+            (f64::NAN, -1.0, 1e9, 0.0, f64::INFINITY),
+        ] {
+            let all = rate(&Parameters { ie, bpl, ppl, burst_r, ta, ..Parameters::DEFAULT });
+            assert_eq!(rate_seen(ie, bpl, ppl, burst_r, ta), all);
+        }
+    }
 
     fn with(change: impl FnOnce(&mut Parameters)) -> Rating {
         let mut p = Parameters::default();

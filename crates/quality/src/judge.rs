@@ -106,9 +106,7 @@ pub fn judge(codec: &CodecProfile, packets: Counts, path: Path) -> Judgement {
 pub fn rate(codec: &CodecProfile, ppl: f64, burst_r: f64, ta: f64) -> Rating {
     let CodecProfile { ie, bpl, .. } = *codec;
     match codec.model {
-        Model::Narrowband => {
-            emodel::rate(&emodel::Parameters { ie, bpl, ppl, burst_r, ta, ..emodel::Parameters::DEFAULT })
-        }
+        Model::Narrowband => emodel::rate_seen(ie, bpl, ppl, burst_r, ta),
         Model::Wideband => wideband::rate(&wideband::Parameters { ie, bpl, ppl, burst_r, ta, a: 0.0 }),
         Model::Fullband => fullband::rate(&fullband::Parameters { ie, bpl, ppl, burst_r, ta, a: 0.0 }),
     }

@@ -233,7 +233,7 @@ impl CallEntry {
             self.from_user = from.uri.user.and_then(text);
             self.from_host = host(from.uri.host);
             self.from_display = from.display.and_then(text);
-            self.caller_tag = tag_hash(&from, hasher);
+            self.caller_tag = tag_hash(from.tag(), hasher);
         }
         if let Some(to) = message.to() {
             self.to_user = to.uri.user.and_then(text);
@@ -251,7 +251,7 @@ impl CallEntry {
 
     /// Which side sent a message: From names the side that sent the request, in the answer too (RFC 3261 8.2.6.2).
     pub(crate) fn sender(&self, message: &Message<'_>, hasher: &Hasher) -> Side {
-        let by_caller = message.from().is_none_or(|from| tag_hash(&from, hasher) == self.caller_tag);
+        let by_caller = message.from_tag().is_none_or(|tag| tag_hash(tag, hasher) == self.caller_tag);
         let requester = if by_caller { Side::Caller } else { Side::Callee };
         if message.code().is_some() { requester.other() } else { requester }
     }
@@ -266,7 +266,7 @@ impl CallEntry {
 
     /// The shortest time from a request to its first answer, both at this point: a round trip to one side.
     fn round_trip(&mut self, message: &Message<'_>, time: Nanos, hasher: &Hasher) {
-        let Some(branch) = message.top_via().and_then(|via| via.branch) else { return };
+        let Some(branch) = message.top_branch() else { return };
         let key = hasher.of((branch, message.cseq().map(|(number, _)| number)));
         if message.code().is_none() {
             self.pending = Some((key, time));
@@ -528,6 +528,6 @@ fn host(host: &[u8]) -> Option<Box<str>> {
     if host.contains(&b':') { text(&[b"[", host, b"]"].concat()) } else { text(host) }
 }
 
-fn tag_hash(address: &NameAddr<'_>, hasher: &Hasher) -> u64 {
-    address.tag().map_or(0, |tag| hasher.of(tag))
+fn tag_hash(tag: Option<&[u8]>, hasher: &Hasher) -> u64 {
+    tag.map_or(0, |tag| hasher.of(tag))
 }

@@ -27,7 +27,6 @@ pub struct Media<'a> {
     session: &'a [u8],
     /// None without a `c=` line, Some(None) where that gives a name.
     session_connection: Option<Option<IpAddr>>,
-    session_direction: Option<Direction>,
 }
 
 /// What a media description carries.
@@ -64,7 +63,6 @@ impl<'a> Media<'a> {
         section: &'a [u8],
         session: &'a [u8],
         session_connection: Option<Option<IpAddr>>,
-        session_direction: Option<Direction>,
     ) -> Option<Self> {
         let (_, line) = lines(section).next()?;
         let (kind, rest) = word(line);
@@ -83,7 +81,6 @@ impl<'a> Media<'a> {
             lines: section,
             session,
             session_connection,
-            session_direction,
         })
     }
 
@@ -96,7 +93,7 @@ impl<'a> Media<'a> {
 
     /// Who may send: the media's attribute, else the session's, else both.
     pub fn direction(&self) -> Direction {
-        Direction::of(self.lines).or(self.session_direction).unwrap_or(Direction::SendRecv)
+        Direction::of(self.lines).or_else(|| Direction::of(self.session)).unwrap_or(Direction::SendRecv)
     }
 
     /// Port and, where given, address for RTCP, RFC 3605.

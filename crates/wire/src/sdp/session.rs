@@ -32,7 +32,6 @@ pub struct Sdp<'a> {
     media: &'a [u8],
     /// None without a `c=` line, Some(None) where that gives a name.
     connection: Option<Option<IpAddr>>,
-    direction: Option<Direction>,
 }
 
 /// `o=`, RFC 8866 section 5.2: together its fields name a session, whoever relays it.
@@ -53,19 +52,25 @@ pub struct Origin<'a> {
 impl<'a> Sdp<'a> {
     /// Reads a description: a body, or a part of one.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Reason> {
-        let mut known = false;
-        let first = raw_lines(bytes).find(|(_, line)| {
-            let kind = typed(line).map(|(kind, _)| kind);
-            known |= matches!(kind, Some(b'v' | b'o' | b'm'));
-            kind == Some(b'm')
-        });
+        let (mut known, mut connected) = (false, None);
+        let mut media_at = bytes.len();
+        for (at, line) in raw_lines(bytes) {
+            match typed(line) {
+                Some((b'm', _)) => {
+                    media_at = at;
+                    known = true;
+                    break;
+                }
+                Some((b'v' | b'o', _)) => known = true,
+                Some((b'c', value)) if connected.is_none() => connected = Some(connection(value)),
+                _ => {}
+            }
+        }
         if !known {
             return Err(Reason::NoLines);
         }
-        let (session, media) = bytes.split_at(first.map_or(bytes.len(), |(at, _)| at));
-        let connected = lines(session).find(|(kind, _)| *kind == b'c').map(|(_, value)| connection(value));
-        let direction = Direction::of(session);
-        Ok(Self { session, media, connection: connected, direction })
+        let (session, media) = bytes.split_at(media_at);
+        Ok(Self { session, media, connection: connected })
     }
 
     /// The origin.
@@ -87,12 +92,12 @@ impl<'a> Sdp<'a> {
 
     /// The direction that holds for media which give none.
     pub fn direction(&self) -> Option<Direction> {
-        self.direction
+        Direction::of(self.session)
     }
 
     /// The media in order, the first [`MAX_MEDIA`] of them.
     pub fn media(&self) -> impl Iterator<Item = Media<'a>> + use<'a> {
-        let Self { session, media, connection, direction } = *self;
+        let Self { session, media, connection } = *self;
         let mut rest = media;
         let sections = std::iter::from_fn(move || {
             let mut starts =
@@ -103,9 +108,7 @@ impl<'a> Sdp<'a> {
             rest = &rest[end..];
             Some(section)
         });
-        sections
-            .take(MAX_MEDIA)
-            .filter_map(move |section| Media::new(section, session, connection, direction))
+        sections.take(MAX_MEDIA).filter_map(move |section| Media::new(section, session, connection))
     }
 
     /// The value of a session attribute; empty for one without value.

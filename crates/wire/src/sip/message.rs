@@ -186,6 +186,12 @@ impl<'a> Message<'a> {
         self.header(Header::From).and_then(NameAddr::parse)
     }
 
+    /// The tag of From, without reading the rest. The outer None where there is no From, the inner one where that has no
+    /// tag.
+    pub fn from_tag(&self) -> Option<Option<&'a [u8]>> {
+        self.header(Header::From).and_then(NameAddr::tag_of)
+    }
+
     /// To, RFC 3261 section 20.39.
     pub fn to(&self) -> Option<NameAddr<'a>> {
         self.header(Header::To).and_then(NameAddr::parse)
@@ -194,6 +200,11 @@ impl<'a> Message<'a> {
     /// Via of the last hop: the first of the first list.
     pub fn top_via(&self) -> Option<Via<'a>> {
         self.vias().next()
+    }
+
+    /// The branch of the last hop's Via, which names the transaction (RFC 3261 section 8.1.1.7), without reading the rest.
+    pub fn top_branch(&self) -> Option<&'a [u8]> {
+        self.values(Header::Via).find_map(Via::branch_of)?
     }
 
     /// Every Via, the last hop first.

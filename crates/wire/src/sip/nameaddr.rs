@@ -23,9 +23,26 @@ impl<'a> NameAddr<'a> {
     /// angle brackets what follows a `;` belongs to the header.
     pub fn parse(value: &'a [u8]) -> Option<Self> {
         let value = value.trim_ascii();
+        let (before, uri, params) = Self::cut(value);
+        let Some(before) = before else {
+            return Some(Self { display: None, uri: Uri::parse(uri)?, params });
+        };
+        let uri = Uri::parse(uri).unwrap_or_default();
+        Some(Self { display: display(before), uri, params: params.trim_ascii_start() })
+    }
+
+    /// The tag of a header value whose URI is not wanted. The outer None is a value that [`NameAddr::parse`] does not read.
+    pub(super) fn tag_of(value: &'a [u8]) -> Option<Option<&'a [u8]>> {
+        let (before, uri, params) = Self::cut(value.trim_ascii());
+        let is_there = before.is_some() || !uri.trim_ascii().is_empty();
+        is_there.then(|| param(params, b"tag").filter(|tag| !tag.is_empty()))
+    }
+
+    /// What stands before the bracket, None where there is no bracket; the URI; the parameters.
+    fn cut(value: &'a [u8]) -> (Option<&'a [u8]>, &'a [u8], &'a [u8]) {
         let Some(open) = open_bracket(value) else {
-            let end = memchr::memchr(b';', value).unwrap_or(value.len());
-            return Some(Self { display: None, uri: Uri::parse(&value[..end])?, params: &value[end..] });
+            let (uri, params) = value.split_at(memchr::memchr(b';', value).unwrap_or(value.len()));
+            return (None, uri, params);
         };
         let inner = &value[open + 1..];
         let (uri, params) = match memchr::memchr(b'>', inner) {
@@ -33,11 +50,7 @@ impl<'a> NameAddr<'a> {
             // Never closed: the tag is worth more than parameters of the URI.
             None => inner.split_at(memchr::memchr(b';', inner).unwrap_or(inner.len())),
         };
-        Some(Self {
-            display: display(&value[..open]),
-            uri: Uri::parse(uri).unwrap_or_default(),
-            params: params.trim_ascii_start(),
-        })
+        (Some(&value[..open]), uri, params)
     }
 
     /// The tag, RFC 3261 section 19.3.

@@ -28,15 +28,7 @@ pub struct Via<'a> {
 impl<'a> Via<'a> {
     /// Reads one value (`SIP/2.0/UDP host:port;branch=...`, spaces and folds anywhere between). None without transport.
     pub fn parse(value: &'a [u8]) -> Option<Self> {
-        let (_name, rest) = split_once(value, b'/')?;
-        let (_version, rest) = split_once(rest, b'/')?;
-        let rest = rest.trim_ascii();
-        let end = rest.iter().position(|&b| is_space(b) || b == b';').unwrap_or(rest.len());
-        let (transport, rest) = rest.split_at(end);
-        if transport.is_empty() {
-            return None;
-        }
-        let (place, params) = rest.split_at(memchr::memchr(b';', rest).unwrap_or(rest.len()));
+        let (transport, place, params) = Self::cut(value)?;
         let (host, port) = host_port(place);
         let mut via = Self { transport, host, port, branch: None, received: None, rport: None, params };
         let (mut branch, mut received, mut rport) = (None, None, None);
@@ -54,6 +46,26 @@ impl<'a> Via<'a> {
         (via.branch, via.received) = (filled(branch), filled(received));
         via.rport = filled(rport).and_then(number);
         Some(via)
+    }
+
+    /// The branch of a value whose host is not wanted. The outer None is a value that [`Via::parse`] does not read.
+    pub(super) fn branch_of(value: &'a [u8]) -> Option<Option<&'a [u8]>> {
+        let (_, _, params) = Self::cut(value)?;
+        Some(param(params, b"branch").filter(|branch| !branch.is_empty()))
+    }
+
+    /// Transport, host and port, parameters.
+    fn cut(value: &'a [u8]) -> Option<(&'a [u8], &'a [u8], &'a [u8])> {
+        let (_name, rest) = split_once(value, b'/')?;
+        let (_version, rest) = split_once(rest, b'/')?;
+        let rest = rest.trim_ascii();
+        let end = rest.iter().position(|&b| is_space(b) || b == b';').unwrap_or(rest.len());
+        let (transport, rest) = rest.split_at(end);
+        if transport.is_empty() {
+            return None;
+        }
+        let (place, params) = rest.split_at(memchr::memchr(b';', rest).unwrap_or(rest.len()));
+        Some((transport, place, params))
     }
 
     /// The host as an address.
