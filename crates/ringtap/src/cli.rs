@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze::Analyze, bench::Bench, call::CallArgs, calls::Calls, doctor::Doctor, extract::Extract,
-    generate::Generate, mos::Mos,
+    generate::Generate, mos::Mos, run::Run,
 };
 use crate::screen::Colour;
 
@@ -36,8 +36,9 @@ pub(crate) enum Command {
     Call(CallArgs),
     Extract(Extract),
     Calls(Calls),
-    Generate(Generate),
+    Generate(Box<Generate>),
     Mos(Mos),
+    Run(Run),
     Doctor(Doctor),
     Bench(Bench),
 }
@@ -50,6 +51,7 @@ Examples:
   ringtap extract trunk.pcap --call 4f2a19 --pcap call.pcap --wav call.wav
   ringtap calls --store /var/lib/ringtap --number '+4202*' --since '2026-11-21 02:00'
   ringtap generate --out demo.pcap --truth demo.jsonl
+  ringtap run -c /etc/ringtap/ringtap.toml
   ringtap mos --codec G729 --loss 2 --delay-ms 150
   ringtap doctor -i ens1f0 --store /var/lib/ringtap
 

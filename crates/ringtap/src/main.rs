@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `cli`, `commands` | the arguments, one module a command |
 //! | `input`, `target` | captures to read, files to write |
+//! | `config`, `daemon` | `ringtap run`: what it is told, and its threads |
 //! | `filter`, `find` | which calls, the one call |
 //! | `steps`, `take` | its messages, its packets and its sound |
 //! | `doctor` | judging a machine before a capture |
@@ -14,6 +15,8 @@
 
 mod cli;
 mod commands;
+mod config;
+mod daemon;
 mod doctor;
 mod exit;
 mod filter;
@@ -50,7 +53,10 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
-    interrupt::watch()?;
+    // The daemon listens to signals itself.
+    if !matches!(command, Command::Run(_)) {
+        interrupt::watch()?;
+    }
     match command {
         Command::Analyze(analyze) => analyze.run(screen),
         Command::Call(call) => call.run(screen),
@@ -58,6 +64,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Calls(calls) => calls.run(screen),
         Command::Generate(generate) => generate.run(screen),
         Command::Mos(mos) => mos.run(screen),
+        Command::Run(run) => run.run(screen),
         Command::Doctor(doctor) => doctor.run(screen),
         Command::Bench(bench) => bench.run(screen),
     }

@@ -612,8 +612,10 @@ impl Desk {
             self.shared.dropped(row.kind, 1);
         }
         self.acknowledge();
-        self.journal(|journal| journal.sync());
         self.publish();
+        if let Some(Err(error)) = self.journal.take().map(Journal::close) {
+            (self.told)(Notice::JournalFails(error));
+        }
     }
 }
 

@@ -8,3 +8,4 @@ pub(crate) mod doctor;
 pub(crate) mod extract;
 pub(crate) mod generate;
 pub(crate) mod mos;
+pub(crate) mod run;

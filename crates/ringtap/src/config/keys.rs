@@ -1,0 +1,296 @@
+//! Every key of the configuration, once.
+
+/// A key, and all that people are told of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) section: &'static str,
+    pub(crate) name: &'static str,
+    /// As it is written in the file.
+    pub(crate) default: &'static str,
+    /// "... is not": what it takes, with an example.
+    pub(crate) right: &'static str,
+    /// A reload puts it into effect.
+    pub(crate) live: bool,
+    pub(crate) meaning: &'static str,
+}
+
+/// The sections, and what they are about.
+pub(crate) const SECTIONS: [(&str, &str); 7] = [
+    ("capture", "Where packets come from."),
+    (
+        "engine",
+        "How many calls and streams are followed at once, and how long. Memory is taken for them at the start.",
+    ),
+    ("store", "Where records go."),
+    ("journal", "Calls under way are kept in a journal, so that a kill or a power cut does not forget them."),
+    ("metrics", "Figures for Prometheus."),
+    ("log", "What is told on standard error, or to systemd's journal."),
+    ("process", "Whom the process runs as."),
+];
+
+const COUNT: &str = "a whole number, such as 60000";
+const SIZE: &str = "a size, such as \"64MiB\", \"512KiB\" or a number of bytes";
+const SPAN: &str = "a time with its unit, such as \"10s\", \"250ms\", \"4h\" or \"90d\"";
+const FLAG: &str = "true or false";
+
+const fn key(
+    section: &'static str,
+    name: &'static str,
+    default: &'static str,
+    right: &'static str,
+    meaning: &'static str,
+) -> Key {
+    Key { section, name, default, right, live: false, meaning }
+}
+
+/// The same key, put into effect by a reload.
+const fn live(key: Key) -> Key {
+    Key { live: true, ..key }
+}
+
+/// In the order of the file.
+pub(crate) const KEYS: [Key; 41] = [
+    key(
+        "capture",
+        "interfaces",
+        "[]",
+        "a list of interfaces, such as [\"eth0\"]",
+        "Network interfaces to capture on, such as [\"eth0\", \"eth1\"].",
+    ),
+    key(
+        "capture",
+        "source",
+        "\"packet\"",
+        "\"packet\", \"xdp\", \"xdp-zero-copy\", \"xdp-copy\" or \"xdp-generic\"",
+        "How frames are taken: `packet` is AF_PACKET with a memory-mapped ring, which works on every interface and leaves the \
+         host its traffic; `xdp` is AF_XDP, for a mirror port of which the host itself needs nothing, as good as the driver can; \
+         `xdp-zero-copy`, `xdp-copy` and `xdp-generic` ask for one way of it.",
+    ),
+    key(
+        "capture",
+        "workers",
+        "1",
+        "a whole number from 1 to 255, such as 2",
+        "Threads for each interface, each with a ring of its own and its share of the packets.",
+    ),
+    key(
+        "capture",
+        "cpus",
+        "[]",
+        "a list of CPU numbers, such as [2, 3]",
+        "CPUs that the workers are pinned to, one for each: of the first interface, then of the second, ... Best on the NUMA \
+         node of the interface. Empty leaves it to the kernel.",
+    ),
+    key(
+        "capture",
+        "ring",
+        "\"64MiB\"",
+        SIZE,
+        "Memory in which the kernel leaves frames for a worker. It bridges the moments in which the worker is late: 64 MiB \
+         hold 60 ms of 10 GbE.",
+    ),
+    key(
+        "capture",
+        "snaplen",
+        "262144",
+        "a whole number of bytes, such as 262144",
+        "Bytes kept of a frame at most. Signalling that is cut cannot be followed.",
+    ),
+    key(
+        "capture",
+        "filter",
+        "\"\"",
+        "a text, such as \"udp or tcp port 5060\"",
+        "Frames to capture, as for tcpdump: `udp or tcp port 5060`. What it leaves out costs nothing and is not counted. \
+         Empty captures all.",
+    ),
+    key(
+        "capture",
+        "direction",
+        "\"both\"",
+        "\"both\" or \"incoming\"",
+        "`both` takes what arrives and what this host sends; `incoming` what arrives, for a mirror port.",
+    ),
+    key(
+        "capture",
+        "fanout",
+        "\"source\"",
+        "\"source\", \"flow\" or \"queue\"",
+        "Which worker gets a packet: by its `source` address and port (best), by the kernel's hash of its `flow`, or by the \
+         receive `queue` of the card.",
+    ),
+    key(
+        "capture",
+        "latency",
+        "\"10ms\"",
+        SPAN,
+        "The longest that a packet waits in the ring for others. Shorter costs CPU.",
+    ),
+    key(
+        "capture",
+        "busy_poll",
+        "\"0s\"",
+        SPAN,
+        "How long a worker spins on an empty ring before it sleeps, such as \"50us\". Wakes up faster, costs CPU. Zero is off.",
+    ),
+    key(
+        "capture",
+        "promiscuous",
+        "true",
+        FLAG,
+        "Take frames that are addressed to others, as a mirror port sends them.",
+    ),
+    key(
+        "capture",
+        "hardware_time",
+        "false",
+        FLAG,
+        "Timestamps by the network card where it can give them, else by the kernel; the status line says which there are. The \
+         card's clock has to be kept in step with the system's (phc2sys).",
+    ),
+    key("capture", "huge_pages", "false", FLAG, "Take memory from huge pages where it is the program's own."),
+    key(
+        "capture",
+        "files",
+        "[]",
+        "a list of capture files, such as [\"trunk.pcap\"]",
+        "Capture files to replay instead of capturing, merged by time. The program ends after the last.",
+    ),
+    key(
+        "capture",
+        "speed",
+        "1.0",
+        "\"max\" or a number above 0, such as 1 for the pace of the capture",
+        "How fast files are replayed: 1 is their own pace, 10 ten times that, \"max\" as fast as it goes.",
+    ),
+    key(
+        "engine",
+        "max_calls",
+        "60000",
+        COUNT,
+        "Calls followed at once, over all workers; further ones are counted as refused.",
+    ),
+    key(
+        "engine",
+        "max_streams",
+        "150000",
+        COUNT,
+        "Media streams followed at once; those not yet confirmed count.",
+    ),
+    key("engine", "max_registrations", "100000", COUNT, "Registrations followed at once."),
+    key("engine", "max_messages", "10000", COUNT, "SIP MESSAGE transactions followed at once."),
+    key("engine", "max_fragmented", "4096", COUNT, "Fragmented IP datagrams put together at once."),
+    key("engine", "max_connections", "16384", COUNT, "TCP connections followed at once."),
+    key(
+        "engine",
+        "max_stream_bytes",
+        "\"256KiB\"",
+        SIZE,
+        "Bytes held back for one direction of a TCP connection.",
+    ),
+    key(
+        "engine",
+        "invite_limit",
+        "\"200s\"",
+        SPAN,
+        "An INVITE without a final answer for this long is a timeout (RFC 3261 section 16.6, timer C, and a margin).",
+    ),
+    key(
+        "engine",
+        "idle_limit",
+        "\"4h\"",
+        SPAN,
+        "An answered call with neither signalling nor media for this long is a timeout.",
+    ),
+    key(
+        "engine",
+        "linger",
+        "\"32s\"",
+        SPAN,
+        "How long a released call waits for late messages and media before its record is made.",
+    ),
+    key(
+        "engine",
+        "challenge_limit",
+        "\"5m\"",
+        SPAN,
+        "How long a challenge (401, 407) may wait for the INVITE that answers it.",
+    ),
+    key(
+        "engine",
+        "stream_idle",
+        "\"5m\"",
+        SPAN,
+        "A stream that no signalling names ends after this much silence.",
+    ),
+    key(
+        "engine",
+        "provisional_limit",
+        "\"10s\"",
+        SPAN,
+        "What looked like a stream and was never confirmed is forgotten after this long.",
+    ),
+    key("engine", "measure_sound", "true", FLAG, "Measure silence and clipping of G.711. Reads the payload."),
+    key(
+        "store",
+        "directory",
+        "\"/var/lib/ringtap/records\"",
+        "a path, such as \"/var/lib/ringtap/records\"",
+        "Directory of the day files, which `ringtap calls --store` searches.",
+    ),
+    key(
+        "store",
+        "queue",
+        "16384",
+        COUNT,
+        "Records that may wait in memory for the disk, a call and its streams being one. What finds no room is dropped and \
+         counted; workers never wait.",
+    ),
+    key(
+        "store",
+        "outbox",
+        "\"/var/lib/ringtap/outbox\"",
+        "a path, such as \"/var/lib/ringtap/outbox\"",
+        "Directory of records that wait while the day files are slow, locked or away. On another disk it also helps when \
+         theirs is full.",
+    ),
+    key("store", "outbox_size", "\"1GiB\"", SIZE, "Bytes that the outbox may take."),
+    live(key(
+        "store",
+        "retain",
+        "\"0s\"",
+        SPAN,
+        "Day files older than this are deleted, such as \"90d\". Zero keeps them for ever.",
+    )),
+    key("journal", "enabled", "true", FLAG, "Keep the journal."),
+    key(
+        "journal",
+        "path",
+        "\"/var/lib/ringtap/journal\"",
+        "a path, such as \"/var/lib/ringtap/journal\"",
+        "The file. Its size is bounded by the calls under way, about 1 KiB each.",
+    ),
+    key(
+        "metrics",
+        "listen",
+        "\"127.0.0.1:9464\"",
+        "an address and a port, such as \"127.0.0.1:9464\", or \"\" for none",
+        "Where /metrics and /health are served, to anybody who can connect. Empty serves them nowhere.",
+    ),
+    live(key(
+        "log",
+        "level",
+        "\"info\"",
+        "\"error\", \"warn\", \"info\" or \"debug\"",
+        "The least that is worth a line.",
+    )),
+    live(key("log", "status", "\"10s\"", SPAN, "How often the status line is printed. Zero is never.")),
+    key(
+        "process",
+        "user",
+        "\"\"",
+        "a user's name, such as \"ringtap\"",
+        "The user to become once the interfaces are open, where the program was started as root. Empty stays who it is. \
+         Capabilities are given up either way.",
+    ),
+];

@@ -1,0 +1,663 @@
+//! What `ringtap run` is told: `ringtap.toml`, parsed, then validated into useful types.
+//!
+//! [`keys`] lists every key once: its section, default, what would be right and what it means. The default file, the page
+//! of the manual and the errors are made from it; tests hold that it says what the structures here take.
+
+pub(crate) mod keys;
+mod page;
+mod values;
+mod wrong;
+
+use std::net::SocketAddr;
+use std::num::NonZeroU8;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ringtap_capture::live;
+use ringtap_engine as engine;
+use ringtap_model::Nanos;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use page::default_file;
+#[cfg(test)]
+pub(crate) use page::held;
+pub(crate) use values::{Direction, Fanout, Level, Listen, Size, Source, Span, Speed};
+pub(crate) use wrong::Wrong;
+
+use keys::Key;
+
+/// Everything in the file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) capture: Capture,
+    pub(crate) engine: Limits,
+    pub(crate) store: Store,
+    pub(crate) journal: Journal,
+    pub(crate) metrics: Metrics,
+    pub(crate) log: Log,
+    pub(crate) process: Process,
+}
+
+/// Where packets come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Capture {
+    pub(crate) interfaces: Vec<String>,
+    pub(crate) source: Source,
+    pub(crate) workers: NonZeroU8,
+    pub(crate) cpus: Vec<u16>,
+    pub(crate) ring: Size,
+    pub(crate) snaplen: u32,
+    pub(crate) filter: String,
+    pub(crate) direction: Direction,
+    pub(crate) fanout: Fanout,
+    pub(crate) latency: Span,
+    pub(crate) busy_poll: Span,
+    pub(crate) promiscuous: bool,
+    pub(crate) hardware_time: bool,
+    pub(crate) huge_pages: bool,
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) speed: Speed,
+}
+
+impl Default for Capture {
+    fn default() -> Self {
+        Self {
+            interfaces: Vec::new(),
+            source: Source::Packet,
+            workers: NonZeroU8::MIN,
+            cpus: Vec::new(),
+            ring: Size(64 << 20),
+            snaplen: 1 << 18,
+            filter: String::new(),
+            direction: Direction::Both,
+            fanout: Fanout::Source,
+            latency: Span(Nanos::from_millis(10)),
+            busy_poll: Span(Nanos::ZERO),
+            promiscuous: true,
+            hardware_time: false,
+            huge_pages: false,
+            files: Vec::new(),
+            speed: Speed::Times(1.0),
+        }
+    }
+}
+
+impl Capture {
+    /// As an interface is opened.
+    pub(crate) fn of_interface(&self, interface: &str) -> live::Settings {
+        live::Settings {
+            interface: interface.to_owned(),
+            source: match self.source {
+                Source::Packet => live::Source::Packet,
+                Source::Xdp => live::Source::Xdp { mode: live::XdpMode::Auto },
+                Source::XdpZeroCopy => live::Source::Xdp { mode: live::XdpMode::ZeroCopy },
+                Source::XdpCopy => live::Source::Xdp { mode: live::XdpMode::Copy },
+                Source::XdpGeneric => live::Source::Xdp { mode: live::XdpMode::Generic },
+            },
+            workers: self.workers.get().into(),
+            ring: usize::try_from(self.ring.0).unwrap_or(usize::MAX),
+            snaplen: self.snaplen,
+            filter: Some(self.filter.clone()),
+            direction: match self.direction {
+                Direction::Both => live::Direction::Both,
+                Direction::Incoming => live::Direction::Incoming,
+            },
+            fanout: match self.fanout {
+                Fanout::Source => live::Fanout::Source,
+                Fanout::Flow => live::Fanout::Flow,
+                Fanout::Queue => live::Fanout::Queue,
+            },
+            promiscuous: self.promiscuous,
+            hardware_time: self.hardware_time,
+            latency: Duration::from_nanos(self.latency.0.0),
+            busy_poll: (self.busy_poll.0 != Nanos::ZERO).then(|| Duration::from_nanos(self.busy_poll.0.0)),
+            huge_pages: self.huge_pages,
+        }
+    }
+}
+
+/// Ceilings and limits of the engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Limits {
+    max_calls: usize,
+    max_streams: usize,
+    max_registrations: usize,
+    max_messages: usize,
+    max_fragmented: usize,
+    max_connections: usize,
+    max_stream_bytes: Size,
+    invite_limit: Span,
+    idle_limit: Span,
+    linger: Span,
+    challenge_limit: Span,
+    stream_idle: Span,
+    provisional_limit: Span,
+    measure_sound: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let config = engine::Config::default();
+        Self {
+            max_calls: config.max_calls,
+            max_streams: config.max_streams,
+            max_registrations: config.max_registrations,
+            max_messages: config.max_messages,
+            max_fragmented: config.max_fragmented,
+            max_connections: config.max_connections,
+            max_stream_bytes: Size(config.max_stream_bytes as u64),
+            invite_limit: Span(config.invite_limit),
+            idle_limit: Span(config.idle_limit),
+            linger: Span(config.linger),
+            challenge_limit: Span(config.challenge_limit),
+            stream_idle: Span(config.stream_idle),
+            provisional_limit: Span(config.provisional_limit),
+            measure_sound: config.measure_sound,
+        }
+    }
+}
+
+impl Limits {
+    /// As the engine takes them, with the seed of its tables' hashes, and whether their memory is taken at once.
+    pub(crate) fn engine(&self, seed: u64, prefault: bool) -> engine::Config {
+        engine::Config {
+            max_calls: self.max_calls,
+            max_streams: self.max_streams,
+            max_registrations: self.max_registrations,
+            max_messages: self.max_messages,
+            max_fragmented: self.max_fragmented,
+            max_connections: self.max_connections,
+            max_stream_bytes: usize::try_from(self.max_stream_bytes.0).unwrap_or(usize::MAX),
+            invite_limit: self.invite_limit.0,
+            idle_limit: self.idle_limit.0,
+            linger: self.linger.0,
+            challenge_limit: self.challenge_limit.0,
+            stream_idle: self.stream_idle.0,
+            provisional_limit: self.provisional_limit.0,
+            measure_sound: self.measure_sound,
+            seed,
+            prefault,
+        }
+    }
+}
+
+/// Where records go.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Store {
+    pub(crate) directory: PathBuf,
+    pub(crate) queue: usize,
+    pub(crate) outbox: PathBuf,
+    pub(crate) outbox_size: Size,
+    pub(crate) retain: Span,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self {
+            directory: "/var/lib/ringtap/records".into(),
+            queue: 16_384,
+            outbox: "/var/lib/ringtap/outbox".into(),
+            outbox_size: Size(1 << 30),
+            retain: Span(Nanos::ZERO),
+        }
+    }
+}
+
+/// Calls under way, on disk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Journal {
+    pub(crate) enabled: bool,
+    pub(crate) path: PathBuf,
+}
+
+impl Default for Journal {
+    fn default() -> Self {
+        Self { enabled: true, path: "/var/lib/ringtap/journal".into() }
+    }
+}
+
+/// Figures for Prometheus.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Metrics {
+    pub(crate) listen: Listen,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self { listen: Listen(Some(SocketAddr::from(([127, 0, 0, 1], 9464)))) }
+    }
+}
+
+/// What is told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Log {
+    pub(crate) level: Level,
+    pub(crate) status: Span,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { level: Level::Info, status: Span(Nanos::from_secs(10)) }
+    }
+}
+
+/// Whom the process runs as.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Process {
+    pub(crate) user: String,
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong with it: line, key, and what would be right.
+    pub(crate) fn load(path: &Path) -> Result<Self, Wrong> {
+        let text = std::fs::read_to_string(path).map_err(|error| Wrong::unreadable(path, &error))?;
+        Self::parse(&text).map_err(|wrong| wrong.of(path))
+    }
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let document = wrong::Document::parse(text)?;
+        document.known_keys_alone()?;
+        let config: Self = toml::from_str(text).map_err(|error| document.of_toml(&error))?;
+        config.check().map_err(|(section, key, problem)| document.at(section, key, problem))?;
+        Ok(config)
+    }
+
+    /// What types alone cannot say: section and key, and what is wrong and would be right.
+    fn check(&self) -> Result<(), (&'static str, &'static str, String)> {
+        let wrong = |section, key, problem: &str| Err((section, key, problem.to_owned()));
+        let capture = &self.capture;
+        match (capture.interfaces.is_empty(), capture.files.is_empty()) {
+            (true, true) => {
+                let problem = "no interface is named, and no file: name at least one, such as [\"eth0\"]";
+                return wrong("capture", "interfaces", problem);
+            }
+            (false, false) => {
+                let problem =
+                    "interfaces are captured, or files are replayed, not both: leave one of them out";
+                return wrong("capture", "files", problem);
+            }
+            _ => {}
+        }
+        for (place, interface) in capture.interfaces.iter().enumerate() {
+            if capture.interfaces[..place].contains(interface) {
+                let problem = format!("`{interface}` is named twice: each interface is captured once");
+                return Err(("capture", "interfaces", problem));
+            }
+            // IFNAMSIZ of Linux, with its closing zero.
+            if interface.is_empty() || interface.len() > 15 || interface.contains(['/', ' ']) {
+                let problem =
+                    format!("`{interface}` cannot be an interface: `ip -br link` shows those that there are");
+                return Err(("capture", "interfaces", problem));
+            }
+        }
+        let workers = self.workers();
+        if !capture.cpus.is_empty() && capture.cpus.len() != workers {
+            let problem = format!(
+                "there are {workers} workers (workers times interfaces) and {} CPUs in the list: name one for each, or none",
+                capture.cpus.len()
+            );
+            return Err(("capture", "cpus", problem));
+        }
+        let mut cpus = capture.cpus.clone();
+        cpus.sort_unstable();
+        if let Some(twice) = cpus.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err((
+                "capture",
+                "cpus",
+                format!("CPU {} is named twice: give each worker its own", twice[0]),
+            ));
+        }
+        if workers > engine::team::MAX_WORKERS {
+            let problem = format!(
+                "{workers} workers (workers times interfaces) are more than {}",
+                engine::team::MAX_WORKERS
+            );
+            return Err(("capture", "workers", problem));
+        }
+        if !capture.files.is_empty() && workers > 1 && capture.speed == Speed::Max {
+            let problem =
+                "at \"max\" one worker would run away from the other: leave workers at 1, or name a speed";
+            return wrong("capture", "speed", problem);
+        }
+        if !(64..=262_144).contains(&capture.snaplen) {
+            return wrong("capture", "snaplen", "must be from 64 to 262144 bytes, for example 262144");
+        }
+        if !(64 << 10..=16 << 30).contains(&capture.ring.0) {
+            return wrong("capture", "ring", "must be from 64KiB to 16GiB, for example 64MiB");
+        }
+        if !(Nanos::from_millis(1)..=Nanos::from_secs(1)).contains(&capture.latency.0) {
+            return wrong("capture", "latency", "must be from 1ms to 1s, for example 10ms");
+        }
+        if capture.busy_poll.0 > Nanos::from_millis(10) {
+            return wrong("capture", "busy_poll", "must be at most 10ms, for example 50us; 0s is off");
+        }
+        self.check_engine()?;
+        if !(16..=4_000_000).contains(&self.store.queue) {
+            return wrong("store", "queue", "must be from 16 to 4000000 records, for example 16384");
+        }
+        if self.store.outbox_size.0 < 1 << 20 {
+            return wrong("store", "outbox_size", "must be at least 1MiB, for example 1GiB");
+        }
+        if self.store.outbox == self.store.directory {
+            return wrong("store", "outbox", "must be another directory than that of the records");
+        }
+        if self.store.retain.0 != Nanos::ZERO && self.store.retain.0 < Nanos::from_secs(86_400) {
+            return wrong(
+                "store",
+                "retain",
+                "must be at least 1d, for example 90d; 0s keeps records for ever",
+            );
+        }
+        if self.log.status.0 != Nanos::ZERO && self.log.status.0 < Nanos::from_secs(1) {
+            return wrong("log", "status", "must be at least 1s, for example 10s; 0s is off");
+        }
+        Ok(())
+    }
+
+    fn check_engine(&self) -> Result<(), (&'static str, &'static str, String)> {
+        let engine = &self.engine;
+        for (key, value) in [
+            ("max_calls", engine.max_calls),
+            ("max_streams", engine.max_streams),
+            ("max_registrations", engine.max_registrations),
+            ("max_messages", engine.max_messages),
+            ("max_fragmented", engine.max_fragmented),
+            ("max_connections", engine.max_connections),
+        ] {
+            // What the 32-bit indices of the tables hold, with room to spare.
+            if !(1..=100_000_000).contains(&value) {
+                return Err(("engine", key, "must be from 1 to 100000000".to_owned()));
+            }
+        }
+        if !(4 << 10..=64 << 20).contains(&engine.max_stream_bytes.0) {
+            return Err((
+                "engine",
+                "max_stream_bytes",
+                "must be from 4KiB to 64MiB, for example 256KiB".into(),
+            ));
+        }
+        for (key, value) in [
+            ("invite_limit", engine.invite_limit),
+            ("idle_limit", engine.idle_limit),
+            ("challenge_limit", engine.challenge_limit),
+            ("stream_idle", engine.stream_idle),
+            ("provisional_limit", engine.provisional_limit),
+        ] {
+            if value.0 < Nanos::from_secs(1) || value.0 > Nanos::from_secs(30 * 86_400) {
+                return Err(("engine", key, "must be from 1s to 30d".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Workers in all.
+    pub(crate) fn workers(&self) -> usize {
+        usize::from(self.capture.workers.get()) * self.capture.interfaces.len().max(1)
+    }
+
+    /// The keys of which the values differ.
+    pub(crate) fn changed(&self, other: &Self) -> Vec<&'static Key> {
+        // Plain data: it always serialises.
+        let (old, new) =
+            (serde_json::to_value(self).unwrap_or_default(), serde_json::to_value(other).unwrap_or_default());
+        keys::KEYS.iter().filter(|key| old[key.section][key.name] != new[key.section][key.name]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The shortest file that is right.
+    const SHORT: &str = "[capture]\ninterfaces = [\"eth0\"]\n";
+
+    #[test]
+    fn a_short_file_has_defaults_for_the_rest() {
+        let config = Config::parse(SHORT).unwrap();
+        assert_eq!(config.capture.interfaces, ["eth0"]);
+        assert_eq!(
+            Config { capture: Capture { interfaces: Vec::new(), ..config.capture }, ..config },
+            Config::default()
+        );
+    }
+
+    #[test]
+    fn values() {
+        let text = "[capture]\nfiles = [\"a.pcap\"]\nspeed = \"max\"\nring = \"128MiB\"\nbusy_poll = \"50us\"\n\
+                    [engine]\nidle_limit = \"2h\"\nmax_stream_bytes = 65536\n\
+                    [store]\nretain = \"90d\"\n[metrics]\nlisten = \"\"\n[log]\nlevel = \"debug\"\n";
+        let config = Config::parse(text).unwrap();
+        assert_eq!(config.capture.speed, Speed::Max);
+        assert_eq!(config.capture.ring, Size(128 << 20));
+        assert_eq!(config.capture.busy_poll, Span(Nanos::from_micros(50)));
+        assert_eq!(config.engine.engine(1, false).idle_limit, Nanos::from_secs(7_200));
+        assert_eq!(config.engine.engine(1, false).max_stream_bytes, 65_536);
+        assert_eq!(config.store.retain, Span(Nanos::from_secs(90 * 86_400)));
+        assert_eq!((config.metrics.listen, config.log.level), (Listen(None), Level::Debug));
+    }
+
+    /// Every wrong file names its line, its key, what is wrong and what would be right.
+    #[test]
+    fn wrong_files() {
+        for (text, expected) in [
+            (
+                "",
+                "x.toml: [capture] interfaces: no interface is named, and no file: name at least one, such as [\"eth0\"]",
+            ),
+            (
+                "[capture]\ninterfaces = []\n",
+                "x.toml:2: [capture] interfaces: no interface is named, and no file: name at least one, such as [\"eth0\"]",
+            ),
+            (
+                "[capture]\nintefaces = [\"eth0\"]\n",
+                "x.toml:2: [capture] intefaces: there is no such key; did you mean `interfaces`?",
+            ),
+            (
+                "[capture]\ncolour = 1\n",
+                "x.toml:2: [capture] colour: there is no such key; there are interfaces, source, workers, cpus, ring, snaplen, filter, direction, fanout, latency, busy_poll, promiscuous, hardware_time, huge_pages, files, speed",
+            ),
+            (
+                "\n[captrue]\ninterfaces = [\"eth0\"]\n",
+                "x.toml:2: [captrue]: there is no such section; did you mean [capture]?",
+            ),
+            (
+                "interfaces = [\"eth0\"]\n",
+                "x.toml:1: interfaces: stands outside of any section; write it below [capture]",
+            ),
+            (
+                "wombat = 1\n",
+                "x.toml:1: wombat: stands outside of any section; there are [capture], [engine], [store], [journal], [metrics], [log], [process]",
+            ),
+            (
+                "capture = 1\n",
+                "x.toml:1: capture: is a section: write [capture] on a line of its own, its keys below it",
+            ),
+            (
+                "[capture]\ninterfaces = \"eth0\"\n",
+                "x.toml:2: [capture] interfaces: \"eth0\" is not a list of interfaces, such as [\"eth0\"]",
+            ),
+            (
+                "[capture]\ninterfaces = [1]\n",
+                "x.toml:2: [capture] interfaces: 1 is not a list of interfaces, such as [\"eth0\"]",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\", \"eth0\"]\n",
+                "x.toml:2: [capture] interfaces: `eth0` is named twice: each interface is captured once",
+            ),
+            (
+                "[capture]\ninterfaces = [\"a name that is long\"]\n",
+                "x.toml:2: [capture] interfaces: `a name that is long` cannot be an interface: `ip -br link` shows those that there are",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\nworkers = 0\n",
+                "x.toml:3: [capture] workers: 0 is not a whole number from 1 to 255, such as 2",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\nworkers = \"two\"\n",
+                "x.toml:3: [capture] workers: \"two\" is not a whole number from 1 to 255, such as 2",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\nworkers = 2\ncpus = [1]\n",
+                "x.toml:4: [capture] cpus: there are 2 workers (workers times interfaces) and 1 CPUs in the list: name one for each, or none",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\nworkers = 2\ncpus = [1, 1]\n",
+                "x.toml:4: [capture] cpus: CPU 1 is named twice: give each worker its own",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\nring = \"64 elephants\"\n",
+                "x.toml:3: [capture] ring: \"64 elephants\" is not a size, such as \"64MiB\", \"512KiB\" or a number of bytes",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\nring = \"64MB\"\n",
+                "x.toml:3: [capture] ring: \"64MB\" is not a size, such as \"64MiB\", \"512KiB\" or a number of bytes",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\nring = \"1KiB\"\n",
+                "x.toml:3: [capture] ring: must be from 64KiB to 16GiB, for example 64MiB",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\nsnaplen = 20\n",
+                "x.toml:3: [capture] snaplen: must be from 64 to 262144 bytes, for example 262144",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\nbusy_poll = \"1s\"\n",
+                "x.toml:3: [capture] busy_poll: must be at most 10ms, for example 50us; 0s is off",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\nsource = \"pcap\"\n",
+                "x.toml:3: [capture] source: \"pcap\" is not \"packet\", \"xdp\", \"xdp-zero-copy\", \"xdp-copy\" or \"xdp-generic\"",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\npromiscuous = \"yes\"\n",
+                "x.toml:3: [capture] promiscuous: \"yes\" is not true or false",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\nfiles = [\"a\"]\n",
+                "x.toml:3: [capture] files: interfaces are captured, or files are replayed, not both: leave one of them out",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\nworkers = 2\nspeed = \"max\"\n",
+                "x.toml:4: [capture] speed: at \"max\" one worker would run away from the other: leave workers at 1, or name a speed",
+            ),
+            (
+                "[capture]\ninterfaces = [\"a\", \"b\"]\nworkers = 33\n",
+                "x.toml:3: [capture] workers: 66 workers (workers times interfaces) are more than 64",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\nspeed = 0\n",
+                "x.toml:3: [capture] speed: 0 is not \"max\" or a number above 0, such as 1 for the pace of the capture",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[engine]\nmax_calls = 0\n",
+                "x.toml:4: [engine] max_calls: must be from 1 to 100000000",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[engine]\nmax_calls = -1\n",
+                "x.toml:4: [engine] max_calls: -1 is not a whole number, such as 60000",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[engine]\nidle_limit = 10\n",
+                "x.toml:4: [engine] idle_limit: 10 is not a time with its unit, such as \"10s\", \"250ms\", \"4h\" or \"90d\"",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[engine]\nidle_limit = \"0s\"\n",
+                "x.toml:4: [engine] idle_limit: must be from 1s to 30d",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[engine]\nmax_stream_bytes = 1\n",
+                "x.toml:4: [engine] max_stream_bytes: must be from 4KiB to 64MiB, for example 256KiB",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[store]\nqueue = 1\n",
+                "x.toml:4: [store] queue: must be from 16 to 4000000 records, for example 16384",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[store]\ndirectory = 5\n",
+                "x.toml:4: [store] directory: 5 is not a path, such as \"/var/lib/ringtap/records\"",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[store]\noutbox_size = \"1KiB\"\n",
+                "x.toml:4: [store] outbox_size: must be at least 1MiB, for example 1GiB",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[store]\noutbox = \"/var/lib/ringtap/records\"\n",
+                "x.toml:4: [store] outbox: must be another directory than that of the records",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[store]\nretain = \"1h\"\n",
+                "x.toml:4: [store] retain: must be at least 1d, for example 90d; 0s keeps records for ever",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[metrics]\nlisten = \"9464\"\n",
+                "x.toml:4: [metrics] listen: \"9464\" is not an address and a port, such as \"127.0.0.1:9464\", or \"\" for none",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[log]\nlevel = \"loud\"\n",
+                "x.toml:4: [log] level: \"loud\" is not \"error\", \"warn\", \"info\" or \"debug\"",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[log]\nstatus = \"1ms\"\n",
+                "x.toml:4: [log] status: must be at least 1s, for example 10s; 0s is off",
+            ),
+            ("[capture]\nfiles = [\"a\"]\nfiles = [\"b\"]\n", "x.toml:3: duplicate key"),
+            ("[capture]\nfiles = [\"a\"\n", "x.toml:2: unclosed array, expected `]`"),
+        ] {
+            let wrong = Config::parse(text).expect_err(text).of(Path::new("x.toml"));
+            assert_eq!(wrong.to_string(), expected, "{text}");
+        }
+        let error = Config::load(Path::new("/nowhere/ringtap.toml")).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "/nowhere/ringtap.toml does not exist: `ringtap run --print-default` prints one to begin with"
+        );
+    }
+
+    /// The table of keys and the structures are of one mind.
+    #[test]
+    fn every_key_is_listed_once() {
+        let value = serde_json::to_value(Config::default()).unwrap();
+        let mut fields = Vec::new();
+        for (section, keys) in value.as_object().unwrap() {
+            fields.extend(keys.as_object().unwrap().keys().map(|key| format!("{section}.{key}")));
+        }
+        let mut listed: Vec<String> =
+            keys::KEYS.iter().map(|key| format!("{}.{}", key.section, key.name)).collect();
+        fields.sort();
+        listed.sort();
+        assert_eq!(fields, listed);
+        for key in &keys::KEYS {
+            let text = format!("[{}]\n{} = {}\n", key.section, key.name, key.default);
+            let config: Config = toml::from_str(&text).unwrap();
+            assert_eq!(config, Config::default(), "the default of {} is not {}", key.name, key.default);
+        }
+    }
+
+    #[test]
+    fn the_default_file_is_right_but_for_the_interface() {
+        let text = default_file().replace("interfaces = []", "interfaces = [\"eth0\"]");
+        let config = Config::parse(&text).unwrap();
+        assert_eq!(config.changed(&Config::default()).len(), 1);
+        assert_eq!(config, Config::parse(SHORT).unwrap());
+    }
+
+    #[test]
+    fn what_changed_is_found() {
+        let old = Config::parse(SHORT).unwrap();
+        let new = Config::parse(&format!("{SHORT}ring = \"32MiB\"\n[log]\nlevel = \"warn\"\n")).unwrap();
+        let names: Vec<_> = old.changed(&new).iter().map(|key| (key.section, key.name, key.live)).collect();
+        assert_eq!(names, [("capture", "ring", false), ("log", "level", true)]);
+    }
+}

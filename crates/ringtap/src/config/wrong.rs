@@ -1,0 +1,174 @@
+//! What is wrong with a configuration, where, and what would be right.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::keys::{KEYS, Key, SECTIONS};
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    file: PathBuf,
+    line: Option<usize>,
+    /// The section, and the key in it, as far as they are known.
+    place: Option<String>,
+    problem: String,
+}
+
+impl Wrong {
+    /// The file cannot be read.
+    pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
+        let problem = match error.kind() {
+            io::ErrorKind::NotFound => {
+                "does not exist: `ringtap run --print-default` prints one to begin with".to_owned()
+            }
+            io::ErrorKind::PermissionDenied => "may not be read: check its owner and mode".to_owned(),
+            io::ErrorKind::InvalidData => "is not UTF-8 text".to_owned(),
+            _ => format!("cannot be read: {error}"),
+        };
+        Self { file: path.to_owned(), line: None, place: None, problem }
+    }
+
+    /// The same in that file.
+    pub(crate) fn of(self, path: &Path) -> Self {
+        Self { file: path.to_owned(), ..self }
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        match &self.place {
+            Some(place) => write!(f, ": {place}: {}", self.problem),
+            None if self.line.is_some() => write!(f, ": {}", self.problem),
+            None => write!(f, " {}", self.problem),
+        }
+    }
+}
+
+impl std::error::Error for Wrong {}
+
+/// The text, and where what stands in it.
+pub(crate) struct Document<'a> {
+    text: &'a str,
+    table: Spanned<DeTable<'a>>,
+}
+
+impl<'a> Document<'a> {
+    /// Text that is TOML at all.
+    pub(crate) fn parse(text: &'a str) -> Result<Self, Wrong> {
+        match DeTable::parse(text) {
+            Ok(table) => Ok(Self { text, table }),
+            Err(error) => Err(wrong(line(text, error.span()), None, error.message().to_owned())),
+        }
+    }
+
+    /// Every section and every key is one that there is.
+    pub(crate) fn known_keys_alone(&self) -> Result<(), Wrong> {
+        for (section, value) in self.table.get_ref() {
+            let (name, at) = (section.get_ref().as_ref(), Some(section.span()));
+            let Some(known) = SECTIONS.iter().find(|(known, _)| *known == name).map(|(known, _)| *known)
+            else {
+                return Err(self.no_section(name, value, at));
+            };
+            let DeValue::Table(keys) = value.get_ref() else {
+                let problem =
+                    format!("is a section: write [{known}] on a line of its own, its keys below it");
+                return Err(wrong(line(self.text, at), Some(known.to_owned()), problem));
+            };
+            for key in keys.keys() {
+                let name = key.get_ref().as_ref();
+                let names: Vec<&str> =
+                    KEYS.iter().filter(|key| key.section == known).map(|key| key.name).collect();
+                if !names.contains(&name) {
+                    let problem = match nearest(name, &names) {
+                        Some(near) => format!("there is no such key; did you mean `{near}`?"),
+                        None => format!("there is no such key; there are {}", names.join(", ")),
+                    };
+                    let place = format!("[{known}] {name}");
+                    return Err(wrong(line(self.text, Some(key.span())), Some(place), problem));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn no_section(&self, name: &str, value: &Spanned<DeValue<'_>>, at: Option<Range<usize>>) -> Wrong {
+        let line = line(self.text, at);
+        let sections: Vec<&str> = SECTIONS.iter().map(|(section, _)| *section).collect();
+        let all = || sections.iter().map(|section| format!("[{section}]")).collect::<Vec<_>>().join(", ");
+        if value.get_ref().is_table() {
+            let problem = match nearest(name, &sections) {
+                Some(near) => format!("there is no such section; did you mean [{near}]?"),
+                None => format!("there is no such section; there are {}", all()),
+            };
+            return wrong(line, Some(format!("[{name}]")), problem);
+        }
+        let problem = match KEYS.iter().find(|key| key.name == name) {
+            Some(key) => format!("stands outside of any section; write it below [{}]", key.section),
+            None => format!("stands outside of any section; there are {}", all()),
+        };
+        wrong(line, Some(name.to_owned()), problem)
+    }
+
+    /// A value that its key does not take.
+    pub(crate) fn of_toml(&self, error: &toml::de::Error) -> Wrong {
+        let at = error.span();
+        match at.clone().and_then(|at| self.key_at(&at)) {
+            Some(key) => {
+                let value = at.clone().and_then(|at| self.text.get(at)).unwrap_or_default();
+                let value: String = value.lines().next().unwrap_or_default().chars().take(60).collect();
+                let problem = format!("{value} is not {}", key.right);
+                wrong(line(self.text, at), Some(format!("[{}] {}", key.section, key.name)), problem)
+            }
+            None => wrong(line(self.text, at), None, error.message().to_owned()),
+        }
+    }
+
+    /// What is wrong with a key that the types take.
+    pub(crate) fn at(&self, section: &str, key: &str, problem: String) -> Wrong {
+        let span = self.table.get_ref().get(section).and_then(|value| match value.get_ref() {
+            DeValue::Table(keys) => keys.get_key_value(key).map(|(key, _)| key.span()),
+            _ => None,
+        });
+        wrong(line(self.text, span), Some(format!("[{section}] {key}")), problem)
+    }
+
+    /// The key whose value covers that place.
+    fn key_at(&self, at: &Range<usize>) -> Option<&'static Key> {
+        for (section, value) in self.table.get_ref() {
+            let DeValue::Table(keys) = value.get_ref() else { continue };
+            for (key, value) in keys {
+                if value.span().start <= at.start && at.end <= value.span().end {
+                    let is = |known: &&Key| known.section == section.get_ref() && known.name == key.get_ref();
+                    return KEYS.iter().find(is);
+                }
+            }
+        }
+        None
+    }
+}
+
+fn wrong(line: Option<usize>, place: Option<String>, problem: String) -> Wrong {
+    Wrong { file: PathBuf::new(), line, place, problem }
+}
+
+fn line(text: &str, at: Option<Range<usize>>) -> Option<usize> {
+    let before = text.get(..at?.start.min(text.len()))?;
+    Some(1 + before.matches('\n').count())
+}
+
+/// The name that was probably meant.
+fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let distance = |known: &&str| strsim::damerau_levenshtein(name, known);
+    let near = names.iter().copied().min_by_key(distance)?;
+    (distance(&near) <= 1 + near.len() / 4).then_some(near)
+}

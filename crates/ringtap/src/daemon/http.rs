@@ -1,0 +1,138 @@
+//! A server of two pages, /metrics and /health: blocking, bounded in connections, in time and in what it reads.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::board::Board;
+use super::{log, metrics};
+
+/// Begins to listen, before anything is given up that this may need.
+pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    TcpListener::bind(address)
+}
+
+/// Serves in threads of its own, for as long as the process lives.
+pub(crate) fn serve(listener: TcpListener, board: Arc<Board>) -> io::Result<()> {
+    let open = Arc::new(AtomicUsize::new(0));
+    let accept = move || {
+        for connection in listener.incoming() {
+            let Ok(connection) = connection else {
+                // Out of descriptors, say: it must not spin.
+                thread::sleep(Duration::from_millis(100));
+                continue;
+            };
+            if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
+                open.fetch_sub(1, Ordering::Relaxed);
+                let _ = answer(&connection, 503, "text/plain", "too many connections\n", false);
+                continue;
+            }
+            let (board, mine) = (Arc::clone(&board), Arc::clone(&open));
+            let served = thread::Builder::new().name("http".into()).spawn(move || {
+                if let Err(error) = talk(&connection, &board) {
+                    log::debug("metrics", format_args!("a connection ended: {error}"));
+                }
+                mine.fetch_sub(1, Ordering::Relaxed);
+            });
+            if served.is_err() {
+                open.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    };
+    thread::Builder::new().name("metrics".into()).spawn(accept).map(|_| ())
+}
+
+/// One request, one answer.
+fn talk(mut connection: &TcpStream, board: &Board) -> io::Result<()> {
+    connection.set_write_timeout(Some(PATIENCE))?;
+    let deadline = Instant::now() + PATIENCE;
+    let mut head = Vec::new();
+    let mut buffer = [0; 1024];
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return answer(connection, 408, "text/plain", "too slow\n", false);
+        }
+        connection.set_read_timeout(Some(left))?;
+        let read = connection.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(());
+        }
+        head.extend(&buffer[..read]);
+        if head.len() > REQUEST {
+            return answer(connection, 431, "text/plain", "the request is too long\n", false);
+        }
+    }
+    let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    let mut words = std::str::from_utf8(line).unwrap_or_default().split(' ');
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let without_body = method == "HEAD";
+    if method != "GET" && !without_body {
+        return answer(connection, 405, "text/plain", "GET and HEAD alone are served\n", false);
+    }
+    match target.split('?').next().unwrap_or_default() {
+        "/metrics" => {
+            let page = metrics::page(board);
+            answer(connection, 200, metrics::CONTENT_TYPE, &page, without_body)
+        }
+        "/health" => {
+            let (status, page) = health(board);
+            answer(connection, status, "application/json", &page, without_body)
+        }
+        _ => answer(connection, 404, "text/plain", "there are /metrics and /health\n", without_body),
+    }
+}
+
+/// 200 while every worker works; records that wait do not make it ill, and are told.
+fn health(board: &Board) -> (u16, String) {
+    let store = board.snapshot().store;
+    let (code, status, why) = match board.stalled() {
+        Some(worker) => (503, "stalled", format!("worker {worker} no longer reports")),
+        None if store.away => (200, "degraded", "the store takes no records: they wait".to_owned()),
+        None if store.outbox_records > 0 => (200, "degraded", "records wait in the outbox".to_owned()),
+        None => (200, "ok", String::new()),
+    };
+    let page = serde_json::json!({
+        "status": status,
+        "why": (!why.is_empty()).then_some(why),
+        "version": env!("CARGO_PKG_VERSION"),
+        "uptime_s": board.started.elapsed().as_secs(),
+    });
+    (code, format!("{page}\n"))
+}
+
+fn answer(
+    mut connection: &TcpStream,
+    status: u16,
+    kind: &str,
+    body: &str,
+    without_body: bool,
+) -> io::Result<()> {
+    let reason = match status {
+        200 => "OK",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        431 => "Request Header Fields Too Large",
+        _ => "Service Unavailable",
+    };
+    let head = format!(
+        "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    connection.write_all(head.as_bytes())?;
+    if !without_body {
+        connection.write_all(body.as_bytes())?;
+    }
+    connection.flush()
+}
+
+/// Connections served at once.
+const CONNECTIONS: usize = 16;
+/// Bytes of a request at most.
+const REQUEST: usize = 8 << 10;
+/// How long a request may take to come, and an answer to go.
+const PATIENCE: Duration = Duration::from_secs(5);

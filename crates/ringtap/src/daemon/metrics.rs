@@ -1,0 +1,372 @@
+//! Everything that is counted, for Prometheus. `docs/manual/metrics.md` is made from [`families`].
+
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+use ringtap_capture::live::Timestamps;
+use ringtap_store::Written;
+
+use super::board::{Board, Post, Report, Snapshot};
+
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// One name, and its value for each set of labels.
+#[derive(Debug)]
+pub(crate) struct Family {
+    pub(crate) name: &'static str,
+    pub(crate) help: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) samples: Vec<(Vec<(&'static str, String)>, Value)>,
+}
+
+/// A counter's name ends in `_total` where it is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Counter,
+    Gauge,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Value {
+    Whole(u64),
+    Real(f64),
+}
+
+/// The page /metrics.
+pub(crate) fn page(board: &Board) -> String {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Page(families(&board.snapshot(), &board.posts, board))));
+    let mut page = String::new();
+    // Writing to a String cannot fail, and nothing else in it can.
+    let _ = encode(&mut page, &registry);
+    page
+}
+
+#[derive(Debug)]
+struct Page(Vec<Family>);
+
+impl Collector for Page {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        for family in &self.0 {
+            let kind = match family.kind {
+                Kind::Counter => MetricType::Counter,
+                Kind::Gauge => MetricType::Gauge,
+            };
+            let mut metric = encoder.encode_descriptor(family.name, family.help, None, kind)?;
+            for (labels, value) in &family.samples {
+                let labels: Vec<(&str, &str)> =
+                    labels.iter().map(|(name, value)| (*name, value.as_str())).collect();
+                if labels.is_empty() {
+                    // Without labels there is one value.
+                    sample(metric, family.kind, *value)?;
+                    break;
+                }
+                sample(metric.encode_family(&labels)?, family.kind, *value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn sample(mut metric: MetricEncoder<'_>, kind: Kind, value: Value) -> Result<(), fmt::Error> {
+    match (kind, value) {
+        (Kind::Counter, Value::Whole(value)) => metric.encode_counter::<NoLabelSet, _, u64>(&value, None),
+        (Kind::Counter, Value::Real(value)) => metric.encode_counter::<NoLabelSet, _, u64>(&value, None),
+        (Kind::Gauge, Value::Whole(value)) => metric.encode_gauge(&value),
+        (Kind::Gauge, Value::Real(value)) => metric.encode_gauge(&value),
+    }
+}
+
+/// Everything there is.
+pub(crate) fn families(now: &Snapshot, posts: &[Post], board: &Board) -> Vec<Family> {
+    let mut families = of_process(now, posts, board);
+    families.extend(of_workers(now, posts));
+    families.extend(of_store(now));
+    families
+}
+
+fn of_process(now: &Snapshot, posts: &[Post], board: &Board) -> Vec<Family> {
+    let timestamps = posts.iter().zip(&now.reports).map(|(post, report)| {
+        let labels = vec![
+            ("interface", post.source.clone()),
+            ("worker", post.number.to_string()),
+            ("timestamps", report.timestamps.map_or("", Timestamps::name).to_owned()),
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ];
+        (labels, Value::Whole(1))
+    });
+    let drops = now.drops().places();
+    let drops =
+        drops.iter().map(|(place, count)| (vec![("place", (*place).to_owned())], Value::Whole(*count)));
+    vec![
+        Family {
+            name: "ringtap_worker_info",
+            help: "Always 1: each worker's interface, where its timestamps come from, and the version of the program.",
+            kind: Kind::Gauge,
+            samples: timestamps.collect(),
+        },
+        one(
+            "ringtap_uptime_seconds",
+            "Time since the start.",
+            Kind::Gauge,
+            Value::Real(board.started.elapsed().as_secs_f64()),
+        ),
+        one("ringtap_resident_memory_bytes", "Memory in use.", Kind::Gauge, Value::Whole(now.resident)),
+        Family {
+            name: "ringtap_drops",
+            help: "What was lost, by place: nic, ring (frames), worker, tables, reassembly (parts and ceilings), store (records).",
+            kind: Kind::Counter,
+            samples: drops.collect(),
+        },
+    ]
+}
+
+fn of_workers(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
+    let each = |figure: &dyn Fn(&Report) -> Value| {
+        let labelled =
+            |(post, report): (&Post, &Report)| (vec![("worker", post.number.to_string())], figure(report));
+        posts.iter().zip(&now.reports).map(labelled).collect::<Vec<_>>()
+    };
+    let gauge = |name, help, figure: &dyn Fn(&Report) -> Value| Family {
+        name,
+        help,
+        kind: Kind::Gauge,
+        samples: each(figure),
+    };
+    let counter = |name, help, figure: &dyn Fn(&Report) -> Value| Family {
+        name,
+        help,
+        kind: Kind::Counter,
+        samples: each(figure),
+    };
+    let whole = |count: usize| Value::Whole(count as u64);
+    vec![
+        gauge("ringtap_calls", "Calls under way.", &|report| whole(report.under_way.0)),
+        gauge("ringtap_streams", "Media streams under way, those not yet confirmed included.", &|report| {
+            whole(report.under_way.1)
+        }),
+        counter("ringtap_calls_begun", "Call attempts seen.", &|report| Value::Whole(report.begun)),
+        counter("ringtap_frames", "Frames taken from the interface.", &|report| {
+            Value::Whole(report.tap.received)
+        }),
+        counter("ringtap_bytes", "Bytes of them on the wire.", &|report| Value::Whole(report.tap.bytes)),
+        by_kind(now, posts),
+        counter(
+            "ringtap_rtp_unconfirmed",
+            "Packets that looked like RTP and belonged to no stream.",
+            &|report| Value::Whole(report.counters.rtp_unconfirmed),
+        ),
+        by_reason(now, posts),
+        gauge("ringtap_ring_fill_ratio", "How full the ring is, 0 to 1.", &|report| {
+            Value::Real(report.tap.fill.into())
+        }),
+        counter("ringtap_ring_drops", "Frames that found no room in the ring.", &|report| {
+            Value::Whole(report.tap.ring_drops)
+        }),
+        counter(
+            "ringtap_nic_drops",
+            "Frames that the interface says it lost, told by one worker of each interface.",
+            &|report| Value::Whole(report.tap.interface_drops),
+        ),
+        counter("ringtap_ring_freezes", "Times that the ring was full.", &|report| {
+            Value::Whole(report.tap.freezes)
+        }),
+        counter(
+            "ringtap_frames_filtered",
+            "Frames that [capture] filter left out, where the kernel cannot do it.",
+            &|report| Value::Whole(report.tap.filtered),
+        ),
+        counter(
+            "ringtap_frames_merged",
+            "Frames that an offload (GRO, LRO, TSO) put together: analysed wrongly.",
+            &|report| Value::Whole(report.tap.merged),
+        ),
+        counter("ringtap_frames_cut", "Frames that [capture] snaplen cut.", &|report| {
+            Value::Whole(report.tap.cut)
+        }),
+        counter("ringtap_frames_damaged", "Blocks of the ring that were not as they should be.", &|report| {
+            Value::Whole(report.tap.damaged)
+        }),
+        counter("ringtap_interface_downs", "Times that the interface was found down.", &|report| {
+            Value::Whole(report.tap.downs)
+        }),
+        counter("ringtap_worker_cpu_seconds", "Processor time of the worker.", &|report| {
+            Value::Real(report.cpu.as_secs_f64())
+        }),
+        gauge("ringtap_clock_seconds", "The worker's time by its packets, since 1970, UTC.", &|report| {
+            Value::Real(report.now.secs_f64())
+        }),
+    ]
+}
+
+fn by_kind(now: &Snapshot, posts: &[Post]) -> Family {
+    let mut samples = Vec::new();
+    for (post, report) in posts.iter().zip(&now.reports) {
+        for (kind, count) in report.counters.kinds() {
+            samples.push((
+                vec![("worker", post.number.to_string()), ("kind", kind.to_owned())],
+                Value::Whole(count),
+            ));
+        }
+    }
+    let help = "Packets by what they turned out to be; sip counts messages.";
+    // `kinds` takes unconfirmed packets from rtp when they are given up, so that these may go down.
+    Family { name: "ringtap_packets", help, kind: Kind::Gauge, samples }
+}
+
+fn by_reason(now: &Snapshot, posts: &[Post]) -> Family {
+    let mut samples = Vec::new();
+    for (post, report) in posts.iter().zip(&now.reports) {
+        for (reason, count) in report.counters.drops() {
+            samples.push((
+                vec![("worker", post.number.to_string()), ("reason", reason.to_owned())],
+                Value::Whole(count),
+            ));
+        }
+    }
+    let help = "What the engine dropped or found damaged, by reason.";
+    Family { name: "ringtap_engine_drops", help, kind: Kind::Counter, samples }
+}
+
+fn of_store(now: &Snapshot) -> Vec<Family> {
+    let store = &now.store;
+    let kinds = |name, help, written: &Written| {
+        let counts = [
+            ("call", written.calls),
+            ("stream", written.streams),
+            ("registration", written.registrations),
+            ("message", written.messages),
+        ];
+        let samples = counts.map(|(kind, count)| (vec![("record", kind.to_owned())], Value::Whole(count)));
+        Family { name, help, kind: Kind::Counter, samples: samples.into() }
+    };
+    let gauge = |name, help, value| one(name, help, Kind::Gauge, Value::Whole(value));
+    let counter = |name, help, value| one(name, help, Kind::Counter, Value::Whole(value));
+    vec![
+        kinds("ringtap_store_written", "Records in the day files.", &store.written),
+        kinds("ringtap_store_dropped", "Records that found room nowhere.", &store.dropped),
+        gauge("ringtap_store_queue", "Records that wait in memory.", store.waiting),
+        gauge("ringtap_store_queue_limit", "Records that may wait in memory.", store.queue),
+        gauge("ringtap_store_outbox_records", "Records that wait on disk.", store.outbox_records),
+        gauge("ringtap_store_outbox_bytes", "Bytes of them.", store.outbox_bytes),
+        gauge("ringtap_store_outbox_limit_bytes", "Bytes that may wait on disk.", store.outbox_limit),
+        gauge("ringtap_store_away", "1 while the day files take no records.", store.away.into()),
+        counter("ringtap_store_failures", "Attempts to write to the day files that failed.", store.failures),
+        gauge("ringtap_journal_calls", "Calls in the journal.", store.journal_calls),
+        gauge("ringtap_journal_bytes", "Bytes of the journal.", store.journal_bytes),
+        counter(
+            "ringtap_journal_missed",
+            "Entries that the journal should have and has not, for want of room or of disk.",
+            store.journal_missed,
+        ),
+    ]
+}
+
+fn one(name: &'static str, help: &'static str, kind: Kind, value: Value) -> Family {
+    Family { name, help, kind, samples: vec![(Vec::new(), value)] }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use ringtap_capture::live;
+    use ringtap_engine::Counters;
+    use ringtap_model::Nanos;
+    use ringtap_store::{Keeper, Settings};
+
+    use super::*;
+
+    fn board(dir: &std::path::Path) -> (Keeper, Board) {
+        let settings = Settings {
+            directory: dir.join("records"),
+            queue: 16,
+            outbox: dir.join("outbox"),
+            outbox_size: 1 << 20,
+            journal: None,
+            retain: Nanos::ZERO,
+        };
+        let keeper = Keeper::open(&settings, |_| ()).unwrap();
+        let post = |number| Post { source: "eth0".into(), number, first: number == 0 };
+        let board = Board::new(vec![post(0), post(1)], keeper.gauge());
+        (keeper, board)
+    }
+
+    /// Every counter of the engine is on the page, for each worker, and so is every place of the status line.
+    #[test]
+    fn every_counter_is_served() {
+        let dir = tempfile::tempdir().unwrap();
+        let (_keeper, board) = board(dir.path());
+        let counters = Counters { calls_refused: 77, ..Counters::default() };
+        let tap = live::Counts { ring_drops: 5, interface_drops: 9, ..live::Counts::default() };
+        for worker in 0..2 {
+            board.report(worker, Report { counters: counters.clone(), tap, ..Report::default() });
+        }
+        let page = page(&board);
+        for (reason, count) in counters.drops() {
+            for worker in 0..2 {
+                let line = format!(
+                    "ringtap_engine_drops_total{{worker=\"{worker}\",reason=\"{reason}\"}} {count}\n"
+                );
+                assert!(page.contains(&line), "{line} is not in\n{page}");
+            }
+        }
+        for (kind, _) in counters.kinds() {
+            assert!(page.contains(&format!("kind=\"{kind}\"}}")), "{kind}");
+        }
+        for line in [
+            "ringtap_drops_total{place=\"nic\"} 9\n",
+            "ringtap_drops_total{place=\"ring\"} 10\n",
+            "ringtap_drops_total{place=\"tables\"} 154\n",
+            "ringtap_drops_total{place=\"store\"} 0\n",
+            "ringtap_store_queue_limit 16\n",
+        ] {
+            assert!(page.contains(line), "{line} is not in\n{page}");
+        }
+        assert!(page.ends_with("# EOF\n"));
+        assert_eq!(board.lost_outside(), 19);
+    }
+
+    /// Names as Prometheus wants them, each once, each with its help; the manual lists them.
+    #[test]
+    fn names_and_the_manual() {
+        let dir = tempfile::tempdir().unwrap();
+        let (_keeper, board) = board(dir.path());
+        let families = families(&board.snapshot(), &board.posts, &board);
+        let names: BTreeSet<_> = families.iter().map(|family| family.name).collect();
+        assert_eq!(names.len(), families.len(), "a name twice");
+        let mut manual = String::from(
+            "# Metrics\n\nServed as OpenMetrics text at `/metrics` of `[metrics] listen`. Counters run from the start of the program.\n\n\
+             | name | kind | labels | meaning |\n|---|---|---|---|\n",
+        );
+        for family in &families {
+            let plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+            assert!(family.name.starts_with("ringtap_") && family.name.bytes().all(plain), "{}", family.name);
+            assert!(!family.name.ends_with("_total") && family.help.ends_with('.'), "{}", family.name);
+            let (kind, end) = match family.kind {
+                Kind::Counter => ("counter", "_total"),
+                Kind::Gauge => ("gauge", ""),
+            };
+            let labels = family.samples.first().map_or(&[][..], |(labels, _)| labels);
+            let labels: Vec<_> = labels.iter().map(|(name, _)| format!("`{name}`")).collect();
+            manual.push_str(&format!(
+                "| `{}{end}` | {kind} | {} | {} |\n",
+                family.name,
+                labels.join(" "),
+                family.help
+            ));
+        }
+        manual.push_str(
+            "\n`/health` answers 200 while every worker works, with `\"status\": \"degraded\"` while records wait for the store, and 503 \
+             when a worker has stopped reporting.\n\n\
+             `reason` of `ringtap_engine_drops_total` names the counter: what no table had room for (`calls_refused`, ...: a ceiling of \
+             `[engine]`), what was damaged, what could not be put together, and what workers could not tell each other in time \
+             (`forwards_lost`, `letters_lost`).\n",
+        );
+        crate::config::held("docs/manual/metrics.md", &manual);
+    }
+}

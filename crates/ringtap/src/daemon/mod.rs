@@ -1,0 +1,433 @@
+//! The daemon: packets in, records to the store, for months.
+//!
+//! One thread for each worker, one for the store, a few for whoever asks for metrics; the first one waits for signals and
+//! for the clock. Workers wait for nobody: what they have to say goes into the store's queue or onto the board.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `worker` | a source of packets, its engine, its thread |
+//! | `board` | what the threads report |
+//! | `status`, `metrics`, `http` | that as a line, as figures, on two pages |
+//! | `system` | user, capabilities, service manager |
+//! | `log` | lines for the operator |
+
+mod board;
+mod http;
+pub(crate) mod log;
+mod metrics;
+mod status;
+mod system;
+mod worker;
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use ringtap_capture::live::{self, Pace, Tap};
+use ringtap_engine::Engine;
+use ringtap_model::Nanos;
+use ringtap_store::{Keeper, Notice, Settings};
+use sd_notify::NotifyState;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::config::{Config, Span, Speed};
+use crate::exit::Exit;
+use crate::text::counted;
+use board::{Board, Post};
+use status::{Losses, Status};
+use worker::{Clock, Ended, Outlet, Worker};
+
+/// What is known of the configuration beside its content.
+pub(crate) struct Started {
+    pub(crate) config: Config,
+    /// Where it is read from again.
+    pub(crate) path: PathBuf,
+    /// Takes the place of its `status`.
+    pub(crate) status: Option<Span>,
+}
+
+/// Runs until a signal ends it, or its files do.
+pub(crate) fn run(started: Started) -> anyhow::Result<Exit> {
+    let Started { config, path, status } = started;
+    log::level(config.log.level);
+    log::info(
+        "run",
+        format_args!("ringtap {} starts, configured by {}", env!("CARGO_PKG_VERSION"), path.display()),
+    );
+    let source = Source::open(&config)?;
+    let listener = match config.metrics.listen.0 {
+        Some(address) => Some(http::listen(address).with_context(|| {
+            format!("[metrics] listen: cannot listen on {address}: is another program there? Name another, or \"\"")
+        })?),
+        None => None,
+    };
+    let user = system::user(&config.process.user)?;
+    for directory in
+        [Some(config.store.directory.as_path()), Some(&config.store.outbox), config.journal.path.parent()]
+    {
+        // A directory that cannot be made may be there later: the store says so, and waits.
+        if let Some(directory) = directory
+            && let Err(error) = system::directory(directory, user.as_ref())
+        {
+            log::warn("store", format_args!("{error:#}"));
+        }
+    }
+    system::give_up(user.as_ref())?;
+    let signals = listen_to_signals()?;
+    let keeper = Keeper::open(&settings(&config), tell)?;
+    let running = Running::start(&config, source, &keeper)?;
+    if let Some(listener) = listener {
+        let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
+        http::serve(listener, Arc::clone(&running.board)).context("cannot serve metrics")?;
+        log::info("metrics", format_args!("http://{address}/metrics and /health"));
+    }
+    system::notify(&[NotifyState::Ready]);
+    let status = status.unwrap_or(config.log.status);
+    Loop { config, path, status, keeper: &keeper, running: &running }.run(&signals);
+    system::notify(&[NotifyState::Stopping]);
+    running.stop(keeper)
+}
+
+/// Where packets come from, opened while it may be.
+struct Source {
+    /// One for each worker.
+    taps: Vec<(Tap, Post)>,
+    files: bool,
+}
+
+impl Source {
+    fn open(config: &Config) -> anyhow::Result<Self> {
+        let capture = &config.capture;
+        let workers = usize::from(capture.workers.get());
+        let mut source = Self { taps: Vec::new(), files: !capture.files.is_empty() };
+        if source.files {
+            let pace = match capture.speed {
+                Speed::Max => Pace::Unbound,
+                Speed::Times(times) => Pace::Times(times),
+            };
+            source.add("files", live::replay(&capture.files, pace, workers, Some(&capture.filter))?);
+            log::info("capture", format_args!("{} to replay", counted(capture.files.len() as u64, "file")));
+            return Ok(source);
+        }
+        for interface in &capture.interfaces {
+            let taps = live::open(&capture.of_interface(interface))?;
+            if let Some(tap) = taps.first() {
+                let (time, workers) = (tap.timestamps().name(), counted(taps.len() as u64, "worker"));
+                log::info(
+                    "capture",
+                    format_args!("{interface}: {workers}, ring {} each, timestamps by {time}", capture.ring),
+                );
+                tap.notes().iter().for_each(|note| log::warn("capture", format_args!("{interface}: {note}")));
+            }
+            source.add(interface, taps);
+        }
+        Ok(source)
+    }
+
+    fn add(&mut self, name: &str, taps: Vec<Tap>) {
+        for (place, tap) in taps.into_iter().enumerate() {
+            let post = Post { source: name.to_owned(), number: self.taps.len(), first: place == 0 };
+            self.taps.push((tap, post));
+        }
+    }
+}
+
+/// Threads at work.
+struct Running {
+    board: Arc<Board>,
+    stop: Arc<AtomicBool>,
+    workers: Vec<JoinHandle<Ended>>,
+    files: bool,
+}
+
+impl Running {
+    fn start(config: &Config, source: Source, keeper: &Keeper) -> anyhow::Result<Self> {
+        // Replays are repeatable; on the wire nobody may know which keys collide.
+        let seed = match source.files {
+            true => ringtap_engine::Config::default().seed,
+            false => RandomState::new().hash_one(0),
+        };
+        let limits = config.engine.engine(seed, !source.files);
+        let workers = source.taps.len();
+        let (calls, streams) = (limits.max_calls, limits.max_streams);
+        let engines = match workers {
+            1 => vec![Engine::new(limits)],
+            _ => Engine::team(&limits, workers),
+        };
+        log::info(
+            "engine",
+            format_args!(
+                "tables for {calls} calls and {streams} streams; {} MiB in use",
+                board::resident() >> 20
+            ),
+        );
+        let posts = source.taps.iter().map(|(_, post)| post.clone()).collect();
+        let mut running = Self {
+            board: Arc::new(Board::new(posts, keeper.gauge())),
+            stop: Arc::new(AtomicBool::new(false)),
+            workers: Vec::new(),
+            files: source.files,
+        };
+        for ((tap, Post { number, .. }), engine) in source.taps.into_iter().zip(engines) {
+            let worker = Worker {
+                number,
+                engine,
+                outlet: Outlet::new(keeper.inlet().context("the store has ended")?),
+                board: Arc::clone(&running.board),
+                stop: Arc::clone(&running.stop),
+                team: workers as u64,
+                taken: 0,
+                now: Nanos::ZERO,
+            };
+            let clock = if source.files { Clock::Replay(config.capture.speed) } else { Clock::Wall };
+            let cpu = config.capture.cpus.get(number).copied();
+            let run = move || worker.run(tap, &clock, cpu);
+            let thread = thread::Builder::new().name(format!("worker-{number}"));
+            running.workers.push(thread.spawn(run).context("cannot start a worker")?);
+        }
+        Ok(running)
+    }
+
+    /// Ends everything in order: engines, then the store.
+    fn stop(self, keeper: Keeper) -> anyhow::Result<Exit> {
+        let replayed = self.files && self.board.done();
+        self.stop.store(true, Ordering::Relaxed);
+        let (mut ended, mut exit, mut whole) = (Vec::new(), Exit::Done, true);
+        for (number, worker) in self.workers.into_iter().enumerate() {
+            match worker.join() {
+                Ok(one) => {
+                    if let Some(error) = &one.failed {
+                        log::error("worker", format_args!("worker {number} ended: {error}"));
+                        exit = Exit::Failed;
+                    }
+                    ended.push(one);
+                }
+                Err(_) => {
+                    log::error("worker", format_args!("worker {number} ended by a fault of the program"));
+                    (exit, whole) = (Exit::Failed, false);
+                }
+            }
+        }
+        if whole {
+            worker::close(ended);
+        } else {
+            // A team cannot end without one of its own. The next start records what was under way.
+            log::error("worker", "calls under way are in the journal alone");
+            drop(ended);
+        }
+        // What was read from files is waited for: nobody has to be quick.
+        let counts = keeper.close(if replayed { REPLAYED } else { STOPPED });
+        let snapshot = self.board.snapshot();
+        log::info(
+            "run",
+            format_args!(
+                "stopped: {} of {} seen; {} written{}{}",
+                counted(snapshot.sum(|report| report.begun), "call"),
+                counted(snapshot.sum(|report| report.tap.received), "frame"),
+                counted(counts.written.records(), "record"),
+                match counts.outbox_records {
+                    0 => String::new(),
+                    waiting => format!(", {waiting} wait in the outbox for the next start"),
+                },
+                match counts.records_dropped() {
+                    0 => String::new(),
+                    dropped => format!(", {dropped} dropped"),
+                },
+            ),
+        );
+        Ok(exit)
+    }
+}
+
+/// What the first thread does until the end.
+struct Loop<'a> {
+    config: Config,
+    path: PathBuf,
+    status: Span,
+    keeper: &'a Keeper,
+    running: &'a Running,
+}
+
+impl Loop<'_> {
+    fn run(mut self, signals: &Receiver<i32>) {
+        let board = &self.running.board;
+        let mut status = Status::new(board.snapshot());
+        let mut losses = Losses::default();
+        let mut told = Instant::now();
+        let watchdog = system::watchdog();
+        let mut alive = Instant::now();
+        loop {
+            match signals.recv_timeout(LOOK) {
+                Ok(SIGHUP) => self.reload(),
+                Ok(signal) => {
+                    let name = if signal == SIGINT { "SIGINT" } else { "SIGTERM" };
+                    return log::info("run", format_args!("{name}: stops"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK),
+            }
+            for said in losses.look(board.snapshot().drops()) {
+                log::warn("loss", said);
+            }
+            let every = Duration::from_nanos(self.status.0.0);
+            if !every.is_zero() && told.elapsed() >= every {
+                told = Instant::now();
+                let line = status.line(board);
+                system::notify(&[NotifyState::Status(&line)]);
+                log::info("status", line);
+            }
+            if watchdog.is_some_and(|every| alive.elapsed() >= every) && board.stalled().is_none() {
+                alive = Instant::now();
+                system::notify(&[NotifyState::Watchdog]);
+            }
+            if self.running.files && board.done() {
+                return log::info("capture", "the files are replayed");
+            }
+            // Without one of them others would take its silence for the network's.
+            if !self.running.files && self.running.workers.iter().any(JoinHandle::is_finished) {
+                return log::error("run", "a worker has ended: stops");
+            }
+        }
+    }
+
+    /// Reads the configuration again. What is wrong changes nothing.
+    fn reload(&mut self) {
+        let reloading = NotifyState::monotonic_usec_now();
+        system::notify(&[NotifyState::Reloading, reloading.unwrap_or(NotifyState::MonotonicUsec(0))]);
+        match Config::load(&self.path) {
+            Err(wrong) => log::error("run", format_args!("SIGHUP: nothing changes: {wrong}")),
+            Ok(fresh) => {
+                let changed = self.config.changed(&fresh);
+                let named = |live: bool| {
+                    let keys = changed.iter().filter(|key| key.live == live);
+                    keys.map(|key| format!("[{}] {}", key.section, key.name)).collect::<Vec<_>>().join(", ")
+                };
+                let (live, later) = (named(true), named(false));
+                log::level(fresh.log.level);
+                self.status = fresh.log.status;
+                self.keeper.retain(fresh.store.retain.0);
+                self.config.log = fresh.log;
+                self.config.store.retain = fresh.store.retain;
+                match (live.as_str(), later.as_str()) {
+                    ("", "") => log::info("run", "SIGHUP: nothing has changed"),
+                    (live, "") => log::info("run", format_args!("SIGHUP: in effect: {live}")),
+                    ("", later) => log::warn("run", format_args!("SIGHUP: needs a restart: {later}")),
+                    (live, later) => {
+                        log::warn("run", format_args!("SIGHUP: in effect: {live}; needs a restart: {later}"));
+                    }
+                }
+            }
+        }
+        system::notify(&[NotifyState::Ready]);
+    }
+}
+
+/// Signals, in the order in which they come. The second that asks for the end gets it at once.
+fn listen_to_signals() -> anyhow::Result<Receiver<i32>> {
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP]).context("cannot listen for signals")?;
+    let (sender, receiver) = channel();
+    let listen = move || {
+        let mut asked = false;
+        for signal in &mut signals {
+            if signal != SIGHUP && std::mem::replace(&mut asked, true) {
+                log::warn("run", "stops at once: what was not yet written is lost");
+                std::process::exit(128 + signal);
+            }
+            // Nobody listens any more: it ends already.
+            let _ = sender.send(signal);
+        }
+    };
+    thread::Builder::new().name("signals".into()).spawn(listen).context("cannot listen for signals")?;
+    Ok(receiver)
+}
+
+fn settings(config: &Config) -> Settings {
+    Settings {
+        directory: config.store.directory.clone(),
+        queue: config.store.queue,
+        outbox: config.store.outbox.clone(),
+        outbox_size: config.store.outbox_size.0,
+        journal: config.journal.enabled.then(|| config.journal.path.clone()),
+        retain: config.store.retain.0,
+    }
+}
+
+/// What the store says, for the operator.
+fn tell(notice: Notice) {
+    match notice {
+        Notice::Recovered { calls, waiting, cut } => {
+            let calls = counted(calls as u64, "call");
+            let mut line = format!("the run before did not end cleanly: {calls} taken from its journal");
+            if waiting > 0 {
+                line.push_str(&format!(", {} in the outbox", counted(waiting, "record")));
+            }
+            if cut > 0 {
+                line.push_str(&format!(", {} torn at the end cut off", counted(cut, "byte")));
+            }
+            log::warn("store", line);
+        }
+        Notice::Away(error) => {
+            log::error("store", format_args!("{error}; records wait until it works again"))
+        }
+        Notice::Back { after, waiting } => log::info(
+            "store",
+            format_args!(
+                "works again after {:.1} s; {} to catch up",
+                after.as_secs_f64(),
+                counted(waiting, "record")
+            ),
+        ),
+        Notice::Behind => log::warn("store", "slower than the records come: some go by way of the outbox"),
+        Notice::CaughtUp => log::info("store", "caught up: the outbox is empty"),
+        Notice::OutboxRefuses(error) => {
+            log::error(
+                "store",
+                format_args!("the outbox takes nothing either: {error}; records wait in memory"),
+            );
+        }
+        Notice::OutboxFull => {
+            log::error("store", "the outbox is full: records wait in memory, then they are dropped")
+        }
+        Notice::OutboxTakes => log::info("store", "the outbox takes records again"),
+        Notice::JournalFails(error) => {
+            log::error("journal", format_args!("{error}; a kill now would forget calls under way"));
+        }
+        Notice::JournalWorks => log::info("journal", "works again"),
+        Notice::Forgotten(days) => {
+            let days: Vec<String> = days.iter().map(ToString::to_string).collect();
+            log::info("store", format_args!("deleted, older than [store] retain: {}", days.join(", ")));
+        }
+        Notice::CannotForget(error) => {
+            log::error("store", format_args!("an old day cannot be deleted: {error}"))
+        }
+        Notice::Unfit(error) => log::error("store", error),
+        other => log::info("store", format_args!("{other:?}")),
+    }
+}
+
+/// What `--check` says of a configuration that is right.
+pub(crate) fn summary(config: &Config, path: &Path) -> String {
+    let capture = &config.capture;
+    let source = match capture.files.len() {
+        0 => format!(
+            "{} on {}, ring {} each",
+            counted(config.workers() as u64, "worker"),
+            capture.interfaces.join(", "),
+            capture.ring
+        ),
+        files => format!("{} to replay", counted(files as u64, "file")),
+    };
+    format!("{} is right: {source}; records to {}", path.display(), config.store.directory.display())
+}
+
+/// How often losses are looked for, and the longest that a signal waits.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long the day files get at the end for what waits in the outbox.
+const STOPPED: Duration = Duration::from_secs(5);
+const REPLAYED: Duration = Duration::from_secs(600);

@@ -1,0 +1,195 @@
+//! The status line: one line with what an operator looks for. `docs/manual/run.md` explains each name.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::board::{Board, Drops, Snapshot};
+
+/// Figures at the last line, from which the next line's rates are taken.
+#[derive(Debug)]
+pub(crate) struct Status {
+    last: Snapshot,
+}
+
+impl Status {
+    pub(crate) fn new(first: Snapshot) -> Self {
+        Self { last: first }
+    }
+
+    /// The line for the time since the last one.
+    pub(crate) fn line(&mut self, board: &Board) -> String {
+        let now = board.snapshot();
+        let line = line(&self.last, &now);
+        self.last = now;
+        line
+    }
+}
+
+fn line(before: &Snapshot, now: &Snapshot) -> String {
+    let seconds = now.at.saturating_duration_since(before.at).as_secs_f64().max(1e-3);
+    let rate = |figure: fn(&super::board::Report) -> u64| {
+        now.sum(figure).saturating_sub(before.sum(figure)) as f64 / seconds
+    };
+    let calls: usize = now.reports.iter().map(|report| report.under_way.0).sum();
+    let mut line = format!(
+        "calls={calls}/{} new={:.1}/s sip={:.0}/{:.0}/s rtp={:.0}/{:.0}/s rate={:.1}Mb/s packets={:.0}/s ring={:.0}%",
+        now.sum(|report| report.begun),
+        rate(|report| report.begun),
+        rate(|report| report.counters.sip - report.counters.sip_bad.min(report.counters.sip)),
+        rate(|report| report.counters.sip),
+        rate(|report| report.counters.rtp - report.counters.rtp_unconfirmed.min(report.counters.rtp)),
+        rate(|report| report.counters.rtp),
+        rate(|report| report.tap.bytes) * 8.0 / 1e6,
+        rate(|report| report.tap.received),
+        now.reports.iter().map(|report| report.tap.fill).fold(0.0, f32::max) * 100.0,
+    );
+    for ((place, total), (_, earlier)) in now.drops().places().into_iter().zip(before.drops().places()) {
+        // Writing to a String cannot fail.
+        let _ = match total.saturating_sub(earlier) {
+            0 => write!(line, " drop_{place}={total}"),
+            new => write!(line, " drop_{place}={total}(+{new})"),
+        };
+    }
+    let cpus: Vec<String> = now
+        .reports
+        .iter()
+        .zip(&before.reports)
+        .map(|(now, before)| {
+            let busy = now.cpu.saturating_sub(before.cpu).as_secs_f64();
+            let passed = match (now.beat, before.beat) {
+                (Some(now), Some(before)) if now > before => now - before,
+                _ => Duration::from_secs_f64(seconds),
+            };
+            format!("{:.0}%", busy / passed.as_secs_f64() * 100.0)
+        })
+        .collect();
+    let _ = write!(
+        line,
+        " store_queue={} outbox={} cpu={} rss={}MiB time={}",
+        now.store.waiting,
+        now.store.outbox_records,
+        cpus.join(","),
+        now.resident >> 20,
+        now.timestamps(),
+    );
+    line
+}
+
+/// Tells of losses that began, go on or ended, between two looks.
+#[derive(Debug, Default)]
+pub(crate) struct Losses {
+    last: Drops,
+    /// By place: how much was lost since it began, and for how many looks nothing has been.
+    going_on: [Option<(u64, u32)>; 6],
+}
+
+impl Losses {
+    /// What to say after another look.
+    pub(crate) fn look(&mut self, drops: Drops) -> Vec<String> {
+        let mut said = Vec::new();
+        let places = drops.places().into_iter().zip(self.last.places());
+        for (((place, total), (_, earlier)), going_on) in places.zip(&mut self.going_on) {
+            let new = total.saturating_sub(earlier);
+            match going_on {
+                None if new > 0 => {
+                    said.push(format!("drops began at {place}: {new}; {}", remedy(place)));
+                    *going_on = Some((new, 0));
+                }
+                Some((lost, quiet)) if new > 0 => {
+                    *lost += new;
+                    *quiet = 0;
+                }
+                Some((lost, quiet)) => {
+                    *quiet += 1;
+                    if *quiet >= QUIET {
+                        said.push(format!("drops ended at {place}: {lost} since they began"));
+                        *going_on = None;
+                    }
+                }
+                None => {}
+            }
+        }
+        self.last = drops;
+        said
+    }
+}
+
+/// Looks without loss after which it is over.
+const QUIET: u32 = 5;
+
+/// What to do about a place that loses.
+fn remedy(place: &str) -> &'static str {
+    match place {
+        "nic" => "the card had no room: `ringtap doctor` looks at its ring and its queues",
+        "ring" => "a worker was late: a larger [capture] ring, more workers, a CPU of its own for each",
+        "worker" => "workers could not tell each other in time: fewer workers, or more CPU for them",
+        "tables" => "a ceiling of [engine] is reached: `ringtap_engine_drops_total` names it",
+        "reassembly" => "too much is half put together at once: max_fragmented, max_stream_bytes in [engine]",
+        _ => "the disk takes no records in time: look for what the store said",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use ringtap_capture::live::{self, Timestamps};
+    use ringtap_engine::Counters;
+    use ringtap_store::Counts;
+
+    use super::*;
+    use crate::daemon::board::Report;
+
+    #[test]
+    fn one_line_with_stable_names() {
+        let start = Instant::now();
+        let report = |scale: u64, seconds| Report {
+            counters: Counters {
+                sip: 60 * scale,
+                sip_bad: 10 * scale,
+                rtp: 900 * scale,
+                rtp_unconfirmed: 50 * scale,
+                calls_refused: scale,
+                ..Counters::default()
+            },
+            under_way: (4, 8),
+            begun: 5 * scale,
+            cpu: Duration::from_millis(1_000 * scale),
+            tap: live::Counts {
+                received: 1_000 * scale,
+                bytes: 214_000 * scale,
+                ring_drops: 10 * (scale - 1),
+                fill: 0.25,
+                ..live::Counts::default()
+            },
+            timestamps: Some(Timestamps::Kernel),
+            beat: Some(start + Duration::from_secs(seconds)),
+            ..Report::default()
+        };
+        let snapshot = |scale, seconds| Snapshot {
+            at: start + Duration::from_secs(seconds),
+            reports: vec![report(scale, seconds), report(scale, seconds)],
+            store: Counts { waiting: 3, outbox_records: 7, ..Counts::default() },
+            resident: 212 << 20,
+        };
+        assert_eq!(
+            line(&snapshot(1, 0), &snapshot(3, 10)),
+            "calls=8/30 new=2.0/s sip=20/24/s rtp=340/360/s rate=0.7Mb/s packets=400/s ring=25% drop_nic=0 \
+             drop_ring=40(+40) drop_worker=0 drop_tables=6(+4) drop_reassembly=0 drop_store=0 store_queue=3 outbox=7 \
+             cpu=20%,20% rss=212MiB time=kernel"
+        );
+    }
+
+    #[test]
+    fn losses_are_told_when_they_begin_and_end() {
+        let mut losses = Losses::default();
+        let ring = |ring| Drops { ring, ..Drops::default() };
+        assert!(losses.look(ring(0)).is_empty());
+        let said = losses.look(ring(7));
+        assert!(said.len() == 1 && said[0].starts_with("drops began at ring: 7; "), "{said:?}");
+        assert!(losses.look(ring(9)).is_empty());
+        let said: Vec<_> = (0..QUIET + 3).flat_map(|_| losses.look(ring(9))).collect();
+        assert_eq!(said, ["drops ended at ring: 9 since they began"]);
+        assert_eq!(losses.look(ring(10)).len(), 1);
+    }
+}

@@ -1,0 +1,90 @@
+//! What the process is to the system: its user, its capabilities, its service manager.
+
+use std::ffi::CString;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use caps::{CapSet, Capability};
+use nix::unistd::{User, chown, geteuid, initgroups, setgid, setuid};
+use sd_notify::NotifyState;
+
+use super::log;
+
+/// The user to become, looked up while nothing is open yet.
+pub(crate) fn user(name: &str) -> anyhow::Result<Option<User>> {
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let found = User::from_name(name).with_context(|| format!("[process] user: cannot look up `{name}`"))?;
+    let Some(user) = found else {
+        bail!(
+            "[process] user: there is no user `{name}`: create it (`useradd --system {name}`), or leave it empty"
+        );
+    };
+    if user.uid == geteuid() {
+        return Ok(None);
+    }
+    if !geteuid().is_root() {
+        bail!(
+            "[process] user: only root can become `{name}`: start as root, or as `{name}` with capabilities"
+        );
+    }
+    Ok(Some(user))
+}
+
+/// Makes a directory, as that user's where there is one.
+pub(crate) fn directory(path: &Path, user: Option<&User>) -> anyhow::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(path).with_context(|| {
+        format!("{} cannot be created: name a directory on a disk that takes new files", path.display())
+    })?;
+    if let Some(user) = user {
+        chown(path, Some(user.uid), Some(user.gid))
+            .with_context(|| format!("{} cannot be given to `{}`", path.display(), user.name))?;
+    }
+    Ok(())
+}
+
+/// Becomes that user, gives up every capability, and the ways to come by new ones. To be called before there is a second
+/// thread: capabilities are each thread's own.
+pub(crate) fn give_up(user: Option<&User>) -> anyhow::Result<()> {
+    let failed = |what: &str| format!("cannot give up {what}");
+    // While it may still be done; without CAP_SETPCAP there is nothing to give up here that a program could use.
+    for capability in caps::all() {
+        let _ = caps::drop(None, CapSet::Bounding, capability);
+    }
+    if let Some(user) = user {
+        let name = CString::new(user.name.as_str()).with_context(|| failed("its groups"))?;
+        initgroups(&name, user.gid).with_context(|| failed("its groups"))?;
+        setgid(user.gid).with_context(|| failed("its group"))?;
+        setuid(user.uid).with_context(|| failed("its user"))?;
+    }
+    // Where ambient capabilities are not known, nobody has any.
+    let _ = caps::clear(None, CapSet::Ambient);
+    caps::clear(None, CapSet::Inheritable).with_context(|| failed("inheritable capabilities"))?;
+    caps::clear(None, CapSet::Effective).with_context(|| failed("capabilities"))?;
+    caps::clear(None, CapSet::Permitted).with_context(|| failed("capabilities"))?;
+    nix::sys::prctl::set_no_new_privs().with_context(|| failed("new privileges"))?;
+    let held = caps::read(None, CapSet::Permitted).with_context(|| failed("capabilities"))?;
+    if let Some(held) = held.iter().map(Capability::to_string).next() {
+        bail!("{held} could not be given up");
+    }
+    Ok(())
+}
+
+/// Tells the service manager, where there is one.
+pub(crate) fn notify(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(false, states) {
+        log::debug("run", format_args!("the service manager cannot be told: {error}"));
+    }
+}
+
+/// How often the service manager wants a sign of life, where it does.
+pub(crate) fn watchdog() -> Option<Duration> {
+    let mut micros = 0;
+    // Twice within the time that it waits.
+    sd_notify::watchdog_enabled(false, &mut micros).then(|| Duration::from_micros(micros / 2))
+}
