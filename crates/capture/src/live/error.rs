@@ -29,7 +29,7 @@ pub enum Error {
     /// The process lacks capabilities.
     #[error(
         "no permission to {what} on `{interface}`: run as root, or give the program the capabilities with \
-         `setcap {capabilities}=ep` on its file (in a systemd unit: AmbientCapabilities=)"
+         `setcap {capabilities}+ep` on its file (in a systemd unit: AmbientCapabilities=)"
     )]
     Permission {
         /// The interface's name.
@@ -154,5 +154,5 @@ impl Error {
     }
 }
 
-/// Packet sockets; promiscuous mode and time stamps of the NIC; rings beyond the limit of locked memory.
-const CAPABILITIES: &str = "cap_net_raw,cap_net_admin,cap_ipc_lock";
+/// Packet sockets; promiscuous mode and time stamps of the NIC; the program of AF_XDP; rings beyond the limit of locked memory.
+const CAPABILITIES: &str = "cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock";
