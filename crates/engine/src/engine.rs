@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::fragments::Fragments;
 use crate::hash::Hasher;
-use crate::lanes::{self, LANES, Lane};
+use crate::lanes::Lanes;
 use crate::sctp::Associations;
 use crate::sink::Sink;
 use crate::tcp::Connections;
@@ -36,7 +36,7 @@ pub struct Engine {
     pub(crate) tracker: Tracker,
     fired: Vec<Timer>,
     hasher: Hasher,
-    lanes: Box<[Lane; LANES]>,
+    lanes: Lanes,
 }
 
 impl Engine {
@@ -61,22 +61,24 @@ impl Engine {
             fired: Vec::with_capacity(config.timers()),
             tracker: Tracker::new(config, hasher.clone(), links),
             hasher,
-            lanes: Box::new([Lane::EMPTY; LANES]),
+            lanes: Lanes::new(),
         }
     }
 
     /// Takes frames in order of capture. How they are cut into batches changes nothing.
-    // HOT: all frames of a part are decoded and what they need is asked for, then each is handled in its turn.
+    // HOT: each frame is looked at, then looked up, then handled, a few frames apart, so that what it needs has come from
+    // memory when its turn comes. Looking changes nothing.
     pub fn batch<S: Sink>(&mut self, frames: &[Frame<'_>], sink: &mut S) {
         self.meet(sink);
-        let mut rest = frames;
-        while !rest.is_empty() {
-            let (part, after) = rest.split_at(rest.len().min(LANES));
-            lanes::look_ahead(rest, &mut self.lanes, &self.tracker.media, &self.hasher);
-            for (at, frame) in part.iter().enumerate() {
-                self.frame(frame, at, sink);
+        let depth = Lanes::depth(frames.len());
+        for at in 0..frames.len() + 2 * depth {
+            self.lanes.look(frames, at, &self.tracker.media, &self.hasher);
+            let Some(found) = at.checked_sub(depth) else { continue };
+            if found < frames.len() {
+                self.lanes.find(found, &self.tracker.media);
             }
-            rest = after;
+            let Some(turn) = found.checked_sub(depth) else { continue };
+            self.frame(&frames[turn], turn, sink);
         }
         self.tracker.part(self.clock.now());
     }
@@ -150,7 +152,7 @@ impl Engine {
             self.expire(sink);
         }
         // What frames in between did to the flow, verifying it finds out.
-        let lane = &self.lanes[lane];
+        let lane = self.lanes.of(lane);
         if lane.media && self.tracker.straight(lane, frame, sink) {
             self.counters.rtp += 1;
             return;

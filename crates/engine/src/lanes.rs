@@ -7,11 +7,15 @@ use crate::hash::Hasher;
 use crate::index::NONE;
 use crate::media::{Key, Media, RtpPacket};
 
-/// Frames that are looked at together: enough for memory to answer, few enough that all they brought is still in the
-/// first-level cache.
-pub(crate) const LANES: usize = 64;
-/// How many frames ahead their first cache lines are asked for.
-const AHEAD: usize = 16;
+/// How many frames lie between a look at a frame, at its place in the index, and its turn: enough for memory to answer, few
+/// enough that all they brought is still in the first-level cache.
+const DEPTH: usize = 24;
+/// How many frames ahead of that their first cache lines are asked for.
+const AHEAD: usize = 8;
+/// Frames under way.
+const LANES: usize = 64;
+
+const _: () = assert!(2 * DEPTH < LANES && LANES.is_power_of_two());
 
 /// What is known of a frame before its turn.
 #[derive(Clone, Copy)]
@@ -39,23 +43,48 @@ impl Lane {
     }
 }
 
-/// Decodes and hashes the first frames, asks for their places in the index, then for their flows. Changes nothing but
-/// the lanes; gives how many were taken. HOT.
-#[inline]
-pub(crate) fn look_ahead(frames: &[Frame<'_>], lanes: &mut [Lane; LANES], media: &Media, hasher: &Hasher) {
-    for (at, (frame, lane)) in frames.iter().zip(lanes.iter_mut()).enumerate() {
+/// The lanes of the frames that are under way.
+pub(crate) struct Lanes(Box<[Lane; LANES]>);
+
+impl Lanes {
+    pub(crate) fn new() -> Self {
+        Self(Box::new([Lane::EMPTY; LANES]))
+    }
+
+    /// How far ahead frames are looked at, for so many of them.
+    pub(crate) fn depth(frames: usize) -> usize {
+        DEPTH.min(frames)
+    }
+
+    /// Decodes and hashes a frame, and asks for its place in the index. HOT.
+    #[inline]
+    pub(crate) fn look(&mut self, frames: &[Frame<'_>], at: usize, media: &Media, hasher: &Hasher) {
+        let Some(frame) = frames.get(at) else { return };
         if let Some(ahead) = frames.get(at + AHEAD) {
-            // Headers and the payload that is looked at.
+            // Headers, and the payload that is looked at.
             ringtap_cpu::prefetch_byte(ahead.data, 0);
             ringtap_cpu::prefetch_byte(ahead.data, ringtap_cpu::LINE);
         }
+        let lane = &mut self.0[at % LANES];
         lane.media = decode(frame, lane, hasher);
         if lane.media {
             media.prefetch_index(lane.hash);
         }
     }
-    for lane in lanes.iter_mut().take(frames.len()).filter(|lane| lane.media) {
-        lane.slot = media.prefetch(lane.hash);
+
+    /// Looks a frame's flow up, and asks for it. HOT.
+    #[inline]
+    pub(crate) fn find(&mut self, at: usize, media: &Media) {
+        let lane = &mut self.0[at % LANES];
+        if lane.media {
+            lane.slot = media.prefetch(lane.hash);
+        }
+    }
+
+    /// The lane of a frame.
+    #[inline]
+    pub(crate) fn of(&self, at: usize) -> &Lane {
+        &self.0[at % LANES]
     }
 }
 

@@ -332,7 +332,7 @@ impl Flow {
         }
         self.last = packet.now;
         self.count(packet, passed);
-        self.delta_max = self.delta_max.max(passed as f32);
+        self.delta_max = larger(self.delta_max, passed as f32);
         self.numbering.step();
         self.follow(packet, ticks);
         if self.tick > 0.0 {
@@ -411,8 +411,8 @@ impl Flow {
     /// What every packet adds, whatever its number.
     #[inline]
     fn count(&mut self, packet: &RtpPacket, passed: f64) {
-        self.iat_min = self.iat_min.min(passed as f32);
-        self.iat_max = self.iat_max.max(passed as f32);
+        self.iat_min = smaller(self.iat_min, passed as f32);
+        self.iat_max = larger(self.iat_max, passed as f32);
         self.iat_squares += passed * passed;
         self.size_min = self.size_min.min(short(packet.ip_len));
         self.size_max = self.size_max.max(short(packet.ip_len));
@@ -472,7 +472,7 @@ impl Flow {
     #[inline]
     fn jitter_by(&mut self, packet: &RtpPacket, ticks: i32, difference: f32) {
         self.jitter += (difference.abs() - self.jitter) * (1.0 / 16.0);
-        self.jitter_max = self.jitter_max.max(self.jitter);
+        self.jitter_max = larger(self.jitter_max, self.jitter);
         self.jitters += 1;
         self.interval_jitter += self.jitter;
         self.delay += difference;
@@ -508,10 +508,9 @@ impl Flow {
             self.fastest = 0.0;
             self.fastest_now = self.delay;
         }
-        self.fastest_now = self.fastest_now.min(self.delay);
-        // Four seconds and more are one bin, and 32 bits hold them: a cheaper conversion.
-        let behind = (self.delay - self.fastest.min(self.fastest_now)).min(MAX_BEHIND) as u32;
-        let bin = ringtap_quality::jitterbuffer::bin(Nanos(u64::from(behind)));
+        self.fastest_now = smaller(self.fastest_now, self.delay);
+        let behind = self.delay - smaller(self.fastest, self.fastest_now);
+        let bin = ringtap_quality::jitterbuffer::bin(Nanos(u64::from(whole(behind))));
         self.interval_bins[bin] = self.interval_bins[bin].saturating_add(1);
     }
 
@@ -672,8 +671,25 @@ fn signed(span: Nanos) -> i64 {
     span.0.min(i64::MAX as u64) as i64
 }
 
-/// Delay that no bin tells from more, in ns.
-const MAX_BEHIND: f32 = 4e9;
+/// The smaller of two numbers that are numbers: one instruction, unlike `f32::min`.
+#[inline]
+fn smaller(a: f32, b: f32) -> f32 {
+    if b < a { b } else { a }
+}
+
+/// The larger of two.
+#[inline]
+fn larger(a: f32, b: f32) -> f32 {
+    if b > a { b } else { a }
+}
+
+/// Whole nanoseconds of a delay that is not negative; four seconds and more are one bin, and stand for each other. Where a
+/// double has its units is known, so they are read off it: a third of what a conversion that saturates costs.
+#[inline]
+fn whole(delay: f32) -> u32 {
+    const UNITS: f64 = (1u64 << 52) as f64;
+    (f64::from(smaller(4e9, delay)) + UNITS).to_bits() as u32
+}
 
 /// A second, and the time since 1970 in the same unit of 2^20 ns; wraps after 52 days, differences do not mind.
 const SECOND: u32 = 954;

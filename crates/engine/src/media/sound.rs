@@ -2,9 +2,6 @@
 
 /// Octets of each packet that are looked at: those that lie with the headers in the cache, 8 ms of sound.
 const LOOKED_AT: usize = 64;
-/// Octets that are looked at together.
-const LANES: usize = 16;
-
 /// Silence and clipping, from the first samples of each packet of G.711.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sound {
@@ -17,43 +14,40 @@ impl Sound {
     pub(super) const NONE: Self = Self { samples: 0, silent: 0, clipped: 0 };
 
     /// Looks at the first 64 octets. Silence: below about -48 dBm0; clipped: the outermost code of either sign.
-    // HOT: whole chunks of a fixed size, in 8-bit lanes, so that they become vector instructions.
+    // HOT: eight octets at a time, each in its own lane of a word.
     #[inline]
     pub(super) fn listen(&mut self, payload: &[u8], payload_type: u8) {
         // G.711: the seven magnitude bits, from 0 (silence) to 127 (full scale), for either law.
         let (flip, quiet) = if payload_type == 0 { (0x7f, 8) } else { (0x55, 4) };
         let payload = payload.get(..LOOKED_AT).unwrap_or(payload);
-        let (chunks, rest) = payload.as_chunks::<LANES>();
-        let (mut silent, mut clipped) = (0, 0);
-        for chunk in chunks {
-            let (s, c) = tally(chunk, flip, quiet);
-            silent += s;
-            clipped += c;
-        }
-        if !rest.is_empty() {
-            let (s, c) = rest.iter().fold((0, 0), |(silent, clipped), octet| {
+        let (silent, clipped) = match payload.first_chunk::<LOOKED_AT>() {
+            Some(whole) => lanes(whole, flip, quiet),
+            None => payload.iter().fold((0, 0), |(silent, clipped), octet| {
                 let magnitude = (octet ^ flip) & 0x7f;
                 (silent + u32::from(magnitude < quiet), clipped + u32::from(magnitude == 127))
-            });
-            silent += s;
-            clipped += c;
-        }
+            }),
+        };
         self.samples = self.samples.saturating_add(payload.len() as u32);
         self.silent = self.silent.saturating_add(silent);
         self.clipped = self.clipped.saturating_add(clipped);
     }
 }
 
-/// Octets of a chunk that are silent, and that are clipped.
+/// Octets that are silent, and that are clipped; `quiet` is a power of two.
 #[inline]
-fn tally(chunk: &[u8; LANES], flip: u8, quiet: u8) -> (u32, u32) {
-    let (mut silent, mut clipped) = (0u8, 0u8);
-    for octet in chunk {
-        let magnitude = (octet ^ flip) & 0x7f;
-        silent += u8::from(magnitude < quiet);
-        clipped += u8::from(magnitude == 127);
+fn lanes(octets: &[u8; LOOKED_AT], flip: u8, quiet: u8) -> (u32, u32) {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let (flip, loud) = (ONES * u64::from(flip), ONES * u64::from(0x7f & !(quiet - 1)));
+    let (mut silent, mut clipped) = (0, 0);
+    for word in octets.as_chunks::<8>().0 {
+        let magnitudes = (u64::from_le_bytes(*word) ^ flip) & (ONES * 0x7f);
+        // Carries into the free upper bit of each lane: where any bit is set that silence has not, and from 127 alone.
+        silent += !((magnitudes & loud) + ONES * 0x7f) >> 7 & ONES;
+        clipped += (magnitudes + ONES) >> 7 & ONES;
     }
-    (u32::from(silent), u32::from(clipped))
+    // Each lane counts up to eight; a product adds the lanes up.
+    let sum = |lanes: u64| (lanes.wrapping_mul(ONES) >> 56) as u32;
+    (sum(silent), sum(clipped))
 }
 
 #[cfg(test)]

@@ -22,17 +22,30 @@ const VXLAN_LINUX: u16 = 8472;
 const TZSP: u16 = 37008;
 
 /// Whether a port is a tunnel's.
+// HOT: twice a packet; a multiplication and one line of table.
 #[inline]
 pub(super) const fn is_port(port: u16) -> bool {
-    // Without short cuts: seven comparisons cost less than one branch that is predicted wrong.
-    (port == L2TP)
-        | (port == GTP_U)
-        | (port == VXLAN)
-        | (port == VXLAN_GPE)
-        | (port == GENEVE)
-        | (port == VXLAN_LINUX)
-        | (port == TZSP)
+    PORTS[place(port)] == port
 }
+
+/// Where a port stands in the table: the multiplier gives each tunnel a place of its own.
+const fn place(port: u16) -> usize {
+    (port.wrapping_mul(691) >> 13) as usize
+}
+
+/// Port 0, whose own place is another's, stands where there is no tunnel.
+const PORTS: [u16; 8] = {
+    let mut ports = [0; 8];
+    let tunnels = [L2TP, GTP_U, VXLAN, VXLAN_GPE, GENEVE, VXLAN_LINUX, TZSP];
+    let mut at = 0;
+    while at < tunnels.len() {
+        assert!(ports[place(tunnels[at])] == 0, "two tunnels at one place: another multiplier is needed");
+        ports[place(tunnels[at])] = tunnels[at];
+        at += 1;
+    }
+    assert!(ports[place(0)] != 0);
+    ports
+};
 
 /// The packet inside, or why there is none. `None` where the content is not that tunnel's.
 #[cold]
