@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze::Analyze, bench::Bench, call::CallArgs, calls::Calls, doctor::Doctor, extract::Extract,
-    generate::Generate, mos::Mos, run::Run,
+    generate::Generate, live::Live, mos::Mos, run::Run,
 };
 use crate::screen::Colour;
 
@@ -39,6 +39,7 @@ pub(crate) enum Command {
     Generate(Box<Generate>),
     Mos(Mos),
     Run(Run),
+    Live(Live),
     Doctor(Doctor),
     Bench(Bench),
 }
@@ -53,6 +54,7 @@ Examples:
   ringtap generate --out demo.pcap --truth demo.jsonl
   ringtap run -c /etc/ringtap/ringtap.toml
   ringtap mos --codec G729 --loss 2 --delay-ms 150
+  ringtap live -i ens1f0
   ringtap doctor -i ens1f0 --store /var/lib/ringtap
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but the input was damaged, 130 interrupted.";

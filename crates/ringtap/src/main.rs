@@ -7,6 +7,7 @@
 //! | `config`, `daemon` | `ringtap run`: what it is told, and its threads |
 //! | `filter`, `find` | which calls, the one call |
 //! | `steps`, `take` | its messages, its packets and its sound |
+//! | `live` | calls as they pass, in the terminal |
 //! | `doctor` | judging a machine before a capture |
 //! | `moment`, `text` | times, and text that is safe to show |
 //! | `show`, `page` | records for people and programs |
@@ -23,6 +24,7 @@ mod filter;
 mod find;
 mod input;
 mod interrupt;
+mod live;
 mod moment;
 mod page;
 mod screen;
@@ -65,6 +67,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Generate(generate) => generate.run(screen),
         Command::Mos(mos) => mos.run(screen),
         Command::Run(run) => run.run(screen),
+        Command::Live(live) => live.run(screen),
         Command::Doctor(doctor) => doctor.run(screen),
         Command::Bench(bench) => bench.run(screen),
     }

@@ -69,7 +69,7 @@ impl Steps {
 }
 
 /// `INVITE (SDP)`, `re-INVITE (SDP inactive)`, `200 OK (BYE)`.
-fn label(message: &Message<'_>) -> String {
+pub(crate) fn label(message: &Message<'_>) -> String {
     let (mut label, method) = match message.start() {
         StartLine::Request { method, method_text, .. } => {
             let again = method == Method::Invite && message.to().is_some_and(|to| to.tag().is_some());
@@ -101,7 +101,7 @@ fn sdp(message: &Message<'_>) -> Option<String> {
     Some(direction.map_or_else(|| "SDP".to_string(), |direction| format!("SDP {direction}")))
 }
 
-fn style(message: &Message<'_>) -> Style {
+pub(crate) fn style(message: &Message<'_>) -> Style {
     match message.code() {
         None => Style::Bold,
         Some(100..200) => Style::Plain,

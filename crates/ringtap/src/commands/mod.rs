@@ -7,5 +7,6 @@ pub(crate) mod calls;
 pub(crate) mod doctor;
 pub(crate) mod extract;
 pub(crate) mod generate;
+pub(crate) mod live;
 pub(crate) mod mos;
 pub(crate) mod run;

@@ -76,19 +76,20 @@ impl Page {
 
 /// A host as a column, or one of its ports where the host talks to itself.
 #[derive(Debug)]
-struct Participant {
+pub(crate) struct Participant {
     ip: IpAddr,
     ports: Vec<u16>,
 }
 
 impl Participant {
-    fn is(&self, endpoint: Endpoint) -> bool {
+    /// Whether `endpoint` is one of its own.
+    pub(crate) fn is(&self, endpoint: Endpoint) -> bool {
         self.ip == endpoint.ip && self.ports.contains(&endpoint.port)
     }
 
     /// The port is told where there is only one: over TCP, and with many phones, the port to send from is not the one to
     /// be reached at.
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self.ports[..] {
             [port] => Endpoint::new(self.ip, port).to_string(),
             _ => self.ip.to_string(),
@@ -97,7 +98,7 @@ impl Participant {
 }
 
 /// Everyone, in order of the first message.
-fn participants(steps: &[Step]) -> Vec<Participant> {
+pub(crate) fn participants(steps: &[Step]) -> Vec<Participant> {
     let apart =
         |ip: IpAddr| steps.iter().any(|step| step.src.ip == ip && step.dst.ip == ip && step.src != step.dst);
     let mut found: Vec<Participant> = Vec::new();

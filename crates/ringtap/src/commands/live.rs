@@ -1,0 +1,293 @@
+//! `ringtap live`: calls as they pass.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use ringtap_engine::{Config, Engine, Sink, StreamEnd};
+use ringtap_model::{Call, Message, Nanos, Registration, Stream};
+
+use crate::exit::{Exit, Misuse};
+use crate::input::Input;
+use crate::interrupt;
+use crate::live::book::{Limits, View};
+use crate::live::feed::{self, Fed, Feed, Files, Taps};
+use crate::live::terminal;
+use crate::live::watch::{self, Shared};
+use crate::page::{Format, Page};
+use crate::screen::Screen;
+use crate::show::csv::Kind;
+use crate::show::summary::grouped;
+
+/// Watch calls in the terminal as they pass: list, ladder, messages, streams
+///
+/// For who knows sngrep: the same keys do the same things, F1 lists them. Beside the messages there are the streams of each
+/// call, with loss, jitter and MOS of every ten seconds. Captures on interfaces, or reads capture files. What is kept to be looked
+/// at has ceilings, so that it can run for days: the oldest calls that have ended leave first, and are counted.
+///
+/// With `--records` nothing is drawn: records are printed as calls end, as `analyze --format jsonl` does.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+#[group(skip)]
+pub(crate) struct Live {
+    /// Capture files to read instead; `-` is standard input
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Capture on this interface; may be given several times
+    #[arg(short, long, value_name = "IFACE", conflicts_with = "files")]
+    interface: Vec<String>,
+    /// Only packets that match, in the syntax of tcpdump: 'udp port 5060 or udp portrange 10000-20000'
+    #[arg(short, long, value_name = "EXPRESSION")]
+    filter: Option<String>,
+    /// Read files at this multiple of the speed at which they were captured [default: as fast as it goes]
+    #[arg(long, value_name = "FACTOR", requires = "files", value_parser = factor)]
+    speed: Option<f64>,
+    /// Leave out what is no call: registrations, OPTIONS, subscriptions
+    #[arg(short, long)]
+    calls_only: bool,
+    /// Keep at most this many calls and other dialogs to be looked at
+    #[arg(long, value_name = "N", default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..))]
+    max_calls: u32,
+    /// Keep at most this many messages of each
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..))]
+    max_messages: u32,
+    /// Keep at most this many MiB of messages and records
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    memory: u32,
+    /// Print records as JSON lines instead of drawing
+    #[arg(long)]
+    records: bool,
+    /// End after this long: 10s, 5m, 2h
+    #[arg(long, value_name = "TIME", requires = "records", value_parser = duration)]
+    duration: Option<Duration>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ringtap live -i eth0
+  ringtap live -i eth0 -i eth1 --calls-only --filter 'net 192.0.2.0/24'
+  ringtap live --speed 1 trunk.pcap
+  ringtap live -i eth0 --records --duration 5m > calls.jsonl";
+
+impl Live {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        if self.interface.is_empty() && self.files.is_empty() {
+            let why =
+                "nothing to watch: name an interface with `-i` (`ip -br link` lists them), or capture files";
+            return Err(Misuse(why.into()).into());
+        }
+        let watched = screen.terminal && io::stdin().is_terminal();
+        if !self.records && !watched {
+            let why = "`ringtap live` draws on a terminal, and this is none: use `--records` for scripts";
+            return Err(Misuse(why.into()).into());
+        }
+        if self.interface.is_empty() {
+            let input = Input::open(&self.files)?;
+            let filter = self.filter.as_deref().map(feed::filter).transpose()?;
+            let names: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
+            return self.follow(Files::new(&input, filter, self.speed), names.join(", "), screen);
+        }
+        let mut names = self.interface.clone();
+        names.sort();
+        names.dedup();
+        if names.len() < self.interface.len() {
+            bail!("an interface is named twice: every packet of it would count twice");
+        }
+        let taps = Taps::open(&self.interface, self.filter.as_deref())?;
+        for note in taps.notes() {
+            screen.remark(note);
+        }
+        let names = taps.names();
+        self.follow(taps, names, screen)
+    }
+
+    fn follow(
+        &self,
+        mut feed: impl Feed + Send,
+        source: String,
+        screen: &mut Screen,
+    ) -> anyhow::Result<Exit> {
+        let mut config = Config::default();
+        if feed.is_live() {
+            // Nobody outside may know which addresses share a slot of a table.
+            config.seed = RandomState::new().hash_one("ringtap");
+        }
+        if self.records {
+            return self.print(&mut feed, config, &source, screen);
+        }
+        let limits = Limits {
+            calls: self.max_calls as usize,
+            messages: self.max_messages as usize,
+            bytes: (self.memory as usize) << 20,
+            calls_only: self.calls_only,
+        };
+        let shared = Shared::new(View::empty(source, limits));
+        let colour = screen.colour;
+        thread::scope(|scope| {
+            let engine = thread::Builder::new()
+                .name("engine".into())
+                .spawn_scoped(scope, || watch::follow(&mut feed, &shared, limits, config))
+                .context("cannot start the thread of the engine")?;
+            let shown = terminal::run(&shared, colour);
+            shared.stop();
+            if engine.join().is_err() {
+                bail!("the engine's thread ended in a fault of its own; this should not happen");
+            }
+            shown.map(|()| Exit::Done)
+        })
+    }
+
+    /// Records as they come, until the end of the input, of the time, or Ctrl-C.
+    fn print(
+        &self,
+        feed: &mut impl Feed,
+        config: Config,
+        source: &str,
+        screen: &mut Screen,
+    ) -> anyhow::Result<Exit> {
+        let begin = Instant::now();
+        let mut engine = Engine::new(config);
+        if feed.is_live() {
+            // Whoever started it may wait for this before sending anything.
+            screen.remark(format!("capturing on {source}; Ctrl-C ends it"));
+        }
+        let page = Page::begin(Format::Jsonl, Kind::default(), screen).context(WRITING)?;
+        let mut records = Records { page, calls_only: self.calls_only, failed: None };
+        let mut looked = begin;
+        let exit = loop {
+            if interrupt::asked() {
+                break Exit::Interrupted;
+            }
+            if self.duration.is_some_and(|duration| begin.elapsed() >= duration) {
+                break Exit::Done;
+            }
+            let fed = feed.turn(WAIT, &mut |frames| engine.batch(frames, &mut records))?;
+            if fed == Fed::End {
+                break Exit::Done;
+            }
+            if fed == Fed::Nothing && feed.is_live() {
+                let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+                engine.tick(Nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)), &mut records);
+            }
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                engine.lost_outside(feed.lost().iter().map(|(_, count)| count).sum());
+                records.flush();
+            }
+            if records.failed.is_some() {
+                break Exit::Done;
+            }
+        };
+        engine.close(&mut records);
+        records.flush();
+        if let Some(error) = records.failed {
+            return Err(error).context(WRITING);
+        }
+        let counters = engine.counters();
+        let lost: Vec<String> = feed
+            .lost()
+            .into_iter()
+            .chain(counters.drops().into_iter().map(|(name, count)| (name.to_string(), count)))
+            .filter(|(name, count)| *count > 0 && name != "not_ip")
+            .map(|(name, count)| format!("{name} {}", grouped(count)))
+            .collect();
+        let lost =
+            if lost.is_empty() { "nothing lost".to_string() } else { format!("lost: {}", lost.join(", ")) };
+        screen.remark(format!("{} packets; {lost}", grouped(counters.frames)));
+        // Ctrl-C is how a capture without an end is ended.
+        Ok(if feed.is_live() && exit == Exit::Interrupted { Exit::Done } else { exit })
+    }
+}
+
+/// Prints records as they come.
+struct Records<'a> {
+    page: Page<'a>,
+    calls_only: bool,
+    /// The first error; nothing is written after it.
+    failed: Option<io::Error>,
+}
+
+impl<'a> Records<'a> {
+    fn write(&mut self, write: impl FnOnce(&mut Page<'a>) -> io::Result<()>) {
+        if self.failed.is_none() {
+            self.failed = write(&mut self.page).err();
+        }
+    }
+
+    fn flush(&mut self) {
+        self.write(|page| match page {
+            Page::Jsonl(out) => out.flush(),
+            _ => Ok(()),
+        });
+    }
+}
+
+impl Sink for Records<'_> {
+    fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
+        self.write(|page| page.call(&call, &streams));
+    }
+
+    fn stream(&mut self, stream: StreamEnd) {
+        if !self.calls_only {
+            self.write(|page| page.stream(&stream.record));
+        }
+    }
+
+    fn registration(&mut self, registration: Registration) {
+        if !self.calls_only {
+            self.write(|page| page.record(Kind::Registrations, &registration));
+        }
+    }
+
+    fn message(&mut self, message: Message) {
+        if !self.calls_only {
+            self.write(|page| page.record(Kind::Messages, &message));
+        }
+    }
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    let factor: f64 = text.parse().map_err(|_| "write a number: 1, 0.5, 10".to_string())?;
+    if factor.is_finite() && factor > 0.0 { Ok(factor) } else { Err("it has to be above 0".to_string()) }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "write it as 10s, 5m or 2h".to_string();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
+    let unit = match &text[digits..] {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        _ => return Err(wrong()),
+    };
+    Ok(Duration::from_secs(number.checked_mul(unit).ok_or_else(wrong)?))
+}
+
+const WRITING: &str = "cannot write the records";
+/// How long to wait for packets before looking up.
+const WAIT: Duration = Duration::from_millis(50);
+/// Between two looks at what was lost.
+const LOOK: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_factors() {
+        assert_eq!(duration("10s"), Ok(Duration::from_secs(10)));
+        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
+        assert_eq!(duration("2h"), Ok(Duration::from_secs(7_200)));
+        for wrong in ["", "s", "1d", "-1s", "99999999999999999999s", "18446744073709551615h"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+        assert!(factor("0.5").is_ok() && factor("0").is_err() && factor("nan").is_err());
+    }
+}

@@ -1,0 +1,183 @@
+//! Where frames come from: capture files at a pace, or interfaces.
+
+use std::iter::Peekable;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ringtap_capture::Merge;
+use ringtap_capture::live::{self, Filter, Settings, Tap};
+use ringtap_model::{Frame, LinkType, Nanos};
+
+use crate::input::Input;
+
+/// Frames in a batch.
+const BATCH: usize = 128;
+
+/// What a turn brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fed {
+    /// Frames.
+    Frames,
+    /// Nothing yet.
+    Nothing,
+    /// There will be no more.
+    End,
+}
+
+/// A source of frames.
+pub(crate) trait Feed {
+    /// Hands on what there is, waiting at most `wait` for it.
+    fn turn(&mut self, wait: Duration, take: &mut dyn FnMut(&[Frame<'_>])) -> anyhow::Result<Fed>;
+
+    /// Packets lost before they came here, by place: running totals.
+    fn lost(&mut self) -> Vec<(String, u64)> {
+        Vec::new()
+    }
+
+    /// Time goes on without frames.
+    fn is_live(&self) -> bool {
+        false
+    }
+}
+
+/// Capture files, read at once or at a multiple of the speed at which they were captured.
+pub(crate) struct Files<'a> {
+    frames: Peekable<Merge<'a>>,
+    filter: Option<Filter>,
+    speed: Option<f64>,
+    /// Since when, and what the time of the capture was then.
+    begin: Option<(Instant, Nanos)>,
+    batch: Vec<Frame<'a>>,
+}
+
+impl<'a> Files<'a> {
+    /// Frames that pass `filter`, where there is one.
+    pub(crate) fn new(input: &'a Input, filter: Option<Filter>, speed: Option<f64>) -> Self {
+        let frames = input.frames().peekable();
+        Self { frames, filter, speed, begin: None, batch: Vec::with_capacity(BATCH) }
+    }
+
+    /// Until when the next frame is not due.
+    fn early(&mut self) -> Option<Duration> {
+        let (speed, next) = (self.speed?, self.frames.peek()?.time);
+        let (since, first) = *self.begin.get_or_insert_with(|| (Instant::now(), next));
+        let due = Duration::from_secs_f64((next.since(first).secs_f64() / speed).min(FOREVER));
+        due.checked_sub(since.elapsed()).filter(|early| !early.is_zero())
+    }
+}
+
+impl Feed for Files<'_> {
+    fn turn(&mut self, wait: Duration, take: &mut dyn FnMut(&[Frame<'_>])) -> anyhow::Result<Fed> {
+        if let Some(early) = self.early() {
+            thread::sleep(early.min(wait));
+            return Ok(Fed::Nothing);
+        }
+        self.batch.clear();
+        for _ in 0..BATCH {
+            if self.early().is_some() {
+                break;
+            }
+            let Some(frame) = self.frames.next() else { break };
+            if self.filter.as_mut().is_none_or(|filter| filter.matches(&frame)) {
+                self.batch.push(frame);
+            }
+        }
+        if self.batch.is_empty() {
+            // With a filter there may be frames behind those that it left out.
+            return Ok(if self.frames.peek().is_some() { Fed::Frames } else { Fed::End });
+        }
+        take(&self.batch);
+        Ok(Fed::Frames)
+    }
+}
+
+/// A filter for frames of files, whose link types show as they come.
+pub(crate) fn filter(expression: &str) -> Result<Filter, live::Error> {
+    const ETHERNET: LinkType = LinkType(1);
+    Filter::new(expression, ETHERNET)
+}
+
+/// Interfaces.
+pub(crate) struct Taps {
+    taps: Vec<(String, Tap)>,
+    /// Frames so far: their number, over all interfaces.
+    count: u64,
+}
+
+impl Taps {
+    /// Opens each of them. What arrives from now on is captured.
+    pub(crate) fn open(interfaces: &[String], filter: Option<&str>) -> Result<Self, live::Error> {
+        let mut taps = Vec::new();
+        for interface in interfaces {
+            let settings = Settings {
+                interface: interface.clone(),
+                filter: filter.map(str::to_owned),
+                ..Settings::default()
+            };
+            taps.extend(live::open(&settings)?.into_iter().map(|tap| (interface.clone(), tap)));
+        }
+        Ok(Self { taps, count: 0 })
+    }
+
+    /// What did not come out as asked for.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let of = |(name, tap): &(String, Tap)| -> Vec<String> {
+            tap.notes().iter().map(|note| format!("{name}: {note}")).collect()
+        };
+        self.taps.iter().flat_map(of).collect()
+    }
+
+    /// `eth0, eth1`.
+    pub(crate) fn names(&self) -> String {
+        let names: Vec<&str> = self.taps.iter().map(|(name, _)| name.as_str()).collect();
+        names.join(", ")
+    }
+}
+
+impl Feed for Taps {
+    fn turn(&mut self, wait: Duration, take: &mut dyn FnMut(&[Frame<'_>])) -> anyhow::Result<Fed> {
+        let Self { taps, count } = self;
+        // Each tap numbers its own frames; here they must differ.
+        let mut numbered = |frames: &[Frame<'_>]| {
+            let mut batch = [EMPTY; BATCH];
+            for part in frames.chunks(BATCH) {
+                for (to, from) in batch.iter_mut().zip(part) {
+                    *count += 1;
+                    *to = Frame { number: *count, ..*from };
+                }
+                take(&batch[..part.len()]);
+            }
+        };
+        let mut got = 0;
+        for (_, tap) in &mut *taps {
+            got += tap.batch(Duration::ZERO, &mut numbered)?;
+        }
+        if got == 0 {
+            // None has anything: they share the waiting.
+            let each = wait / taps.len().max(1) as u32;
+            for (_, tap) in taps {
+                got += tap.batch(each, &mut numbered)?;
+            }
+        }
+        Ok(if got > 0 { Fed::Frames } else { Fed::Nothing })
+    }
+
+    fn lost(&mut self) -> Vec<(String, u64)> {
+        let mut lost = Vec::new();
+        for (name, tap) in &mut self.taps {
+            let counts = tap.counts();
+            lost.push((format!("{name}: ring full"), counts.ring_drops));
+            lost.push((format!("{name}: interface"), counts.interface_drops));
+        }
+        lost
+    }
+
+    fn is_live(&self) -> bool {
+        true
+    }
+}
+
+const EMPTY: Frame<'static> =
+    Frame { time: Nanos::ZERO, number: 0, link: LinkType(0), wire_len: 0, data: &[] };
+/// A year in seconds: a hostile time in a file must not make a span that cannot be told.
+const FOREVER: f64 = 31_536_000.0;
