@@ -5,7 +5,7 @@ use std::io::{Read, Seek};
 
 use ringtap_model::LinkType;
 
-use crate::sys::socket::{Socket, interface_index};
+use crate::sys::socket::{Socket, interface_exists, interface_index};
 
 use super::Error;
 
@@ -54,9 +54,9 @@ impl Interface {
         })
     }
 
-    /// Whether it still is what was opened: neither removed nor another of the same name.
+    /// Whether it still is there, under whatever name.
     pub(super) fn is_there(&self) -> bool {
-        interface_index(&self.name).is_ok_and(|index| index == self.index)
+        interface_exists(self.index)
     }
 
     /// Packets longer than this were merged by an offload of the NIC or the kernel.

@@ -179,7 +179,7 @@ impl Settings {
         if !(1..=256).contains(&self.workers) {
             return wrong("workers", self.workers.to_string(), "1 to 256");
         }
-        if !(1 << 16..=1 << 34).contains(&self.ring) {
+        if !(1 << 16..=1 << 34).contains(&(self.ring as u64)) {
             return wrong("ring", self.ring.to_string(), "64 KiB to 16 GiB");
         }
         if !(64..=1 << 18).contains(&self.snaplen) {
@@ -369,5 +369,7 @@ impl Counts {
 
 /// Frames that are handed over at once, at most.
 pub const BATCH: usize = 64;
+/// How often a source that gets nothing looks for its interface.
+const LOOK: Duration = Duration::from_secs(1);
 const EMPTY: Frame<'static> =
     Frame { time: Nanos::ZERO, number: 0, link: LinkType(0), wire_len: 0, data: &[] };

@@ -11,7 +11,7 @@ use crate::sys::thread::Near;
 use super::block::Walk;
 use super::filter::Filter;
 use super::interface::Interface;
-use super::{BATCH, Counts, Direction, EMPTY, Error, Fanout, Settings, Timestamps, bpf, fanout};
+use super::{BATCH, Counts, Direction, EMPTY, Error, Fanout, LOOK, Settings, Timestamps, bpf, fanout};
 
 /// One worker's socket and ring.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(super) struct Packet {
     filter: Option<Filter>,
     counts: Counts,
     spin: Option<Duration>,
+    /// Since the interface was found down and until packets come again: when it was last seen to be there at all.
+    down: Option<Instant>,
     /// Number of the next frame, and the step to the one after it.
     number: u64,
     step: u64,
@@ -81,6 +83,7 @@ impl Packet {
             interface,
             counts: Counts::default(),
             spin: settings.busy_poll,
+            down: None,
             number: index as u64 + 1,
             step: settings.workers as u64,
             notes,
@@ -174,7 +177,24 @@ impl Packet {
         if events.is_some_and(|events| events & libc::POLLERR != 0) {
             self.trouble(wait.saturating_sub(began.elapsed()))?;
         }
-        Ok(self.blocks.is_ready())
+        let ready = self.blocks.is_ready();
+        match self.down {
+            Some(_) if ready => self.down = None,
+            // The socket tells of an interface that goes down, not of one that is removed after that.
+            Some(seen) if seen.elapsed() > LOOK => {
+                self.check()?;
+                self.down = Some(Instant::now());
+            }
+            _ => {}
+        }
+        Ok(ready)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.interface.is_there() {
+            return Ok(());
+        }
+        Err(Error::Gone { interface: self.interface.name.clone() })
     }
 
     /// The interface went down, which may pass, or away, which does not.
@@ -182,12 +202,11 @@ impl Packet {
     fn trouble(&mut self, wait: Duration) -> Result<(), Error> {
         let failed = |source| Error::io(&self.interface.name, "asking for the error", source);
         let error = self.socket.error().map_err(failed)?;
-        if !self.interface.is_there() {
-            return Err(Error::Gone { interface: self.interface.name.clone() });
-        }
+        self.check()?;
         match error {
             Some(error) if error.raw_os_error() == Some(libc::ENETDOWN) => {
                 self.counts.downs += 1;
+                self.down = Some(Instant::now());
                 self.socket.wait(wait).map_err(failed)?;
                 Ok(())
             }

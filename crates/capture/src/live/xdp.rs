@@ -15,7 +15,7 @@ use crate::sys::xsk::{Plan, Received, Xsk};
 use super::filter::Filter;
 use super::inject::{CHUNK, SENDER};
 use super::interface::{ETHERNET, Interface};
-use super::{BATCH, Counts, EMPTY, Error, Settings, Timestamps, XdpMode};
+use super::{BATCH, Counts, EMPTY, Error, LOOK, Settings, Timestamps, XdpMode};
 
 /// One worker's socket on one receive queue.
 #[derive(Debug)]
@@ -427,8 +427,6 @@ const AGAIN: Duration = Duration::from_millis(500);
 const TRIES: u32 = 6;
 /// A fraction of what a ring holds at the line rate of 10 GbE.
 const PAUSE: Duration = Duration::from_micros(200);
-/// How often an idle source looks for its interface.
-const LOOK: Duration = Duration::from_secs(1);
 /// Slices that one call hands over at most, so that timers are looked at between.
 const SLICES: usize = 16;
 

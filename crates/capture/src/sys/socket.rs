@@ -193,6 +193,13 @@ pub(crate) fn interface_index(interface: &str) -> io::Result<u32> {
     }
 }
 
+/// Whether the network namespace of this thread has an interface of that index.
+pub(crate) fn interface_exists(index: u32) -> bool {
+    let mut name = [0; libc::IF_NAMESIZE];
+    // SAFETY: room for the longest name that there is, and the zero at its end.
+    !unsafe { libc::if_indextoname(index, name.as_mut_ptr()) }.is_null()
+}
+
 /// An `ifreq` with the name in it, which leaves room for the zero at its end.
 fn request(interface: &str) -> io::Result<libc::ifreq> {
     // SAFETY: integers, and a union of integers and one pointer; all zeros are a value.
