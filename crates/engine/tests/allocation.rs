@@ -5,7 +5,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use ringtap_engine::{Config, Engine, Sink, StreamEnd};
+use ringtap_engine::{Config, Engine, Sink, StreamEnd, team};
 use ringtap_model::{Call, Frame, LinkType, Message, Nanos, Registration};
 
 struct Counting;
@@ -127,6 +127,48 @@ impl Feed {
     }
 }
 
+/// The same with signalling at one worker and media at another.
+fn a_team_allocates_nothing_either() {
+    let config = Config { max_calls: 200, max_streams: 400, ..Config::default() };
+    let mut workers = Engine::team(&config, 2).into_iter();
+    let [mut front, mut media_only] = [(); 2].map(|()| Feed {
+        engine: workers.next().expect("two workers"),
+        count: Count::default(),
+        number: 0,
+    });
+    for call in 0..50 {
+        for message in dialog(call) {
+            front.frame(u64::from(call) * 100, &message);
+        }
+    }
+    // Time passes for both, so that messages are taken and announcements arrive.
+    for _ in 0..3 {
+        for feed in [&mut front, &mut media_only] {
+            feed.engine.tick(Nanos::from_secs(1_700_000_002), &mut feed.count);
+        }
+    }
+    for call in 0..50 {
+        media_only.frame(2_000_000, &media(call, false, 0));
+        media_only.frame(2_000_000, &media(call, true, 0));
+    }
+    let packets: Vec<_> = (1..3000u32).flat_map(|index| [(index, false), (index, true)]).collect();
+    let packets: Vec<_> = packets
+        .into_iter()
+        .map(|(index, back)| (2_000_000 + u64::from(index) * 20_000, media(7, back, index)))
+        .collect();
+    let before = CALLS.load(Relaxed);
+    for (micros, packet) in &packets {
+        media_only.frame(*micros, packet);
+    }
+    assert_eq!(CALLS.load(Relaxed) - before, 0, "allocations for {} media packets of a team", packets.len());
+
+    let (mut count, mut engines) = (Count::default(), [front.engine, media_only.engine]);
+    team::close(|stage| {
+        engines.iter_mut().fold(false, |more, engine| engine.stage(stage, &[], &mut count) | more)
+    });
+    assert_eq!((count.calls, count.streams), (50, 100));
+}
+
 #[test]
 fn media_allocates_nothing_and_a_call_is_small() {
     const CALLS_UNDER_WAY: u16 = 1000;
@@ -166,6 +208,8 @@ fn media_allocates_nothing_and_a_call_is_small() {
     // All in: the record (400 bytes at most, which the engine asserts where it is defined) and its entries in the tables.
     assert!(per_call < 2048, "{per_call} bytes a call");
     assert!(per_stream < 560, "{per_stream} bytes a stream");
+
+    a_team_allocates_nothing_either();
 
     feed.engine.close(&mut feed.count);
     assert_eq!((feed.count.calls, feed.count.streams), (1000, 2000));

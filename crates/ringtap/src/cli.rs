@@ -32,7 +32,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Analyze(Analyze),
+    Analyze(Box<Analyze>),
     Call(CallArgs),
     Extract(Extract),
     Calls(Calls),

@@ -1,5 +1,7 @@
 //! Capture files through the engine, from the first packet to the last or to Ctrl-C.
 
+mod workers;
+
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -14,6 +16,7 @@ use ringtap_model::{Frame, Nanos};
 
 use crate::interrupt;
 use crate::screen::Screen;
+use workers::Team;
 
 /// Frames handed to the engine at once: enough for its prefetching, few enough to stay in the nearest cache.
 const BATCH: usize = 128;
@@ -121,33 +124,80 @@ impl Input {
     pub(crate) fn pass<S: Listener>(&self, sink: &mut S, bar: &ProgressBar) -> Pass {
         let mut engine = Engine::new(Config::default());
         let mut frames = self.frames();
-        let mut batch: Vec<Frame<'_>> = Vec::with_capacity(BATCH);
-        let mut span: Option<(Nanos, Nanos)> = None;
-        let mut interrupted = None;
+        let fed = self.feed(&mut frames, sink, bar, |batch, sink| {
+            engine.batch(batch, sink);
+            Ok(())
+        });
+        engine.close(sink);
+        bar.finish_and_clear();
+        self.passed(&frames, fed.unwrap_or_default(), engine.counters().clone())
+    }
+
+    /// The same with the work shared out among so many threads: the same records, in another order, and no packets.
+    ///
+    /// # Errors
+    ///
+    /// When a thread fails.
+    pub(crate) fn pass_shared<S: Listener>(
+        &self,
+        workers: usize,
+        sink: &mut S,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<Pass> {
+        let mut frames = self.frames();
+        let (fed, counters) = thread::scope(|scope| {
+            let mut team = Team::start(workers, scope);
+            let fed = self.feed(&mut frames, sink, bar, |batch, sink| team.batch(batch, sink))?;
+            anyhow::Ok((fed, team.close(sink)?))
+        })?;
+        bar.finish_and_clear();
+        Ok(self.passed(&frames, fed, counters))
+    }
+
+    /// Hands every frame on, until the end, Ctrl-C, or the sink has enough.
+    fn feed<'a, S: Listener>(
+        &self,
+        frames: &mut Merge<'a>,
+        sink: &mut S,
+        bar: &ProgressBar,
+        mut take: impl FnMut(&[Frame<'a>], &mut S) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Fed> {
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut fed = Fed::default();
         loop {
             batch.clear();
             batch.extend(frames.by_ref().take(BATCH));
             let (Some(first), Some(last)) = (batch.first(), batch.last()) else { break };
-            span = Some(span.map_or((first.time, last.time), |(begin, _)| (begin, last.time)));
-            engine.batch(&batch, sink);
+            fed.span = Some(fed.span.map_or((first.time, last.time), |(begin, _)| (begin, last.time)));
+            take(&batch, sink)?;
             bar.set_position(frames.offset());
             if sink.has_enough() {
                 break;
             }
             if interrupt::asked() && !self.cut_short {
-                interrupted = Some(Interrupted::At(frames.offset().saturating_mul(100) / self.size().max(1)));
+                let at = frames.offset().saturating_mul(100) / self.size().max(1);
+                fed.interrupted = Some(Interrupted::At(at));
                 break;
             }
         }
-        engine.close(sink);
-        bar.finish_and_clear();
+        Ok(fed)
+    }
+
+    fn passed(&self, frames: &Merge<'_>, fed: Fed, counters: Counters) -> Pass {
         let named =
             |(index, damage): (usize, Damage)| Some((self.captures.get(index)?.name().to_string(), damage));
         Pass {
-            counters: engine.counters().clone(),
+            counters,
             damages: frames.damages().into_iter().filter_map(named).collect(),
-            interrupted: interrupted.or(self.cut_short.then_some(Interrupted::Pipe)),
-            span,
+            interrupted: fed.interrupted.or(self.cut_short.then_some(Interrupted::Pipe)),
+            span: fed.span,
         }
     }
+}
+
+/// How far a pass came.
+#[derive(Default)]
+struct Fed {
+    span: Option<(Nanos, Nanos)>,
+    interrupted: Option<Interrupted>,
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::Args;
+use clap::{Args, value_parser};
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_model::{Call, Message, Registration, Stream};
 use ringtap_store::{Writer, Written};
@@ -39,6 +39,9 @@ pub(crate) struct Analyze {
     /// Also write the records that pass the filters to the database in this directory, for `ringtap calls`
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
+    /// Threads that share the work: the same records, in another order
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(1..=64))]
+    workers: u8,
     #[command(flatten)]
     filter: Filter,
 }
@@ -49,6 +52,7 @@ Examples:
   ringtap analyze --state failed,timeout --since '2026-11-21 02:00' trunk-*.pcap.zst
   ringtap analyze --mos-below 3.6 --format jsonl trunk.pcap | jq -r .call_id
   ringtap analyze --csv streams trunk.pcap > streams.csv
+  ringtap analyze --workers 4 --store /var/lib/ringtap month.pcap.zst
   ssh sensor tcpdump -w - udp | ringtap analyze -
   ringtap analyze --store /var/lib/ringtap monday.pcap";
 
@@ -72,7 +76,10 @@ impl Analyze {
         let page = Page::begin(format, self.csv.unwrap_or_default(), screen).context(WRITING)?;
         let mut report =
             Report { filter: self.filter, page, store, summary: Summary::default(), failed: None };
-        let pass = input.pass(&mut report, &bar);
+        let pass = match self.workers {
+            1 => input.pass(&mut report, &bar),
+            workers => input.pass_shared(workers.into(), &mut report, &bar)?,
+        };
         let Report { page, store, summary, failed, .. } = report;
         if let Some(error) = failed {
             return Err(error);

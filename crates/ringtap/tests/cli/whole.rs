@@ -55,6 +55,30 @@ fn the_table_tells_it_to_people() {
 }
 
 #[test]
+fn threads_give_the_same_records() {
+    let (_folder, path, _) = built();
+    let sorted = |workers: &str| {
+        let out = done(run(["analyze", "--workers", workers, "--format", "jsonl", text(&path)]));
+        let mut lines: Vec<String> = out.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let one = sorted("1");
+    assert!(one.len() > 4, "{one:?}");
+    for workers in ["2", "5"] {
+        assert_eq!(sorted(workers), one, "{workers} workers");
+    }
+    let table = |workers: &str| {
+        let out = done(run(["analyze", "--workers", workers, text(&path)]));
+        out.lines()
+            .filter(|line| !line.trim().is_empty())
+            .map(str::to_owned)
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(table("3"), table("1"));
+}
+
+#[test]
 fn json_lines_are_the_records() {
     let (_folder, path, _) = built();
     let records = records(&done(run(["analyze", "--format", "jsonl", text(&path)])));
