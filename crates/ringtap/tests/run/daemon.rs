@@ -1,0 +1,162 @@
+//! A running ringtap, and what it left.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ringtap_store::{Query, Reader};
+use serde_json::Value;
+
+/// Long enough for a machine that does much else.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+/// A folder with the configuration of one daemon and all that it writes.
+pub(crate) struct Place {
+    pub(crate) dir: PathBuf,
+    runs: u32,
+}
+
+impl Place {
+    pub(crate) fn new(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), runs: 0 }
+    }
+
+    /// A configuration with these lines in `[capture]` and `[store]`.
+    pub(crate) fn configure(&self, capture: &str, store: &str) -> PathBuf {
+        let dir = self.dir.display();
+        let text = format!(
+            "[capture]\n{capture}\n[engine]\nlinger = \"1s\"\n[store]\ndirectory = \"{dir}/records\"\noutbox = \"{dir}/outbox\"\n{store}\n\
+             [journal]\npath = \"{dir}/journal\"\n[metrics]\nlisten = \"127.0.0.1:0\"\n[log]\nlevel = \"debug\"\nstatus = \"1s\"\n"
+        );
+        let path = self.dir.join("ringtap.toml");
+        fs::write(&path, text).expect("a temporary file");
+        path
+    }
+
+    pub(crate) fn start(&mut self) -> Daemon {
+        self.runs += 1;
+        let log = self.dir.join(format!("log-{}", self.runs));
+        let child = Command::new(env!("CARGO_BIN_EXE_ringtap"))
+            .args(["run", "-c"])
+            .arg(self.dir.join("ringtap.toml"))
+            .env_remove("JOURNAL_STREAM")
+            .env_remove("NOTIFY_SOCKET")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(&log).expect("a temporary file"))
+            .spawn()
+            .expect("the program starts");
+        Daemon { child, log }
+    }
+
+    /// Every call in the store, by Call-ID: the record, and its streams'.
+    pub(crate) fn calls(&self) -> BTreeMap<String, (Value, Vec<Value>)> {
+        calls(&self.dir.join("records"))
+    }
+}
+
+/// Every call in a store, by Call-ID; none twice.
+pub(crate) fn calls(records: &Path) -> BTreeMap<String, (Value, Vec<Value>)> {
+    let reader = Reader::open(records).expect("a store");
+    let mut calls = BTreeMap::new();
+    for row in reader.calls(&Query::default()).expect("calls").rows {
+        let streams = reader.streams_of(&row.id).expect("streams");
+        let call_id = row.value["call_id"].as_str().unwrap_or_default().to_owned();
+        assert!(calls.insert(call_id.clone(), (row.value, streams)).is_none(), "{call_id} is there twice");
+    }
+    calls
+}
+
+/// Killed when dropped.
+pub(crate) struct Daemon {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Daemon {
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until the log says so.
+    pub(crate) fn says(&mut self, what: &str) {
+        self.until(what, |daemon| daemon.log().contains(what));
+    }
+
+    /// Waits until a figure of the metrics, summed over its labels, is as wanted.
+    pub(crate) fn counts(&mut self, name: &str, wanted: impl Fn(u64) -> bool) -> u64 {
+        let mut figure = 0;
+        self.until(name, |daemon| {
+            figure = daemon.metric(name);
+            wanted(figure)
+        });
+        figure
+    }
+
+    fn until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !done(self) {
+            let ended = self.child.try_wait().expect("a child");
+            assert!(ended.is_none(), "ended ({ended:?}) before: {what}\n{}", self.log());
+            assert!(Instant::now() < deadline, "never: {what}\n{}", self.log());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// A page that it serves.
+    pub(crate) fn page(&self, target: &str) -> Option<String> {
+        let log = self.log();
+        let address = log.split("http://").nth(1)?.split('/').next()?.to_owned();
+        let mut connection = TcpStream::connect(address).ok()?;
+        connection.set_read_timeout(Some(PATIENCE)).ok()?;
+        write!(connection, "GET {target} HTTP/1.1\r\nHost: ringtap\r\n\r\n").ok()?;
+        let mut page = String::new();
+        connection.read_to_string(&mut page).ok()?;
+        Some(page)
+    }
+
+    /// The sum of a figure over its labels; 0 while nothing is served.
+    pub(crate) fn metric(&self, name: &str) -> u64 {
+        let page = self.page("/metrics").unwrap_or_default();
+        let of = |line: &str| {
+            let rest = line.strip_prefix(name)?;
+            let value =
+                if rest.starts_with('{') { rest.split_once("} ")?.1 } else { rest.strip_prefix(' ')? };
+            value.parse::<f64>().ok()
+        };
+        page.lines().filter_map(of).sum::<f64>() as u64
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+    }
+
+    /// Waits for its end: the exit status.
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return (status.code(), self.log());
+            }
+            assert!(Instant::now() < deadline, "does not end\n{}", self.log());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,11 @@
+//! The daemon, run as an operator runs it: replays, signals, kills, and live on an interface of its own.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `daemon` | a running ringtap, and what it left |
+//! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
+//! | `wire` | on a veth pair in a network namespace: calls, loss counted to the packet, a disk that is full |
+
+mod daemon;
+mod replayed;
+mod wire;

@@ -1,0 +1,210 @@
+//! On a veth pair in a network namespace of its own. Without root these tests say that they skip.
+#![expect(clippy::print_stderr, reason = "a test that skips says so")]
+
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ringtap_capture::live::{Injector, Source};
+use ringtap_capture::{Capture, Frames};
+use ringtap_model::Frame;
+
+use crate::daemon::{Place, calls};
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../demo/calls.pcap");
+/// Set for the tests that run inside the namespace.
+const INSIDE: &str = "RINGTAP_RUN_INSIDE";
+
+fn sh(command: &str) -> bool {
+    Command::new("sh").args(["-c", command]).status().is_ok_and(|status| status.success())
+}
+
+/// A namespace that is gone when dropped.
+struct Namespace(String);
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        sh(&format!("ip netns del {}", self.0));
+    }
+}
+
+/// Runs one of the tests below in a namespace with a veth pair, `va` and `vb`.
+fn inside(test: &str) {
+    let name = format!("rtrun{}{}", std::process::id(), test.len());
+    if !sh(&format!("ip netns add {name} 2>/dev/null")) {
+        eprintln!("skipped: no network namespace can be made here (root, and `ip`, are needed)");
+        return;
+    }
+    let namespace = Namespace(name);
+    let name = &namespace.0;
+    let wire = "ip link add va type veth peer name vb && ip link set lo up && ip link set va up && ip link set vb up";
+    // Or the kernel sends its own packets there.
+    let quiet = "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6";
+    assert!(sh(&format!("ip netns exec {name} sh -c '{quiet}; {wire}'")), "a veth pair");
+    let output = Command::new("ip")
+        .args(["netns", "exec", name])
+        .arg(std::env::current_exe().expect("this test"))
+        .args(["--exact", &format!("wire::{test}"), "--nocapture", "--test-threads=1"])
+        .env(INSIDE, "1")
+        .output()
+        .expect("ip runs");
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+fn is_inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
+
+/// Sends a capture onto `vb`, so many times as fast as it was: how many frames.
+fn send(frames: Frames<'_>, speed: f64) -> u64 {
+    let mut injector = Injector::open("vb", Source::Packet).expect("sends");
+    let frames: Vec<Frame<'_>> = frames.collect();
+    let began = Instant::now();
+    let mut sent = 0;
+    for frame in &frames {
+        let due = Duration::from_secs_f64((frame.time - frames[0].time).secs_f64() / speed);
+        thread::sleep(due.saturating_sub(began.elapsed()));
+        while injector.send(&[frame.data]).expect("sends") == 0 {
+            injector.flush().expect("sends");
+        }
+        sent += 1;
+    }
+    injector.flush().expect("sends");
+    sent
+}
+
+const INTERFACE: &str = "interfaces = [\"va\"]\ndirection = \"incoming\"";
+
+#[test]
+fn calls_on_an_interface() {
+    inside("inside_calls");
+}
+
+/// Every call that was sent is in the store, with the codecs, packets and MOS that `analyze` finds in the capture.
+#[test]
+fn inside_calls() {
+    if !is_inside() {
+        return;
+    }
+    for workers in [1, 2] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut place = Place::new(dir.path());
+        place.configure(&format!("{INTERFACE}\nworkers = {workers}"), "");
+        let mut daemon = place.start();
+        daemon.says("/metrics and /health");
+        let capture = Capture::open(Path::new(DEMO)).expect("the demonstration");
+        let sent = send(capture.frames(), 6.0);
+        daemon.counts("ringtap_frames_total", |frames| frames >= sent);
+        thread::sleep(Duration::from_millis(300));
+        assert_eq!(daemon.metric("ringtap_frames_total"), sent);
+        let held = std::fs::read_to_string(format!("/proc/{}/status", daemon.id())).expect("its status");
+        assert!(held.contains("CapPrm:\t0000000000000000\n") && held.contains("NoNewPrivs:\t1\n"), "{held}");
+        daemon.signal("TERM");
+        let (status, log) = daemon.end();
+        assert_eq!(status, Some(0), "{log}");
+        assert!(log.contains("timestamps by kernel"), "{log}");
+
+        let analyzed = dir.path().join("analyzed");
+        let program = Command::new(env!("CARGO_BIN_EXE_ringtap"))
+            .args(["analyze", DEMO, "--store"])
+            .arg(&analyzed)
+            .output();
+        assert!(program.expect("the program starts").status.success());
+        let (live, filed) = (place.calls(), calls(&analyzed));
+        assert_eq!(live.keys().collect::<Vec<_>>(), filed.keys().collect::<Vec<_>>());
+        for (call_id, (call, streams)) in &live {
+            let (wanted, wanted_streams) = &filed[call_id];
+            assert_eq!(call["state"], wanted["state"], "{call_id}, {workers} workers");
+            assert_eq!(call["capture_drops"], 0, "{call_id}");
+            let of = |streams: &[serde_json::Value]| {
+                let mut of: Vec<_> = streams
+                    .iter()
+                    .map(|one| format!("{} {} {} {}", one["ssrc"], one["codec"], one["packets"], one["lost"]))
+                    .collect();
+                of.sort();
+                of
+            };
+            assert_eq!(of(streams), of(wanted_streams), "{call_id}, {workers} workers");
+            if let Some(mos) = call["mos"].as_f64() {
+                assert!((1.0..=4.5).contains(&mos), "{call}");
+            }
+        }
+    }
+}
+
+#[test]
+fn loss_on_an_interface() {
+    inside("inside_loss");
+}
+
+/// A worker that sleeps while its small ring overflows: what was sent is what was analysed and what was counted, and the
+/// calls of that time are marked.
+#[test]
+fn inside_loss() {
+    if !is_inside() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut place = Place::new(dir.path());
+    place.configure(&format!("{INTERFACE}\nring = \"64KiB\""), "");
+    let mut daemon = place.start();
+    daemon.says("/metrics and /health");
+    let capture = Capture::open(Path::new(DEMO)).expect("the demonstration");
+    let sender = thread::spawn(move || send(capture.frames(), 10.0));
+    daemon.counts("ringtap_calls", |calls| calls >= 2);
+    daemon.signal("STOP");
+    thread::sleep(Duration::from_millis(1_000));
+    daemon.signal("CONT");
+    let sent = sender.join().expect("sends");
+    daemon.says("drops began at ring");
+    daemon.counts("ringtap_frames_total", |_| true);
+    thread::sleep(Duration::from_millis(500));
+    let (taken, lost) = (daemon.metric("ringtap_frames_total"), daemon.metric("ringtap_ring_drops_total"));
+    assert!(lost > 0);
+    assert_eq!(taken + lost, sent, "{taken} analysed and {lost} lost of {sent}");
+    daemon.signal("TERM");
+    assert_eq!(daemon.end().0, Some(0));
+    let calls = place.calls();
+    let marked = calls.values().filter(|(call, _)| call["capture_drops"].as_u64() > Some(0)).count();
+    assert!((1..calls.len()).contains(&marked), "{marked} of {} calls are marked", calls.len());
+}
+
+#[test]
+fn a_full_disk() {
+    inside("inside_full");
+}
+
+/// The disk of the records is full: they wait in the outbox, and are there when it has room again.
+#[test]
+fn inside_full() {
+    if !is_inside() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut place = Place::new(dir.path());
+    let records = dir.path().join("records");
+    std::fs::create_dir(&records).expect("a directory");
+    // `ip netns exec` gives a mount namespace too: this is seen and left here alone.
+    assert!(sh(&format!("mount -t tmpfs -o size=256k none {}", records.display())), "a small disk");
+    std::fs::write(records.join("ballast"), vec![0; 250 << 10]).expect("fills the disk");
+    place.configure(INTERFACE, "");
+    let mut daemon = place.start();
+    daemon.says("/metrics and /health");
+    let capture = Capture::open(Path::new(DEMO)).expect("the demonstration");
+    send(capture.frames(), 10.0);
+    daemon.counts("ringtap_store_outbox_records", |waiting| waiting >= 20);
+    assert!(daemon.log().contains("; records wait until it works again"), "{}", daemon.log());
+    assert_eq!(daemon.log().matches("records wait until").count(), 1, "it is said once");
+    assert!(daemon.page("/health").unwrap_or_default().contains("\"degraded\""));
+    std::fs::remove_file(records.join("ballast")).expect("makes room");
+    assert!(sh(&format!("mount -o remount,size=64m {}", records.display())), "a larger disk");
+    daemon.says("caught up: the outbox is empty");
+    daemon.signal("TERM");
+    let (status, log) = daemon.end();
+    assert_eq!(status, Some(0), "{log}");
+    assert_eq!(place.calls().len(), 12);
+    sh(&format!("umount {}", records.display()));
+}
