@@ -96,7 +96,10 @@ fn decode(frame: &Frame<'_>, lane: &mut Lane, hasher: &Hasher) -> bool {
     lane.key = Key::v4(plain.src, plain.dst, (plain.udp.src_port, plain.udp.dst_port), view.ssrc());
     lane.hash = lane.key.hash(hasher);
     lane.packet = RtpPacket::new(&view, frame.time, u32::from(plain.ip_len));
-    lane.start = view.payload().as_ptr() as usize - frame.data.as_ptr() as usize;
-    lane.end = lane.start + view.payload().len();
+    let payload = view.payload();
+    // An empty one need not lie in the frame.
+    lane.start =
+        if payload.is_empty() { 0 } else { payload.as_ptr() as usize - frame.data.as_ptr() as usize };
+    lane.end = lane.start + payload.len();
     true
 }

@@ -27,6 +27,9 @@ fn run(target: &str) {
     }
 }
 
+/// What only several workers count.
+const OF_TEAMS: [&str; 3] = ["forwards_lost", "letters_lost", "calls_incomplete"];
+
 /// Every kind of packet, and every way to drop one: the scripts reach the state in which it happens.
 #[test]
 fn the_inputs_of_the_engine_reach_every_counter() {
@@ -34,7 +37,8 @@ fn the_inputs_of_the_engine_reach_every_counter() {
     let mut reached: BTreeMap<&str, u64> = BTreeMap::new();
     for path in folders.iter().flat_map(|folder| inputs(folder, "engine")) {
         let counters = engine_counters(&fs::read(&path).expect("a readable file"));
-        for (name, count) in counters.kinds().into_iter().chain(counters.drops()) {
+        let counts = counters.kinds().into_iter().chain(counters.drops());
+        for (name, count) in counts.filter(|(name, _)| !OF_TEAMS.contains(name)) {
             *reached.entry(name).or_default() += count;
         }
     }
