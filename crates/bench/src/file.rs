@@ -64,11 +64,15 @@ pub fn run(files: &[impl AsRef<Path>], load: &Load, said: &mut dyn FnMut(&str)) 
         let stretch = ring.whole();
         let mut whole = |read: bool| {
             let (mut engine, mut found) = (Engine::new(Config::default()), Found::default());
-            let pass = match read {
-                true => reading(&captures, load.batch, &mut engine, &mut found),
-                false => passes::engine(stretch, load.batch, &mut engine, &mut found),
-            };
-            engine.close(&mut found);
+            // With the records of what is under way at the end, as the program makes them.
+            let pass = Pass::of(|| {
+                let counted = match read {
+                    true => reading(&captures, load.batch, &mut engine, &mut found),
+                    false => passes::engine(stretch, load.batch, &mut engine, &mut found).counted,
+                };
+                engine.close(&mut found);
+                counted
+            });
             same("packets read", pass.counted, ring.len())?;
             let result = (engine.counters().clone(), found);
             match &first {
@@ -100,21 +104,19 @@ pub fn run(files: &[impl AsRef<Path>], load: &Load, said: &mut dyn FnMut(&str)) 
 }
 
 /// As `ringtap analyze` reads, without printing.
-fn reading(captures: &[Capture], batch: usize, engine: &mut Engine, found: &mut Found) -> Pass {
-    Pass::of(|| {
-        let mut frames = Merge::new(captures);
-        let mut taken = Vec::with_capacity(batch);
-        let mut counted = 0;
-        loop {
-            taken.clear();
-            taken.extend(frames.by_ref().take(batch));
-            if taken.is_empty() {
-                return counted;
-            }
-            counted += taken.len() as u64;
-            engine.batch(&taken, found);
+fn reading(captures: &[Capture], batch: usize, engine: &mut Engine, found: &mut Found) -> u64 {
+    let mut frames = Merge::new(captures);
+    let mut taken = Vec::with_capacity(batch);
+    let mut counted = 0;
+    loop {
+        taken.clear();
+        taken.extend(frames.by_ref().take(batch));
+        if taken.is_empty() {
+            return counted;
         }
-    })
+        counted += taken.len() as u64;
+        engine.batch(&taken, found);
+    }
 }
 
 fn stages(rounds: &[[Pass; 4]], packets: u64) -> Vec<Measure> {

@@ -22,8 +22,9 @@
 //! | `ring` | frames in memory |
 //! | `packets`, `dialog` | media packets, SIP messages |
 //! | `passes` | one pass over a ring: read, decode, RTP header, engine |
-//! | `media`, `other`, `signalling`, `changes`, `file` | the workloads |
+//! | `media`, `other`, `signalling`, `changes`, `workers`, `file` | the workloads |
 //! | `probe` | one pass by itself: [`Probe`] |
+//! | `talk` | calls to send: [`Talk`] |
 //! | `tally` | what the engine found, and whether that is right |
 //! | `machine` | processor, memory, load |
 #![forbid(unsafe_code)]
@@ -42,13 +43,16 @@ mod passes;
 mod probe;
 mod ring;
 mod signalling;
+mod talk;
 mod tally;
+mod workers;
 
 pub use error::Error;
 pub use load::{Codec, Load, Workload};
 pub use machine::Machine;
 pub use outcome::{Figure, Measure, Memory, Outcome, Unit};
 pub use probe::Probe;
+pub use talk::Talk;
 
 /// Runs one workload. `said` hears what is being done, in a few words, whenever that changes.
 ///
@@ -63,6 +67,7 @@ pub fn run(workload: Workload, load: &Load, said: &mut dyn FnMut(&str)) -> Resul
         Workload::Sip => signalling::run(load, signalling::What::Sip, said),
         Workload::Calls => signalling::run(load, signalling::What::Calls, said),
         Workload::Changes => changes::run(load, said),
+        Workload::Workers => workers::run(load, said),
     }
 }
 

@@ -16,11 +16,14 @@ pub enum Workload {
     Calls,
     /// How long the engine takes to take in a new stream, and to end one, while many are under way.
     Changes,
+    /// Media by one worker and by two that share them.
+    Workers,
 }
 
 impl Workload {
     /// All of them, in the order in which they are reported.
-    pub const ALL: [Self; 5] = [Self::Media, Self::Other, Self::Sip, Self::Calls, Self::Changes];
+    pub const ALL: [Self; 6] =
+        [Self::Media, Self::Other, Self::Sip, Self::Calls, Self::Changes, Self::Workers];
 }
 
 /// What the media of every call are coded in, 20 ms a packet.
@@ -90,7 +93,7 @@ impl Load {
     pub(crate) fn frames(&self, workload: Workload) -> u32 {
         self.packets.unwrap_or(match workload {
             // Far more than caches hold, and several of each stream.
-            Workload::Media => 4_000_000.max(self.calls.saturating_mul(2 * 4)),
+            Workload::Media | Workload::Workers => 4_000_000.max(self.calls.saturating_mul(2 * 4)),
             Workload::Other => 4_000_000,
             Workload::Sip => 420_000,
             Workload::Calls => 540_000,
@@ -109,7 +112,7 @@ impl Load {
             return wrong("rounds, packets and batch have to be at least 1".to_owned());
         }
         let streams = u64::from(self.calls) * 2;
-        if workload == Workload::Media && packets < streams {
+        if matches!(workload, Workload::Media | Workload::Workers) && packets < streams {
             return wrong(format!(
                 "{packets} packets are not one for each of {streams} streams: take more packets or fewer calls"
             ));
@@ -128,6 +131,7 @@ impl Load {
     fn bytes(&self, workload: Workload) -> u64 {
         let frame = match workload {
             Workload::Media => 80 + self.codec.bytes() as u64,
+            Workload::Workers => 2 * (80 + self.codec.bytes() as u64) + 60,
             Workload::Other => 96,
             Workload::Sip | Workload::Calls => 1_000,
             Workload::Changes => 0,

@@ -1,7 +1,7 @@
 //! Media of many calls: what a sensor does all day.
 
 use ringtap_engine::{Config, Engine};
-use ringtap_model::Nanos;
+use ringtap_model::{Frame, Nanos};
 
 use crate::dialog::{Message, Writer};
 use crate::error::{Error, same};
@@ -10,7 +10,7 @@ use crate::machine;
 use crate::outcome::{Figure, Measure, Memory, Outcome, Unit};
 use crate::packets::{self, Noise, Side, TICKS};
 use crate::passes::{self, Pass};
-use crate::ring::{ETHERNET, Ring};
+use crate::ring::{ETHERNET, Ring, Stretch};
 use crate::tally::{Expected, Tally};
 
 /// When everything begins.
@@ -73,17 +73,18 @@ pub(crate) struct Media {
 
 impl Media {
     pub(crate) fn prepare(load: &Load) -> Result<Self, Error> {
-        let turns = load.frames(Workload::Media) / (load.calls * 2);
-        let ring = lay_out(load, turns);
+        let turns = turns(load);
+        let mut ring = room(load, load.calls as usize * 2 * turns as usize);
+        lay_out(load, turns, |time, frame| ring.push(time, frame));
         let before = machine::resident();
         let (mut engine, mut tally) = (Engine::new(config(load)), Tally::of_calls_with(2));
-        set_up(load, &mut engine, &mut tally);
+        set_up(load, &mut |frame| engine.batch(std::slice::from_ref(frame), &mut tally));
         let (calls, streams) = engine.under_way();
         same("calls under way", calls, load.calls as usize)?;
         same("streams under way", streams, load.calls as usize * 2)?;
         let mut media = Self { load: load.clone(), turns, ring, engine, tally, passed: 0, memory: None };
         // Once unmeasured: every table has then been touched, and every stream is known.
-        media.pass();
+        media.feed();
         media.memory = before.zip(machine::resident()).map(|(before, after)| {
             let total = after.saturating_sub(before);
             Memory { total, per_call: total / u64::from(load.calls) }
@@ -94,17 +95,23 @@ impl Media {
     /// Makes of each packet the one that follows as much later as the ring is long, so that the same memory goes on with
     /// the streams.
     pub(crate) fn advance(&mut self) {
-        let by = Nanos(PTIME.0 * u64::from(self.turns));
-        self.ring.each(|time, frame| {
-            *time += by;
-            packets::advance(frame, self.turns);
-        });
+        advance(&mut self.ring, self.turns);
+    }
+
+    /// Its packets.
+    pub(crate) fn whole(&self) -> Stretch<'_> {
+        self.ring.whole()
     }
 
     /// The whole ring through the engine.
     pub(crate) fn pass(&mut self) -> Pass {
+        Pass::of(|| self.feed())
+    }
+
+    /// The same, not timed. Gives the packets.
+    pub(crate) fn feed(&mut self) -> u64 {
         self.passed += 1;
-        passes::engine(self.ring.whole(), self.load.batch, &mut self.engine, &mut self.tally)
+        passes::feed(self.ring.whole(), self.load.batch, &mut self.engine, &mut self.tally)
     }
 
     /// Whether the engine has found what was put in.
@@ -117,7 +124,7 @@ impl Media {
             packets: self.passed * self.ring.len() + calls * 2,
             messages: calls * Message::SET_UP.len() as u64,
         };
-        self.tally.verify(&expected, &self.engine)
+        self.tally.verify(&expected, &[&self.engine])
     }
 }
 
@@ -141,32 +148,50 @@ pub(crate) fn stages(rounds: &[[Pass; 4]], packets: u64) -> Vec<Measure> {
     measures
 }
 
+/// Packets of each stream in a round.
+pub(crate) fn turns(load: &Load) -> u32 {
+    load.frames(Workload::Media) / (load.calls * 2)
+}
+
+/// A ring for so many packets.
+pub(crate) fn room(load: &Load, packets: usize) -> Ring {
+    Ring::with_capacity(packets, packets::UDP + packets::RTP + load.codec.bytes())
+}
+
+/// Moves every packet of a ring on by so many packets of its stream.
+pub(crate) fn advance(ring: &mut Ring, packets: u32) {
+    let by = Nanos(PTIME.0 * u64::from(packets));
+    ring.each(|time, frame| {
+        *time += by;
+        packets::advance(frame, packets);
+    });
+}
+
 /// Tables for these calls and a few more.
-fn config(load: &Load) -> Config {
+pub(crate) fn config(load: &Load) -> Config {
     let calls = load.calls as usize + load.calls as usize / 16 + 16;
     Config { max_calls: calls, max_streams: 2 * calls, measure_sound: load.sound, ..Config::default() }
 }
 
 /// Every call from its INVITE to its ACK, with the first packet of both its streams.
-pub(crate) fn set_up(load: &Load, engine: &mut Engine, tally: &mut Tally) {
-    let (mut writer, mut frame, mut noise) = (Writer::default(), Vec::new(), Noise::new());
+pub(crate) fn set_up(load: &Load, feed: &mut impl FnMut(&Frame<'_>)) {
+    let (mut writer, mut packet, mut noise) = (Writer::default(), Vec::new(), Noise::new());
     let apart = SET_UP.0 / u64::from(load.calls);
     let mut number = 0;
-    let mut feed = |engine: &mut Engine, time: Nanos, data: &[u8]| {
+    let mut push = |time: Nanos, data: &[u8]| {
         number += 1;
-        let frame = ringtap_model::Frame { time, number, link: ETHERNET, wire_len: data.len() as u32, data };
-        engine.batch(&[frame], tally);
+        feed(&Frame { time, number, link: ETHERNET, wire_len: data.len() as u32, data });
     };
     for call in 0..load.calls {
         let begin = START.0 + u64::from(call) * apart;
         for (step, message) in Message::SET_UP.into_iter().enumerate() {
             let time = Nanos(begin + step as u64 * apart / 8);
-            feed(engine, time, writer.frame(call, message, load.codec));
+            push(time, writer.frame(call, message, load.codec));
         }
         for (side, step) in [(Side::Callee, 5), (Side::Caller, 6)] {
             let time = Nanos(begin + step * apart / 8);
-            packets::rtp(&mut frame, load.codec, (call, side), (0, ticks(time)), true, &mut noise);
-            feed(engine, time, &frame);
+            packets::rtp(&mut packet, load.codec, (call, side), (0, ticks(time)), true, &mut noise);
+            push(time, &packet);
         }
     }
 }
@@ -178,15 +203,13 @@ fn ticks(time: Nanos) -> u32 {
 
 /// So many packets of each stream, 20 ms apart, in the order in which they arrive: each stream has its own moment within
 /// the 20 ms, and jitter moves it a little.
-fn lay_out(load: &Load, turns: u32) -> Ring {
+pub(crate) fn lay_out(load: &Load, turns: u32, mut push: impl FnMut(Nanos, &[u8])) {
     let streams = load.calls as usize * 2;
     let mut noise = Noise::new();
     let mut order: Vec<u32> = (0..load.calls * 2).collect();
     noise.shuffle(&mut order);
     let apart = PTIME.0 as f64 / streams as f64;
     let window = ((JITTER.0 as f64 / apart) as usize).max(1);
-    let mut ring =
-        Ring::with_capacity(streams * turns as usize, packets::UDP + packets::RTP + load.codec.bytes());
     let (mut frame, mut moved) = (Vec::new(), Vec::new());
     for turn in 0..turns {
         let begin = START + SET_UP + Nanos(PTIME.0 * u64::from(turn + 1));
@@ -199,8 +222,7 @@ fn lay_out(load: &Load, turns: u32) -> Ring {
             let side = if stream % 2 == 0 { Side::Caller } else { Side::Callee };
             let place = (turn as u16 + 1, ticks(at(*moment)));
             packets::rtp(&mut frame, load.codec, (stream / 2, side), place, turn == 0, &mut noise);
-            ring.push(at(position), &frame);
+            push(at(position), &frame);
         }
     }
-    ring
 }

@@ -35,6 +35,9 @@ pub enum Unit {
     /// Calls a second, from the INVITE to the record.
     #[serde(rename = "calls/s")]
     Calls,
+    /// A ratio.
+    #[serde(rename = "times")]
+    Times,
     /// Nanoseconds for one operation.
     #[serde(rename = "ns")]
     Nanos,
@@ -47,6 +50,7 @@ impl Unit {
             Self::Packets => "packets/s",
             Self::Messages => "messages/s",
             Self::Calls => "calls/s",
+            Self::Times => "times",
             Self::Nanos => "ns",
         }
     }
@@ -79,7 +83,7 @@ pub struct Memory {
 /// What one workload gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// `media`, `other`, `sip`, `calls`, `changes`, `file`.
+    /// `media`, `other`, `sip`, `calls`, `changes`, `workers`, `file`.
     pub workload: String,
     /// What was run, for people.
     pub what: String,

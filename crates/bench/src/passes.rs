@@ -102,8 +102,11 @@ pub(crate) fn messages(stretch: Stretch<'_>) -> Pass {
 
 /// Through the engine. Counts frames.
 pub(crate) fn engine<S: Sink>(stretch: Stretch<'_>, batch: usize, engine: &mut Engine, sink: &mut S) -> Pass {
-    Pass::of(|| {
-        stretch.batches(batch, |frames| engine.batch(frames, sink));
-        stretch.frames
-    })
+    Pass::of(|| feed(stretch, batch, engine, sink))
+}
+
+/// The same without a look at the clock: it is what nobody times, and what valgrind watches, under which the clock cannot be read.
+pub(crate) fn feed<S: Sink>(stretch: Stretch<'_>, batch: usize, engine: &mut Engine, sink: &mut S) -> u64 {
+    stretch.batches(batch, |frames| engine.batch(frames, sink));
+    stretch.frames
 }

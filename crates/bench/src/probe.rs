@@ -30,7 +30,7 @@ impl Probe {
             }
             Workload::Sip => What::Sip,
             Workload::Calls => What::Calls,
-            Workload::Other | Workload::Changes => {
+            Workload::Other | Workload::Changes | Workload::Workers => {
                 return Err(Error::Load("this workload is not one pass".to_owned()));
             }
         };
@@ -42,10 +42,10 @@ impl Probe {
     /// The pass. Gives media packets, SIP messages or, of whole calls, calls.
     pub fn pass(&mut self, workload: Workload) -> u64 {
         match &mut self.0 {
-            Kind::Media(media) => media.pass().counted,
+            Kind::Media(media) => media.feed(),
             Kind::Signalling(signalling) => {
                 let (course, calls) = &mut **signalling;
-                calls.pass(course);
+                calls.measured(course);
                 match workload {
                     Workload::Calls => course.turnover,
                     _ => course.turnover * Message::COUNT as u64,

@@ -16,6 +16,8 @@ pub(crate) struct Ring {
     memory: Vec<u8>,
     frames: u64,
     bytes: u64,
+    /// Number of the frame before the first.
+    before: u64,
 }
 
 /// A place between two frames.
@@ -30,7 +32,12 @@ impl Ring {
     /// Empty, with room for frames of so many bytes in all.
     pub(crate) fn with_capacity(frames: usize, frame_bytes: usize) -> Self {
         let capacity = frames * (HEADER + frame_bytes).next_multiple_of(ALIGNMENT);
-        Self { memory: Vec::with_capacity(capacity), frames: 0, bytes: 0 }
+        Self { memory: Vec::with_capacity(capacity), frames: 0, bytes: 0, before: 0 }
+    }
+
+    /// Numbers its frames from the one after `before`: with several rings no number comes twice.
+    pub(crate) fn numbered_after(self, before: u64) -> Self {
+        Self { before, ..self }
     }
 
     /// Appends a whole Ethernet frame.
@@ -75,7 +82,7 @@ impl Ring {
     pub(crate) fn between(&self, from: Mark, to: Mark) -> Stretch<'_> {
         Stretch {
             memory: &self.memory[from.offset..to.offset],
-            first: from.frames + 1,
+            first: self.before + from.frames + 1,
             frames: to.frames - from.frames,
             bytes: to.bytes - from.bytes,
         }

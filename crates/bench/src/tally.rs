@@ -37,8 +37,21 @@ impl Tally {
         Self { streams_each: streams, ..Self::default() }
     }
 
+    /// What another worker of the same team found.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.completed += other.completed;
+        self.streams += other.streams;
+        self.packets += other.packets;
+        self.loose += other.loose;
+        self.others += other.others;
+        self.flaws += other.flaws;
+        self.misplaced += other.misplaced;
+        self.uneven += other.uneven;
+    }
+
     /// An error unless nothing but what went in was found.
-    pub(crate) fn verify(&self, expected: &Expected, engine: &Engine) -> Result<(), Error> {
+    pub(crate) fn verify(&self, expected: &Expected, engines: &[&Engine]) -> Result<(), Error> {
         same("calls", self.calls, expected.calls)?;
         same("released calls", self.completed, expected.completed)?;
         same("streams", self.streams, expected.calls * self.streams_each as u64)?;
@@ -48,9 +61,9 @@ impl Tally {
         same("packets lost, repeated or out of order", self.flaws, 0)?;
         same("streams in the wrong call", self.misplaced, 0)?;
         same("calls without all their streams", self.uneven, 0)?;
-        let counters = engine.counters();
-        same("SIP messages", counters.sip, expected.messages)?;
-        for (reason, count) in counters.drops() {
+        let messages: u64 = engines.iter().map(|engine| engine.counters().sip).sum();
+        same("SIP messages", messages, expected.messages)?;
+        for (reason, count) in engines.iter().flat_map(|engine| engine.counters().drops()) {
             same(reason, count, 0)?;
         }
         Ok(())

@@ -77,3 +77,10 @@ fn a_file_is_read_from_memory_and_from_disk() {
     assert!(outcome.calls >= 12 && outcome.streams > 12);
     assert!(outcome.measure("file").is_some());
 }
+
+#[test]
+fn two_workers_find_what_one_finds() {
+    let outcome = run(Workload::Workers, &load(300, 6_000), &mut |_| ()).unwrap();
+    assert_eq!((outcome.calls, outcome.packets), (300, 6_000));
+    assert!(outcome.measure("gain").is_some_and(|gain| gain.figure.median > 0.0));
+}

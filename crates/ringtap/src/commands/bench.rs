@@ -78,6 +78,8 @@ enum What {
     Calls,
     /// How long a stream takes to be taken in or ended while many are under way
     Changes,
+    /// Media by one worker and by two that share them
+    Workers,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -185,6 +187,7 @@ impl What {
             Self::Sip => Workload::Sip,
             Self::Calls => Workload::Calls,
             Self::Changes => Workload::Changes,
+            Self::Workers => Workload::Workers,
         }
     }
 
@@ -195,6 +198,7 @@ impl What {
             Self::Sip => "sip",
             Self::Calls => "calls",
             Self::Changes => "changes",
+            Self::Workers => "workers",
         }
     }
 }

@@ -47,7 +47,8 @@ pub(crate) fn write(out: &mut dyn Write, report: &Report, width: usize, colour: 
             let rows = outcome.measures.iter().map(time);
             table::write(out, TIMES, rows, width, colour)?;
         } else {
-            let rows = outcome.measures.iter().map(|measure| rate(outcome, measure));
+            let rates = outcome.measures.iter().filter(|measure| measure.unit != Unit::Times);
+            let rows = rates.map(|measure| rate(outcome, measure));
             table::write(out, RATES, rows, width, colour)?;
         }
         for line in conclusions(outcome) {
@@ -110,7 +111,7 @@ fn noun(unit: Unit) -> &'static str {
         Unit::Packets => "packets",
         Unit::Messages => "messages",
         Unit::Calls => "calls",
-        Unit::Nanos => "ns",
+        Unit::Times | Unit::Nanos => "",
     }
 }
 
@@ -143,6 +144,10 @@ fn conclusions(outcome: &Outcome) -> Vec<String> {
     if outcome.workload == "media" {
         let calls = engine.figure.median / PACKETS_OF_A_CALL;
         lines.push(format!("One core       as many packets as {} such calls have", grouped(calls as u64)));
+    }
+    if let Some(Measure { figure: Figure { min, median, max }, .. }) = outcome.measure("gain") {
+        lines.push(format!("Two workers    {median:.2} times one ({min:.2} to {max:.2})"));
+        return lines;
     }
     lines.extend(limit(outcome));
     lines

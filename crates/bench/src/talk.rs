@@ -1,0 +1,67 @@
+//! Calls as frames to send: for measuring a capture source with traffic that an engine follows.
+
+use crate::dialog::{Message, Writer};
+use crate::load::Codec;
+use crate::packets::{self, Noise, Side};
+
+/// Calls that have been set up and talk: a frame for each stream, moved on after each sending.
+pub struct Talk {
+    set_up: Vec<Vec<u8>>,
+    frames: Vec<Vec<u8>>,
+    next: usize,
+}
+
+impl Talk {
+    /// So many calls; each has two streams.
+    pub fn new(calls: u32, codec: Codec) -> Self {
+        let (mut writer, mut noise) = (Writer::default(), Noise::new());
+        let (mut set_up, mut frames) = (Vec::new(), Vec::new());
+        for call in 0..calls.max(1) {
+            set_up.extend(Message::SET_UP.map(|message| writer.frame(call, message, codec).to_vec()));
+            for side in [Side::Caller, Side::Callee] {
+                let mut frame = Vec::new();
+                packets::rtp(&mut frame, codec, (call, side), (0, 0), false, &mut noise);
+                frames.push(frame);
+            }
+        }
+        Self { set_up, frames, next: 0 }
+    }
+
+    /// The messages that set the calls up, to be sent first.
+    pub fn set_up(&self) -> &[Vec<u8>] {
+        &self.set_up
+    }
+
+    /// The next packets, at most so many, of streams in turn. What is sent of them is told by [`Talk::sent`].
+    pub fn packets(&self, most: usize) -> &[Vec<u8>] {
+        let end = self.frames.len().min(self.next + most);
+        &self.frames[self.next..end]
+    }
+
+    /// So many of the last packets were sent: their streams go on.
+    pub fn sent(&mut self, count: usize) {
+        let end = self.frames.len().min(self.next + count);
+        self.frames[self.next..end].iter_mut().for_each(|frame| packets::advance(frame, 1));
+        self.next = if end == self.frames.len() { 0 } else { end };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stream_has_its_turn() {
+        let mut talk = Talk::new(3, Codec::G711);
+        assert_eq!(talk.set_up().len(), 15);
+        let mut sent = Vec::new();
+        for _ in 0..6 {
+            sent.extend(
+                talk.packets(4).iter().map(|frame| (frame[packets::UDP + 11], frame[packets::UDP + 3])),
+            );
+            talk.sent(4);
+        }
+        // SSRC and sequence number: four streams, the two left, and again.
+        assert_eq!(sent[..8], [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (0, 1), (1, 1)]);
+    }
+}
