@@ -4,7 +4,7 @@ CARGO ?= cargo
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 RINGTAP := $(or $(CARGO_TARGET_DIR),target)/release/ringtap
 
-.PHONY: help demo test build lint bless bench fuzz packages-build packages-test packages-bench
+.PHONY: help demo test build lint bless bench instructions bless-instructions fuzz packages-build packages-test packages-bench
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
@@ -12,7 +12,9 @@ help:
 	@echo "make build   the program alone: $(RINGTAP)"
 	@echo "make lint    formatting and lints"
 	@echo "make bless   write the expected records of cases/ anew, to be read before they are committed"
-	@echo "make bench   the comparison with tshark, on 1,000 generated calls"
+	@echo "make bench   everything that has a target, measured; some 20 minutes. BENCH='--rounds 3 --only media,calls' for less"
+	@echo "make instructions        instructions that a packet, a message and a call cost, against bench/instructions.json"
+	@echo "make bless-instructions  write them anew"
 	@echo "make fuzz    ten minutes of each fuzz target (needs cargo-fuzz)"
 
 demo: build
@@ -29,6 +31,7 @@ build: packages-build
 
 test: packages-test lint
 	$(CARGO) test --workspace --locked
+	$(MAKE) --no-print-directory instructions
 
 lint: packages-build
 	$(CARGO) fmt --all --check
@@ -39,7 +42,14 @@ bless:
 	@git --no-pager diff --stat -- cases
 
 bench: packages-bench build
-	python3 bench/compare.py --ringtap $(RINGTAP)
+	$(CARGO) build --release --locked -p ringtap-bench --example live
+	python3 bench/table.py --ringtap $(RINGTAP) --programs $(dir $(RINGTAP))examples $(BENCH)
+
+instructions: packages-test
+	$(CARGO) bench --locked -p ringtap-bench --bench instructions
+
+bless-instructions: packages-test
+	RINGTAP_BLESS=1 $(CARGO) bench --locked -p ringtap-bench --bench instructions
 
 fuzz:
 	fuzz/run
@@ -50,7 +60,7 @@ packages-build:
 
 packages-test: packages-build
 	@missing=""; \
-	for program in tshark sox; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	for program in tshark sox valgrind; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	python3 -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
 	[ -z "$$missing" ] || $(MAKE) --no-print-directory install PACKAGES="$$missing"
 

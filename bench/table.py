@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Measures everything that has a target and prints the table: target, reached, met or missed.
+
+Each row is one run of `ringtap bench` or of a script beside this one. Figures are processor time, medians over rounds, as ratios
+to the reference loop of the same round wherever a target is one. Targets in packets or calls a second are for a machine whose
+reference loop reads 72 M packets of 214 bytes a second; on another one, or one that is shared, they are scaled by what
+the loop does in the same run, and the row says so. The table and the figures are kept in bench/results.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+# Packets of 214 bytes that the reference loop reads in a second on the machine that the targets are for.
+LOOP = 72e6
+
+
+class Bench:
+    """Runs the program, and remembers what it said."""
+
+    def __init__(self, options):
+        self.options = options
+        self.outcomes = {}
+        self.machine = None
+
+    def run(self, name, *arguments):
+        """One run of `ringtap bench`; its outcome."""
+        command = [self.options.ringtap, "bench", *arguments, "--format", "json", "--rounds", str(self.options.rounds)]
+        if arguments[0] != "workers":
+            command = ["taskset", "-c", str(self.options.core), *command]
+        print(f"... {' '.join(arguments)}", file=sys.stderr)
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)} ended with {done.returncode}")
+        report = json.loads(done.stdout)
+        self.machine = self.machine or report["machine"]
+        self.outcomes[name] = report["outcomes"][0]
+        return self.outcomes[name]
+
+
+def measure(outcome, name, part="figure"):
+    """The median of a measure."""
+    return next(row for row in outcome["measures"] if row["name"] == name)[part]["median"]
+
+
+def short(count):
+    return f"{count / 1e6:.2f} M" if count >= 1e6 else f"{count / 1e3:.0f} k"
+
+
+class Table:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, what, target, reached, met, remark=""):
+        self.rows.append({"what": what, "target": target, "reached": reached, "met": met, "remark": remark})
+        print(f"    {what}: {reached} (target {target}): {'met' if met else 'missed'}", file=sys.stderr)
+
+    def rate(self, what, target, reached, unit, loop):
+        """A rate with a target for the machine whose loop does LOOP."""
+        scaled = reached / loop * LOOP
+        met = reached >= target or scaled >= target
+        remark = "" if reached >= target else f"where the loop does 72 M as on the machine of the target: {short(scaled)}"
+        self.add(what, f">= {short(target)} {unit}", f"{short(reached)} {unit}", met, remark)
+
+    def text(self):
+        lines = ["| what | target | reached | | |", "|---|---|---|---|---|"]
+        for row in self.rows:
+            met = "met" if row["met"] else "**missed**"
+            lines.append(f"| {row['what']} | {row['target']} | {row['reached']} | {met} | {row['remark']} |")
+        return "\n".join(lines)
+
+
+def media(bench, table):
+    """The engine alone, on media. Gives the reference loop's rate."""
+    g711 = bench.run("g711", "media")
+    loop = measure(g711, "reference")
+    engine = measure(g711, "engine")
+    ratio = measure(g711, "engine", "ratio")
+    table.add(
+        "engine, 52,000 calls, 214-byte packets", ">= 0.28 of the reference loop",
+        f"{ratio:.3f}: {short(engine)} of {short(loop)} packets/s", ratio >= 0.28,
+    )
+    g729 = bench.run("g729", "media", "--codec", "g729")
+    table.rate("the same, 74-byte packets", 28e6, measure(g729, "engine"), "packets/s", loop)
+    million = bench.run("million", "media", "--calls", "500000")
+    share = measure(million, "engine") / engine
+    table.add("the same, 1,000,000 streams", ">= 0.75 of 104,000", f"{share:.2f}", share >= 0.75)
+    other = bench.run("other", "other")
+    table.rate("64 bytes, no telephony", 40e6, measure(other, "engine"), "packets/s", loop)
+    return loop
+
+
+def calls(bench, table, loop):
+    """Calls, their signalling, what comes and goes, two workers."""
+    lives = bench.run("calls", "calls")
+    table.rate("calls from set-up to record, first media packet never missed", 100e3, measure(lives, "engine"), "calls/s", loop)
+    changes = bench.run("changes", "changes", "--calls", "25000")
+    for name, what, streams in [("add", "add a stream among 50,000", 1), ("end", "remove a stream among 50,000", 2)]:
+        mean = measure(changes, name) / streams / 1e3
+        worst = measure(changes, f"{name}_worst_own") / 1e3
+        table.add(
+            what, "<= 1 us mean, <= 50 us worst", f"{mean:.2f} us, {worst:.1f} us", mean <= 1 and worst <= 50,
+            f"with the machine's other work, worst {measure(changes, f'{name}_worst') / 1e3:.0f} us"
+            + ("; half of a call with its two streams, records made" if streams == 2 else ""),
+        )
+    sip = bench.run("sip", "sip", "--calls", "60000")
+    table.rate("SIP alone", 1e6, measure(sip, "engine"), "messages/s", loop)
+    if sip["memory"]:
+        total = sip["memory"]["total"] / 1e6
+        table.add("60,000 calls under way", "<= 250 MB", f"{total:.0f} MB", total <= 250)
+    workers = bench.run("workers", "workers")
+    gain = measure(workers, "gain")
+    table.add("two workers", ">= 1.85 times one", f"{gain:.2f}", gain >= 1.85)
+
+
+def analyze(bench, table, folder):
+    """The program on a capture in the page cache, against the engine alone on the same frames."""
+    capture = folder / "analyze.pcap"
+    if not capture.exists():
+        part = capture.with_suffix(".part")
+        subprocess.run(
+            [bench.options.ringtap, "generate", "--calls", "1000", "--seed", "1", "--rate", "20", "--hold-distribution",
+             "constant:20", "--codec", "PCMU=100", "--out", str(part)], check=True,
+        )
+        part.rename(capture)
+    capture.read_bytes()
+    alone = bench.run("file", "--file", str(capture))
+    rates = []
+    for _ in range(bench.options.rounds):
+        before = os.times()
+        subprocess.run(
+            ["taskset", "-c", str(bench.options.core), bench.options.ringtap, "analyze", "--format", "jsonl", str(capture)],
+            stdout=subprocess.DEVNULL, check=True,
+        )
+        after = os.times()
+        used = after.children_user + after.children_system - before.children_user - before.children_system
+        rates.append(alone["packets"] / used)
+    rate = statistics.median(rates)
+    share = rate / measure(alone, "engine")
+    table.add(
+        "`ringtap analyze` of a capture in the page cache", ">= 0.8 of the engine's own rate",
+        f"{share:.2f}: {short(rate)} of {short(measure(alone, 'engine'))} packets/s", share >= 0.8,
+        f"read from the file, nothing printed: {measure(alone, 'file') / measure(alone, 'engine'):.2f}",
+    )
+
+
+def script(name, *arguments):
+    """The JSON that a script beside this one prints last; None where it cannot run here."""
+    print(f"... {name}", file=sys.stderr)
+    done = subprocess.run([sys.executable, str(HERE / name), *arguments], stdout=subprocess.PIPE, check=False, text=True)
+    if done.returncode == 77:
+        return None
+    if done.returncode != 0:
+        sys.exit(f"bench/{name} ended with {done.returncode}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def live(bench, table):
+    """Live on a veth pair."""
+    found = script("live.py", "--seconds", str(bench.options.live), "--programs", str(bench.options.programs))
+    if found is None:
+        print("    live rows left out: they need root and network namespaces", file=sys.stderr)
+        return
+    bench.outcomes["live"] = found
+    for source, name in [("packet", "AF_PACKET"), ("xdp", "AF_XDP")]:
+        if source in found:
+            count, follow = found[source]["count"], found[source]["follow"]
+            table.add(
+                f"live on veth, {name}, no packet lost, {found['seconds']} s", ">= 0.95 of a bare counter",
+                f"{follow / count:.2f}: {short(follow)} of {short(count)} packets/s", follow / count >= 0.95,
+                "the sender did no more" if found[source]["follow_bound"] == "sender" else "",
+            )
+
+
+def day(bench, table):
+    """24 hours of traffic."""
+    found = script("day.py", "--ringtap", bench.options.ringtap)
+    if found is None:
+        print("    the day left out: there is no room for its capture", file=sys.stderr)
+        return
+    bench.outcomes["day"] = found
+    table.add(
+        "24 hours of generated traffic", "memory flat, every call once",
+        f"{found['calls']} calls, {found['missing']} missing, {found['twice']} twice; {found['anonymous_mb_quarter']:.0f} MB after a "
+        f"quarter, {found['anonymous_mb_most']:.0f} MB at most later", found["met"], f"{found['packets']} packets in {found['seconds']:.0f} s",
+    )
+
+
+def keep(bench, table, comparison, began):
+    """The page, printed and kept with the figures."""
+    commit = subprocess.run(["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, text=True, check=False)
+    dirty = subprocess.run(["git", "-C", str(HERE), "status", "--porcelain", "--untracked-files=no"], stdout=subprocess.PIPE, text=True, check=False)
+    commit = (commit.stdout.strip() or "unknown") + ("-changed" if dirty.stdout.strip() else "")
+    moment = datetime.datetime.now(datetime.timezone.utc)
+    machine = bench.machine
+    description = (
+        f"{machine['processor']}, {machine['processors']} of its processors for this process, {os.cpu_count()} in all; "
+        f"{', '.join(machine['caches'])}; {machine['memory'] / 1e9:.1f} GB; {machine['kernel']}; "
+        f"load {began:.1f} before, {os.getloadavg()[0]:.1f} after"
+    )
+    page = "\n".join([
+        f"# {moment:%Y-%m-%d %H:%M} UTC, commit {commit}", "", description, "",
+        f"Medians of {bench.options.rounds} rounds, one core but for the rows that name two.", "", table.text(), "", comparison, "",
+    ])
+    print(page)
+    results = HERE / "results"
+    results.mkdir(exist_ok=True)
+    name = f"{moment:%Y-%m-%d-%H%M}-{commit}"
+    (results / f"{name}.md").write_text(page)
+    data = {"time": moment.isoformat(), "commit": commit, "machine": machine, "load_before": began, "load_after": os.getloadavg()[0],
+            "rounds": bench.options.rounds, "rows": table.rows, "outcomes": bench.outcomes}
+    (results / f"{name}.json").write_text(json.dumps(data, indent=1) + "\n")
+    print(f"kept: bench/results/{name}.md and .json", file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ringtap", default="target/release/ringtap")
+    parser.add_argument("--programs", default="target/release/examples", help="folder of the programs that live.py runs")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--core", type=int, default=os.cpu_count() - 1)
+    parser.add_argument("--live", type=int, default=60, help="seconds of the last run of each live row")
+    parser.add_argument("--only", default="", help="parts, with commas between: media,calls,analyze,live,day,tshark")
+    options = parser.parse_args()
+    parts = options.only.split(",") if options.only else ["media", "calls", "analyze", "live", "day", "tshark"]
+    folder = pathlib.Path("target/bench")
+    folder.mkdir(parents=True, exist_ok=True)
+    bench, table, began = Bench(options), Table(), os.getloadavg()[0]
+    loop = media(bench, table) if "media" in parts else LOOP
+    if "calls" in parts:
+        calls(bench, table, loop)
+    if "analyze" in parts:
+        analyze(bench, table, folder)
+    if "live" in parts:
+        live(bench, table)
+    if "day" in parts:
+        day(bench, table)
+    comparison = ""
+    if "tshark" in parts:
+        print("... compare.py", file=sys.stderr)
+        done = subprocess.run(
+            [sys.executable, str(HERE / "compare.py"), "--ringtap", options.ringtap], stdout=subprocess.PIPE, text=True, check=True
+        )
+        comparison = "## Beside tshark\n\n" + done.stdout
+    if bench.machine is None:
+        bench.machine = {"processor": "?", "processors": os.cpu_count(), "caches": [], "memory": 0, "kernel": os.uname().release}
+    keep(bench, table, comparison, began)
+
+
+if __name__ == "__main__":
+    main()
