@@ -5,6 +5,7 @@
 //! Counts from the first packet to the last within so many seconds (10) after it; workers are pinned to CPUs from CPU on.
 #![expect(clippy::print_stdout, reason = "a program that prints")]
 
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use ringtap_capture::live::{self, Settings, Source, Tap, XdpMode};
@@ -29,13 +30,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let cpu: Option<usize> = arguments.next().map(|cpu| cpu.parse()).transpose()?;
     let settings = Settings { interface, source, workers, ..Settings::default() };
     let taps = live::open(&settings)?;
+    let first = Arc::new(OnceLock::new());
     let threads: Vec<_> = (taps.into_iter().enumerate())
         .map(|(worker, tap)| {
+            let first = first.clone();
             std::thread::spawn(move || {
                 if let Some(cpu) = cpu {
                     live::pin(cpu + worker)?;
                 }
-                count(tap, Duration::from_secs(seconds))
+                count(tap, Duration::from_secs(seconds), &first)
             })
         })
         .collect();
@@ -56,11 +59,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn count(mut tap: Tap, span: Duration) -> Result<Seen, live::Error> {
+/// Until so long after the first packet that any worker got.
+fn count(mut tap: Tap, span: Duration, any: &OnceLock<Instant>) -> Result<Seen, live::Error> {
     let (mut packets, mut sum) = (0, 0u64);
     let mut first = None;
     let (mut last, mut began) = (Instant::now(), Duration::ZERO);
-    while first.is_none_or(|first: Instant| first.elapsed() < span) {
+    while any.get().is_none_or(|first| first.elapsed() < span) {
         let got = tap.batch(Duration::from_millis(100), |frames| {
             packets += frames.len() as u64;
             for frame in frames {
@@ -71,6 +75,7 @@ fn count(mut tap: Tap, span: Duration) -> Result<Seen, live::Error> {
             last = Instant::now();
             if first.is_none() {
                 (first, began) = (Some(last), busy());
+                any.get_or_init(|| last);
             }
         }
     }
