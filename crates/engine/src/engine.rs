@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::fragments::Fragments;
 use crate::hash::Hasher;
-use crate::lanes::Lanes;
+use crate::lanes::{Kind, Lanes};
 use crate::sctp::Associations;
 use crate::sink::Sink;
 use crate::tcp::Connections;
@@ -153,11 +153,12 @@ impl Engine {
         }
         // What frames in between did to the flow, verifying it finds out.
         let lane = self.lanes.of(lane);
-        if lane.media && self.tracker.straight(lane, frame, sink) {
-            self.counters.rtp += 1;
-            return;
+        match lane.kind {
+            Kind::Media if self.tracker.straight(lane, frame, sink) => self.counters.rtp += 1,
+            Kind::Segment if self.tcp.are_strange_to(lane.hash) => self.counters.tcp += 1,
+            Kind::Nothing => self.counters.udp_other += 1,
+            _ => self.winding(frame, sink),
         }
-        self.winding(frame, sink);
     }
 
     /// Takes a frame, whatever time it is.

@@ -1,11 +1,12 @@
 //! Frames decoded ahead of their turn, so that the tables they need are in the cache when it comes.
 
 use ringtap_model::Frame;
-use ringtap_wire::{frame, rtp};
+use ringtap_wire::{frame, rtcp, rtp, sip, stun};
 
 use crate::hash::Hasher;
 use crate::index::NONE;
 use crate::media::{Key, Media, RtpPacket};
+use crate::tcp;
 
 /// How many frames lie between a look at a frame, at its place in the index, and its turn: enough for memory to answer, few
 /// enough that all they brought is still in the first-level cache.
@@ -17,13 +18,27 @@ const LANES: usize = 64;
 
 const _: () = assert!(2 * DEPTH < LANES && LANES.is_power_of_two());
 
+/// What a frame seems to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// To be decoded in its turn.
+    Any,
+    /// Plain RTP.
+    Media,
+    /// A TCP segment that begins no signalling: nobody's, unless its connection is followed.
+    Segment,
+    /// A UDP datagram that is nothing the engine knows.
+    Nothing,
+}
+
 /// What is known of a frame before its turn.
 #[derive(Clone, Copy)]
 pub(crate) struct Lane {
-    /// It has the shape of RTP; otherwise nothing else here means anything.
-    pub(crate) media: bool,
+    pub(crate) kind: Kind,
+    /// Of media.
     pub(crate) key: Key,
-    hash: u64,
+    /// Of media and of segments.
+    pub(crate) hash: u64,
     /// Its flow, as far as the index knew: to be verified.
     pub(crate) slot: u32,
     pub(crate) packet: RtpPacket,
@@ -33,8 +48,15 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) const EMPTY: Self =
-        Self { media: false, key: Key::NONE, hash: 0, slot: NONE, packet: RtpPacket::NONE, start: 0, end: 0 };
+    pub(crate) const EMPTY: Self = Self {
+        kind: Kind::Any,
+        key: Key::NONE,
+        hash: 0,
+        slot: NONE,
+        packet: RtpPacket::NONE,
+        start: 0,
+        end: 0,
+    };
 
     /// The captured payload.
     #[inline]
@@ -66,8 +88,8 @@ impl Lanes {
             ringtap_cpu::prefetch_byte(ahead.data, ringtap_cpu::LINE);
         }
         let lane = &mut self.0[at % LANES];
-        lane.media = decode(frame, lane, hasher);
-        if lane.media {
+        lane.kind = decode(frame, lane, hasher);
+        if lane.kind == Kind::Media {
             media.prefetch_index(lane.hash);
         }
     }
@@ -76,7 +98,7 @@ impl Lanes {
     #[inline]
     pub(crate) fn find(&mut self, at: usize, media: &Media) {
         let lane = &mut self.0[at % LANES];
-        if lane.media {
+        if lane.kind == Kind::Media {
             lane.slot = media.prefetch(lane.hash);
         }
     }
@@ -88,11 +110,11 @@ impl Lanes {
     }
 }
 
-/// Whether a frame is plain RTP; if so, it is in the lane.
+/// What a frame is, as far as it tells by itself; media is in the lane then.
 #[inline]
-fn decode(frame: &Frame<'_>, lane: &mut Lane, hasher: &Hasher) -> bool {
-    let Some(plain) = frame::plain(frame.link.0, frame.data) else { return false };
-    let Ok(view) = rtp::View::parse(plain.udp.data, plain.udp.len) else { return false };
+fn decode(frame: &Frame<'_>, lane: &mut Lane, hasher: &Hasher) -> Kind {
+    let Some(plain) = frame::plain(frame.link.0, frame.data) else { return segment(frame, lane, hasher) };
+    let Ok(view) = rtp::View::parse(plain.udp.data, plain.udp.len) else { return datagram(plain.udp.data) };
     lane.key = Key::v4(plain.src, plain.dst, (plain.udp.src_port, plain.udp.dst_port), view.ssrc());
     lane.hash = lane.key.hash(hasher);
     lane.packet = RtpPacket::new(&view, frame.time, u32::from(plain.ip_len));
@@ -101,5 +123,32 @@ fn decode(frame: &Frame<'_>, lane: &mut Lane, hasher: &Hasher) -> bool {
     lane.start =
         if payload.is_empty() { 0 } else { payload.as_ptr() as usize - frame.data.as_ptr() as usize };
     lane.end = lane.start + payload.len();
-    true
+    Kind::Media
 }
+
+#[inline(never)]
+fn segment(frame: &Frame<'_>, lane: &mut Lane, hasher: &Hasher) -> Kind {
+    let Some(tcp) = frame::plain_tcp(frame.link.0, frame.data) else { return Kind::Any };
+    if tcp::is_wanted(tcp.ports, tcp.flags, tcp.data) {
+        return Kind::Any;
+    }
+    lane.hash = Key::v4(tcp.src, tcp.dst, tcp.ports, 0).hash(hasher);
+    Kind::Segment
+}
+
+/// UDP that is no RTP: the same questions as in its turn, those that most datagrams answer by their first bytes.
+#[inline(never)]
+fn datagram(data: &[u8]) -> Kind {
+    // What a start line cannot do without; longer datagrams are looked at more closely.
+    let may_be_sip = data.len() > SHORT || data.contains(&b'/');
+    let is_known = may_be_sip && sip::sniff(data).is_some()
+        || rtcp::looks_like_rtcp(data)
+        || stun::relayed(data).is_some()
+        || stun::is_stun(data)
+        || data.starts_with(b"HEP3")
+        || data.starts_with(b"EEP3");
+    if is_known { Kind::Any } else { Kind::Nothing }
+}
+
+/// Bytes in which one that is looked for is found, or not, at once.
+const SHORT: usize = 128;

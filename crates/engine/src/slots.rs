@@ -19,13 +19,15 @@ pub(crate) struct Slots<T> {
 }
 
 impl<T> Slots<T> {
+    /// With room for `ceiling` objects. Reserved, not touched: pages that no object needs cost no memory.
     pub(crate) fn new(ceiling: usize) -> Self {
-        Self {
-            places: Vec::new(),
-            generations: Vec::new(),
-            free: Vec::new(),
-            ceiling: ceiling.min(u32::MAX as usize - 1),
-        }
+        let ceiling = ceiling.min(u32::MAX as usize - 1);
+        let mut slots = Self { places: Vec::new(), generations: Vec::new(), free: Vec::new(), ceiling };
+        // Where a system does not promise so much, they grow instead.
+        let _ = slots.places.try_reserve_exact(ceiling);
+        let _ = slots.generations.try_reserve_exact(ceiling);
+        let _ = slots.free.try_reserve_exact(ceiling);
+        slots
     }
 
     pub(crate) fn len(&self) -> usize {

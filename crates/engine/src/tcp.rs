@@ -3,12 +3,13 @@
 //! Any cut, any order, retransmitted, overlapping, starting in mid-stream. Only connections that carry signalling are
 //! followed: one that talks on port 5060, begins a segment with a SIP message, or upgrades to WebSocket.
 
-use hashbrown::HashTable;
 use ringtap_model::{Endpoint, Nanos, Transport};
-use ringtap_wire::frame::Tcp;
+use ringtap_wire::frame::{Tcp, TcpFlags};
 use ringtap_wire::{sip, websocket};
 
 use crate::hash::Hasher;
+use crate::index::{Index, NONE};
+use crate::media::{FlowKey, Key};
 use crate::slots::{Slots, Ticket};
 use crate::wheel::{Timer, Wheel};
 
@@ -65,7 +66,7 @@ pub(crate) struct TcpCounts {
 /// The connections that carry signalling.
 pub(crate) struct Connections {
     halves: Slots<Half>,
-    index: HashTable<u32>,
+    index: Index,
     hasher: Hasher,
     max_bytes: usize,
     scratch: Vec<u8>,
@@ -86,7 +87,7 @@ impl Connections {
         Self {
             // Two directions each.
             halves: Slots::new(ceiling.saturating_mul(2)),
-            index: HashTable::new(),
+            index: Index::new(ceiling.saturating_mul(2)),
             hasher,
             max_bytes,
             scratch: Vec::new(),
@@ -105,8 +106,8 @@ impl Connections {
         mut deliver: impl FnMut(Delivery<'_>),
     ) {
         let key = (src, dst);
-        let hash = self.hasher.of(key);
-        let found = self.index.find(hash, |slot| self.halves[*slot].key == key).copied();
+        let hash = Key::of(&FlowKey { src, dst, ssrc: 0 }, &self.hasher).0.hash(&self.hasher);
+        let found = self.index.find(hash, |slot| self.halves[slot].key == key);
         let slot = match found {
             Some(slot) => slot,
             None => match self.begin(key, hash, tcp, now) {
@@ -134,6 +135,13 @@ impl Connections {
             half.skip_holes(&mut work);
             self.remove(slot);
         }
+    }
+
+    /// Whether no followed connection has that hash, which is the one of its addresses and ports as [`Key`] has them: then a
+    /// segment that [`is_wanted`] does not want is nobody's. HOT.
+    #[inline]
+    pub(crate) fn are_strange_to(&self, hash: u64) -> bool {
+        self.halves.len() == 0 || self.index.first(hash) == NONE
     }
 
     /// A connection's timer fired.
@@ -168,11 +176,7 @@ impl Connections {
     }
 
     fn begin(&mut self, key: (Endpoint, Endpoint), hash: u64, tcp: &Tcp<'_>, now: Nanos) -> Option<u32> {
-        let on_port = key.0.port == SIP_PORT || key.1.port == SIP_PORT;
-        let wanted = match tcp.data {
-            [] => tcp.flags.syn() && on_port,
-            data => on_port || sip::sniff(data) == Some(0) || is_upgrade(data) || begins_turn(data),
-        };
+        let wanted = is_wanted((key.0.port, key.1.port), tcp.flags, tcp.data);
         if !wanted {
             return None;
         }
@@ -194,17 +198,26 @@ impl Connections {
             self.counts.refused += 1;
             return None;
         };
-        let halves = &self.halves;
-        self.index.insert_unique(hash, slot, |slot| halves[*slot].hash);
+        self.index.insert(hash, slot);
         Some(slot)
     }
 
     fn remove(&mut self, slot: u32) {
-        if let Some(half) = self.halves.remove(slot)
-            && let Ok(entry) = self.index.find_entry(half.hash, |other| *other == slot)
-        {
-            entry.remove();
+        if let Some(half) = self.halves.remove(slot) {
+            self.index.remove(half.hash, slot);
         }
+    }
+}
+
+/// Whether a segment begins a connection that is worth following. HOT: most segments carry nothing, or what is encrypted; no
+/// start line and no upgrade begins with anything but a graphic character.
+#[inline]
+pub(crate) fn is_wanted(ports: (u16, u16), flags: TcpFlags, data: &[u8]) -> bool {
+    let on_port = ports.0 == SIP_PORT || ports.1 == SIP_PORT;
+    match data {
+        [] => flags.syn() && on_port,
+        [first, ..] if !on_port && !first.is_ascii_graphic() => begins_turn(data),
+        data => on_port || sip::sniff(data) == Some(0) || is_upgrade(data) || begins_turn(data),
     }
 }
 

@@ -111,6 +111,26 @@ fn media(call: u16, back: bool, index: u32) -> Vec<u8> {
     if back { udp(CALLEE, port, CALLER, port, &rtp) } else { udp(CALLER, port, CALLEE, port, &rtp) }
 }
 
+/// Ethernet and IPv4 between the two, around what is given.
+fn ethernet(proto: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0];
+    frame.extend((20 + payload.len() as u16).to_be_bytes());
+    frame.extend([0, 0, 0, 0, 64, proto, 0, 0]);
+    frame.extend(CALLER);
+    frame.extend(CALLEE);
+    let start = frame.len();
+    frame.extend(payload);
+    match proto {
+        // A header of 20 bytes, acknowledging.
+        6 => frame[start + 12..start + 14].copy_from_slice(&[0x50, 0x10]),
+        _ if payload[4..6] == [5, 5] => {
+            frame[start + 4..start + 6].copy_from_slice(&(payload.len() as u16).to_be_bytes());
+        }
+        _ => {}
+    }
+    frame
+}
+
 struct Feed {
     engine: Engine,
     count: Count,
@@ -201,6 +221,31 @@ fn media_allocates_nothing_and_a_call_is_small() {
     }
     let allocated = CALLS.load(Relaxed) - before;
     assert_eq!(allocated, 0, "allocations for {} media packets", packets.len());
+
+    // Every stream in its turn, whole batches, with strangers in between: plain segments, datagrams of nothing.
+    let round: Vec<Vec<u8>> = (0..CALLS_UNDER_WAY)
+        .flat_map(|call| {
+            let segment = ethernet(6, &[0x17; 26]);
+            [ethernet(17, &media(call, false, 1)[20..]), segment, ethernet(17, &[0x05; 12])]
+        })
+        .collect();
+    let frames: Vec<Frame<'_>> = round
+        .iter()
+        .map(|data| Frame {
+            time: Nanos::from_secs(1_700_000_200),
+            number: 1_000_000,
+            link: LinkType(1),
+            wire_len: data.len() as u32,
+            data,
+        })
+        .collect();
+    let before = CALLS.load(Relaxed);
+    for batch in frames.chunks(64) {
+        feed.engine.batch(batch, &mut feed.count);
+    }
+    assert_eq!(CALLS.load(Relaxed) - before, 0, "allocations for {} frames in batches", frames.len());
+    let counters = feed.engine.counters();
+    assert_eq!((counters.tcp, counters.udp_other), (1000, 1000));
 
     let per_call = (with_calls - empty) / usize::from(CALLS_UNDER_WAY);
     let per_stream = (with_streams - with_calls) / (2 * usize::from(CALLS_UNDER_WAY));

@@ -3,18 +3,17 @@
 mod call;
 mod text;
 
-use hashbrown::HashTable;
-
 pub(crate) use call::{CallEntry, Hop, Novelty, Side, Standing, round};
 pub(crate) use text::text;
 
 use crate::hash::Hasher;
+use crate::index::Index;
 use crate::slots::{Slots, Ticket};
 
 /// The table of calls under way.
 pub(crate) struct Calls {
     entries: Slots<CallEntry>,
-    index: HashTable<u32>,
+    index: Index,
     pub(crate) hasher: Hasher,
     /// Calls that found no place.
     pub(crate) refused: u64,
@@ -22,7 +21,7 @@ pub(crate) struct Calls {
 
 impl Calls {
     pub(crate) fn new(ceiling: usize, hasher: Hasher) -> Self {
-        Self { entries: Slots::new(ceiling), index: HashTable::new(), hasher, refused: 0 }
+        Self { entries: Slots::new(ceiling), index: Index::new(ceiling), hasher, refused: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -31,14 +30,13 @@ impl Calls {
 
     /// The call of a Call-ID, whose hash is given.
     pub(crate) fn find(&self, call_id: &[u8], hash: u64) -> Option<u32> {
-        self.index.find(hash, |slot| *self.entries[*slot].call_id == *call_id).copied()
+        self.index.find(hash, |slot| *self.entries[slot].call_id == *call_id)
     }
 
     /// Begins a call; None at the ceiling.
     pub(crate) fn begin(&mut self, call_id: &[u8], hash: u64, hop: &Hop, drops: u64) -> Option<u32> {
         let slot = self.entries.insert(CallEntry::new(call_id, hash, hop, drops))?;
-        let entries = &self.entries;
-        self.index.insert_unique(hash, slot, |slot| entries[*slot].hash);
+        self.index.insert(hash, slot);
         Some(slot)
     }
 
@@ -52,9 +50,7 @@ impl Calls {
 
     pub(crate) fn remove(&mut self, slot: u32) -> Option<CallEntry> {
         let entry = self.entries.remove(slot)?;
-        if let Ok(place) = self.index.find_entry(entry.hash, |other| *other == slot) {
-            place.remove();
-        }
+        self.index.remove(entry.hash, slot);
         Some(entry)
     }
 

@@ -1,9 +1,9 @@
 //! Which calls announced an endpoint, and which streams run over it.
 
-use hashbrown::HashTable;
 use ringtap_model::Endpoint;
 
 use crate::hash::Hasher;
+use crate::index::Index;
 use crate::slots::Slots;
 
 const NONE: u32 = u32::MAX;
@@ -39,13 +39,13 @@ struct Node {
 pub(crate) struct Endpoints {
     places: Slots<Place>,
     nodes: Slots<Node>,
-    index: HashTable<u32>,
+    index: Index,
     hasher: Hasher,
 }
 
 impl Endpoints {
     pub(crate) fn new(ceiling: usize, hasher: Hasher) -> Self {
-        Self { places: Slots::new(ceiling), nodes: Slots::new(ceiling), index: HashTable::new(), hasher }
+        Self { places: Slots::new(ceiling), nodes: Slots::new(ceiling), index: Index::new(ceiling), hasher }
     }
 
     /// Enters an owner under an endpoint; gives the number to take it out with, None at the ceiling.
@@ -75,9 +75,8 @@ impl Endpoints {
         }
         if self.places[node.place].heads == [NONE; 2]
             && let Some(place) = self.places.remove(node.place)
-            && let Ok(entry) = self.index.find_entry(place.hash, |other| *other == node.place)
         {
-            entry.remove();
+            self.index.remove(place.hash, node.place);
         }
     }
 
@@ -94,14 +93,13 @@ impl Endpoints {
 
     fn find(&self, endpoint: Endpoint) -> Option<u32> {
         let hash = self.hasher.of(endpoint);
-        self.index.find(hash, |place| self.places[*place].endpoint == endpoint).copied()
+        self.index.find(hash, |place| self.places[place].endpoint == endpoint)
     }
 
     fn create(&mut self, endpoint: Endpoint) -> Option<u32> {
         let hash = self.hasher.of(endpoint);
         let place = self.places.insert(Place { endpoint, hash, heads: [NONE; 2] })?;
-        let places = &self.places;
-        self.index.insert_unique(hash, place, |place| places[*place].hash);
+        self.index.insert(hash, place);
         Some(place)
     }
 }

@@ -2,12 +2,12 @@
 
 use std::net::IpAddr;
 
-use hashbrown::HashTable;
 use ringtap_model::Endpoint;
 
 use super::Figures;
 use crate::calls::{Side, Standing};
 use crate::hash::Hasher;
+use crate::index::Index;
 use crate::note::{CallRef, Order, Types};
 use crate::slots::Slots;
 
@@ -45,17 +45,17 @@ impl View {
 /// The calls of all workers that announced media.
 pub(super) struct Views {
     entries: Slots<View>,
-    index: HashTable<u32>,
+    index: Index,
     hasher: Hasher,
 }
 
 impl Views {
     pub(super) fn new(ceiling: usize, hasher: Hasher) -> Self {
-        Self { entries: Slots::new(ceiling), index: HashTable::new(), hasher }
+        Self { entries: Slots::new(ceiling), index: Index::new(ceiling), hasher }
     }
 
     pub(super) fn find(&self, call: CallRef) -> Option<u32> {
-        self.index.find(self.hasher.of(call), |slot| self.entries[*slot].call == call).copied()
+        self.index.find(self.hasher.of(call), |slot| self.entries[slot].call == call)
     }
 
     /// The view of a call that may be new; None at the ceiling.
@@ -65,8 +65,7 @@ impl Views {
         }
         let view = View { call, born, standing, legs: Vec::new(), flows: Vec::new(), retired: Vec::new() };
         let slot = self.entries.insert(view)?;
-        let (entries, hasher) = (&self.entries, &self.hasher);
-        self.index.insert_unique(hasher.of(call), slot, |slot| hasher.of(entries[*slot].call));
+        self.index.insert(self.hasher.of(call), slot);
         Some(slot)
     }
 
@@ -80,9 +79,7 @@ impl Views {
 
     pub(super) fn remove(&mut self, call: CallRef) -> Option<View> {
         let slot = self.find(call)?;
-        if let Ok(place) = self.index.find_entry(self.hasher.of(call), |other| *other == slot) {
-            place.remove();
-        }
+        self.index.remove(self.hasher.of(call), slot);
         self.entries.remove(slot)
     }
 }
