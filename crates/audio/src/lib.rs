@@ -37,25 +37,37 @@
 //! |---|---|
 //! | `codec` | [`Codec`]: names, clocks, how much sound a payload is |
 //! | `decode` | [`Decoder`], [`Decoders`], and the decoders that are our [`Own`] |
+//! | `remote` | [`Remote`], [`serve`]: decoding with libraries in another process |
+//! | `sys` | those libraries, and the walls around that process: all unsafe code |
 //! | `track` | [`Track`], one direction on a time line |
 //! | `playout` | [`Player`]: a track as it sounds, loss, pauses, tones and drift by its [`Rules`] |
 //! | `stereo` | [`mix`], [`Recording`]: both directions |
-//! | `wav` | [`write_wav`] |
+//! | `output` | [`play`] into every [`Output`] at once |
+//! | `wav`, `flac`, `peaks` | [`Wav`], [`Flac`], [`Peaks`] |
 //! | `error` | [`Error`] |
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod codec;
 mod decode;
 mod error;
+mod flac;
+mod output;
+mod peaks;
 mod playout;
+mod remote;
 mod stereo;
+mod sys;
 mod track;
 mod wav;
 
 pub use codec::Codec;
 pub use decode::{Decoder, Decoders, Own, Packing, Step};
 pub use error::Error;
+pub use flac::Flac;
+pub use output::{Output, Shape, play};
+pub use peaks::Peaks;
 pub use playout::{Figures, Player, Rules};
+pub use remote::{Remote, is_remote, serve};
 pub use stereo::{Recording, Settings, Sides, mix};
 pub use track::{Carries, RtpSound, Track};
-pub use wav::write_wav;
+pub use wav::{Wav, write_wav};

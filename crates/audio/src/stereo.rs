@@ -3,6 +3,7 @@
 use ringtap_model::{Hz, Nanos};
 
 use crate::codec::RATES;
+use crate::output::Shape;
 use crate::playout::{Figures, Player, Rules};
 use crate::{Decoders, Error, Track};
 
@@ -144,6 +145,11 @@ impl Recording<'_> {
     pub fn frames(&self) -> u64 {
         let end = self.tracks.iter().flatten().map(|placed| placed.end).max().unwrap_or(0);
         end.min(CEILING * u64::from(self.rate.0))
+    }
+
+    /// What a file of it has to know.
+    pub fn shape(&self) -> Shape {
+        Shape { rate: self.rate, channels: self.channels(), frames: self.frames(), start: self.start }
     }
 
     /// What was done for the sides so far, the left one first.

@@ -1,50 +1,60 @@
 //! WAV: 16-bit PCM.
 
-use std::io::{Seek, Write};
+use std::io::{BufWriter, Seek, Write};
 
 use hound::{SampleFormat, WavSpec, WavWriter};
 
-use crate::Error;
-use crate::stereo::Recording;
+use crate::output::{Output, Shape, play};
+use crate::{Error, Recording};
 
-/// Writes all of a recording. [`Error::Nothing`] where it has no sample; [`Error::TooLong`] where it does not fit.
-pub fn write_wav<W: Write + Seek>(recording: &mut Recording<'_>, to: W) -> Result<(), Error> {
-    let channels = recording.channels();
-    let frames = recording.frames();
-    if frames == 0 {
-        return Err(Error::Nothing);
-    }
-    if frames * 2 * u64::from(channels) > MOST {
-        return Err(Error::TooLong);
-    }
-    let spec = WavSpec {
-        channels,
-        sample_rate: recording.rate().0,
-        bits_per_sample: 16,
-        sample_format: SampleFormat::Int,
-    };
-    let mut writer = WavWriter::new(to, spec)?;
-    let (mut left, mut right) = ([0; BLOCK], [0; BLOCK]);
-    loop {
-        let count = recording.read([&mut left, &mut right])?;
-        if count == 0 {
-            break;
+/// A WAV file that is being written.
+pub struct Wav<W: Write + Seek> {
+    writer: WavWriter<BufWriter<W>>,
+    mono: bool,
+}
+
+impl<W: Write + Seek> Wav<W> {
+    /// Begins one. [`Error::TooLong`] where it would be 4 GiB or more.
+    pub fn new(to: W, shape: Shape) -> Result<Self, Error> {
+        if shape.frames.saturating_mul(2 * u64::from(shape.channels)) > MOST {
+            return Err(Error::TooLong);
         }
-        let mut block = writer.get_i16_writer(u32::from(channels) * count as u32);
-        if channels == 1 {
-            left[..count].iter().for_each(|sample| block.write_sample(*sample));
+        let spec = WavSpec {
+            channels: shape.channels,
+            sample_rate: shape.rate.0,
+            bits_per_sample: 16,
+            sample_format: SampleFormat::Int,
+        };
+        let writer = WavWriter::new(BufWriter::with_capacity(1 << 16, to), spec)?;
+        Ok(Self { writer, mono: shape.channels == 1 })
+    }
+}
+
+impl<W: Write + Seek> Output for Wav<W> {
+    fn take(&mut self, [left, right]: [&[i16]; 2]) -> Result<(), Error> {
+        let count = if self.mono { left.len() } else { 2 * left.len() };
+        let mut block = self.writer.get_i16_writer(count as u32);
+        if self.mono {
+            left.iter().for_each(|sample| block.write_sample(*sample));
         } else {
-            for (left, right) in left.iter().zip(&right).take(count) {
+            for (left, right) in left.iter().zip(right) {
                 block.write_sample(*left);
                 block.write_sample(*right);
             }
         }
-        block.flush()?;
+        Ok(block.flush()?)
     }
-    Ok(writer.finalize()?)
+
+    fn finish(self: Box<Self>) -> Result<(), Error> {
+        Ok(self.writer.finalize()?)
+    }
 }
 
-/// Samples of a channel at a time.
-pub(crate) const BLOCK: usize = 4_096;
+/// Writes all of a recording as WAV. [`Error::Nothing`] where it has no sample.
+pub fn write_wav<W: Write + Seek>(recording: &mut Recording<'_>, to: W) -> Result<(), Error> {
+    let wav = Wav::new(to, recording.shape())?;
+    play(recording, vec![Box::new(wav)])
+}
+
 /// Lengths have 32 bits.
 const MOST: u64 = u32::MAX as u64 - 1_000;

@@ -42,6 +42,9 @@ pub(crate) enum Command {
     Live(Live),
     Doctor(Doctor),
     Bench(Bench),
+    /// Decodes sound with a codec's library; started by `ringtap extract`
+    #[command(name = crate::helper::COMMAND, hide = true)]
+    DecodeHelper,
 }
 
 const EXAMPLES: &str = "\

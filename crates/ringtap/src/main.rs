@@ -8,6 +8,7 @@
 //! | `filter`, `find` | which calls, the one call |
 //! | `steps`, `take` | its messages, its packets and its sound |
 //! | `live` | calls as they pass, in the terminal |
+//! | `helper` | the process that decodes with codec libraries |
 //! | `doctor` | judging a machine before a capture |
 //! | `moment`, `text` | times, and text that is safe to show |
 //! | `show`, `page` | records for people and programs |
@@ -22,6 +23,7 @@ mod doctor;
 mod exit;
 mod filter;
 mod find;
+mod helper;
 mod input;
 mod interrupt;
 mod live;
@@ -70,6 +72,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Live(live) => live.run(screen),
         Command::Doctor(doctor) => doctor.run(screen),
         Command::Bench(bench) => bench.run(screen),
+        Command::DecodeHelper => helper::run(),
     }
 }
 

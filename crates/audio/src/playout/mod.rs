@@ -326,7 +326,8 @@ impl<'a> Player<'a> {
         let want = self.samples(start, end);
         let given = if self.decoder_fills(kind, start) { want } else { 0 };
         if kind == Kind::Lost && self.rules.conceal {
-            self.figures.concealed += Nanos(want as u64 * 1_000_000_000 / u64::from(self.line_rate.0));
+            let made = Nanos(want as u64 * 1_000_000_000 / u64::from(self.line_rate.0));
+            self.figures.concealed += made.min(MADE_UP);
         }
         Part { kind, want, given, skip: 0, used: given, start }
     }
@@ -535,5 +536,7 @@ fn stretch(samples: &[i16], want: usize, to: &mut Vec<i16>) {
 const WINDOW: usize = 8_000;
 /// Seconds for which a codec goes on with its own noise after its last word.
 const NOISE: i64 = 30;
+/// Of a longer gap no more than this is filled: 60 ms from each side.
+const MADE_UP: Nanos = Nanos::from_millis(120);
 /// A decoder that fails more often is given up.
 const FAILURES: u32 = 3;

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use ringtap_audio::{Decoders, Own, Recording, Rules, Settings, Sides, mix, write_wav};
+use ringtap_audio::{Decoders, Flac, Output, Peaks, Recording, Rules, Settings, Sides, Wav, mix, play};
 use ringtap_capture::Writer;
 use ringtap_engine::SipSeen;
 use ringtap_model::{Frame, Hz, Nanos};
 
 use crate::exit::Exit;
 use crate::find::{Finder, Found, Meant};
+use crate::helper::Helpers;
 use crate::input::{self, Input, Pass};
 use crate::interrupt::{self, Interrupted};
 use crate::screen::Screen;
@@ -37,11 +38,17 @@ pub(crate) struct Extract {
     #[arg(long, value_name = "CALL-ID")]
     call: String,
     /// Write its packets here, as pcap, or as pcapng where they have several link types
-    #[arg(long, value_name = "OUT", required_unless_present = "wav")]
+    #[arg(long, value_name = "OUT", required_unless_present_any = ["wav", "flac", "peaks"])]
     pcap: Option<PathBuf>,
     /// Write its sound here, as WAV (PCM, 16 bits)
     #[arg(long, value_name = "OUT")]
     wav: Option<PathBuf>,
+    /// Write its sound here, as FLAC: the same samples in about half the space
+    #[arg(long, value_name = "OUT")]
+    flac: Option<PathBuf>,
+    /// Write the outline of its sound here, as JSON for a player: minimum and maximum of each span, -1 to 1, by channel
+    #[arg(long, value_name = "OUT")]
+    peaks: Option<PathBuf>,
     #[command(flatten)]
     sound: How,
 }
@@ -66,6 +73,9 @@ struct How {
     /// Let dialled digits (telephone events) be heard as tones; without it they are silent, since digits can be secrets
     #[arg(long)]
     tones: bool,
+    /// The span of one minimum and maximum of `--peaks`
+    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    peaks_ms: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
@@ -111,20 +121,22 @@ Examples:
   ringtap extract trunk.pcap --call 4f2a19 --wav call.wav
   ringtap extract monday-*.pcap.zst --call 4f2a19 --pcap call.pcap --wav call.wav
   ringtap extract trunk.pcap --call 4f2a19 --wav caller.wav --mix caller --rate 16000
-  ringtap extract trunk.pcap --call 4f2a19 --wav as-heard.wav --buffer-ms 60";
+  ringtap extract trunk.pcap --call 4f2a19 --wav as-heard.wav --buffer-ms 60
+  ringtap extract trunk.pcap --call 4f2a19 --flac call.flac --peaks call.json
+
+G.711, L16, G.722, G.726 and GSM need nothing else. G.729, AMR, AMR-WB and Opus need Debian's libbcg729-0, libopencore-amrnb0,
+libopencore-amrwb0 and libopus0, iLBC libilbc 3; they are loaded in a process of its own when a call has such sound.";
 
 impl Extract {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        if self.pcap.is_some() && self.pcap == self.wav {
-            bail!("`--pcap` and `--wav` name the same file: name two");
-        }
+        self.refuse_one_file_for_two()?;
         let input = Input::open(&self.files)?;
         let pcap = self.pcap.as_deref().map(Target::create).transpose()?;
-        let wav = self.wav.as_deref().map(Target::create).transpose()?;
+        let files = Files::create(&self)?;
         let wanted = self.meant(&input, screen)?;
-        let decoders = Own;
-        let (sound, mute) = Sound::of(&wanted, wav.is_some(), &decoders);
+        let decoders = Helpers;
+        let (sound, mute) = Sound::of(&wanted, files.any(), &decoders);
         let mut taker = Taker::new(&wanted, sound, pcap.is_some());
         let pass = input.pass(&mut taker, &input.progress(screen, "taking it out"));
         whole(&pass)?;
@@ -134,9 +146,9 @@ impl Extract {
             let count = packets(&input, frames, &wanted, target).with_context(|| writing(&path))?;
             screen.remark(format!("{}: {} packets", path.display(), grouped(count)));
         }
-        let exit = match wav {
-            Some(target) => save(sound, self.sound.settings(), &decoders, target, screen)?,
-            None => Exit::Done,
+        let exit = match files.any() {
+            true => files.save(sound, self.sound, &decoders, screen)?,
+            false => Exit::Done,
         };
         for stream in &mute {
             screen.remark(stream);
@@ -146,6 +158,17 @@ impl Extract {
             (Exit::Done, of_input) => of_input,
             (failed, _) => failed,
         })
+    }
+
+    fn refuse_one_file_for_two(&self) -> anyhow::Result<()> {
+        let named =
+            [("--pcap", &self.pcap), ("--wav", &self.wav), ("--flac", &self.flac), ("--peaks", &self.peaks)];
+        for (index, (option, path)) in named.iter().enumerate().filter(|(_, (_, path))| path.is_some()) {
+            if let Some((other, _)) = named[..index].iter().find(|(_, other)| other == path) {
+                bail!("`{other}` and `{option}` name the same file: name two");
+            }
+        }
+        Ok(())
     }
 
     /// The call that was named.
@@ -200,32 +223,75 @@ fn packets(input: &Input, numbers: Vec<u64>, wanted: &Meant, target: Target) -> 
     Ok(kept.len() as u64)
 }
 
-/// Writes the sound, or says why there is none.
-fn save(
-    sound: Sound,
-    settings: Settings,
-    decoders: &dyn Decoders,
-    mut target: Target,
-    screen: &mut Screen,
-) -> anyhow::Result<Exit> {
-    let path = target.path().to_path_buf();
-    let [left, right] = sound.tracks();
-    let mut recording = mix(&left, &right, settings, decoders)?;
-    match write_wav(&mut recording, BufWriter::new(&mut target)) {
-        Ok(()) => {}
-        // The packets may be written already: this is no reason to fail before the rest is told.
-        Err(ringtap_audio::Error::Nothing) => {
-            screen.remark(ringtap_audio::Error::Nothing);
-            return Ok(Exit::Failed);
-        }
-        Err(error) => return Err(error).with_context(|| writing(&path)),
+/// The files for the sound.
+struct Files {
+    wav: Option<Target>,
+    flac: Option<Target>,
+    peaks: Option<Target>,
+}
+
+impl Files {
+    fn create(asked: &Extract) -> anyhow::Result<Self> {
+        let target = |path: &Option<PathBuf>| path.as_deref().map(Target::create).transpose();
+        Ok(Self { wav: target(&asked.wav)?, flac: target(&asked.flac)?, peaks: target(&asked.peaks)? })
     }
-    target.keep()?;
-    let length = moment::span(recording.frames() as f64 * 1e3 / f64::from(recording.rate().0));
-    let sides = sides(settings.sides, [left.is_empty(), right.is_empty()]);
-    screen.remark(format!("{}: {length}, {sides}", text::shown(&path.display().to_string())));
-    made_up(&recording, screen);
-    Ok(Exit::Done)
+
+    fn any(&self) -> bool {
+        self.wav.is_some() || self.flac.is_some() || self.peaks.is_some()
+    }
+
+    fn all(self) -> impl Iterator<Item = Target> {
+        [self.wav, self.flac, self.peaks].into_iter().flatten()
+    }
+
+    /// Plays the sound into all of them, or says why there is none.
+    fn save(
+        mut self,
+        sound: Sound,
+        how: How,
+        decoders: &dyn Decoders,
+        screen: &mut Screen,
+    ) -> anyhow::Result<Exit> {
+        let [left, right] = sound.tracks();
+        let mut recording = mix(&left, &right, how.settings(), decoders)?;
+        match self.fill(&mut recording, how) {
+            Ok(()) => {}
+            // The packets may be written already: this is no reason to fail before the rest is told.
+            Err(ringtap_audio::Error::Nothing) => {
+                screen.remark(ringtap_audio::Error::Nothing);
+                return Ok(Exit::Failed);
+            }
+            Err(error) => return Err(error).context("cannot write the sound"),
+        }
+        let length = moment::span(recording.frames() as f64 * 1e3 / f64::from(recording.rate().0));
+        let sides = sides(how.settings().sides, [left.is_empty(), right.is_empty()]);
+        for target in self.all() {
+            let path = target.path().to_path_buf();
+            target.keep()?;
+            screen.remark(format!("{}: {length}, {sides}", text::shown(&path.display().to_string())));
+        }
+        made_up(&recording, screen);
+        Ok(Exit::Done)
+    }
+
+    fn fill(&mut self, recording: &mut Recording<'_>, how: How) -> Result<(), ringtap_audio::Error> {
+        let shape = recording.shape();
+        let mut outputs: Vec<Box<dyn Output + '_>> = Vec::new();
+        if let Some(target) = &mut self.wav {
+            outputs.push(Box::new(Wav::new(target, shape)?));
+        }
+        if let Some(target) = &mut self.flac {
+            outputs.push(Box::new(Flac::new(BufWriter::new(target), shape)?));
+        }
+        if let Some(target) = &mut self.peaks {
+            outputs.push(Box::new(Peaks::new(
+                BufWriter::new(target),
+                shape,
+                Nanos::from_millis(how.peaks_ms),
+            )));
+        }
+        play(recording, outputs)
+    }
 }
 
 /// What the channels are, in words.

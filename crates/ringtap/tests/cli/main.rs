@@ -6,6 +6,7 @@
 //! | `whole` | a call from the wire to every kind of output |
 //! | `doctor` | this machine |
 //! | `live` | its loopback, and refusals |
+//! | `sound` | codecs that libraries decode |
 //! | `built`, `run` | a capture made packet by packet; running the program |
 
 mod built;
@@ -13,4 +14,5 @@ mod doctor;
 mod live;
 mod refused;
 mod run;
+mod sound;
 mod whole;

@@ -226,8 +226,35 @@ fn sound_as_it_is_asked_for() {
     assert_eq!(twice.len(), 2 * 500 * 160);
     let (channels, _, mono, err) = heard(&["--mix", "mono", "--buffer-ms", "60", "--tones"]);
     assert!(channels == 1 && mono.contains(&(32_256 + 8)), "{err}");
+    let (flac, peaks) = (folder.path().join("out.flac"), folder.path().join("out.json"));
+    let (_, _, stereo, err) = heard(&["--flac", text(&flac), "--peaks", text(&peaks), "--peaks-ms", "100"]);
+    assert!(err.contains("out.flac: 10.0 s, left the caller") && err.contains("out.json: "), "{err}");
+    let outline: Value = serde_json::from_slice(&fs::read(&peaks).expect("the outline")).expect("JSON");
+    assert_eq!((&outline["channels"], &outline["samples_per_peak"]), (&2.into(), &800.into()));
+    let callee = outline["peaks"][1].as_array().expect("a list");
+    assert_eq!(callee[11].as_f64(), Some(0.9844), "full scale of A-law");
+    same_samples(&flac, &stereo);
     let refused = run(["extract", text(&path), "--call", "4f2a", "--wav", text(&wav), "--rate", "1"]);
     assert_eq!(refused.status, 2, "{refused:?}");
+}
+
+/// What sox and ffmpeg read from a FLAC file, where they are installed.
+#[expect(clippy::print_stdout, reason = "a test that skips says so")]
+fn same_samples(flac: &Path, stereo: &[i16]) {
+    let readers: [(&str, &[&str]); 2] = [
+        ("sox", &[text(flac), "-t", "s16", "-L", "-"]),
+        ("ffmpeg", &["-v", "error", "-xerror", "-i", text(flac), "-f", "s16le", "-"]),
+    ];
+    for (program, arguments) in readers {
+        match std::process::Command::new(program).args(arguments).output() {
+            Ok(output) => {
+                assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+                let samples: Vec<u8> = stereo.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+                assert!(output.stdout == samples, "{program} reads other samples");
+            }
+            Err(error) => println!("skipped: {program} does not run ({error})"),
+        }
+    }
 }
 
 #[test]

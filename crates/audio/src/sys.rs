@@ -1,0 +1,401 @@
+//! Codec libraries, loaded while the program runs, and the walls around the process that calls them.
+//!
+//! The only unsafe code of this crate. It runs in a process of its own (see [`crate::remote`]): what a library does wrong with
+//! hostile bytes ends that process and nothing else.
+#![allow(unsafe_code, reason = "calls into C libraries")]
+
+use std::ffi::{CStr, c_int, c_uchar, c_void};
+use std::ptr::NonNull;
+
+use crate::Codec;
+use crate::decode::opus_samples;
+use crate::decode::{Width, amr_frames};
+
+/// A loaded library, which stays loaded until the process ends.
+#[derive(Clone, Copy)]
+struct Library(NonNull<c_void>);
+
+impl Library {
+    fn open(name: &CStr) -> Option<Self> {
+        // SAFETY: the name ends with a zero byte. Initialisers of Debian's codec libraries do nothing but set up themselves.
+        NonNull::new(unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) }).map(Self)
+    }
+
+    /// The function of that name.
+    ///
+    /// # Safety
+    ///
+    /// `F` is a function pointer of the type that the library's header declares for this name.
+    unsafe fn function<F: Copy>(self, name: &CStr) -> Option<F> {
+        const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+        // SAFETY: the handle is open and the name ends with a zero byte.
+        let found = unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) };
+        // SAFETY: not null, of the size of a pointer, and of that type by the promise of the caller.
+        (!found.is_null()).then(|| unsafe { std::mem::transmute_copy(&found) })
+    }
+}
+
+/// A decoder of a library.
+pub(crate) enum Native {
+    G729(G729),
+    Amr(Amr),
+    Opus(Opus),
+    Ilbc(Ilbc),
+}
+
+impl Native {
+    /// The decoder of a codec; `None` where its library is not there, or is another.
+    pub(crate) fn open(codec: Codec, rate: u32) -> Option<Self> {
+        match codec {
+            Codec::G729 => G729::open().map(Self::G729),
+            Codec::AmrNb => Amr::open(Width::Narrow).map(Self::Amr),
+            Codec::AmrWb => Amr::open(Width::Wide).map(Self::Amr),
+            Codec::Opus => Opus::open(rate).map(Self::Opus),
+            Codec::Ilbc => Ilbc::open().map(Self::Ilbc),
+            _ => None,
+        }
+    }
+
+    /// Appends what it makes of a payload.
+    pub(crate) fn packet(&mut self, payload: &[u8], out: &mut Vec<i16>) {
+        match self {
+            Self::G729(decoder) => decoder.packet(payload, out),
+            Self::Amr(decoder) => decoder.packet(payload, out),
+            Self::Opus(decoder) => decoder.packet(payload, out),
+            Self::Ilbc(decoder) => decoder.packet(payload, out),
+        }
+    }
+
+    /// Appends about as many samples for what is missing before `next`.
+    pub(crate) fn lost(&mut self, samples: usize, next: Option<&[u8]>, out: &mut Vec<i16>) {
+        let end = out.len() + samples;
+        while out.len() < end {
+            let before = out.len();
+            match self {
+                Self::G729(decoder) => decoder.frame(&[], out),
+                Self::Amr(decoder) => decoder.lost(out),
+                Self::Opus(decoder) => decoder.lost(end - out.len(), next, out),
+                Self::Ilbc(decoder) => decoder.lost(out),
+            }
+            if out.len() == before {
+                break;
+            }
+        }
+    }
+}
+
+type Bcg729Decode = unsafe extern "C" fn(*mut c_void, *const u8, u8, u8, u8, u8, *mut i16);
+
+/// libbcg729: G.729 annexes A and B.
+pub(crate) struct G729 {
+    state: NonNull<c_void>,
+    decode: Bcg729Decode,
+}
+
+impl G729 {
+    fn open() -> Option<Self> {
+        let library = Library::open(c"libbcg729.so.0")?;
+        // SAFETY: the types of bcg729/decoder.h of version 1.1.1; the first makes a state or gives null.
+        unsafe {
+            let init: unsafe extern "C" fn() -> *mut c_void =
+                library.function(c"initBcg729DecoderChannel")?;
+            let decode = library.function(c"bcg729Decoder")?;
+            Some(Self { state: NonNull::new(init())?, decode })
+        }
+    }
+
+    fn packet(&mut self, payload: &[u8], out: &mut Vec<i16>) {
+        payload.chunks(10).for_each(|frame| self.frame(frame, out));
+    }
+
+    /// A frame of 10 bytes, comfort noise of 2, or none: then the frame was lost, or, after comfort noise, not sent.
+    fn frame(&mut self, frame: &[u8], out: &mut Vec<i16>) {
+        let mut bytes = [0; 10];
+        let length = frame.len().min(10);
+        bytes[..length].copy_from_slice(&frame[..length]);
+        let noise = length == 2;
+        let lost = length != 10 && !noise;
+        let at = out.len();
+        out.resize(at + 80, 0);
+        // SAFETY: the state is live, ten bytes are read at most and 80 samples written.
+        unsafe {
+            (self.decode)(
+                self.state.as_ptr(),
+                bytes.as_ptr(),
+                length as u8,
+                lost.into(),
+                noise.into(),
+                0,
+                out[at..].as_mut_ptr(),
+            );
+        }
+    }
+}
+
+type AmrDecode = unsafe extern "C" fn(*mut c_void, *const c_uchar, *mut i16, c_int);
+
+/// libopencore-amrnb and libopencore-amrwb.
+pub(crate) struct Amr {
+    width: Width,
+    state: NonNull<c_void>,
+    decode: AmrDecode,
+}
+
+impl Amr {
+    fn open(width: Width) -> Option<Self> {
+        let (library, init, decode) = match width {
+            Width::Narrow => {
+                (c"libopencore-amrnb.so.0", c"Decoder_Interface_init", c"Decoder_Interface_Decode")
+            }
+            Width::Wide => (c"libopencore-amrwb.so.0", c"D_IF_init", c"D_IF_decode"),
+        };
+        let library = Library::open(library)?;
+        // SAFETY: the types of opencore-amrnb/interf_dec.h and opencore-amrwb/dec_if.h.
+        unsafe {
+            let init: unsafe extern "C" fn() -> *mut c_void = library.function(init)?;
+            Some(Self { width, decode: library.function(decode)?, state: NonNull::new(init())? })
+        }
+    }
+
+    fn packet(&mut self, payload: &[u8], out: &mut Vec<i16>) {
+        for frame in amr_frames(self.width, payload).unwrap_or_default() {
+            self.frame(&frame.bytes, out);
+        }
+    }
+
+    fn lost(&mut self, out: &mut Vec<i16>) {
+        // No data: the last frame is continued and fades, or its comfort noise goes on.
+        self.frame(&[15 << 3], out);
+    }
+
+    fn frame(&mut self, frame: &[u8], out: &mut Vec<i16>) {
+        // The longest frame has 61 bytes; the library reads by its type.
+        let mut bytes = [0; 64];
+        let length = frame.len().min(64);
+        bytes[..length].copy_from_slice(&frame[..length]);
+        let at = out.len();
+        out.resize(at + if self.width == Width::Narrow { 160 } else { 320 }, 0);
+        // SAFETY: the state is live, no type has more than 64 bytes, and 160 or 320 samples are written.
+        unsafe { (self.decode)(self.state.as_ptr(), bytes.as_ptr(), out[at..].as_mut_ptr(), 0) };
+    }
+}
+
+type OpusDecode = unsafe extern "C" fn(*mut c_void, *const c_uchar, i32, *mut i16, c_int, c_int) -> c_int;
+
+/// libopus, both channels mixed into one.
+pub(crate) struct Opus {
+    state: NonNull<c_void>,
+    decode: OpusDecode,
+    /// Samples of 2.5 ms: what it decodes is a multiple of it.
+    grain: usize,
+    /// Samples of the last packet.
+    last: usize,
+}
+
+impl Opus {
+    fn open(rate: u32) -> Option<Self> {
+        let library = Library::open(c"libopus.so.0")?;
+        let mut error = 0;
+        // SAFETY: the types of opus/opus.h; the error is written to a live integer.
+        unsafe {
+            let create: unsafe extern "C" fn(i32, c_int, *mut c_int) -> *mut c_void =
+                library.function(c"opus_decoder_create")?;
+            let state = NonNull::new(create(rate as i32, 1, &raw mut error))?;
+            let grain = rate as usize / 400;
+            Some(Self { state, decode: library.function(c"opus_decode")?, grain, last: 8 * grain })
+        }
+    }
+
+    fn packet(&mut self, payload: &[u8], out: &mut Vec<i16>) {
+        let samples = opus_samples(payload).unwrap_or(0) * self.grain / 120;
+        if samples > 0 {
+            self.last = samples;
+            self.decode(Some(payload), samples, false, out);
+        }
+    }
+
+    /// A packet that is lost may be in the one after it, as forward error correction (RFC 6716 section 2.1.7).
+    fn lost(&mut self, samples: usize, next: Option<&[u8]>, out: &mut Vec<i16>) {
+        let wanted = samples.div_ceil(self.grain) * self.grain;
+        match next {
+            Some(next) if wanted <= self.last => self.decode(Some(next), wanted, true, out),
+            _ => self.decode(None, wanted.min(self.last.max(self.grain)), false, out),
+        }
+    }
+
+    fn decode(&mut self, payload: Option<&[u8]>, samples: usize, fec: bool, out: &mut Vec<i16>) {
+        let at = out.len();
+        out.resize(at + samples, 0);
+        let (data, length) =
+            payload.map_or((std::ptr::null(), 0), |payload| (payload.as_ptr(), payload.len()));
+        let Ok(length) = i32::try_from(length) else { return };
+        // SAFETY: the state is live, the length is that of the data, and no more than `samples` are written.
+        unsafe {
+            (self.decode)(
+                self.state.as_ptr(),
+                data,
+                length,
+                out[at..].as_mut_ptr(),
+                samples as c_int,
+                fec.into(),
+            );
+        }
+    }
+}
+
+type IlbcInit = unsafe extern "C" fn(*mut c_void, i16) -> i16;
+type IlbcDecode = unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut i16, *mut i16) -> c_int;
+type IlbcLost = unsafe extern "C" fn(*mut c_void, *mut i16, usize) -> usize;
+
+/// libilbc, version 3.
+pub(crate) struct Ilbc {
+    state: NonNull<c_void>,
+    init: IlbcInit,
+    decode: IlbcDecode,
+    lost: IlbcLost,
+    /// Bytes of a frame: 38 for 20 ms, 50 for 30 ms.
+    frame: usize,
+}
+
+impl Ilbc {
+    fn open() -> Option<Self> {
+        let library = Library::open(c"libilbc.so.3")?;
+        let mut state = std::ptr::null_mut();
+        // SAFETY: the types of ilbc.h of version 3; the state is written to a live pointer.
+        unsafe {
+            let create: unsafe extern "C" fn(*mut *mut c_void) -> i16 =
+                library.function(c"WebRtcIlbcfix_DecoderCreate")?;
+            let init: IlbcInit = library.function(c"WebRtcIlbcfix_DecoderInit")?;
+            let decode = library.function(c"WebRtcIlbcfix_Decode")?;
+            let lost = library.function(c"WebRtcIlbcfix_DecodePlc")?;
+            create(&raw mut state);
+            let state = NonNull::new(state)?;
+            init(state.as_ptr(), 20);
+            Some(Self { state, init, decode, lost, frame: 38 })
+        }
+    }
+
+    fn packet(&mut self, payload: &[u8], out: &mut Vec<i16>) {
+        let frame = if payload.len().is_multiple_of(38) { 38 } else { 50 };
+        if frame != self.frame {
+            self.frame = frame;
+            // SAFETY: the state is live; 20 and 30 are the lengths that there are.
+            unsafe { (self.init)(self.state.as_ptr(), if frame == 38 { 20 } else { 30 }) };
+        }
+        for frame in payload.chunks_exact(self.frame) {
+            let at = out.len();
+            out.resize(at + self.samples(), 0);
+            let mut kind = 0;
+            // SAFETY: the state is live and set for frames of this length, which give as many samples.
+            unsafe {
+                (self.decode)(
+                    self.state.as_ptr(),
+                    frame.as_ptr(),
+                    frame.len(),
+                    out[at..].as_mut_ptr(),
+                    &raw mut kind,
+                );
+            }
+        }
+    }
+
+    fn lost(&mut self, out: &mut Vec<i16>) {
+        let at = out.len();
+        out.resize(at + self.samples(), 0);
+        // SAFETY: the state is live; one frame is written.
+        unsafe { (self.lost)(self.state.as_ptr(), out[at..].as_mut_ptr(), 1) };
+    }
+
+    fn samples(&self) -> usize {
+        if self.frame == 38 { 160 } else { 240 }
+    }
+}
+
+/// Walls around this process, once its library is loaded: it opens nothing, writes no file, starts nothing, takes no more
+/// memory than 512 MiB, and of the system's calls has only those that reading, writing and memory need.
+pub(crate) fn confine() -> bool {
+    let limits = [
+        (libc::RLIMIT_AS, 512 << 20),
+        (libc::RLIMIT_FSIZE, 0),
+        (libc::RLIMIT_CORE, 0),
+        (libc::RLIMIT_NOFILE, 0),
+        (libc::RLIMIT_NPROC, 0),
+    ];
+    let limited = limits.into_iter().all(|(resource, most)| {
+        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+        // SAFETY: reads a live structure.
+        unsafe { libc::setrlimit(resource, &raw const limit) == 0 }
+    });
+    limited && filtered()
+}
+
+/// The filter of system calls; every call but those named ends the process.
+fn filtered() -> bool {
+    let Some(architecture) = ARCHITECTURE else { return true };
+    let load = |offset: u32| instruction(BPF_LOAD, 0, 0, offset);
+    let verdict = |verdict: u32| instruction(BPF_RETURN, 0, 0, verdict);
+    let count = ALLOWED.len() as u8;
+    let mut program = vec![
+        load(4),
+        instruction(BPF_EQUAL, 1, 0, architecture),
+        verdict(libc::SECCOMP_RET_KILL_PROCESS),
+        load(0),
+    ];
+    for (index, call) in ALLOWED.iter().enumerate() {
+        // To the last instruction, which allows.
+        program.push(instruction(BPF_EQUAL, count - index as u8, 0, *call as u32));
+    }
+    program.push(verdict(libc::SECCOMP_RET_KILL_PROCESS));
+    program.push(verdict(libc::SECCOMP_RET_ALLOW));
+    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: the program lives until the kernel has copied it, and its length is given.
+    unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0
+    }
+}
+
+fn instruction(code: u16, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+    libc::sock_filter { code, jt, jf, k }
+}
+
+/// Ends this process in so many seconds, unless called again before; 0 is never.
+pub(crate) fn alarm(seconds: u32) {
+    // SAFETY: takes an integer; the signal is not caught, so it ends the process.
+    unsafe { libc::alarm(seconds) };
+}
+
+/// BPF_LD | BPF_W | BPF_ABS, BPF_JMP | BPF_JEQ | BPF_K, BPF_RET | BPF_K of linux/bpf_common.h.
+const BPF_LOAD: u16 = 0x20;
+const BPF_EQUAL: u16 = 0x15;
+const BPF_RETURN: u16 = 0x06;
+
+/// AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 of linux/audit.h.
+const ARCHITECTURE: Option<u32> = if cfg!(target_arch = "x86_64") {
+    Some(0xc000_003e)
+} else if cfg!(target_arch = "aarch64") {
+    Some(0xc000_00b7)
+} else {
+    None
+};
+
+const ALLOWED: &[libc::c_long] = &[
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_brk,
+    libc::SYS_mmap,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_mprotect,
+    libc::SYS_futex,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_restart_syscall,
+    libc::SYS_sigaltstack,
+    libc::SYS_setitimer,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_alarm,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+];
