@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze::Analyze, bench::Bench, call::CallArgs, calls::Calls, doctor::Doctor, extract::Extract,
-    generate::Generate, live::Live, mos::Mos, run::Run,
+    analyze::Analyze, bench::Bench, call::CallArgs, calls::Calls, compare::Compare, doctor::Doctor,
+    extract::Extract, generate::Generate, live::Live, mos::Mos, run::Run,
 };
 use crate::screen::Colour;
 
@@ -37,6 +37,7 @@ pub(crate) enum Command {
     Extract(Extract),
     Calls(Calls),
     Generate(Box<Generate>),
+    Compare(Compare),
     Mos(Mos),
     Run(Run),
     Live(Live),

@@ -67,6 +67,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Extract(extract) => extract.run(screen),
         Command::Calls(calls) => calls.run(screen),
         Command::Generate(generate) => generate.run(screen),
+        Command::Compare(compare) => compare.run(screen),
         Command::Mos(mos) => mos.run(screen),
         Command::Run(run) => run.run(screen),
         Command::Live(live) => live.run(screen),

@@ -34,6 +34,7 @@
 //! | `sip`, `tcp`, `frame` | messages, segments, frames as bytes |
 //! | `stream`, `voice`, `g711` | RTP through a network, and what is said in it |
 //! | `truth`, `tally` | [`Truth`], the records, and how they are counted |
+//! | `compare` | [`Comparison`] of a monitor's records with the truth |
 //! | `addresses`, `rng` | hosts and numbers that belong to nobody; randomness out of a seed |
 //! | `error` | [`Error`] |
 #![forbid(unsafe_code)]
@@ -41,6 +42,7 @@
 mod addresses;
 mod batch;
 mod codec;
+mod compare;
 mod cross;
 mod dialog;
 mod error;
@@ -68,6 +70,7 @@ mod voice;
 
 pub use batch::Batch;
 pub use codec::{Codec, PacketTime};
+pub use compare::{CompareError, Comparison, Counts, Kind, Report, Rules};
 pub use cross::{Cross, CrossKind, Rate};
 pub use error::Error;
 pub use hold::Hold;

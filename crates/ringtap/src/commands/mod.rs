@@ -4,6 +4,7 @@ pub(crate) mod analyze;
 pub(crate) mod bench;
 pub(crate) mod call;
 pub(crate) mod calls;
+pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod extract;
 pub(crate) mod generate;

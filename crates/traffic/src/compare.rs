@@ -1,0 +1,415 @@
+//! A monitor's records against the truth, field by field: whoever's monitor it is.
+//!
+//! Both are lines of JSON with the names of the records. What the truth has and no record is missing; what a record has and the
+//! truth not is invented; what both have has to be equal. What the truth leaves out (judgement, as MOS) is not looked at.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+/// What counts as equal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    /// Times may be off by so many milliseconds, and what is measured from them (jitter, longest gap) by as much or by 1 %,
+    /// whichever is more. 0 for captures, which have the very times of the truth.
+    pub within_ms: f64,
+    /// Times, and what is measured from them, are not looked at.
+    pub ignore_times: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { within_ms: 0.0, ignore_times: false }
+    }
+}
+
+/// Takes the truth, then the records.
+#[derive(Debug)]
+pub struct Comparison {
+    rules: Rules,
+    /// Truth whose record has not come, as it was written: parsed, it would be ten times as large.
+    waiting: BTreeMap<Key, Vec<String>>,
+    report: Report,
+    summary: Option<Map<String, Value>>,
+}
+
+/// What tells one record from all others.
+type Key = (Kind, String);
+
+/// Records that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Call attempts, told apart by Call-ID.
+    Call,
+    /// Streams, by Call-ID, source, destination and SSRC.
+    Stream,
+    /// Registrations, by address of record and source.
+    Registration,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Call, Self::Stream, Self::Registration];
+
+    /// As `type` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Stream => "stream",
+            Self::Registration => "registration",
+        }
+    }
+
+    fn of(record: &Map<String, Value>) -> Option<Self> {
+        let kind = record.get("type")?.as_str()?;
+        Self::ALL.into_iter().find(|known| known.name() == kind)
+    }
+
+    fn key(self, record: &Map<String, Value>) -> Key {
+        let names: &[&str] = match self {
+            Self::Call => &["call_id"],
+            Self::Stream => &["call_id", "src", "dst", "ssrc"],
+            Self::Registration => &["aor", "src"],
+        };
+        let parts: Vec<String> = names
+            .iter()
+            .map(|name| match record.get(*name) {
+                Some(Value::String(text)) => text.clone(),
+                Some(Value::Number(number)) => {
+                    number.as_u64().map_or(number.to_string(), |n| format!("{n:08x}"))
+                }
+                _ => "null".to_owned(),
+            })
+            .collect();
+        (self, parts.join(" "))
+    }
+}
+
+/// Counts of one kind of record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// In the truth.
+    pub truth: u64,
+    /// In both.
+    pub found: u64,
+    /// In the truth alone.
+    pub missing: u64,
+    /// In the records alone, those that came twice included.
+    pub invented: u64,
+}
+
+/// How a comparison went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    counts: BTreeMap<Kind, Counts>,
+    /// Fields compared.
+    pub fields: u64,
+    /// Fields that differ, by kind and name.
+    pub differing: BTreeMap<(Kind, String), u64>,
+    /// The first differences, each a sentence.
+    pub first: Vec<String>,
+}
+
+impl Report {
+    /// Counts of one kind.
+    pub fn counts(&self, kind: Kind) -> Counts {
+        self.counts.get(&kind).copied().unwrap_or_default()
+    }
+
+    /// Nothing is missing, nothing invented, every field equal.
+    pub fn agrees(&self) -> bool {
+        self.differing.is_empty() && self.counts.values().all(|counts| counts.missing + counts.invented == 0)
+    }
+
+    fn at(&mut self, kind: Kind) -> &mut Counts {
+        self.counts.entry(kind).or_default()
+    }
+
+    fn tell(&mut self, sentence: impl FnOnce() -> String) {
+        if self.first.len() < TOLD {
+            self.first.push(sentence());
+        }
+    }
+}
+
+/// A line that cannot be compared.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompareError {
+    /// It is no JSON object.
+    #[error("it is no JSON object with a `type`: {0}")]
+    Line(String),
+    /// The truth ends before its last line.
+    #[error("the truth has no summary, its last line: whoever wrote it was ended before")]
+    Unfinished,
+    /// The truth has fewer or more records than its summary says.
+    #[error(
+        "the truth has {found} {kind} records and its summary says {told}: lines are gone, or two files are one"
+    )]
+    Summary {
+        /// Which.
+        kind: &'static str,
+        /// Lines.
+        found: u64,
+        /// By its summary.
+        told: u64,
+    },
+}
+
+impl Comparison {
+    /// With these rules.
+    pub fn new(rules: Rules) -> Self {
+        Self { rules, waiting: BTreeMap::new(), report: Report::default(), summary: None }
+    }
+
+    /// A line of the truth. All of them come before the first record.
+    ///
+    /// # Errors
+    ///
+    /// Where it is no record of the truth.
+    pub fn truth(&mut self, line: &str) -> Result<(), CompareError> {
+        let record = parse(line)?;
+        let Some(kind) = Kind::of(&record) else {
+            self.summary = Some(record);
+            return Ok(());
+        };
+        self.report.at(kind).truth += 1;
+        self.waiting.entry(kind.key(&record)).or_default().push(line.to_owned());
+        Ok(())
+    }
+
+    /// The truth is complete.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not.
+    pub fn check(&self) -> Result<(), CompareError> {
+        let summary = self.summary.as_ref().ok_or(CompareError::Unfinished)?;
+        for (kind, name) in Kind::ALL.into_iter().zip(["calls", "streams", "registrations"]) {
+            let told = summary.get(name).and_then(Value::as_u64).ok_or(CompareError::Unfinished)?;
+            let found = self.report.counts(kind).truth;
+            if found != told {
+                return Err(CompareError::Summary { kind: kind.name(), found, told });
+            }
+        }
+        Ok(())
+    }
+
+    /// A line of the records. Other kinds of records than those of the truth are left aside.
+    ///
+    /// # Errors
+    ///
+    /// Where it is no record.
+    pub fn record(&mut self, line: &str) -> Result<(), CompareError> {
+        let record = parse(line)?;
+        let Some(kind) = Kind::of(&record) else { return Ok(()) };
+        let key = kind.key(&record);
+        let Some(truth) = self.take(&key, &record) else {
+            self.report.at(kind).invented += 1;
+            self.report.tell(|| format!("{} {} is invented, or recorded twice", kind.name(), key.1));
+            return Ok(());
+        };
+        self.report.at(kind).found += 1;
+        self.compare(&key, &truth, &record);
+        Ok(())
+    }
+
+    /// What was found, once all records have come.
+    pub fn finish(mut self) -> Report {
+        for ((kind, key), missing) in &self.waiting {
+            self.report.at(*kind).missing += missing.len() as u64;
+            for _ in missing {
+                self.report.tell(|| format!("{} {key} is missing", kind.name()));
+            }
+        }
+        self.report
+    }
+
+    /// The truth of a key; of several the one that began when the record did.
+    fn take(&mut self, key: &Key, record: &Map<String, Value>) -> Option<Map<String, Value>> {
+        let lines = self.waiting.get_mut(key)?;
+        let began = |record: &Map<String, Value>| record.get("first_us").and_then(Value::as_i64).unwrap_or(0);
+        let (mut nearest, mut least) = (None, i64::MAX);
+        for (place, line) in lines.iter().enumerate() {
+            // INVARIANT: it was parsed when it came.
+            let truth = parse(line).ok()?;
+            let off = (began(&truth) - began(record)).abs();
+            if off < least {
+                (nearest, least) = (Some((place, truth)), off);
+            }
+        }
+        let (place, truth) = nearest?;
+        lines.swap_remove(place);
+        if lines.is_empty() {
+            self.waiting.remove(key);
+        }
+        Some(truth)
+    }
+
+    fn compare(&mut self, (kind, key): &Key, truth: &Map<String, Value>, record: &Map<String, Value>) {
+        for (name, value) in truth {
+            let found = record.get(name).unwrap_or(&Value::Null);
+            if may_be_unknown(name, truth) && found.is_null() {
+                continue;
+            }
+            self.report.fields += 1;
+            if !self.rules.equal(name, value, found) {
+                *self.report.differing.entry((*kind, name.clone())).or_default() += 1;
+                self.report.tell(|| format!("{} {key}: {name} is {value}, found {found}", kind.name()));
+            }
+        }
+    }
+}
+
+impl Rules {
+    fn equal(&self, name: &str, truth: &Value, found: &Value) -> bool {
+        let numbers = truth.as_f64().zip(found.as_f64());
+        match (name, numbers, truth, found) {
+            _ if self.ignore_times && is_timing(name) => true,
+            (_, Some((truth, found)), ..) if name.ends_with("_us") => {
+                (truth - found).abs() <= self.within_ms * 1e3
+            }
+            // Doubles, and some print three digits: a microsecond is none of the network's.
+            (_, Some((truth, found)), ..) if is_timing(name) => {
+                (truth - found).abs() <= (0.01 * truth.abs()).max(self.within_ms).max(LEAST_MS)
+            }
+            (_, Some((truth, found)), ..) => truth == found,
+            ("dtmf", _, Value::Array(truth), Value::Array(found)) => {
+                let fields = |one: &Value, other: &Value| match (one.as_object(), other.as_object()) {
+                    (Some(one), Some(other)) => one.iter().all(|(name, value)| {
+                        self.equal(name, value, other.get(name).unwrap_or(&Value::Null))
+                    }),
+                    _ => one == other,
+                };
+                truth.len() == found.len() && truth.iter().zip(found).all(|(one, other)| fields(one, other))
+            }
+            _ => truth == found,
+        }
+    }
+}
+
+/// Few packets with many lost between them need not show how much sound is in one.
+fn may_be_unknown(name: &str, truth: &Map<String, Value>) -> bool {
+    name == "ptime_ms" && truth.get("unique").and_then(Value::as_u64).is_some_and(|unique| unique < ENOUGH)
+}
+
+fn is_timing(name: &str) -> bool {
+    name.ends_with("_us") || name.starts_with("jitter_ms") || name == "delta_ms_max"
+}
+
+fn parse(line: &str) -> Result<Map<String, Value>, CompareError> {
+    let wrong = || CompareError::Line(line.chars().take(80).collect());
+    match serde_json::from_str(line) {
+        Ok(Value::Object(record)) if record.contains_key("type") => Ok(record),
+        _ => Err(wrong()),
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+const LEAST_MS: f64 = 0.001;
+/// A second of the usual packets.
+const ENOUGH: u64 = 50;
+/// Differences that are told one by one.
+const TOLD: usize = 50;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Hold, Scenario, Traffic};
+
+    fn truth() -> Vec<String> {
+        let scenario =
+            Scenario { calls: 30, rate: 10.0, hold: Hold::Constant(2.0), ..Scenario::everything(5) };
+        let mut traffic = Traffic::new(scenario).unwrap();
+        while traffic.next().is_some() {}
+        traffic.truth().map(|truth| serde_json::to_string(&truth).unwrap()).collect()
+    }
+
+    /// The truth against itself after a change.
+    fn after(rules: Rules, change: impl FnOnce(&mut Vec<String>)) -> Report {
+        let truth = truth();
+        let mut comparison = Comparison::new(rules);
+        truth.iter().for_each(|line| comparison.truth(line).unwrap());
+        comparison.check().unwrap();
+        let mut records = truth;
+        change(&mut records);
+        records.iter().for_each(|line| comparison.record(line).unwrap());
+        comparison.finish()
+    }
+
+    #[test]
+    fn the_truth_agrees_with_itself() {
+        let report = after(Rules::default(), |_| {});
+        assert!(report.agrees() && report.fields > 1_000, "{report:?}");
+        assert_eq!(report.counts(Kind::Call), Counts { truth: 30, found: 30, missing: 0, invented: 0 });
+    }
+
+    #[test]
+    fn what_is_missing_or_twice_or_changed_is_told() {
+        let report = after(Rules::default(), |records| {
+            let call = records.iter().position(|line| line.contains(r#""type":"call""#)).unwrap();
+            records.remove(call);
+        });
+        assert!(!report.agrees());
+        assert_eq!((report.counts(Kind::Call).missing, report.counts(Kind::Call).invented), (1, 0));
+
+        let report = after(Rules::default(), |records| {
+            let stream = records.iter().find(|line| line.contains(r#""type":"stream""#)).unwrap().clone();
+            records.push(stream);
+        });
+        assert_eq!((report.counts(Kind::Stream).missing, report.counts(Kind::Stream).invented), (0, 1));
+        assert!(report.first[0].ends_with("is invented, or recorded twice"), "{:?}", report.first);
+
+        let report = after(Rules::default(), |records| {
+            let place = records.iter().position(|line| line.contains(r#""type":"stream""#)).unwrap();
+            records[place] = records[place].replace(r#""lost":"#, r#""lost":1"#);
+        });
+        assert_eq!(report.differing, BTreeMap::from([((Kind::Stream, "lost".to_owned()), 1)]));
+    }
+
+    #[test]
+    fn times_are_as_near_as_the_rules_ask() {
+        let later = |records: &mut Vec<String>| {
+            for line in records {
+                let mut record = parse(line).unwrap();
+                for name in ["invite_us", "first_us"] {
+                    if let Some(time) = record.get(name).and_then(Value::as_u64) {
+                        record.insert(name.to_owned(), (time + 900).into());
+                    }
+                }
+                *line = Value::Object(record).to_string();
+            }
+        };
+        assert!(!after(Rules::default(), later).agrees());
+        assert!(!after(Rules { within_ms: 0.8, ..Rules::default() }, later).agrees());
+        assert!(after(Rules { within_ms: 1.0, ..Rules::default() }, later).agrees());
+        assert!(after(Rules { ignore_times: true, ..Rules::default() }, later).agrees());
+    }
+
+    #[test]
+    fn jitter_is_equal_within_a_hundredth() {
+        let rules = Rules::default();
+        let near = |truth: f64, found: f64| rules.equal("jitter_ms_mean", &truth.into(), &found.into());
+        assert!(near(2.0, 2.0199) && !near(2.0, 2.0201) && near(0.0, 0.001) && !near(0.0, 0.0011));
+        assert!(!rules.equal("jitter_ms_mean", &1.0.into(), &Value::Null));
+    }
+
+    #[test]
+    fn a_truth_that_was_cut_is_refused() {
+        let mut lines = truth();
+        let mut comparison = Comparison::new(Rules::default());
+        lines[1..].iter().for_each(|line| comparison.truth(line).unwrap());
+        assert!(matches!(comparison.check(), Err(CompareError::Summary { .. })));
+        lines.pop();
+        let mut comparison = Comparison::new(Rules::default());
+        lines.iter().for_each(|line| comparison.truth(line).unwrap());
+        assert!(matches!(comparison.check(), Err(CompareError::Unfinished)));
+        assert!(comparison.record("[]").is_err() && comparison.record("{}").is_err());
+    }
+}
