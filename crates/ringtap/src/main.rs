@@ -10,6 +10,7 @@
 //! | `live` | calls as they pass, in the terminal |
 //! | `helper` | the process that decodes with codec libraries |
 //! | `doctor` | judging a machine before a capture |
+//! | `send` | generated frames onto an interface |
 //! | `moment`, `text` | times, and text that is safe to show |
 //! | `show`, `page` | records for people and programs |
 //! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and what the shell is told |
@@ -30,6 +31,7 @@ mod live;
 mod moment;
 mod page;
 mod screen;
+mod send;
 mod show;
 mod steps;
 mod take;

@@ -156,8 +156,8 @@ impl Session {
         }
     }
 
-    /// Writes the next frame of its signalling.
-    pub(crate) fn signal(&mut self, framer: &mut Framer) {
+    /// Writes the next frame of its signalling, captured so much later than it should be.
+    pub(crate) fn signal(&mut self, late: Nanos, framer: &mut Framer) {
         let Some(connection) = &mut self.connection else {
             let Some(step) = self.steps.get(self.next).copied() else { return };
             self.next += 1;
@@ -166,7 +166,7 @@ impl Session {
             let head = Head::new(src.signalling, dst.signalling, self.vlan);
             let text = sip::write(&self.dialog, &step);
             framer.udp(&head, |payload| payload.extend_from_slice(text.as_bytes()));
-            return self.note(&step, step.at);
+            return self.note(&step, step.at + late);
         };
         // Messages that are due become segments; a segment on the way may come before.
         while let Some(step) = self.steps.get(self.next).copied() {
@@ -180,7 +180,7 @@ impl Session {
             }
         }
         if let Some((step, at)) = connection.emit(framer) {
-            self.note(&step, at);
+            self.note(&step, at + late);
         }
     }
 

@@ -267,14 +267,17 @@ impl Stream {
         self.due.map(|due| due.at)
     }
 
-    /// Writes the next packet. Nothing happens after the end.
+    /// Writes the next packet, captured so much later than it should be. Nothing happens after the end.
     // HOT: once for each packet of RTP.
-    pub(crate) fn emit(&mut self, scenario: &Scenario, sounds: &Sounds, framer: &mut Framer) {
+    pub(crate) fn emit(&mut self, late: Nanos, scenario: &Scenario, sounds: &Sounds, framer: &mut Framer) {
         let Some(due) = self.due.take() else { return };
         let Self { sender, tally, .. } = self;
         framer.udp(&sender.head, |payload| {
             let sent = sender.packet(due.index, sounds, payload);
-            tally.sent(&Sent { at: due.at, repeat: due.repeat, ..sent }, f64::from(sender.codec.clock().0));
+            tally.sent(
+                &Sent { at: due.at + late, repeat: due.repeat, ..sent },
+                f64::from(sender.codec.clock().0),
+            );
         });
         if !self.later.is_empty() {
             let first = (0..self.later.len()).min_by_key(|place| self.later[*place]);
@@ -305,11 +308,13 @@ impl Stream {
         let delay = scenario.jitter.at(*jitter).sample(rng);
         let overtaken = rng.chance(scenario.reorder.value());
         self.tally.decided(is_lost);
-        if is_lost {
-            // What was held back waits for its neighbour alone: no network keeps a packet for the length of a burst.
+        if is_lost || self.sender.pause.is_some_and(|pause| pause.before == index) {
+            // What was held back waits for its neighbour alone: no network keeps a packet for the length of a burst or a pause.
             if let Some(held) = self.held.take() {
                 self.deliver(scenario, held);
             }
+        }
+        if is_lost {
             return;
         }
         // A queue keeps the order, and sends one packet after the other.

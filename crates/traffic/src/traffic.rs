@@ -34,6 +34,8 @@ pub struct Traffic {
     summary: SummaryTruth,
     /// The summary was told.
     ended: bool,
+    /// Nothing is captured before: see [`Self::fill_due`].
+    now: Nanos,
 }
 
 /// A Poisson process: what comes independently, at a rate.
@@ -98,6 +100,7 @@ impl Traffic {
             records: Records::new(),
             summary: SummaryTruth::default(),
             ended: false,
+            now: Nanos::ZERO,
             scenario,
         })
     }
@@ -118,6 +121,27 @@ impl Traffic {
             batch.push(at, self.framer.frame());
         }
         batch.len() - before
+    }
+
+    /// Appends the frames that are due at `now`, as far as the batch has room, and gives when the next one is due; None when the
+    /// traffic has ended. They count as captured at `now`: whoever sends them as they are given, each batch at once, has a truth
+    /// with the times of the wire, late as they may be. `now` must not go back.
+    pub fn fill_due(&mut self, now: Nanos, batch: &mut Batch) -> Option<Nanos> {
+        self.now = now;
+        loop {
+            let due = self.due();
+            match due {
+                Some(at) if at <= now && batch.has_room() => {
+                    let Some(at) = self.step() else { break None };
+                    batch.push(at, self.framer.frame());
+                }
+                Some(_) => break due,
+                None => {
+                    self.end();
+                    break None;
+                }
+            }
+        }
     }
 
     /// Records that have become complete since the last time: those of each call and registration once its last frame has
@@ -141,9 +165,27 @@ impl Traffic {
         self.sessions.len()
     }
 
+    /// When its first frame may come.
+    pub fn start(&self) -> Nanos {
+        self.scenario.start
+    }
+
     /// What was sent so far.
     pub fn summary(&self) -> &SummaryTruth {
         &self.summary
+    }
+
+    /// When the next frame is due.
+    fn due(&mut self) -> Option<Nanos> {
+        self.admit();
+        let turn = self.queue.next_at();
+        let cross = self.crossing.as_ref().map(|crossing| crossing.next);
+        match (turn, cross) {
+            (Some(turn), Some(cross)) => Some(turn.min(cross)),
+            (None, Some(cross)) => Some(cross)
+                .filter(|cross| self.scenario.duration.is_some_and(|d| *cross < self.scenario.start + d)),
+            (turn, None) => turn,
+        }
     }
 
     /// Writes the next frame and gives its time.
@@ -159,17 +201,18 @@ impl Traffic {
             return None;
         };
         self.look_ahead();
+        let late = self.now - at;
         match source & KIND {
             STREAM => {
                 let stream = &mut self.streams[source];
-                stream.emit(&self.scenario, &self.sounds, &mut self.framer);
+                stream.emit(late, &self.scenario, &self.sounds, &mut self.framer);
                 self.summary.rtp += 1;
                 let (next, session) = (stream.next_at(), stream.session);
                 self.again(next, source, session);
             }
             SIGNALLING => {
                 let session = &mut self.sessions[source & !KIND];
-                session.signal(&mut self.framer);
+                session.signal(late, &mut self.framer);
                 self.summary.signalling += 1;
                 let next = session.next_at();
                 self.again(next, source, source & !KIND);
@@ -201,6 +244,7 @@ impl Traffic {
 
     /// Counts the frame that was written.
     fn sent(&mut self, at: Nanos) {
+        let at = at.max(self.now);
         let Self { summary, framer, .. } = self;
         if summary.frames == 0 {
             summary.first = at;

@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_capture::Writer;
+use ringtap_capture::live::{Injector, Source, XdpMode};
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_traffic::{
     Codec, Cross, CrossKind, Error, Hold, Jitter, Loss, Mix, PacketTime, Rate, Scenario, Share, Shared,
@@ -18,11 +20,12 @@ use crate::exit::{Exit, Misuse};
 use crate::interrupt::{self, Interrupted};
 use crate::moment;
 use crate::screen::Screen;
+use crate::send::{self, Sent, Speed};
 use crate::show::json;
 use crate::show::summary::grouped;
 use crate::target::Target;
 
-/// Make a capture of calls that never were, and the records that a monitor should find in it
+/// Make calls that never were, into a capture or onto an interface, and the records that a monitor should find in them
 ///
 /// SIP calls, registrations and RTP between addresses and numbers that are reserved for documentation, over a network that
 /// loses, delays, reorders and repeats packets as told. The same options give the same file, byte for byte, on every
@@ -31,9 +34,18 @@ use crate::target::Target;
 #[command(after_help = EXAMPLES)]
 #[group(skip)]
 pub(crate) struct Generate {
-    /// Write the capture here, as pcap
-    #[arg(long, value_name = "FILE")]
-    out: PathBuf,
+    /// Write the capture here, as pcap; `-` is standard output
+    #[arg(long, value_name = "FILE", required_unless_present = "interface")]
+    out: Option<PathBuf>,
+    /// Send the frames on this interface, each at its time; they begin now unless `--start` says when it was
+    #[arg(long, short, value_name = "IFACE", conflicts_with = "out")]
+    interface: Option<String>,
+    /// How they get there: packet (AF_PACKET, any interface) or xdp (AF_XDP, the best that the driver can) [default: packet]
+    #[arg(long, value_name = "WAY", value_enum, hide_possible_values = true)]
+    via: Option<Via>,
+    /// How many times as fast as it was made for, or max: as fast as the interface takes them [default: 1]
+    #[arg(long, value_name = "TIMES")]
+    speed: Option<Speed>,
     /// Write the records here, one JSON object a line
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
@@ -46,9 +58,9 @@ pub(crate) struct Generate {
     /// Call attempts per second, on average; they come independently of each other
     #[arg(long, value_name = "CALLS", default_value_t = 1.0)]
     rate: f64,
-    /// When it begins: 2026-11-21T02:00:00Z, or 2026-11-21 02:00 (UTC)
-    #[arg(long, value_name = "TIME", default_value = "2026-01-01T08:00:00Z", value_parser = moment::parse)]
-    start: Nanos,
+    /// When it begins: 2026-11-21T02:00:00Z, or 2026-11-21 02:00 (UTC) [default: 2026-01-01T08:00:00Z; now on an interface]
+    #[arg(long, value_name = "TIME", value_parser = moment::parse)]
+    start: Option<Nanos>,
     /// No call begins later than so many seconds after the first may; cross traffic goes on for at least so long
     #[arg(long, value_name = "SECONDS")]
     duration: Option<f64>,
@@ -139,6 +151,25 @@ pub(crate) struct Generate {
     wav: Option<PathBuf>,
 }
 
+/// How frames get to the interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Via {
+    /// AF_PACKET
+    #[default]
+    Packet,
+    /// AF_XDP
+    Xdp,
+}
+
+impl Via {
+    fn source(self) -> Source {
+        match self {
+            Self::Packet => Source::Packet,
+            Self::Xdp => Source::Xdp { mode: XdpMode::Auto },
+        }
+    }
+}
+
 /// What a scenario begins from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Impair {
@@ -161,6 +192,8 @@ Examples:
   ringtap generate --out wideband.pcap --codec G722=3,opus=1 --ptime 20=90,40=10
   ringtap generate --out mixed.pcap --ipv6 30% --vlan 50% --rtcp 100% --transport udp=80,tcp=20
   ringtap generate --out needle.pcap --calls 10 --hold 20 --cross 100M
+  ringtap generate --out - --calls 5 --hold 10 | ringtap analyze -
+  sudo ringtap generate --interface veth0 --calls 1000 --rate 20 --truth sent.jsonl
   ringtap generate --out phones.pcap --calls 0 --registrations 500 --transport tcp
 
 A share is written 5% or 0.05. The file grows by about 25 kB per second of a G.711 call: unless told otherwise calls last two
@@ -169,29 +202,82 @@ minutes on average, half of them less than 40 seconds and a few an hour.";
 impl Generate {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        if self.truth.as_ref() == Some(&self.out) {
+        if self.truth.is_some() && self.truth == self.out {
             bail!(Misuse("`--out` and `--truth` name the same file: name two".to_owned()));
         }
-        let scenario = self.scenario()?;
-        let mut traffic = Traffic::new(scenario).map_err(|error| misuse(&error))?;
-        let out = Target::create(&self.out)?;
+        if self.interface.is_none() && (self.via.is_some() || self.speed.is_some()) {
+            bail!(Misuse("`--via` and `--speed` are about sending: they need `--interface`".to_owned()));
+        }
+        match (&self.interface, &self.out) {
+            (Some(interface), _) => self.send(interface, screen),
+            (None, Some(out)) => self.write(out, screen),
+            // INVARIANT: the command line was refused without either.
+            (None, None) => Ok(Exit::Usage),
+        }
+    }
+
+    fn write(&self, out: &Path, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let mut traffic = self.traffic()?;
         let truth = self.truth.as_deref().map(Target::create).transpose()?;
         let bar = self.progress(screen);
-        let made = write(&mut traffic, out, truth, &bar);
+        let made = if out == Path::new("-") {
+            if screen.terminal {
+                bail!(Misuse(
+                    "`--out -` writes a capture to the terminal: redirect it, or name a file".to_owned()
+                ));
+            }
+            write(&mut traffic, &mut screen.out, "standard output", truth, &bar)
+        } else {
+            let mut target = Target::create(out)?;
+            let made = write(&mut traffic, &mut target, &out.display().to_string(), truth, &bar);
+            made.and_then(|made| target.keep().map(|()| made))
+        };
         bar.finish_and_clear();
         let made = made?;
-        let registrations = match traffic.registrations() {
-            0 => String::new(),
-            count => format!("{} registrations, ", grouped(count)),
-        };
         screen.remark(format!(
-            "{}: {} calls, {registrations}{} packets in {}",
-            self.out.display(),
-            grouped(traffic.calls()),
+            "{}: {}{} packets in {}",
+            out.display(),
+            sessions(&traffic),
             grouped(made.packets),
             moment::span(made.span.millis_f64()),
         ));
         Ok(Exit::Done)
+    }
+
+    fn send(&self, interface: &str, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let traffic = self.traffic()?;
+        let mut truth = self.truth.as_deref().map(Target::create).transpose()?.map(BufWriter::new);
+        let mut injector = Injector::open(interface, self.via.unwrap_or_default().source())?;
+        let speed = self.speed.unwrap_or(Speed::Times(1.0));
+        // Times of the truth are those of the wire, unless they were chosen: what was set up until here costs nothing of them.
+        let ahead = if self.start.is_none() { traffic.start() - now() } else { Nanos::ZERO };
+        let began = Instant::now() + Duration::from_nanos(ahead.0);
+        let (traffic, sent) = send::all(traffic, &mut injector, speed, began, truth.as_mut())?;
+        let seconds = sent.took.as_secs_f64().max(1e-6);
+        screen.remark(format!(
+            "{interface}: {}{} frames in {}: {} frames/s, {:.1} Mb/s",
+            sessions(&traffic),
+            grouped(sent.frames),
+            moment::span(seconds * 1e3),
+            grouped((sent.frames as f64 / seconds) as u64),
+            sent.bytes as f64 * 8.0 / seconds / 1e6,
+        ));
+        screen.remark(honestly(&sent, speed));
+        if sent.interrupted {
+            return Ok(Exit::Interrupted);
+        }
+        if let Some(truth) = truth {
+            truth
+                .into_inner()
+                .map_err(|error| error.into_error())
+                .context("cannot write the truth")?
+                .keep()?;
+        }
+        Ok(Exit::Done)
+    }
+
+    fn traffic(&self) -> anyhow::Result<Traffic> {
+        Ok(Traffic::new(self.scenario()?).map_err(|error| misuse(&error))?)
     }
 
     /// A progress bar where the file becomes large and people look on; hidden otherwise.
@@ -228,7 +314,7 @@ impl Generate {
         let loss = Mix::of_shares(&self.loss).map_err(named("--loss"))?;
         let jitter = Mix::of_shares(&self.jitter).map_err(named("--jitter"))?;
         Ok(Scenario {
-            start: self.start,
+            start: self.start.unwrap_or(if self.interface.is_some() { now() + SET_UP } else { base.start }),
             calls: self.calls,
             rate: self.rate,
             hold,
@@ -260,6 +346,12 @@ impl Generate {
     }
 }
 
+/// In whole microseconds, as all times of generated traffic.
+fn now() -> Nanos {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Nanos::from_micros(since.as_micros() as u64)
+}
+
 fn voice(path: &Path) -> anyhow::Result<Voice> {
     let failed = || format!("`--wav`: cannot use {}", path.display());
     let file = File::open(path).with_context(failed)?;
@@ -279,6 +371,34 @@ fn misuse(error: &Error) -> Misuse {
     Misuse(format!("{options}: {error}"))
 }
 
+/// Calls and registrations, for a sentence.
+fn sessions(traffic: &Traffic) -> String {
+    let registrations = match traffic.registrations() {
+        0 => String::new(),
+        count => format!("{} registrations, ", grouped(count)),
+    };
+    format!("{} calls, {registrations}", grouped(traffic.calls()))
+}
+
+/// What went other than it should have, or that nothing did.
+fn honestly(sent: &Sent, speed: Speed) -> String {
+    let refused = match sent.refused {
+        0 => "the kernel took every frame at once".to_owned(),
+        count => format!("the kernel had no room {} times and was asked again", grouped(count)),
+    };
+    let dropped = match sent.dropped {
+        0 => String::new(),
+        count => format!("; the interface dropped {} of them", grouped(count)),
+    };
+    if speed == Speed::Unbound {
+        return format!("{refused}{dropped}");
+    }
+    let (latest, late) = (sent.latest.as_secs_f64() * 1e3, grouped(sent.late));
+    format!(
+        "{refused}{dropped}; {late} frames went more than 1 ms after their time, the latest {latest:.2} ms"
+    )
+}
+
 struct Made {
     packets: u64,
     span: Nanos,
@@ -286,22 +406,23 @@ struct Made {
 
 fn write(
     traffic: &mut Traffic,
-    out: Target,
+    out: impl Write,
+    name: &str,
     truth: Option<Target>,
     bar: &ProgressBar,
 ) -> anyhow::Result<Made> {
-    let failed = |target: &Target| format!("cannot write {}", target.path().display());
-    let writing = failed(&out);
-    let telling = truth.as_ref().map(failed).unwrap_or_default();
+    let writing = || format!("cannot write {name}");
+    let telling =
+        truth.as_ref().map(|target| format!("cannot write {}", target.path().display())).unwrap_or_default();
     let mut truth = truth.map(BufWriter::new);
-    let mut writer = Writer::new(out, &[ETHERNET]).with_context(|| writing.clone())?;
+    let mut writer = Writer::new(out, &[ETHERNET]).with_context(writing)?;
     let mut made = Made { packets: 0, span: Nanos::ZERO };
     let mut first = None;
     while let Some((time, data)) = traffic.next() {
         made.packets += 1;
         made.span = time - *first.get_or_insert(time);
         let frame = Frame { time, number: made.packets, link: ETHERNET, wire_len: data.len() as u32, data };
-        writer.write(&frame).with_context(|| writing.clone())?;
+        writer.write(&frame).with_context(writing)?;
         tell(traffic, truth.as_mut()).with_context(|| telling.clone())?;
         if made.packets.is_multiple_of(4096) {
             bar.set_position(traffic.calls() + traffic.registrations());
@@ -311,12 +432,11 @@ fn write(
         }
     }
     tell(traffic, truth.as_mut()).with_context(|| telling.clone())?;
-    let out = writer.finish().with_context(|| writing.clone())?;
+    writer.finish().with_context(writing)?;
     if let Some(mut truth) = truth {
         truth.flush().with_context(|| telling.clone())?;
         truth.into_inner().map_err(|error| error.into_error()).with_context(|| telling.clone())?.keep()?;
     }
-    out.keep()?;
     Ok(made)
 }
 
@@ -331,6 +451,8 @@ fn tell(traffic: &mut Traffic, mut truth: Option<&mut BufWriter<Target>>) -> std
 }
 
 const ETHERNET: LinkType = LinkType(1);
+/// Until everything is ready to send.
+const SET_UP: Nanos = Nanos::from_millis(300);
 /// From so many calls on a progress bar is worth its line.
 const MANY: u64 = 500;
 
@@ -437,6 +559,13 @@ mod tests {
             ("--wav /dev/null", "--wav", "sox in.wav"),
             ("--wav FOLDER/none.wav", "--wav", "No such file"),
             ("--truth FOLDER/out.pcap", "--truth", "the same file"),
+            ("--interface lo", "--interface", "cannot be used with"),
+            ("--speed 2", "--speed", "need `--interface`"),
+            ("--ptime 20=x", "--ptime", "WEIGHT"),
+            ("--ptime 70", "--ptime", "from 1 to 60"),
+            ("--cross fast", "--cross", "50kpps"),
+            ("--cross 1M --cross-mix ftp", "--cross-mix", "web, quic, dns or small"),
+            ("--duration 0", "--duration", "seconds"),
         ];
         for (arguments, option, right) in cases {
             let error = refused(arguments);

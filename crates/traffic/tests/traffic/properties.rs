@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use ringtap_model::{CallState, Nanos};
-use ringtap_traffic::{Codec, Hold, Jitter, Loss, Mix, Scenario, Share, Traffic, Transport, Truth};
+use ringtap_traffic::{
+    Batch, Codec, Cross, Hold, Jitter, Loss, Mix, Rate, Scenario, Share, Traffic, Transport, Truth,
+};
 use ringtap_wire::sip::Message;
 use ringtap_wire::{rtp, sdp};
 
@@ -174,6 +176,42 @@ fn memory_is_that_of_the_calls_under_way() {
     assert_eq!(told, 3_000);
     // A call takes 13 s at most here, some 6 s on average: 100 a second are 600 at once.
     assert!((300..1_200).contains(&most), "{most}");
+}
+
+/// Sent when due, and late: the same frames, and a truth with the times at which they went.
+#[test]
+fn what_is_sent_late_is_told_late() {
+    // Reports tell of the jitter that there was, which is another one here.
+    let scenario = || Scenario {
+        calls: 5,
+        hold: Hold::Constant(1.0),
+        cross: Some(Cross::new(Rate::Packets(50.0))),
+        rtcp: Share::NONE,
+        ..Scenario::everything(3)
+    };
+    let plain = make(scenario());
+    let mut traffic = Traffic::new(scenario()).unwrap();
+    let (mut now, mut frames) = (scenario().start, Vec::new());
+    let mut batch = Batch::new(16);
+    loop {
+        batch.clear();
+        let next = traffic.fill_due(now, &mut batch);
+        assert!(batch.frames().all(|(due, _)| due <= now));
+        frames.extend(batch.frames().map(|(due, frame)| (due, frame.to_vec())));
+        let Some(next) = next else { break };
+        // Three milliseconds late, always.
+        now = now.max(next + Nanos::from_millis(3));
+    }
+    assert!(frames == plain.frames, "{} frames, not {}", frames.len(), plain.frames.len());
+    let told: Vec<Truth> = traffic.truth().collect();
+    assert_eq!(told.len(), plain.truth.len());
+    for (late, truth) in told.iter().zip(&plain.truth) {
+        if let (Truth::Call(late), Truth::Call(truth)) = (late, truth) {
+            let behind = late.invite.unwrap() - truth.invite.unwrap();
+            assert!((Nanos::ZERO..=Nanos::from_millis(3)).contains(&behind), "{behind:?}");
+            assert_eq!((late.messages, &late.call_id), (truth.messages, &truth.call_id));
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Ground truth over a wire: calls with every impairment on through a veth pair, what ringtap records live at its other end, and
+# whether that is all and nothing else. Makes two network namespaces of its own and takes them away again. Needs root.
+#
+#   bench/live-truth.sh [CALLS [RATE]]
+#       RINGTAP=path      of the program, target/release/ringtap unless set
+#       MONITOR=live|run  `ringtap live --records`, or the daemon with its store
+#       VIA=packet|xdp    how frames are sent
+#       WITHIN=MS         how far times may be off, 5 unless set: a machine that does other work is late now and then
+#
+# Exit status 0 when every call, stream and registration was recorded once, with every field equal.
+set -eu
+calls=${1:-5000}
+rate=${2:-50}
+here=$(cd "$(dirname "$0")/.." && pwd)
+ringtap=${RINGTAP:-${CARGO_TARGET_DIR:-$here/target}/release/ringtap}
+[ -x "$ringtap" ] || { echo "$ringtap is not there: cargo build --release -p ringtap, or set RINGTAP" >&2; exit 2; }
+[ "$(id -u)" = 0 ] || { echo "skipped: network namespaces need root" >&2; exit 77; }
+from=rt$$a
+to=rt$$b
+monitor=
+folder=$(mktemp -d "${TMPDIR:-/tmp}/ringtap-truth.XXXXXX")
+clean() {
+    [ -z "$monitor" ] || kill -TERM "$monitor" 2>/dev/null || true
+    ip netns del "$from" 2>/dev/null || true
+    ip netns del "$to" 2>/dev/null || true
+    rm -rf "$folder"
+}
+trap clean EXIT
+trap 'exit 130' INT TERM
+ip netns add "$from" 2>/dev/null || { echo "skipped: cannot make a network namespace" >&2; exit 77; }
+ip netns add "$to"
+ip link add "$from" netns "$from" type veth peer name "$to" netns "$to"
+for end in "$from" "$to"; do
+    # Nothing but what is generated: no neighbour discovery, and room for a tag.
+    ip netns exec "$end" sysctl -qw "net.ipv6.conf.$end.disable_ipv6=1" 2>/dev/null || true
+    ip -n "$end" link set "$end" mtu 1600 up
+done
+
+case ${MONITOR:-live} in
+live) ip netns exec "$to" "$ringtap" live --records -i "$to" >"$folder/found.jsonl" 2>"$folder/log" & ;;
+run)
+    printf '[capture]\ninterfaces = ["%s"]\n[store]\ndirectory = "%s/records"\n[metrics]\nlisten = ""\n' "$to" "$folder" >"$folder/ringtap.toml"
+    ip netns exec "$to" "$ringtap" run -c "$folder/ringtap.toml" >"$folder/log" 2>&1 &
+    ;;
+*) echo "MONITOR is live or run" >&2; exit 2 ;;
+esac
+monitor=$!
+sleep 2
+kill -0 "$monitor" 2>/dev/null || { cat "$folder/log" >&2; exit 1; }
+ip netns exec "$from" "$ringtap" generate --interface "$from" --via "${VIA:-packet}" --truth "$folder/truth.jsonl" \
+    --impair all --calls "$calls" --rate "$rate" --hold-distribution lognormal:10,0.7
+sleep 2
+# Ctrl-C for the one, what systemd sends for the other.
+if [ "${MONITOR:-live}" = run ]; then kill -TERM "$monitor"; else kill -INT "$monitor"; fi
+wait "$monitor" || true
+monitor=
+tail -n 3 "$folder/log"
+if [ "${MONITOR:-live}" = run ]; then
+    python3 - "$folder/records" >"$folder/found.jsonl" <<'P'
+import pathlib, sqlite3, sys
+for day in sorted(pathlib.Path(sys.argv[1]).rglob("*")):
+    if day.is_file() and day.read_bytes()[:15] == b"SQLite format 3":
+        with sqlite3.connect(day) as store:
+            tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            for table in ("calls", "streams", "registrations"):
+                if table in tables:
+                    for (text,) in store.execute(f"SELECT json FROM {table}"):
+                        print(text)
+P
+fi
+"$ringtap" compare --truth "$folder/truth.jsonl" --within "${WITHIN:-5}" "$folder/found.jsonl"
