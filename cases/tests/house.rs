@@ -12,6 +12,7 @@ const LAYERS: [(&str, u8); 12] = [
     ("engine", 1),
     ("capture", 2),
     ("audio", 2),
+    ("spool", 2),
     ("store", 2),
     ("traffic", 2),
     ("bench", 3),

@@ -1,0 +1,255 @@
+//! The thread that writes: blocks in, files out.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+use crate::index::{self, Row};
+use crate::mark::{self, Link};
+use crate::name::Segment;
+
+/// Bytes of a block: what one write takes.
+pub(crate) const BLOCK: usize = 1 << 20;
+/// What addresses, offsets and lengths of direct writes must be multiples of.
+pub(crate) const ALIGN: usize = 4096;
+/// How often what is written is forced out of the disk's own memory.
+const SYNC: Duration = Duration::from_secs(1);
+
+/// A megabyte at an address that direct writes take.
+pub(crate) struct Block {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl Block {
+    pub(crate) fn new() -> Self {
+        // Touched now, so that no packet waits for the kernel later.
+        let bytes = vec![0xff; BLOCK + ALIGN];
+        let start = bytes.as_ptr().align_offset(ALIGN);
+        // `align_offset` may decline in principle; then the writes are ordinary ones.
+        let start = if start <= ALIGN { start } else { 0 };
+        Self { bytes, start }
+    }
+
+    pub(crate) fn data(&self) -> &[u8] {
+        &self.bytes[self.start..][..BLOCK]
+    }
+
+    pub(crate) fn data_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..][..BLOCK]
+    }
+}
+
+/// What the keeper has done.
+pub(crate) enum Job {
+    /// Further blocks are of this segment.
+    Open(Segment),
+    /// The first bytes of the block lie at the offset.
+    Write { block: Block, len: usize, offset: u64 },
+    /// The segment is whole: these are its chunks.
+    Close(Vec<Row>),
+}
+
+/// What was written since the start; read by whoever wants to know.
+#[derive(Debug, Default)]
+pub struct Written {
+    pub(crate) bytes: AtomicU64,
+    pub(crate) writes: AtomicU64,
+    pub(crate) syncs: AtomicU64,
+    pub(crate) segments: AtomicU64,
+    pub(crate) lost_packets: AtomicU64,
+    pub(crate) failures: AtomicU64,
+    failure: Mutex<Option<Error>>,
+}
+
+impl Written {
+    /// Bytes on disk.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Write operations.
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Relaxed)
+    }
+
+    /// Times that the disk was asked to keep what it has.
+    pub fn syncs(&self) -> u64 {
+        self.syncs.load(Relaxed)
+    }
+
+    /// Segments closed, with their indexes.
+    pub fn segments(&self) -> u64 {
+        self.segments.load(Relaxed)
+    }
+
+    /// Packets of chunks that the disk refused.
+    pub fn lost_packets(&self) -> u64 {
+        self.lost_packets.load(Relaxed)
+    }
+
+    /// Operations that the disk refused.
+    pub fn failures(&self) -> u64 {
+        self.failures.load(Relaxed)
+    }
+
+    /// Why the last operation failed; None once one has succeeded again.
+    pub fn failure(&self) -> Option<Error> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn tell(&self, result: Result<(), Error>) -> bool {
+        let told = result.is_ok();
+        self.failures.fetch_add(u64::from(!told), Relaxed);
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if failure.is_some() || !told {
+            *failure = result.err();
+        }
+        told
+    }
+}
+
+/// An open segment.
+struct Open {
+    path: PathBuf,
+    /// None where it could not be created: its blocks are counted as refused.
+    file: Option<File>,
+    /// Written since the last sync.
+    dirty: bool,
+    /// Ranges that the disk refused.
+    refused: Vec<(u64, u64)>,
+}
+
+pub(crate) struct Disk {
+    pub(crate) dir: PathBuf,
+    pub(crate) link: Link,
+    pub(crate) direct: bool,
+    pub(crate) spare: Sender<Block>,
+    pub(crate) spare_rows: Sender<Vec<Row>>,
+    pub(crate) written: Arc<Written>,
+}
+
+impl Disk {
+    /// Until the keeper is gone.
+    pub(crate) fn serve(self, jobs: &Receiver<Job>) {
+        let mut open: Option<Open> = None;
+        let mut synced = Instant::now();
+        loop {
+            match jobs.recv_timeout(SYNC) {
+                Ok(Job::Open(segment)) => open = Some(self.open(&segment)),
+                Ok(Job::Write { block, len, offset }) => {
+                    if let Some(open) = &mut open {
+                        self.write(open, &block.data()[..len], offset);
+                    }
+                    // A keeper that is gone needs no block.
+                    let _ = self.spare.send(block);
+                }
+                Ok(Job::Close(mut rows)) => {
+                    if let Some(open) = open.take() {
+                        self.close(open, &mut rows);
+                    }
+                    rows.clear();
+                    let _ = self.spare_rows.send(rows);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if synced.elapsed() >= SYNC {
+                open.iter_mut().for_each(|open| self.sync(open));
+                synced = Instant::now();
+            }
+        }
+    }
+
+    fn open(&self, segment: &Segment) -> Open {
+        let path = segment.path(&self.dir);
+        let created = self.create(&path).map_err(|error| Error::io(&path, "created", error));
+        let (file, result) = match created {
+            Ok(file) => (Some(file), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        self.written.tell(result);
+        Open { path, file, dirty: false, refused: Vec::new() }
+    }
+
+    fn create(&self, path: &Path) -> io::Result<File> {
+        if let Some(day) = path.parent() {
+            fs::create_dir_all(day)?;
+        }
+        let plain = || OpenOptions::new().write(true).create_new(true).open(path);
+        if !self.direct {
+            return plain();
+        }
+        let direct = OpenOptions::new().write(true).create_new(true).custom_flags(libc::O_DIRECT).open(path);
+        match direct {
+            // A file system in memory knows no direct writes. It may have made the file before it said so.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+                let _ = fs::remove_file(path);
+                plain()
+            }
+            other => other,
+        }
+    }
+
+    fn write(&self, open: &mut Open, bytes: &[u8], offset: u64) {
+        let Some(file) = &open.file else {
+            open.refused.push((offset, offset + bytes.len() as u64));
+            return;
+        };
+        let result =
+            file.write_all_at(bytes, offset).map_err(|error| Error::io(&open.path, "written", error));
+        if self.written.tell(result) {
+            open.dirty = true;
+            self.written.bytes.fetch_add(bytes.len() as u64, Relaxed);
+            self.written.writes.fetch_add(1, Relaxed);
+        } else {
+            open.refused.push((offset, offset + bytes.len() as u64));
+        }
+    }
+
+    fn sync(&self, open: &mut Open) {
+        if let (true, Some(file)) = (open.dirty, &open.file) {
+            self.written
+                .tell(file.sync_data().map_err(|error| Error::io(&open.path, "synced to disk", error)));
+            self.written.syncs.fetch_add(1, Relaxed);
+            open.dirty = false;
+        }
+    }
+
+    /// The index is written when the segment is safe: an index is never of a segment that is not there.
+    fn close(&self, mut open: Open, rows: &mut Vec<Row>) {
+        self.sync(&mut open);
+        let head = mark::len(self.link) as u64;
+        rows.retain(|row| {
+            let (from, to) = (row.offset, row.offset + head + u64::from(row.chunk.length));
+            let whole = !open.refused.iter().any(|(start, end)| *start < to && from < *end);
+            if !whole {
+                self.written.lost_packets.fetch_add(u64::from(row.chunk.packets), Relaxed);
+            }
+            whole
+        });
+        if open.file.is_none() {
+            return;
+        }
+        let path = open.path.with_extension("idx");
+        let written = self.write_index(&path, &index::encode(rows));
+        if self.written.tell(written.map_err(|error| Error::io(&path, "written", error))) {
+            self.written.segments.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn write_index(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        file.write_all_at(bytes, 0)?;
+        file.sync_data()?;
+        self.written.bytes.fetch_add(bytes.len() as u64, Relaxed);
+        self.written.writes.fetch_add(1, Relaxed);
+        Ok(())
+    }
+}

@@ -1,0 +1,52 @@
+//! What can go wrong with a spool.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ringtap_model::LinkType;
+
+/// A spool that cannot be opened, written or read.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refuses a file or directory.
+    #[error("`{path}` cannot be {action}: {source}; {remedy}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was to be done with it.
+        action: &'static str,
+        /// What to do.
+        remedy: &'static str,
+        /// What the operating system said.
+        source: Arc<io::Error>,
+    },
+    /// Frames of this link type cannot be kept.
+    #[error(
+        "packets of link type {} cannot be kept: the spool holds Ethernet (1) and raw IP (101); \
+         capture on an Ethernet interface, or convert the file with editcap -T ether", .0.0
+    )]
+    Link(LinkType),
+    /// The memory for chunks is too small for a chunk.
+    #[error("{given} bytes of memory for chunks are not enough: at least {least} bytes are needed")]
+    Memory {
+        /// As it was given.
+        given: usize,
+        /// What would do.
+        least: usize,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
+        let remedy = match source.kind() {
+            io::ErrorKind::NotFound => "check the path and its spelling",
+            io::ErrorKind::PermissionDenied => "give the user that ringtap runs as access to it",
+            io::ErrorKind::StorageFull => "free some space, or let the retention rules free it earlier",
+            io::ErrorKind::ReadOnlyFilesystem => "mount the file system for writing",
+            _ => "check the disk",
+        };
+        Self::Io { path: path.to_owned(), action, remedy, source: Arc::new(source) }
+    }
+}

@@ -1,0 +1,682 @@
+//! What is to be kept, packet by packet: chunks grow in memory and go to the segment whole.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use ringtap_model::{Frame, LinkType, Nanos};
+
+use crate::disk::{ALIGN, BLOCK, Block, Disk, Job, Written};
+use crate::error::Error;
+use crate::index::Row;
+use crate::mark::{self, Chunk, GLOBAL, Link, Mark, RECORD};
+use crate::name::Segment;
+use crate::pages::{PAGE, Pool};
+
+/// How a worker keeps.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The spool's directory; created where it does not exist.
+    pub dir: PathBuf,
+    /// Names the worker's segments.
+    pub worker: u16,
+    /// Of all frames.
+    pub link: LinkType,
+    /// Bytes in which chunks grow. 52,000 calls in both directions fill chunks of 8 KiB in 1.2 GB.
+    pub memory: usize,
+    /// Streams and signallings kept at once.
+    pub owners: usize,
+    /// A chunk that has begun is written after this long, however small.
+    pub age: Nanos,
+    /// A segment ends after this long, or
+    pub span: Nanos,
+    /// with this many bytes.
+    pub bytes: u64,
+    /// Blocks of 1 MiB between the packets and the disk: what a disk that pauses may fall behind.
+    pub blocks: usize,
+    /// Write around the kernel's page cache, where the file system can.
+    pub direct: bool,
+    /// Wait for a disk that does not keep up, instead of losing packets: for packets that come out of a file.
+    pub wait: bool,
+}
+
+impl Settings {
+    /// For the first worker, with what a link of a gigabit needs.
+    pub fn new(dir: PathBuf) -> Self {
+        Self {
+            dir,
+            worker: 0,
+            link: LinkType(1),
+            memory: 256 << 20,
+            owners: 200_000,
+            age: Nanos::from_secs(10),
+            span: Nanos::from_secs(60),
+            bytes: 4 << 30,
+            blocks: 64,
+            direct: true,
+            wait: false,
+        }
+    }
+}
+
+/// Whose packets: a stream's, or a call's signalling. Good until it is finished or forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    slot: u32,
+    serial: u64,
+}
+
+/// What was kept of an owner, and where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The owner's number in the segments.
+    pub owner: u64,
+    /// The segments that may hold chunks of it, in order.
+    pub segments: Vec<Segment>,
+    /// Packets, and their captured bytes.
+    pub packets: u64,
+    /// See `packets`.
+    pub bytes: u64,
+    /// Packets that found no room in memory or on the way to the disk.
+    pub lost: u64,
+}
+
+/// What the keeper did since its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets taken, and their captured bytes.
+    pub packets: u64,
+    /// See `packets`.
+    pub bytes: u64,
+    /// Chunks given to the disk.
+    pub chunks: u64,
+    /// Packets for which memory had no page.
+    pub lost_memory: u64,
+    /// Packets that waited for a disk that did not keep up.
+    pub lost_disk: u64,
+    /// Owners that found no place.
+    pub refused: u64,
+}
+
+/// Pages of the longest chunk, but for one frame that is longer.
+const MOST: usize = 16;
+/// With one frame of 64 KiB and its header.
+const PAGES: usize = MOST + 1;
+const NONE: u32 = u32::MAX;
+/// Segments whose names are remembered: a year of minutes, and more.
+const NAMES: usize = 1 << 20;
+/// A block that has begun is written after this long.
+const PATIENCE: Nanos = Nanos::from_secs(1);
+/// Chunks of one segment.
+const ROWS: usize = 1 << 21;
+
+struct Entry {
+    /// 0 while the place is free.
+    serial: u64,
+    pages: [u32; PAGES],
+    held: u32,
+    fill: u32,
+    packets: u32,
+    number: u32,
+    first: Nanos,
+    last: Nanos,
+    /// First and last segment that has a chunk.
+    segments: Option<(u64, u64)>,
+    kept_packets: u64,
+    kept_bytes: u64,
+    lost: u64,
+    /// Neighbours in the order in which chunks began.
+    older: u32,
+    newer: u32,
+}
+
+impl Entry {
+    const FREE: Self = Self {
+        serial: 0,
+        pages: [NONE; PAGES],
+        held: 0,
+        fill: 0,
+        packets: 0,
+        number: 0,
+        first: Nanos::ZERO,
+        last: Nanos::ZERO,
+        segments: None,
+        kept_packets: 0,
+        kept_bytes: 0,
+        lost: 0,
+        older: NONE,
+        newer: NONE,
+    };
+}
+
+/// The segment that is being written.
+struct Current {
+    number: u64,
+    opened: Nanos,
+    /// Bytes given to the disk; the block's come behind them.
+    offset: u64,
+    chunks: u32,
+}
+
+/// Keeps one worker's packets. It never waits: what does not fit is counted.
+pub struct Keeper {
+    settings: Settings,
+    link: Link,
+    pool: Pool,
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+    serial: u64,
+    oldest: u32,
+    newest: u32,
+    current: Option<Current>,
+    /// Number and start of segments so far.
+    names: VecDeque<(u64, Nanos)>,
+    next: u64,
+    block: Option<Block>,
+    filled: usize,
+    /// When the first byte came into the block.
+    since: Nanos,
+    rows: Vec<Row>,
+    spare: Vec<Block>,
+    spares: Receiver<Block>,
+    spare_rows: Receiver<Vec<Row>>,
+    jobs: Option<SyncSender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    written: Arc<Written>,
+    counts: Counts,
+}
+
+impl Keeper {
+    /// Starts the thread that writes. All memory is taken now.
+    ///
+    /// # Errors
+    ///
+    /// A directory that cannot be made, a link type without a place in a segment, too little memory.
+    pub fn open(settings: Settings) -> Result<Self, Error> {
+        let link = Link::of(settings.link).ok_or(Error::Link(settings.link))?;
+        let least = 2 * PAGES * PAGE;
+        if settings.memory < least {
+            return Err(Error::Memory { given: settings.memory, least });
+        }
+        std::fs::create_dir_all(&settings.dir).map_err(|error| Error::io(&settings.dir, "created", error))?;
+        let blocks = settings.blocks.max(2);
+        let (jobs, todo) = sync_channel(blocks + 16);
+        let (spare, spares) = channel();
+        let (rows_back, spare_rows) = channel();
+        let written = Arc::new(Written::default());
+        let disk = Disk {
+            dir: settings.dir.clone(),
+            link,
+            direct: settings.direct,
+            spare,
+            spare_rows: rows_back.clone(),
+            written: Arc::clone(&written),
+        };
+        // A second list for while the first is made into an index.
+        let _ = rows_back.send(Vec::with_capacity(ROWS));
+        let thread = thread::Builder::new()
+            .name(format!("spool-{}", settings.worker))
+            .spawn(move || disk.serve(&todo))
+            .map_err(|error| Error::io(&settings.dir, "served by a thread", error))?;
+        let owners = settings.owners.clamp(1, NONE as usize - 1);
+        Ok(Self {
+            link,
+            pool: Pool::new(settings.memory),
+            entries: (0..owners).map(|_| Entry::FREE).collect(),
+            free: (0..owners as u32).rev().collect(),
+            serial: 0,
+            oldest: NONE,
+            newest: NONE,
+            current: None,
+            names: VecDeque::with_capacity(NAMES.min(1 << 12)),
+            next: 0,
+            block: None,
+            filled: 0,
+            since: Nanos::ZERO,
+            rows: Vec::with_capacity(ROWS),
+            spare: (0..blocks).map(|_| Block::new()).collect(),
+            spares,
+            spare_rows,
+            jobs: Some(jobs),
+            thread: Some(thread),
+            written,
+            counts: Counts::default(),
+            settings,
+        })
+    }
+
+    /// A place for the packets of a stream or a call's signalling. None at the ceiling, which is counted.
+    pub fn begin(&mut self) -> Option<Owner> {
+        let Some(slot) = self.free.pop() else {
+            self.counts.refused += 1;
+            return None;
+        };
+        self.serial += 1;
+        self.entries[slot as usize] = Entry { serial: self.serial, ..Entry::FREE };
+        Some(Owner { slot, serial: self.serial })
+    }
+
+    /// Keeps a packet. What finds no room is counted, and told when the owner is finished. HOT: two copies, nothing else.
+    pub fn put(&mut self, owner: Owner, frame: &Frame<'_>) {
+        self.put_parts(owner, frame.time, frame.wire_len, frame.data);
+    }
+
+    /// Keeps the first bytes of a packet: `data` is what is left of it.
+    pub fn put_parts(&mut self, owner: Owner, time: Nanos, wire_len: u32, data: &[u8]) {
+        if self.entry(owner).is_none() {
+            return;
+        }
+        let slot = owner.slot;
+        let need = RECORD + data.len();
+        let limit = self.limit() * PAGE;
+        let fill = self.entries[slot as usize].fill as usize;
+        if fill > 0 && fill + need > limit {
+            self.flush(slot, time);
+        }
+        if need > PAGES * PAGE || !self.make_room(slot, need, time) {
+            self.entries[slot as usize].lost += 1;
+            self.counts.lost_memory += 1;
+            return;
+        }
+        let entry = &self.entries[slot as usize];
+        if entry.fill == 0 {
+            self.join(slot, time);
+        }
+        let mut header = [0; RECORD];
+        mark::record_header(&mut header, time, data.len() as u32, wire_len);
+        self.append_to_chunk(slot, &header);
+        self.append_to_chunk(slot, data);
+        let entry = &mut self.entries[slot as usize];
+        entry.first = entry.first.min(time);
+        entry.last = entry.last.max(time);
+        entry.packets += 1;
+        entry.kept_packets += 1;
+        entry.kept_bytes += data.len() as u64;
+        self.counts.packets += 1;
+        self.counts.bytes += data.len() as u64;
+    }
+
+    /// Time has passed: what has waited long enough is written.
+    pub fn tick(&mut self, now: Nanos) {
+        while let Some(entry) = self.entries.get(self.oldest as usize) {
+            if entry.first + self.settings.age > now {
+                break;
+            }
+            self.flush(self.oldest, now);
+        }
+        if self.filled > 0 && now.since(self.since) >= PATIENCE {
+            self.submit_padded(now);
+        }
+        if self.current.as_ref().is_some_and(|current| now.since(current.opened) >= self.settings.span) {
+            self.end_segment(now);
+        }
+    }
+
+    /// The owner is over: what it still has in memory goes to the segment.
+    pub fn finish(&mut self, owner: Owner, now: Nanos) -> Option<Kept> {
+        self.entry(owner)?;
+        self.flush(owner.slot, now);
+        let entry = std::mem::replace(&mut self.entries[owner.slot as usize], Entry::FREE);
+        self.free.push(owner.slot);
+        let segments = match entry.segments {
+            Some((first, last)) => self
+                .names
+                .iter()
+                .skip_while(|(number, _)| *number < first)
+                .take_while(|(number, _)| *number <= last)
+                .map(|(number, start)| Segment::new(*start, self.settings.worker, *number))
+                .collect(),
+            None => Vec::new(),
+        };
+        Some(Kept {
+            owner: owner.serial,
+            segments,
+            packets: entry.kept_packets,
+            bytes: entry.kept_bytes,
+            lost: entry.lost,
+        })
+    }
+
+    /// The owner is not to be kept: what it has in memory is forgotten.
+    pub fn forget(&mut self, owner: Owner) {
+        if self.entry(owner).is_some() {
+            self.leave(owner.slot);
+            self.release(owner.slot);
+            self.entries[owner.slot as usize] = Entry::FREE;
+            self.free.push(owner.slot);
+        }
+    }
+
+    /// Since the start.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// What the disk has taken; may be read from another thread.
+    pub fn written(&self) -> Arc<Written> {
+        Arc::clone(&self.written)
+    }
+
+    /// Share of the memory for chunks that is in use.
+    pub fn memory_used(&self) -> f64 {
+        self.pool.used() as f64 / self.pool.total() as f64
+    }
+
+    /// Writes everything, closes the segment, waits for the disk.
+    pub fn close(mut self, now: Nanos) -> Counts {
+        self.flush_all(now);
+        self.counts
+    }
+
+    fn flush_all(&mut self, now: Nanos) {
+        while self.oldest != NONE {
+            let oldest = self.oldest;
+            self.wait_for_block();
+            self.flush(oldest, now);
+        }
+        self.wait_for_block();
+        self.end_segment(now);
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // It panics only where the standard library does.
+            let _ = thread.join();
+        }
+    }
+
+    fn wait_for_block(&mut self) {
+        while self.spare.is_empty() {
+            match self.spares.recv() {
+                Ok(block) => self.spare.push(block),
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn entry(&self, owner: Owner) -> Option<&Entry> {
+        self.entries.get(owner.slot as usize).filter(|entry| entry.serial == owner.serial)
+    }
+
+    /// Pages that a chunk may have: a fair share of the memory, 4 to 64 KiB.
+    fn limit(&self) -> usize {
+        let live = self.entries.len() - self.free.len();
+        (self.pool.total() * 3 / 4 / live.max(1)).clamp(1, MOST)
+    }
+
+    /// Gives the chunk enough pages; the oldest chunks make room.
+    fn make_room(&mut self, slot: u32, need: usize, now: Nanos) -> bool {
+        let wanted = (self.entries[slot as usize].fill as usize + need).div_ceil(PAGE);
+        if wanted > PAGES {
+            return false;
+        }
+        while (self.entries[slot as usize].held as usize) < wanted {
+            match self.pool.take() {
+                Some(page) => {
+                    let entry = &mut self.entries[slot as usize];
+                    entry.pages[entry.held as usize] = page;
+                    entry.held += 1;
+                }
+                // The oldest may be this one: then it has no pages left and the loop goes on with free ones.
+                None if self.oldest != NONE => self.flush(self.oldest, now),
+                None => return false,
+            }
+            if self.entries[slot as usize].fill == 0 && self.entries[slot as usize].held == 0 {
+                return self.make_room(slot, need, now);
+            }
+        }
+        true
+    }
+
+    fn append_to_chunk(&mut self, slot: u32, mut bytes: &[u8]) {
+        let entry = &mut self.entries[slot as usize];
+        while !bytes.is_empty() {
+            let (page, at) = (entry.fill as usize / PAGE, entry.fill as usize % PAGE);
+            let some = bytes.len().min(PAGE - at);
+            self.pool.page_mut(entry.pages[page])[at..at + some].copy_from_slice(&bytes[..some]);
+            entry.fill += some as u32;
+            bytes = &bytes[some..];
+        }
+    }
+
+    /// Into the order of age, with a chunk's first packet.
+    fn join(&mut self, slot: u32, time: Nanos) {
+        let newest = std::mem::replace(&mut self.newest, slot);
+        let entry = &mut self.entries[slot as usize];
+        (entry.first, entry.last) = (time, time);
+        (entry.older, entry.newer) = (newest, NONE);
+        match self.entries.get_mut(newest as usize) {
+            Some(other) => other.newer = slot,
+            None => self.oldest = slot,
+        }
+    }
+
+    fn leave(&mut self, slot: u32) {
+        let Entry { older, newer, fill, .. } = self.entries[slot as usize];
+        if fill == 0 {
+            return;
+        }
+        match self.entries.get_mut(older as usize) {
+            Some(other) => other.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.entries.get_mut(newer as usize) {
+            Some(other) => other.older = older,
+            None => self.newest = older,
+        }
+    }
+
+    fn release(&mut self, slot: u32) {
+        let entry = &mut self.entries[slot as usize];
+        for page in &mut entry.pages[..entry.held as usize] {
+            self.pool.give(std::mem::replace(page, NONE));
+        }
+        (entry.held, entry.fill, entry.packets) = (0, 0, 0);
+    }
+
+    /// Moves a chunk into the segment.
+    fn flush(&mut self, slot: u32, now: Nanos) {
+        if self.entries[slot as usize].fill == 0 {
+            return;
+        }
+        self.leave(slot);
+        let due = self.current.as_ref().is_some_and(|current| {
+            now.since(current.opened) >= self.settings.span
+                || current.offset + self.filled as u64 >= self.settings.bytes
+                || self.rows.len() == self.rows.capacity()
+        });
+        if due {
+            self.end_segment(now);
+        }
+        if !self.write_chunk(slot, now) {
+            let entry = &mut self.entries[slot as usize];
+            let packets = u64::from(entry.packets);
+            entry.lost += packets;
+            entry.kept_packets -= packets;
+            entry.kept_bytes -= u64::from(entry.fill) - packets * RECORD as u64;
+            self.counts.lost_disk += u64::from(entry.packets);
+        }
+        self.release(slot);
+    }
+
+    fn write_chunk(&mut self, slot: u32, now: Nanos) -> bool {
+        let head = mark::len(self.link);
+        let entry = &self.entries[slot as usize];
+        let (fill, first) = (entry.fill as usize, entry.first);
+        // The beginning of a segment and the padding behind it must fit as well.
+        if !self.has_room(GLOBAL + 3 * head + ALIGN + fill) || !self.open_segment(first, now) {
+            return false;
+        }
+        let Some(current) = &self.current else { return false };
+        let (offset, segment) = (current.offset + self.filled as u64, current.number);
+        let entry = &self.entries[slot as usize];
+        let used = |page: usize| PAGE.min(fill - page * PAGE);
+        let crc = (0..fill.div_ceil(PAGE)).fold(0, |crc, page| {
+            crc32c::crc32c_append(crc, &self.pool.page(entry.pages[page])[..used(page)])
+        });
+        let chunk = Chunk {
+            owner: entry.serial,
+            number: entry.number,
+            packets: entry.packets,
+            length: entry.fill,
+            crc,
+            first: entry.first,
+            last: entry.last,
+        };
+        let mut bytes = [0; 128];
+        Mark::Chunk(chunk).write(self.link, &mut bytes[..head]);
+        self.append(&bytes[..head], chunk.last);
+        for page in 0..fill.div_ceil(PAGE) {
+            let page_number = self.entries[slot as usize].pages[page];
+            append(
+                &mut self.block,
+                &mut self.filled,
+                &mut self.spare,
+                &self.jobs,
+                self.current.as_mut(),
+                &self.pool.page(page_number)[..used(page)],
+            );
+        }
+        self.rows.push(Row { offset, chunk });
+        if let Some(current) = &mut self.current {
+            current.chunks += 1;
+        }
+        self.counts.chunks += 1;
+        let entry = &mut self.entries[slot as usize];
+        entry.number += 1;
+        entry.segments = Some((entry.segments.map_or(segment, |(first, _)| first), segment));
+        true
+    }
+
+    /// Whether so many bytes fit into this block and one more.
+    fn has_room(&mut self, bytes: usize) -> bool {
+        while let Ok(block) = self.spares.try_recv() {
+            self.spare.push(block);
+        }
+        // One for now, one to go on in.
+        if self.settings.wait && self.block.is_none() {
+            self.wait_for_block();
+        }
+        if self.block.is_none() {
+            self.block = self.spare.pop();
+            self.filled = 0;
+        }
+        if self.settings.wait && self.spare.is_empty() {
+            self.wait_for_block();
+        }
+        self.block.is_some() && (self.filled + bytes < BLOCK || !self.spare.is_empty())
+    }
+
+    fn open_segment(&mut self, at: Nanos, now: Nanos) -> bool {
+        if self.current.is_some() {
+            return true;
+        }
+        let number = self.next;
+        let segment = Segment::new(at, self.settings.worker, number);
+        let Some(jobs) = &self.jobs else { return false };
+        if jobs.try_send(Job::Open(segment)).is_err() {
+            return false;
+        }
+        self.next += 1;
+        if self.names.len() == NAMES {
+            self.names.pop_front();
+        }
+        self.names.push_back((number, at));
+        self.current = Some(Current { number, opened: now, offset: 0, chunks: 0 });
+        self.append(&mark::global_header(self.link), at);
+        let start = Mark::Start { worker: self.settings.worker, segment: number, at };
+        self.append_mark(&start, mark::len(self.link), at);
+        true
+    }
+
+    fn end_segment(&mut self, now: Nanos) {
+        let head = mark::len(self.link);
+        if self.current.is_none() || !self.has_room(2 * head + ALIGN) {
+            return;
+        }
+        let chunks = self.current.as_ref().map_or(0, |current| current.chunks);
+        self.append_mark(&Mark::End { chunks, at: now }, head, now);
+        self.submit_padded(now);
+        let rows = match self.spare_rows.try_recv() {
+            Ok(spare) => std::mem::replace(&mut self.rows, spare),
+            // The disk has not made the last index yet: rarely, and only where segments are very short.
+            Err(_) => std::mem::replace(&mut self.rows, Vec::with_capacity(ROWS)),
+        };
+        if let Some(jobs) = &self.jobs {
+            // The channel has room for every block and some more; what waits there is bounded by the blocks.
+            let _ = jobs.send(Job::Close(rows));
+        }
+        self.current = None;
+    }
+
+    /// Fills up to what a direct write takes, and gives the block to the disk.
+    fn submit_padded(&mut self, now: Nanos) {
+        let head = mark::len(self.link);
+        if self.filled == 0 || !self.has_room(head + ALIGN) {
+            return;
+        }
+        let end = self.filled % ALIGN;
+        if end != 0 {
+            let padding = (self.filled + head).next_multiple_of(ALIGN) - self.filled;
+            self.append_mark(&Mark::Padding { at: now, length: padding as u32 }, padding, now);
+        }
+        if let (Some(block), Some(current), Some(jobs)) = (self.block.take(), &mut self.current, &self.jobs) {
+            let len = std::mem::take(&mut self.filled);
+            if len == 0 {
+                self.block = Some(block);
+                return;
+            }
+            let _ = jobs.send(Job::Write { block, len, offset: current.offset });
+            current.offset += len as u64;
+        }
+    }
+
+    fn append_mark(&mut self, mark: &Mark, len: usize, now: Nanos) {
+        let mut bytes = [0; 2 * ALIGN];
+        let len = len.min(bytes.len());
+        mark.write(self.link, &mut bytes[..len]);
+        self.append(&bytes[..len], now);
+    }
+
+    fn append(&mut self, bytes: &[u8], now: Nanos) {
+        if self.filled == 0 {
+            self.since = now;
+        }
+        append(&mut self.block, &mut self.filled, &mut self.spare, &self.jobs, self.current.as_mut(), bytes);
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            let now = self.entries.iter().map(|entry| entry.last).max().unwrap_or_default();
+            self.flush_all(now);
+        }
+    }
+}
+
+/// Appends to the block; a full one goes to the disk and the next takes its place. INVARIANT: [`Keeper::has_room`] was asked.
+fn append(
+    block: &mut Option<Block>,
+    filled: &mut usize,
+    spare: &mut Vec<Block>,
+    jobs: &Option<SyncSender<Job>>,
+    mut current: Option<&mut Current>,
+    mut bytes: &[u8],
+) {
+    while !bytes.is_empty() {
+        let Some(open) = block.as_mut() else { return };
+        let some = bytes.len().min(BLOCK - *filled);
+        open.data_mut()[*filled..*filled + some].copy_from_slice(&bytes[..some]);
+        *filled += some;
+        bytes = &bytes[some..];
+        if *filled == BLOCK {
+            if let (Some(full), Some(current), Some(jobs)) = (block.take(), current.as_deref_mut(), jobs) {
+                let _ = jobs.send(Job::Write { block: full, len: BLOCK, offset: current.offset });
+                current.offset += BLOCK as u64;
+            }
+            *filled = 0;
+            *block = spare.pop();
+        }
+    }
+}

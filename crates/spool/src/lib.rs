@@ -1,0 +1,64 @@
+//! Packets to keep, into segments on disk, and back: written once, in order, in large blocks; read back in few reads.
+//!
+//! Not here: which packets are kept, and what is in them. A packet is bytes, a moment and an owner.
+//!
+//! The one invariant: a chunk is on disk whole or it is counted as lost. Marks and chunks carry checksums, so that a scan
+//! after a kill or a power cut finds every chunk that was whole and names what was not.
+//!
+//! ```
+//! use ringtap_model::{Frame, LinkType, Nanos};
+//! use ringtap_spool::{Keeper, Reader, Settings};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let dir = tempfile::tempdir()?;
+//! let mut keeper = Keeper::open(Settings { memory: 1 << 20, owners: 100, ..Settings::new(dir.path().to_owned()) })?;
+//! let call = keeper.begin().ok_or("the spool is full")?;
+//! let now = Nanos::from_secs(1_795_219_200);
+//! keeper.put(call, &Frame { time: now, number: 1, link: LinkType(1), wire_len: 16, data: b"an Ethernet frame" });
+//! let kept = keeper.finish(call, now).ok_or("nobody's packets")?;
+//! keeper.close(now);
+//!
+//! let found = Reader::open(dir.path())?.read(&[kept.owner], &kept.segments)?;
+//! assert_eq!(found.packets().next().map(|packet| packet.data), Some(&b"an Ethernet frame"[..]));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The files
+//!
+//! `2026-11-21/134600.250-w0-17.pcap` is a segment: an ordinary pcap with nanoseconds, which other programs open. Its packets
+//! lie in chunks, the packets of one owner (a stream, or the signalling of a call) together, each chunk behind a mark: a frame
+//! of its own that says whose packets follow, how many and with which checksum. `.idx` beside it finds the chunks of an owner
+//! in two reads; without it a scan does.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `keeper` | [`Keeper`], chunks that grow in memory; [`Settings`], [`Owner`], [`Kept`], [`Counts`] |
+//! | `pages` | their memory |
+//! | `disk` | the thread that writes; [`Written`] |
+//! | `mark` | what a segment says of itself: [`Chunk`] |
+//! | `index` | the index beside a segment: [`Row`] |
+//! | `name` | [`Segment`], a segment's name |
+//! | `scan` | a segment read from its beginning: [`scan()`], [`Scan`], [`Damage`], [`Flaw`] |
+//! | `reader` | [`Reader`], [`Found`], [`Packet`] |
+//! | `error` | [`Error`] |
+#![forbid(unsafe_code)]
+
+mod disk;
+mod error;
+mod index;
+mod keeper;
+mod mark;
+mod name;
+mod pages;
+mod reader;
+mod scan;
+
+pub use disk::Written;
+pub use error::Error;
+pub use index::Row;
+pub use keeper::{Counts, Keeper, Kept, Owner, Settings};
+pub use mark::Chunk;
+pub use name::{NotASegment, Segment};
+pub use reader::{Found, Reader};
+pub use scan::{Damage, Flaw, Packet, Scan, scan};

@@ -1,0 +1,316 @@
+//! Marks: what a segment says of itself, as frames among its frames.
+//!
+//! A segment is an ordinary pcap, so everything in it is a packet record. A mark is one too: an Ethernet frame with the
+//! type for local experiments (IEEE 802, 0x88b5), or an IPv4 packet with the protocol for experiments (253, RFC 3692)
+//! where the link type has no Ethernet header. Other programs show it as that and go on.
+
+use ringtap_model::{LinkType, Nanos};
+
+/// Bytes of a pcap record's header.
+pub(crate) const RECORD: usize = 16;
+/// Bytes of a pcap file's header.
+pub(crate) const GLOBAL: usize = 24;
+/// The longest captured length that a reader believes.
+pub(crate) const MAX_CAPTURED: u32 = 256 << 10;
+
+/// pcap with nanoseconds, in the byte order of the writer, which is little endian here.
+const NANO: u32 = 0xa1b2_3c4d;
+pub(crate) const MAGIC: [u8; 4] = *b"RTSP";
+const VERSION: u8 = 1;
+const ETHERNET: u16 = 1;
+const RAW: u16 = 101;
+/// Ethernet header: to nobody, from a locally administered address, for local experiments.
+const ETHERNET_HEADER: [u8; 14] = [2, 0, 0, 0, 0, 0, 2, 0x72, 0x69, 0x6e, 0x67, 0, 0x88, 0xb5];
+const IPV4_HEADER: usize = 20;
+/// Magic, version, kind, flags, length of the fields.
+const HEAD: usize = 8;
+const CRC: usize = 4;
+const SECOND: u64 = 1_000_000_000;
+
+/// What a mark's frame begins with, for each link type that can have marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Link {
+    Ethernet,
+    Raw,
+}
+
+impl Link {
+    /// None for a link type whose frames a segment cannot hold.
+    pub(crate) fn of(link: LinkType) -> Option<Self> {
+        match link.0 {
+            ETHERNET => Some(Self::Ethernet),
+            RAW => Some(Self::Raw),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn number(self) -> LinkType {
+        match self {
+            Self::Ethernet => LinkType(ETHERNET),
+            Self::Raw => LinkType(RAW),
+        }
+    }
+
+    const fn header(self) -> usize {
+        match self {
+            Self::Ethernet => ETHERNET_HEADER.len(),
+            Self::Raw => IPV4_HEADER,
+        }
+    }
+}
+
+/// The header of a chunk: packet records of one owner that follow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Whose packets.
+    pub owner: u64,
+    /// Counts the owner's chunks, from 0.
+    pub number: u32,
+    /// Packet records in it.
+    pub packets: u32,
+    /// Bytes of them.
+    pub length: u32,
+    /// CRC32C of these bytes.
+    pub crc: u32,
+    /// Earliest and latest timestamp in it.
+    pub first: Nanos,
+    /// See `first`.
+    pub last: Nanos,
+}
+
+/// A mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// First in a segment: the worker and the number of the segment.
+    Start { worker: u16, segment: u64, at: Nanos },
+    /// Before the packets of a chunk.
+    Chunk(Chunk),
+    /// Fills up to the end of a block, with so many bytes as a packet record.
+    Padding { at: Nanos, length: u32 },
+    /// Last in a segment that was closed: how many chunks it holds.
+    End { chunks: u32, at: Nanos },
+}
+
+impl Mark {
+    fn at(&self) -> Nanos {
+        match *self {
+            Self::Start { at, .. } | Self::Padding { at, .. } | Self::End { at, .. } => at,
+            Self::Chunk(chunk) => chunk.first,
+        }
+    }
+
+    /// Writes the mark as a packet record: [`len`] bytes, more where padding is to fill them.
+    pub(crate) fn write(&self, link: Link, to: &mut [u8]) {
+        let at = self.at();
+        let body = to.len() - RECORD;
+        record_header(&mut to[..RECORD], at, body as u32, body as u32);
+        let frame = &mut to[RECORD..];
+        match link {
+            Link::Ethernet => frame[..ETHERNET_HEADER.len()].copy_from_slice(&ETHERNET_HEADER),
+            Link::Raw => ipv4_header(frame),
+        }
+        let mark = &mut frame[link.header()..];
+        mark.fill(0);
+        let (kind, fields) = self.fields();
+        mark[..4].copy_from_slice(&MAGIC);
+        mark[4] = VERSION;
+        mark[5] = kind;
+        mark[6..8].copy_from_slice(&(FIELDS as u16).to_le_bytes());
+        mark[HEAD..HEAD + FIELDS].copy_from_slice(&fields);
+        let crc = crc32c::crc32c(&mark[..HEAD + FIELDS]);
+        mark[HEAD + FIELDS..HEAD + FIELDS + CRC].copy_from_slice(&crc.to_le_bytes());
+    }
+
+    fn fields(&self) -> (u8, [u8; FIELDS]) {
+        let mut fields = [0; FIELDS];
+        let mut put = |at: usize, bytes: &[u8]| fields[at..at + bytes.len()].copy_from_slice(bytes);
+        let kind = match *self {
+            Self::Start { worker, segment, at } => {
+                put(0, &segment.to_le_bytes());
+                put(8, &at.0.to_le_bytes());
+                put(16, &worker.to_le_bytes());
+                0
+            }
+            Self::Chunk(chunk) => {
+                put(0, &chunk.owner.to_le_bytes());
+                put(8, &chunk.first.0.to_le_bytes());
+                put(16, &chunk.last.0.to_le_bytes());
+                put(24, &chunk.number.to_le_bytes());
+                put(28, &chunk.packets.to_le_bytes());
+                put(32, &chunk.length.to_le_bytes());
+                put(36, &chunk.crc.to_le_bytes());
+                1
+            }
+            Self::Padding { at, length } => {
+                put(0, &length.to_le_bytes());
+                put(8, &at.0.to_le_bytes());
+                2
+            }
+            Self::End { chunks, at } => {
+                put(0, &chunks.to_le_bytes());
+                put(8, &at.0.to_le_bytes());
+                3
+            }
+        };
+        (kind, fields)
+    }
+
+    /// Reads the packet record at the beginning of `bytes` as a mark; also its length, of which padding may be cut off. None
+    /// where it is none, or damaged.
+    pub(crate) fn read(link: Link, bytes: &[u8]) -> Option<(Self, usize)> {
+        let captured = u32_at(bytes, 8)?;
+        let length = RECORD + usize::try_from(captured).ok()?;
+        let mark = bytes.get(RECORD + link.header()..length.min(bytes.len()))?;
+        let crc = u32_at(mark, HEAD + FIELDS)?;
+        let sound = mark[..4] == MAGIC
+            && mark[4] == VERSION
+            && mark[6..8] == (FIELDS as u16).to_le_bytes()
+            && crc32c::crc32c(&mark[..HEAD + FIELDS]) == crc;
+        if !sound {
+            return None;
+        }
+        let fields = &mark[HEAD..HEAD + FIELDS];
+        let at = Nanos(u64_at(fields, 8)?);
+        let read = match mark[5] {
+            0 => Self::Start { worker: u32_at(fields, 16)? as u16, segment: u64_at(fields, 0)?, at },
+            1 => Self::Chunk(Chunk {
+                owner: u64_at(fields, 0)?,
+                first: at,
+                last: Nanos(u64_at(fields, 16)?),
+                number: u32_at(fields, 24)?,
+                packets: u32_at(fields, 28)?,
+                length: u32_at(fields, 32)?,
+                crc: u32_at(fields, 36)?,
+            }),
+            2 => Self::Padding { at, length: u32_at(fields, 0)? },
+            3 => Self::End { chunks: u32_at(fields, 0)?, at },
+            _ => return None,
+        };
+        // The record's own header has no checksum.
+        let right = match read {
+            Self::Padding { length, .. } => length as usize,
+            _ => len(link),
+        };
+        (length == right).then_some((read, length))
+    }
+}
+
+/// Bytes of the fields of any mark.
+const FIELDS: usize = 40;
+
+/// Bytes of a mark as a packet record.
+pub(crate) const fn len(link: Link) -> usize {
+    RECORD + link.header() + HEAD + FIELDS + CRC
+}
+
+/// Bytes of a mark before its magic.
+pub(crate) const fn before_magic(link: Link) -> usize {
+    RECORD + link.header()
+}
+
+/// The header of the file.
+pub(crate) fn global_header(link: Link) -> [u8; GLOBAL] {
+    let mut header = [0; GLOBAL];
+    header[0..4].copy_from_slice(&NANO.to_le_bytes());
+    header[4..6].copy_from_slice(&2_u16.to_le_bytes());
+    header[6..8].copy_from_slice(&4_u16.to_le_bytes());
+    header[16..20].copy_from_slice(&MAX_CAPTURED.to_le_bytes());
+    header[20..22].copy_from_slice(&link.number().0.to_le_bytes());
+    header
+}
+
+/// The link type that a file's header states, if the header is a segment's.
+pub(crate) fn link_of(header: &[u8]) -> Option<Link> {
+    let known = u32_at(header, 0)? == NANO && header.len() >= GLOBAL;
+    known.then(|| Link::of(LinkType(u16::from_le_bytes([header[20], header[21]]))))?
+}
+
+/// The header of a packet record. A time after the year 2106 becomes the last second of the format.
+pub(crate) fn record_header(to: &mut [u8], time: Nanos, captured: u32, wire: u32) {
+    let secs = u32::try_from(time.0 / SECOND).unwrap_or(u32::MAX);
+    to[0..4].copy_from_slice(&secs.to_le_bytes());
+    to[4..8].copy_from_slice(&((time.0 % SECOND) as u32).to_le_bytes());
+    to[8..12].copy_from_slice(&captured.to_le_bytes());
+    to[12..16].copy_from_slice(&wire.to_le_bytes());
+}
+
+/// Time, captured length and length on the wire of the packet record at the beginning of `bytes`.
+pub(crate) fn read_record(bytes: &[u8]) -> Option<(Nanos, u32, u32)> {
+    let (secs, nanos) = (u32_at(bytes, 0)?, u32_at(bytes, 4)?);
+    let time = Nanos(u64::from(secs) * SECOND + u64::from(nanos));
+    Some((time, u32_at(bytes, 8)?, u32_at(bytes, 12)?))
+}
+
+fn ipv4_header(frame: &mut [u8]) {
+    let total = u16::try_from(frame.len()).unwrap_or(u16::MAX).to_be_bytes();
+    // Version 4, no options; protocol 253; from and to 192.0.2.0 (RFC 5737).
+    let mut header = [0x45, 0, total[0], total[1], 0, 0, 0x40, 0, 1, 253, 0, 0, 192, 0, 2, 0, 192, 0, 2, 0];
+    let sum: u32 = header.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    frame[..IPV4_HEADER].copy_from_slice(&header);
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
+}
+
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CHUNK: Chunk = Chunk {
+        owner: 7,
+        number: 3,
+        packets: 11,
+        length: 2_530,
+        crc: 0xdead_beef,
+        first: Nanos(1_795_219_200_000_000_001),
+        last: Nanos(1_795_219_200_200_000_000),
+    };
+
+    #[test]
+    fn every_mark_comes_back() {
+        let at = CHUNK.first;
+        for link in [Link::Ethernet, Link::Raw] {
+            for mark in [
+                Mark::Start { worker: 3, segment: 1 << 40, at },
+                Mark::Chunk(CHUNK),
+                Mark::Padding { at, length: 500 },
+                Mark::End { chunks: 9, at },
+            ] {
+                let padded = if matches!(mark, Mark::Padding { .. }) { 500 } else { len(link) };
+                let mut bytes = vec![0xff; padded];
+                mark.write(link, &mut bytes);
+                assert_eq!(Mark::read(link, &bytes), Some((mark, bytes.len())));
+                for at in RECORD + link.header()..len(link) {
+                    bytes[at] ^= 1;
+                    assert_eq!(Mark::read(link, &bytes), None, "byte {at}");
+                    bytes[at] ^= 1;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_ipv4_header_has_its_checksum() {
+        let mut frame = [0; 100];
+        ipv4_header(&mut frame);
+        let sum: u32 =
+            frame[..20].chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+        assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = (Mark::read(Link::Ethernet, &bytes), Mark::read(Link::Raw, &bytes), link_of(&bytes));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Names of segments.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use ringtap_model::Nanos;
+
+/// A segment: `2026-11-21/134600.250-w0-17.pcap` below the spool's directory, by the time of its first packet (UTC), the worker
+/// that wrote it and that worker's count of segments.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Segment(String);
+
+impl Segment {
+    /// The name of a worker's segment that begins at `at`.
+    pub(crate) fn new(at: Nanos, worker: u16, number: u64) -> Self {
+        // u64 nanoseconds end in 2554: always a timestamp that jiff knows.
+        let timestamp = Timestamp::from_nanosecond(i128::from(at.0)).unwrap_or(Timestamp::UNIX_EPOCH);
+        let time = timestamp.to_zoned(TimeZone::UTC);
+        Self(format!(
+            "{:04}-{:02}-{:02}/{:02}{:02}{:02}.{:03}-w{worker}-{number}.pcap",
+            time.year(),
+            time.month(),
+            time.day(),
+            time.hour(),
+            time.minute(),
+            time.second(),
+            time.millisecond(),
+        ))
+    }
+
+    /// The file below the spool's directory.
+    pub fn path(&self, dir: &Path) -> PathBuf {
+        dir.join(&self.0)
+    }
+
+    /// The index beside it.
+    pub fn index_path(&self, dir: &Path) -> PathBuf {
+        self.path(dir).with_extension("idx")
+    }
+
+    /// As it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The text does not name a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotASegment;
+
+impl FromStr for Segment {
+    type Err = NotASegment;
+
+    /// Only what [`Segment::new`] could have made: a name out of a record must not lead out of the directory.
+    fn from_str(text: &str) -> Result<Self, NotASegment> {
+        let (day, file) = text.split_once('/').ok_or(NotASegment)?;
+        let stem = file.strip_suffix(".pcap").ok_or(NotASegment)?;
+        let parts: Vec<&str> = stem.split('-').collect();
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let sound = day.len() == 10
+            && day.bytes().enumerate().all(|(at, byte)| match at {
+                4 | 7 => byte == b'-',
+                _ => byte.is_ascii_digit(),
+            })
+            && matches!(parts[..], [time, worker, number]
+                if time.len() == 10
+                    && time.split_once('.').is_some_and(|(secs, millis)| digits(secs) && digits(millis))
+                    && worker.strip_prefix('w').is_some_and(digits)
+                    && digits(number));
+        if sound { Ok(Self(text.to_owned())) } else { Err(NotASegment) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        // 2026-11-21 00:00:00 UTC, and 61.25 s.
+        let name = Segment::new(Nanos(1_795_219_261_250_999_999), 3, 17);
+        assert_eq!(name.as_str(), "2026-11-21/000101.250-w3-17.pcap");
+        assert_eq!(name.as_str().parse(), Ok(name.clone()));
+        assert_eq!(name.index_path(Path::new("/s")), Path::new("/s/2026-11-21/000101.250-w3-17.idx"));
+        for wrong in [
+            "",
+            "../passwd",
+            "2026-11-21/../../x.pcap",
+            "2026-11-21/000101.250-w3.pcap",
+            "2026-11-21/000101.250-w3-17.idx",
+            "2026/11/21/000101.250-w3-17.pcap",
+        ] {
+            assert_eq!(wrong.parse::<Segment>(), Err(NotASegment), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! What goes in comes out: many owners at once, little memory, cut and changed files, other programs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use proptest::prelude::*;
+use ringtap_model::{Frame, LinkType, Nanos};
+use ringtap_spool::{Flaw, Keeper, Kept, Owner, Reader, Settings, scan};
+
+const START: Nanos = Nanos::from_secs(1_795_219_200);
+
+fn settings(dir: &Path) -> Settings {
+    Settings { memory: 1 << 20, owners: 1000, blocks: 4, wait: true, ..Settings::new(dir.to_owned()) }
+}
+
+fn frame(time: Nanos, data: &[u8]) -> Frame<'_> {
+    Frame { time, number: 1, link: LinkType(1), wire_len: data.len() as u32, data }
+}
+
+/// A packet's bytes say whose it is and which: an Ethernet frame of an unused type.
+fn bytes(owner: u32, number: u32, len: usize) -> Vec<u8> {
+    let mut bytes = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb6];
+    bytes.extend(owner.to_be_bytes());
+    bytes.extend(number.to_be_bytes());
+    bytes.resize(len.max(bytes.len()), owner as u8);
+    bytes
+}
+
+struct Spool {
+    keeper: Keeper,
+    owners: Vec<(Owner, u32)>,
+    now: Nanos,
+    pace: Nanos,
+}
+
+impl Spool {
+    fn new(settings: Settings, owners: u32) -> Self {
+        let mut keeper = Keeper::open(settings).expect("a spool");
+        let owners = (0..owners).map(|_| (keeper.begin().expect("a place"), 0)).collect();
+        Self { keeper, owners, now: START, pace: Nanos::from_millis(1) }
+    }
+
+    fn put(&mut self, owner: usize, len: usize) {
+        let (name, number) = &mut self.owners[owner];
+        let data = bytes(owner as u32, *number, len);
+        self.keeper.put(*name, &frame(self.now, &data));
+        *number += 1;
+        self.now += self.pace;
+        self.keeper.tick(self.now);
+    }
+
+    fn end(mut self) -> Vec<Kept> {
+        let kept = self
+            .owners
+            .iter()
+            .map(|(owner, _)| self.keeper.finish(*owner, self.now).expect("an owner"))
+            .collect();
+        self.keeper.close(self.now);
+        kept
+    }
+}
+
+fn segments(dir: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(dir)
+        .expect("the spool")
+        .flatten()
+        .flat_map(|day| fs::read_dir(day.path()).expect("a day").flatten())
+        .map(|file| file.path())
+        .filter(|path| path.extension().is_some_and(|kind| kind == "pcap"))
+        .collect();
+    found.sort();
+    found
+}
+
+/// Every packet of every owner, each once, in order, as it was put in; what is missing was counted.
+fn check(dir: &Path, kept: &[Kept], put: &[u32]) {
+    let mut reader = Reader::open(dir).expect("the spool");
+    for (owner, kept) in kept.iter().enumerate() {
+        let found = reader.read(&[kept.owner], &kept.segments).expect("readable");
+        assert_eq!((found.gone.len(), found.damaged), (0, 0));
+        assert_eq!(found.len() as u64, kept.packets, "owner {owner}");
+        assert_eq!(kept.packets + kept.lost, u64::from(put[owner]));
+        let numbers: Vec<u32> = found
+            .packets()
+            .map(|packet| {
+                let number = u32::from_be_bytes(packet.data[18..22].try_into().expect("4 bytes"));
+                assert_eq!(packet.data, bytes(owner as u32, number, packet.data.len()));
+                assert_eq!(packet.wire_len as usize, packet.data.len());
+                number
+            })
+            .collect();
+        assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
+        let total: u64 = found.packets().map(|packet| packet.data.len() as u64).sum();
+        assert_eq!(total, kept.bytes);
+    }
+}
+
+#[test]
+fn many_owners_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let short = Settings { span: Nanos::from_secs(7), ..settings(dir.path()) };
+    let mut spool = Spool::new(short, 50);
+    for round in 0..40_000usize {
+        spool.put(round * 7 % 50, 60 + round % 150);
+    }
+    let put: Vec<u32> = spool.owners.iter().map(|(_, number)| *number).collect();
+    let written = spool.keeper.written();
+    let kept = spool.end();
+    assert!(kept.iter().all(|kept| kept.lost == 0));
+    check(dir.path(), &kept, &put);
+    let files = segments(dir.path());
+    assert_eq!(written.segments() as usize, files.len());
+    assert!((5..=8).contains(&files.len()), "{} segments in 40 s", files.len());
+    for file in &files {
+        let scan = scan(&fs::read(file).unwrap());
+        assert_eq!(scan.damages, []);
+        assert!(file.with_extension("idx").is_file());
+    }
+    // One write per megabyte, one a second, the last of a segment, its index.
+    let most = written.bytes() / (1 << 20) + 40 + 2 * written.segments();
+    assert!(written.writes() <= most, "{} writes", written.writes());
+}
+
+#[test]
+fn without_an_index_a_scan_finds_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut spool = Spool::new(settings(dir.path()), 5);
+    (0..5_000).for_each(|round| spool.put(round % 5, 200));
+    let kept = spool.end();
+    for file in segments(dir.path()) {
+        fs::remove_file(file.with_extension("idx")).unwrap();
+    }
+    check(dir.path(), &kept, &[1_000; 5]);
+}
+
+#[test]
+fn little_memory_makes_small_chunks_and_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let tight = Settings { memory: 40 * 4096, ..settings(dir.path()) };
+    let mut spool = Spool::new(tight, 100);
+    (0..20_000).for_each(|round| spool.put(round * 13 % 100, 300));
+    let kept = spool.end();
+    assert_eq!(kept.iter().map(|kept| kept.lost).sum::<u64>(), 0);
+    check(dir.path(), &kept, &[200; 100]);
+}
+
+#[test]
+fn the_longest_frames_fit_and_longer_ones_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut spool = Spool::new(settings(dir.path()), 2);
+    for len in [65_535, 100, 65_549, 69_000, 100, 69_700] {
+        spool.put(0, len);
+        spool.put(1, 60);
+    }
+    let kept = spool.end();
+    assert_eq!((kept[0].packets, kept[0].lost), (5, 1));
+    check(dir.path(), &kept, &[6, 6]);
+}
+
+#[test]
+fn forgotten_owners_leave_nothing_and_places_are_used_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let few = Settings { owners: 2, ..settings(dir.path()) };
+    let mut keeper = Keeper::open(few).unwrap();
+    let (a, b) = (keeper.begin().unwrap(), keeper.begin().unwrap());
+    assert!(keeper.begin().is_none());
+    assert_eq!(keeper.counts().refused, 1);
+    keeper.put(a, &frame(START, &bytes(0, 0, 60)));
+    keeper.put(b, &frame(START, &bytes(1, 0, 60)));
+    keeper.forget(a);
+    let c = keeper.begin().unwrap();
+    keeper.put(c, &frame(START, &bytes(2, 0, 60)));
+    // The old name of the place is nobody's.
+    keeper.put(a, &frame(START, &bytes(0, 1, 60)));
+    assert!(keeper.finish(a, START).is_none());
+    let (b, c) = (keeper.finish(b, START).unwrap(), keeper.finish(c, START).unwrap());
+    assert_eq!(keeper.memory_used(), 0.0);
+    keeper.close(START);
+    let mut reader = Reader::open(dir.path()).unwrap();
+    for (kept, owner) in [(b, 1), (c, 2)] {
+        let found = reader.read(&[kept.owner], &kept.segments).unwrap();
+        assert_eq!(found.packets().map(|packet| packet.data[17]).collect::<Vec<_>>(), [owner]);
+    }
+}
+
+#[test]
+fn packets_are_on_disk_a_second_after_their_age() {
+    let dir = tempfile::tempdir().unwrap();
+    let quick = Settings { age: Nanos::from_secs(2), direct: false, ..settings(dir.path()) };
+    let mut spool = Spool::new(quick, 1);
+    spool.put(0, 100);
+    let written = spool.keeper.written();
+    spool.keeper.tick(START + Nanos::from_secs(1));
+    assert_eq!(written.bytes(), 0);
+    spool.keeper.tick(START + Nanos::from_millis(2_001));
+    spool.keeper.tick(START + Nanos::from_millis(3_002));
+    // The thread that writes is another: what it was given is there when it has written the index as well.
+    let kept = spool.end();
+    assert_eq!(kept[0].packets, 1);
+    let file = fs::read(&segments(dir.path())[0]).unwrap();
+    let scan = scan(&file);
+    assert_eq!((scan.rows.len(), scan.damages.len()), (1, 0));
+    // Two blocks of 4 KiB: the chunk, padded after a second of patience, and the end.
+    assert_eq!(file.len(), 8192);
+}
+
+#[test]
+fn another_program_opens_a_segment() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        println!("SKIP: tshark is not installed");
+        return;
+    }
+    for link in [1, 101] {
+        let dir = tempfile::tempdir().unwrap();
+        let settings = Settings { link: LinkType(link), ..settings(dir.path()) };
+        let mut keeper = Keeper::open(settings).unwrap();
+        let owner = keeper.begin().unwrap();
+        let udp = [
+            0x45, 0, 0, 30, 0, 1, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 0x13, 0xc4, 0x13, 0xc5, 0,
+            10, 0, 0, 1, 2,
+        ];
+        let data = if link == 1 { [&bytes(0, 0, 12)[..12], &[8, 0], &udp].concat() } else { udp.to_vec() };
+        for number in 0..100 {
+            let time = START + Nanos(number);
+            keeper.put(owner, &Frame { link: LinkType(link), ..frame(time, &data) });
+        }
+        keeper.close(START);
+        let tshark = Command::new("tshark")
+            .args(["-T", "fields", "-e", "frame.time_epoch", "-Y", "udp.port == 5061", "-r"])
+            .arg(&segments(dir.path())[0])
+            .output()
+            .unwrap();
+        let lines = String::from_utf8(tshark.stdout).unwrap();
+        assert_eq!(lines.lines().count(), 100, "{}", String::from_utf8_lossy(&tshark.stderr));
+        assert_eq!(lines.lines().nth(7), Some("1795219200.000000007"));
+        assert!(tshark.status.success());
+    }
+}
+
+/// A segment with chunks of several owners, whole.
+fn sample() -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let mut spool = Spool::new(Settings { memory: 40 * 4096, ..settings(dir.path()) }, 20);
+    (0..3_000).for_each(|round| spool.put(round * 3 % 20, 60 + round % 40));
+    spool.end();
+    fs::read(&segments(dir.path())[0]).unwrap()
+}
+
+#[test]
+fn a_cut_segment_gives_every_chunk_before_the_cut() {
+    let whole = sample();
+    let rows = scan(&whole).rows;
+    assert!(rows.len() > 50);
+    let cuts = (0..whole.len()).filter(|at| at % 211 == 0).chain([1, 23, 24, 25, whole.len() - 1]);
+    let mut tried = 0;
+    for cut in cuts {
+        let scan = scan(&whole[..cut]);
+        let head = (rows[0].chunk.length, rows[1].offset - rows[0].offset);
+        let mark = head.1 - u64::from(head.0);
+        let before =
+            rows.iter().filter(|row| row.offset + mark + u64::from(row.chunk.length) <= cut as u64).count();
+        assert_eq!(scan.rows, rows[..before], "cut at {cut}");
+        assert!(!scan.damages.is_empty());
+        tried += 1;
+    }
+    assert!(tried > 1_000, "{tried} cuts");
+}
+
+#[test]
+fn every_changed_byte_is_found_and_spoils_one_chunk() {
+    let whole = sample();
+    let rows = scan(&whole).rows;
+    for at in (24..whole.len()).step_by(409) {
+        let mut bad = whole.clone();
+        bad[at] ^= 0x20;
+        let scan = scan(&bad);
+        assert!(scan.rows.len() + 1 >= rows.len(), "byte {at}: {} of {}", scan.rows.len(), rows.len());
+        let lost: Vec<_> = rows.iter().filter(|row| !scan.rows.contains(row)).collect();
+        // Headers of marks, and padding, hold nothing that a reader needs.
+        assert!(lost.is_empty() || !scan.is_sound(), "byte {at}");
+        for row in lost {
+            let end = row.offset + u64::from(row.chunk.length) + 200;
+            assert!((row.offset..end).contains(&(at as u64)), "byte {at} spoils {row:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_gone_or_damaged_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let short = Settings { span: Nanos::from_secs(1), ..settings(dir.path()) };
+    let mut spool = Spool::new(short, 1);
+    (0..4_000).for_each(|_| spool.put(0, 1_000));
+    let kept = spool.end().remove(0);
+    assert!(kept.segments.len() >= 4);
+    let mut reader = Reader::open(dir.path()).unwrap();
+    fs::remove_file(kept.segments[1].path(dir.path())).unwrap();
+    let path = kept.segments[2].path(dir.path());
+    let mut bad = fs::read(&path).unwrap();
+    let at = bad.len() / 2;
+    bad[at] ^= 1;
+    fs::write(&path, &bad).unwrap();
+    let found = reader.read(&[kept.owner], &kept.segments).unwrap();
+    assert_eq!(found.gone, [kept.segments[1].clone()]);
+    // One was changed; those of the segment that is gone are missing from the count.
+    assert!(found.damaged > 1);
+    assert!((found.len() as u64) < kept.packets);
+    assert!(scan(&bad).damages.iter().any(|damage| damage.what == Flaw::Changed));
+}
+
+#[test]
+fn what_cannot_be_opened_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = |result: Result<Keeper, _>| result.err().map(|error: ringtap_spool::Error| error.to_string());
+    let error = text(Keeper::open(Settings { link: LinkType(113), ..settings(dir.path()) })).unwrap();
+    assert!(error.contains("link type 113") && error.contains("editcap"), "{error}");
+    let error = text(Keeper::open(Settings { memory: 4096, ..settings(dir.path()) })).unwrap();
+    assert!(error.contains("4096 bytes") && error.contains("at least"), "{error}");
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = text(Keeper::open(settings(&file.join("below")))).unwrap();
+    assert!(error.contains("below") && error.contains("cannot be created"), "{error}");
+    assert!(Reader::open(&dir.path().join("nothing")).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 30, ..ProptestConfig::default() })]
+
+    /// Any order of owners, lengths, pauses, ends.
+    #[test]
+    fn what_goes_in_comes_out(
+        steps in proptest::collection::vec((0usize..8, 0usize..3000, 0u64..3, any::<bool>()), 1..600),
+        pages in 36usize..200,
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let settings = Settings {
+            memory: pages * 4096,
+            owners: 8,
+            span: Nanos::from_secs(60),
+            age: Nanos::from_secs(5),
+            ..settings(dir.path())
+        };
+        let mut keeper = Keeper::open(settings).unwrap();
+        let mut now = START;
+        let mut live: BTreeMap<usize, (Owner, Vec<Vec<u8>>)> = BTreeMap::new();
+        let mut ended: Vec<(Kept, Vec<Vec<u8>>)> = Vec::new();
+        for (number, (owner, len, pause, ends)) in steps.into_iter().enumerate() {
+            let entry = live.entry(owner).or_insert_with(|| (keeper.begin().unwrap(), Vec::new()));
+            let data = bytes(owner as u32, number as u32, len);
+            keeper.put(entry.0, &frame(now, &data));
+            entry.1.push(data);
+            now += Nanos(pause * pause * 1_700_000_000 + 1);
+            keeper.tick(now);
+            if ends && len % 3 == 0 {
+                let (owner, put) = live.remove(&owner).unwrap();
+                ended.push((keeper.finish(owner, now).unwrap(), put));
+            }
+        }
+        for (owner, put) in live.into_values() {
+            ended.push((keeper.finish(owner, now).unwrap(), put));
+        }
+        let counts = keeper.close(now);
+        prop_assert_eq!(counts.lost_memory + counts.lost_disk, 0);
+        let mut reader = Reader::open(dir.path()).unwrap();
+        for (kept, put) in ended {
+            let found = reader.read(&[kept.owner], &kept.segments).unwrap();
+            prop_assert_eq!(found.damaged, 0);
+            let data: Vec<Vec<u8>> = found.packets().map(|packet| packet.data.to_vec()).collect();
+            prop_assert_eq!(data, put);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_no_panic(mut noise in proptest::collection::vec(any::<u8>(), 0..400), at in 0usize..5000) {
+        let _ = scan(&noise);
+        let mut file = sample();
+        let at = at.min(file.len());
+        file.truncate(at);
+        file.append(&mut noise);
+        let _ = scan(&file);
+    }
+}
