@@ -39,6 +39,7 @@
 //! | `mark` | what a segment says of itself: [`Chunk`] |
 //! | `index` | the index beside a segment: [`Row`] |
 //! | `name` | [`Segment`], a segment's name |
+//! | `rules` | what is kept of which call: [`Rules`], [`Rule`], [`Facts`], [`Verdict`] |
 //! | `scan` | a segment read from its beginning: [`scan()`], [`Scan`], [`Damage`], [`Flaw`] |
 //! | `reader` | [`Reader`], [`Found`], [`Packet`] |
 //! | `error` | [`Error`] |
@@ -52,6 +53,7 @@ mod mark;
 mod name;
 mod pages;
 mod reader;
+mod rules;
 mod scan;
 
 pub use disk::Written;
@@ -61,4 +63,5 @@ pub use keeper::{Counts, Keeper, Kept, Owner, Settings};
 pub use mark::Chunk;
 pub use name::{NotASegment, Segment};
 pub use reader::{Found, Reader};
+pub use rules::{Facts, Network, Numbers, Part, Rule, Rules, Verdict, What, Wrong};
 pub use scan::{Damage, Flaw, Packet, Scan, scan};

@@ -241,11 +241,11 @@ fn another_program_opens_a_segment() {
 
 /// A segment with chunks of several owners, whole.
 fn sample() -> Vec<u8> {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().expect("a directory");
     let mut spool = Spool::new(Settings { memory: 40 * 4096, ..settings(dir.path()) }, 20);
     (0..3_000).for_each(|round| spool.put(round * 3 % 20, 60 + round % 40));
     spool.end();
-    fs::read(&segments(dir.path())[0]).unwrap()
+    fs::read(&segments(dir.path())[0]).expect("a segment")
 }
 
 #[test]

@@ -1,0 +1,54 @@
+//! How fast packets are kept: `rate DIR STREAMS SECONDS-OF-SOUND [DIRECT]`, G.711 in packets of 214 bytes.
+use std::time::Instant;
+
+use ringtap_model::{Frame, LinkType, Nanos};
+use ringtap_spool::{Keeper, Reader, Settings};
+
+#[expect(clippy::print_stdout, reason = "this is what it is for")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let dir = std::path::PathBuf::from(arguments.next().ok_or("DIR")?);
+    let streams: usize = arguments.next().ok_or("STREAMS")?.parse()?;
+    let seconds: u64 = arguments.next().ok_or("SECONDS")?.parse()?;
+    let settings = Settings { memory: 512 << 20, wait: true, ..Settings::new(dir.clone()) };
+    let mut keeper = Keeper::open(settings)?;
+    let owners: Vec<_> = (0..streams).filter_map(|_| keeper.begin()).collect();
+    let data = [0x55; 214];
+    let start = Nanos::from_secs(1_795_219_200);
+    let begun = Instant::now();
+    let mut now = start;
+    for _ in 0..seconds * 50 {
+        for owner in &owners {
+            now += Nanos(20_000_000 / streams as u64);
+            keeper
+                .put(*owner, &Frame { time: now, number: 1, link: LinkType(1), wire_len: 214, data: &data });
+        }
+        keeper.tick(now);
+    }
+    let put = begun.elapsed();
+    let one = keeper.finish(owners[streams / 2], now).ok_or("no owner")?;
+    let written = keeper.written();
+    let counts = keeper.close(now);
+    let all = begun.elapsed();
+    println!(
+        "{} packets in {put:.2?} ({:.2} M/s), on disk after {all:.2?}: {:.0} MB/s, {} writes, {} chunks, lost {} + {}",
+        counts.packets,
+        counts.packets as f64 / put.as_secs_f64() / 1e6,
+        written.bytes() as f64 / all.as_secs_f64() / 1e6,
+        written.writes(),
+        counts.chunks,
+        counts.lost_memory,
+        counts.lost_disk,
+    );
+    std::fs::write("/proc/sys/vm/drop_caches", "1").ok();
+    let begun = Instant::now();
+    let mut reader = Reader::open(&dir)?;
+    let found = reader.read(&[one.owner], &one.segments)?;
+    println!(
+        "one stream read back: {} packets in {:.1?}, {} reads",
+        found.len(),
+        begun.elapsed(),
+        reader.reads()
+    );
+    Ok(())
+}
