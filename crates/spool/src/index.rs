@@ -40,16 +40,16 @@ pub(crate) fn encode(rows: &mut [Row]) -> Vec<u8> {
         directory.extend(page[0].chunk.owner.to_le_bytes());
         page.iter().for_each(|row| put(row, &mut bytes));
         bytes.resize(start + PAGE - CRC, 0);
-        let crc = crc32c::crc32c(&bytes[start..]);
+        let crc = ringtap_cpu::crc32c(0, &bytes[start..]);
         bytes.extend(crc.to_le_bytes());
     }
-    let crc = crc32c::crc32c(&directory);
+    let crc = ringtap_cpu::crc32c(0, &directory);
     bytes.extend(directory);
     let mut footer = [0; FOOTER];
     footer[0..8].copy_from_slice(&(rows.len() as u64).to_le_bytes());
     footer[8..12].copy_from_slice(&crc.to_le_bytes());
     footer[12..16].copy_from_slice(&MAGIC);
-    let crc = crc32c::crc32c(&footer[..20]);
+    let crc = ringtap_cpu::crc32c(0, &footer[..20]);
     footer[20..24].copy_from_slice(&crc.to_le_bytes());
     bytes.extend(footer);
     bytes
@@ -104,7 +104,7 @@ impl Index {
         let pages = rows.div_ceil(ROWS as u64);
         let directory_at = pages.saturating_mul(PAGE as u64);
         let sound = footer[12..16] == MAGIC
-            && crc32c::crc32c(&footer[..20]) == crc
+            && ringtap_cpu::crc32c(0, &footer[..20]) == crc
             && directory_at.saturating_add(pages.saturating_mul(8)).saturating_add(FOOTER as u64) == size;
         if !sound {
             return Ok(None);
@@ -116,7 +116,7 @@ impl Index {
             file.read_exact_at(&mut bytes, directory_at)?;
             reads += 1;
         }
-        if Some(crc32c::crc32c(&bytes)) != u32_at(footer, 8) {
+        if Some(ringtap_cpu::crc32c(0, &bytes)) != u32_at(footer, 8) {
             return Ok(None);
         }
         let directory = bytes.chunks_exact(8).filter_map(|owner| u64_at(owner, 0)).collect();
@@ -142,7 +142,7 @@ impl Index {
         let mut page = [0; PAGE];
         self.file.read_exact_at(&mut page, (number * PAGE) as u64)?;
         self.reads += 1;
-        if u32_at(&page, PAGE - CRC) != Some(crc32c::crc32c(&page[..PAGE - CRC])) {
+        if u32_at(&page, PAGE - CRC) != Some(ringtap_cpu::crc32c(0, &page[..PAGE - CRC])) {
             return Ok(None);
         }
         let rows = (self.rows - (number * ROWS) as u64).min(ROWS as u64) as usize;

@@ -512,7 +512,7 @@ impl Keeper {
         let entry = &self.entries[slot as usize];
         let used = |page: usize| PAGE.min(fill - page * PAGE);
         let crc = (0..fill.div_ceil(PAGE)).fold(0, |crc, page| {
-            crc32c::crc32c_append(crc, &self.pool.page(entry.pages[page])[..used(page)])
+            ringtap_cpu::crc32c(crc, &self.pool.page(entry.pages[page])[..used(page)])
         });
         let chunk = Chunk {
             owner: entry.serial,

@@ -117,7 +117,7 @@ impl Mark {
         mark[5] = kind;
         mark[6..8].copy_from_slice(&(FIELDS as u16).to_le_bytes());
         mark[HEAD..HEAD + FIELDS].copy_from_slice(&fields);
-        let crc = crc32c::crc32c(&mark[..HEAD + FIELDS]);
+        let crc = ringtap_cpu::crc32c(0, &mark[..HEAD + FIELDS]);
         mark[HEAD + FIELDS..HEAD + FIELDS + CRC].copy_from_slice(&crc.to_le_bytes());
     }
 
@@ -165,7 +165,7 @@ impl Mark {
         let sound = mark[..4] == MAGIC
             && mark[4] == VERSION
             && mark[6..8] == (FIELDS as u16).to_le_bytes()
-            && crc32c::crc32c(&mark[..HEAD + FIELDS]) == crc;
+            && ringtap_cpu::crc32c(0, &mark[..HEAD + FIELDS]) == crc;
         if !sound {
             return None;
         }

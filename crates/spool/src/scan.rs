@@ -91,7 +91,7 @@ pub fn scan(bytes: &[u8]) -> Scan {
                 seen += 1;
                 let packets = at + length;
                 match bytes.get(packets..packets.saturating_add(chunk.length as usize)) {
-                    Some(content) if crc32c::crc32c(content) == chunk.crc => {
+                    Some(content) if ringtap_cpu::crc32c(0, content) == chunk.crc => {
                         scan.rows.push(Row { offset: at as u64, chunk });
                         at = packets + content.len();
                     }
@@ -169,5 +169,5 @@ pub(crate) fn content(link: Link, bytes: &[u8], wanted: &Chunk) -> Option<std::o
     let Mark::Chunk(chunk) = mark else { return None };
     let range = length..length + chunk.length as usize;
     let same = (chunk.owner, chunk.number) == (wanted.owner, wanted.number);
-    (same && crc32c::crc32c(bytes.get(range.clone())?) == chunk.crc).then_some(range)
+    (same && ringtap_cpu::crc32c(0, bytes.get(range.clone())?) == chunk.crc).then_some(range)
 }
