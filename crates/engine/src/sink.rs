@@ -42,6 +42,12 @@ pub struct RtpSeen<'a> {
     pub frames: &'a [u64],
     /// Its stream: [`StreamEnd::serial`].
     pub serial: u64,
+    /// Sender.
+    pub src: Endpoint,
+    /// Receiver.
+    pub dst: Endpoint,
+    /// Synchronisation source.
+    pub ssrc: u32,
     /// Payload type.
     pub payload_type: u8,
     /// Sequence number on the wire.

@@ -83,10 +83,14 @@ impl Tracker {
             return false;
         }
         if S::PACKETS {
+            let ends = self.media.ends(lane.slot);
             sink.rtp(&RtpSeen {
                 time: frame.time,
                 frames: &[frame.number],
                 serial: self.media.serial(lane.slot),
+                src: ends.src,
+                dst: ends.dst,
+                ssrc: ends.ssrc,
                 payload_type: lane.packet.payload_type,
                 sequence: lane.packet.sequence,
                 timestamp: lane.packet.timestamp,
@@ -140,6 +144,9 @@ impl Tracker {
                 time: datagram.time,
                 frames,
                 serial: accepted.serial,
+                src: key.src,
+                dst: key.dst,
+                ssrc: key.ssrc,
                 payload_type: packet.payload_type,
                 sequence: packet.sequence,
                 timestamp: packet.timestamp,

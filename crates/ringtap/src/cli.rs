@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze::Analyze, bench::Bench, call::CallArgs, calls::Calls, compare::Compare, doctor::Doctor,
+    analyze::Analyze, bench::Bench, call::CallArgs, calls::Calls, compare::Compare, doctor::Doctor, export::Export,
     extract::Extract, generate::Generate, live::Live, mos::Mos, run::Run,
 };
 use crate::screen::Colour;
@@ -36,6 +36,7 @@ pub(crate) enum Command {
     Call(CallArgs),
     Extract(Extract),
     Calls(Calls),
+    Export(Export),
     Generate(Box<Generate>),
     Compare(Compare),
     Mos(Mos),

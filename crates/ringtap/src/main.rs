@@ -73,6 +73,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Mos(mos) => mos.run(screen),
         Command::Run(run) => run.run(screen),
         Command::Live(live) => live.run(screen),
+        Command::Export(export) => export.run(screen),
         Command::Doctor(doctor) => doctor.run(screen),
         Command::Bench(bench) => bench.run(screen),
         Command::DecodeHelper => helper::run(),

@@ -71,7 +71,7 @@ pub struct Owner {
 /// What was kept of an owner, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// The owner's number in the segments.
+    /// The owner's key.
     pub owner: u64,
     /// The segments that may hold chunks of it, in order.
     pub segments: Vec<Segment>,
@@ -115,6 +115,7 @@ const ROWS: usize = 1 << 21;
 struct Entry {
     /// 0 while the place is free.
     serial: u64,
+    key: u64,
     pages: [u32; PAGES],
     held: u32,
     fill: u32,
@@ -135,6 +136,7 @@ struct Entry {
 impl Entry {
     const FREE: Self = Self {
         serial: 0,
+        key: 0,
         pages: [NONE; PAGES],
         held: 0,
         fill: 0,
@@ -247,14 +249,15 @@ impl Keeper {
         })
     }
 
-    /// A place for the packets of a stream or a call's signalling. None at the ceiling, which is counted.
-    pub fn begin(&mut self) -> Option<Owner> {
+    /// A place for the packets of a stream or a call's signalling, which [`key`](crate::key()) names. None at the ceiling,
+    /// which is counted.
+    pub fn begin(&mut self, key: u64) -> Option<Owner> {
         let Some(slot) = self.free.pop() else {
             self.counts.refused += 1;
             return None;
         };
         self.serial += 1;
-        self.entries[slot as usize] = Entry { serial: self.serial, ..Entry::FREE };
+        self.entries[slot as usize] = Entry { serial: self.serial, key, ..Entry::FREE };
         Some(Owner { slot, serial: self.serial })
     }
 
@@ -331,7 +334,7 @@ impl Keeper {
             None => Vec::new(),
         };
         Some(Kept {
-            owner: owner.serial,
+            owner: entry.key,
             segments,
             packets: entry.kept_packets,
             bytes: entry.kept_bytes,
@@ -347,6 +350,11 @@ impl Keeper {
             self.entries[owner.slot as usize] = Entry::FREE;
             self.free.push(owner.slot);
         }
+    }
+
+    /// Of all frames.
+    pub fn link(&self) -> LinkType {
+        self.link.number()
     }
 
     /// Since the start.
@@ -511,11 +519,10 @@ impl Keeper {
         let (offset, segment) = (current.offset + self.filled as u64, current.number);
         let entry = &self.entries[slot as usize];
         let used = |page: usize| PAGE.min(fill - page * PAGE);
-        let crc = (0..fill.div_ceil(PAGE)).fold(0, |crc, page| {
-            ringtap_cpu::crc32c(crc, &self.pool.page(entry.pages[page])[..used(page)])
-        });
+        let crc = (0..fill.div_ceil(PAGE))
+            .fold(0, |crc, page| ringtap_cpu::crc32c(crc, &self.pool.page(entry.pages[page])[..used(page)]));
         let chunk = Chunk {
-            owner: entry.serial,
+            owner: entry.key,
             number: entry.number,
             packets: entry.packets,
             length: entry.fill,

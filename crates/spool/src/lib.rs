@@ -7,12 +7,12 @@
 //!
 //! ```
 //! use ringtap_model::{Frame, LinkType, Nanos};
-//! use ringtap_spool::{Keeper, Reader, Settings};
+//! use ringtap_spool::{Keeper, Reader, Settings, key};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
 //! let mut keeper = Keeper::open(Settings { memory: 1 << 20, owners: 100, ..Settings::new(dir.path().to_owned()) })?;
-//! let call = keeper.begin().ok_or("the spool is full")?;
+//! let call = keeper.begin(key([&b"a Call-ID"[..]])).ok_or("the spool is full")?;
 //! let now = Nanos::from_secs(1_795_219_200);
 //! keeper.put(call, &Frame { time: now, number: 1, link: LinkType(1), wire_len: 16, data: b"an Ethernet frame" });
 //! let kept = keeper.finish(call, now).ok_or("nobody's packets")?;
@@ -39,6 +39,7 @@
 //! | `mark` | what a segment says of itself: [`Chunk`] |
 //! | `index` | the index beside a segment: [`Row`] |
 //! | `name` | [`Segment`], a segment's name |
+//! | `key` | [`key()`], an owner's name |
 //! | `rules` | what is kept of which call: [`Rules`], [`Rule`], [`Facts`], [`Verdict`] |
 //! | `scan` | a segment read from its beginning: [`scan()`], [`Scan`], [`Damage`], [`Flaw`] |
 //! | `reader` | [`Reader`], [`Found`], [`Packet`] |
@@ -49,6 +50,7 @@ mod disk;
 mod error;
 mod index;
 mod keeper;
+mod key;
 mod mark;
 mod name;
 mod pages;
@@ -60,6 +62,7 @@ pub use disk::Written;
 pub use error::Error;
 pub use index::Row;
 pub use keeper::{Counts, Keeper, Kept, Owner, Settings};
+pub use key::{key, of_call, of_stream};
 pub use mark::Chunk;
 pub use name::{NotASegment, Segment};
 pub use reader::{Found, Reader};

@@ -41,6 +41,16 @@ impl Segment {
         self.path(dir).with_extension("idx")
     }
 
+    /// The worker that wrote it, and when its first packet came (to the millisecond).
+    pub fn origin(&self) -> Option<(u16, Nanos)> {
+        let (day, file) = self.0.split_once('/')?;
+        let (time, rest) = file.split_once("-w")?;
+        let worker = rest.split_once('-')?.0.parse().ok()?;
+        let (hour, minute, second) = (time.get(..2)?, time.get(2..4)?, time.get(4..)?);
+        let at: Timestamp = format!("{day}T{hour}:{minute}:{second}Z").parse().ok()?;
+        Some((worker, Nanos(u64::try_from(at.as_nanosecond()).ok()?)))
+    }
+
     /// As it is written.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -90,6 +100,7 @@ mod tests {
         let name = Segment::new(Nanos(1_795_219_261_250_999_999), 3, 17);
         assert_eq!(name.as_str(), "2026-11-21/000101.250-w3-17.pcap");
         assert_eq!(name.as_str().parse(), Ok(name.clone()));
+        assert_eq!(name.origin(), Some((3, Nanos(1_795_219_261_250_000_000))));
         assert_eq!(name.index_path(Path::new("/s")), Path::new("/s/2026-11-21/000101.250-w3-17.idx"));
         for wrong in [
             "",

@@ -6,13 +6,16 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use ringtap_model::LinkType;
+use ringtap_model::{LinkType, Nanos};
 
 use crate::error::Error;
 use crate::index::{Index, Row};
 use crate::mark::{self, GLOBAL, Link};
 use crate::name::Segment;
 use crate::scan::{self, Packet, scan};
+
+/// The longest that a packet may have waited in memory.
+const MARGIN: Nanos = Nanos::from_secs(120);
 
 /// Reads a spool's directory. It may be written to at the same time.
 #[derive(Debug)]
@@ -81,7 +84,40 @@ impl Reader {
         self.reads
     }
 
-    /// All packets of the owners in these segments, which must be of one worker's run.
+    /// The segments that may hold packets from `from` to `to`, in order: all workers'.
+    ///
+    /// # Errors
+    ///
+    /// A directory that cannot be read.
+    pub fn between(&self, from: Nanos, to: Nanos) -> Result<Vec<Segment>, Error> {
+        let mut found: Vec<(u16, Nanos, Segment)> = Vec::new();
+        for day in self.entries(&self.dir)? {
+            for file in self.entries(&self.dir.join(&day)).unwrap_or_default() {
+                let Ok(segment) = format!("{day}/{file}").parse::<Segment>() else { continue };
+                found.extend(segment.origin().map(|(worker, at)| (worker, at, segment)));
+            }
+        }
+        found.sort_unstable();
+        // A segment goes on until the next of its worker begins; what waited in memory is older than it.
+        let next: Vec<Option<Nanos>> = (0..found.len())
+            .map(|at| found.get(at + 1).filter(|next| next.0 == found[at].0).map(|next| next.1))
+            .collect();
+        let mut within: Vec<Segment> = found
+            .into_iter()
+            .zip(next)
+            .filter(|((_, at, _), next)| *at <= to + MARGIN && next.is_none_or(|next| next + MARGIN >= from))
+            .map(|((_, _, segment), _)| segment)
+            .collect();
+        within.sort_unstable();
+        Ok(within)
+    }
+
+    fn entries(&self, dir: &Path) -> Result<Vec<String>, Error> {
+        let entries = std::fs::read_dir(dir).map_err(|error| Error::io(dir, "read", error))?;
+        Ok(entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+    }
+
+    /// All packets of the owners in these segments.
     ///
     /// # Errors
     ///

@@ -38,7 +38,7 @@ struct Spool {
 impl Spool {
     fn new(settings: Settings, owners: u32) -> Self {
         let mut keeper = Keeper::open(settings).expect("a spool");
-        let owners = (0..owners).map(|_| (keeper.begin().expect("a place"), 0)).collect();
+        let owners = (0..owners).map(|owner| (keeper.begin(owner.into()).expect("a place"), 0)).collect();
         Self { keeper, owners, now: START, pace: Nanos::from_millis(1) }
     }
 
@@ -118,6 +118,11 @@ fn many_owners_at_once() {
         assert_eq!(scan.damages, []);
         assert!(file.with_extension("idx").is_file());
     }
+    // By time alone they are found as well.
+    let reader = Reader::open(dir.path()).unwrap();
+    assert_eq!(reader.between(START, START + Nanos::from_secs(40)).unwrap().len(), files.len());
+    let day = Nanos::from_secs(86_400);
+    assert_eq!(reader.between(START - day, START - Nanos::from_secs(200)).unwrap(), []);
     // One write per megabyte, one a second, the last of a segment, its index.
     let most = written.bytes() / (1 << 20) + 40 + 2 * written.segments();
     assert!(written.writes() <= most, "{} writes", written.writes());
@@ -164,13 +169,13 @@ fn forgotten_owners_leave_nothing_and_places_are_used_again() {
     let dir = tempfile::tempdir().unwrap();
     let few = Settings { owners: 2, ..settings(dir.path()) };
     let mut keeper = Keeper::open(few).unwrap();
-    let (a, b) = (keeper.begin().unwrap(), keeper.begin().unwrap());
-    assert!(keeper.begin().is_none());
+    let (a, b) = (keeper.begin(1).unwrap(), keeper.begin(2).unwrap());
+    assert!(keeper.begin(3).is_none());
     assert_eq!(keeper.counts().refused, 1);
     keeper.put(a, &frame(START, &bytes(0, 0, 60)));
     keeper.put(b, &frame(START, &bytes(1, 0, 60)));
     keeper.forget(a);
-    let c = keeper.begin().unwrap();
+    let c = keeper.begin(3).unwrap();
     keeper.put(c, &frame(START, &bytes(2, 0, 60)));
     // The old name of the place is nobody's.
     keeper.put(a, &frame(START, &bytes(0, 1, 60)));
@@ -216,7 +221,7 @@ fn another_program_opens_a_segment() {
         let dir = tempfile::tempdir().unwrap();
         let settings = Settings { link: LinkType(link), ..settings(dir.path()) };
         let mut keeper = Keeper::open(settings).unwrap();
-        let owner = keeper.begin().unwrap();
+        let owner = keeper.begin(1).unwrap();
         let udp = [
             0x45, 0, 0, 30, 0, 1, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 0x13, 0xc4, 0x13, 0xc5, 0,
             10, 0, 0, 1, 2,
@@ -347,7 +352,7 @@ proptest! {
         let mut live: BTreeMap<usize, (Owner, Vec<Vec<u8>>)> = BTreeMap::new();
         let mut ended: Vec<(Kept, Vec<Vec<u8>>)> = Vec::new();
         for (number, (owner, len, pause, ends)) in steps.into_iter().enumerate() {
-            let entry = live.entry(owner).or_insert_with(|| (keeper.begin().unwrap(), Vec::new()));
+            let entry = live.entry(owner).or_insert_with(|| (keeper.begin(number as u64).unwrap(), Vec::new()));
             let data = bytes(owner as u32, number as u32, len);
             keeper.put(entry.0, &frame(now, &data));
             entry.1.push(data);

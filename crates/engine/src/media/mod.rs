@@ -194,6 +194,11 @@ impl Media {
         self.flows.cold(slot).serial
     }
 
+    /// Between whom a live flow runs.
+    pub(crate) fn ends(&self, slot: u32) -> FlowKey {
+        self.flows.cold(slot).rest.key
+    }
+
     /// The flow of a packet, if there is one.
     #[inline]
     pub(crate) fn find(&self, key: &FlowKey) -> Option<u32> {

@@ -6,6 +6,7 @@ pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod compare;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod extract;
 pub(crate) mod generate;
 pub(crate) mod live;

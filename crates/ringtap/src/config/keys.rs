@@ -15,7 +15,7 @@ pub(crate) struct Key {
 }
 
 /// The sections, and what they are about.
-pub(crate) const SECTIONS: [(&str, &str); 7] = [
+pub(crate) const SECTIONS: [(&str, &str); 8] = [
     ("capture", "Where packets come from."),
     (
         "engine",
@@ -23,6 +23,7 @@ pub(crate) const SECTIONS: [(&str, &str); 7] = [
     ),
     ("store", "Where records go."),
     ("journal", "Calls under way are kept in a journal, so that a kill or a power cut does not forget them."),
+    ("spool", "Packets of calls on disk, for `ringtap export`. Off until a directory is named."),
     ("metrics", "Figures for Prometheus."),
     ("log", "What is told on standard error, or to systemd's journal."),
     ("process", "Whom the process runs as."),
@@ -49,7 +50,7 @@ const fn live(key: Key) -> Key {
 }
 
 /// In the order of the file.
-pub(crate) const KEYS: [Key; 41] = [
+pub(crate) const KEYS: [Key; 47] = [
     key(
         "capture",
         "interfaces",
@@ -270,6 +271,39 @@ pub(crate) const KEYS: [Key; 41] = [
         "a path, such as \"/var/lib/ringtap/journal\"",
         "The file. Its size is bounded by the calls under way, about 1 KiB each.",
     ),
+    key(
+        "spool",
+        "directory",
+        "\"\"",
+        "a path, such as \"/var/lib/ringtap/spool\", or \"\" for none",
+        "Directory of the segments: ordinary capture files, which Wireshark opens, each with an index beside it. Empty keeps \
+         no packets.",
+    ),
+    key(
+        "spool",
+        "keep",
+        "\"full\"",
+        "\"signalling\", \"headers\" or \"full\"",
+        "What of every call: its `signalling`; also the `headers` of its media, without what is said, about a quarter of the \
+         space; or all of it, `full`.",
+    ),
+    key(
+        "spool",
+        "memory",
+        "\"256MiB\"",
+        SIZE,
+        "Memory of each worker in which packets of a stream are gathered before they are written. More makes longer pieces \
+         on the disk: 52,000 calls need 1.2 GiB for pieces of 8 KiB.",
+    ),
+    key(
+        "spool",
+        "age",
+        "\"10s\"",
+        SPAN,
+        "The longest that a packet waits in memory: what a power cut may take, and how late `ringtap export` sees a call.",
+    ),
+    key("spool", "segment", "\"60s\"", SPAN, "A segment ends after this long."),
+    key("spool", "segment_size", "\"4GiB\"", SIZE, "A segment ends with this many bytes."),
     key(
         "metrics",
         "listen",

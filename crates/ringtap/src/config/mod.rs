@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use ringtap_capture::live;
 use ringtap_engine as engine;
-use ringtap_model::Nanos;
+use ringtap_model::{LinkType, Nanos};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use page::default_file;
 #[cfg(test)]
 pub(crate) use page::held;
-pub(crate) use values::{Direction, Fanout, Level, Listen, Size, Source, Span, Speed};
+pub(crate) use values::{Direction, Fanout, Keep, Level, Listen, Size, Source, Span, Speed};
 pub(crate) use wrong::Wrong;
 
 use keys::Key;
@@ -34,6 +34,7 @@ pub(crate) struct Config {
     pub(crate) engine: Limits,
     pub(crate) store: Store,
     pub(crate) journal: Journal,
+    pub(crate) spool: Spool,
     pub(crate) metrics: Metrics,
     pub(crate) log: Log,
     pub(crate) process: Process,
@@ -221,6 +222,57 @@ impl Default for Journal {
     }
 }
 
+/// Packets of calls, on disk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Spool {
+    directory: PathBuf,
+    pub(crate) keep: Keep,
+    memory: Size,
+    age: Span,
+    segment: Span,
+    segment_size: Size,
+}
+
+impl Default for Spool {
+    fn default() -> Self {
+        Self {
+            directory: PathBuf::new(),
+            keep: Keep::Full,
+            memory: Size(256 << 20),
+            age: Span(Nanos::from_secs(10)),
+            segment: Span(Nanos::from_secs(60)),
+            segment_size: Size(4 << 30),
+        }
+    }
+}
+
+impl Spool {
+    /// Where packets are kept; None where they are not.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        (!self.directory.as_os_str().is_empty()).then_some(&*self.directory)
+    }
+
+    /// As a worker keeps, with frames of that link type. `wait` where no packet is lost by waiting.
+    pub(crate) fn settings(
+        &self,
+        worker: usize,
+        link: LinkType,
+        wait: bool,
+    ) -> Option<ringtap_spool::Settings> {
+        Some(ringtap_spool::Settings {
+            worker: u16::try_from(worker).unwrap_or(u16::MAX),
+            link,
+            memory: usize::try_from(self.memory.0).unwrap_or(usize::MAX),
+            age: self.age.0,
+            span: self.segment.0,
+            bytes: self.segment_size.0,
+            wait,
+            ..ringtap_spool::Settings::new(self.directory()?.to_owned())
+        })
+    }
+}
+
 /// Figures for Prometheus.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -360,6 +412,18 @@ impl Config {
                 "must be at least 1d, for example 90d; 0s keeps records for ever",
             );
         }
+        if !(1 << 20..=1 << 40).contains(&self.spool.memory.0) {
+            return wrong("spool", "memory", "must be from 1MiB to 1024GiB, for example 256MiB");
+        }
+        if !(Nanos::from_secs(1)..=Nanos::from_secs(60)).contains(&self.spool.age.0) {
+            return wrong("spool", "age", "must be from 1s to 60s, for example 10s");
+        }
+        if !(Nanos::from_secs(1)..=Nanos::from_secs(3_600)).contains(&self.spool.segment.0) {
+            return wrong("spool", "segment", "must be from 1s to 1h, for example 60s");
+        }
+        if !(1 << 20..=1 << 40).contains(&self.spool.segment_size.0) {
+            return wrong("spool", "segment_size", "must be from 1MiB to 1024GiB, for example 4GiB");
+        }
         if self.log.status.0 != Nanos::ZERO && self.log.status.0 < Nanos::from_secs(1) {
             return wrong("log", "status", "must be at least 1s, for example 10s; 0s is off");
         }
@@ -478,7 +542,7 @@ mod tests {
             ),
             (
                 "wombat = 1\n",
-                "x.toml:1: wombat: stands outside of any section; there are [capture], [engine], [store], [journal], [metrics], [log], [process]",
+                "x.toml:1: wombat: stands outside of any section; there are [capture], [engine], [store], [journal], [spool], [metrics], [log], [process]",
             ),
             (
                 "capture = 1\n",

@@ -53,6 +53,18 @@ pub(crate) enum Fanout {
     Queue,
 }
 
+/// What is kept of calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Keep {
+    /// Their messages.
+    Signalling,
+    /// And their media without what is said.
+    Headers,
+    /// And what is said.
+    Full,
+}
+
 /// How fast files are replayed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Speed {

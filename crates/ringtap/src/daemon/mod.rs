@@ -9,10 +9,12 @@
 //! | `board` | what the threads report |
 //! | `status`, `metrics`, `http` | that as a line, as figures, on two pages |
 //! | `system` | user, capabilities, service manager |
+//! | `keep` | packets of calls, into the spool |
 //! | `log` | lines for the operator |
 
 mod board;
 mod http;
+mod keep;
 pub(crate) mod log;
 mod metrics;
 mod status;
@@ -68,9 +70,12 @@ pub(crate) fn run(started: Started) -> anyhow::Result<Exit> {
         None => None,
     };
     let user = system::user(&config.process.user)?;
-    for directory in
-        [Some(config.store.directory.as_path()), Some(&config.store.outbox), config.journal.path.parent()]
-    {
+    for directory in [
+        Some(config.store.directory.as_path()),
+        Some(&config.store.outbox),
+        config.journal.path.parent(),
+        config.spool.directory(),
+    ] {
         // A directory that cannot be made may be there later: the store says so, and waits.
         if let Some(directory) = directory
             && let Err(error) = system::directory(directory, user.as_ref())
@@ -175,9 +180,16 @@ impl Running {
             files: source.files,
         };
         for ((tap, Post { number, .. }), engine) in source.taps.into_iter().zip(engines) {
+            let settings = config.spool.settings(number, tap.link(), source.files);
+            let recorder = settings.map(|settings| keep::Recorder::open(settings, config.spool.keep));
+            let recorder = recorder.transpose().context("[spool]")?;
+            if let Some(directory) = config.spool.directory().filter(|_| number == 0) {
+                log::info("spool", format_args!("packets of calls go to {}", directory.display()));
+            }
             let worker = Worker {
                 number,
                 engine,
+                recorder,
                 outlet: Outlet::new(keeper.inlet().context("the store has ended")?),
                 board: Arc::clone(&running.board),
                 stop: Arc::clone(&running.stop),

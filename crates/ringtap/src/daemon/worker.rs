@@ -10,6 +10,7 @@ use ringtap_model::{Call, Frame, Message, Nanos, Registration};
 use ringtap_store::Inlet;
 
 use super::board::{Board, Report};
+use super::keep::{Keeping, Recorder};
 use super::log;
 use crate::config::Speed;
 
@@ -18,6 +19,8 @@ pub(crate) struct Worker {
     pub(crate) number: usize,
     pub(crate) engine: Engine,
     pub(crate) outlet: Outlet,
+    /// Where packets are kept.
+    pub(crate) recorder: Option<Recorder>,
     pub(crate) board: Arc<Board>,
     pub(crate) stop: Arc<AtomicBool>,
     /// Workers in all.
@@ -108,10 +111,15 @@ impl Worker {
                         Some(self.now + Nanos((heard.elapsed().as_secs_f64() * times * 1e9) as u64))
                     }
                 };
-                match now {
-                    Some(now) => self.engine.tick(now, &mut self.outlet),
+                match (now, &mut self.recorder) {
+                    (Some(now), None) => self.engine.tick(now, &mut self.outlet),
+                    (Some(now), Some(recorder)) => {
+                        recorder.tick(now);
+                        let outlet = &mut self.outlet;
+                        self.engine.tick(now, &mut Keeping { outlet, recorder, frames: &[] });
+                    }
                     // What other workers sent.
-                    None => self.engine.batch(&[], &mut self.outlet),
+                    (None, _) => self.batch(&[]),
                 }
             } else {
                 heard = Instant::now();
@@ -128,7 +136,7 @@ impl Worker {
     fn take(&mut self, frames: &[Frame<'_>], clock: &Clock) {
         self.now = frames.last().map_or(self.now, |last| last.time.max(self.now));
         let (Clock::Wall, true, Some(first)) = (clock, self.team > 1, frames.first()) else {
-            return self.engine.batch(frames, &mut self.outlet);
+            return self.batch(frames);
         };
         // Numbers that are unique over all workers.
         let mut numbered = [*first; live::BATCH];
@@ -137,13 +145,28 @@ impl Worker {
                 self.taken += 1;
                 *place = Frame { number: self.taken * self.team + self.number as u64 + 1, ..*frame };
             }
-            self.engine.batch(&numbered[..part.len()], &mut self.outlet);
+            self.batch(&numbered[..part.len()]);
+        }
+    }
+
+    // HOT: the engine alone, or with the recorder at its hooks.
+    fn batch(&mut self, frames: &[Frame<'_>]) {
+        let Self { engine, outlet, recorder, now, .. } = self;
+        match recorder {
+            None => engine.batch(frames, outlet),
+            Some(recorder) => {
+                engine.batch(frames, &mut Keeping { outlet, recorder, frames });
+                recorder.tick(*now);
+            }
         }
     }
 
     /// A few times a second: what was counted goes up, what was lost elsewhere comes in.
     fn report(&mut self, tap: &mut Tap) {
         self.outlet.inlet.clock(self.now);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.report();
+        }
         self.post(tap, false);
         self.engine.lost_outside(self.board.lost_outside());
     }
@@ -177,6 +200,10 @@ pub(crate) fn close(mut ended: Vec<Ended>) {
     }
     for Ended { worker, tap, .. } in &mut ended {
         worker.post(tap, true);
+        if let Some(mut recorder) = worker.recorder.take() {
+            recorder.report();
+            recorder.close(worker.now);
+        }
     }
 }
 
