@@ -61,7 +61,7 @@ impl Settings {
     }
 }
 
-/// Whose packets: a stream's, or a call's signalling. Good until it is finished or forgotten.
+/// Whose packets: a stream's, or a call's signalling. Good until it is finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     slot: u32,
@@ -342,16 +342,6 @@ impl Keeper {
         })
     }
 
-    /// The owner is not to be kept: what it has in memory is forgotten.
-    pub fn forget(&mut self, owner: Owner) {
-        if self.entry(owner).is_some() {
-            self.leave(owner.slot);
-            self.release(owner.slot);
-            self.entries[owner.slot as usize] = Entry::FREE;
-            self.free.push(owner.slot);
-        }
-    }
-
     /// Of all frames.
     pub fn link(&self) -> LinkType {
         self.link.number()
@@ -365,11 +355,6 @@ impl Keeper {
     /// What the disk has taken; may be read from another thread.
     pub fn written(&self) -> Arc<Written> {
         Arc::clone(&self.written)
-    }
-
-    /// Share of the memory for chunks that is in use.
-    pub fn memory_used(&self) -> f64 {
-        self.pool.used() as f64 / self.pool.total() as f64
     }
 
     /// Writes everything, closes the segment, waits for the disk.

@@ -40,7 +40,6 @@
 //! | `index` | the index beside a segment: [`Row`] |
 //! | `name` | [`Segment`], a segment's name |
 //! | `key` | [`key()`], an owner's name |
-//! | `rules` | what is kept of which call: [`Rules`], [`Rule`], [`Facts`], [`Verdict`] |
 //! | `scan` | a segment read from its beginning: [`scan()`], [`Scan`], [`Damage`], [`Flaw`] |
 //! | `reader` | [`Reader`], [`Found`], [`Packet`] |
 //! | `error` | [`Error`] |
@@ -55,7 +54,6 @@ mod mark;
 mod name;
 mod pages;
 mod reader;
-mod rules;
 mod scan;
 
 pub use disk::Written;
@@ -66,5 +64,4 @@ pub use key::{key, of_call, of_stream};
 pub use mark::Chunk;
 pub use name::{NotASegment, Segment};
 pub use reader::{Found, Reader};
-pub use rules::{Facts, Network, Numbers, Part, Rule, Rules, Verdict, What, Wrong};
 pub use scan::{Damage, Flaw, Packet, Scan, scan};

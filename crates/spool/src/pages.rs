@@ -22,10 +22,6 @@ impl Pool {
         self.memory.len() / PAGE
     }
 
-    pub(crate) fn used(&self) -> usize {
-        self.total() - self.free.len()
-    }
-
     pub(crate) fn take(&mut self) -> Option<u32> {
         self.free.pop()
     }
@@ -51,7 +47,7 @@ mod tests {
     fn pages_come_back() {
         let mut pool = Pool::new(3 * PAGE + 1);
         let taken: Vec<u32> = std::iter::from_fn(|| pool.take()).collect();
-        assert_eq!((taken.len(), pool.used()), (3, 3));
+        assert_eq!((taken.len(), pool.total()), (3, 3));
         pool.page_mut(taken[1]).fill(7);
         assert_eq!((pool.page(taken[1])[PAGE - 1], pool.page(taken[0])[0]), (7, 0xff));
         pool.give(taken[1]);

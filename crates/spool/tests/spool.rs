@@ -165,26 +165,25 @@ fn the_longest_frames_fit_and_longer_ones_are_counted() {
 }
 
 #[test]
-fn forgotten_owners_leave_nothing_and_places_are_used_again() {
+fn places_are_used_again_and_the_ceiling_holds() {
     let dir = tempfile::tempdir().unwrap();
     let few = Settings { owners: 2, ..settings(dir.path()) };
     let mut keeper = Keeper::open(few).unwrap();
     let (a, b) = (keeper.begin(1).unwrap(), keeper.begin(2).unwrap());
     assert!(keeper.begin(3).is_none());
     assert_eq!(keeper.counts().refused, 1);
-    keeper.put(a, &frame(START, &bytes(0, 0, 60)));
-    keeper.put(b, &frame(START, &bytes(1, 0, 60)));
-    keeper.forget(a);
+    keeper.put(a, &frame(START, &bytes(1, 0, 60)));
+    keeper.put(b, &frame(START, &bytes(2, 0, 60)));
+    let a_kept = keeper.finish(a, START).unwrap();
     let c = keeper.begin(3).unwrap();
-    keeper.put(c, &frame(START, &bytes(2, 0, 60)));
+    keeper.put(c, &frame(START, &bytes(3, 0, 60)));
     // The old name of the place is nobody's.
-    keeper.put(a, &frame(START, &bytes(0, 1, 60)));
+    keeper.put(a, &frame(START, &bytes(1, 1, 60)));
     assert!(keeper.finish(a, START).is_none());
     let (b, c) = (keeper.finish(b, START).unwrap(), keeper.finish(c, START).unwrap());
-    assert_eq!(keeper.memory_used(), 0.0);
     keeper.close(START);
     let mut reader = Reader::open(dir.path()).unwrap();
-    for (kept, owner) in [(b, 1), (c, 2)] {
+    for (kept, owner) in [(a_kept, 1), (b, 2), (c, 3)] {
         let found = reader.read(&[kept.owner], &kept.segments).unwrap();
         assert_eq!(found.packets().map(|packet| packet.data[17]).collect::<Vec<_>>(), [owner]);
     }

@@ -47,6 +47,56 @@ fn a_replay_gives_what_analyze_gives() {
     assert_eq!(place.calls().len(), 12);
 }
 
+/// What is kept of a call is all of it: its record and its streams' are those that the whole capture gives.
+#[test]
+fn a_call_comes_back_out_of_the_spool() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let mut place = Place::new(dir.path());
+    let path = place.configure(&files("\"max\""), "");
+    let text = fs::read_to_string(&path).unwrap().replace("linger = \"1s\"\n", "");
+    fs::write(&path, format!("{text}[spool]\ndirectory = \"{}\"\nsegment = \"5s\"\n", at("spool"))).unwrap();
+    let (status, log) = place.start().end();
+    assert_eq!(status, Some(0), "{log}");
+    assert!(log.contains("0 lost"), "{log}");
+    let whole = place.calls();
+    assert_eq!(whole.len(), 12);
+    let figures = |call: &(serde_json::Value, Vec<serde_json::Value>)| {
+        let stream = |stream: &serde_json::Value| {
+            ["id", "packets", "unique", "lost", "jitter_ms_mean", "mos", "codec"]
+                .map(|name| stream[name].clone())
+        };
+        (call.0["id"].clone(), call.0["messages"].clone(), call.1.iter().map(stream).collect::<Vec<_>>())
+    };
+    let (records, spool, pcap) = (at("records"), at("spool"), at("call.pcap"));
+    for (call_id, call) in &whole {
+        let (status, told) =
+            ringtap(&["export", call_id, "--store", &records, "--spool", &spool, "--pcap", &pcap]);
+        assert_eq!(status, Some(0), "{told}");
+        let again = at("again");
+        ringtap(&["analyze", &pcap, "--store", &again]);
+        let found = calls(Path::new(&again));
+        assert_eq!(found.len(), 1);
+        assert_eq!(figures(&found[call_id]), figures(call), "{call_id}");
+        fs::remove_dir_all(again).unwrap();
+    }
+    // A segment that is gone is told.
+    let day = fs::read_dir(&spool).unwrap().next().unwrap().unwrap().path();
+    let mut segments: Vec<_> = fs::read_dir(day).unwrap().map(|file| file.unwrap().path()).collect();
+    segments.sort();
+    assert!(segments.len() >= 6, "{segments:?}");
+    segments[2..4].iter().for_each(|file| fs::remove_file(file).unwrap());
+    let outcomes: Vec<(Option<i32>, String)> = whole
+        .keys()
+        .map(|call_id| ringtap(&["export", call_id, "--store", &records, "--spool", &spool, "--pcap", &pcap]))
+        .collect();
+    assert!(
+        outcomes.iter().any(|(status, told)| *status == Some(3) && told.contains(" of ")),
+        "{outcomes:?}"
+    );
+    assert!(outcomes.iter().any(|(status, _)| *status == Some(0)));
+}
+
 #[test]
 fn a_stop_writes_everything_and_a_reload_says_what_it_did() {
     let dir = tempfile::tempdir().unwrap();
