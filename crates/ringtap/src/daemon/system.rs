@@ -33,17 +33,17 @@ pub(crate) fn user(name: &str) -> anyhow::Result<Option<User>> {
     Ok(Some(user))
 }
 
-/// Makes a directory, as that user's where there is one.
+/// Makes a directory with all that it lies in; what is new is that user's, where there is one.
 pub(crate) fn directory(path: &Path, user: Option<&User>) -> anyhow::Result<()> {
-    if path.is_dir() {
-        return Ok(());
-    }
+    let new: Vec<&Path> =
+        path.ancestors().take_while(|part| !part.as_os_str().is_empty() && !part.exists()).collect();
     std::fs::create_dir_all(path).with_context(|| {
         format!("{} cannot be created: name a directory on a disk that takes new files", path.display())
     })?;
-    if let Some(user) = user {
-        chown(path, Some(user.uid), Some(user.gid))
-            .with_context(|| format!("{} cannot be given to `{}`", path.display(), user.name))?;
+    let Some(user) = user else { return Ok(()) };
+    for made in new {
+        chown(made, Some(user.uid), Some(user.gid))
+            .with_context(|| format!("{} cannot be given to `{}`", made.display(), user.name))?;
     }
     Ok(())
 }
