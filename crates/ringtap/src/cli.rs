@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze::Analyze, bench::Bench, call::CallArgs, calls::Calls, compare::Compare, doctor::Doctor, export::Export,
-    extract::Extract, generate::Generate, live::Live, mos::Mos, run::Run,
+    analyze::Analyze, bench::Bench, call::CallArgs, calls::Calls, compare::Compare, doctor::Doctor,
+    export::Export, extract::Extract, generate::Generate, live::Live, mos::Mos, run::Run,
 };
 use crate::screen::Colour;
 

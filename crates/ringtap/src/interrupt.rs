@@ -1,4 +1,4 @@
-//! Ctrl-C: the first ends the reading, the second the program.
+//! Ctrl-C, SIGTERM and SIGHUP: the first ends the reading, the second the program.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
