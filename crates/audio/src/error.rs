@@ -47,10 +47,7 @@ pub enum Error {
         /// What was asked for.
         rate: u32,
     },
-    /// The WAV file does not take it.
-    #[error("the WAV file could not be written: {0}; check the disk that it lies on")]
-    Wav(#[from] hound::Error),
-    /// Another file does not take it.
+    /// The file does not take it.
     #[error("the sound could not be written: {0}; check the disk that it goes to")]
     Write(#[from] std::io::Error),
 }

@@ -59,7 +59,7 @@ pub struct Track {
     /// How often the numbering began anew.
     run: u16,
     /// The last packets, to know their repeats.
-    recent: [Option<(u16, u32)>; RECENT],
+    recent: [u64; RECENT],
     pushed: usize,
     dropped: u64,
 }
@@ -148,7 +148,7 @@ impl Track {
             first: Nanos::ZERO,
             newest: None,
             run: 0,
-            recent: [None; RECENT],
+            recent: [u64::MAX; RECENT],
             pushed: 0,
             dropped: 0,
         }
@@ -175,7 +175,8 @@ impl Track {
             Some(Carries::Sound(codec)) => self.sound(codec, &packet),
             _ => None,
         };
-        let key = Some((packet.sequence, packet.timestamp));
+        // Below 2^48, which what is not there yet is not.
+        let key = u64::from(packet.sequence) << 32 | u64::from(packet.timestamp);
         if self.recent.contains(&key) {
             self.dropped += u64::from(sound.is_some());
             return;

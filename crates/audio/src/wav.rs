@@ -1,60 +1,70 @@
 //! WAV: 16-bit PCM.
 
-use std::io::{BufWriter, Seek, Write};
-
-use hound::{SampleFormat, WavSpec, WavWriter};
+use std::io::Write;
 
 use crate::output::{Output, Shape, play};
 use crate::{Error, Recording};
 
-/// A WAV file that is being written.
-pub struct Wav<W: Write + Seek> {
-    writer: WavWriter<BufWriter<W>>,
+/// A WAV file that is being written. Its header is written first and says how long it will be.
+pub struct Wav<W: Write> {
+    to: W,
     mono: bool,
+    bytes: Vec<u8>,
 }
 
-impl<W: Write + Seek> Wav<W> {
+impl<W: Write> Wav<W> {
     /// Begins one. [`Error::TooLong`] where it would be 4 GiB or more.
-    pub fn new(to: W, shape: Shape) -> Result<Self, Error> {
-        if shape.frames.saturating_mul(2 * u64::from(shape.channels)) > MOST {
-            return Err(Error::TooLong);
-        }
-        let spec = WavSpec {
-            channels: shape.channels,
-            sample_rate: shape.rate.0,
-            bits_per_sample: 16,
-            sample_format: SampleFormat::Int,
-        };
-        let writer = WavWriter::new(BufWriter::with_capacity(1 << 16, to), spec)?;
-        Ok(Self { writer, mono: shape.channels == 1 })
+    pub fn new(mut to: W, shape: Shape) -> Result<Self, Error> {
+        let frame = 2 * u32::from(shape.channels);
+        let length = u32::try_from(shape.frames.saturating_mul(u64::from(frame))).ok();
+        let length = length.filter(|length| *length <= u32::MAX - HEADER).ok_or(Error::TooLong)?;
+        let rate = shape.rate.0;
+        let mut header = Vec::with_capacity(44);
+        header.extend(b"RIFF");
+        header.extend((length + HEADER).to_le_bytes());
+        header.extend(b"WAVEfmt ");
+        header.extend(16_u32.to_le_bytes());
+        // PCM.
+        header.extend(1_u16.to_le_bytes());
+        header.extend(shape.channels.to_le_bytes());
+        header.extend(rate.to_le_bytes());
+        header.extend((rate * frame).to_le_bytes());
+        header.extend((frame as u16).to_le_bytes());
+        header.extend(16_u16.to_le_bytes());
+        header.extend(b"data");
+        header.extend(length.to_le_bytes());
+        to.write_all(&header)?;
+        Ok(Self { to, mono: shape.channels == 1, bytes: Vec::new() })
     }
 }
 
-impl<W: Write + Seek> Output for Wav<W> {
+impl<W: Write> Output for Wav<W> {
     fn take(&mut self, [left, right]: [&[i16]; 2]) -> Result<(), Error> {
-        let count = if self.mono { left.len() } else { 2 * left.len() };
-        let mut block = self.writer.get_i16_writer(count as u32);
         if self.mono {
-            left.iter().for_each(|sample| block.write_sample(*sample));
+            self.bytes.resize(2 * left.len(), 0);
+            for (bytes, sample) in self.bytes.chunks_exact_mut(2).zip(left) {
+                bytes.copy_from_slice(&sample.to_le_bytes());
+            }
         } else {
-            for (left, right) in left.iter().zip(right) {
-                block.write_sample(*left);
-                block.write_sample(*right);
+            self.bytes.resize(4 * left.len(), 0);
+            for (bytes, (left, right)) in self.bytes.chunks_exact_mut(4).zip(left.iter().zip(right)) {
+                let frame = u32::from(left.cast_unsigned()) | u32::from(right.cast_unsigned()) << 16;
+                bytes.copy_from_slice(&frame.to_le_bytes());
             }
         }
-        Ok(block.flush()?)
+        Ok(self.to.write_all(&self.bytes)?)
     }
 
-    fn finish(self: Box<Self>) -> Result<(), Error> {
-        Ok(self.writer.finalize()?)
+    fn finish(mut self: Box<Self>) -> Result<(), Error> {
+        Ok(self.to.flush()?)
     }
 }
 
 /// Writes all of a recording as WAV. [`Error::Nothing`] where it has no sample.
-pub fn write_wav<W: Write + Seek>(recording: &mut Recording<'_>, to: W) -> Result<(), Error> {
+pub fn write_wav<W: Write>(recording: &mut Recording<'_>, to: W) -> Result<(), Error> {
     let wav = Wav::new(to, recording.shape())?;
     play(recording, vec![Box::new(wav)])
 }
 
-/// Lengths have 32 bits.
-const MOST: u64 = u32::MAX as u64 - 1_000;
+/// Bytes of the header behind the length of the whole.
+const HEADER: u32 = 36;

@@ -3,7 +3,8 @@
 use std::io::Cursor;
 
 use ringtap_audio::{
-    Carries, Codec, Error, Own, Packing, Player, RtpSound, Rules, Settings, Sides, Track, mix, write_wav,
+    Carries, Codec, Error, Flac, Output, Own, Packing, Peaks, Player, RtpSound, Rules, Settings, Sides,
+    Track, Wav, mix, play,
 };
 use ringtap_model::{Hz, Nanos};
 
@@ -35,6 +36,12 @@ pub fn audio(bytes: &[u8]) {
         timestamp = if control & 0x40 == 0 { timestamp.wrapping_add(160) } else { choices.long() };
         let payload = if control & 0x80 == 0 { &[0x55; 160] } else { choices.bytes() };
         let payload_type = choices.pick(&[0, 8, 13, 96, 101, 127]);
+        for codec in CODECS.into_iter().chain(LIBRARIES) {
+            // A second a byte would be a way to make hours of a few packets.
+            assert!(
+                codec.samples(payload).is_none_or(|samples| (1..=5_760 * payload.len()).contains(&samples))
+            );
+        }
         tracks[index].push(RtpSound { arrival, sequence, timestamp, payload_type, payload });
         pushed[index] += payload.len() as u64;
     }
@@ -97,15 +104,28 @@ fn write(left: &[Track], right: &[Track], settings: Settings) {
     if frames > MAX_SECONDS * u64::from(recording.rate().0) {
         return;
     }
-    let mut wav = Cursor::new(Vec::new());
-    match write_wav(&mut recording, &mut wav) {
-        Ok(()) => assert_eq!(wav.into_inner().len() as u64, 44 + frames * 2 * channels),
+    let (mut wav, mut flac, mut peaks) = (Cursor::new(Vec::new()), Cursor::new(Vec::new()), Vec::new());
+    let shape = recording.shape();
+    let outputs: Vec<Box<dyn Output + '_>> = vec![
+        Box::new(Wav::new(&mut wav, shape).expect("a minute fits")),
+        Box::new(Flac::new(&mut flac, shape).expect("memory takes everything")),
+        Box::new(Peaks::new(&mut peaks, shape, Nanos::from_millis(100))),
+    ];
+    match play(&mut recording, outputs) {
+        Ok(()) => {
+            assert_eq!(wav.into_inner().len() as u64, 44 + frames * 2 * channels);
+            // Never much more than the samples themselves.
+            assert!(flac.into_inner().len() as u64 <= 42 + frames * 2 * channels + (frames / 4_096 + 1) * 24);
+            assert!(peaks.ends_with(b"]]}\n"));
+        }
         Err(Error::Nothing) => assert_eq!(frames, 0),
         Err(Error::Unsupported { .. }) => {}
         Err(error) => panic!("memory takes everything: {error}"),
     }
 }
 
+/// Whose payloads are only measured here.
+const LIBRARIES: [Codec; 5] = [Codec::G729, Codec::AmrNb, Codec::AmrWb, Codec::Opus, Codec::Ilbc];
 const CODECS: [Codec; 9] = [
     Codec::Pcmu,
     Codec::Pcma,

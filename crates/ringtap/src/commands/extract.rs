@@ -278,7 +278,7 @@ impl Files {
         let shape = recording.shape();
         let mut outputs: Vec<Box<dyn Output + '_>> = Vec::new();
         if let Some(target) = &mut self.wav {
-            outputs.push(Box::new(Wav::new(target, shape)?));
+            outputs.push(Box::new(Wav::new(BufWriter::with_capacity(1 << 16, target), shape)?));
         }
         if let Some(target) = &mut self.flac {
             outputs.push(Box::new(Flac::new(BufWriter::new(target), shape)?));
