@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Other people's telephones over a wire of our own, and what ringtap makes of them: SIPp plays a recording to an echo, baresip
+# calls baresip. The calls must be in the store with the right codecs and a good MOS.
+#
+#   bench/peers.sh [RINGTAP]     default: target/release/ringtap
+#
+# Needs root, network namespaces, sipp (sip-tester), baresip (baresip-core), jq. Skips, and says so, what is not there.
+# Makes two namespaces joined by a veth pair and takes them down again; ends within two minutes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+RINGTAP=$(realpath "${1:-${CARGO_TARGET_DIR:-target}/release/ringtap}")
+
+skip() { echo "SKIP: $*"; exit 0; }
+[ "$(id -u)" = 0 ] || skip "not root: no network namespaces"
+for program in sipp baresip jq; do command -v $program >/dev/null || skip "$program is not installed"; done
+[ -x "$RINGTAP" ] || { echo "$RINGTAP is not there: make build"; exit 1; }
+
+DIR=$(mktemp -d)
+A=rt$$a B=rt$$b
+PIDS=()
+clean() {
+    for pid in "${PIDS[@]}"; do kill "$pid" 2>/dev/null || true; done
+    wait 2>/dev/null || true
+    ip netns del $A 2>/dev/null || true
+    ip netns del $B 2>/dev/null || true
+    rm -rf "$DIR"
+}
+trap clean EXIT
+ip netns add $A 2>/dev/null || skip "network namespaces cannot be made here"
+ip netns add $B
+ip -n $A link add v0 type veth peer name v0 netns $B
+for side in "$A 192.0.2.1" "$B 192.0.2.2"; do
+    set -- $side
+    ip -n "$1" addr add "$2/24" dev v0
+    ip -n "$1" link set lo up
+    ip -n "$1" link set v0 up
+done
+
+cat > "$DIR/ringtap.toml" <<TOML
+[capture]
+interfaces = ["v0"]
+[engine]
+linger = "1s"
+[store]
+directory = "$DIR/records"
+outbox = "$DIR/outbox"
+[journal]
+path = "$DIR/journal"
+[spool]
+directory = "$DIR/spool"
+[metrics]
+listen = ""
+TOML
+ip netns exec $B "$RINGTAP" run -c "$DIR/ringtap.toml" 2> "$DIR/log" & MONITOR=$!
+PIDS+=($MONITOR)
+for _ in $(seq 50); do grep -q 'timestamps by' "$DIR/log" && break; sleep 0.1; done
+
+# SIPp: its own recording of G.711 A-law, as `sipp -sn uac_pcap` sends it, to a user agent that sends it back.
+(cd "$DIR" && mkdir pcap && cp /usr/share/sip-tester/*.pcap pcap/ 2>/dev/null || true)
+(cd "$DIR" && exec ip netns exec $B sipp -sn uas -i 192.0.2.2 -mp 30000 -rtp_echo -nostdin > uas.log 2>&1) & PIDS+=($!)
+sleep 0.5
+SIPP=5
+(cd "$DIR" && timeout 60 ip netns exec $A sipp -sn uac_pcap -i 192.0.2.1 -mp 20000 -m $SIPP -r 2 -nostdin 192.0.2.2:5060 > uac.log 2>&1) ||
+    echo "sipp ended with status $?"
+
+# baresip: each in a directory of its own; a tone for a microphone, a file for a loudspeaker.
+phone() { # namespace address codec-module user
+    local dir=$DIR/$4
+    mkdir -p "$dir"
+    cat > "$dir/config" <<CONF
+sip_listen $2:5070
+sip_trans_def udp
+audio_path /usr/share/baresip
+audio_player aufile,$dir/heard.wav
+audio_source ausine,440
+ausrc_srate 8000
+auplay_srate 8000
+rtp_ports 40000-40100
+module_path /usr/lib/baresip/modules
+module account.so
+module $3.so
+module ausine.so
+module aufile.so
+module menu.so
+CONF
+    echo "<sip:$4@$2:5070>;regint=0;answermode=auto" > "$dir/accounts"
+    : > "$dir/contacts"
+}
+BARESIP=0
+for codec in g711 g722; do
+    phone $B 192.0.2.2 $codec callee-$codec
+    phone $A 192.0.2.1 $codec caller-$codec
+    ip netns exec $B timeout 20 baresip -f "$DIR/callee-$codec" -t 14 > "$DIR/callee-$codec.log" 2>&1 & PIDS+=($!)
+    sleep 1
+    ip netns exec $A timeout 20 baresip -f "$DIR/caller-$codec" -t 10 -e "/dial sip:callee-$codec@192.0.2.2:5070" \
+        > "$DIR/caller-$codec.log" 2>&1 || true
+    sleep 5
+    BARESIP=$((BARESIP + 1))
+done
+
+sleep 3
+kill -TERM $MONITOR
+wait $MONITOR || { cat "$DIR/log"; echo "ringtap run failed"; exit 1; }
+"$RINGTAP" calls --store "$DIR/records"
+"$RINGTAP" calls --store "$DIR/records" --format jsonl > "$DIR/calls.jsonl"
+check() { # what jq-filter wanted
+    local found
+    found=$(jq -s "$2" "$DIR/calls.jsonl")
+    if [ "$found" = "$3" ]; then echo "ok: $1: $found"; else echo "WRONG: $1: $found, wanted $3"; FAILED=1; fi
+}
+FAILED=0
+check "completed calls of sipp" '[.[] | select(.from_user == "sipp" and .state == "completed" and .mos > 4)] | length' $SIPP
+check "completed calls of baresip" '[.[] | select((.from_user // "" | startswith("caller-")) and .state == "completed" and .mos > 4)] | length' $BARESIP
+# The codecs, out of what the spool kept: the whole way.
+for pair in "sipp PCMA" "caller-g711 PCMU" "caller-g722 G722"; do
+    set -- $pair
+    id=$(jq -rs "[.[] | select(.from_user == \"$1\")][0].id // empty" "$DIR/calls.jsonl")
+    [ -n "$id" ] || { echo "WRONG: no call from $1"; FAILED=1; continue; }
+    "$RINGTAP" export "$id" --store "$DIR/records" --spool "$DIR/spool" --pcap "$DIR/call.pcap"
+    codecs=$("$RINGTAP" analyze "$DIR/call.pcap" --format jsonl | jq -r 'select(.type == "stream") | .codec' | sort -u | tr '\n' ' ')
+    if [ "$codecs" = "$2 " ]; then echo "ok: $1: $codecs"; else echo "WRONG: $1: $codecs, wanted $2"; FAILED=1; fi
+done
+[ $FAILED = 0 ] || { tail -5 "$DIR"/*.log; exit 1; }
