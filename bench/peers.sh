@@ -4,7 +4,7 @@
 #
 #   bench/peers.sh [RINGTAP]     default: target/release/ringtap
 #
-# Needs root, network namespaces, sipp (sip-tester), baresip (baresip-core), jq. Skips, and says so, what is not there.
+# Needs root, network namespaces, sipp (sip-tester), baresip (baresip-core), sox, jq. Skips, and says so, what is not there.
 # Makes two namespaces joined by a veth pair and takes them down again; ends within two minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ RINGTAP=$(realpath "${1:-${CARGO_TARGET_DIR:-target}/release/ringtap}")
 
 skip() { echo "SKIP: $*"; exit 0; }
 [ "$(id -u)" = 0 ] || skip "not root: no network namespaces"
-for program in sipp baresip jq; do command -v $program >/dev/null || skip "$program is not installed"; done
+for program in sipp baresip sox jq; do command -v $program >/dev/null || skip "$program is not installed"; done
 [ -x "$RINGTAP" ] || { echo "$RINGTAP is not there: make build"; exit 1; }
 
 DIR=$(mktemp -d)
@@ -63,33 +63,32 @@ SIPP=5
 (cd "$DIR" && timeout 60 ip netns exec $A sipp -sn uac_pcap -i 192.0.2.1 -mp 20000 -m $SIPP -r 2 -nostdin 192.0.2.2:5060 > uac.log 2>&1) ||
     echo "sipp ended with status $?"
 
-# baresip: each in a directory of its own; a tone for a microphone, a file for a loudspeaker.
-phone() { # namespace address codec-module user
-    local dir=$DIR/$4
+# baresip: each in a directory of its own; a tone from a file for a microphone, a file for a loudspeaker.
+phone() { # address codec-module user rate
+    local dir=$DIR/$3
     mkdir -p "$dir"
+    sox -n -r $4 -c 1 -b 16 "$dir/tone.wav" synth 30 sine 440 vol 0.3
     cat > "$dir/config" <<CONF
-sip_listen $2:5070
+sip_listen $1:5070
 sip_trans_def udp
-audio_path /usr/share/baresip
 audio_player aufile,$dir/heard.wav
-audio_source ausine,440
-ausrc_srate 8000
-auplay_srate 8000
+audio_source aufile,$dir/tone.wav
 rtp_ports 40000-40100
 module_path /usr/lib/baresip/modules
 module account.so
-module $3.so
-module ausine.so
+module $2.so
 module aufile.so
 module menu.so
 CONF
-    echo "<sip:$4@$2:5070>;regint=0;answermode=auto" > "$dir/accounts"
+    echo "<sip:$3@$1:5070>;regint=0;answermode=auto" > "$dir/accounts"
     : > "$dir/contacts"
 }
 BARESIP=0
 for codec in g711 g722; do
-    phone $B 192.0.2.2 $codec callee-$codec
-    phone $A 192.0.2.1 $codec caller-$codec
+    rate=8000
+    [ $codec = g711 ] || rate=16000
+    phone 192.0.2.2 $codec callee-$codec $rate
+    phone 192.0.2.1 $codec caller-$codec $rate
     ip netns exec $B timeout 20 baresip -f "$DIR/callee-$codec" -t 14 > "$DIR/callee-$codec.log" 2>&1 & PIDS+=($!)
     sleep 1
     ip netns exec $A timeout 20 baresip -f "$DIR/caller-$codec" -t 10 -e "/dial sip:callee-$codec@192.0.2.2:5070" \
@@ -117,7 +116,7 @@ for pair in "sipp PCMA" "caller-g711 PCMU" "caller-g722 G722"; do
     id=$(jq -rs "[.[] | select(.from_user == \"$1\")][0].id // empty" "$DIR/calls.jsonl")
     [ -n "$id" ] || { echo "WRONG: no call from $1"; FAILED=1; continue; }
     "$RINGTAP" export "$id" --store "$DIR/records" --spool "$DIR/spool" --pcap "$DIR/call.pcap"
-    codecs=$("$RINGTAP" analyze "$DIR/call.pcap" --format jsonl | jq -r 'select(.type == "stream") | .codec' | sort -u | tr '\n' ' ')
+    codecs=$("$RINGTAP" analyze "$DIR/call.pcap" --format jsonl | jq -r 'select(.type == "stream" and .codec) | .codec' | sort -u | tr '\n' ' ')
     if [ "$codecs" = "$2 " ]; then echo "ok: $1: $codecs"; else echo "WRONG: $1: $codecs, wanted $2"; FAILED=1; fi
 done
-[ $FAILED = 0 ] || { tail -5 "$DIR"/*.log; exit 1; }
+[ $FAILED = 0 ] || { for log in "$DIR"/*.log; do echo "== $log"; tail -n 5 "$log"; done; exit 1; }
