@@ -81,7 +81,7 @@ pub struct Load {
 
 impl Default for Load {
     fn default() -> Self {
-        Self { calls: 52_000, codec: Codec::G711, packets: None, rounds: 7, batch: 128, sound: true }
+        Self { calls: 52_000, codec: Codec::G711, packets: None, rounds: 7, batch: 512, sound: true }
     }
 }
 

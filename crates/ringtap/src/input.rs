@@ -19,7 +19,7 @@ use crate::screen::Screen;
 use workers::Team;
 
 /// Frames handed to the engine at once: enough for its prefetching, few enough to stay in the nearest cache.
-const BATCH: usize = 128;
+const BATCH: usize = 512;
 /// From here on a progress bar is worth its line.
 const LARGE: u64 = 64 << 20;
 /// How long standard input may take to end after Ctrl-C, which usually ended its writer too.

@@ -248,7 +248,7 @@ impl Xdp {
             let set = |name, value: i32| self.xsk.socket().set(libc::SOL_SOCKET, name, &value);
             let done = set(libc::SO_PREFER_BUSY_POLL, 1)
                 .and_then(|()| set(libc::SO_BUSY_POLL, micros))
-                .and_then(|()| set(SO_BUSY_POLL_BUDGET, BATCH as i32));
+                .and_then(|()| set(SO_BUSY_POLL_BUDGET, BUDGET));
             if let Err(error) = done {
                 self.notes.push(format!("the kernel does not poll `{name}` busily ({error})"));
             }
@@ -429,6 +429,9 @@ const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_micros(200);
 /// Slices that one call hands over at most, so that timers are looked at between.
 const SLICES: usize = 16;
+
+/// Packets that the kernel takes from the card in one round of busy polling: its own default.
+const BUDGET: i32 = 64;
 
 #[cfg(test)]
 mod tests {
