@@ -11,6 +11,7 @@
 //! | `helper` | the process that decodes with codec libraries |
 //! | `doctor` | judging a machine before a capture |
 //! | `send` | generated frames onto an interface |
+//! | `rebuilt` | a message without its packets |
 //! | `moment`, `text` | times, and text that is safe to show |
 //! | `show`, `page` | records for people and programs |
 //! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and what the shell is told |
@@ -30,6 +31,7 @@ mod interrupt;
 mod live;
 mod moment;
 mod page;
+mod rebuilt;
 mod screen;
 mod send;
 mod show;

@@ -43,7 +43,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::write("/proc/sys/vm/drop_caches", "1").ok();
     let begun = Instant::now();
     let mut reader = Reader::open(&dir)?;
-    let found = reader.read(&[one.owner], &one.segments)?;
+    let segments = reader.between(start, now)?;
+    let found = reader.read(&[one.owner], &segments)?;
     println!(
         "one stream read back: {} packets in {:.1?}, {} reads",
         found.len(),

@@ -1,6 +1,5 @@
 //! What is to be kept, packet by packet: chunks grow in memory and go to the segment whole.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -68,13 +67,11 @@ pub struct Owner {
     serial: u64,
 }
 
-/// What was kept of an owner, and where it is.
+/// What was kept of an owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// The owner's key.
     pub owner: u64,
-    /// The segments that may hold chunks of it, in order.
-    pub segments: Vec<Segment>,
     /// Packets, and their captured bytes.
     pub packets: u64,
     /// See `packets`.
@@ -105,8 +102,6 @@ const MOST: usize = 16;
 /// With one frame of 64 KiB and its header.
 const PAGES: usize = MOST + 1;
 const NONE: u32 = u32::MAX;
-/// Segments whose names are remembered: a year of minutes, and more.
-const NAMES: usize = 1 << 20;
 /// A block that has begun is written after this long.
 const PATIENCE: Nanos = Nanos::from_secs(1);
 /// Chunks of one segment.
@@ -123,8 +118,6 @@ struct Entry {
     number: u32,
     first: Nanos,
     last: Nanos,
-    /// First and last segment that has a chunk.
-    segments: Option<(u64, u64)>,
     kept_packets: u64,
     kept_bytes: u64,
     lost: u64,
@@ -144,7 +137,6 @@ impl Entry {
         number: 0,
         first: Nanos::ZERO,
         last: Nanos::ZERO,
-        segments: None,
         kept_packets: 0,
         kept_bytes: 0,
         lost: 0,
@@ -155,7 +147,6 @@ impl Entry {
 
 /// The segment that is being written.
 struct Current {
-    number: u64,
     opened: Nanos,
     /// Bytes given to the disk; the block's come behind them.
     offset: u64,
@@ -173,8 +164,6 @@ pub struct Keeper {
     oldest: u32,
     newest: u32,
     current: Option<Current>,
-    /// Number and start of segments so far.
-    names: VecDeque<(u64, Nanos)>,
     next: u64,
     block: Option<Block>,
     filled: usize,
@@ -232,7 +221,6 @@ impl Keeper {
             oldest: NONE,
             newest: NONE,
             current: None,
-            names: VecDeque::with_capacity(NAMES.min(1 << 12)),
             next: 0,
             block: None,
             filled: 0,
@@ -323,19 +311,8 @@ impl Keeper {
         self.flush(owner.slot, now);
         let entry = std::mem::replace(&mut self.entries[owner.slot as usize], Entry::FREE);
         self.free.push(owner.slot);
-        let segments = match entry.segments {
-            Some((first, last)) => self
-                .names
-                .iter()
-                .skip_while(|(number, _)| *number < first)
-                .take_while(|(number, _)| *number <= last)
-                .map(|(number, start)| Segment::new(*start, self.settings.worker, *number))
-                .collect(),
-            None => Vec::new(),
-        };
         Some(Kept {
             owner: entry.key,
-            segments,
             packets: entry.kept_packets,
             bytes: entry.kept_bytes,
             lost: entry.lost,
@@ -501,7 +478,7 @@ impl Keeper {
             return false;
         }
         let Some(current) = &self.current else { return false };
-        let (offset, segment) = (current.offset + self.filled as u64, current.number);
+        let offset = current.offset + self.filled as u64;
         let entry = &self.entries[slot as usize];
         let used = |page: usize| PAGE.min(fill - page * PAGE);
         let crc = (0..fill.div_ceil(PAGE))
@@ -536,7 +513,6 @@ impl Keeper {
         self.counts.chunks += 1;
         let entry = &mut self.entries[slot as usize];
         entry.number += 1;
-        entry.segments = Some((entry.segments.map_or(segment, |(first, _)| first), segment));
         true
     }
 
@@ -570,11 +546,7 @@ impl Keeper {
             return false;
         }
         self.next += 1;
-        if self.names.len() == NAMES {
-            self.names.pop_front();
-        }
-        self.names.push_back((number, at));
-        self.current = Some(Current { number, opened: now, offset: 0, chunks: 0 });
+        self.current = Some(Current { opened: now, offset: 0, chunks: 0 });
         self.append(&mark::global_header(self.link), at);
         let start = Mark::Start { worker: self.settings.worker, segment: number, at };
         self.append_mark(&start, mark::len(self.link), at);

@@ -18,7 +18,8 @@
 //! let kept = keeper.finish(call, now).ok_or("nobody's packets")?;
 //! keeper.close(now);
 //!
-//! let found = Reader::open(dir.path())?.read(&[kept.owner], &kept.segments)?;
+//! let mut reader = Reader::open(dir.path())?;
+//! let found = reader.read(&[kept.owner], &reader.between(now, now)?)?;
 //! assert_eq!(found.packets().next().map(|packet| packet.data), Some(&b"an Ethernet frame"[..]));
 //! # Ok(())
 //! # }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use proptest::prelude::*;
 use ringtap_model::{Frame, LinkType, Nanos};
-use ringtap_spool::{Flaw, Keeper, Kept, Owner, Reader, Settings, scan};
+use ringtap_spool::{Flaw, Keeper, Kept, Owner, Reader, Segment, Settings, scan};
 
 const START: Nanos = Nanos::from_secs(1_795_219_200);
 
@@ -62,6 +62,10 @@ impl Spool {
     }
 }
 
+fn all(reader: &Reader) -> Vec<Segment> {
+    reader.between(Nanos::ZERO, Nanos::MAX).expect("a directory")
+}
+
 fn segments(dir: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = fs::read_dir(dir)
         .expect("the spool")
@@ -78,7 +82,7 @@ fn segments(dir: &Path) -> Vec<PathBuf> {
 fn check(dir: &Path, kept: &[Kept], put: &[u32]) {
     let mut reader = Reader::open(dir).expect("the spool");
     for (owner, kept) in kept.iter().enumerate() {
-        let found = reader.read(&[kept.owner], &kept.segments).expect("readable");
+        let found = reader.read(&[kept.owner], &all(&reader)).expect("readable");
         assert_eq!((found.gone.len(), found.damaged), (0, 0));
         assert_eq!(found.len() as u64, kept.packets, "owner {owner}");
         assert_eq!(kept.packets + kept.lost, u64::from(put[owner]));
@@ -184,7 +188,7 @@ fn places_are_used_again_and_the_ceiling_holds() {
     keeper.close(START);
     let mut reader = Reader::open(dir.path()).unwrap();
     for (kept, owner) in [(a_kept, 1), (b, 2), (c, 3)] {
-        let found = reader.read(&[kept.owner], &kept.segments).unwrap();
+        let found = reader.read(&[kept.owner], &all(&reader)).unwrap();
         assert_eq!(found.packets().map(|packet| packet.data[17]).collect::<Vec<_>>(), [owner]);
     }
 }
@@ -298,16 +302,17 @@ fn what_is_gone_or_damaged_is_told() {
     let mut spool = Spool::new(short, 1);
     (0..4_000).for_each(|_| spool.put(0, 1_000));
     let kept = spool.end().remove(0);
-    assert!(kept.segments.len() >= 4);
     let mut reader = Reader::open(dir.path()).unwrap();
-    fs::remove_file(kept.segments[1].path(dir.path())).unwrap();
-    let path = kept.segments[2].path(dir.path());
+    let segments = all(&reader);
+    assert!(segments.len() >= 4);
+    fs::remove_file(segments[1].path(dir.path())).unwrap();
+    let path = segments[2].path(dir.path());
     let mut bad = fs::read(&path).unwrap();
     let at = bad.len() / 2;
     bad[at] ^= 1;
     fs::write(&path, &bad).unwrap();
-    let found = reader.read(&[kept.owner], &kept.segments).unwrap();
-    assert_eq!(found.gone, [kept.segments[1].clone()]);
+    let found = reader.read(&[kept.owner], &segments).unwrap();
+    assert_eq!(found.gone, [segments[1].clone()]);
     // One was changed; those of the segment that is gone are missing from the count.
     assert!(found.damaged > 1);
     assert!((found.len() as u64) < kept.packets);
@@ -369,7 +374,7 @@ proptest! {
         prop_assert_eq!(counts.lost_memory + counts.lost_disk, 0);
         let mut reader = Reader::open(dir.path()).unwrap();
         for (kept, put) in ended {
-            let found = reader.read(&[kept.owner], &kept.segments).unwrap();
+            let found = reader.read(&[kept.owner], &all(&reader)).unwrap();
             prop_assert_eq!(found.damaged, 0);
             let data: Vec<Vec<u8>> = found.packets().map(|packet| packet.data.to_vec()).collect();
             prop_assert_eq!(data, put);

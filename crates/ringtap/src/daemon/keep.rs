@@ -9,6 +9,7 @@ use ringtap_spool::{Counts, Error, Keeper, Owner, Settings, of_call, of_stream};
 use super::log;
 use super::worker::Outlet;
 use crate::config::Keep;
+use crate::rebuilt;
 
 /// A worker's part of the spool.
 pub(crate) struct Recorder {
@@ -19,6 +20,8 @@ pub(crate) struct Recorder {
     /// By the Call-ID's key.
     calls: HashMap<u64, Kept>,
     swept: Nanos,
+    /// Packets of owners without a place, and of media that are not kept: in parts, or in TCP.
+    left_out: u64,
     /// Packets lost, as far as the operator knows.
     told: u64,
     worker: usize,
@@ -41,6 +44,7 @@ impl Recorder {
             streams,
             calls,
             swept: Nanos::ZERO,
+            left_out: 0,
             told: 0,
             worker,
         })
@@ -62,14 +66,17 @@ impl Recorder {
 
     /// Tells the operator when packets are lost on the way to the disk, and why.
     pub(crate) fn report(&mut self) {
-        let Counts { lost_memory, lost_disk, refused, .. } = self.keeper.counts();
+        let Counts { lost_memory, lost_disk, .. } = self.keeper.counts();
         let written = self.keeper.written();
-        let lost = lost_memory + lost_disk + refused + written.lost_packets();
+        let lost = lost_memory + lost_disk + self.left_out + written.lost_packets();
         if lost > self.told {
             let why = match written.failure() {
                 Some(error) => error.to_string(),
                 None if lost_disk > 0 => "the disk does not keep up".to_owned(),
-                None => "[spool] memory is too small".to_owned(),
+                None if lost_memory > 0 => "[spool] memory is too small".to_owned(),
+                None => {
+                    "more streams at once than the spool has places, or media in fragments or TCP".to_owned()
+                }
             };
             let more = lost - self.told;
             log::warn(
@@ -82,7 +89,7 @@ impl Recorder {
 
     /// Writes everything.
     pub(crate) fn close(self, now: Nanos) {
-        let written = self.keeper.written();
+        let (written, left_out) = (self.keeper.written(), self.left_out);
         let counts = self.keeper.close(now);
         log::info(
             "spool",
@@ -92,19 +99,22 @@ impl Recorder {
                 counts.packets,
                 written.segments(),
                 written.bytes() >> 20,
-                counts.lost_memory + counts.lost_disk + written.lost_packets(),
+                counts.lost_memory + counts.lost_disk + left_out + written.lost_packets(),
             ),
         );
     }
 
     fn media(&mut self, seen: &RtpSeen<'_>, frame: &Frame<'_>) {
-        let Self { keeper, streams, .. } = self;
+        let Self { keeper, streams, left_out, .. } = self;
         let kept = streams.entry(seen.serial).or_insert_with(|| {
             let key = of_stream(seen.src, seen.dst, seen.ssrc);
             Kept { owner: keeper.begin(key), last: seen.time }
         });
         kept.last = seen.time;
-        let Some(owner) = kept.owner else { return };
+        let Some(owner) = kept.owner else {
+            *left_out += 1;
+            return;
+        };
         match self.keep {
             Keep::Full => keeper.put(owner, frame),
             Keep::Headers => {
@@ -172,7 +182,10 @@ impl Sink for Keeping<'_> {
     }
 
     fn sip(&mut self, seen: &SipSeen<'_>) {
-        let Some(owner) = self.recorder.owner_of_call(seen) else { return };
+        let Some(owner) = self.recorder.owner_of_call(seen) else {
+            self.recorder.left_out += 1;
+            return;
+        };
         let frames: Vec<&Frame<'_>> = seen.frames.iter().filter_map(|number| self.frame(*number)).collect();
         // A message in one frame that is at hand is kept as it came; one that was put together, or came by way of another
         // worker, in a datagram of its own.
@@ -181,8 +194,11 @@ impl Sink for Keeping<'_> {
                 self.recorder.keeper.put(owner, frame);
             }
             _ => {
-                let datagram = wrapped(seen, self.recorder.keeper.link());
-                self.recorder.keeper.put_parts(owner, seen.time, datagram.len() as u32, &datagram);
+                let Some(frame) = wrapped(seen, self.recorder.keeper.link()) else {
+                    self.recorder.left_out += 1;
+                    return;
+                };
+                self.recorder.keeper.put_parts(owner, seen.time, frame.len() as u32, &frame);
             }
         }
     }
@@ -196,59 +212,24 @@ impl Sink for Keeping<'_> {
             && let Some(frame) = self.frame(*number)
         {
             self.recorder.media(seen, frame);
+        } else {
+            self.recorder.left_out += 1;
         }
     }
 }
 
-/// A message as a UDP datagram between the hosts that spoke: what carried it is not at hand any more.
-fn wrapped(seen: &SipSeen<'_>, link: LinkType) -> Vec<u8> {
-    let message = seen.message.raw();
-    let message = &message[..message.len().min(MOST)];
-    let udp = 8 + message.len() as u16;
-    let mut frame = match link {
-        LinkType(1) => vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2],
-        _ => Vec::new(),
-    };
-    match (seen.src.ip.to_canonical(), seen.dst.ip.to_canonical()) {
-        (std::net::IpAddr::V4(src), std::net::IpAddr::V4(dst)) => {
-            if link == LinkType(1) {
-                frame.extend([0x08, 0x00]);
-            }
-            let mut head = [0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-            head[2..4].copy_from_slice(&(20 + udp).to_be_bytes());
-            head[12..16].copy_from_slice(&src.octets());
-            head[16..20].copy_from_slice(&dst.octets());
-            let sum: u32 =
-                head.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
-            let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
-            head[10..12].copy_from_slice(&sum.to_be_bytes());
-            frame.extend(head);
-        }
-        (src, dst) => {
-            if link == LinkType(1) {
-                frame.extend([0x86, 0xdd]);
-            }
-            let octets = |ip| match ip {
-                std::net::IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
-                std::net::IpAddr::V6(ip) => ip.octets(),
-            };
-            frame.extend([0x60, 0, 0, 0]);
-            frame.extend(udp.to_be_bytes());
-            frame.extend([17, 64]);
-            frame.extend(octets(src));
-            frame.extend(octets(dst));
-        }
+/// A message in a frame of its own: what carried it is not at hand any more.
+fn wrapped(seen: &SipSeen<'_>, link: LinkType) -> Option<Vec<u8>> {
+    let datagram = rebuilt::datagram(seen.src, seen.dst, seen.message.raw())?;
+    if link != ETHERNET {
+        return Some(datagram);
     }
-    frame.extend(seen.src.port.to_be_bytes());
-    frame.extend(seen.dst.port.to_be_bytes());
-    frame.extend(udp.to_be_bytes());
-    frame.extend([0, 0]);
-    frame.extend(message);
-    frame
+    let kind = if datagram[0] >> 4 == 4 { [0x08, 0x00] } else { [0x86, 0xdd] };
+    // Between two locally administered addresses.
+    Some([&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2][..], &kind, &datagram].concat())
 }
 
-/// Bytes of a message that fit into a datagram.
-const MOST: usize = 65_000;
+const ETHERNET: LinkType = LinkType(1);
 /// How often the silent are looked for.
 const SWEEP: Nanos = Nanos::from_secs(5);
 /// Who is silent for so long has no packets in memory any more; if it speaks again it begins anew.

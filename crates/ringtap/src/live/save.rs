@@ -1,6 +1,5 @@
 //! Messages into a pcap file.
 
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use ringtap_capture::Writer;
 use ringtap_model::{Frame, LinkType};
 
 use super::book::{Entry, Kept, Sip};
+use crate::rebuilt;
 use crate::target::Target;
 use crate::text::counted;
 
@@ -16,11 +16,6 @@ use crate::text::counted;
 const RAW: LinkType = LinkType(101);
 /// Number of what is no frame of the capture.
 const REBUILT: u64 = u64::MAX;
-/// RFC 768.
-const UDP_HEADER: usize = 8;
-/// RFC 791, RFC 8200.
-const IPV4_HEADER: usize = 20;
-const IPV6_HEADER: usize = 40;
 
 /// Writes every message kept of `entries` in order of time; says what was written.
 pub(crate) fn write(entries: &[Arc<Entry>], path: &Path) -> anyhow::Result<String> {
@@ -71,45 +66,7 @@ pub(crate) fn write(entries: &[Arc<Entry>], path: &Path) -> anyhow::Result<Strin
 
 /// A message whose segments or fragments are gone, as the datagram that it could have been.
 fn datagram(message: &Sip) -> Option<Kept> {
-    let text = message.text();
-    let length = u16::try_from(UDP_HEADER + text.len()).ok()?;
-    let mut data = Vec::with_capacity(IPV6_HEADER + UDP_HEADER + text.len());
-    match (message.src.ip, message.dst.ip) {
-        (IpAddr::V4(src), IpAddr::V4(dst)) => {
-            let total = length.checked_add(IPV4_HEADER as u16)?;
-            data.extend([0x45, 0]);
-            data.extend(total.to_be_bytes());
-            data.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);
-            data.extend(src.octets());
-            data.extend(dst.octets());
-            let sum = checksum(&data);
-            data[10..12].copy_from_slice(&sum.to_be_bytes());
-        }
-        (src, dst) => {
-            let wide = |ip| match ip {
-                IpAddr::V4(ip) => ip.to_ipv6_mapped(),
-                IpAddr::V6(ip) => ip,
-            };
-            data.extend([0x60, 0, 0, 0]);
-            data.extend(length.to_be_bytes());
-            data.extend([17, 64]);
-            data.extend(wide(src).octets());
-            data.extend(wide(dst).octets());
-        }
-    }
-    data.extend(message.src.port.to_be_bytes());
-    data.extend(message.dst.port.to_be_bytes());
-    data.extend(length.to_be_bytes());
-    // RFC 768: zero is no checksum.
-    data.extend([0, 0]);
-    data.extend(text);
+    let data = rebuilt::datagram(message.src, message.dst, message.text())?;
     let wire_len = u32::try_from(data.len()).ok()?;
     Some(Kept { time: message.time, number: REBUILT, link: RAW, wire_len, data: data.into() })
-}
-
-/// RFC 1071.
-fn checksum(header: &[u8]) -> u16 {
-    let sum: u32 = header.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    !((folded & 0xffff) + (folded >> 16)) as u16
 }
