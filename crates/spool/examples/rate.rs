@@ -2,7 +2,7 @@
 use std::time::Instant;
 
 use ringtap_model::{Frame, LinkType, Nanos};
-use ringtap_spool::{Keeper, Reader, Settings};
+use ringtap_spool::{Category, Keeper, Reader, Settings};
 
 #[expect(clippy::print_stdout, reason = "this is what it is for")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -12,7 +12,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds: u64 = arguments.next().ok_or("SECONDS")?.parse()?;
     let settings = Settings { memory: 512 << 20, wait: true, ..Settings::new(dir.clone()) };
     let mut keeper = Keeper::open(settings)?;
-    let owners: Vec<_> = (0..streams).filter_map(|stream| keeper.begin(stream as u64)).collect();
+    let owners: Vec<_> =
+        (0..streams).filter_map(|stream| keeper.begin(Category::Media, stream as u64)).collect();
     let data = [0x55; 214];
     let start = Nanos::from_secs(1_795_219_200);
     let begun = Instant::now();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::index::{self, Row};
 use crate::mark::{self, Link};
-use crate::name::Segment;
+use crate::name::{Category, Segment};
 
 /// Bytes of a block: what one write takes.
 pub(crate) const BLOCK: usize = 1 << 20;
@@ -48,12 +48,12 @@ impl Block {
 
 /// What the keeper has done.
 pub(crate) enum Job {
-    /// Further blocks are of this segment.
-    Open(Segment),
+    /// Further blocks of the category are of this segment.
+    Open(Category, Segment),
     /// The first bytes of the block lie at the offset.
-    Write { block: Block, len: usize, offset: u64 },
-    /// The segment is whole: these are its chunks.
-    Close(Vec<Row>),
+    Write { category: Category, block: Block, len: usize, offset: u64 },
+    /// The category's segment is whole: these are its chunks.
+    Close(Category, Vec<Row>),
 }
 
 /// What was written since the start; read by whoever wants to know.
@@ -138,20 +138,20 @@ pub(crate) struct Disk {
 impl Disk {
     /// Until the keeper is gone.
     pub(crate) fn serve(self, jobs: &Receiver<Job>) {
-        let mut open: Option<Open> = None;
+        let mut open: [Option<Open>; Category::ALL.len()] = [None, None];
         let mut synced = Instant::now();
         loop {
             match jobs.recv_timeout(SYNC) {
-                Ok(Job::Open(segment)) => open = Some(self.open(&segment)),
-                Ok(Job::Write { block, len, offset }) => {
-                    if let Some(open) = &mut open {
+                Ok(Job::Open(category, segment)) => open[category as usize] = Some(self.open(&segment)),
+                Ok(Job::Write { category, block, len, offset }) => {
+                    if let Some(open) = &mut open[category as usize] {
                         self.write(open, &block.data()[..len], offset);
                     }
                     // A keeper that is gone needs no block.
                     let _ = self.spare.send(block);
                 }
-                Ok(Job::Close(mut rows)) => {
-                    if let Some(open) = open.take() {
+                Ok(Job::Close(category, mut rows)) => {
+                    if let Some(open) = open[category as usize].take() {
                         self.close(open, &mut rows);
                     }
                     rows.clear();
@@ -161,7 +161,7 @@ impl Disk {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             if synced.elapsed() >= SYNC {
-                open.iter_mut().for_each(|open| self.sync(open));
+                open.iter_mut().flatten().for_each(|open| self.sync(open));
                 synced = Instant::now();
             }
         }

@@ -11,7 +11,7 @@ use crate::disk::{ALIGN, BLOCK, Block, Disk, Job, Written};
 use crate::error::Error;
 use crate::index::Row;
 use crate::mark::{self, Chunk, GLOBAL, Link, Mark, RECORD};
-use crate::name::Segment;
+use crate::name::{Category, Segment};
 use crate::pages::{PAGE, Pool};
 
 /// How a worker keeps.
@@ -102,7 +102,7 @@ const MOST: usize = 16;
 /// With one frame of 64 KiB and its header.
 const PAGES: usize = MOST + 1;
 const NONE: u32 = u32::MAX;
-/// A block that has begun is written after this long.
+/// A block that has begun is written after this long; twice as long where that of the other category waits as well.
 const PATIENCE: Nanos = Nanos::from_secs(1);
 /// Chunks of one segment.
 const ROWS: usize = 1 << 21;
@@ -111,6 +111,7 @@ struct Entry {
     /// 0 while the place is free.
     serial: u64,
     key: u64,
+    category: Category,
     pages: [u32; PAGES],
     held: u32,
     fill: u32,
@@ -130,6 +131,7 @@ impl Entry {
     const FREE: Self = Self {
         serial: 0,
         key: 0,
+        category: Category::Media,
         pages: [NONE; PAGES],
         held: 0,
         fill: 0,
@@ -153,6 +155,33 @@ struct Current {
     chunks: u32,
 }
 
+/// The segments of one category, one after the other.
+struct Series {
+    category: Category,
+    current: Option<Current>,
+    /// Number of the next segment.
+    next: u64,
+    block: Option<Block>,
+    filled: usize,
+    /// When the first byte came into the block.
+    since: Nanos,
+    rows: Vec<Row>,
+}
+
+impl Series {
+    fn new(category: Category) -> Self {
+        Self {
+            category,
+            current: None,
+            next: 0,
+            block: None,
+            filled: 0,
+            since: Nanos::ZERO,
+            rows: Vec::with_capacity(ROWS),
+        }
+    }
+}
+
 /// Keeps one worker's packets. It never waits: what does not fit is counted.
 pub struct Keeper {
     settings: Settings,
@@ -163,13 +192,10 @@ pub struct Keeper {
     serial: u64,
     oldest: u32,
     newest: u32,
-    current: Option<Current>,
-    next: u64,
-    block: Option<Block>,
-    filled: usize,
-    /// When the first byte came into the block.
-    since: Nanos,
-    rows: Vec<Row>,
+    /// In the order of [`Category::ALL`].
+    series: [Series; Category::ALL.len()],
+    /// When a block that was not full was written last.
+    padded: Nanos,
     spare: Vec<Block>,
     spares: Receiver<Block>,
     spare_rows: Receiver<Vec<Row>>,
@@ -192,7 +218,8 @@ impl Keeper {
             return Err(Error::Memory { given: settings.memory, least });
         }
         std::fs::create_dir_all(&settings.dir).map_err(|error| Error::io(&settings.dir, "created", error))?;
-        let blocks = settings.blocks.max(2);
+        // Each category has one to fill and takes one to go on in.
+        let blocks = settings.blocks.max(2 * Category::ALL.len());
         let (jobs, todo) = sync_channel(blocks + 16);
         let (spare, spares) = channel();
         let (rows_back, spare_rows) = channel();
@@ -205,7 +232,7 @@ impl Keeper {
             spare_rows: rows_back.clone(),
             written: Arc::clone(&written),
         };
-        // A second list for while the first is made into an index.
+        // A further list for while the first is made into an index.
         let _ = rows_back.send(Vec::with_capacity(ROWS));
         let thread = thread::Builder::new()
             .name(format!("spool-{}", settings.worker))
@@ -220,12 +247,8 @@ impl Keeper {
             serial: 0,
             oldest: NONE,
             newest: NONE,
-            current: None,
-            next: 0,
-            block: None,
-            filled: 0,
-            since: Nanos::ZERO,
-            rows: Vec::with_capacity(ROWS),
+            series: Category::ALL.map(Series::new),
+            padded: Nanos::ZERO,
             spare: (0..blocks).map(|_| Block::new()).collect(),
             spares,
             spare_rows,
@@ -239,13 +262,13 @@ impl Keeper {
 
     /// A place for the packets of a stream or a call's signalling, which [`key`](crate::key()) names. None at the ceiling,
     /// which is counted.
-    pub fn begin(&mut self, key: u64) -> Option<Owner> {
+    pub fn begin(&mut self, category: Category, key: u64) -> Option<Owner> {
         let Some(slot) = self.free.pop() else {
             self.counts.refused += 1;
             return None;
         };
         self.serial += 1;
-        self.entries[slot as usize] = Entry { serial: self.serial, key, ..Entry::FREE };
+        self.entries[slot as usize] = Entry { serial: self.serial, key, category, ..Entry::FREE };
         Some(Owner { slot, serial: self.serial })
     }
 
@@ -297,11 +320,14 @@ impl Keeper {
             }
             self.flush(self.oldest, now);
         }
-        if self.filled > 0 && now.since(self.since) >= PATIENCE {
-            self.submit_padded(now);
+        if now.since(self.padded) >= PATIENCE {
+            self.pad_oldest(now);
         }
-        if self.current.as_ref().is_some_and(|current| now.since(current.opened) >= self.settings.span) {
-            self.end_segment(now);
+        for category in Category::ALL {
+            let current = self.series(category).current.as_ref();
+            if current.is_some_and(|current| now.since(current.opened) >= self.settings.span) {
+                self.end_segment(category, now);
+            }
         }
     }
 
@@ -346,8 +372,10 @@ impl Keeper {
             self.wait_for_block();
             self.flush(oldest, now);
         }
-        self.wait_for_block();
-        self.end_segment(now);
+        for category in Category::ALL {
+            self.wait_for_block();
+            self.end_segment(category, now);
+        }
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
             // It panics only where the standard library does.
@@ -361,6 +389,24 @@ impl Keeper {
                 Ok(block) => self.spare.push(block),
                 Err(_) => return,
             }
+        }
+    }
+
+    fn series(&self, category: Category) -> &Series {
+        &self.series[category as usize]
+    }
+
+    fn series_mut(&mut self, category: Category) -> &mut Series {
+        &mut self.series[category as usize]
+    }
+
+    /// One write a second at most for blocks that are not full: the one that has waited longest.
+    fn pad_oldest(&mut self, now: Nanos) {
+        let waiting =
+            self.series.iter().filter(|series| series.filled > 0 && now.since(series.since) >= PATIENCE);
+        if let Some(category) = waiting.min_by_key(|series| series.since).map(|series| series.category) {
+            self.padded = now;
+            self.submit_padded(category, now);
         }
     }
 
@@ -446,17 +492,19 @@ impl Keeper {
 
     /// Moves a chunk into the segment.
     fn flush(&mut self, slot: u32, now: Nanos) {
-        if self.entries[slot as usize].fill == 0 {
+        let Entry { fill, category, .. } = self.entries[slot as usize];
+        if fill == 0 {
             return;
         }
         self.leave(slot);
-        let due = self.current.as_ref().is_some_and(|current| {
+        let series = self.series(category);
+        let due = series.current.as_ref().is_some_and(|current| {
             now.since(current.opened) >= self.settings.span
-                || current.offset + self.filled as u64 >= self.settings.bytes
-                || self.rows.len() == self.rows.capacity()
+                || current.offset + series.filled as u64 >= self.settings.bytes
+                || series.rows.len() == series.rows.capacity()
         });
         if due {
-            self.end_segment(now);
+            self.end_segment(category, now);
         }
         if !self.write_chunk(slot, now) {
             let entry = &mut self.entries[slot as usize];
@@ -471,14 +519,17 @@ impl Keeper {
 
     fn write_chunk(&mut self, slot: u32, now: Nanos) -> bool {
         let head = mark::len(self.link);
-        let entry = &self.entries[slot as usize];
-        let (fill, first) = (entry.fill as usize, entry.first);
+        let Entry { fill, first, category, .. } = self.entries[slot as usize];
+        let fill = fill as usize;
         // The beginning of a segment and the padding behind it must fit as well.
-        if !self.has_room(GLOBAL + 3 * head + ALIGN + fill) || !self.open_segment(first, now) {
+        if !self.has_room(category, GLOBAL + 3 * head + ALIGN + fill)
+            || !self.open_segment(category, first, now)
+        {
             return false;
         }
-        let Some(current) = &self.current else { return false };
-        let offset = current.offset + self.filled as u64;
+        let series = self.series(category);
+        let Some(current) = &series.current else { return false };
+        let offset = current.offset + series.filled as u64;
         let entry = &self.entries[slot as usize];
         let used = |page: usize| PAGE.min(fill - page * PAGE);
         let crc = (0..fill.div_ceil(PAGE))
@@ -494,20 +545,19 @@ impl Keeper {
         };
         let mut bytes = [0; 128];
         Mark::Chunk(chunk).write(self.link, &mut bytes[..head]);
-        self.append(&bytes[..head], chunk.last);
+        self.append(category, &bytes[..head], chunk.last);
         for page in 0..fill.div_ceil(PAGE) {
             let page_number = self.entries[slot as usize].pages[page];
             append(
-                &mut self.block,
-                &mut self.filled,
+                &mut self.series[category as usize],
                 &mut self.spare,
                 &self.jobs,
-                self.current.as_mut(),
                 &self.pool.page(page_number)[..used(page)],
             );
         }
-        self.rows.push(Row { offset, chunk });
-        if let Some(current) = &mut self.current {
+        let series = self.series_mut(category);
+        series.rows.push(Row { offset, chunk });
+        if let Some(current) = &mut series.current {
             current.chunks += 1;
         }
         self.counts.chunks += 1;
@@ -517,96 +567,103 @@ impl Keeper {
     }
 
     /// Whether so many bytes fit into this block and one more.
-    fn has_room(&mut self, bytes: usize) -> bool {
+    fn has_room(&mut self, category: Category, bytes: usize) -> bool {
         while let Ok(block) = self.spares.try_recv() {
             self.spare.push(block);
         }
+        let at = category as usize;
         // One for now, one to go on in.
-        if self.settings.wait && self.block.is_none() {
+        if self.settings.wait && self.series[at].block.is_none() {
             self.wait_for_block();
         }
-        if self.block.is_none() {
-            self.block = self.spare.pop();
-            self.filled = 0;
+        if self.series[at].block.is_none() {
+            self.series[at].block = self.spare.pop();
+            self.series[at].filled = 0;
         }
         if self.settings.wait && self.spare.is_empty() {
             self.wait_for_block();
         }
-        self.block.is_some() && (self.filled + bytes < BLOCK || !self.spare.is_empty())
+        let series = &self.series[at];
+        series.block.is_some() && (series.filled + bytes < BLOCK || !self.spare.is_empty())
     }
 
-    fn open_segment(&mut self, at: Nanos, now: Nanos) -> bool {
-        if self.current.is_some() {
+    fn open_segment(&mut self, category: Category, at: Nanos, now: Nanos) -> bool {
+        let worker = self.settings.worker;
+        let Some(jobs) = &self.jobs else { return false };
+        let series = &mut self.series[category as usize];
+        if series.current.is_some() {
             return true;
         }
-        let number = self.next;
-        let segment = Segment::new(at, self.settings.worker, number);
-        let Some(jobs) = &self.jobs else { return false };
-        if jobs.try_send(Job::Open(segment)).is_err() {
+        let number = series.next;
+        if jobs.try_send(Job::Open(category, Segment::new(at, worker, category, number))).is_err() {
             return false;
         }
-        self.next += 1;
-        self.current = Some(Current { opened: now, offset: 0, chunks: 0 });
-        self.append(&mark::global_header(self.link), at);
-        let start = Mark::Start { worker: self.settings.worker, segment: number, at };
-        self.append_mark(&start, mark::len(self.link), at);
+        series.next += 1;
+        series.current = Some(Current { opened: now, offset: 0, chunks: 0 });
+        self.append(category, &mark::global_header(self.link), at);
+        let start = Mark::Start { worker, segment: number, at };
+        self.append_mark(category, &start, mark::len(self.link), at);
         true
     }
 
-    fn end_segment(&mut self, now: Nanos) {
+    fn end_segment(&mut self, category: Category, now: Nanos) {
         let head = mark::len(self.link);
-        if self.current.is_none() || !self.has_room(2 * head + ALIGN) {
+        if self.series(category).current.is_none() || !self.has_room(category, 2 * head + ALIGN) {
             return;
         }
-        let chunks = self.current.as_ref().map_or(0, |current| current.chunks);
-        self.append_mark(&Mark::End { chunks, at: now }, head, now);
-        self.submit_padded(now);
-        let rows = match self.spare_rows.try_recv() {
-            Ok(spare) => std::mem::replace(&mut self.rows, spare),
-            // The disk has not made the last index yet: rarely, and only where segments are very short.
-            Err(_) => std::mem::replace(&mut self.rows, Vec::with_capacity(ROWS)),
-        };
+        let chunks = self.series(category).current.as_ref().map_or(0, |current| current.chunks);
+        self.append_mark(category, &Mark::End { chunks, at: now }, head, now);
+        self.submit_padded(category, now);
+        // The disk may not have made the last index yet: rarely, and only where segments are very short.
+        let spare = self.spare_rows.try_recv().unwrap_or_else(|_| Vec::with_capacity(ROWS));
+        let series = self.series_mut(category);
+        series.current = None;
+        let rows = std::mem::replace(&mut series.rows, spare);
         if let Some(jobs) = &self.jobs {
             // The channel has room for every block and some more; what waits there is bounded by the blocks.
-            let _ = jobs.send(Job::Close(rows));
+            let _ = jobs.send(Job::Close(category, rows));
         }
-        self.current = None;
     }
 
     /// Fills up to what a direct write takes, and gives the block to the disk.
-    fn submit_padded(&mut self, now: Nanos) {
+    fn submit_padded(&mut self, category: Category, now: Nanos) {
         let head = mark::len(self.link);
-        if self.filled == 0 || !self.has_room(head + ALIGN) {
+        if self.series(category).filled == 0 || !self.has_room(category, head + ALIGN) {
             return;
         }
-        let end = self.filled % ALIGN;
-        if end != 0 {
-            let padding = (self.filled + head).next_multiple_of(ALIGN) - self.filled;
-            self.append_mark(&Mark::Padding { at: now, length: padding as u32 }, padding, now);
+        let filled = self.series(category).filled;
+        if !filled.is_multiple_of(ALIGN) {
+            let padding = (filled + head).next_multiple_of(ALIGN) - filled;
+            let mark = Mark::Padding { at: now, length: padding as u32 };
+            self.append_mark(category, &mark, padding, now);
         }
-        if let (Some(block), Some(current), Some(jobs)) = (self.block.take(), &mut self.current, &self.jobs) {
-            let len = std::mem::take(&mut self.filled);
+        let series = &mut self.series[category as usize];
+        if let (Some(block), Some(current), Some(jobs)) =
+            (series.block.take(), &mut series.current, &self.jobs)
+        {
+            let len = std::mem::take(&mut series.filled);
             if len == 0 {
-                self.block = Some(block);
+                series.block = Some(block);
                 return;
             }
-            let _ = jobs.send(Job::Write { block, len, offset: current.offset });
+            let _ = jobs.send(Job::Write { category, block, len, offset: current.offset });
             current.offset += len as u64;
         }
     }
 
-    fn append_mark(&mut self, mark: &Mark, len: usize, now: Nanos) {
+    fn append_mark(&mut self, category: Category, mark: &Mark, len: usize, now: Nanos) {
         let mut bytes = [0; 2 * ALIGN];
         let len = len.min(bytes.len());
         mark.write(self.link, &mut bytes[..len]);
-        self.append(&bytes[..len], now);
+        self.append(category, &bytes[..len], now);
     }
 
-    fn append(&mut self, bytes: &[u8], now: Nanos) {
-        if self.filled == 0 {
-            self.since = now;
+    fn append(&mut self, category: Category, bytes: &[u8], now: Nanos) {
+        let series = &mut self.series[category as usize];
+        if series.filled == 0 {
+            series.since = now;
         }
-        append(&mut self.block, &mut self.filled, &mut self.spare, &self.jobs, self.current.as_mut(), bytes);
+        append(series, &mut self.spare, &self.jobs, bytes);
     }
 }
 
@@ -620,27 +677,22 @@ impl Drop for Keeper {
 }
 
 /// Appends to the block; a full one goes to the disk and the next takes its place. INVARIANT: [`Keeper::has_room`] was asked.
-fn append(
-    block: &mut Option<Block>,
-    filled: &mut usize,
-    spare: &mut Vec<Block>,
-    jobs: &Option<SyncSender<Job>>,
-    mut current: Option<&mut Current>,
-    mut bytes: &[u8],
-) {
+fn append(series: &mut Series, spare: &mut Vec<Block>, jobs: &Option<SyncSender<Job>>, mut bytes: &[u8]) {
+    let category = series.category;
     while !bytes.is_empty() {
-        let Some(open) = block.as_mut() else { return };
-        let some = bytes.len().min(BLOCK - *filled);
-        open.data_mut()[*filled..*filled + some].copy_from_slice(&bytes[..some]);
-        *filled += some;
+        let Some(open) = series.block.as_mut() else { return };
+        let some = bytes.len().min(BLOCK - series.filled);
+        open.data_mut()[series.filled..series.filled + some].copy_from_slice(&bytes[..some]);
+        series.filled += some;
         bytes = &bytes[some..];
-        if *filled == BLOCK {
-            if let (Some(full), Some(current), Some(jobs)) = (block.take(), current.as_deref_mut(), jobs) {
-                let _ = jobs.send(Job::Write { block: full, len: BLOCK, offset: current.offset });
+        if series.filled == BLOCK {
+            if let (Some(block), Some(current), Some(jobs)) = (series.block.take(), &mut series.current, jobs)
+            {
+                let _ = jobs.send(Job::Write { category, block, len: BLOCK, offset: current.offset });
                 current.offset += BLOCK as u64;
             }
-            *filled = 0;
-            *block = spare.pop();
+            series.filled = 0;
+            series.block = spare.pop();
         }
     }
 }

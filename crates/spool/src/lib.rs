@@ -7,12 +7,12 @@
 //!
 //! ```
 //! use ringtap_model::{Frame, LinkType, Nanos};
-//! use ringtap_spool::{Keeper, Reader, Settings, key};
+//! use ringtap_spool::{Category, Keeper, Reader, Settings, key};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
 //! let mut keeper = Keeper::open(Settings { memory: 1 << 20, owners: 100, ..Settings::new(dir.path().to_owned()) })?;
-//! let call = keeper.begin(key([&b"a Call-ID"[..]])).ok_or("the spool is full")?;
+//! let call = keeper.begin(Category::Signalling, key([&b"a Call-ID"[..]])).ok_or("the spool is full")?;
 //! let now = Nanos::from_secs(1_795_219_200);
 //! keeper.put(call, &Frame { time: now, number: 1, link: LinkType(1), wire_len: 16, data: b"an Ethernet frame" });
 //! let kept = keeper.finish(call, now).ok_or("nobody's packets")?;
@@ -27,8 +27,8 @@
 //!
 //! # The files
 //!
-//! `2026-11-21/134600.250-w0-17.pcap` is a segment: an ordinary pcap with nanoseconds, which other programs open. Its packets
-//! lie in chunks, the packets of one owner (a stream, or the signalling of a call) together, each chunk behind a mark: a frame
+//! `2026-11-21/134600.250-w0-m-17.pcap` is a segment: an ordinary pcap with nanoseconds, which other programs open. It holds
+//! media (`m`) or signalling (`s`), never both, since each is kept for its own time. Its packets lie in chunks, the packets of one owner (a stream, or the signalling of a call) together, each chunk behind a mark: a frame
 //! of its own that says whose packets follow, how many and with which checksum. `.idx` beside it finds the chunks of an owner
 //! in two reads; without it a scan does.
 //!
@@ -39,7 +39,7 @@
 //! | `disk` | the thread that writes; [`Written`] |
 //! | `mark` | what a segment says of itself: [`Chunk`] |
 //! | `index` | the index beside a segment: [`Row`] |
-//! | `name` | [`Segment`], a segment's name |
+//! | `name` | [`Segment`], a segment's name; [`Category`] |
 //! | `key` | [`key()`], an owner's name |
 //! | `scan` | a segment read from its beginning: [`scan()`], [`Scan`], [`Damage`], [`Flaw`] |
 //! | `reader` | [`Reader`], [`Found`], [`Packet`] |
@@ -63,6 +63,6 @@ pub use index::Row;
 pub use keeper::{Counts, Keeper, Kept, Owner, Settings};
 pub use key::{key, of_call, of_stream};
 pub use mark::Chunk;
-pub use name::{NotASegment, Segment};
+pub use name::{Category, NotASegment, Segment};
 pub use reader::{Found, Reader};
 pub use scan::{Damage, Flaw, Packet, Scan, scan};

@@ -8,19 +8,59 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ringtap_model::Nanos;
 
-/// A segment: `2026-11-21/134600.250-w0-17.pcap` below the spool's directory, by the time of its first packet (UTC), the worker
-/// that wrote it and that worker's count of segments.
+/// What a segment holds packets of. Each category is kept for its own time, so that no segment holds both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Category {
+    /// Signalling of calls.
+    Signalling,
+    /// Streams, and what is said about them (RTCP).
+    Media,
+}
+
+impl Category {
+    /// All of them: each at the place that it has as a number.
+    pub const ALL: [Self; 2] = [Self::Signalling, Self::Media];
+
+    /// In the configuration, on pages and in logs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Signalling => "signalling",
+            Self::Media => "media",
+        }
+    }
+
+    /// In a segment's name.
+    const fn letter(self) -> &'static str {
+        match self {
+            Self::Signalling => "s",
+            Self::Media => "m",
+        }
+    }
+
+    fn of_letter(letter: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|category| category.letter() == letter)
+    }
+}
+
+impl fmt::Display for Category {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A segment: `2026-11-21/134600.250-w0-m-17.pcap` below the spool's directory, by the time of its first packet (UTC), the
+/// worker that wrote it, its category (`s` signalling, `m` media) and the count of such segments. In order of time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Segment(String);
 
 impl Segment {
     /// The name of a worker's segment that begins at `at`.
-    pub(crate) fn new(at: Nanos, worker: u16, number: u64) -> Self {
+    pub(crate) fn new(at: Nanos, worker: u16, category: Category, number: u64) -> Self {
         // u64 nanoseconds end in 2554: always a timestamp that jiff knows.
         let timestamp = Timestamp::from_nanosecond(i128::from(at.0)).unwrap_or(Timestamp::UNIX_EPOCH);
         let time = timestamp.to_zoned(TimeZone::UTC);
         Self(format!(
-            "{:04}-{:02}-{:02}/{:02}{:02}{:02}.{:03}-w{worker}-{number}.pcap",
+            "{:04}-{:02}-{:02}/{:02}{:02}{:02}.{:03}-w{worker}-{}-{number}.pcap",
             time.year(),
             time.month(),
             time.day(),
@@ -28,6 +68,7 @@ impl Segment {
             time.minute(),
             time.second(),
             time.millisecond(),
+            category.letter(),
         ))
     }
 
@@ -49,6 +90,13 @@ impl Segment {
         let (hour, minute, second) = (time.get(..2)?, time.get(2..4)?, time.get(4..)?);
         let at: Timestamp = format!("{day}T{hour}:{minute}:{second}Z").parse().ok()?;
         Some((worker, Nanos(u64::try_from(at.as_nanosecond()).ok()?)))
+    }
+
+    /// What it holds packets of.
+    pub fn category(&self) -> Category {
+        // INVARIANT: made by `new` or read by `from_str`, which take no name without one.
+        let letter = self.0.rsplit('-').nth(1).and_then(Category::of_letter);
+        letter.unwrap_or(Category::Media)
     }
 
     /// As it is written.
@@ -81,10 +129,11 @@ impl FromStr for Segment {
                 4 | 7 => byte == b'-',
                 _ => byte.is_ascii_digit(),
             })
-            && matches!(parts[..], [time, worker, number]
+            && matches!(parts[..], [time, worker, category, number]
                 if time.len() == 10
                     && time.split_once('.').is_some_and(|(secs, millis)| digits(secs) && digits(millis))
                     && worker.strip_prefix('w').is_some_and(digits)
+                    && Category::of_letter(category).is_some()
                     && digits(number));
         if sound { Ok(Self(text.to_owned())) } else { Err(NotASegment) }
     }
@@ -97,18 +146,22 @@ mod tests {
     #[test]
     fn names() {
         // 2026-11-21 00:00:00 UTC, and 61.25 s.
-        let name = Segment::new(Nanos(1_795_219_261_250_999_999), 3, 17);
-        assert_eq!(name.as_str(), "2026-11-21/000101.250-w3-17.pcap");
+        let name = Segment::new(Nanos(1_795_219_261_250_999_999), 3, Category::Media, 17);
+        assert_eq!(name.as_str(), "2026-11-21/000101.250-w3-m-17.pcap");
+        assert_eq!(name.category(), Category::Media);
+        assert_eq!(Segment::new(Nanos::ZERO, 0, Category::Signalling, 0).category(), Category::Signalling);
         assert_eq!(name.as_str().parse(), Ok(name.clone()));
         assert_eq!(name.origin(), Some((3, Nanos(1_795_219_261_250_000_000))));
-        assert_eq!(name.index_path(Path::new("/s")), Path::new("/s/2026-11-21/000101.250-w3-17.idx"));
+        assert_eq!(name.index_path(Path::new("/s")), Path::new("/s/2026-11-21/000101.250-w3-m-17.idx"));
         for wrong in [
             "",
             "../passwd",
             "2026-11-21/../../x.pcap",
             "2026-11-21/000101.250-w3.pcap",
-            "2026-11-21/000101.250-w3-17.idx",
-            "2026/11/21/000101.250-w3-17.pcap",
+            "2026-11-21/000101.250-w3-17.pcap",
+            "2026-11-21/000101.250-w3-x-17.pcap",
+            "2026-11-21/000101.250-w3-m-17.idx",
+            "2026/11/21/000101.250-w3-m-17.pcap",
         ] {
             assert_eq!(wrong.parse::<Segment>(), Err(NotASegment), "{wrong}");
         }

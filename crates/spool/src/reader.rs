@@ -11,7 +11,7 @@ use ringtap_model::{LinkType, Nanos};
 use crate::error::Error;
 use crate::index::{Index, Row};
 use crate::mark::{self, GLOBAL, Link};
-use crate::name::Segment;
+use crate::name::{Category, Segment};
 use crate::scan::{self, Packet, scan};
 
 /// The longest that a packet may have waited in memory.
@@ -90,15 +90,16 @@ impl Reader {
     ///
     /// A directory that cannot be read.
     pub fn between(&self, from: Nanos, to: Nanos) -> Result<Vec<Segment>, Error> {
-        let mut found: Vec<(u16, Nanos, Segment)> = Vec::new();
+        let mut found: Vec<((u16, Category), Nanos, Segment)> = Vec::new();
         for day in self.entries(&self.dir)? {
             for file in self.entries(&self.dir.join(&day)).unwrap_or_default() {
                 let Ok(segment) = format!("{day}/{file}").parse::<Segment>() else { continue };
-                found.extend(segment.origin().map(|(worker, at)| (worker, at, segment)));
+                let Some((worker, at)) = segment.origin() else { continue };
+                found.push(((worker, segment.category()), at, segment));
             }
         }
         found.sort_unstable();
-        // A segment goes on until the next of its worker begins; what waited in memory is older than it.
+        // A segment goes on until the next of its worker and category begins; what waited in memory is older than it.
         let next: Vec<Option<Nanos>> = (0..found.len())
             .map(|at| found.get(at + 1).filter(|next| next.0 == found[at].0).map(|next| next.1))
             .collect();

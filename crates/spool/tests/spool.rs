@@ -7,7 +7,7 @@ use std::process::Command;
 
 use proptest::prelude::*;
 use ringtap_model::{Frame, LinkType, Nanos};
-use ringtap_spool::{Flaw, Keeper, Kept, Owner, Reader, Segment, Settings, scan};
+use ringtap_spool::{Category, Flaw, Keeper, Kept, Owner, Reader, Segment, Settings, scan};
 
 const START: Nanos = Nanos::from_secs(1_795_219_200);
 
@@ -38,7 +38,9 @@ struct Spool {
 impl Spool {
     fn new(settings: Settings, owners: u32) -> Self {
         let mut keeper = Keeper::open(settings).expect("a spool");
-        let owners = (0..owners).map(|owner| (keeper.begin(owner.into()).expect("a place"), 0)).collect();
+        let owners = (0..owners)
+            .map(|owner| (keeper.begin(Category::ALL[owner as usize % 2], owner.into()).expect("a place"), 0))
+            .collect();
         Self { keeper, owners, now: START, pace: Nanos::from_millis(1) }
     }
 
@@ -116,7 +118,8 @@ fn many_owners_at_once() {
     check(dir.path(), &kept, &put);
     let files = segments(dir.path());
     assert_eq!(written.segments() as usize, files.len());
-    assert!((5..=8).contains(&files.len()), "{} segments in 40 s", files.len());
+    // Of each category.
+    assert!((10..=16).contains(&files.len()), "{} segments in 40 s", files.len());
     for file in &files {
         let scan = scan(&fs::read(file).unwrap());
         assert_eq!(scan.damages, []);
@@ -173,13 +176,13 @@ fn places_are_used_again_and_the_ceiling_holds() {
     let dir = tempfile::tempdir().unwrap();
     let few = Settings { owners: 2, ..settings(dir.path()) };
     let mut keeper = Keeper::open(few).unwrap();
-    let (a, b) = (keeper.begin(1).unwrap(), keeper.begin(2).unwrap());
-    assert!(keeper.begin(3).is_none());
+    let (a, b) = (keeper.begin(Category::Media, 1).unwrap(), keeper.begin(Category::Media, 2).unwrap());
+    assert!(keeper.begin(Category::Media, 3).is_none());
     assert_eq!(keeper.counts().refused, 1);
     keeper.put(a, &frame(START, &bytes(1, 0, 60)));
     keeper.put(b, &frame(START, &bytes(2, 0, 60)));
     let a_kept = keeper.finish(a, START).unwrap();
-    let c = keeper.begin(3).unwrap();
+    let c = keeper.begin(Category::Media, 3).unwrap();
     keeper.put(c, &frame(START, &bytes(3, 0, 60)));
     // The old name of the place is nobody's.
     keeper.put(a, &frame(START, &bytes(1, 1, 60)));
@@ -224,7 +227,7 @@ fn another_program_opens_a_segment() {
         let dir = tempfile::tempdir().unwrap();
         let settings = Settings { link: LinkType(link), ..settings(dir.path()) };
         let mut keeper = Keeper::open(settings).unwrap();
-        let owner = keeper.begin(1).unwrap();
+        let owner = keeper.begin(Category::Media, 1).unwrap();
         let udp = [
             0x45, 0, 0, 30, 0, 1, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 0x13, 0xc4, 0x13, 0xc5, 0,
             10, 0, 0, 1, 2,
@@ -251,7 +254,7 @@ fn another_program_opens_a_segment() {
 fn sample() -> Vec<u8> {
     let dir = tempfile::tempdir().expect("a directory");
     let mut spool = Spool::new(Settings { memory: 40 * 4096, ..settings(dir.path()) }, 20);
-    (0..3_000).for_each(|round| spool.put(round * 3 % 20, 60 + round % 40));
+    (0..6_000).for_each(|round| spool.put(round * 3 % 20, 60 + round % 40));
     spool.end();
     fs::read(&segments(dir.path())[0]).expect("a segment")
 }
@@ -356,7 +359,7 @@ proptest! {
         let mut live: BTreeMap<usize, (Owner, Vec<Vec<u8>>)> = BTreeMap::new();
         let mut ended: Vec<(Kept, Vec<Vec<u8>>)> = Vec::new();
         for (number, (owner, len, pause, ends)) in steps.into_iter().enumerate() {
-            let entry = live.entry(owner).or_insert_with(|| (keeper.begin(number as u64).unwrap(), Vec::new()));
+            let entry = live.entry(owner).or_insert_with(|| (keeper.begin(Category::ALL[number % 2], number as u64).unwrap(), Vec::new()));
             let data = bytes(owner as u32, number as u32, len);
             keeper.put(entry.0, &frame(now, &data));
             entry.1.push(data);

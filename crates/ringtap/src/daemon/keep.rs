@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ringtap_engine::{RtpSeen, Sink, SipSeen, Step, StreamEnd};
 use ringtap_model::{Call, Frame, LinkType, Message, Nanos, Registration, Transport};
-use ringtap_spool::{Counts, Error, Keeper, Owner, Settings, of_call, of_stream};
+use ringtap_spool::{Category, Counts, Error, Keeper, Owner, Settings, of_call, of_stream};
 
 use super::log;
 use super::worker::Outlet;
@@ -108,7 +108,7 @@ impl Recorder {
         let Self { keeper, streams, left_out, .. } = self;
         let kept = streams.entry(seen.serial).or_insert_with(|| {
             let key = of_stream(seen.src, seen.dst, seen.ssrc);
-            Kept { owner: keeper.begin(key), last: seen.time }
+            Kept { owner: keeper.begin(Category::Media, key), last: seen.time }
         });
         kept.last = seen.time;
         let Some(owner) = kept.owner else {
@@ -128,8 +128,10 @@ impl Recorder {
     fn owner_of_call(&mut self, seen: &SipSeen<'_>) -> Option<Owner> {
         let key = of_call(seen.message.call_id()?);
         let keeper = &mut self.keeper;
-        let kept =
-            self.calls.entry(key).or_insert_with(|| Kept { owner: keeper.begin(key), last: seen.time });
+        let kept = self
+            .calls
+            .entry(key)
+            .or_insert_with(|| Kept { owner: keeper.begin(Category::Signalling, key), last: seen.time });
         kept.last = seen.time;
         kept.owner
     }
