@@ -6,7 +6,7 @@
 //! | `input`, `target` | captures to read, files to write |
 //! | `config`, `daemon` | `ringtap run`: what it is told, and its threads |
 //! | `filter`, `find` | which calls, the one call |
-//! | `steps`, `take` | its messages, its packets and its sound |
+//! | `steps`, `take`, `sound` | its messages, its packets and its sound |
 //! | `live` | calls as they pass, in the terminal |
 //! | `helper` | the process that decodes with codec libraries |
 //! | `doctor` | judging a machine before a capture |
@@ -35,6 +35,7 @@ mod rebuilt;
 mod screen;
 mod send;
 mod show;
+mod sound;
 mod steps;
 mod take;
 mod target;

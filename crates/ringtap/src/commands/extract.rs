@@ -1,14 +1,12 @@
 //! `ringtap extract`: one call's packets and sound.
 
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use clap::{Args, ValueEnum};
-use ringtap_audio::{Decoders, Flac, Output, Peaks, Recording, Rules, Settings, Sides, Wav, mix, play};
+use clap::Args;
 use ringtap_capture::Writer;
 use ringtap_engine::SipSeen;
-use ringtap_model::{Frame, Hz, Nanos};
+use ringtap_model::Frame;
 
 use crate::exit::Exit;
 use crate::find::{Finder, Found, Meant};
@@ -17,9 +15,9 @@ use crate::input::{self, Input, Pass};
 use crate::interrupt::{self, Interrupted};
 use crate::screen::Screen;
 use crate::show::summary::grouped;
+use crate::sound::{Files, How};
 use crate::take::{Reports, Sound, Taker};
 use crate::target::Target;
-use crate::{moment, text};
 
 /// Take one call out: its packets as a capture, its sound as a WAV
 ///
@@ -53,68 +51,6 @@ pub(crate) struct Extract {
     sound: How,
 }
 
-/// How it sounds.
-#[derive(Args, Clone, Copy, Debug)]
-#[command(next_help_heading = "Sound")]
-struct How {
-    /// Samples a second; without it the highest rate that was sent (8000 for G.711 and G.729, 16000 for G.722, 48000 for Opus)
-    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(4_000..=192_000))]
-    rate: Option<u32>,
-    /// Both sides on two channels, both on one, or one side alone
-    #[arg(long, value_enum, value_name = "SIDES", default_value_t)]
-    mix: Mix,
-    /// What is heard where packets are missing
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
-    loss: Loss,
-    /// As a telephone with a jitter buffer of this depth would have played it: packets that came later are lost. Without it,
-    /// whatever came is heard
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(0..=10_000))]
-    buffer_ms: Option<u64>,
-    /// Let dialled digits (telephone events) be heard as tones; without it they are silent, since digits can be secrets
-    #[arg(long)]
-    tones: bool,
-    /// The span of one minimum and maximum of `--peaks`
-    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=60_000))]
-    peaks_ms: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Mix {
-    /// The caller left, the callee right
-    #[default]
-    Stereo,
-    /// Both on one channel
-    Mono,
-    /// The caller alone
-    Caller,
-    /// The callee alone
-    Callee,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Loss {
-    /// The sound before and after goes on into the gap
-    #[default]
-    Conceal,
-    /// Nothing
-    Silence,
-}
-
-impl How {
-    fn settings(self) -> Settings {
-        let conceal = self.loss == Loss::Conceal;
-        let buffer = self.buffer_ms.map(Nanos::from_millis);
-        let sides = match self.mix {
-            Mix::Stereo => Sides::Stereo,
-            Mix::Mono => Sides::Mono,
-            Mix::Caller => Sides::Left,
-            Mix::Callee => Sides::Right,
-        };
-        let rules = Rules { conceal, tones: self.tones, buffer, ..Rules::default() };
-        Settings { rules, rate: self.rate.map(Hz), sides }
-    }
-}
-
 const EXAMPLES: &str = "\
 Examples:
   ringtap extract trunk.pcap --call 4f2a19 --pcap call.pcap
@@ -133,7 +69,7 @@ impl Extract {
         self.refuse_one_file_for_two()?;
         let input = Input::open(&self.files)?;
         let pcap = self.pcap.as_deref().map(Target::create).transpose()?;
-        let files = Files::create(&self)?;
+        let files = Files::create(self.wav.as_deref(), self.flac.as_deref(), self.peaks.as_deref())?;
         let wanted = self.meant(&input, screen)?;
         let decoders = Helpers;
         let (sound, mute) = Sound::of(&wanted, files.any(), &decoders);
@@ -221,111 +157,4 @@ fn packets(input: &Input, numbers: Vec<u64>, wanted: &Meant, target: Target) -> 
     kept.iter().try_for_each(|frame| writer.write(frame))?;
     writer.finish()?.keep()?;
     Ok(kept.len() as u64)
-}
-
-/// The files for the sound.
-struct Files {
-    wav: Option<Target>,
-    flac: Option<Target>,
-    peaks: Option<Target>,
-}
-
-impl Files {
-    fn create(asked: &Extract) -> anyhow::Result<Self> {
-        let target = |path: &Option<PathBuf>| path.as_deref().map(Target::create).transpose();
-        Ok(Self { wav: target(&asked.wav)?, flac: target(&asked.flac)?, peaks: target(&asked.peaks)? })
-    }
-
-    fn any(&self) -> bool {
-        self.wav.is_some() || self.flac.is_some() || self.peaks.is_some()
-    }
-
-    fn all(self) -> impl Iterator<Item = Target> {
-        [self.wav, self.flac, self.peaks].into_iter().flatten()
-    }
-
-    /// Plays the sound into all of them, or says why there is none.
-    fn save(
-        mut self,
-        sound: Sound,
-        how: How,
-        decoders: &dyn Decoders,
-        screen: &mut Screen,
-    ) -> anyhow::Result<Exit> {
-        let [left, right] = sound.tracks();
-        let mut recording = mix(&left, &right, how.settings(), decoders)?;
-        match self.fill(&mut recording, how) {
-            Ok(()) => {}
-            // The packets may be written already: this is no reason to fail before the rest is told.
-            Err(ringtap_audio::Error::Nothing) => {
-                screen.remark(ringtap_audio::Error::Nothing);
-                return Ok(Exit::Failed);
-            }
-            Err(error) => return Err(error).context("cannot write the sound"),
-        }
-        let length = moment::span(recording.frames() as f64 * 1e3 / f64::from(recording.rate().0));
-        let sides = sides(how.settings().sides, [left.is_empty(), right.is_empty()]);
-        for target in self.all() {
-            let path = target.path().to_path_buf();
-            target.keep()?;
-            screen.remark(format!("{}: {length}, {sides}", text::shown(&path.display().to_string())));
-        }
-        made_up(&recording, screen);
-        Ok(Exit::Done)
-    }
-
-    fn fill(&mut self, recording: &mut Recording<'_>, how: How) -> Result<(), ringtap_audio::Error> {
-        let shape = recording.shape();
-        let mut outputs: Vec<Box<dyn Output + '_>> = Vec::new();
-        if let Some(target) = &mut self.wav {
-            outputs.push(Box::new(Wav::new(BufWriter::with_capacity(1 << 16, target), shape)?));
-        }
-        if let Some(target) = &mut self.flac {
-            outputs.push(Box::new(Flac::new(BufWriter::new(target), shape)?));
-        }
-        if let Some(target) = &mut self.peaks {
-            outputs.push(Box::new(Peaks::new(
-                BufWriter::new(target),
-                shape,
-                Nanos::from_millis(how.peaks_ms),
-            )));
-        }
-        play(recording, outputs)
-    }
-}
-
-/// What the channels are, in words.
-fn sides(sides: Sides, silent: [bool; 2]) -> String {
-    let [caller, callee] = silent.map(|silent| if silent { "silent" } else { "sounds" });
-    match sides {
-        Sides::Stereo => format!("left the caller ({caller}), right the callee ({callee})"),
-        Sides::Mono => format!("the caller ({caller}) and the callee ({callee}) on one channel"),
-        Sides::Left => format!("the caller ({caller})"),
-        Sides::Right => format!("the callee ({callee})"),
-    }
-}
-
-/// What is heard that was not sent so: nobody should take it for what was said.
-fn made_up(recording: &Recording<'_>, screen: &mut Screen) {
-    for (side, figures) in ["caller", "callee"].into_iter().zip(recording.figures()) {
-        let mut parts = Vec::new();
-        if figures.concealed > Nanos::ZERO {
-            parts.push(format!("{} ms of loss concealed", figures.concealed.0 / 1_000_000));
-        }
-        if figures.late > 0 {
-            parts.push(format!("{} too late for the buffer", text::counted(figures.late, "packet")));
-        }
-        if figures.drift_ppm != 0.0 {
-            parts.push(format!("its clock runs {:+.0} ppm, followed", -figures.drift_ppm));
-        }
-        if figures.failures > 0 {
-            parts.push(format!(
-                "{} that could not be decoded",
-                text::counted(figures.failures.into(), "part")
-            ));
-        }
-        if !parts.is_empty() {
-            screen.remark(format!("the {side}: {}", parts.join(", ")));
-        }
-    }
 }

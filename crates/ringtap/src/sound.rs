@@ -1,0 +1,190 @@
+//! The sound of a call into files: what `extract` takes out of captures and `export` out of the spool.
+
+use std::io::BufWriter;
+use std::path::Path;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use ringtap_audio::{Decoders, Flac, Output, Peaks, Recording, Rules, Settings, Sides, Wav, mix, play};
+use ringtap_model::{Hz, Nanos};
+
+use crate::exit::Exit;
+use crate::screen::Screen;
+use crate::take::Sound;
+use crate::target::Target;
+use crate::{moment, text};
+
+/// How it sounds.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Sound")]
+pub(crate) struct How {
+    /// Samples a second; without it the highest rate that was sent (8000 for G.711 and G.729, 16000 for G.722, 48000 for Opus)
+    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(4_000..=192_000))]
+    rate: Option<u32>,
+    /// Both sides on two channels, both on one, or one side alone
+    #[arg(long, value_enum, value_name = "SIDES", default_value_t)]
+    mix: Mix,
+    /// What is heard where packets are missing
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    loss: Loss,
+    /// As a telephone with a jitter buffer of this depth would have played it: packets that came later are lost. Without it,
+    /// whatever came is heard
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(0..=10_000))]
+    buffer_ms: Option<u64>,
+    /// Let dialled digits (telephone events) be heard as tones; without it they are silent, since digits can be secrets
+    #[arg(long)]
+    tones: bool,
+    /// The span of one minimum and maximum of `--peaks`
+    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    peaks_ms: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum Mix {
+    /// The caller left, the callee right
+    #[default]
+    Stereo,
+    /// Both on one channel
+    Mono,
+    /// The caller alone
+    Caller,
+    /// The callee alone
+    Callee,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Loss {
+    /// The sound before and after goes on into the gap
+    #[default]
+    Conceal,
+    /// Nothing
+    Silence,
+}
+
+impl How {
+    fn settings(self) -> Settings {
+        let conceal = self.loss == Loss::Conceal;
+        let buffer = self.buffer_ms.map(Nanos::from_millis);
+        let sides = match self.mix {
+            Mix::Stereo => Sides::Stereo,
+            Mix::Mono => Sides::Mono,
+            Mix::Caller => Sides::Left,
+            Mix::Callee => Sides::Right,
+        };
+        let rules = Rules { conceal, tones: self.tones, buffer, ..Rules::default() };
+        Settings { rules, rate: self.rate.map(Hz), sides }
+    }
+}
+
+/// The files for the sound.
+pub(crate) struct Files {
+    wav: Option<Target>,
+    flac: Option<Target>,
+    peaks: Option<Target>,
+}
+
+impl Files {
+    /// Opens those that are named, before any work begins.
+    pub(crate) fn create(
+        wav: Option<&Path>,
+        flac: Option<&Path>,
+        peaks: Option<&Path>,
+    ) -> anyhow::Result<Self> {
+        let target = |path: Option<&Path>| path.map(Target::create).transpose();
+        Ok(Self { wav: target(wav)?, flac: target(flac)?, peaks: target(peaks)? })
+    }
+
+    /// Whether sound is wanted at all.
+    pub(crate) fn any(&self) -> bool {
+        self.wav.is_some() || self.flac.is_some() || self.peaks.is_some()
+    }
+
+    fn all(self) -> impl Iterator<Item = Target> {
+        [self.wav, self.flac, self.peaks].into_iter().flatten()
+    }
+
+    /// Plays the sound into all of them, or says why there is none.
+    pub(crate) fn save(
+        mut self,
+        sound: Sound,
+        how: How,
+        decoders: &dyn Decoders,
+        screen: &mut Screen,
+    ) -> anyhow::Result<Exit> {
+        let [left, right] = sound.tracks();
+        let mut recording = mix(&left, &right, how.settings(), decoders)?;
+        match self.fill(&mut recording, how) {
+            Ok(()) => {}
+            // The packets may be written already: this is no reason to fail before the rest is told.
+            Err(ringtap_audio::Error::Nothing) => {
+                screen.remark(ringtap_audio::Error::Nothing);
+                return Ok(Exit::Failed);
+            }
+            Err(error) => return Err(error).context("cannot write the sound"),
+        }
+        let length = moment::span(recording.frames() as f64 * 1e3 / f64::from(recording.rate().0));
+        let sides = sides(how.settings().sides, [left.is_empty(), right.is_empty()]);
+        for target in self.all() {
+            let path = target.path().to_path_buf();
+            target.keep()?;
+            screen.remark(format!("{}: {length}, {sides}", text::shown(&path.display().to_string())));
+        }
+        made_up(&recording, screen);
+        Ok(Exit::Done)
+    }
+
+    fn fill(&mut self, recording: &mut Recording<'_>, how: How) -> Result<(), ringtap_audio::Error> {
+        let shape = recording.shape();
+        let mut outputs: Vec<Box<dyn Output + '_>> = Vec::new();
+        if let Some(target) = &mut self.wav {
+            outputs.push(Box::new(Wav::new(BufWriter::with_capacity(1 << 16, target), shape)?));
+        }
+        if let Some(target) = &mut self.flac {
+            outputs.push(Box::new(Flac::new(BufWriter::new(target), shape)?));
+        }
+        if let Some(target) = &mut self.peaks {
+            outputs.push(Box::new(Peaks::new(
+                BufWriter::new(target),
+                shape,
+                Nanos::from_millis(how.peaks_ms),
+            )));
+        }
+        play(recording, outputs)
+    }
+}
+
+/// What the channels are, in words.
+fn sides(sides: Sides, silent: [bool; 2]) -> String {
+    let [caller, callee] = silent.map(|silent| if silent { "silent" } else { "sounds" });
+    match sides {
+        Sides::Stereo => format!("left the caller ({caller}), right the callee ({callee})"),
+        Sides::Mono => format!("the caller ({caller}) and the callee ({callee}) on one channel"),
+        Sides::Left => format!("the caller ({caller})"),
+        Sides::Right => format!("the callee ({callee})"),
+    }
+}
+
+/// What is heard that was not sent so: nobody should take it for what was said.
+fn made_up(recording: &Recording<'_>, screen: &mut Screen) {
+    for (side, figures) in ["caller", "callee"].into_iter().zip(recording.figures()) {
+        let mut parts = Vec::new();
+        if figures.concealed > Nanos::ZERO {
+            parts.push(format!("{} ms of loss concealed", figures.concealed.0 / 1_000_000));
+        }
+        if figures.late > 0 {
+            parts.push(format!("{} too late for the buffer", text::counted(figures.late, "packet")));
+        }
+        if figures.drift_ppm != 0.0 {
+            parts.push(format!("its clock runs {:+.0} ppm, followed", -figures.drift_ppm));
+        }
+        if figures.failures > 0 {
+            parts.push(format!(
+                "{} that could not be decoded",
+                text::counted(figures.failures.into(), "part")
+            ));
+        }
+        if !parts.is_empty() {
+            screen.remark(format!("the {side}: {}", parts.join(", ")));
+        }
+    }
+}
