@@ -249,7 +249,7 @@ impl Engine {
             let Self { tracker, counters, .. } = self;
             tracker.sip(&udp.data[start..], &hop, frames, counters, sink);
         } else if rtcp::looks_like_rtcp(udp.data) {
-            self.counters.rtcp += 1;
+            self.rtcp(ip, udp.data, &hop, frames, sink);
         } else if let Some(inner) = stun::relayed(udp.data) {
             self.relayed(ip, inner, &hop, frames, sink);
         } else if stun::is_stun(udp.data) {
@@ -282,9 +282,19 @@ impl Engine {
             }
         }
         if rtcp::looks_like_rtcp(inner) {
-            self.counters.rtcp += 1;
+            self.rtcp(ip, inner, hop, frames, sink);
         } else {
             self.counters.stun += 1;
+        }
+    }
+
+    #[inline]
+    fn rtcp<S: Sink>(&mut self, ip: &Ip, data: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
+        self.counters.rtcp += 1;
+        if S::PACKETS {
+            let Hop { src, dst, time, .. } = *hop;
+            let datagram = Datagram { src, dst, time, ip_len: ip.len, data, len: data.len() };
+            self.tracker.rtcp(&datagram, frames, sink);
         }
     }
 

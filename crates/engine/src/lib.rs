@@ -65,4 +65,4 @@ mod wheel;
 pub use config::Config;
 pub use counters::Counters;
 pub use engine::Engine;
-pub use sink::{RtpSeen, Sink, SipSeen, Step, StreamEnd};
+pub use sink::{CallNumber, Kept, RtcpSeen, RtpSeen, Sink, SipSeen, Step, StreamEnd};

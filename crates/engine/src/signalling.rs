@@ -12,7 +12,7 @@ use crate::media::Codecs;
 use crate::messages::Messages;
 use crate::note::{CallRef, Note, Order, Types};
 use crate::registrations::Registrations;
-use crate::sink::{Sink, Step};
+use crate::sink::{CallNumber, Sink, Step};
 use crate::slots::Ticket;
 use crate::wheel::{Timer, Wheel};
 
@@ -84,7 +84,7 @@ impl Signalling {
         [self.calls.refused, self.registrations.refused, self.messages.refused]
     }
 
-    /// Takes a SIP message; `note` gets what media must be told.
+    /// Takes a SIP message; `note` gets what media must be told. Gives the call that it belongs to.
     pub(crate) fn take<S: Sink>(
         &mut self,
         passing: &Passing<'_>,
@@ -92,27 +92,30 @@ impl Signalling {
         wheel: &mut Wheel,
         sink: &mut S,
         note: impl FnOnce(Note),
-    ) -> Novelty {
+    ) -> (Novelty, Option<CallRef>) {
         let Passing { message, call_id, hop, .. } = *passing;
         let method = message.cseq().map_or(message.method(), |(_, method)| method);
         match method {
             Method::Register => {
                 self.registrations.take(call_id, message, hop, wheel);
-                return Novelty::New;
+                return (Novelty::New, None);
             }
             Method::Message => self.messages.take(call_id, message, hop, wheel),
             _ => {}
         }
-        let Some(slot) = self.call_of(passing, method == Method::Invite, wheel) else { return Novelty::New };
+        let Some(slot) = self.call_of(passing, method == Method::Invite, wheel) else {
+            return (Novelty::New, None);
+        };
         let ticket = self.calls.ticket(slot);
-        let Self { calls, config, worker, .. } = self;
+        let name = CallRef::new(self.worker, ticket);
+        let Self { calls, config, .. } = self;
         let Calls { hasher, .. } = calls;
         let hasher = hasher.clone();
-        let Some(call) = calls.get_mut(slot) else { return Novelty::New };
+        let Some(call) = calls.get_mut(slot) else { return (Novelty::New, None) };
         let (before, stood) = (Progress::of(call), call.standing());
         let novelty = call.take(message, hop, &hasher);
         if S::PROGRESS {
-            before.tell(call, passing.drops, sink);
+            before.tell(call, CallNumber(name), passing.drops, sink);
         }
         if call.is_over() && !call.ending {
             call.ending = true;
@@ -124,9 +127,9 @@ impl Signalling {
         if !ends.is_empty() || (call.announced && standing != stood) {
             call.announced = true;
             let (order, side) = (passing.order, call.sender(message, &hasher));
-            note(Note { order, call: CallRef::new(*worker, ticket), standing, side, ends });
+            note(Note { order, call: name, standing, side, ends });
         }
-        novelty
+        (novelty, Some(name))
     }
 
     /// The call of a message; `opens` when it may be the first that is seen of it.
@@ -311,7 +314,7 @@ impl Progress {
     }
 
     /// Tells what the message changed.
-    fn tell<S: Sink>(self, call: &CallEntry, drops: u64, sink: &mut S) {
+    fn tell<S: Sink>(self, call: &CallEntry, number: CallNumber, drops: u64, sink: &mut S) {
         let now = Self::of(call);
         let steps = [
             (Step::Started, self.is_new && !now.is_new),
@@ -321,7 +324,7 @@ impl Progress {
         ];
         let mut record = None;
         for (step, _) in steps.into_iter().filter(|(_, taken)| *taken) {
-            sink.progress(step, record.get_or_insert_with(|| call.record(false, drops)));
+            sink.progress(step, number, record.get_or_insert_with(|| call.record(false, drops)));
         }
     }
 }

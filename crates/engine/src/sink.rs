@@ -3,6 +3,39 @@
 use ringtap_model::{Call, Endpoint, Message, Nanos, Registration, Stream, Transport};
 use ringtap_wire::sip;
 
+use crate::note::CallRef;
+
+/// Names a call while it is under way, over all workers of a team. A table with a place for each of a worker's calls
+/// finds it without searching.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CallNumber(pub(crate) CallRef);
+
+impl CallNumber {
+    /// The worker that has its signalling.
+    pub fn worker(self) -> usize {
+        self.0.worker()
+    }
+
+    /// Its place among the calls of that worker, below the worker's part of `max_calls`. Free again when the call has ended.
+    pub fn slot(self) -> u32 {
+        self.0.ticket().slot
+    }
+
+    /// Tells it from those that had the same place before it, the last sixteen million of them.
+    pub fn generation(self) -> u32 {
+        self.0.ticket().generation
+    }
+}
+
+/// What a sink has kept of a stream's packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Packets kept, whole or in part.
+    pub packets: u64,
+    /// Packets that were to be kept and are not.
+    pub lost: u64,
+}
+
 /// A stream's record with the number under which [`Sink::rtp`] named its packets.
 #[derive(Clone, Debug)]
 pub struct StreamEnd {
@@ -10,6 +43,8 @@ pub struct StreamEnd {
     pub serial: u64,
     /// The record.
     pub record: Stream,
+    /// What [`Sink::leaving`] said of it.
+    pub kept: Kept,
 }
 
 /// A SIP message as it passed, after reassembly.
@@ -31,6 +66,8 @@ pub struct SipSeen<'a> {
     pub retransmission: bool,
     /// It is the mirror's second copy of the same packet.
     pub mirrored: bool,
+    /// Its call. None where it belongs to none: a REGISTER, an OPTIONS, a call that found no place.
+    pub call: Option<CallNumber>,
 }
 
 /// An RTP packet as it passed.
@@ -58,6 +95,31 @@ pub struct RtpSeen<'a> {
     pub payload: &'a [u8],
     /// Its number was already seen in this stream.
     pub duplicate: bool,
+    /// The call of its stream. None until signalling claims the stream, which may be later than its packets.
+    pub call: Option<CallNumber>,
+    /// All of the RTP packet. None where its one frame is an ordinary one that has it in it.
+    pub packet: Option<&'a [u8]>,
+}
+
+/// An RTCP datagram as it passed, beside a stream that is known.
+#[derive(Clone, Copy, Debug)]
+pub struct RtcpSeen<'a> {
+    /// When it was captured.
+    pub time: Nanos,
+    /// Numbers of the frames that carried it, ascending.
+    pub frames: &'a [u64],
+    /// Sender.
+    pub src: Endpoint,
+    /// Receiver.
+    pub dst: Endpoint,
+    /// The compound packet.
+    pub data: &'a [u8],
+    /// The stream that it speaks of, by its sender or by what it reports: [`RtpSeen::serial`].
+    pub serial: u64,
+    /// Sender, receiver and SSRC of that stream.
+    pub stream: (Endpoint, Endpoint, u32),
+    /// The call of that stream.
+    pub call: Option<CallNumber>,
 }
 
 /// How far a call has come.
@@ -76,7 +138,7 @@ pub enum Step {
 
 /// Receives records, and packets where it asks for them.
 pub trait Sink {
-    /// Whether [`Sink::sip`] and [`Sink::rtp`] are wanted; without it they cost nothing.
+    /// Whether [`Sink::sip`], [`Sink::rtp`], [`Sink::rtcp`] and [`Sink::leaving`] are wanted; without it they cost nothing.
     const PACKETS: bool = false;
     /// Whether [`Sink::progress`] is wanted; without it it costs nothing.
     const PROGRESS: bool = false;
@@ -89,10 +151,18 @@ pub trait Sink {
     fn registration(&mut self, registration: Registration);
     /// A MESSAGE was answered or given up.
     fn message(&mut self, message: Message);
-    /// A call under way came one step further: its record as far as it is known, still without streams.
-    fn progress(&mut self, _step: Step, _call: &Call) {}
+    /// A call under way came one step further: its record as far as it is known, still without streams. The message that
+    /// did it is told of after that.
+    fn progress(&mut self, _step: Step, _number: CallNumber, _call: &Call) {}
     /// A SIP message of any method passed.
     fn sip(&mut self, _seen: &SipSeen<'_>) {}
     /// An RTP packet passed. Its stream may still turn out to be none: then no record carries its serial.
     fn rtp(&mut self, _seen: &RtpSeen<'_>) {}
+    /// An RTCP datagram passed, of a stream whose RTP passed this worker before.
+    fn rtcp(&mut self, _seen: &RtcpSeen<'_>) {}
+    /// No packet of the stream will be told of any more: its figures go to where its call's record is made, or it turned
+    /// out to be none. Asked in the worker that saw its packets; the answer comes with the record.
+    fn leaving(&mut self, _serial: u64) -> Kept {
+        Kept::default()
+    }
 }

@@ -12,7 +12,7 @@ use crate::lanes::Lane;
 use crate::media::{Accepted, Figures, FlowKey, Media, Place, RtpPacket, StreamContext};
 use crate::note::Order;
 use crate::signalling::{Due, Ended, Passing, Signalling};
-use crate::sink::{RtpSeen, Sink, SipSeen, StreamEnd};
+use crate::sink::{CallNumber, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
 use crate::slots::Ticket;
 use crate::team::{Links, Member};
 use crate::wheel::{Timer, Wheel};
@@ -96,6 +96,8 @@ impl Tracker {
                 timestamp: lane.packet.timestamp,
                 payload: lane.payload(frame),
                 duplicate: false,
+                call: self.media.call_of(lane.slot).map(CallNumber),
+                packet: None,
             });
         }
         true
@@ -152,6 +154,26 @@ impl Tracker {
                 timestamp: packet.timestamp,
                 payload: view.payload(),
                 duplicate: accepted.place == Place::Repeat,
+                call: self.media.call_of(accepted.slot).map(CallNumber),
+                packet: Some(datagram.data),
+            });
+        }
+    }
+
+    /// Takes an RTCP datagram, for a sink that wants packets.
+    pub(crate) fn rtcp<S: Sink>(&mut self, datagram: &Datagram<'_>, frames: &[u64], sink: &mut S) {
+        let Datagram { src, dst, time, data, .. } = *datagram;
+        if let Some(slot) = self.media.reported(src, dst, data) {
+            let ends = self.media.ends(slot);
+            sink.rtcp(&RtcpSeen {
+                time,
+                frames,
+                src,
+                dst,
+                data,
+                serial: self.media.serial(slot),
+                stream: (ends.src, ends.dst, ends.ssrc),
+                call: self.media.call_of(slot).map(CallNumber),
             });
         }
     }
@@ -218,7 +240,8 @@ impl Tracker {
         let passing = Passing { message, call_id, hash, hop, order, drops };
         let mut note = None;
         let Self { signalling, media, wheel, .. } = self;
-        let novelty = signalling.take(&passing, &mut media.codecs, wheel, sink, |told| note = Some(told));
+        let (novelty, call) =
+            signalling.take(&passing, &mut media.codecs, wheel, sink, |told| note = Some(told));
         if let Some(note) = note {
             self.tell(note);
         }
@@ -232,6 +255,7 @@ impl Tracker {
                 message,
                 retransmission: novelty == Novelty::Repeat,
                 mirrored: novelty == Novelty::Mirrored,
+                call: call.map(CallNumber),
             });
         }
     }
@@ -318,11 +342,13 @@ impl Tracker {
 
     fn end_stream<S: Sink>(&mut self, slot: u32, sink: &mut S) {
         let provisional = self.media.is_provisional(slot);
-        let Some(figures) = self.media.end(slot) else { return };
+        let Some(mut figures) = self.media.end(slot) else { return };
+        leave(std::slice::from_mut(&mut figures), sink);
         if provisional {
             self.media.counts.unconfirmed += figures.packets();
         } else {
-            sink.stream(StreamEnd { serial: figures.serial, record: figures.record(None) });
+            let (serial, kept) = (figures.serial, figures.kept);
+            sink.stream(StreamEnd { serial, record: figures.record(None), kept });
         }
     }
 
@@ -369,6 +395,13 @@ impl Tracker {
     }
 }
 
+/// No packet of these streams will come any more: asks the sink what it kept of them.
+pub(crate) fn leave<S: Sink>(figures: &mut [Figures], sink: &mut S) {
+    for figures in figures.iter_mut().filter(|_| S::PACKETS) {
+        figures.kept = sink.leaving(figures.serial);
+    }
+}
+
 /// A call's record with those of its streams.
 fn complete(ended: Ended, mut figures: Vec<Figures>) -> (Call, Vec<StreamEnd>) {
     let Ended { record: mut call, rtt, .. } = ended;
@@ -380,7 +413,8 @@ fn complete(ended: Ended, mut figures: Vec<Figures>) -> (Call, Vec<StreamEnd>) {
             Some(Dtmf { digit: digit_name(digit.code)?, source: DtmfSource::Rfc4733, time: digit.time })
         });
         call.dtmf.extend(digits);
-        streams.push(StreamEnd { serial: figures.serial, record: figures.record(Some(&context)) });
+        let (serial, kept) = (figures.serial, figures.kept);
+        streams.push(StreamEnd { serial, record: figures.record(Some(&context)), kept });
     }
     call.streams = streams.iter().map(|stream| stream.record.id).collect();
     let lowest = |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::min);

@@ -1,6 +1,6 @@
 //! What those see who look on while calls are under way: steps, snapshots, packets lost outside.
 
-use ringtap_engine::{Config, Engine, Sink, Step, StreamEnd};
+use ringtap_engine::{CallNumber, Config, Engine, Kept, RtcpSeen, RtpSeen, Sink, SipSeen, Step, StreamEnd};
 use ringtap_model::{Call, CallState, Frame, LinkType, Message, Nanos, Registration};
 
 const CALLER: [u8; 4] = [192, 0, 2, 1];
@@ -10,10 +10,16 @@ const CALLEE: [u8; 4] = [198, 51, 100, 1];
 struct Watcher {
     steps: Vec<(Step, CallState)>,
     ended: Vec<(Call, Vec<StreamEnd>)>,
+    /// The call of each message and step, of each RTP packet, of each RTCP datagram with the stream it speaks of.
+    sip: Vec<Option<CallNumber>>,
+    rtp: Vec<(u64, Option<CallNumber>)>,
+    rtcp: Vec<(u64, u32, Option<CallNumber>)>,
+    left: Vec<u64>,
 }
 
 impl Sink for Watcher {
     const PROGRESS: bool = true;
+    const PACKETS: bool = true;
 
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
         self.ended.push((call, streams));
@@ -21,8 +27,23 @@ impl Sink for Watcher {
     fn stream(&mut self, _: StreamEnd) {}
     fn registration(&mut self, _: Registration) {}
     fn message(&mut self, _: Message) {}
-    fn progress(&mut self, step: Step, call: &Call) {
+    fn progress(&mut self, step: Step, number: CallNumber, call: &Call) {
         self.steps.push((step, call.state));
+        self.sip.push(Some(number));
+    }
+    fn sip(&mut self, seen: &SipSeen<'_>) {
+        self.sip.push(seen.call);
+    }
+    fn rtp(&mut self, seen: &RtpSeen<'_>) {
+        self.rtp.push((seen.serial, seen.call));
+    }
+    fn rtcp(&mut self, seen: &RtcpSeen<'_>) {
+        self.rtcp.push((seen.serial, seen.stream.2, seen.call));
+    }
+    fn leaving(&mut self, serial: u64) -> Kept {
+        self.left.push(serial);
+        let packets = self.rtp.iter().filter(|(other, _)| *other == serial).count() as u64;
+        Kept { packets, lost: 0 }
     }
 }
 
@@ -123,6 +144,41 @@ fn every_step_is_told_once() {
         (Step::Released, CallState::Completed),
     ];
     assert_eq!(feed.watcher.steps, steps);
+}
+
+#[test]
+fn packets_name_their_call_and_streams_leave_with_what_was_kept() {
+    let mut feed = Feed::new();
+    // Before anything announces it.
+    feed.rtp(0, 1, false, 0);
+    feed.invite(10, 1, 1);
+    feed.sip(20, 1, "SIP/2.0 200 OK", "1 INVITE");
+    for index in 1..9 {
+        feed.rtp(20 + 20 * u64::from(index), 1, false, index);
+    }
+    // A sender report beside it, then a receiver's on the RTP ports themselves, then one of nobody.
+    let report = |kind: u8, ssrc: [u8; 4], reported: [u8; 4]| {
+        let mut rtcp = vec![0x80 | u8::from(kind == 201), kind, 0, if kind == 200 { 6 } else { 7 }];
+        rtcp.extend(ssrc);
+        rtcp.extend(if kind == 200 { vec![0; 20] } else { [&reported[..], &[0; 20]].concat() });
+        rtcp
+    };
+    feed.udp(300, false, (4003, 4003), &report(200, [0, 0, 1, 0], [0; 4]));
+    feed.udp(310, true, (4002, 4002), &report(201, [9; 4], [0, 0, 1, 0]));
+    feed.udp(320, true, (4802, 4802), &report(201, [9; 4], [0, 0, 1, 0]));
+    feed.sip(400, 1, "OPTIONS sip:b@example.com SIP/2.0", "7 OPTIONS");
+    feed.engine.close(&mut feed.watcher);
+
+    let Watcher { sip, rtp, rtcp, left, ended, .. } = feed.watcher;
+    let call = sip[0].expect("the first step is of the call");
+    assert_eq!((call.worker(), call.slot()), (0, 0));
+    assert!(sip.iter().all(|named| *named == Some(call)), "{sip:?}");
+    let serial = rtp[0].0;
+    assert_eq!(rtp[0].1, None, "nothing claimed it yet");
+    assert_eq!(rtp[1..], vec![(serial, Some(call)); 8]);
+    assert_eq!(rtcp, [(serial, 0x100, Some(call)); 2]);
+    assert_eq!(left, [serial]);
+    assert_eq!(ended[0].1[0].kept, Kept { packets: 9, lost: 0 });
 }
 
 #[test]

@@ -91,7 +91,7 @@ impl Sound {
         let mut streams: Vec<_> = meant.streams().collect();
         streams.sort_by_key(|(_, stream)| std::cmp::Reverse(stream.record.unique));
         let mut kept: Vec<(Direction, &Stream)> = Vec::new();
-        for (call, StreamEnd { serial, record }) in streams {
+        for (call, StreamEnd { serial, record, .. }) in streams {
             let side = record.direction.unwrap_or_else(|| guess(call, record));
             if kept.iter().any(|(other, stream)| *other == side && same(stream, record)) {
                 continue;

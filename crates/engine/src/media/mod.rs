@@ -10,6 +10,7 @@ mod flow;
 mod flows;
 mod numbering;
 mod record;
+mod reports;
 mod siblings;
 mod sound;
 mod views;
@@ -28,8 +29,9 @@ use siblings::{FAX_GAP, FAX_LEAD, Siblings};
 use crate::calls::Side;
 use crate::config::Config;
 use crate::hash::Hasher;
-use crate::note::{Learned, Order};
+use crate::note::{CallRef, Learned, Order};
 use crate::rows::{Chain, Rows};
+use crate::sink::Kept;
 use crate::slots::Ticket;
 use crate::wheel::{Timer, Wheel};
 use endpoints::Endpoints;
@@ -111,6 +113,7 @@ const NONE: u32 = u32::MAX;
 /// What became of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Accepted {
+    pub(crate) slot: u32,
     pub(crate) serial: u64,
     pub(crate) place: Place,
 }
@@ -199,6 +202,12 @@ impl Media {
         self.flows.cold(slot).rest.key
     }
 
+    /// The call of a live flow.
+    pub(crate) fn call_of(&self, slot: u32) -> Option<CallRef> {
+        let view = self.views.get(self.flows.cold(slot).call()?)?;
+        Some(view.call)
+    }
+
     /// The flow of a packet, if there is one.
     #[inline]
     pub(crate) fn find(&self, key: &FlowKey) -> Option<u32> {
@@ -230,7 +239,8 @@ impl Media {
             if flow.flags & SOUND != 0 {
                 flow.sound.listen(view.payload(), packet.payload_type);
             }
-            return Accepted { serial: self.flows.cold(slot).serial, place: Place::Ahead { missing: 0 } };
+            let serial = self.flows.cold(slot).serial;
+            return Accepted { slot, serial, place: Place::Ahead { missing: 0 } };
         }
         if packet.payload_type != flow.payload_type || (flow.is_event() && packet.payload_len != EVENT_BYTES)
         {
@@ -255,7 +265,7 @@ impl Media {
         if flow.flags & PROVISIONAL != 0 && cold.rest.steady >= STEADY && advances {
             flow.flags &= !PROVISIONAL;
         }
-        Accepted { serial: cold.serial, place: taken.place }
+        Accepted { slot, serial: cold.serial, place: taken.place }
     }
 
     /// Where the numbers that may be missing before a packet went, if the flow has had reason to spend them elsewhere.
@@ -309,7 +319,7 @@ impl Media {
             self.event(slot, packet, view);
         }
         wheel.arm(packet.now + self.provisional_limit, Timer::Flow(self.flows.ticket(slot)));
-        Some(Accepted { serial, place: Place::Ahead { missing: 0 } })
+        Some(Accepted { slot, serial, place: Place::Ahead { missing: 0 } })
     }
 
     /// Streams of the same source and SSRC to other destinations share one numbering.
@@ -474,6 +484,7 @@ impl Media {
             intervals: self.intervals.iter(cold.intervals).copied().chain(running).collect(),
             digits: self.digits.iter(cold.digits).copied().collect(),
             flow: flow.totals(&cold.rest),
+            kept: Kept::default(),
         })
     }
 

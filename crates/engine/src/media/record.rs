@@ -10,6 +10,7 @@ use super::flow::{IntervalRow, Totals};
 use super::sound::Sound;
 use crate::calls::{Side, round};
 use crate::hash;
+use crate::sink::Kept;
 
 /// What a stream's record takes from its call.
 pub(crate) struct StreamContext {
@@ -33,6 +34,8 @@ pub(crate) struct Figures {
     pub(super) codec: Option<Codec>,
     pub(super) intervals: Vec<IntervalRow>,
     pub(crate) digits: Vec<Digit>,
+    /// What the sink kept of its packets.
+    pub(crate) kept: Kept,
 }
 
 /// What three jitter buffers would have thrown away and added, over a stretch of packets.

@@ -14,7 +14,7 @@ use crate::media::{CodecId, Figures};
 use crate::note::{CallRef, Note, Order, Types};
 use crate::signalling::{Due, Ended};
 use crate::sink::Sink;
-use crate::tracker::{Datagram, Tracker};
+use crate::tracker::{Datagram, Tracker, leave};
 
 /// Answers that did not come within this time will not come: the record is made of what did.
 const PATIENCE: Nanos = Nanos::from_secs(10);
@@ -207,7 +207,9 @@ impl Tracker {
                 }
             }
             Letter::End(call) => {
-                member.links.send(sender, Letter::Ended(call, media.end_call(call)));
+                let mut figures = media.end_call(call);
+                leave(&mut figures, sink);
+                member.links.send(sender, Letter::Ended(call, figures));
             }
             Letter::Ended(call, figures) => {
                 if let Some(expected) = member.ending.get_mut(&call) {
@@ -319,7 +321,8 @@ impl Tracker {
     /// Ends a call: its record comes when every worker has given the streams that it has of it.
     pub(crate) fn end_call<S: Sink>(&mut self, ended: Box<Ended>, now: Nanos, sink: &mut S) {
         let Some(call) = ended.media else { return Self::tell_call(*ended, Vec::new(), sink) };
-        let figures = self.media.end_call(call);
+        let mut figures = self.media.end_call(call);
+        leave(&mut figures, sink);
         let Some(member) = &mut self.member else { return Self::tell_call(*ended, figures, sink) };
         let missing = member.links.send_all(|| Letter::End(call));
         member.incomplete += u64::from(missing + 1 < member.links.workers());

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ringtap_engine::{RtpSeen, Sink, SipSeen, Step, StreamEnd};
+use ringtap_engine::{CallNumber, RtpSeen, Sink, SipSeen, Step, StreamEnd};
 use ringtap_model::{Call, Frame, LinkType, Message, Nanos, Registration, Transport};
 use ringtap_spool::{Category, Counts, Error, Keeper, Owner, Settings, of_call, of_stream};
 
@@ -179,8 +179,8 @@ impl Sink for Keeping<'_> {
         self.outlet.message(message);
     }
 
-    fn progress(&mut self, step: Step, call: &Call) {
-        self.outlet.progress(step, call);
+    fn progress(&mut self, step: Step, number: CallNumber, call: &Call) {
+        self.outlet.progress(step, number, call);
     }
 
     fn sip(&mut self, seen: &SipSeen<'_>) {

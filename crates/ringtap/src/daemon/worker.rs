@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ringtap_capture::live::{self, Tap};
-use ringtap_engine::{Engine, Sink, Step, StreamEnd, team};
+use ringtap_engine::{CallNumber, Engine, Sink, Step, StreamEnd, team};
 use ringtap_model::{Call, Frame, Message, Nanos, Registration};
 use ringtap_store::Inlet;
 
@@ -62,7 +62,7 @@ impl Sink for Outlet {
         self.inlet.message(message);
     }
 
-    fn progress(&mut self, step: Step, call: &Call) {
+    fn progress(&mut self, step: Step, _: CallNumber, call: &Call) {
         self.begun += u64::from(step == Step::Started);
         self.inlet.progress(call);
     }
