@@ -22,6 +22,22 @@ pub enum Error {
         /// What the operating system said.
         source: Arc<io::Error>,
     },
+    /// A key that cannot be used.
+    #[error("the key `{path}` cannot be used: {problem}", path = path.display())]
+    Key {
+        /// Its file, or the command that gives it.
+        path: PathBuf,
+        /// What is wrong, and the remedy.
+        problem: String,
+    },
+    /// The log of deletions is not as it was written.
+    #[error("`{path}` was changed: {problem}; nothing is deleted: find out who did, then move the file away", path = path.display())]
+    Log {
+        /// The log.
+        path: PathBuf,
+        /// What is wrong.
+        problem: &'static str,
+    },
     /// Frames of this link type cannot be kept.
     #[error(
         "packets of link type {} cannot be kept: the spool holds Ethernet (1) and raw IP (101); \
@@ -39,6 +55,10 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn key(path: &Path, problem: &str) -> Self {
+        Self::Key { path: path.to_owned(), problem: problem.to_owned() }
+    }
+
     pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
         let remedy = match source.kind() {
             io::ErrorKind::NotFound => "check the path and its spelling",

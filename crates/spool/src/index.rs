@@ -21,12 +21,12 @@ pub struct Row {
 }
 
 const PAGE: usize = 4096;
-const ROW: usize = 48;
+const ROW: usize = 56;
 const ROWS: usize = (PAGE - CRC) / ROW;
 const CRC: usize = 4;
 const FOOTER: usize = 24;
 const MAGIC: [u8; 4] = *b"RTSX";
-/// How much of the end is read at once: the directory of 8,000 pages, 680,000 chunks.
+/// How much of the end is read at once: the directory of 8,000 pages, 580,000 chunks.
 const TAIL: usize = 64 << 10;
 
 /// The file's bytes. Sorts the rows.
@@ -56,13 +56,13 @@ pub(crate) fn encode(rows: &mut [Row]) -> Vec<u8> {
 }
 
 fn put(row: &Row, to: &mut Vec<u8>) {
-    let Chunk { owner, number, packets, length, crc, first, last } = row.chunk;
+    let Chunk { owner, number, packets, length, crc, flags, key, plain, first, last } = row.chunk;
     // A chunk spans seconds, its packets fit into 64 KiB: the span in microseconds, rounded up, needs 32 bits.
     let span = u32::try_from(last.since(first).0.div_ceil(1000)).unwrap_or(u32::MAX);
     to.extend(owner.to_le_bytes());
     to.extend(row.offset.to_le_bytes());
     to.extend(first.0.to_le_bytes());
-    for word in [span, number, packets, length, crc, 0] {
+    for word in [span, number, packets, length, crc, flags, key, plain] {
         to.extend(word.to_le_bytes());
     }
 }
@@ -77,6 +77,9 @@ fn row(bytes: &[u8]) -> Option<Row> {
         packets: u32_at(bytes, 32)?,
         length: u32_at(bytes, 36)?,
         crc: u32_at(bytes, 40)?,
+        flags: u32_at(bytes, 44)?,
+        key: u32_at(bytes, 48)?,
+        plain: u32_at(bytes, 52)?,
     };
     Some(Row { offset: u64_at(bytes, 8)?, chunk })
 }
@@ -164,6 +167,9 @@ mod tests {
             packets: 5,
             length: 900,
             crc: owner as u32,
+            flags: number & 3,
+            key: number,
+            plain: 880,
             first,
             last: first + Nanos::from_millis(3),
         };

@@ -540,6 +540,9 @@ impl Keeper {
             packets: entry.packets,
             length: entry.fill,
             crc,
+            flags: 0,
+            key: 0,
+            plain: entry.fill,
             first: entry.first,
             last: entry.last,
         };

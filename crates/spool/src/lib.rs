@@ -43,11 +43,17 @@
 //! | `key` | [`key()`], an owner's name |
 //! | `scan` | a segment read from its beginning: [`scan()`], [`Scan`], [`Damage`], [`Flaw`] |
 //! | `reader` | [`Reader`], [`Found`], [`Packet`] |
+//! | `forget` | [`forget()`]: what was kept of an owner, out of the spool for good; [`Forgotten`], [`Order`] |
+//! | `deletions` | [`Deletions`], the log of what was deleted: [`Deletion`], [`Log`] |
+//! | `sign` | [`Signer`], [`PublicKey`], signed lines |
+//! | `secret` | files that hold keys |
 //! | `error` | [`Error`] |
 #![forbid(unsafe_code)]
 
+mod deletions;
 mod disk;
 mod error;
+mod forget;
 mod index;
 mod keeper;
 mod key;
@@ -56,9 +62,13 @@ mod name;
 mod pages;
 mod reader;
 mod scan;
+mod secret;
+mod sign;
 
+pub use deletions::{Deleted, Deletion, Deletions, Log, LogFlaw};
 pub use disk::Written;
 pub use error::Error;
+pub use forget::{Forgotten, Order, forget};
 pub use index::Row;
 pub use keeper::{Counts, Keeper, Kept, Owner, Settings};
 pub use key::{key, of_call, of_stream};
@@ -66,3 +76,4 @@ pub use mark::Chunk;
 pub use name::{Category, NotASegment, Segment};
 pub use reader::{Found, Reader};
 pub use scan::{Damage, Flaw, Packet, Scan, scan};
+pub use sign::{NotAKey, PublicKey, Signer};

@@ -16,7 +16,7 @@ pub(crate) const MAX_CAPTURED: u32 = 256 << 10;
 /// pcap with nanoseconds, in the byte order of the writer, which is little endian here.
 const NANO: u32 = 0xa1b2_3c4d;
 pub(crate) const MAGIC: [u8; 4] = *b"RTSP";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const ETHERNET: u16 = 1;
 const RAW: u16 = 101;
 /// Ethernet header: to nobody, from a locally administered address, for local experiments.
@@ -68,14 +68,64 @@ pub struct Chunk {
     pub number: u32,
     /// Packet records in it.
     pub packets: u32,
-    /// Bytes of them.
+    /// Bytes of them on the disk, behind the mark.
     pub length: u32,
     /// CRC32C of these bytes.
     pub crc: u32,
+    /// [`SEALED`](Self::SEALED), [`PACKED`](Self::PACKED), neither or both: packed first, then sealed.
+    pub flags: u32,
+    /// Where it is sealed: the row of its key in the segment's key file.
+    pub key: u32,
+    /// Bytes of the packet records: `length` where it is neither sealed nor packed.
+    pub plain: u32,
     /// Earliest and latest timestamp in it.
     pub first: Nanos,
     /// See `first`.
     pub last: Nanos,
+}
+
+impl Chunk {
+    /// The bytes are encrypted.
+    pub const SEALED: u32 = 1;
+    /// The bytes are compressed.
+    pub const PACKED: u32 = 2;
+
+    /// Whether a key is needed to read it.
+    pub fn is_sealed(&self) -> bool {
+        self.flags & Self::SEALED != 0
+    }
+
+    /// Whether the packet records lie on the disk as they are.
+    pub fn is_plain(&self) -> bool {
+        self.flags == 0
+    }
+
+    /// The fields as a mark has them.
+    fn fields(&self) -> [u8; FIELDS] {
+        let mut fields = [0; FIELDS];
+        let mut put = |at: usize, bytes: &[u8]| fields[at..at + bytes.len()].copy_from_slice(bytes);
+        put(0, &self.owner.to_le_bytes());
+        put(8, &self.first.0.to_le_bytes());
+        put(16, &self.last.0.to_le_bytes());
+        let words = [self.number, self.packets, self.length, self.crc, self.flags, self.key, self.plain];
+        words.iter().zip(0..).for_each(|(word, place)| put(24 + 4 * place, &word.to_le_bytes()));
+        fields
+    }
+
+    fn of_fields(fields: &[u8]) -> Option<Self> {
+        Some(Self {
+            owner: u64_at(fields, 0)?,
+            first: Nanos(u64_at(fields, 8)?),
+            last: Nanos(u64_at(fields, 16)?),
+            number: u32_at(fields, 24)?,
+            packets: u32_at(fields, 28)?,
+            length: u32_at(fields, 32)?,
+            crc: u32_at(fields, 36)?,
+            flags: u32_at(fields, 40)?,
+            key: u32_at(fields, 44)?,
+            plain: u32_at(fields, 48)?,
+        })
+    }
 }
 
 /// A mark.
@@ -85,6 +135,8 @@ pub(crate) enum Mark {
     Start { worker: u16, segment: u64, at: Nanos },
     /// Before the packets of a chunk.
     Chunk(Chunk),
+    /// Before the zeros that a chunk's packets have become. As a packet record it covers them as well.
+    Erased(Chunk),
     /// Fills up to the end of a block, with so many bytes as a packet record.
     Padding { at: Nanos, length: u32 },
     /// Last in a segment that was closed: how many chunks it holds.
@@ -95,21 +147,22 @@ impl Mark {
     fn at(&self) -> Nanos {
         match *self {
             Self::Start { at, .. } | Self::Padding { at, .. } | Self::End { at, .. } => at,
-            Self::Chunk(chunk) => chunk.first,
+            Self::Chunk(chunk) | Self::Erased(chunk) => chunk.first,
+        }
+    }
+
+    /// Bytes of the packets that it covers beside itself.
+    fn covers(&self) -> usize {
+        match self {
+            Self::Erased(chunk) => chunk.length as usize,
+            _ => 0,
         }
     }
 
     /// Writes the mark as a packet record: [`len`] bytes, more where padding is to fill them.
     pub(crate) fn write(&self, link: Link, to: &mut [u8]) {
-        let at = self.at();
-        let body = to.len() - RECORD;
-        record_header(&mut to[..RECORD], at, body as u32, body as u32);
-        let frame = &mut to[RECORD..];
-        match link {
-            Link::Ethernet => frame[..ETHERNET_HEADER.len()].copy_from_slice(&ETHERNET_HEADER),
-            Link::Raw => ipv4_header(frame),
-        }
-        let mark = &mut frame[link.header()..];
+        frame(link, self.at(), to, self.covers());
+        let mark = &mut to[before_magic(link)..];
         mark.fill(0);
         let (kind, fields) = self.fields();
         mark[..4].copy_from_slice(&MAGIC);
@@ -131,16 +184,8 @@ impl Mark {
                 put(16, &worker.to_le_bytes());
                 0
             }
-            Self::Chunk(chunk) => {
-                put(0, &chunk.owner.to_le_bytes());
-                put(8, &chunk.first.0.to_le_bytes());
-                put(16, &chunk.last.0.to_le_bytes());
-                put(24, &chunk.number.to_le_bytes());
-                put(28, &chunk.packets.to_le_bytes());
-                put(32, &chunk.length.to_le_bytes());
-                put(36, &chunk.crc.to_le_bytes());
-                1
-            }
+            Self::Chunk(chunk) => return (1, chunk.fields()),
+            Self::Erased(chunk) => return (4, chunk.fields()),
             Self::Padding { at, length } => {
                 put(0, &length.to_le_bytes());
                 put(8, &at.0.to_le_bytes());
@@ -155,8 +200,8 @@ impl Mark {
         (kind, fields)
     }
 
-    /// Reads the packet record at the beginning of `bytes` as a mark; also its length, of which padding may be cut off. None
-    /// where it is none, or damaged.
+    /// Reads the packet record at the beginning of `bytes` as a mark; also its length, of which padding and what was erased may
+    /// be cut off. None where it is none, or damaged.
     pub(crate) fn read(link: Link, bytes: &[u8]) -> Option<(Self, usize)> {
         let captured = u32_at(bytes, 8)?;
         let length = RECORD + usize::try_from(captured).ok()?;
@@ -173,30 +218,23 @@ impl Mark {
         let at = Nanos(u64_at(fields, 8)?);
         let read = match mark[5] {
             0 => Self::Start { worker: u32_at(fields, 16)? as u16, segment: u64_at(fields, 0)?, at },
-            1 => Self::Chunk(Chunk {
-                owner: u64_at(fields, 0)?,
-                first: at,
-                last: Nanos(u64_at(fields, 16)?),
-                number: u32_at(fields, 24)?,
-                packets: u32_at(fields, 28)?,
-                length: u32_at(fields, 32)?,
-                crc: u32_at(fields, 36)?,
-            }),
+            1 => Self::Chunk(Chunk::of_fields(fields)?),
             2 => Self::Padding { at, length: u32_at(fields, 0)? },
             3 => Self::End { chunks: u32_at(fields, 0)?, at },
+            4 => Self::Erased(Chunk::of_fields(fields)?),
             _ => return None,
         };
         // The record's own header has no checksum.
         let right = match read {
             Self::Padding { length, .. } => length as usize,
-            _ => len(link),
+            other => len(link) + other.covers(),
         };
         (length == right).then_some((read, length))
     }
 }
 
 /// Bytes of the fields of any mark.
-const FIELDS: usize = 40;
+const FIELDS: usize = 56;
 
 /// Bytes of a mark as a packet record.
 pub(crate) const fn len(link: Link) -> usize {
@@ -206,6 +244,17 @@ pub(crate) const fn len(link: Link) -> usize {
 /// Bytes of a mark before its magic.
 pub(crate) const fn before_magic(link: Link) -> usize {
     RECORD + link.header()
+}
+
+/// The header of a packet record, and of the frame in it, that begin `to` and are `beyond` bytes longer than it.
+fn frame(link: Link, at: Nanos, to: &mut [u8], beyond: usize) {
+    let body = to.len() - RECORD + beyond;
+    record_header(&mut to[..RECORD], at, body as u32, body as u32);
+    let frame = &mut to[RECORD..];
+    match link {
+        Link::Ethernet => frame[..ETHERNET_HEADER.len()].copy_from_slice(&ETHERNET_HEADER),
+        Link::Raw => ipv4_header(frame, body),
+    }
 }
 
 /// The header of the file.
@@ -241,8 +290,8 @@ pub(crate) fn read_record(bytes: &[u8]) -> Option<(Nanos, u32, u32)> {
     Some((time, u32_at(bytes, 8)?, u32_at(bytes, 12)?))
 }
 
-fn ipv4_header(frame: &mut [u8]) {
-    let total = u16::try_from(frame.len()).unwrap_or(u16::MAX).to_be_bytes();
+fn ipv4_header(frame: &mut [u8], total: usize) {
+    let total = u16::try_from(total).unwrap_or(u16::MAX).to_be_bytes();
     // Version 4, no options; protocol 253; from and to 192.0.2.0 (RFC 5737).
     let mut header = [0x45, 0, total[0], total[1], 0, 0, 0x40, 0, 1, 253, 0, 0, 192, 0, 2, 0, 192, 0, 2, 0];
     let sum: u32 = header.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
@@ -271,6 +320,9 @@ mod tests {
         packets: 11,
         length: 2_530,
         crc: 0xdead_beef,
+        flags: Chunk::SEALED,
+        key: 9,
+        plain: 2_498,
         first: Nanos(1_795_219_200_000_000_001),
         last: Nanos(1_795_219_200_200_000_000),
     };
@@ -282,13 +334,14 @@ mod tests {
             for mark in [
                 Mark::Start { worker: 3, segment: 1 << 40, at },
                 Mark::Chunk(CHUNK),
+                Mark::Erased(CHUNK),
                 Mark::Padding { at, length: 500 },
                 Mark::End { chunks: 9, at },
             ] {
                 let padded = if matches!(mark, Mark::Padding { .. }) { 500 } else { len(link) };
                 let mut bytes = vec![0xff; padded];
                 mark.write(link, &mut bytes);
-                assert_eq!(Mark::read(link, &bytes), Some((mark, bytes.len())));
+                assert_eq!(Mark::read(link, &bytes), Some((mark, bytes.len() + mark.covers())));
                 for at in RECORD + link.header()..len(link) {
                     bytes[at] ^= 1;
                     assert_eq!(Mark::read(link, &bytes), None, "byte {at}");
@@ -301,7 +354,7 @@ mod tests {
     #[test]
     fn the_ipv4_header_has_its_checksum() {
         let mut frame = [0; 100];
-        ipv4_header(&mut frame);
+        ipv4_header(&mut frame, 100);
         let sum: u32 =
             frame[..20].chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
         assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff);

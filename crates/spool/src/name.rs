@@ -82,6 +82,22 @@ impl Segment {
         self.path(dir).with_extension("idx")
     }
 
+    /// Its wrapped keys beside it, where it is sealed.
+    pub fn keys_path(&self, dir: &Path) -> PathBuf {
+        self.path(dir).with_extension("keys")
+    }
+
+    /// Its signed seal beside it, where segments are signed.
+    pub fn seal_path(&self, dir: &Path) -> PathBuf {
+        self.path(dir).with_extension("seal")
+    }
+
+    /// Everything that may belong to it, itself last: who deletes in this order and is stopped finds it again. For a lawful
+    /// gap in the chain, [`Deletions`](crate::Deletions) is told first.
+    pub fn files(&self, dir: &Path) -> [PathBuf; 4] {
+        [self.keys_path(dir), self.index_path(dir), self.seal_path(dir), self.path(dir)]
+    }
+
     /// The worker that wrote it, and when its first packet came (to the millisecond).
     pub fn origin(&self) -> Option<(u16, Nanos)> {
         let (day, file) = self.0.split_once('/')?;
@@ -153,6 +169,7 @@ mod tests {
         assert_eq!(name.as_str().parse(), Ok(name.clone()));
         assert_eq!(name.origin(), Some((3, Nanos(1_795_219_261_250_000_000))));
         assert_eq!(name.index_path(Path::new("/s")), Path::new("/s/2026-11-21/000101.250-w3-m-17.idx"));
+        assert_eq!(name.files(Path::new("/s"))[3], name.path(Path::new("/s")));
         for wrong in [
             "",
             "../passwd",

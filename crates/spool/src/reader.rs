@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::index::{Index, Row};
 use crate::mark::{self, GLOBAL, Link};
 use crate::name::{Category, Segment};
-use crate::scan::{self, Packet, scan};
+use crate::scan::{self, Content, Packet, Scan, scan};
 
 /// The longest that a packet may have waited in memory.
 const MARGIN: Nanos = Nanos::from_secs(120);
@@ -20,7 +20,8 @@ const MARGIN: Nanos = Nanos::from_secs(120);
 /// Reads a spool's directory. It may be written to at the same time.
 #[derive(Debug)]
 pub struct Reader {
-    dir: PathBuf,
+    /// The spool's, and others of the same layout.
+    dirs: Vec<PathBuf>,
     reads: u64,
 }
 
@@ -36,6 +37,10 @@ pub struct Found {
     pub gone: Vec<Segment>,
     /// Chunks that are not as they were written, or not there.
     pub damaged: u64,
+    /// Chunks that were erased on purpose.
+    pub erased: u64,
+    /// Chunks that are whole and sealed, and whose key the reader was not given.
+    pub sealed: u64,
 }
 
 impl Found {
@@ -76,7 +81,13 @@ impl Reader {
     /// Of that directory.
     pub fn open(dir: &Path) -> Result<Self, Error> {
         std::fs::read_dir(dir).map_err(|error| Error::io(dir, "read", error))?;
-        Ok(Self { dir: dir.to_owned(), reads: 0 })
+        Ok(Self { dirs: vec![dir.to_owned()], reads: 0 })
+    }
+
+    /// Looks for segments there as well: a directory of the same layout, where they are held or have been moved to. It may
+    /// come into being later.
+    pub fn also(&mut self, dir: &Path) {
+        self.dirs.push(dir.to_owned());
     }
 
     /// Read operations so far.
@@ -91,12 +102,9 @@ impl Reader {
     /// A directory that cannot be read.
     pub fn between(&self, from: Nanos, to: Nanos) -> Result<Vec<Segment>, Error> {
         let mut found: Vec<((u16, Category), Nanos, Segment)> = Vec::new();
-        for day in self.entries(&self.dir)? {
-            for file in self.entries(&self.dir.join(&day)).unwrap_or_default() {
-                let Ok(segment) = format!("{day}/{file}").parse::<Segment>() else { continue };
-                let Some((worker, at)) = segment.origin() else { continue };
-                found.push(((worker, segment.category()), at, segment));
-            }
+        for segment in segments(&self.dirs)? {
+            let Some((worker, at)) = segment.origin() else { continue };
+            found.push(((worker, segment.category()), at, segment));
         }
         found.sort_unstable();
         // A segment goes on until the next of its worker and category begins; what waited in memory is older than it.
@@ -113,11 +121,6 @@ impl Reader {
         Ok(within)
     }
 
-    fn entries(&self, dir: &Path) -> Result<Vec<String>, Error> {
-        let entries = std::fs::read_dir(dir).map_err(|error| Error::io(dir, "read", error))?;
-        Ok(entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
-    }
-
     /// All packets of the owners in these segments.
     ///
     /// # Errors
@@ -128,24 +131,33 @@ impl Reader {
         let mut found = Found::default();
         let mut next: BTreeMap<u64, u32> = owners.iter().map(|owner| (*owner, 0)).collect();
         for segment in segments {
-            let path = segment.path(&self.dir);
-            let file = match File::open(&path) {
-                Ok(file) => file,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    found.gone.push(segment.clone());
-                    continue;
-                }
-                Err(error) => return Err(Error::io(&path, "opened", error)),
+            let Some((dir, file)) = self.open_segment(segment)? else {
+                found.gone.push(segment.clone());
+                continue;
             };
-            self.segment(&file, segment, owners, &mut found, &mut next)
-                .map_err(|error| Error::io(&path, "read", error))?;
+            self.segment(&dir, &file, segment, owners, &mut found, &mut next)
+                .map_err(|error| Error::io(&segment.path(&dir), "read", error))?;
         }
         found.order.sort_unstable();
         Ok(found)
     }
 
+    /// The first directory that has it.
+    fn open_segment(&self, segment: &Segment) -> Result<Option<(PathBuf, File)>, Error> {
+        for dir in &self.dirs {
+            let path = segment.path(dir);
+            match File::open(&path) {
+                Ok(file) => return Ok(Some((dir.clone(), file))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::io(&path, "opened", error)),
+            }
+        }
+        Ok(None)
+    }
+
     fn segment(
         &mut self,
+        dir: &Path,
         file: &File,
         segment: &Segment,
         owners: &[u64],
@@ -164,7 +176,7 @@ impl Reader {
             return Ok(());
         };
         found.link = Some(link.number());
-        for row in self.rows(file, segment, owners)? {
+        for row in self.rows(dir, file, segment, owners)? {
             // Chunks are counted from 0: what is left out is missing, wherever it has gone.
             if let Some(expected) = next.get_mut(&row.chunk.owner) {
                 found.damaged += u64::from(row.chunk.number.saturating_sub(*expected));
@@ -176,39 +188,16 @@ impl Reader {
     }
 
     /// The chunks of the owners, in order of the file: one way over the disk.
-    fn rows(&mut self, file: &File, segment: &Segment, owners: &[u64]) -> io::Result<Vec<Row>> {
-        let mut rows = match self.indexed(segment, owners)? {
+    fn rows(&mut self, dir: &Path, file: &File, segment: &Segment, owners: &[u64]) -> io::Result<Vec<Row>> {
+        let mut rows = match indexed(dir, segment, owners, &mut self.reads)? {
             Some(rows) => rows,
-            // Still open, or its writer was killed, or the index is damaged: the segment tells itself.
             None => {
-                let mut bytes = Vec::new();
-                io::Read::read_to_end(&mut &*file, &mut bytes)?;
                 self.reads += 1;
-                let mut rows = scan(&bytes).rows;
-                rows.retain(|row| owners.contains(&row.chunk.owner));
-                rows
+                scanned(file, owners)?
             }
         };
         rows.sort_unstable_by_key(|row| row.offset);
         Ok(rows)
-    }
-
-    fn indexed(&mut self, segment: &Segment, owners: &[u64]) -> io::Result<Option<Vec<Row>>> {
-        let file = match File::open(segment.index_path(&self.dir)) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let Some(mut index) = Index::open(file)? else { return Ok(None) };
-        let mut rows = Vec::new();
-        for owner in owners {
-            match index.find(*owner)? {
-                Some(found) => rows.extend(found),
-                None => return Ok(None),
-            }
-        }
-        self.reads += index.reads;
-        Ok(Some(rows))
     }
 
     fn chunk(&mut self, file: &File, link: Link, row: &Row, found: &mut Found) -> io::Result<()> {
@@ -223,9 +212,70 @@ impl Reader {
             Err(error) => return Err(error),
         }
         match scan::content(link, &bytes, &row.chunk) {
-            Some(range) => found.add(bytes, range),
-            None => found.damaged += 1,
+            Content::Whole(chunk, range) if chunk.is_plain() => found.add(bytes, range),
+            Content::Whole(..) => found.sealed += 1,
+            Content::Erased => found.erased += 1,
+            Content::Damaged => found.damaged += 1,
         }
         Ok(())
     }
+}
+
+/// Names of all segments below these directories, each once, in order. The first one must be there.
+pub(crate) fn segments(dirs: &[PathBuf]) -> Result<Vec<Segment>, Error> {
+    let mut found = Vec::new();
+    for (place, dir) in dirs.iter().enumerate() {
+        let days = match entries(dir) {
+            Ok(days) => days,
+            Err(error) if place > 0 && error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(Error::io(dir, "read", error)),
+        };
+        for day in days {
+            // What is no directory, or has gone meanwhile, has no segments.
+            for file in entries(&dir.join(&day)).unwrap_or_default() {
+                found.extend(format!("{day}/{file}").parse::<Segment>());
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+fn entries(dir: &Path) -> io::Result<Vec<String>> {
+    Ok(std::fs::read_dir(dir)?.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}
+
+/// The chunks of the owners by the index beside the segment; None where there is no whole one.
+pub(crate) fn indexed(
+    dir: &Path,
+    segment: &Segment,
+    owners: &[u64],
+    reads: &mut u64,
+) -> io::Result<Option<Vec<Row>>> {
+    let file = match File::open(segment.index_path(dir)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let Some(mut index) = Index::open(file)? else { return Ok(None) };
+    let mut rows = Vec::new();
+    for owner in owners {
+        match index.find(*owner)? {
+            Some(found) => rows.extend(found),
+            None => return Ok(None),
+        }
+    }
+    *reads += index.reads;
+    Ok(Some(rows))
+}
+
+/// The chunks of the owners by the segment itself: it is still open, or its writer was killed, or its index is damaged.
+/// Erased ones and those that are not whole as well.
+pub(crate) fn scanned(mut file: &File, owners: &[u64]) -> io::Result<Vec<Row>> {
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut file, &mut bytes)?;
+    let Scan { rows, erased, spoiled, .. } = scan(&bytes);
+    let all = rows.into_iter().chain(erased).chain(spoiled);
+    Ok(all.filter(|row| owners.contains(&row.chunk.owner)).collect())
 }

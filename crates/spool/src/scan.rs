@@ -1,5 +1,7 @@
 //! A segment read from its beginning, mark by mark: what is whole, and what is not.
 
+use std::ops::Range;
+
 use ringtap_model::Nanos;
 
 use crate::index::Row;
@@ -49,6 +51,10 @@ pub struct Damage {
 pub struct Scan {
     /// Chunks that are whole, in order of the file.
     pub rows: Vec<Row>,
+    /// Chunks that were erased on purpose.
+    pub erased: Vec<Row>,
+    /// Chunks whose mark is whole and whose packets are not.
+    pub spoiled: Vec<Row>,
     /// Everything that is not as it was written, in order.
     pub damages: Vec<Damage>,
     /// The worker and the number of the segment, where its first mark is whole.
@@ -79,8 +85,12 @@ pub fn scan(bytes: &[u8]) -> Scan {
         };
         match mark {
             Mark::Start { worker, segment, .. } => scan.start = Some((worker, segment)),
-            Mark::Padding { .. } if at + length > bytes.len() => scan.damage(at, Flaw::Cut),
+            Mark::Padding { .. } | Mark::Erased(_) if at + length > bytes.len() => scan.damage(at, Flaw::Cut),
             Mark::Padding { .. } => {}
+            Mark::Erased(chunk) => {
+                seen += 1;
+                scan.erased.push(Row { offset: at as u64, chunk });
+            }
             Mark::End { chunks, .. } => {
                 closed = true;
                 if chunks != seen {
@@ -89,18 +99,21 @@ pub fn scan(bytes: &[u8]) -> Scan {
             }
             Mark::Chunk(chunk) => {
                 seen += 1;
+                let row = Row { offset: at as u64, chunk };
                 let packets = at + length;
                 match bytes.get(packets..packets.saturating_add(chunk.length as usize)) {
                     Some(content) if ringtap_cpu::crc32c(0, content) == chunk.crc => {
-                        scan.rows.push(Row { offset: at as u64, chunk });
+                        scan.rows.push(row);
                         at = packets + content.len();
                     }
                     // Its length is the mark's, which is whole: the next mark is behind it.
                     Some(content) => {
+                        scan.spoiled.push(row);
                         scan.damage(at, Flaw::Changed);
                         at = packets + content.len();
                     }
                     None => {
+                        scan.spoiled.push(row);
                         scan.damage(at, Flaw::Cut);
                         // A hole, not an end: marks behind it count.
                         match resume(link, bytes, packets) {
@@ -163,11 +176,28 @@ pub(crate) fn packets(content: &[u8]) -> impl Iterator<Item = Packet<'_>> {
     })
 }
 
-/// The content of a chunk out of bytes that begin with its mark; None where it is not what was written.
-pub(crate) fn content(link: Link, bytes: &[u8], wanted: &Chunk) -> Option<std::ops::Range<usize>> {
-    let (mark, length) = Mark::read(link, bytes)?;
-    let Mark::Chunk(chunk) = mark else { return None };
-    let range = length..length + chunk.length as usize;
-    let same = (chunk.owner, chunk.number) == (wanted.owner, wanted.number);
-    (same && ringtap_cpu::crc32c(0, bytes.get(range.clone())?) == chunk.crc).then_some(range)
+/// What a chunk is, out of bytes that begin with its mark.
+pub(crate) enum Content {
+    /// As it was written: the bytes behind its mark.
+    Whole(Chunk, Range<usize>),
+    /// Erased on purpose.
+    Erased,
+    /// Not what was written.
+    Damaged,
+}
+
+/// The content of a chunk that is looked for.
+pub(crate) fn content(link: Link, bytes: &[u8], wanted: &Chunk) -> Content {
+    let same = |chunk: &Chunk| (chunk.owner, chunk.number) == (wanted.owner, wanted.number);
+    match Mark::read(link, bytes) {
+        Some((Mark::Erased(chunk), _)) if same(&chunk) => Content::Erased,
+        Some((Mark::Chunk(chunk), length)) if same(&chunk) => {
+            let range = length..length + chunk.length as usize;
+            match bytes.get(range.clone()) {
+                Some(content) if ringtap_cpu::crc32c(0, content) == chunk.crc => Content::Whole(chunk, range),
+                _ => Content::Damaged,
+            }
+        }
+        _ => Content::Damaged,
+    }
 }

@@ -1,0 +1,329 @@
+//! The log of what was taken out of a spool on purpose: `deletions.log`.
+//!
+//! It is only ever added to. Each entry is a signed line (see `sign`) that holds the SHA-256 of the line before, so that
+//! `verify` can tell a segment that was deleted by rule from one that was cut out. An entry is on the disk before what it tells
+//! of is done: a log that says more than was done is repaired by doing it again.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use ringtap_model::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::name::Segment;
+use crate::sign::{self, Line, PublicKey, Signer};
+
+/// Its name in the spool's directory.
+const LOG: &str = "deletions.log";
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Deleted {
+    /// A segment is gone, with all that was beside it.
+    Segment,
+    /// Chunks of a segment were overwritten.
+    Chunks,
+    /// Keys of a segment were overwritten: its sealed chunks cannot be read any more.
+    Keys,
+}
+
+/// An entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deletion {
+    /// Counts the entries, from 0.
+    #[serde(rename = "entry")]
+    pub number: u64,
+    /// When, UTC.
+    pub at: String,
+    /// What was done.
+    pub deleted: Deleted,
+    /// With which segment.
+    pub segment: String,
+    /// By which rule, or whose order.
+    pub why: String,
+    /// Of chunks and keys: their owners, as 16 hex digits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owners: Vec<String>,
+    /// Of keys: their rows. Of chunks: their bytes' place in the segment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<u64>,
+    /// SHA-256 of the segment's seal, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<String>,
+    /// SHA-256 of the line before; 64 zeros in the first.
+    pub previous: String,
+    /// Who signs: the public key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+}
+
+impl Deletion {
+    /// A segment that is about to be deleted out of that directory, with the reason: `older than 90d`.
+    ///
+    /// # Errors
+    ///
+    /// Its seal cannot be read.
+    pub fn segment(dir: &Path, segment: &Segment, at: Nanos, why: &str) -> Result<Self, Error> {
+        Self::new(Deleted::Segment, dir, segment, at, why)
+    }
+
+    pub(crate) fn new(
+        deleted: Deleted,
+        dir: &Path,
+        segment: &Segment,
+        at: Nanos,
+        why: &str,
+    ) -> Result<Self, Error> {
+        let path = segment.seal_path(dir);
+        let seal = match std::fs::read(&path) {
+            Ok(bytes) => Some(sign::sha256(&bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Error::io(&path, "read", error)),
+        };
+        Ok(Self {
+            number: 0,
+            at: utc(at),
+            deleted,
+            segment: segment.to_string(),
+            why: why.to_owned(),
+            owners: Vec::new(),
+            places: Vec::new(),
+            seal,
+            previous: String::new(),
+            key: None,
+        })
+    }
+}
+
+/// The log of a spool. Several processes may add to it.
+#[derive(Clone, Debug)]
+pub struct Deletions {
+    path: PathBuf,
+    signer: Option<Arc<Signer>>,
+}
+
+impl Deletions {
+    /// Of the spool in that directory; signed where there is a key.
+    pub fn of(dir: &Path, signer: Option<Arc<Signer>>) -> Self {
+        Self { path: dir.join(LOG), signer }
+    }
+
+    /// Adds entries: they are on the disk when this returns. Their number and what chains them is filled in here. Nothing may
+    /// be deleted before this has succeeded.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be written, or does not end as it should.
+    pub fn append(&self, entries: &[Deletion]) -> Result<(), Error> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let wrong = |action| move |error| Error::io(&self.path, action, error);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&self.path)
+            .map_err(wrong("opened"))?;
+        file.lock().map_err(wrong("locked"))?;
+        let (end, last) = last_line(&file).map_err(wrong("read"))?;
+        let (mut number, mut previous) = match last {
+            None => (0, sign::hex(&[0; 32])),
+            Some(line) => {
+                let entry =
+                    Line::parse(&line).and_then(|line| serde_json::from_str::<Deletion>(line.json).ok());
+                let Some(entry) = entry else {
+                    return Err(Error::Log {
+                        path: self.path.clone(),
+                        problem: "its last line is not an entry",
+                    });
+                };
+                (entry.number + 1, sign::sha256(&line))
+            }
+        };
+        let mut text = String::new();
+        for entry in entries {
+            let key = self.signer.as_ref().map(|signer| signer.public().to_string());
+            let entry = Deletion { number, previous, key, ..entry.clone() };
+            // Numbers and texts: they can always be written.
+            let json = serde_json::to_string(&entry).unwrap_or_default();
+            let line = sign::line(self.signer.as_deref(), &json);
+            (number, previous) = (number + 1, sign::sha256(line.as_bytes()));
+            text.push_str(&line);
+        }
+        // What was cut off within a line, by a power cut, was never acted upon.
+        file.set_len(end).map_err(wrong("written"))?;
+        file.write_all_at(text.as_bytes(), end).map_err(wrong("written"))?;
+        file.sync_data().map_err(wrong("synced to disk"))
+    }
+}
+
+/// Where the last whole line ends, and that line.
+fn last_line(file: &File) -> io::Result<(u64, Option<Vec<u8>>)> {
+    let size = file.metadata()?.len();
+    let mut wanted = 64 << 10;
+    loop {
+        let from = size.saturating_sub(wanted);
+        let mut tail = vec![0; (size - from) as usize];
+        file.read_exact_at(&mut tail, from)?;
+        let end = memchr::memrchr(b'\n', &tail).map(|at| at + 1);
+        let start = end.and_then(|end| memchr::memrchr(b'\n', &tail[..end - 1])).map(|at| at + 1);
+        match (start, end) {
+            (Some(start), Some(end)) => return Ok((from + end as u64, Some(tail[start..end].to_vec()))),
+            _ if from > 0 => wanted *= 4,
+            (None, Some(end)) => return Ok((end as u64, Some(tail[..end].to_vec()))),
+            _ => return Ok((0, None)),
+        }
+    }
+}
+
+/// A log as it is read back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// In order.
+    pub entries: Vec<Deletion>,
+    /// Lines, from 1, that are not as they were written, and why.
+    pub flaws: Vec<(usize, LogFlaw)>,
+}
+
+/// What is wrong with a line of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogFlaw {
+    /// It cannot be read.
+    #[error("is not an entry")]
+    NotAnEntry,
+    /// Its number or the hash of the line before is another.
+    #[error("does not follow the line before it: lines were cut out, changed or put in")]
+    Chain,
+    /// Nobody signed it, or somebody else.
+    #[error("is not signed by the key")]
+    Signature,
+    /// Its last byte is missing. What it tells of was not done.
+    #[error("was cut off while it was written")]
+    Cut,
+}
+
+impl Log {
+    /// Of the spool in that directory; empty where there is none. Where keys are given, each line has to be signed by one of
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read.
+    pub fn read(dir: &Path, keys: &[PublicKey]) -> Result<Self, Error> {
+        let path = dir.join(LOG);
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(Self::parse(&bytes, keys)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(Error::io(&path, "read", error)),
+        }
+    }
+
+    fn parse(bytes: &[u8], keys: &[PublicKey]) -> Self {
+        let mut log = Self::default();
+        let (mut number, mut previous) = (0, sign::hex(&[0; 32]));
+        for (place, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let mut flaw = |what| log.flaws.push((place + 1, what));
+            let parsed = Line::parse(line);
+            let entry = parsed.and_then(|line| serde_json::from_str::<Deletion>(line.json).ok());
+            match (parsed, entry) {
+                (Some(line), Some(entry)) => {
+                    if !keys.is_empty() && !keys.iter().any(|key| line.is_by(key)) {
+                        flaw(LogFlaw::Signature);
+                    } else if entry.number != number || entry.previous != previous {
+                        flaw(LogFlaw::Chain);
+                    }
+                    number = entry.number + 1;
+                    log.entries.push(entry);
+                }
+                _ => flaw(if line.ends_with(b"\n") { LogFlaw::NotAnEntry } else { LogFlaw::Cut }),
+            }
+            previous = sign::sha256(line);
+        }
+        log
+    }
+}
+
+/// As RFC 3339 writes it, to the millisecond.
+pub(crate) fn utc(at: Nanos) -> String {
+    let at = Timestamp::from_millisecond((at.0 / 1_000_000) as i64).unwrap_or(Timestamp::UNIX_EPOCH);
+    format!("{at:.3}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Nanos = Nanos(1_795_219_261_250_999_999);
+
+    fn entry(number: u32) -> Deletion {
+        let segment = format!("2026-11-21/000101.250-w3-m-{number}.pcap").parse().unwrap();
+        Deletion::segment(Path::new("/nowhere"), &segment, NOW, "older than 90d").unwrap()
+    }
+
+    #[test]
+    fn entries_are_chained_and_signed() {
+        let dir = tempfile::tempdir().unwrap();
+        let signer = Arc::new(Signer::of(&[7; 32]));
+        let keys = [signer.public()];
+        let deletions = Deletions::of(dir.path(), Some(signer));
+        deletions.append(&[]).unwrap();
+        assert_eq!(Log::read(dir.path(), &keys).unwrap(), Log::default());
+        deletions.append(&[entry(0), entry(1)]).unwrap();
+        deletions.append(&[entry(2)]).unwrap();
+        let log = Log::read(dir.path(), &keys).unwrap();
+        assert_eq!(log.flaws, []);
+        let told: Vec<_> = log.entries.iter().map(|entry| (entry.number, entry.segment.as_str())).collect();
+        assert_eq!(told[2], (2, "2026-11-21/000101.250-w3-m-2.pcap"));
+        assert_eq!((told.len(), log.entries[0].at.as_str()), (3, "2026-11-21T00:01:01.250Z"));
+        let whole = std::fs::read(dir.path().join(LOG)).unwrap();
+        for at in 0..whole.len() {
+            let mut bad = whole.clone();
+            bad[at] ^= 1;
+            assert_ne!(Log::parse(&bad, &keys).flaws, [], "byte {at}");
+        }
+        let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+        for (wrong, line) in [([0, 2], 2), ([1, 2], 1), ([1, 0], 1)] {
+            let text: Vec<u8> = wrong.iter().flat_map(|at| lines[*at]).copied().collect();
+            assert_eq!(Log::parse(&text, &keys).flaws.first(), Some(&(line, LogFlaw::Chain)), "{wrong:?}");
+        }
+        let other = Signer::of(&[8; 32]).public();
+        assert_eq!(Log::parse(&whole, &[other]).flaws[0], (1, LogFlaw::Signature));
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_written_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let deletions = Deletions::of(dir.path(), None);
+        deletions.append(&[entry(0), entry(1)]).unwrap();
+        let path = dir.path().join(LOG);
+        let whole = std::fs::read(&path).unwrap();
+        let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for cut in [0, 1, first - 1, first, first + 1, whole.len() - 1] {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let flaws = Log::read(dir.path(), &[]).unwrap().flaws;
+            let within = cut != 0 && cut != first;
+            assert_eq!(flaws.last().map(|(_, what)| *what), within.then_some(LogFlaw::Cut), "cut at {cut}");
+            deletions.append(&[entry(5)]).unwrap();
+            let log = Log::read(dir.path(), &[]).unwrap();
+            assert_eq!(
+                (log.flaws.len(), log.entries.len()),
+                (0, 1 + usize::from(cut >= first)),
+                "cut at {cut}"
+            );
+        }
+        std::fs::write(&path, "something\n").unwrap();
+        let error = deletions.append(&[entry(0)]).unwrap_err().to_string();
+        assert!(error.contains("deletions.log") && error.contains("nothing is deleted"), "{error}");
+    }
+}

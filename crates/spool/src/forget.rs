@@ -1,0 +1,186 @@
+//! What was kept of an owner, out of the spool for good.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use ringtap_model::Nanos;
+use rustix::fs::{FallocateFlags, fallocate};
+
+use crate::deletions::{Deleted, Deletion, Deletions};
+use crate::error::Error;
+use crate::index::Row;
+use crate::mark::{self, Chunk, GLOBAL, Link, Mark};
+use crate::name::Segment;
+use crate::reader::{self, Reader};
+use crate::sign;
+
+/// What was forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Chunks that were overwritten, and their packets.
+    pub chunks: u64,
+    /// See `chunks`.
+    pub packets: u64,
+    /// Chunks that had been forgotten before.
+    pub already: u64,
+    /// Chunks that are not where they should be: not wholly on the disk yet, as their call is under way, or damaged. Forget it
+    /// again when the call has ended.
+    pub missed: u64,
+}
+
+/// Who orders it, when.
+#[derive(Clone, Copy, Debug)]
+pub struct Order<'a> {
+    /// For the log: by which rule, or for whom.
+    pub why: &'a str,
+    /// For the log.
+    pub at: Nanos,
+}
+
+/// Makes what was kept of these owners in that time unreadable: their chunks become zeros, and their place on the disk is given
+/// back where the file system can. What is to be done is in the log before it is done. A segment's other chunks stay.
+///
+/// A disk that never writes to the same place twice (flash, a file system that copies on write, a snapshot) may still have the
+/// old bytes somewhere.
+///
+/// # Errors
+///
+/// A file that cannot be read or written. What was done until then is done; doing it again does the rest.
+pub fn forget(
+    dirs: &[&Path],
+    owners: &[u64],
+    time: Range<Nanos>,
+    deletions: &Deletions,
+    order: Order<'_>,
+) -> Result<Forgotten, Error> {
+    let mut done = Forgotten::default();
+    let Some((first, others)) = dirs.split_first() else { return Ok(done) };
+    let mut reader = Reader::open(first)?;
+    others.iter().for_each(|dir| reader.also(dir));
+    for segment in reader.between(time.start, time.end)? {
+        for dir in dirs {
+            let path = segment.path(dir);
+            match OpenOptions::new().read(true).write(true).open(&path) {
+                Ok(file) => {
+                    let place = Place { dir, segment: &segment, path, file };
+                    place.forget(owners, &time, deletions, order, &mut done)?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::io(&path, "opened for writing", error)),
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// A segment to forget in.
+struct Place<'a> {
+    dir: &'a Path,
+    segment: &'a Segment,
+    path: PathBuf,
+    file: File,
+}
+
+impl Place<'_> {
+    fn forget(
+        &self,
+        owners: &[u64],
+        time: &Range<Nanos>,
+        deletions: &Deletions,
+        order: Order<'_>,
+        done: &mut Forgotten,
+    ) -> Result<(), Error> {
+        let read = |error| Error::io(&self.path, "read", error);
+        let Some((link, rows)) = self.rows(owners, time).map_err(read)? else { return Ok(()) };
+        let size = self.file.metadata().map_err(read)?.len();
+        let mut plain = Vec::new();
+        for row in rows {
+            let chunk = match self.mark(link, &row).map_err(read)? {
+                Some(Mark::Erased(chunk)) if chunk.owner == row.chunk.owner => {
+                    done.already += 1;
+                    continue;
+                }
+                Some(Mark::Chunk(chunk)) if chunk.owner == row.chunk.owner => chunk,
+                // A mark that was damaged: the index has a checksum of its own and says how far the packets go.
+                None => row.chunk,
+                Some(_) => {
+                    done.missed += 1;
+                    continue;
+                }
+            };
+            let end = row.offset + mark::len(link) as u64 + u64::from(chunk.length);
+            match end <= size {
+                true => plain.push(Row { offset: row.offset, chunk }),
+                false => done.missed += 1,
+            }
+        }
+        if plain.is_empty() {
+            return Ok(());
+        }
+        let mut entry = Deletion::new(Deleted::Chunks, self.dir, self.segment, order.at, order.why)?;
+        entry.owners = names(&plain);
+        entry.places = plain.iter().map(|row| row.offset).collect();
+        deletions.append(&[entry])?;
+        self.erase(link, &plain).map_err(|error| Error::io(&self.path, "overwritten", error))?;
+        done.chunks += plain.len() as u64;
+        done.packets += plain.iter().map(|row| u64::from(row.chunk.packets)).sum::<u64>();
+        Ok(())
+    }
+
+    /// The chunks of the owners in that time.
+    fn rows(&self, owners: &[u64], time: &Range<Nanos>) -> io::Result<Option<(Link, Vec<Row>)>> {
+        let mut header = [0; GLOBAL];
+        match self.file.read_exact_at(&mut header, 0) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            other => other?,
+        }
+        let Some(link) = mark::link_of(&header) else { return Ok(None) };
+        let mut rows = match reader::indexed(self.dir, self.segment, owners, &mut 0)? {
+            Some(rows) => rows,
+            None => reader::scanned(&self.file, owners)?,
+        };
+        rows.retain(|row| row.chunk.first < time.end && row.chunk.last >= time.start);
+        Ok(Some((link, rows)))
+    }
+
+    fn mark(&self, link: Link, row: &Row) -> io::Result<Option<Mark>> {
+        let mut bytes = [0; 128];
+        let bytes = &mut bytes[..mark::len(link)];
+        match self.file.read_exact_at(bytes, row.offset) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            other => other?,
+        }
+        Ok(Mark::read(link, bytes).map(|(mark, _)| mark))
+    }
+
+    /// First what the packets were, then the marks: where this is broken off, the next time does it all.
+    fn erase(&self, link: Link, rows: &[Row]) -> io::Result<()> {
+        let head = mark::len(link) as u64;
+        let zeros = vec![0; rows.iter().map(|row| row.chunk.length as usize).max().unwrap_or(0)];
+        for Row { offset, chunk } in rows {
+            self.file.write_all_at(&zeros[..chunk.length as usize], offset + head)?;
+        }
+        self.file.sync_data()?;
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        for Row { offset, chunk } in rows {
+            // They are zeros already: a file system that knows no holes is none the worse.
+            let _ = fallocate(&self.file, hole, offset + head, chunk.length.into());
+            let mut bytes = [0; 128];
+            let bytes = &mut bytes[..head as usize];
+            Mark::Erased(Chunk { crc: 0, ..*chunk }).write(link, bytes);
+            self.file.write_all_at(bytes, *offset)?;
+        }
+        self.file.sync_data()
+    }
+}
+
+/// Owners as the log has them, each once.
+fn names(rows: &[Row]) -> Vec<String> {
+    let mut owners: Vec<u64> = rows.iter().map(|row| row.chunk.owner).collect();
+    owners.sort_unstable();
+    owners.dedup();
+    owners.iter().map(|owner| sign::hex(&owner.to_be_bytes())).collect()
+}

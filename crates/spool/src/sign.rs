@@ -1,0 +1,239 @@
+//! Signatures: Ed25519 (RFC 8032) over lines of text.
+//!
+//! A signed line is JSON, a tab, the signature of the JSON as 128 hex digits (or `-` where there is no key), and a line feed.
+//! So it can be checked without this program:
+//!
+//! ```text
+//! cut -f1 FILE | tr -d '\n' > text; cut -f2 FILE | xxd -r -p > signature
+//! openssl pkeyutl -verify -pubin -inkey sign.pub -rawin -in text -sigfile signature
+//! ```
+
+use std::fmt::{self, Write};
+use std::path::Path;
+use std::str::FromStr;
+
+use ed25519_dalek::pkcs8::{DecodePrivateKey, DecodePublicKey};
+use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use sha2::{Digest, Sha256};
+
+use crate::error::Error;
+use crate::secret;
+
+/// Signs what closes: an Ed25519 key.
+#[derive(Clone)]
+pub struct Signer(SigningKey);
+
+impl Signer {
+    /// Reads a key: PKCS#8 as PEM, as `openssl genpkey -algorithm ed25519` writes it, or its 32 bytes as 64 hex digits.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, that others may read, or that is no such key.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let bytes = secret::read(path)?;
+        let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        let key = match unhex::<32>(text.trim()) {
+            Some(seed) => Some(SigningKey::from_bytes(&seed)),
+            None => SigningKey::from_pkcs8_pem(text).ok(),
+        };
+        key.map(Self).ok_or_else(|| {
+            Error::key(
+                path,
+                "it is no Ed25519 key; make one with `openssl genpkey -algorithm ed25519`, or write its 32 bytes as 64 hex digits",
+            )
+        })
+    }
+
+    /// Of the 32 bytes of a key.
+    pub fn of(seed: &[u8; 32]) -> Self {
+        Self(SigningKey::from_bytes(seed))
+    }
+
+    /// What others check signatures with.
+    pub fn public(&self) -> PublicKey {
+        PublicKey(self.0.verifying_key().to_bytes())
+    }
+}
+
+impl fmt::Debug for Signer {
+    /// Not the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Signer({})", self.public())
+    }
+}
+
+/// The public part of a signing key. As text: 64 hex digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PublicKey(pub [u8; 32]);
+
+impl PublicKey {
+    /// Reads a file: PEM, as `openssl pkey -pubout` writes it, or 64 hex digits.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read or is no such key.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let bytes = std::fs::read(path).map_err(|error| Error::io(path, "read", error))?;
+        let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        let read = text.trim().parse().ok();
+        read.or_else(|| Some(Self(VerifyingKey::from_public_key_pem(text).ok()?.to_bytes()))).ok_or_else(
+            || {
+                Error::key(
+                    path,
+                    "it is no public Ed25519 key; `openssl pkey -in KEY -pubout` writes the one of a signing key",
+                )
+            },
+        )
+    }
+
+    fn signed(&self, text: &str, signature: &[u8; 64]) -> bool {
+        VerifyingKey::from_bytes(&self.0)
+            .is_ok_and(|key| key.verify_strict(text.as_bytes(), &Signature::from_bytes(signature)).is_ok())
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex(&self.0))
+    }
+}
+
+/// The text is not 64 hex digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAKey;
+
+impl FromStr for PublicKey {
+    type Err = NotAKey;
+
+    fn from_str(text: &str) -> Result<Self, NotAKey> {
+        unhex(text).map(Self).ok_or(NotAKey)
+    }
+}
+
+/// A line of a file, with its signature and its line feed.
+pub(crate) fn line(signer: Option<&Signer>, json: &str) -> String {
+    let signature =
+        signer.map_or_else(|| "-".to_owned(), |signer| hex(&signer.0.sign(json.as_bytes()).to_bytes()));
+    format!("{json}\t{signature}\n")
+}
+
+/// What a line says, and by whom it is signed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a> {
+    pub(crate) json: &'a str,
+    signature: Option<[u8; 64]>,
+}
+
+impl<'a> Line<'a> {
+    /// Of a line with its line feed; None where it is not exactly one.
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
+        let (json, signature) = text.split_once('\t')?;
+        let signature = match signature {
+            "-" => None,
+            hex => Some(unhex(hex)?),
+        };
+        (!json.contains('\n')).then_some(Self { json, signature })
+    }
+
+    /// Whether that key signed it.
+    pub(crate) fn is_by(&self, key: &PublicKey) -> bool {
+        self.signature.is_some_and(|signature| key.signed(self.json, &signature))
+    }
+}
+
+/// SHA-256 as hex digits.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing to a text does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Lower case alone: every byte has one way to be written.
+pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let mut bytes = [0; N];
+    if text.len() != 2 * N {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// RFC 8032 section 7.1, test 2.
+    const SEED: &str = "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb";
+    const PUBLIC: &str = "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c";
+    const SIGNED: &str = "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da\
+                          085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00";
+
+    #[test]
+    fn the_vector_of_the_rfc() {
+        let signer = Signer::of(&unhex(SEED).unwrap());
+        assert_eq!(signer.public().to_string(), PUBLIC);
+        assert_eq!(line(Some(&signer), "\x72"), format!("r\t{SIGNED}\n"));
+        assert_eq!(format!("{signer:?}"), format!("Signer({PUBLIC})"));
+    }
+
+    #[test]
+    fn a_line_is_that_of_its_signer_alone() {
+        let (a, b) = (Signer::of(&[1; 32]), Signer::of(&[2; 32]));
+        let text = line(Some(&a), "{\"x\":1}");
+        let parsed = Line::parse(text.as_bytes()).unwrap();
+        assert_eq!(parsed.json, "{\"x\":1}");
+        assert!(parsed.is_by(&a.public()) && !parsed.is_by(&b.public()));
+        for at in 0..text.len() {
+            for bit in 0..8 {
+                let mut bad = text.clone().into_bytes();
+                bad[at] ^= 1 << bit;
+                assert!(
+                    !Line::parse(&bad).is_some_and(|line| line.is_by(&a.public())),
+                    "byte {at} bit {bit}"
+                );
+            }
+        }
+        let unsigned = line(None, "{}");
+        assert_eq!(unsigned, "{}\t-\n");
+        assert!(!Line::parse(unsigned.as_bytes()).unwrap().is_by(&a.public()));
+        assert!(Line::parse(b"{}\t-").is_none() && Line::parse(b"").is_none());
+    }
+
+    #[test]
+    fn keys_from_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let (private, public) = (dir.path().join("sign.pem"), dir.path().join("sign.pub"));
+        // As `openssl genpkey -algorithm ed25519` and `openssl pkey -pubout` wrote them.
+        let pem = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7\n-----END PRIVATE KEY-----\n";
+        std::fs::write(&private, pem).unwrap();
+        std::fs::set_permissions(&private, PermissionsExt::from_mode(0o600)).unwrap();
+        let pem = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=\n-----END PUBLIC KEY-----\n";
+        std::fs::write(&public, pem).unwrap();
+        let signer = Signer::read(&private).unwrap();
+        assert_eq!(signer.public().to_string(), PUBLIC);
+        assert_eq!(PublicKey::read(&public).unwrap(), signer.public());
+        std::fs::write(&private, SEED).unwrap();
+        std::fs::write(&public, format!("{PUBLIC}\n")).unwrap();
+        assert_eq!(Signer::read(&private).unwrap().public(), PublicKey::read(&public).unwrap());
+        std::fs::write(&private, "secret").unwrap();
+        let error = Signer::read(&private).unwrap_err().to_string();
+        assert!(error.contains("sign.pem") && error.contains("openssl genpkey"), "{error}");
+        assert!(PublicKey::read(&private).unwrap_err().to_string().contains("-pubout"));
+    }
+}
