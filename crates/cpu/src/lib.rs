@@ -1,9 +1,9 @@
-//! A few instructions that the language does not have, as safe functions: prefetch, CRC32C, the cycle counter.
+//! What the language does not have, as safe functions: prefetch, CRC32C, the cycle counter, and tables in large pages.
 //!
 //! Not here: anything that could be written without them.
 //!
 //! The one invariant: every function gives the same on every processor, but for [`cycles`], which is only ever compared
-//! with itself, and prefetching, which gives nothing.
+//! with itself, and for prefetching and large pages, which give nothing.
 //!
 //! ```
 //! let record = [0u64; 24];
@@ -13,7 +13,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `sys` | the instructions, and what stands for them elsewhere |
+//! | `sys` | the instructions, the one call to the system, and what stands for them elsewhere |
 #![deny(unsafe_code)]
 
 #[expect(unsafe_code, reason = "the instructions are not in the language")]
@@ -37,6 +37,14 @@ pub fn prefetch<T>(object: &T) {
 #[inline(always)]
 pub fn prefetch_byte(bytes: &[u8], offset: usize) {
     sys::prefetch(bytes.as_ptr().wrapping_add(offset));
+}
+
+/// Asks the system to keep a large table in large pages (2 MiB, on Linux), so that a look at a random place of it does not also
+/// wait for a translation of its address. To be called before the memory is used for the first time: what is in it
+/// already stays in small pages for now. What does not fill a large page is left as it is; so is all of it where the
+/// system has no such pages, or may not use them (`/sys/kernel/mm/transparent_hugepage/enabled` is `never`).
+pub fn large_pages<T>(table: &mut [T]) {
+    sys::large_pages(table.as_mut_ptr().cast(), size_of_val(table));
 }
 
 /// CRC32C (Castagnoli, RFC 3720 appendix B.4) of bytes; `before` is that of the bytes before them, 0 at first.
@@ -83,6 +91,17 @@ mod tests {
         prefetch(&[0u8; 200]);
         prefetch_byte(&[], usize::MAX);
         prefetch_byte(&[1, 2, 3], 1 << 40);
+    }
+
+    #[test]
+    fn large_pages_change_nothing() {
+        large_pages(&mut [0u8; 0]);
+        large_pages(&mut [1u8, 2]);
+        let mut table: Vec<u64> = (0..1 << 20).collect();
+        large_pages(&mut table);
+        large_pages(&mut table[3..]);
+        large_pages(table.spare_capacity_mut());
+        assert!((0..1 << 20).eq(table));
     }
 
     proptest! {

@@ -13,6 +13,25 @@ pub(crate) fn prefetch(at: *const u8) {
     let _ = at;
 }
 
+/// What is whole large pages of so many bytes from `start` on.
+#[cfg(target_os = "linux")]
+pub(crate) fn large_pages(start: *mut u8, bytes: usize) {
+    let before = start.align_offset(LARGE_PAGE);
+    let whole = bytes.saturating_sub(before) / LARGE_PAGE * LARGE_PAGE;
+    if whole > 0 {
+        // SAFETY: these pages lie within one object of the caller's, and this advice changes neither what is in them nor
+        // where they are. That it is not taken is no error.
+        let _ = unsafe { libc::madvise(start.wrapping_add(before).cast(), whole, libc::MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn large_pages(_: *mut u8, _: usize) {}
+
+/// Of x86-64, and of AArch64 with pages of 4 KiB; a multiple of every other page.
+#[cfg(target_os = "linux")]
+const LARGE_PAGE: usize = 2 << 20;
+
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn crc32c(before: u32, bytes: &[u8]) -> u32 {
     if is_x86_feature_detected!("sse4.2") {

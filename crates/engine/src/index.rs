@@ -22,12 +22,9 @@ impl Index {
     pub(crate) fn new(ceiling: usize) -> Self {
         let places = (ceiling.min(NONE as usize - 1) * 3 / 2 + 1).next_power_of_two().max(8);
         let bits = places.trailing_zeros();
-        Self {
-            entries: vec![0; places].into_boxed_slice(),
-            mask: places - 1,
-            shift: 32 - bits.min(32),
-            len: 0,
-        }
+        let mut entries = vec![EMPTY; places].into_boxed_slice();
+        ringtap_cpu::large_pages(&mut entries);
+        Self { entries, mask: places - 1, shift: 32 - bits.min(32), len: 0 }
     }
 
     #[cfg(test)]

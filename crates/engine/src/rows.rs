@@ -26,7 +26,9 @@ impl<T: Copy> Rows<T> {
     pub(crate) fn new(ceiling: usize) -> Self {
         // Reserved, not touched: pages that no row needs cost no memory.
         let ceiling = ceiling.min(NONE as usize - 1);
-        Self { rows: Vec::with_capacity(ceiling), free: NONE, ceiling, refused: 0 }
+        let mut rows = Vec::with_capacity(ceiling);
+        ringtap_cpu::large_pages(rows.spare_capacity_mut());
+        Self { rows, free: NONE, ceiling, refused: 0 }
     }
 
     /// Appends a row; at the ceiling it is counted and dropped.

@@ -27,6 +27,7 @@ impl<T> Slots<T> {
         let _ = slots.places.try_reserve_exact(ceiling);
         let _ = slots.generations.try_reserve_exact(ceiling);
         let _ = slots.free.try_reserve_exact(ceiling);
+        ringtap_cpu::large_pages(slots.places.spare_capacity_mut());
         slots
     }
 

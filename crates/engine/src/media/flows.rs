@@ -73,6 +73,8 @@ impl Flows {
             hasher,
             ceiling,
         };
+        ringtap_cpu::large_pages(flows.hot.spare_capacity_mut());
+        ringtap_cpu::large_pages(flows.cold.spare_capacity_mut());
         if prefault {
             flows.hot.resize(ceiling, Flow::NONE);
             flows.cold.resize(ceiling, Cold::NONE);
