@@ -135,7 +135,9 @@ pub struct Dtmf {
 pub enum Recorded {
     /// Nothing.
     None,
-    /// Headers without payload.
+    /// Its messages alone.
+    Signalling,
+    /// Its messages, and headers of its media without payload.
     Headers,
     /// Media.
     Media,
@@ -226,6 +228,13 @@ pub struct Call {
     pub capture_drops: u64,
     /// What is kept of it.
     pub recorded: Recorded,
+    /// Packets of it that are kept, signalling and media; null where nothing is.
+    pub recorded_packets: Option<u64>,
+    /// Packets that were counted and were to be kept, and are not: 0 where the recording is complete.
+    pub recorded_missing: Option<u64>,
+    /// Directions of an answered call of which no media is kept although it was to be, 0 to 2: whether one was never sent,
+    /// or never passed here, its streams tell.
+    pub recorded_empty: Option<u8>,
 }
 
 impl Call {
@@ -311,6 +320,9 @@ mod tests {
             dtmf: vec![Dtmf { digit: "#".into(), source: DtmfSource::Info, time: Nanos::from_micros(7) }],
             capture_drops: 3,
             recorded: Recorded::None,
+            recorded_packets: None,
+            recorded_missing: None,
+            recorded_empty: None,
         }
     }
 

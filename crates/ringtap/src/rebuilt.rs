@@ -13,6 +13,7 @@ const IPV6_HEADER: usize = 40;
 /// From the IP header on. None where the message is longer than a datagram can be.
 pub(crate) fn datagram(src: Endpoint, dst: Endpoint, message: &[u8]) -> Option<Vec<u8>> {
     let length = u16::try_from(UDP_HEADER + message.len()).ok()?;
+    let is_v4 = src.ip.is_ipv4() && dst.ip.is_ipv4();
     let mut data = Vec::with_capacity(IPV6_HEADER + UDP_HEADER + message.len());
     match (src.ip, dst.ip) {
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
@@ -40,15 +41,46 @@ pub(crate) fn datagram(src: Endpoint, dst: Endpoint, message: &[u8]) -> Option<V
     data.extend(src.port.to_be_bytes());
     data.extend(dst.port.to_be_bytes());
     data.extend(length.to_be_bytes());
-    // RFC 768: zero is no checksum.
+    // RFC 768: zero is no checksum. RFC 8200 section 8.1 wants one over IPv6.
     data.extend([0, 0]);
     data.extend(message);
+    if !is_v4 {
+        // The pseudo-header: addresses, length, protocol.
+        let pseudo = [&data[8..IPV6_HEADER], &length.to_be_bytes(), &[0, 17]].concat();
+        let sum = match checksum(&[&pseudo, &data[IPV6_HEADER..]].concat()) {
+            0 => 0xffff,
+            sum => sum,
+        };
+        data[IPV6_HEADER + 6..IPV6_HEADER + 8].copy_from_slice(&sum.to_be_bytes());
+    }
     Some(data)
 }
 
 /// RFC 1071.
-fn checksum(header: &[u8]) -> u16 {
-    let sum: u32 = header.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+fn checksum(bytes: &[u8]) -> u16 {
+    let words =
+        bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u32::from(*low)));
+    let sum: u32 = words.sum();
     let folded = (sum & 0xffff) + (sum >> 16);
     !((folded & 0xffff) + (folded >> 16)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_add_up() {
+        let end = |ip: &str| Endpoint::new(ip.parse().unwrap(), 5060);
+        // With the field in place the sum over all that it covers is all ones (RFC 1071 section 1).
+        let v4 = datagram(end("192.0.2.1"), end("198.51.100.1"), b"odd").unwrap();
+        assert_eq!(checksum(&v4[..20]), 0);
+        assert_eq!(v4[26..28], [0, 0]);
+        for message in [&b"odd"[..], b"even"] {
+            let v6 = datagram(end("2001:db8::1"), end("2001:db8::2"), message).unwrap();
+            let pseudo = [&v6[8..40], &v6[4..6], &[0, 17]].concat();
+            assert_eq!(checksum(&[&pseudo, &v6[40..]].concat()), 0);
+            assert_ne!(v6[46..48], [0, 0]);
+        }
+    }
 }

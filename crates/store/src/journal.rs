@@ -299,6 +299,9 @@ mod tests {
             dtmf: Vec::new(),
             capture_drops: 0,
             recorded: Recorded::None,
+            recorded_packets: None,
+            recorded_missing: None,
+            recorded_empty: None,
         }
     }
 

@@ -13,7 +13,7 @@ use crate::Error;
 pub(crate) const APPLICATION: i64 = 0x5254_4150;
 
 /// The migrations in order; the version of a file is the number of those it has.
-pub(crate) const MIGRATIONS: [&str; 2] = [VERSION_1, VERSION_2];
+pub(crate) const MIGRATIONS: [&str; 3] = [VERSION_1, VERSION_2, VERSION_3];
 
 /// The version that this program writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -61,6 +61,9 @@ pub(crate) const CALLS: Table = Table {
         "mos_worst_interval",
         "capture_drops",
         "recorded",
+        "recorded_packets",
+        "recorded_missing",
+        "recorded_empty",
     ],
 };
 
@@ -242,6 +245,13 @@ CREATE TABLE diversions (
 CREATE INDEX diversions_call ON diversions (call);
 INSERT OR IGNORE INTO diversions
     SELECT each.value, calls.id FROM calls, json_each(calls.json, '$.diverted_to') AS each;
+";
+
+/// How complete the recording of a call is.
+const VERSION_3: &str = "
+ALTER TABLE calls ADD COLUMN recorded_packets INTEGER;
+ALTER TABLE calls ADD COLUMN recorded_missing INTEGER;
+ALTER TABLE calls ADD COLUMN recorded_empty INTEGER;
 ";
 
 #[cfg(test)]

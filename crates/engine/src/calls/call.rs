@@ -510,6 +510,9 @@ impl CallEntry {
             dtmf: self.digits.clone(),
             capture_drops: drops.saturating_sub(self.drops),
             recorded: Recorded::None,
+            recorded_packets: None,
+            recorded_missing: None,
+            recorded_empty: None,
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use ringtap_engine::{CallNumber, RtpSeen, Sink, SipSeen, Step, StreamEnd};
-use ringtap_model::{Call, Frame, LinkType, Message, Nanos, Registration, Transport};
+use ringtap_engine::{CallNumber, Kept, RtcpSeen, RtpSeen, Sink, SipSeen, Step, StreamEnd};
+use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Recorded, Registration, Transport};
 use ringtap_spool::{Category, Counts, Error, Keeper, Owner, Settings, of_call, of_stream};
 
+use super::complete::complete;
 use super::log;
 use super::worker::Outlet;
 use crate::config::Keep;
@@ -16,11 +17,13 @@ pub(crate) struct Recorder {
     keeper: Keeper,
     keep: Keep,
     /// By the stream's serial.
-    streams: HashMap<u64, Kept>,
+    streams: HashMap<u64, Place>,
     /// By the Call-ID's key.
-    calls: HashMap<u64, Kept>,
+    calls: HashMap<u64, Place>,
     swept: Nanos,
-    /// Packets of owners without a place, and of media that are not kept: in parts, or in TCP.
+    /// Time by the packets.
+    now: Nanos,
+    /// Packets of owners without a place, and those too long for a datagram of their own.
     left_out: u64,
     /// Packets lost, as far as the operator knows.
     told: u64,
@@ -28,10 +31,18 @@ pub(crate) struct Recorder {
 }
 
 /// An owner and when a packet of it was last kept.
-struct Kept {
+struct Place {
     /// None where the spool had no place.
     owner: Option<Owner>,
     last: Nanos,
+    /// Packets of it that were not given to the spool.
+    left_out: u64,
+}
+
+impl Place {
+    fn new(owner: Option<Owner>, now: Nanos) -> Self {
+        Self { owner, last: now, left_out: 0 }
+    }
 }
 
 impl Recorder {
@@ -44,6 +55,7 @@ impl Recorder {
             streams,
             calls,
             swept: Nanos::ZERO,
+            now: Nanos::ZERO,
             left_out: 0,
             told: 0,
             worker,
@@ -52,6 +64,7 @@ impl Recorder {
 
     /// Time has passed: what waited long enough is written, who was silent long enough is forgotten.
     pub(crate) fn tick(&mut self, now: Nanos) {
+        self.now = now;
         self.keeper.tick(now);
         if now.since(self.swept) < SWEEP {
             return;
@@ -74,9 +87,8 @@ impl Recorder {
                 Some(error) => error.to_string(),
                 None if lost_disk > 0 => "the disk does not keep up".to_owned(),
                 None if lost_memory > 0 => "[spool] memory is too small".to_owned(),
-                None => {
-                    "more streams at once than the spool has places, or media in fragments or TCP".to_owned()
-                }
+                None => "more streams at once than the spool has places, or messages longer than a datagram"
+                    .to_owned(),
             };
             let more = lost - self.told;
             log::warn(
@@ -104,36 +116,48 @@ impl Recorder {
         );
     }
 
-    fn media(&mut self, seen: &RtpSeen<'_>, frame: &Frame<'_>) {
-        let Self { keeper, streams, left_out, .. } = self;
-        let kept = streams.entry(seen.serial).or_insert_with(|| {
-            let key = of_stream(seen.src, seen.dst, seen.ssrc);
-            Kept { owner: keeper.begin(Category::Media, key), last: seen.time }
-        });
-        kept.last = seen.time;
-        let Some(owner) = kept.owner else {
-            *left_out += 1;
-            return;
-        };
-        match self.keep {
-            Keep::Full => keeper.put(owner, frame),
-            Keep::Headers => {
-                let head = head(frame.data, seen.payload);
-                keeper.put_parts(owner, frame.time, frame.wire_len, &frame.data[..head]);
+    /// Keeps a packet of a stream, from a frame of which so many bytes may be kept.
+    fn media(&mut self, serial: u64, stream: (Endpoint, Endpoint, u32), frame: Option<&Frame<'_>>) {
+        let Self { keeper, streams, now, left_out, .. } = self;
+        let (src, dst, ssrc) = stream;
+        let place = streams
+            .entry(serial)
+            .or_insert_with(|| Place::new(keeper.begin(Category::Media, of_stream(src, dst, ssrc)), *now));
+        place.last = frame.map_or(*now, |frame| frame.time);
+        match (place.owner, frame) {
+            (Some(owner), Some(frame)) => keeper.put(owner, frame),
+            _ => {
+                place.left_out += 1;
+                *left_out += 1;
             }
-            Keep::Signalling => {}
         }
     }
 
-    fn owner_of_call(&mut self, seen: &SipSeen<'_>) -> Option<Owner> {
+    fn call(&mut self, seen: &SipSeen<'_>) -> Option<&mut Place> {
         let key = of_call(seen.message.call_id()?);
         let keeper = &mut self.keeper;
-        let kept = self
+        let place = self
             .calls
             .entry(key)
-            .or_insert_with(|| Kept { owner: keeper.begin(Category::Signalling, key), last: seen.time });
-        kept.last = seen.time;
-        kept.owner
+            .or_insert_with(|| Place::new(keeper.begin(Category::Signalling, key), seen.time));
+        place.last = seen.time;
+        Some(place)
+    }
+
+    /// Nothing more will come of a stream: what it has in memory goes to the segment.
+    fn end_stream(&mut self, serial: u64) -> Kept {
+        self.streams.remove(&serial).map_or_else(Kept::default, |place| self.end(&place))
+    }
+
+    /// The same of a call's messages.
+    fn end_call(&mut self, call_id: &str) -> Kept {
+        self.calls.remove(&of_call(call_id.as_bytes())).map_or_else(Kept::default, |place| self.end(&place))
+    }
+
+    fn end(&mut self, place: &Place) -> Kept {
+        let kept = place.owner.and_then(|owner| self.keeper.finish(owner, self.now.max(place.last)));
+        let (packets, lost) = kept.map_or((0, 0), |kept| (kept.packets, kept.lost));
+        Kept { packets, lost: lost + place.left_out }
     }
 }
 
@@ -157,13 +181,25 @@ impl<'a> Keeping<'a> {
         let at = self.frames.binary_search_by_key(&number, |frame| frame.number).ok()?;
         self.frames.get(at)
     }
+
+    /// The one frame of these numbers, if there is one and it is at hand.
+    fn only(&self, numbers: &[u64]) -> Option<&'a Frame<'a>> {
+        if let [number] = numbers { self.frame(*number) } else { None }
+    }
 }
 
 impl Sink for Keeping<'_> {
     const PACKETS: bool = true;
     const PROGRESS: bool = Outlet::PROGRESS;
 
-    fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
+    fn call(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
+        let signalling = self.recorder.end_call(&call.call_id);
+        let recorded = match self.recorder.keep {
+            Keep::Signalling => Recorded::Signalling,
+            Keep::Headers => Recorded::Headers,
+            Keep::Full => Recorded::Full,
+        };
+        complete(&mut call, recorded, signalling, &streams);
         self.outlet.call(call, streams);
     }
 
@@ -184,45 +220,83 @@ impl Sink for Keeping<'_> {
     }
 
     fn sip(&mut self, seen: &SipSeen<'_>) {
-        let Some(owner) = self.recorder.owner_of_call(seen) else {
+        // A message in one frame that is at hand is kept as it came; one that was put together, or came by way of another
+        // worker, in a datagram of its own.
+        let at_hand = self.only(seen.frames).filter(|_| seen.transport != Transport::Hep);
+        let link = self.recorder.keeper.link();
+        let Some(owner) = self.recorder.call(seen).and_then(|place| place.owner) else {
             self.recorder.left_out += 1;
             return;
         };
-        let frames: Vec<&Frame<'_>> = seen.frames.iter().filter_map(|number| self.frame(*number)).collect();
-        // A message in one frame that is at hand is kept as it came; one that was put together, or came by way of another
-        // worker, in a datagram of its own.
-        match frames[..] {
-            [frame] if seen.frames.len() == 1 && seen.transport != Transport::Hep => {
-                self.recorder.keeper.put(owner, frame);
-            }
-            _ => {
-                let Some(frame) = wrapped(seen, self.recorder.keeper.link()) else {
-                    self.recorder.left_out += 1;
-                    return;
-                };
-                self.recorder.keeper.put_parts(owner, seen.time, frame.len() as u32, &frame);
-            }
+        if let Some(frame) = at_hand {
+            self.recorder.keeper.put(owner, frame);
+        } else if let Some(data) = wrapped((seen.src, seen.dst), seen.message.raw(), link) {
+            self.recorder.keeper.put_parts(owner, seen.time, data.len() as u32, &data);
+        } else {
+            self.recorder.left_out += 1;
+            self.recorder.call(seen).into_iter().for_each(|place| place.left_out += 1);
         }
     }
 
     fn rtp(&mut self, seen: &RtpSeen<'_>) {
+        let Self { recorder, .. } = self;
+        if recorder.keep == Keep::Signalling {
+            return;
+        }
+        let stream = (seen.src, seen.dst, seen.ssrc);
+        let headers = recorder.keep == Keep::Headers;
+        let cut = |data: usize, payload: usize| if headers { data - payload.min(data) } else { data };
+        match (self.only(seen.frames), seen.packet) {
+            (Some(frame), _) => {
+                let kept = if headers { head(frame.data, seen.payload) } else { frame.data.len() };
+                let frame = Frame { data: &frame.data[..kept], ..*frame };
+                self.recorder.media(seen.serial, stream, Some(&frame));
+            }
+            // Put together from fragments, or taken out of TCP by another worker: in a datagram of its own.
+            (None, Some(packet)) => {
+                let data = wrapped((seen.src, seen.dst), packet, self.recorder.keeper.link());
+                let frame = data.as_deref().map(|data| Frame {
+                    time: seen.time,
+                    number: 0,
+                    link: self.recorder.keeper.link(),
+                    wire_len: data.len() as u32,
+                    data: &data[..cut(data.len(), seen.payload.len())],
+                });
+                self.recorder.media(seen.serial, stream, frame.as_ref());
+            }
+            (None, None) => self.recorder.media(seen.serial, stream, None),
+        }
+    }
+
+    fn rtcp(&mut self, seen: &RtcpSeen<'_>) {
         if self.recorder.keep == Keep::Signalling {
             return;
         }
-        // What was put together from fragments, or carried in TCP, is not kept.
-        if let [number] = seen.frames
-            && let Some(frame) = self.frame(*number)
-        {
-            self.recorder.media(seen, frame);
-        } else {
-            self.recorder.left_out += 1;
+        let link = self.recorder.keeper.link();
+        match self.only(seen.frames) {
+            Some(frame) => self.recorder.media(seen.serial, seen.stream, Some(frame)),
+            None => {
+                let data = wrapped((seen.src, seen.dst), seen.data, link);
+                let frame = data.as_deref().map(|data| Frame {
+                    time: seen.time,
+                    number: 0,
+                    link,
+                    wire_len: data.len() as u32,
+                    data,
+                });
+                self.recorder.media(seen.serial, seen.stream, frame.as_ref());
+            }
         }
+    }
+
+    fn leaving(&mut self, serial: u64) -> Kept {
+        self.recorder.end_stream(serial)
     }
 }
 
 /// A message in a frame of its own: what carried it is not at hand any more.
-fn wrapped(seen: &SipSeen<'_>, link: LinkType) -> Option<Vec<u8>> {
-    let datagram = rebuilt::datagram(seen.src, seen.dst, seen.message.raw())?;
+fn wrapped((src, dst): (Endpoint, Endpoint), message: &[u8], link: LinkType) -> Option<Vec<u8>> {
+    let datagram = rebuilt::datagram(src, dst, message)?;
     if link != ETHERNET {
         return Some(datagram);
     }

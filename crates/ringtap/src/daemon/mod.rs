@@ -13,6 +13,7 @@
 //! | `log` | lines for the operator |
 
 mod board;
+mod complete;
 mod http;
 mod keep;
 pub(crate) mod log;

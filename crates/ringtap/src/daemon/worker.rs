@@ -161,6 +161,24 @@ impl Worker {
         }
     }
 
+    /// Ends what is under way, of one that works alone.
+    fn close(&mut self) {
+        let Self { engine, outlet, recorder, .. } = self;
+        match recorder {
+            None => engine.close(outlet),
+            Some(recorder) => engine.close(&mut Keeping { outlet, recorder, frames: &[] }),
+        }
+    }
+
+    /// A stage of the end, of one in a team.
+    fn stage(&mut self, stage: team::Stage) -> bool {
+        let Self { engine, outlet, recorder, .. } = self;
+        match recorder {
+            None => engine.stage(stage, &[], outlet),
+            Some(recorder) => engine.stage(stage, &[], &mut Keeping { outlet, recorder, frames: &[] }),
+        }
+    }
+
     /// A few times a second: what was counted goes up, what was lost elsewhere comes in.
     fn report(&mut self, tap: &mut Tap) {
         self.outlet.inlet.clock(self.now);
@@ -190,12 +208,9 @@ impl Worker {
 /// Ends what is under way in the engines of all workers, together.
 pub(crate) fn close(mut ended: Vec<Ended>) {
     match &mut ended[..] {
-        [Ended { worker, .. }] => worker.engine.close(&mut worker.outlet),
+        [Ended { worker, .. }] => worker.close(),
         team => team::close(|stage| {
-            let stage = |more, Ended { worker, .. }: &mut Ended| {
-                worker.engine.stage(stage, &[], &mut worker.outlet) | more
-            };
-            team.iter_mut().fold(false, stage)
+            team.iter_mut().fold(false, |more, Ended { worker, .. }| worker.stage(stage) | more)
         }),
     }
     for Ended { worker, tap, .. } in &mut ended {

@@ -141,6 +141,9 @@ const CALL: &[&str] = &[
     "dtmf",
     "capture_drops",
     "recorded",
+    "recorded_packets",
+    "recorded_missing",
+    "recorded_empty",
 ];
 
 const STREAM: &[&str] = &[

@@ -68,6 +68,9 @@ pub(crate) fn call() -> Call {
         ],
         capture_drops: 0,
         recorded: Recorded::None,
+        recorded_packets: None,
+        recorded_missing: None,
+        recorded_empty: None,
     }
 }
 

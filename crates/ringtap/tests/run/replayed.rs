@@ -70,6 +70,11 @@ fn a_call_comes_back_out_of_the_spool() {
     };
     let (records, spool, pcap) = (at("records"), at("spool"), at("call.pcap"));
     for (call_id, call) in &whole {
+        // Its record says that nothing of it is missing.
+        let counted = |record: &serde_json::Value, name: &str| record[name].as_u64().unwrap();
+        let packets: u64 = call.1.iter().map(|stream| counted(stream, "packets")).sum();
+        assert_eq!((call.0["recorded"].as_str(), counted(&call.0, "recorded_missing")), (Some("full"), 0));
+        assert!(counted(&call.0, "recorded_packets") >= counted(&call.0, "messages") + packets, "{}", call.0);
         let (status, told) =
             ringtap(&["export", call_id, "--store", &records, "--spool", &spool, "--pcap", &pcap]);
         assert_eq!(status, Some(0), "{told}");

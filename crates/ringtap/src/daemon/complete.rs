@@ -1,0 +1,79 @@
+//! How complete a recording is: what was counted of a call against what was kept.
+
+use ringtap_engine::{Kept, StreamEnd};
+use ringtap_model::{Call, Direction, Recorded};
+
+/// Writes into a call's record what was kept of it, where `recorded` was to be kept.
+///
+/// A stream's RTP is counted by the engine, its packets on disk by the spool, RTCP included there; what the spool says it
+/// lost, it lost. So a hole is seen that neither count shows alone.
+pub(super) fn complete(call: &mut Call, recorded: Recorded, signalling: Kept, streams: &[StreamEnd]) {
+    call.recorded = recorded;
+    if recorded == Recorded::None {
+        return;
+    }
+    let media = recorded != Recorded::Signalling;
+    let missing_of =
+        |stream: &StreamEnd| stream.kept.lost.max(stream.record.packets.saturating_sub(stream.kept.packets));
+    let packets: u64 = streams.iter().map(|stream| stream.kept.packets).sum();
+    let missing: u64 = streams.iter().filter(|_| media).map(missing_of).sum();
+    let unkept = u64::from(call.messages).saturating_sub(signalling.packets);
+    call.recorded_packets = Some(signalling.packets + packets);
+    call.recorded_missing = Some(signalling.lost.max(unkept) + missing);
+    call.recorded_empty = (media && call.answer.is_some()).then(|| {
+        let heard = |side: Direction| {
+            streams
+                .iter()
+                .any(|stream| stream.kept.packets > 0 && stream.record.direction.is_none_or(|of| of == side))
+        };
+        [Direction::CallerToCallee, Direction::CalleeToCaller]
+            .into_iter()
+            .filter(|side| !heard(*side))
+            .count() as u8
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::samples;
+
+    fn stream(direction: Option<Direction>, counted: u64, kept: u64, lost: u64) -> StreamEnd {
+        let record = ringtap_model::Stream { direction, packets: counted, ..samples::stream() };
+        StreamEnd { serial: 1, record, kept: Kept { packets: kept, lost } }
+    }
+
+    #[test]
+    fn what_lacks_is_counted() {
+        let kept = |packets, lost| Kept { packets, lost };
+        let there = Some(Direction::CallerToCallee);
+        let back = Some(Direction::CalleeToCaller);
+        for (recorded, signalling, streams, expected) in [
+            (Recorded::None, kept(0, 0), vec![], (None, None, None)),
+            (Recorded::Signalling, kept(7, 0), vec![stream(there, 5, 0, 0)], (Some(7), Some(0), None)),
+            // RTCP lies with its stream.
+            (
+                Recorded::Full,
+                kept(7, 0),
+                vec![stream(there, 50, 52, 0), stream(back, 50, 50, 0)],
+                (Some(109), Some(0), Some(0)),
+            ),
+            (Recorded::Full, kept(5, 2), vec![stream(there, 50, 48, 2)], (Some(53), Some(4), Some(1))),
+            // Lost by the spool, though RTCP fills the count up.
+            (
+                Recorded::Headers,
+                kept(7, 0),
+                vec![stream(there, 50, 50, 3), stream(back, 50, 0, 0)],
+                (Some(57), Some(53), Some(1)),
+            ),
+            // Which side sent it is not known: it may be either.
+            (Recorded::Full, kept(7, 0), vec![stream(None, 50, 50, 0)], (Some(57), Some(0), Some(0))),
+        ] {
+            let mut call = Call { messages: 7, ..samples::call() };
+            assert!(call.answer.is_some(), "the sample is an answered call");
+            complete(&mut call, recorded, signalling, &streams);
+            assert_eq!(call.recorded, recorded);
+            assert_eq!((call.recorded_packets, call.recorded_missing, call.recorded_empty), expected);
+        }
+    }
+}
