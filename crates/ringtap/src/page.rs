@@ -28,7 +28,7 @@ pub(crate) enum Format {
 /// One way to print.
 pub(crate) enum Page<'a> {
     Table { screen: &'a mut Screen, calls: Vec<calls::Row>, streams: Vec<streams::Row> },
-    Jsonl(&'a mut dyn Write),
+    Jsonl(&'a mut dyn Write, json::Lines),
     Csv(&'a mut dyn Write, Csv),
 }
 
@@ -37,7 +37,7 @@ impl<'a> Page<'a> {
     pub(crate) fn begin(format: Format, kind: Kind, screen: &'a mut Screen) -> io::Result<Self> {
         Ok(match format {
             Format::Table => Self::Table { screen, calls: Vec::new(), streams: Vec::new() },
-            Format::Jsonl => Self::Jsonl(&mut *screen.out),
+            Format::Jsonl => Self::Jsonl(&mut *screen.out, json::Lines::default()),
             Format::Csv => {
                 let csv = Csv::begin(&mut *screen.out, kind)?;
                 Self::Csv(&mut *screen.out, csv)
@@ -52,7 +52,7 @@ impl<'a> Page<'a> {
                 calls.push(calls::Row::new(call, streams.iter()));
                 return Ok(());
             }
-            Self::Jsonl(out) => json::line(*out, call)?,
+            Self::Jsonl(out, lines) => lines.write(*out, call)?,
             Self::Csv(out, csv) => csv.record(*out, Kind::Calls, call, &[])?,
         }
         streams.iter().try_for_each(|stream| self.stream(stream))
@@ -62,7 +62,7 @@ impl<'a> Page<'a> {
     pub(crate) fn stream(&mut self, stream: &Stream) -> io::Result<()> {
         match self {
             Self::Table { streams, .. } => streams.push(streams::Row::new(stream)),
-            Self::Jsonl(out) => json::line(*out, stream)?,
+            Self::Jsonl(out, lines) => lines.write(*out, stream)?,
             Self::Csv(out, csv) => {
                 csv.record(*out, Kind::Streams, stream, &[])?;
                 csv.intervals(*out, stream)?;
@@ -75,7 +75,7 @@ impl<'a> Page<'a> {
     pub(crate) fn record(&mut self, kind: Kind, record: &impl Serialize) -> io::Result<()> {
         match self {
             Self::Table { .. } => Ok(()),
-            Self::Jsonl(out) => json::line(*out, record),
+            Self::Jsonl(out, lines) => lines.write(*out, record),
             Self::Csv(out, csv) => csv.record(*out, kind, record, &[]),
         }
     }

@@ -9,6 +9,8 @@ use crate::text;
 
 /// Width of what goes into a pipe or a file.
 const PIPED: usize = 120;
+/// Bytes that are put together before they go out.
+const BUFFER: usize = 256 << 10;
 /// Narrower than this a table says nothing any more.
 const NARROWEST: usize = 60;
 
@@ -48,7 +50,7 @@ impl Screen {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
         Self {
-            out: Box::new(BufWriter::with_capacity(64 << 10, stdout.lock())),
+            out: Box::new(BufWriter::with_capacity(BUFFER, stdout.lock())),
             err: Box::new(io::stderr()),
             width: width(terminal).max(NARROWEST),
             colour: match colour {

@@ -221,7 +221,7 @@ impl<'a> Records<'a> {
 
     fn flush(&mut self) {
         self.write(|page| match page {
-            Page::Jsonl(out) => out.flush(),
+            Page::Jsonl(out, _) => out.flush(),
             _ => Ok(()),
         });
     }
