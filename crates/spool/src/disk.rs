@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::index::{self, Row};
+use crate::keys;
 use crate::mark::{self, Link};
 use crate::name::{Category, Segment};
 
@@ -52,6 +53,8 @@ pub(crate) enum Job {
     Open(Category, Segment),
     /// The first bytes of the block lie at the offset.
     Write { category: Category, block: Block, len: usize, offset: u64 },
+    /// The first bytes of the block lie at the offset of the segment's key file.
+    Keys { category: Category, block: Block, len: usize, offset: u64 },
     /// The category's segment is whole: these are its chunks.
     Close(Category, Vec<Row>),
 }
@@ -124,6 +127,17 @@ struct Open {
     dirty: bool,
     /// Ranges that the disk refused.
     refused: Vec<(u64, u64)>,
+    /// The same of the key file.
+    keys: Keys,
+}
+
+/// The key file of an open segment.
+#[derive(Default)]
+struct Keys {
+    /// None until a key is written, or where it could not be created.
+    file: Option<File>,
+    dirty: bool,
+    refused: Vec<(u64, u64)>,
 }
 
 pub(crate) struct Disk {
@@ -148,6 +162,12 @@ impl Disk {
                         self.write(open, &block.data()[..len], offset);
                     }
                     // A keeper that is gone needs no block.
+                    let _ = self.spare.send(block);
+                }
+                Ok(Job::Keys { category, block, len, offset }) => {
+                    if let Some(open) = &mut open[category as usize] {
+                        self.write_keys(open, &block.data()[..len], offset);
+                    }
                     let _ = self.spare.send(block);
                 }
                 Ok(Job::Close(category, mut rows)) => {
@@ -175,7 +195,7 @@ impl Disk {
             Err(error) => (None, Err(error)),
         };
         self.written.tell(result);
-        Open { path, file, dirty: false, refused: Vec::new() }
+        Open { path, file, dirty: false, refused: Vec::new(), keys: Keys::default() }
     }
 
     fn create(&self, path: &Path) -> io::Result<File> {
@@ -213,7 +233,40 @@ impl Disk {
         }
     }
 
+    /// Keys are few: through the page cache.
+    fn write_keys(&self, open: &mut Open, bytes: &[u8], offset: u64) {
+        let path = open.path.with_extension("keys");
+        let keys = &mut open.keys;
+        if keys.file.is_none() && offset == 0 && open.file.is_some() {
+            let created = OpenOptions::new().write(true).create_new(true).mode(0o640).open(&path);
+            keys.file = match created {
+                Ok(file) => Some(file),
+                Err(error) => {
+                    self.written.tell(Err(Error::io(&path, "created", error)));
+                    None
+                }
+            };
+        }
+        let written = keys.file.as_ref().is_some_and(|file| {
+            let result = file.write_all_at(bytes, offset);
+            self.written.tell(result.map_err(|error| Error::io(&path, "written", error)))
+        });
+        if written {
+            keys.dirty = true;
+            self.written.bytes.fetch_add(bytes.len() as u64, Relaxed);
+            self.written.writes.fetch_add(1, Relaxed);
+        } else {
+            keys.refused.push((offset, offset + bytes.len() as u64));
+        }
+    }
+
     fn sync(&self, open: &mut Open) {
+        if let (true, Some(file)) = (open.keys.dirty, &open.keys.file) {
+            let path = open.path.with_extension("keys");
+            self.written.tell(file.sync_data().map_err(|error| Error::io(&path, "synced to disk", error)));
+            self.written.syncs.fetch_add(1, Relaxed);
+            open.keys.dirty = false;
+        }
         if let (true, Some(file)) = (open.dirty, &open.file) {
             self.written
                 .tell(file.sync_data().map_err(|error| Error::io(&open.path, "synced to disk", error)));
@@ -228,7 +281,12 @@ impl Disk {
         let head = mark::len(self.link) as u64;
         rows.retain(|row| {
             let (from, to) = (row.offset, row.offset + head + u64::from(row.chunk.length));
-            let whole = !open.refused.iter().any(|(start, end)| *start < to && from < *end);
+            let refused = |refused: &[(u64, u64)], from: u64, to: u64| {
+                refused.iter().any(|(start, end)| *start < to && from < *end)
+            };
+            let key = keys::at(row.chunk.key);
+            let keyless = row.chunk.is_sealed() && refused(&open.keys.refused, key, key + keys::ROW as u64);
+            let whole = !refused(&open.refused, from, to) && !keyless;
             if !whole {
                 self.written.lost_packets.fetch_add(u64::from(row.chunk.packets), Relaxed);
             }

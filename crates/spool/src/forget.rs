@@ -1,5 +1,6 @@
 //! What was kept of an owner, out of the spool for good.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
@@ -12,6 +13,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use crate::deletions::{Deleted, Deletion, Deletions};
 use crate::error::Error;
 use crate::index::Row;
+use crate::keys::{KeyRow, Keys};
 use crate::mark::{self, Chunk, GLOBAL, Link, Mark};
 use crate::name::Segment;
 use crate::reader::{self, Reader};
@@ -24,7 +26,9 @@ pub struct Forgotten {
     pub chunks: u64,
     /// See `chunks`.
     pub packets: u64,
-    /// Chunks that had been forgotten before.
+    /// Keys of sealed chunks that were overwritten: a key lies in each segment where its owner has chunks.
+    pub keys: u64,
+    /// Chunks and keys that had been forgotten before.
     pub already: u64,
     /// Chunks that are not where they should be: not wholly on the disk yet, as their call is under way, or damaged. Forget it
     /// again when the call has ended.
@@ -40,8 +44,13 @@ pub struct Order<'a> {
     pub at: Nanos,
 }
 
-/// Makes what was kept of these owners in that time unreadable: their chunks become zeros, and their place on the disk is given
-/// back where the file system can. What is to be done is in the log before it is done. A segment's other chunks stay.
+/// Makes what was kept of these owners in that time unreadable, in every directory of the spool. Of sealed chunks the wrapped
+/// keys are overwritten: then nobody can read them, with the master key or without; the segment stays as it is, and what its
+/// seal says of it stays true. Chunks that are not sealed become zeros, and their place on the disk is given back where the
+/// file system can. What is to be done is in the log before it is done. A segment's other chunks stay.
+///
+/// The time has to cover the owner from its beginning to its end: a key lies in each segment where its owner has chunks, and
+/// one copy that is left opens them all.
 ///
 /// A disk that never writes to the same place twice (flash, a file system that copies on write, a snapshot) may still have the
 /// old bytes somewhere.
@@ -96,7 +105,7 @@ impl Place<'_> {
         let read = |error| Error::io(&self.path, "read", error);
         let Some((link, rows)) = self.rows(owners, time).map_err(read)? else { return Ok(()) };
         let size = self.file.metadata().map_err(read)?.len();
-        let mut plain = Vec::new();
+        let (mut plain, mut sealed) = (Vec::new(), BTreeSet::new());
         for row in rows {
             let chunk = match self.mark(link, &row).map_err(read)? {
                 Some(Mark::Erased(chunk)) if chunk.owner == row.chunk.owner => {
@@ -111,22 +120,88 @@ impl Place<'_> {
                     continue;
                 }
             };
+            if chunk.is_sealed() {
+                sealed.insert(chunk.key);
+                continue;
+            }
             let end = row.offset + mark::len(link) as u64 + u64::from(chunk.length);
             match end <= size {
                 true => plain.push(Row { offset: row.offset, chunk }),
                 false => done.missed += 1,
             }
         }
-        if plain.is_empty() {
+        self.erase_plain(link, &plain, deletions, order, done)?;
+        self.forget_keys(sealed, owners, time, deletions, order, done)
+    }
+
+    fn erase_plain(
+        &self,
+        link: Link,
+        rows: &[Row],
+        deletions: &Deletions,
+        order: Order<'_>,
+        done: &mut Forgotten,
+    ) -> Result<(), Error> {
+        if rows.is_empty() {
             return Ok(());
         }
         let mut entry = Deletion::new(Deleted::Chunks, self.dir, self.segment, order.at, order.why)?;
-        entry.owners = names(&plain);
-        entry.places = plain.iter().map(|row| row.offset).collect();
+        entry.owners = names(rows.iter().map(|row| row.chunk.owner));
+        entry.places = rows.iter().map(|row| row.offset).collect();
         deletions.append(&[entry])?;
-        self.erase(link, &plain).map_err(|error| Error::io(&self.path, "overwritten", error))?;
-        done.chunks += plain.len() as u64;
-        done.packets += plain.iter().map(|row| u64::from(row.chunk.packets)).sum::<u64>();
+        self.erase(link, rows).map_err(|error| Error::io(&self.path, "overwritten", error))?;
+        done.chunks += rows.len() as u64;
+        done.packets += rows.iter().map(|row| u64::from(row.chunk.packets)).sum::<u64>();
+        Ok(())
+    }
+
+    /// The keys of these rows, and those of the owners that were made in that time: a chunk of theirs may be damaged now, and
+    /// be found by somebody later.
+    fn forget_keys(
+        &self,
+        mut sealed: BTreeSet<u32>,
+        owners: &[u64],
+        time: &Range<Nanos>,
+        deletions: &Deletions,
+        order: Order<'_>,
+        done: &mut Forgotten,
+    ) -> Result<(), Error> {
+        let path = self.segment.keys_path(self.dir);
+        let file = match OpenOptions::new().read(true).write(true).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                done.missed += sealed.len() as u64;
+                return Ok(());
+            }
+            Err(error) => return Err(Error::io(&path, "opened for writing", error)),
+        };
+        let read = |error| Error::io(&path, "read", error);
+        let keys = Keys::open(file).map_err(read)?;
+        let mut rows = Vec::new();
+        for (number, row) in (0..).zip(keys.rows().map_err(read)?) {
+            let theirs = row.owner().is_some_and(|owner| owners.contains(&owner));
+            let then = row.made().is_some_and(|made| time.contains(&made));
+            let named = sealed.remove(&number);
+            if !(named || theirs && then) {
+                continue;
+            }
+            match row {
+                KeyRow::Key(bytes) if theirs => rows.push((number, bytes)),
+                KeyRow::Forgotten(_) => done.already += 1,
+                // Damaged: nobody has a key of it. Or another's, which a mark names that was changed.
+                _ => done.missed += 1,
+            }
+        }
+        done.missed += sealed.len() as u64;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut entry = Deletion::new(Deleted::Keys, self.dir, self.segment, order.at, order.why)?;
+        entry.owners = names(rows.iter().filter_map(|(_, row)| KeyRow::of(row).owner()));
+        entry.places = rows.iter().map(|(number, _)| u64::from(*number)).collect();
+        deletions.append(&[entry])?;
+        keys.forget(&rows).map_err(|error| Error::io(&path, "overwritten", error))?;
+        done.keys += rows.len() as u64;
         Ok(())
     }
 
@@ -178,9 +253,7 @@ impl Place<'_> {
 }
 
 /// Owners as the log has them, each once.
-fn names(rows: &[Row]) -> Vec<String> {
-    let mut owners: Vec<u64> = rows.iter().map(|row| row.chunk.owner).collect();
-    owners.sort_unstable();
-    owners.dedup();
+fn names(owners: impl Iterator<Item = u64>) -> Vec<String> {
+    let owners: BTreeSet<u64> = owners.collect();
     owners.iter().map(|owner| sign::hex(&owner.to_be_bytes())).collect()
 }

@@ -10,9 +10,13 @@ use ringtap_model::{Frame, LinkType, Nanos};
 use crate::disk::{ALIGN, BLOCK, Block, Disk, Job, Written};
 use crate::error::Error;
 use crate::index::Row;
+use crate::keys::Bytes;
 use crate::mark::{self, Chunk, GLOBAL, Link, Mark, RECORD};
+use crate::master::MasterKey;
 use crate::name::{Category, Segment};
 use crate::pages::{PAGE, Pool};
+use crate::sealer::Sealer;
+use crate::wrap::{self, Wrap};
 
 /// How a worker keeps.
 #[derive(Clone, Debug)]
@@ -37,6 +41,10 @@ pub struct Settings {
     pub blocks: usize,
     /// Write around the kernel's page cache, where the file system can.
     pub direct: bool,
+    /// Encrypt what is kept: under a key for each owner, wrapped by this one.
+    pub seal: Option<MasterKey>,
+    /// Compress what is kept, at this level of zstd (1 to 19). Media hardly becomes smaller.
+    pub compress: Option<i32>,
     /// Wait for a disk that does not keep up, instead of losing packets: for packets that come out of a file.
     pub wait: bool,
 }
@@ -55,6 +63,8 @@ impl Settings {
             bytes: 4 << 30,
             blocks: 64,
             direct: true,
+            seal: None,
+            compress: None,
             wait: false,
         }
     }
@@ -102,8 +112,11 @@ const MOST: usize = 16;
 /// With one frame of 64 KiB and its header.
 const PAGES: usize = MOST + 1;
 const NONE: u32 = u32::MAX;
-/// A block that has begun is written after this long; twice as long where that of the other category waits as well.
+/// A block that has begun is written after this long; where several wait, one after the other: a packet waits for as many
+/// times this as there are categories, and for its key as long again.
 const PATIENCE: Nanos = Nanos::from_secs(1);
+/// Blocks that a chunk may begin: one of packets, one of keys.
+const SPARES: usize = 2;
 /// Chunks of one segment.
 const ROWS: usize = 1 << 21;
 
@@ -166,6 +179,20 @@ struct Series {
     /// When the first byte came into the block.
     since: Nanos,
     rows: Vec<Row>,
+    keys: Rows,
+}
+
+/// The keys that a segment lists.
+#[derive(Default)]
+struct Rows {
+    /// None while none waits.
+    block: Option<Block>,
+    filled: usize,
+    /// When the first byte came into the block.
+    since: Nanos,
+    /// Bytes given to the disk.
+    offset: u64,
+    listed: u32,
 }
 
 impl Series {
@@ -178,6 +205,7 @@ impl Series {
             filled: 0,
             since: Nanos::ZERO,
             rows: Vec::with_capacity(ROWS),
+            keys: Rows::default(),
         }
     }
 }
@@ -196,6 +224,9 @@ pub struct Keeper {
     series: [Series; Category::ALL.len()],
     /// When a block that was not full was written last.
     padded: Nanos,
+    sealer: Option<Sealer>,
+    /// Where chunks are sealed or packed.
+    wrap: Option<Wrap>,
     spare: Vec<Block>,
     spares: Receiver<Block>,
     spare_rows: Receiver<Vec<Row>>,
@@ -218,8 +249,12 @@ impl Keeper {
             return Err(Error::Memory { given: settings.memory, least });
         }
         std::fs::create_dir_all(&settings.dir).map_err(|error| Error::io(&settings.dir, "created", error))?;
-        // Each category has one to fill and takes one to go on in.
-        let blocks = settings.blocks.max(2 * Category::ALL.len());
+        let owners = settings.owners.clamp(1, NONE as usize - 1);
+        let sealer = settings.seal.as_ref().map(|master| Sealer::new(master, owners)).transpose()?;
+        let wraps = sealer.is_some() || settings.compress.is_some();
+        let wrap = wraps.then(|| Wrap::new(link, PAGES * PAGE, settings.compress)).transpose()?;
+        // Each category has one to fill and takes one to go on in, for packets and for keys.
+        let blocks = settings.blocks.max(4 * Category::ALL.len());
         let (jobs, todo) = sync_channel(blocks + 16);
         let (spare, spares) = channel();
         let (rows_back, spare_rows) = channel();
@@ -238,7 +273,6 @@ impl Keeper {
             .name(format!("spool-{}", settings.worker))
             .spawn(move || disk.serve(&todo))
             .map_err(|error| Error::io(&settings.dir, "served by a thread", error))?;
-        let owners = settings.owners.clamp(1, NONE as usize - 1);
         Ok(Self {
             link,
             pool: Pool::new(settings.memory),
@@ -249,6 +283,8 @@ impl Keeper {
             newest: NONE,
             series: Category::ALL.map(Series::new),
             padded: Nanos::ZERO,
+            sealer,
+            wrap,
             spare: (0..blocks).map(|_| Block::new()).collect(),
             spares,
             spare_rows,
@@ -337,6 +373,9 @@ impl Keeper {
         self.flush(owner.slot, now);
         let entry = std::mem::replace(&mut self.entries[owner.slot as usize], Entry::FREE);
         self.free.push(owner.slot);
+        if let Some(sealer) = &mut self.sealer {
+            sealer.forget(owner.slot);
+        }
         Some(Kept {
             owner: entry.key,
             packets: entry.kept_packets,
@@ -369,11 +408,11 @@ impl Keeper {
     fn flush_all(&mut self, now: Nanos) {
         while self.oldest != NONE {
             let oldest = self.oldest;
-            self.wait_for_block();
+            self.wait_for_blocks(SPARES);
             self.flush(oldest, now);
         }
         for category in Category::ALL {
-            self.wait_for_block();
+            self.wait_for_blocks(SPARES);
             self.end_segment(category, now);
         }
         self.jobs = None;
@@ -383,8 +422,8 @@ impl Keeper {
         }
     }
 
-    fn wait_for_block(&mut self) {
-        while self.spare.is_empty() {
+    fn wait_for_blocks(&mut self, wanted: usize) {
+        while self.spare.len() < wanted {
             match self.spares.recv() {
                 Ok(block) => self.spare.push(block),
                 Err(_) => return,
@@ -402,12 +441,17 @@ impl Keeper {
 
     /// One write a second at most for blocks that are not full: the one that has waited longest.
     fn pad_oldest(&mut self, now: Nanos) {
-        let waiting =
-            self.series.iter().filter(|series| series.filled > 0 && now.since(series.since) >= PATIENCE);
-        if let Some(category) = waiting.min_by_key(|series| series.since).map(|series| series.category) {
-            self.padded = now;
-            self.submit_padded(category, now);
+        let blocks = self.series.iter().filter(|series| series.filled > 0);
+        let blocks = blocks.map(|series| (series.since, series.category, false));
+        let keys = self.series.iter().filter(|series| series.keys.filled > 0);
+        let keys = keys.map(|series| (series.keys.since, series.category, true));
+        let waiting = blocks.chain(keys).filter(|(since, ..)| now.since(*since) >= PATIENCE);
+        match waiting.min_by_key(|(since, ..)| *since) {
+            Some((_, category, true)) => self.submit_keys(category),
+            Some((_, category, false)) => self.submit_padded(category, now),
+            None => return,
         }
+        self.padded = now;
     }
 
     fn entry(&self, owner: Owner) -> Option<&Entry> {
@@ -522,41 +566,34 @@ impl Keeper {
         let Entry { fill, first, category, .. } = self.entries[slot as usize];
         let fill = fill as usize;
         // The beginning of a segment and the padding behind it must fit as well.
-        if !self.has_room(category, GLOBAL + 3 * head + ALIGN + fill)
+        if !self.has_room(category, GLOBAL + 3 * head + ALIGN + fill + wrap::overhead(self.link))
             || !self.open_segment(category, first, now)
         {
             return false;
         }
+        let Some(key) = self.list_key(slot, now) else { return false };
         let series = self.series(category);
         let Some(current) = &series.current else { return false };
         let offset = current.offset + series.filled as u64;
         let entry = &self.entries[slot as usize];
-        let used = |page: usize| PAGE.min(fill - page * PAGE);
-        let crc = (0..fill.div_ceil(PAGE))
-            .fold(0, |crc, page| ringtap_cpu::crc32c(crc, &self.pool.page(entry.pages[page])[..used(page)]));
-        let chunk = Chunk {
+        let mut chunk = Chunk {
             owner: entry.key,
             number: entry.number,
             packets: entry.packets,
             length: entry.fill,
-            crc,
+            crc: 0,
             flags: 0,
-            key: 0,
+            key,
             plain: entry.fill,
             first: entry.first,
             last: entry.last,
         };
-        let mut bytes = [0; 128];
-        Mark::Chunk(chunk).write(self.link, &mut bytes[..head]);
-        self.append(category, &bytes[..head], chunk.last);
-        for page in 0..fill.div_ceil(PAGE) {
-            let page_number = self.entries[slot as usize].pages[page];
-            append(
-                &mut self.series[category as usize],
-                &mut self.spare,
-                &self.jobs,
-                &self.pool.page(page_number)[..used(page)],
-            );
+        if !self.append_wrapped(slot, &mut chunk) {
+            // INVARIANT: nothing goes to the disk as it is where it is to be sealed.
+            if self.sealer.is_some() {
+                return false;
+            }
+            self.append_plain(slot, &mut chunk);
         }
         let series = self.series_mut(category);
         series.rows.push(Row { offset, chunk });
@@ -569,25 +606,122 @@ impl Keeper {
         true
     }
 
-    /// Whether so many bytes fit into this block and one more.
+    /// The packets as they are.
+    fn append_plain(&mut self, slot: u32, chunk: &mut Chunk) {
+        let category = self.entries[slot as usize].category;
+        let fill = chunk.plain as usize;
+        let used = |page: usize| PAGE.min(fill - page * PAGE);
+        let pages = self.entries[slot as usize].pages;
+        let pages = pages.iter().enumerate().take(fill.div_ceil(PAGE));
+        chunk.crc = pages
+            .clone()
+            .fold(0, |crc, (place, page)| ringtap_cpu::crc32c(crc, &self.pool.page(*page)[..used(place)]));
+        self.append_chunk_mark(category, chunk);
+        for (place, page) in pages {
+            append(
+                &mut self.series[category as usize],
+                &mut self.spare,
+                &self.jobs,
+                &self.pool.page(*page)[..used(place)],
+            );
+        }
+    }
+
+    /// The packets sealed, packed or both. Not where they stay as they are.
+    fn append_wrapped(&mut self, slot: u32, chunk: &mut Chunk) -> bool {
+        let Some(mut wrap) = self.wrap.take() else { return false };
+        let Entry { pages, category, .. } = self.entries[slot as usize];
+        let packets = wrap.packets(chunk.plain as usize);
+        for (to, page) in packets.chunks_mut(PAGE).zip(pages) {
+            to.copy_from_slice(&self.pool.page(page)[..to.len()]);
+        }
+        let key = self.sealer.as_ref().and_then(|sealer| sealer.key(slot));
+        let wrapped = match self.sealer.is_some() && key.is_none() {
+            true => None,
+            false => wrap.close(chunk, key),
+        };
+        if let Some(bytes) = wrapped {
+            self.append_chunk_mark(category, chunk);
+            append(&mut self.series[category as usize], &mut self.spare, &self.jobs, bytes);
+        }
+        let done = wrapped.is_some();
+        self.wrap = Some(wrap);
+        done
+    }
+
+    fn append_chunk_mark(&mut self, category: Category, chunk: &Chunk) {
+        let mut bytes = [0; 128];
+        let bytes = &mut bytes[..mark::len(self.link)];
+        Mark::Chunk(*chunk).write(self.link, bytes);
+        self.append(category, bytes, chunk.last);
+    }
+
+    /// The row of the owner's key in the segment, which lists it from now on. None where there can be no key; 0 where none is
+    /// needed.
+    fn list_key(&mut self, slot: u32, now: Nanos) -> Option<u32> {
+        let Some(sealer) = &mut self.sealer else { return Some(0) };
+        let Entry { key, category, first, .. } = self.entries[slot as usize];
+        let series = &mut self.series[category as usize];
+        // The number of the segment that is open.
+        let segment = series.next;
+        let (row, listed) = sealer.row(slot, key, first, segment)?;
+        if let Some(number) = listed {
+            return Some(number);
+        }
+        let keys = &mut series.keys;
+        if keys.block.is_none() {
+            keys.block = self.spare.pop();
+            (keys.filled, keys.since) = (0, now);
+        }
+        let block = keys.block.as_mut()?;
+        let mut put = |bytes: &Bytes| {
+            block.data_mut()[keys.filled..keys.filled + bytes.len()].copy_from_slice(bytes);
+            keys.filled += bytes.len();
+        };
+        if keys.offset == 0 && keys.listed == 0 {
+            put(sealer.header());
+        }
+        put(&row);
+        let number = keys.listed;
+        keys.listed += 1;
+        sealer.listed(slot, segment, number);
+        if keys.filled + 2 * row.len() > BLOCK {
+            self.submit_keys(category);
+        }
+        Some(number)
+    }
+
+    /// Gives the keys that wait to the disk.
+    fn submit_keys(&mut self, category: Category) {
+        let keys = &mut self.series[category as usize].keys;
+        if let (Some(block), Some(jobs)) = (keys.block.take(), &self.jobs) {
+            let len = std::mem::take(&mut keys.filled);
+            let _ = jobs.send(Job::Keys { category, block, len, offset: keys.offset });
+            keys.offset += len as u64;
+        }
+    }
+
+    /// Whether so many bytes fit into this block and one more, and a key into its block.
     fn has_room(&mut self, category: Category, bytes: usize) -> bool {
         while let Ok(block) = self.spares.try_recv() {
             self.spare.push(block);
         }
         let at = category as usize;
+        let for_keys = usize::from(self.sealer.is_some() && self.series[at].keys.block.is_none());
         // One for now, one to go on in.
         if self.settings.wait && self.series[at].block.is_none() {
-            self.wait_for_block();
+            self.wait_for_blocks(1);
         }
         if self.series[at].block.is_none() {
             self.series[at].block = self.spare.pop();
             self.series[at].filled = 0;
         }
-        if self.settings.wait && self.spare.is_empty() {
-            self.wait_for_block();
+        if self.settings.wait {
+            self.wait_for_blocks(1 + for_keys);
         }
         let series = &self.series[at];
-        series.block.is_some() && (series.filled + bytes < BLOCK || !self.spare.is_empty())
+        let for_packets = usize::from(series.filled + bytes >= BLOCK);
+        series.block.is_some() && self.spare.len() >= for_packets + for_keys
     }
 
     fn open_segment(&mut self, category: Category, at: Nanos, now: Nanos) -> bool {
@@ -614,6 +748,7 @@ impl Keeper {
         if self.series(category).current.is_none() || !self.has_room(category, 2 * head + ALIGN) {
             return;
         }
+        self.submit_keys(category);
         let chunks = self.series(category).current.as_ref().map_or(0, |current| current.chunks);
         self.append_mark(category, &Mark::End { chunks, at: now }, head, now);
         self.submit_padded(category, now);
@@ -621,6 +756,7 @@ impl Keeper {
         let spare = self.spare_rows.try_recv().unwrap_or_else(|_| Vec::with_capacity(ROWS));
         let series = self.series_mut(category);
         series.current = None;
+        series.keys = Rows::default();
         let rows = std::mem::replace(&mut series.rows, spare);
         if let Some(jobs) = &self.jobs {
             // The channel has room for every block and some more; what waits there is bounded by the blocks.

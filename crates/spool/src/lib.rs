@@ -46,6 +46,10 @@
 //! | `forget` | [`forget()`]: what was kept of an owner, out of the spool for good; [`Forgotten`], [`Order`] |
 //! | `deletions` | [`Deletions`], the log of what was deleted: [`Deletion`], [`Log`] |
 //! | `sign` | [`Signer`], [`PublicKey`], signed lines |
+//! | `master` | [`MasterKey`]: who has it reads what is sealed |
+//! | `keys` | the file of wrapped keys beside a segment |
+//! | `sealer` | keys of owners while they are written |
+//! | `wrap` | a chunk's packets, packed and sealed |
 //! | `secret` | files that hold keys |
 //! | `error` | [`Error`] |
 #![forbid(unsafe_code)]
@@ -57,13 +61,17 @@ mod forget;
 mod index;
 mod keeper;
 mod key;
+mod keys;
 mod mark;
+mod master;
 mod name;
 mod pages;
 mod reader;
 mod scan;
+mod sealer;
 mod secret;
 mod sign;
+mod wrap;
 
 pub use deletions::{Deleted, Deletion, Deletions, Log, LogFlaw};
 pub use disk::Written;
@@ -73,6 +81,7 @@ pub use index::Row;
 pub use keeper::{Counts, Keeper, Kept, Owner, Settings};
 pub use key::{key, of_call, of_stream};
 pub use mark::Chunk;
+pub use master::MasterKey;
 pub use name::{Category, NotASegment, Segment};
 pub use reader::{Found, Reader};
 pub use scan::{Damage, Flaw, Packet, Scan, scan};

@@ -16,6 +16,8 @@ pub(crate) const MAX_CAPTURED: u32 = 256 << 10;
 /// pcap with nanoseconds, in the byte order of the writer, which is little endian here.
 const NANO: u32 = 0xa1b2_3c4d;
 pub(crate) const MAGIC: [u8; 4] = *b"RTSP";
+/// What begins in a sealed or packed chunk where a mark has its magic.
+const ENVELOPE: [u8; 4] = *b"RTSE";
 const VERSION: u8 = 2;
 const ETHERNET: u16 = 1;
 const RAW: u16 = 101;
@@ -110,6 +112,11 @@ impl Chunk {
         let words = [self.number, self.packets, self.length, self.crc, self.flags, self.key, self.plain];
         words.iter().zip(0..).for_each(|(word, place)| put(24 + 4 * place, &word.to_le_bytes()));
         fields
+    }
+
+    /// What the encryption of the packets binds: everything but the checksum of its outcome.
+    pub(crate) fn bound(&self) -> [u8; FIELDS] {
+        Self { crc: 0, ..*self }.fields()
     }
 
     fn of_fields(fields: &[u8]) -> Option<Self> {
@@ -234,7 +241,7 @@ impl Mark {
 }
 
 /// Bytes of the fields of any mark.
-const FIELDS: usize = 56;
+pub(crate) const FIELDS: usize = 56;
 
 /// Bytes of a mark as a packet record.
 pub(crate) const fn len(link: Link) -> usize {
@@ -255,6 +262,17 @@ fn frame(link: Link, at: Nanos, to: &mut [u8], beyond: usize) {
         Link::Ethernet => frame[..ETHERNET_HEADER.len()].copy_from_slice(&ETHERNET_HEADER),
         Link::Raw => ipv4_header(frame, body),
     }
+}
+
+/// Bytes before those of a chunk that is sealed or packed: they are one packet record, as a mark is.
+pub(crate) const fn envelope(link: Link) -> usize {
+    before_magic(link) + ENVELOPE.len()
+}
+
+/// Makes all of `to` such a record.
+pub(crate) fn write_envelope(link: Link, at: Nanos, to: &mut [u8]) {
+    frame(link, at, to, 0);
+    to[before_magic(link)..envelope(link)].copy_from_slice(&ENVELOPE);
 }
 
 /// The header of the file.

@@ -1,6 +1,7 @@
 //! What was kept of a call, out of its segments.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -10,9 +11,12 @@ use ringtap_model::{LinkType, Nanos};
 
 use crate::error::Error;
 use crate::index::{Index, Row};
+use crate::keys::{KeyRow, Keys, OwnerKey, Unwrapped};
 use crate::mark::{self, GLOBAL, Link};
+use crate::master::MasterKey;
 use crate::name::{Category, Segment};
 use crate::scan::{self, Content, Packet, Scan, scan};
+use crate::wrap;
 
 /// The longest that a packet may have waited in memory.
 const MARGIN: Nanos = Nanos::from_secs(120);
@@ -22,6 +26,7 @@ const MARGIN: Nanos = Nanos::from_secs(120);
 pub struct Reader {
     /// The spool's, and others of the same layout.
     dirs: Vec<PathBuf>,
+    masters: Vec<MasterKey>,
     reads: u64,
 }
 
@@ -81,13 +86,19 @@ impl Reader {
     /// Of that directory.
     pub fn open(dir: &Path) -> Result<Self, Error> {
         std::fs::read_dir(dir).map_err(|error| Error::io(dir, "read", error))?;
-        Ok(Self { dirs: vec![dir.to_owned()], reads: 0 })
+        Ok(Self { dirs: vec![dir.to_owned()], masters: Vec::new(), reads: 0 })
     }
 
     /// Looks for segments there as well: a directory of the same layout, where they are held or have been moved to. It may
     /// come into being later.
     pub fn also(&mut self, dir: &Path) {
         self.dirs.push(dir.to_owned());
+    }
+
+    /// Reads what is sealed under this key as well. Several may be given: what was sealed before a key was changed has the old
+    /// one.
+    pub fn unlock(&mut self, key: MasterKey) {
+        self.masters.push(key);
     }
 
     /// Read operations so far.
@@ -176,13 +187,14 @@ impl Reader {
             return Ok(());
         };
         found.link = Some(link.number());
+        let mut keys = KeyRing::default();
         for row in self.rows(dir, file, segment, owners)? {
             // Chunks are counted from 0: what is left out is missing, wherever it has gone.
             if let Some(expected) = next.get_mut(&row.chunk.owner) {
                 found.damaged += u64::from(row.chunk.number.saturating_sub(*expected));
                 *expected = (*expected).max(row.chunk.number + 1);
             }
-            self.chunk(file, link, &row, found)?;
+            self.chunk(dir, file, segment, link, &row, &mut keys, found)?;
         }
         Ok(())
     }
@@ -200,7 +212,17 @@ impl Reader {
         Ok(rows)
     }
 
-    fn chunk(&mut self, file: &File, link: Link, row: &Row, found: &mut Found) -> io::Result<()> {
+    #[expect(clippy::too_many_arguments, reason = "where, what, and whereto")]
+    fn chunk(
+        &mut self,
+        dir: &Path,
+        file: &File,
+        segment: &Segment,
+        link: Link,
+        row: &Row,
+        keys: &mut KeyRing,
+        found: &mut Found,
+    ) -> io::Result<()> {
         let mut bytes = vec![0; mark::len(link) + row.chunk.length as usize];
         self.reads += 1;
         match file.read_exact_at(&mut bytes, row.offset) {
@@ -211,13 +233,109 @@ impl Reader {
             }
             Err(error) => return Err(error),
         }
-        match scan::content(link, &bytes, &row.chunk) {
-            Content::Whole(chunk, range) if chunk.is_plain() => found.add(bytes, range),
-            Content::Whole(..) => found.sealed += 1,
-            Content::Erased => found.erased += 1,
-            Content::Damaged => found.damaged += 1,
+        let (chunk, range) = match scan::content(link, &bytes, &row.chunk) {
+            Content::Whole(chunk, range) => (chunk, range),
+            Content::Erased => {
+                found.erased += 1;
+                return Ok(());
+            }
+            Content::Damaged => {
+                found.damaged += 1;
+                return Ok(());
+            }
+        };
+        if chunk.is_plain() {
+            found.add(bytes, range);
+            return Ok(());
+        }
+        let access = match chunk.is_sealed() {
+            true => keys.access(dir, segment, chunk.key, &self.masters, &mut self.reads)?,
+            false => &Access::Free,
+        };
+        let key = match access {
+            Access::Key(key) => Some(key),
+            Access::Free => None,
+            Access::Locked => {
+                found.sealed += 1;
+                return Ok(());
+            }
+            Access::Forgotten => {
+                found.erased += 1;
+                return Ok(());
+            }
+            Access::Lost => {
+                found.damaged += 1;
+                return Ok(());
+            }
+        };
+        match wrap::open(link, &chunk, &bytes[range], key) {
+            Some(packets) => {
+                let all = 0..packets.len();
+                found.add(packets, all);
+            }
+            None => found.damaged += 1,
         }
         Ok(())
+    }
+}
+
+/// The keys of a segment, as far as they were looked for.
+#[derive(Default)]
+struct KeyRing {
+    file: Option<Keys>,
+    found: BTreeMap<u32, Access>,
+}
+
+/// Whether a chunk can be read.
+enum Access {
+    /// By this key.
+    Key(OwnerKey),
+    /// By everybody.
+    Free,
+    /// By who has the master key.
+    Locked,
+    /// By nobody, on purpose.
+    Forgotten,
+    /// By nobody: the key is not as it was written, or was never written.
+    Lost,
+}
+
+impl KeyRing {
+    fn access(
+        &mut self,
+        dir: &Path,
+        segment: &Segment,
+        number: u32,
+        masters: &[MasterKey],
+        reads: &mut u64,
+    ) -> io::Result<&Access> {
+        if self.file.is_none() {
+            match File::open(segment.keys_path(dir)) {
+                Ok(file) => {
+                    self.file = Some(Keys::open(file)?);
+                    *reads += 1;
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        match (self.found.entry(number), &self.file) {
+            (Entry::Occupied(known), _) => Ok(known.into_mut()),
+            (Entry::Vacant(place), None) => Ok(place.insert(Access::Lost)),
+            (Entry::Vacant(place), Some(keys)) => {
+                *reads += 1;
+                let access = match keys.row(number)? {
+                    Some(KeyRow::Forgotten(_)) => Access::Forgotten,
+                    Some(row @ KeyRow::Key(_)) => match keys.unwrap(&row, masters) {
+                        Unwrapped::Key(key) => Access::Key(key),
+                        Unwrapped::Locked => Access::Locked,
+                        Unwrapped::Damaged => Access::Lost,
+                    },
+                    Some(KeyRow::Damaged) | None => Access::Lost,
+                };
+                Ok(place.insert(access))
+            }
+        }
     }
 }
 

@@ -1,0 +1,335 @@
+//! The keys of a segment's owners, wrapped, in a file beside it: `.keys`.
+//!
+//! A header and rows, 96 bytes each, little endian, each with a CRC32C in its last four bytes. A chunk's mark names its row.
+//!
+//! | header | | row | |
+//! |---|---|---|---|
+//! | 0 | `RTSK` | 0 | owner |
+//! | 4 | version, 1 | 8 | when the key was made |
+//! | 8 | which master key, 16 bytes | 16 | 1: a key; 2: forgotten |
+//! | 24 | salt, 32 bytes | 24 | count of keys under this salt |
+//! | | | 32 | the key, wrapped: 32 bytes and the tag of 16 |
+//!
+//! The key that wraps is HKDF-SHA-256 (RFC 5869) of the master key and the salt, which each start of a writer makes anew. Under
+//! it the count is the nonce: none is used twice, however many calls there are. What is forgotten keeps its owner; where the
+//! wrapped key was, the SHA-256 of the row as it was stands instead, so that what the segment's seal says of its keys can be
+//! proven still.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use aes_gcm::aead::{AeadInOut, Key, KeyInit};
+use aes_gcm::{Aes256Gcm, Nonce, Tag};
+use hkdf::Hkdf;
+use ringtap_model::Nanos;
+use sha2::{Digest, Sha256};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::error::Error;
+use crate::mark::{u32_at, u64_at};
+use crate::master::{MasterKey, random};
+
+/// Bytes of a row, and of the header.
+pub(crate) const ROW: usize = 96;
+const MAGIC: [u8; 4] = *b"RTSK";
+const VERSION: u32 = 1;
+const KEY: u32 = 1;
+const FORGOTTEN: u32 = 2;
+const WRAPPED: usize = 32;
+const TAG: usize = 64;
+const CRC: usize = 92;
+const INFO: &[u8] = b"ringtap spool, keys of owners, 1";
+
+/// The bytes of a row, or of the header.
+pub(crate) type Bytes = [u8; ROW];
+
+/// What encrypts the packets of one owner.
+pub(crate) type OwnerKey = Zeroizing<[u8; 32]>;
+
+/// Makes keys, and wraps them.
+pub(crate) struct Wrapper {
+    cipher: Aes256Gcm,
+    header: Bytes,
+    made: u64,
+}
+
+impl Wrapper {
+    pub(crate) fn new(master: &MasterKey) -> Result<Self, Error> {
+        let mut header = [0; ROW];
+        header[..4].copy_from_slice(&MAGIC);
+        header[4..8].copy_from_slice(&VERSION.to_le_bytes());
+        header[8..24].copy_from_slice(&master.id());
+        random(&mut header[24..56])?;
+        seal_row(&mut header);
+        Ok(Self { cipher: wrapping(master, &header[24..56]), header, made: 0 })
+    }
+
+    /// The first bytes of every key file of this writer.
+    pub(crate) fn header(&self) -> &Bytes {
+        &self.header
+    }
+
+    /// A new key, and its row. None where the operating system has no randomness.
+    pub(crate) fn make(&mut self, owner: u64, at: Nanos) -> Option<(OwnerKey, Bytes)> {
+        let mut key = OwnerKey::default();
+        random(&mut key[..]).ok()?;
+        let mut row = [0; ROW];
+        row[0..8].copy_from_slice(&owner.to_le_bytes());
+        row[8..16].copy_from_slice(&at.0.to_le_bytes());
+        row[16..20].copy_from_slice(&KEY.to_le_bytes());
+        row[24..32].copy_from_slice(&self.made.to_le_bytes());
+        self.made += 1;
+        row[WRAPPED..TAG].copy_from_slice(&key[..]);
+        let (head, rest) = row.split_at_mut(WRAPPED);
+        let (wrapped, rest) = rest.split_at_mut(TAG - WRAPPED);
+        let tag = self.cipher.encrypt_inout_detached(&nonce(head), head, wrapped.into()).ok()?;
+        rest[..16].copy_from_slice(&tag);
+        seal_row(&mut row);
+        Some((key, row))
+    }
+}
+
+fn wrapping(master: &MasterKey, salt: &[u8]) -> Aes256Gcm {
+    let mut key = Zeroizing::new([0; 32]);
+    // It fails for more than 8 KiB alone.
+    let made = Hkdf::<Sha256>::new(Some(salt), master.bytes()).expand(INFO, &mut key[..]);
+    debug_assert!(made.is_ok());
+    Aes256Gcm::new(&Key::<Aes256Gcm>::from(*key))
+}
+
+/// The count of keys, of the bytes before the wrapped key.
+fn nonce(head: &[u8]) -> Nonce<<Aes256Gcm as aes_gcm::AeadCore>::NonceSize> {
+    let mut nonce = [0; 12];
+    nonce[..8].copy_from_slice(&head[24..32]);
+    nonce.into()
+}
+
+fn seal_row(row: &mut Bytes) {
+    let crc = ringtap_cpu::crc32c(0, &row[..CRC]);
+    row[CRC..].copy_from_slice(&crc.to_le_bytes());
+}
+
+fn is_whole(row: &Bytes) -> bool {
+    u32_at(row, CRC) == Some(ringtap_cpu::crc32c(0, &row[..CRC]))
+}
+
+/// A row as it lies on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyRow {
+    /// The key can be had by who has the master key.
+    Key(Bytes),
+    /// It can be had by nobody.
+    Forgotten(Bytes),
+    /// It is not as it was written.
+    Damaged,
+}
+
+impl KeyRow {
+    pub(crate) fn of(row: &Bytes) -> Self {
+        match u32_at(row, 16) {
+            Some(KEY) if is_whole(row) => Self::Key(*row),
+            Some(FORGOTTEN) if is_whole(row) => Self::Forgotten(*row),
+            _ => Self::Damaged,
+        }
+    }
+
+    pub(crate) fn owner(&self) -> Option<u64> {
+        match self {
+            Self::Key(row) | Self::Forgotten(row) => u64_at(row, 0),
+            Self::Damaged => None,
+        }
+    }
+
+    pub(crate) fn made(&self) -> Option<Nanos> {
+        match self {
+            Self::Key(row) | Self::Forgotten(row) => u64_at(row, 8).map(Nanos),
+            Self::Damaged => None,
+        }
+    }
+
+    /// SHA-256 of the row as it was written, whether it is there still or not.
+    #[cfg(test)]
+    pub(crate) fn digest(&self) -> Option<[u8; 32]> {
+        match self {
+            Self::Key(row) => Some(digest(row)),
+            Self::Forgotten(row) => row[WRAPPED..TAG].try_into().ok(),
+            Self::Damaged => None,
+        }
+    }
+}
+
+pub(crate) fn digest(row: &Bytes) -> [u8; 32] {
+    Sha256::digest(row).into()
+}
+
+/// What the row becomes when its key is to be had by nobody any more.
+pub(crate) fn forgotten(row: &Bytes) -> Bytes {
+    let mut gone = *row;
+    gone[16..20].copy_from_slice(&FORGOTTEN.to_le_bytes());
+    gone[WRAPPED..TAG].copy_from_slice(&digest(row));
+    gone[TAG..CRC].zeroize();
+    seal_row(&mut gone);
+    gone
+}
+
+/// A key file, opened.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    file: File,
+    /// None where it is not whole.
+    header: Option<Bytes>,
+}
+
+impl Keys {
+    pub(crate) fn open(file: File) -> io::Result<Self> {
+        let mut header = [0; ROW];
+        let whole = match file.read_exact_at(&mut header, 0) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
+            other => {
+                other?;
+                header[..4] == MAGIC && u32_at(&header, 4) == Some(VERSION) && is_whole(&header)
+            }
+        };
+        Ok(Self { file, header: whole.then_some(header) })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn header(&self) -> Option<&Bytes> {
+        self.header.as_ref()
+    }
+
+    /// None where the file has no such row.
+    pub(crate) fn row(&self, number: u32) -> io::Result<Option<KeyRow>> {
+        let mut row = [0; ROW];
+        match self.file.read_exact_at(&mut row, at(number)) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            other => other.map(|()| Some(KeyRow::of(&row))),
+        }
+    }
+
+    /// All whole rows, in order.
+    pub(crate) fn rows(&self) -> io::Result<Vec<KeyRow>> {
+        let rows = (self.file.metadata()?.len() / ROW as u64).saturating_sub(1);
+        let mut bytes = vec![0; rows as usize * ROW];
+        self.file.read_exact_at(&mut bytes, ROW as u64)?;
+        let (rows, _) = bytes.as_chunks::<ROW>();
+        Ok(rows.iter().map(KeyRow::of).collect())
+    }
+
+    /// The key of a row, by the master key that wrapped it. None where none of these did, or the row was changed.
+    pub(crate) fn unwrap(&self, row: &KeyRow, masters: &[MasterKey]) -> Unwrapped {
+        let (Some(header), KeyRow::Key(bytes)) = (&self.header, row) else { return Unwrapped::Damaged };
+        let Some(master) = masters.iter().find(|master| master.id()[..] == header[8..24]) else {
+            return Unwrapped::Locked;
+        };
+        let cipher = wrapping(master, &header[24..56]);
+        let (head, rest) = bytes.split_at(WRAPPED);
+        let mut key = OwnerKey::default();
+        key.copy_from_slice(&rest[..32]);
+        let Ok(tag) = <[u8; 16]>::try_from(&bytes[TAG..TAG + 16]) else { return Unwrapped::Damaged };
+        match cipher.decrypt_inout_detached(&nonce(head), head, (&mut key[..]).into(), &Tag::from(tag)) {
+            Ok(()) => Unwrapped::Key(key),
+            Err(_) => Unwrapped::Damaged,
+        }
+    }
+
+    /// Overwrites rows.
+    pub(crate) fn forget(&self, rows: &[(u32, Bytes)]) -> io::Result<()> {
+        for (number, row) in rows {
+            self.file.write_all_at(&forgotten(row), at(*number))?;
+        }
+        self.file.sync_data()
+    }
+}
+
+/// What became of an attempt to have a key.
+pub(crate) enum Unwrapped {
+    Key(OwnerKey),
+    /// Its master key is another.
+    Locked,
+    /// It is not as it was written.
+    Damaged,
+}
+
+/// Where a row lies in the file.
+pub(crate) const fn at(number: u32) -> u64 {
+    (number as u64 + 1) * ROW as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    const NOW: Nanos = Nanos(1_795_219_200_000_000_001);
+
+    fn file(wrapper: &Wrapper, rows: &[Bytes]) -> Keys {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(wrapper.header()).unwrap();
+        rows.iter().for_each(|row| file.write_all(row).unwrap());
+        Keys::open(file).unwrap()
+    }
+
+    #[test]
+    fn a_key_comes_back_by_its_master_key_alone() {
+        let (master, other) = (MasterKey::of([1; 32]), MasterKey::of([2; 32]));
+        let mut wrapper = Wrapper::new(&master).unwrap();
+        let (key, row) = wrapper.make(7, NOW).unwrap();
+        let (second, second_row) = wrapper.make(7, NOW).unwrap();
+        assert_ne!(*key, *second);
+        assert!(!row.windows(32).any(|window| window == &key[..]));
+        let keys = file(&wrapper, &[row, second_row]);
+        let read = keys.row(0).unwrap().unwrap();
+        assert_eq!((read.owner(), read.made(), keys.row(2).unwrap()), (Some(7), Some(NOW), None));
+        assert!(
+            matches!(keys.unwrap(&read, &[other.clone(), master.clone()]), Unwrapped::Key(again) if again == key)
+        );
+        assert!(matches!(keys.unwrap(&read, &[other]), Unwrapped::Locked));
+        // Not even with a checksum that fits.
+        let mut bad = row;
+        bad[0] ^= 1;
+        seal_row(&mut bad);
+        assert!(matches!(keys.unwrap(&KeyRow::of(&bad), &[master]), Unwrapped::Damaged));
+    }
+
+    #[test]
+    fn what_is_forgotten_is_gone_and_can_be_proven() {
+        let master = MasterKey::of([1; 32]);
+        let mut wrapper = Wrapper::new(&master).unwrap();
+        let rows: Vec<Bytes> = (0..3).map(|owner| wrapper.make(owner, NOW).unwrap().1).collect();
+        let keys = file(&wrapper, &rows);
+        let before: Vec<_> = keys.rows().unwrap().iter().map(KeyRow::digest).collect();
+        keys.forget(&[(1, rows[1])]).unwrap();
+        let after = keys.rows().unwrap();
+        assert_eq!(after.iter().map(KeyRow::digest).collect::<Vec<_>>(), before);
+        assert!(matches!(after[1], KeyRow::Forgotten(_)));
+        assert_eq!((after[1].owner(), after[1].made()), (Some(1), Some(NOW)));
+        let KeyRow::Forgotten(gone) = after[1] else { unreachable!() };
+        let wrapped = &rows[1][WRAPPED..TAG + 16];
+        assert!(gone.windows(4).all(|window| !wrapped.windows(4).any(|part| part == window)));
+        assert!(matches!(keys.unwrap(&after[1], &[master]), Unwrapped::Damaged));
+    }
+
+    #[test]
+    fn every_changed_byte_of_a_row_is_found() {
+        let mut wrapper = Wrapper::new(&MasterKey::of([1; 32])).unwrap();
+        let row = wrapper.make(1, NOW).unwrap().1;
+        for row in [row, forgotten(&row)] {
+            for at in 0..ROW {
+                let mut bad = row;
+                bad[at] ^= 0x40;
+                assert_eq!(KeyRow::of(&bad), KeyRow::Damaged, "byte {at}");
+            }
+        }
+        let header = *wrapper.header();
+        for at in 0..ROW {
+            let mut bad = header;
+            bad[at] ^= 0x40;
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&bad).unwrap();
+            assert!(Keys::open(file).unwrap().header().is_none(), "byte {at}");
+        }
+    }
+}

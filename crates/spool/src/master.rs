@@ -1,0 +1,141 @@
+//! The master key: who has it reads what is sealed.
+
+use std::fmt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use sha2::{Digest, Sha256};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::error::Error;
+use crate::secret;
+use crate::sign::{hex, unhex};
+
+/// 32 bytes under which the keys of owners are wrapped.
+#[derive(Clone)]
+pub struct MasterKey(Zeroizing<[u8; 32]>);
+
+impl MasterKey {
+    /// Reads a file: 32 bytes, or 64 hex digits.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, that others may read, or that holds something else.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let bytes = secret::read(path)?;
+        Self::parse(&bytes).ok_or_else(|| {
+            Error::key(
+                path,
+                "it holds neither 32 bytes nor 64 hex digits; make one with `openssl rand -hex 32`",
+            )
+        })
+    }
+
+    /// Runs a command by the shell and takes what it prints, as of a file: the key may lie in a vault.
+    ///
+    /// # Errors
+    ///
+    /// A command that fails, or prints something else.
+    pub fn of_command(command: &str) -> Result<Self, Error> {
+        let name = Path::new(command);
+        let output = Command::new("/bin/sh")
+            .args(["-c", command])
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| Error::io(name, "run", error))?;
+        let bytes = Zeroizing::new(output.stdout);
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said = said.lines().next().unwrap_or("it says nothing").to_owned();
+            return Err(Error::key(name, &format!("the command fails ({}): {said}", output.status)));
+        }
+        Self::parse(&bytes)
+            .ok_or_else(|| Error::key(name, "the command prints neither 32 bytes nor 64 hex digits"))
+    }
+
+    /// Of its bytes.
+    pub fn of(mut bytes: [u8; 32]) -> Self {
+        let key = Self(Zeroizing::new(bytes));
+        bytes.zeroize();
+        key
+    }
+
+    /// Made of the operating system's randomness, as 64 hex digits.
+    ///
+    /// # Errors
+    ///
+    /// The operating system has none.
+    pub fn generate() -> Result<Zeroizing<String>, Error> {
+        let mut bytes = Zeroizing::new([0; 32]);
+        random(&mut bytes[..])?;
+        Ok(Zeroizing::new(hex(&bytes[..])))
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        // Half a key in digits is no key in bytes.
+        let digits = bytes.iter().all(u8::is_ascii_hexdigit);
+        if let (false, Ok(bytes)) = (digits, <[u8; 32]>::try_from(bytes)) {
+            return Some(Self::of(bytes));
+        }
+        let text = Zeroizing::new(std::str::from_utf8(bytes).ok()?.trim().to_ascii_lowercase());
+        unhex(&text).map(Self::of)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Tells master keys apart, and nothing about them.
+    pub(crate) fn id(&self) -> [u8; 16] {
+        let digest = Sha256::new().chain_update(b"ringtap master key").chain_update(&self.0[..]).finalize();
+        let mut id = [0; 16];
+        id.copy_from_slice(&digest[..16]);
+        id
+    }
+}
+
+impl fmt::Debug for MasterKey {
+    /// Not the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MasterKey")
+    }
+}
+
+/// Fills with the operating system's randomness.
+pub(crate) fn random(bytes: &mut [u8]) -> Result<(), Error> {
+    getrandom::fill(bytes).map_err(|error| {
+        Error::io(Path::new("getrandom"), "asked for randomness", std::io::Error::other(error.to_string()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn keys_from_files_and_commands() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("master");
+        let write = |content: &[u8]| {
+            std::fs::write(&path, content).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+            MasterKey::read(&path)
+        };
+        let made = MasterKey::generate().unwrap();
+        assert_ne!(*made, *MasterKey::generate().unwrap());
+        let key = write(format!("{}\n", *made).as_bytes()).unwrap();
+        assert_eq!(write(key.bytes()).unwrap().bytes(), key.bytes());
+        assert_eq!(write(made.to_uppercase().as_bytes()).unwrap().id(), key.id());
+        assert_eq!(format!("{key:?}"), "MasterKey");
+        assert!(write(&made.as_bytes()[..32]).is_err());
+        assert!(write(b"short").unwrap_err().to_string().contains("openssl rand -hex 32"));
+        assert!(MasterKey::of_command(&format!("cat {}", path.display())).is_err());
+        write(key.bytes()).unwrap();
+        assert_eq!(MasterKey::of_command(&format!("cat {}", path.display())).unwrap().bytes(), key.bytes());
+        let error = MasterKey::of_command("echo no vault >&2; exit 3").unwrap_err().to_string();
+        assert!(error.contains("no vault") && error.contains("exit status: 3"), "{error}");
+        assert_ne!(MasterKey::of([1; 32]).id(), MasterKey::of([2; 32]).id());
+    }
+}
