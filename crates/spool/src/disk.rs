@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -68,7 +68,12 @@ pub struct Written {
     pub(crate) segments: AtomicU64,
     pub(crate) lost_packets: AtomicU64,
     pub(crate) failures: AtomicU64,
+    /// Of these, for want of room.
+    full: AtomicU64,
     failure: Mutex<Option<Error>>,
+    /// What is being written, by category.
+    open: Mutex<[Option<Segment>; Category::ALL.len()]>,
+    stopped: AtomicBool,
 }
 
 impl Written {
@@ -107,9 +112,36 @@ impl Written {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Operations that the disk refused because it is full.
+    pub fn full(&self) -> u64 {
+        self.full.load(Relaxed)
+    }
+
+    /// Segments that are being written, or of which the index is.
+    pub fn open(&self) -> Vec<Segment> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.iter().flatten().cloned().collect()
+    }
+
+    /// Has the keeper take no further packets, or take them again. What it holds already is written all the same.
+    pub fn stop(&self, stop: bool) {
+        self.stopped.store(stop, Relaxed);
+    }
+
+    /// Whether it was told to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Relaxed)
+    }
+
+    fn opened(&self, category: Category, segment: Option<Segment>) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)[category as usize] = segment;
+    }
+
     fn tell(&self, result: Result<(), Error>) -> bool {
         let told = result.is_ok();
         self.failures.fetch_add(u64::from(!told), Relaxed);
+        let full = result.as_ref().is_err_and(Error::is_full);
+        self.full.fetch_add(u64::from(full), Relaxed);
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         if failure.is_some() || !told {
             *failure = result.err();
@@ -156,7 +188,10 @@ impl Disk {
         let mut synced = Instant::now();
         loop {
             match jobs.recv_timeout(SYNC) {
-                Ok(Job::Open(category, segment)) => open[category as usize] = Some(self.open(&segment)),
+                Ok(Job::Open(category, segment)) => {
+                    self.written.opened(category, Some(segment.clone()));
+                    open[category as usize] = Some(self.open(&segment));
+                }
                 Ok(Job::Write { category, block, len, offset }) => {
                     if let Some(open) = &mut open[category as usize] {
                         self.write(open, &block.data()[..len], offset);
@@ -174,6 +209,7 @@ impl Disk {
                     if let Some(open) = open[category as usize].take() {
                         self.close(open, &mut rows);
                     }
+                    self.written.opened(category, None);
                     rows.clear();
                     let _ = self.spare_rows.send(rows);
                 }

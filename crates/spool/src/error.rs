@@ -38,6 +38,28 @@ pub enum Error {
         /// What is wrong.
         problem: &'static str,
     },
+    /// A case or a call that cannot name a file.
+    #[error("`{name}` cannot name a case: letters, digits, `-`, `_` and `.`, no `.` first, 64 at most")]
+    Name {
+        /// As it was given.
+        name: String,
+    },
+    /// What is held cannot be forgotten.
+    #[error("the call `{call_id}` is held for the case `{case}`: `ringtap release` ends that")]
+    Held {
+        /// The call.
+        call_id: String,
+        /// The case.
+        case: String,
+    },
+    /// A hold that cannot be read.
+    #[error("`{path}` is no hold: {problem}; nothing is deleted until it is mended or moved away", path = path.display())]
+    Hold {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Frames of this link type cannot be kept.
     #[error(
         "packets of link type {} cannot be kept: the spool holds Ethernet (1) and raw IP (101); \
@@ -57,6 +79,12 @@ pub enum Error {
 impl Error {
     pub(crate) fn key(path: &Path, problem: &str) -> Self {
         Self::Key { path: path.to_owned(), problem: problem.to_owned() }
+    }
+
+    /// Whether there was no room on the disk.
+    pub fn is_full(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
     }
 
     pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {

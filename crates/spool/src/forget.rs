@@ -12,6 +12,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::deletions::{Deleted, Deletion, Deletions};
 use crate::error::Error;
+use crate::hold::{Holds, Turn};
 use crate::index::Row;
 use crate::keys::{KeyRow, Keys};
 use crate::mark::{self, Chunk, GLOBAL, Link, Mark};
@@ -57,7 +58,7 @@ pub struct Order<'a> {
 ///
 /// # Errors
 ///
-/// A file that cannot be read or written. What was done until then is done; doing it again does the rest.
+/// A call that is held: nothing is done then. A file that cannot be read or written: what was done until then is done; doing it again does the rest.
 pub fn forget(
     dirs: &[&Path],
     owners: &[u64],
@@ -67,6 +68,12 @@ pub fn forget(
 ) -> Result<Forgotten, Error> {
     let mut done = Forgotten::default();
     let Some((first, others)) = dirs.split_first() else { return Ok(done) };
+    // A segment that is on its way to the tier, or out of which something is copied, would be forgotten in one place alone.
+    let _turn = Turn::wait(first)?;
+    let holds = Holds::read(first)?;
+    if let Some(hold) = owners.iter().find_map(|owner| holds.holding(*owner, time.start, time.end)) {
+        return Err(Error::Held { call_id: hold.call_id.clone(), case: hold.case.clone() });
+    }
     let mut reader = Reader::open(first)?;
     others.iter().for_each(|dir| reader.also(dir));
     for segment in reader.between(time.start, time.end)? {

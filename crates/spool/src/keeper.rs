@@ -103,6 +103,8 @@ pub struct Counts {
     pub lost_memory: u64,
     /// Packets that waited for a disk that did not keep up.
     pub lost_disk: u64,
+    /// Packets that came while recording was stopped, for want of room.
+    pub lost_stopped: u64,
     /// Owners that found no place.
     pub refused: u64,
 }
@@ -319,6 +321,11 @@ impl Keeper {
             return;
         }
         let slot = owner.slot;
+        if self.written.is_stopped() {
+            self.entries[slot as usize].lost += 1;
+            self.counts.lost_stopped += 1;
+            return;
+        }
         let need = RECORD + data.len();
         let limit = self.limit() * PAGE;
         let fill = self.entries[slot as usize].fill as usize;

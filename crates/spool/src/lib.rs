@@ -51,14 +51,22 @@
 //! | `sealer` | keys of owners while they are written |
 //! | `wrap` | a chunk's packets, packed and sealed |
 //! | `secret` | files that hold keys |
+//! | `retain` | what is given up, and when: [`Limits`], [`Sweep`] |
+//! | `janitor` | [`Janitor`], which carries that out: [`Notice`], [`Tended`] |
+//! | `catalogue` | what there is on the disk |
+//! | `hold` | calls that outlive any clock: [`Hold`], [`Holds`], [`release()`] |
+//! | `tier` | a second directory for older segments |
 //! | `error` | [`Error`] |
 #![forbid(unsafe_code)]
 
+mod catalogue;
 mod deletions;
 mod disk;
 mod error;
 mod forget;
+mod hold;
 mod index;
+mod janitor;
 mod keeper;
 mod key;
 mod keys;
@@ -67,22 +75,27 @@ mod master;
 mod name;
 mod pages;
 mod reader;
+mod retain;
 mod scan;
 mod sealer;
 mod secret;
 mod sign;
+mod tier;
 mod wrap;
 
 pub use deletions::{Deleted, Deletion, Deletions, Log, LogFlaw};
 pub use disk::Written;
 pub use error::Error;
 pub use forget::{Forgotten, Order, forget};
+pub use hold::{Hold, Holds, Part, release};
 pub use index::Row;
+pub use janitor::{Janitor, Notice, Tended, space};
 pub use keeper::{Counts, Keeper, Kept, Owner, Settings};
 pub use key::{key, of_call, of_stream};
 pub use mark::Chunk;
 pub use master::MasterKey;
 pub use name::{Category, NotASegment, Segment};
 pub use reader::{Found, Reader};
+pub use retain::{Limits, Listed, Marks, Place, Reason, Room, Sizes, Space, Sweep, Verdict};
 pub use scan::{Damage, Flaw, Packet, Scan, scan};
 pub use sign::{NotAKey, PublicKey, Signer};

@@ -108,11 +108,23 @@ impl Segment {
         Some((worker, Nanos(u64::try_from(at.as_nanosecond()).ok()?)))
     }
 
+    /// The day that it begins on, which names its directory.
+    pub(crate) fn day(&self) -> Option<&str> {
+        self.0.split_once('/').map(|(day, _)| day)
+    }
+
     /// What it holds packets of.
     pub fn category(&self) -> Category {
         // INVARIANT: made by `new` or read by `from_str`, which take no name without one.
         let letter = self.0.rsplit('-').nth(1).and_then(Category::of_letter);
         letter.unwrap_or(Category::Media)
+    }
+
+    /// How many of its worker and category came before it, since the worker began.
+    pub fn number(&self) -> u64 {
+        let digits = self.0.strip_suffix(".pcap").and_then(|stem| stem.rsplit('-').next());
+        // More than 64 bits of digits name no segment that was ever written.
+        digits.and_then(|digits| digits.parse().ok()).unwrap_or(u64::MAX)
     }
 
     /// As it is written.
@@ -164,7 +176,7 @@ mod tests {
         // 2026-11-21 00:00:00 UTC, and 61.25 s.
         let name = Segment::new(Nanos(1_795_219_261_250_999_999), 3, Category::Media, 17);
         assert_eq!(name.as_str(), "2026-11-21/000101.250-w3-m-17.pcap");
-        assert_eq!(name.category(), Category::Media);
+        assert_eq!((name.category(), name.number()), (Category::Media, 17));
         assert_eq!(Segment::new(Nanos::ZERO, 0, Category::Signalling, 0).category(), Category::Signalling);
         assert_eq!(name.as_str().parse(), Ok(name.clone()));
         assert_eq!(name.origin(), Some((3, Nanos(1_795_219_261_250_000_000))));

@@ -10,12 +10,14 @@ use std::path::{Path, PathBuf};
 use ringtap_model::{LinkType, Nanos};
 
 use crate::error::Error;
+use crate::hold::HELD;
 use crate::index::{Index, Row};
 use crate::keys::{KeyRow, Keys, OwnerKey, Unwrapped};
 use crate::mark::{self, GLOBAL, Link};
 use crate::master::MasterKey;
 use crate::name::{Category, Segment};
 use crate::scan::{self, Content, Packet, Scan, scan};
+use crate::tier::TIER;
 use crate::wrap;
 
 /// The longest that a packet may have waited in memory.
@@ -83,10 +85,11 @@ impl Found {
 }
 
 impl Reader {
-    /// Of that directory.
+    /// Of that directory, with what is held in it and what has moved to its tier.
     pub fn open(dir: &Path) -> Result<Self, Error> {
         std::fs::read_dir(dir).map_err(|error| Error::io(dir, "read", error))?;
-        Ok(Self { dirs: vec![dir.to_owned()], masters: Vec::new(), reads: 0 })
+        let dirs = vec![dir.to_owned(), dir.join(TIER), dir.join(HELD)];
+        Ok(Self { dirs, masters: Vec::new(), reads: 0 })
     }
 
     /// Looks for segments there as well: a directory of the same layout, where they are held or have been moved to. It may

@@ -1,0 +1,557 @@
+//! Keeps a spool within its clocks and its disk: deletes, moves, holds, and has recording stop where nothing is left to delete.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ringtap_model::Nanos;
+use rustix::fs::{FallocateFlags, fallocate, statvfs};
+
+use crate::catalogue::{self, Catalogue};
+use crate::deletions::{Deletion, Deletions};
+use crate::disk::Written;
+use crate::error::Error;
+use crate::hold::{self, HELD, Holds, Turn, gone};
+use crate::name::{Category, Segment};
+use crate::retain::{Limits, Listed, Place, Reason, Sizes, Space, Sweep, Verdict};
+use crate::tier::{self, Moving, TIER};
+
+/// What an operator ought to know.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Notice {
+    /// Segments were deleted.
+    Deleted {
+        /// Why.
+        reason: Reason,
+        /// How many.
+        segments: u64,
+        /// What that freed.
+        bytes: u64,
+        /// The first and the last of them.
+        names: (Segment, Segment),
+        /// Chunks of calls that are held, copied out of them before.
+        held: u64,
+    },
+    /// A segment has moved to the tier.
+    Moved(Segment),
+    /// Something cannot be deleted, moved or held; told once until it works again.
+    Fails(Error),
+    /// It works again.
+    Works,
+    /// Nothing that may be deleted is left and the disk has no room: recording has stopped.
+    Stopped(Space),
+    /// There is room again: recording goes on.
+    GoesOn(Space),
+}
+
+/// What there is and what was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tended {
+    /// Bytes on disk by place and category.
+    pub bytes: [Sizes; Place::ALL.len()],
+    /// Segments by place and category.
+    pub segments: [Sizes; Place::ALL.len()],
+    /// When the oldest segment of each category begins, wherever it lies.
+    pub oldest: [Option<Nanos>; Category::ALL.len()],
+    /// The file system of each place; None where it is not known, or there is no such place.
+    pub space: [Option<Space>; Place::ALL.len()],
+    /// Segments deleted, by reason, since the start.
+    pub deleted: [u64; Reason::ALL.len()],
+    /// Bytes that this freed.
+    pub freed: [u64; Reason::ALL.len()],
+    /// Segments moved to the tier, and bytes that this freed.
+    pub moved: (u64, u64),
+    /// Deletions and moves that failed.
+    pub failures: u64,
+    /// Calls that are held.
+    pub held: u64,
+    /// Bytes of what was copied for them.
+    pub held_bytes: u64,
+    /// Recording has stopped for want of room.
+    pub stopped: bool,
+}
+
+/// Asks the operating system about the file system of a directory.
+pub fn space(dir: &Path) -> io::Result<Space> {
+    let told = statvfs(dir)?;
+    Ok(Space {
+        total: told.f_blocks.saturating_mul(told.f_frsize),
+        free: told.f_bavail.saturating_mul(told.f_frsize),
+    })
+}
+
+/// Looks after one spool. It has no thread and no clock: [`look`](Self::look) is to be called every second or so.
+pub struct Janitor {
+    dir: PathBuf,
+    tier: Option<PathBuf>,
+    limits: Limits,
+    deletions: Deletions,
+    keepers: Vec<Arc<Written>>,
+    measure: Measure,
+    catalogues: [Catalogue; Place::ALL.len()],
+    holds: Holds,
+    /// Below the low mark since, until the high one is reached.
+    short: [bool; Place::ALL.len()],
+    /// Of all keepers, at the last look.
+    full: u64,
+    moving: Option<Moving>,
+    /// When it was walked last, and whether there is more to do.
+    walked: Option<Nanos>,
+    more: bool,
+    failed: bool,
+    stopped: Option<Nanos>,
+    tended: Tended,
+}
+
+type Measure = Box<dyn FnMut(&Path) -> io::Result<Space> + Send>;
+type Tell<'a> = &'a mut dyn FnMut(Notice);
+
+impl Janitor {
+    /// Of that spool, into which these keepers write. What it deletes goes into the log first.
+    pub fn new(dir: PathBuf, limits: Limits, deletions: Deletions, keepers: Vec<Arc<Written>>) -> Self {
+        Self {
+            // Segments that moved in earlier runs have their clocks as well.
+            tier: dir.join(TIER).canonicalize().ok(),
+            dir,
+            limits,
+            deletions,
+            keepers,
+            measure: Box::new(space),
+            catalogues: Default::default(),
+            holds: Holds::default(),
+            short: [false; Place::ALL.len()],
+            full: 0,
+            moving: None,
+            walked: None,
+            more: false,
+            failed: false,
+            stopped: None,
+            tended: Tended::default(),
+        }
+    }
+
+    /// Asks something else about file systems.
+    pub fn measured(mut self, measure: impl FnMut(&Path) -> io::Result<Space> + Send + 'static) -> Self {
+        self.measure = Box::new(measure);
+        self
+    }
+
+    /// From now on these limits hold.
+    pub fn limit(&mut self, limits: Limits) {
+        self.limits = limits;
+        self.walked = None;
+    }
+
+    /// Older segments move there; it is created where it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be created, or the spool takes no link to it.
+    pub fn to_tier(&mut self, tier: &Path) -> Result<(), Error> {
+        tier::link(&self.dir, tier).map_err(|error| Error::io(tier, "made the tier of the spool", error))?;
+        self.tier = Some(tier.to_owned());
+        self.walked = None;
+        Ok(())
+    }
+
+    /// What there is and what was done.
+    pub fn tended(&self) -> &Tended {
+        &self.tended
+    }
+
+    /// Does a piece of what is to be done at `now`. True: there is more, and it had better be called again at once.
+    pub fn look(&mut self, now: Nanos, mut tell: impl FnMut(Notice)) -> bool {
+        let tell: Tell<'_> = &mut tell;
+        let refused = self.measure_all();
+        let mut hopeless = false;
+        let due = self.walked.is_none_or(|walked| now.since(walked) >= EVERY || now < walked);
+        if self.moving.is_some() {
+            let result = self.go_on_moving(tell);
+            self.more = true;
+            self.works(result, tell);
+        } else if due || self.more || self.short.contains(&true) {
+            self.walked = Some(now);
+            let result = self.walk(now, refused, tell);
+            let short = self.short[Place::Spool as usize];
+            hopeless = short && result.as_ref().map_or(true, |walked| walked.is_stuck());
+            self.more = result.as_ref().is_ok_and(|walked| walked.more);
+            self.works(result.map(|_| ()), tell);
+        }
+        match self.stopped {
+            None if hopeless => self.stop(Some(now), tell),
+            // Not at once: what it stopped for may be something else than room.
+            Some(since)
+                if !self.short[Place::Spool as usize] && (now.since(since) >= REST || now < since) =>
+            {
+                self.stop(None, tell);
+            }
+            _ => {}
+        }
+        if !self.short[Place::Spool as usize] {
+            self.reserve();
+        }
+        self.more
+    }
+
+    /// Takes the room of both places; true when the disk refused a keeper for want of room since the last look.
+    fn measure_all(&mut self) -> bool {
+        let full: u64 = self.keepers.iter().map(|keeper| keeper.full()).sum();
+        let refused = std::mem::replace(&mut self.full, full) < full;
+        for place in Place::ALL {
+            let at = place as usize;
+            let Some(dir) = self.directory(place).map(Path::to_owned) else { continue };
+            self.tended.space[at] = (self.measure)(&dir).ok();
+            let Some(Space { total, free }) = self.tended.space[at] else { continue };
+            let (low, high) = (self.limits.free.low.of(total), self.limits.free.high.of(total));
+            if free < low {
+                self.short[at] = true;
+            } else if free >= high {
+                self.short[at] = false;
+            }
+        }
+        self.short[Place::Spool as usize] |= refused;
+        refused
+    }
+
+    fn directory(&self, place: Place) -> Option<&Path> {
+        match place {
+            Place::Spool => Some(&self.dir),
+            Place::Tier => self.tier.as_deref(),
+        }
+    }
+
+    /// Bytes to be freed at a place.
+    fn wanted(&self, place: Place, refused: bool) -> u64 {
+        if !self.short[place as usize] {
+            return 0;
+        }
+        let Space { total, free } = self.tended.space[place as usize].unwrap_or_default();
+        let missing = self.limits.free.high.of(total).saturating_sub(free);
+        // A quota, or something else that statistics of a file system do not know.
+        if refused && place == Place::Spool { missing.max(PRESSED) } else { missing }
+    }
+
+    /// Bytes that may move to the tier.
+    fn room(&self) -> Option<u64> {
+        self.tier.as_ref()?;
+        let Space { total, free } = self.tended.space[Place::Tier as usize]?;
+        Some(free.saturating_sub(self.limits.free.low.of(total)))
+    }
+
+    /// One walk over everything that may have to go, in the turn of whoever deletes.
+    fn walk(&mut self, now: Nanos, refused: bool, tell: Tell<'_>) -> Result<Walked, Error> {
+        let _turn = Turn::wait(&self.dir)?;
+        self.read_holds()?;
+        self.refresh()?;
+        let sizes = self.catalogues.each_ref().map(Catalogue::bytes);
+        let sizes = Category::ALL.map(|category| sizes.iter().map(|sizes| sizes[category as usize]).sum());
+        let short = Place::ALL.map(|place| self.wanted(place, refused));
+        let mut sweep = Sweep::new(&self.limits, now, sizes, short, self.room());
+        let chosen = self.choose(&mut sweep, tell)?;
+        let more = chosen.moves.is_some() || chosen.cut;
+        let deleted = chosen.deletes.len();
+        self.delete(now, chosen.deletes, tell)?;
+        if let Some(item) = chosen.moves {
+            self.begin_moving(item)?;
+        }
+        if deleted > 0 {
+            self.refresh()?;
+        }
+        // The tier makes room for what should come.
+        self.short[Place::Tier as usize] |= sweep.refused();
+        Ok(Walked { more, deleted, short: sweep.short(Place::Spool) })
+    }
+
+    /// Decides about a slice: a number of segments to delete, or one to move.
+    fn choose(&mut self, sweep: &mut Sweep, tell: Tell<'_>) -> Result<Chosen, Error> {
+        let writing: BTreeSet<Segment> = self.keepers.iter().flat_map(|keeper| keeper.open()).collect();
+        let mut chosen = Chosen::default();
+        for day in self.days() {
+            for item in self.list(&day, sweep)? {
+                // What was opened since it was listed is among those that are being written.
+                if writing.contains(&item.segment) {
+                    continue;
+                }
+                let Some(verdict) = sweep.judge(&item) else { continue };
+                match verdict {
+                    Verdict::Move if chosen.deletes.is_empty() => {
+                        chosen.moves = Some(item);
+                        return Ok(chosen);
+                    }
+                    Verdict::Delete(reason) if chosen.deletes.len() < SLICE => match self.rescue(&item) {
+                        Ok(held) => {
+                            sweep.done(&item, verdict, item.bytes);
+                            chosen.deletes.push((item, reason, held));
+                        }
+                        // It stays; others may go.
+                        Err(error) => self.fails(error, tell),
+                    },
+                    _ => {
+                        chosen.cut = true;
+                        return Ok(chosen);
+                    }
+                }
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Days of all places, in order.
+    fn days(&self) -> BTreeSet<String> {
+        self.catalogues.iter().flat_map(|catalogue| catalogue.days().map(|(day, _)| day.clone())).collect()
+    }
+
+    /// What the sweep may take of a day, in order.
+    fn list(&self, day: &str, sweep: &Sweep) -> Result<Vec<Listed>, Error> {
+        let mut items = Vec::new();
+        let begins = catalogue::start(day).unwrap_or_default();
+        for place in Place::ALL {
+            let Some(dir) = self.directory(place) else { continue };
+            let Some(known) = self.catalogues[place as usize].day(day) else { continue };
+            let reached = |category: &Category| {
+                known.segments[*category as usize] > 0 && sweep.reaches(place, *category, begins)
+            };
+            if Category::ALL.iter().any(reached) {
+                let listed = catalogue::list(dir, day, place);
+                items.extend(listed.map_err(|error| Error::io(&dir.join(day), "read", error))?);
+            }
+        }
+        items.sort_by(|a, b| (&a.segment, a.place).cmp(&(&b.segment, b.place)));
+        Ok(items)
+    }
+
+    fn read_holds(&mut self) -> Result<(), Error> {
+        let holds = Holds::read(&self.dir)?;
+        if holds != self.holds {
+            hold::prune(&self.dir, &holds)?;
+            self.holds = holds;
+        }
+        Ok(())
+    }
+
+    fn rescue(&mut self, item: &Listed) -> Result<u64, Error> {
+        let Some(from) = self.directory(item.place) else { return Ok(0) };
+        match hold::rescue(&self.dir, from, item, &self.holds) {
+            Err(error) if error.is_full() && self.give_reserve() => {
+                let Some(from) = self.directory(item.place) else { return Ok(0) };
+                hold::rescue(&self.dir, from, item, &self.holds)
+            }
+            other => other,
+        }
+    }
+
+    /// Deletes segments of which the held chunks are safe. First the log says so.
+    fn delete(&mut self, now: Nanos, items: Vec<(Listed, Reason, u64)>, tell: Tell<'_>) -> Result<(), Error> {
+        let mut entries = Vec::with_capacity(items.len());
+        for (item, reason, _) in &items {
+            let Some(dir) = self.directory(item.place) else { continue };
+            entries.push(Deletion::segment(dir, &item.segment, now, &self.why(item, *reason))?);
+        }
+        match self.deletions.append(&entries) {
+            Err(error) if error.is_full() && self.give_reserve() => self.deletions.append(&entries)?,
+            other => other?,
+        }
+        for reason in Reason::ALL {
+            let of_reason: Vec<_> = items.iter().filter(|(_, why, _)| *why == reason).collect();
+            let (Some((first, ..)), Some((last, ..))) = (of_reason.first(), of_reason.last()) else {
+                continue;
+            };
+            let (mut segments, mut bytes, mut held) = (0, 0, 0);
+            for (item, _, rescued) in &of_reason {
+                let Some(dir) = self.directory(item.place) else { continue };
+                let result = remove(dir, &item.segment);
+                match result {
+                    Ok(freed) => {
+                        self.tended.deleted[reason as usize] += 1;
+                        self.tended.freed[reason as usize] += freed;
+                        (segments, bytes, held) = (segments + 1, bytes + freed, held + rescued);
+                    }
+                    Err(error) => self.fails(error, tell),
+                }
+            }
+            let names = (first.segment.clone(), last.segment.clone());
+            if segments > 0 {
+                tell(Notice::Deleted { reason, segments, bytes, names, held });
+            }
+        }
+        self.remove_days(items.iter().map(|(item, ..)| item));
+        Ok(())
+    }
+
+    /// For the log of deletions.
+    fn why(&self, item: &Listed, reason: Reason) -> String {
+        let category = item.segment.category();
+        match reason {
+            Reason::Age => {
+                let age = self.limits.age[category as usize].unwrap_or_default();
+                format!("older than {category} is kept: {} s", age.0 / 1_000_000_000)
+            }
+            Reason::Size => {
+                let size = self.limits.size[category as usize].unwrap_or_default();
+                format!("beyond what {category} may take: {size} bytes")
+            }
+            Reason::Space => format!("the disk of the {} is short of room", item.place.name()),
+        }
+    }
+
+    /// Directories of days that are empty; not the newest, in which a segment may begin right now.
+    fn remove_days<'a>(&self, items: impl Iterator<Item = &'a Listed>) {
+        let newest = self.days().pop_last();
+        let days: BTreeSet<(Place, &str)> =
+            items.filter_map(|item| Some((item.place, item.segment.day()?))).collect();
+        for (place, day) in days {
+            if let Some(dir) = self.directory(place).filter(|_| newest.as_deref() != Some(day)) {
+                // One that is not empty stays.
+                let _ = fs::remove_dir(dir.join(day));
+            }
+        }
+    }
+
+    fn begin_moving(&mut self, item: Listed) -> Result<(), Error> {
+        let Some(tier) = &self.tier else { return Ok(()) };
+        let path = item.segment.path(tier);
+        self.moving =
+            Moving::begin(&self.dir, tier, item).map_err(|error| Error::io(&path, "written", error))?;
+        Ok(())
+    }
+
+    fn go_on_moving(&mut self, tell: Tell<'_>) -> Result<(), Error> {
+        let (Some(moving), Some(tier)) = (&mut self.moving, &self.tier) else { return Ok(()) };
+        let path = moving.item.segment.path(tier);
+        let wrong = |error| Error::io(&path, "written", error);
+        match moving.step(PACE) {
+            Ok(false) => return Ok(()),
+            Ok(true) => {}
+            Err(error) => {
+                moving.give_up();
+                self.moving = None;
+                self.short[Place::Tier as usize] |= error.kind() == io::ErrorKind::StorageFull;
+                return Err(wrong(error));
+            }
+        }
+        let _turn = Turn::wait(&self.dir)?;
+        let Some(moving) = self.moving.take() else { return Ok(()) };
+        let item = moving.item.clone();
+        if moving.finish().map_err(wrong)? {
+            self.tended.moved.0 += 1;
+            self.tended.moved.1 += item.bytes;
+            self.remove_days(std::iter::once(&item));
+            tell(Notice::Moved(item.segment));
+            self.refresh()?;
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, at: Option<Nanos>, tell: Tell<'_>) {
+        self.stopped = at;
+        self.tended.stopped = at.is_some();
+        self.keepers.iter().for_each(|keeper| keeper.stop(at.is_some()));
+        let space = self.tended.space[Place::Spool as usize].unwrap_or_default();
+        tell(if at.is_some() { Notice::Stopped(space) } else { Notice::GoesOn(space) });
+    }
+
+    fn works(&mut self, result: Result<(), Error>, tell: Tell<'_>) {
+        match result {
+            Err(error) => self.fails(error, tell),
+            Ok(()) if !self.more && std::mem::take(&mut self.failed) => tell(Notice::Works),
+            Ok(()) => {}
+        }
+    }
+
+    fn fails(&mut self, error: Error, tell: Tell<'_>) {
+        self.tended.failures += 1;
+        if !std::mem::replace(&mut self.failed, true) {
+            tell(Notice::Fails(error));
+        }
+    }
+
+    /// Looks at what there is.
+    fn refresh(&mut self) -> Result<(), Error> {
+        for place in Place::ALL {
+            let Some(dir) = self.directory(place).map(Path::to_owned) else { continue };
+            let known = &mut self.catalogues[place as usize];
+            known.refresh(&dir, place).map_err(|error| Error::io(&dir, "read", error))?;
+        }
+        let [spool, tier] = &self.catalogues;
+        self.tended.bytes = [spool.bytes(), tier.bytes()];
+        self.tended.segments = [spool.segments(), tier.segments()];
+        self.tended.oldest = Category::ALL
+            .map(|category| [spool, tier].into_iter().filter_map(|known| known.oldest(category)).min());
+        self.tended.held = self.holds.calls() as u64;
+        let mut held = Catalogue::default();
+        // What cannot be read counts as nothing here; whoever reads it will say so.
+        let _ = held.refresh(&self.dir.join(HELD), Place::Spool);
+        self.tended.held_bytes = held.bytes().iter().sum();
+        Ok(())
+    }
+
+    /// A file that takes some room, for the log and for what is held when there is none.
+    fn reserve(&self) {
+        let path = self.dir.join(RESERVE);
+        if path.exists() {
+            return;
+        }
+        let take = || -> io::Result<()> {
+            Ok(fallocate(File::create(&path)?, FallocateFlags::empty(), 0, RESERVED)?)
+        };
+        if take().is_err() {
+            let _ = gone(&path);
+        }
+    }
+
+    /// Gives that room away; false where it is given already.
+    fn give_reserve(&self) -> bool {
+        fs::remove_file(self.dir.join(RESERVE)).is_ok()
+    }
+}
+
+/// What a walk did.
+struct Walked {
+    more: bool,
+    deleted: usize,
+    /// Bytes that the spool still has too little.
+    short: u64,
+}
+
+impl Walked {
+    /// There is too little room and nothing that may be deleted.
+    fn is_stuck(&self) -> bool {
+        !self.more && self.deleted == 0 && self.short > 0
+    }
+}
+
+/// What a walk is to do.
+#[derive(Default)]
+struct Chosen {
+    /// With chunks that were copied out of each.
+    deletes: Vec<(Listed, Reason, u64)>,
+    moves: Option<Listed>,
+    /// There is more.
+    cut: bool,
+}
+
+/// Deletes a segment with all that is beside it; tells the bytes that this freed.
+fn remove(dir: &Path, segment: &Segment) -> Result<u64, Error> {
+    let freed = catalogue::size(dir, segment);
+    for path in segment.files(dir) {
+        gone(&path).map_err(|error| Error::io(&path, "deleted", error))?;
+    }
+    Ok(freed)
+}
+
+/// How often everything is looked at where there is room.
+const EVERY: Nanos = Nanos::from_secs(10);
+/// How long recording stays stopped at least.
+const REST: Nanos = Nanos::from_secs(10);
+/// Segments deleted at once.
+const SLICE: usize = 64;
+/// Bytes copied to the tier at once.
+const PACE: u64 = 64 << 20;
+/// What is freed where a disk that seems to have room refuses to write.
+const PRESSED: u64 = 64 << 20;
+/// Its name in the spool's directory, and its bytes.
+const RESERVE: &str = "reserve";
+const RESERVED: u64 = 1 << 20;

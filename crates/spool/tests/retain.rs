@@ -1,0 +1,447 @@
+//! What goes when clocks run out and disks fill up, and what stays whatever happens.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use ringtap_model::{Frame, LinkType, Nanos};
+use ringtap_spool::{
+    Category, Deletions, Hold, Holds, Janitor, Keeper, Limits, Log, Marks, MasterKey, Notice, Order, Part,
+    Place, Reader, Reason, Room, Segment, Settings, Space, forget, release, scan, space,
+};
+
+const START: Nanos = Nanos::from_secs(1_795_219_200);
+const MINUTE: Nanos = Nanos::from_secs(60);
+const HOUR: Nanos = Nanos::from_secs(3_600);
+const DAY: Nanos = Nanos::from_secs(86_400);
+
+fn settings(dir: &Path) -> Settings {
+    Settings { memory: 1 << 20, owners: 1000, blocks: 8, wait: true, ..Settings::new(dir.to_owned()) }
+}
+
+/// A call's two owners.
+fn owners(call: u64) -> [u64; 2] {
+    [1_000 + call, 2_000 + call]
+}
+
+/// So many calls of a minute each, one after the other, each with signalling and media of so many packets.
+struct Calls {
+    keeper: Keeper,
+    now: Nanos,
+    /// Packets put in.
+    put: u64,
+}
+
+impl Calls {
+    fn new(settings: Settings) -> Self {
+        Self { keeper: Keeper::open(settings).expect("a spool"), now: START, put: 0 }
+    }
+
+    fn call(&mut self, call: u64, packets: u64) {
+        let [signalling, media] = owners(call);
+        let signalling = self.keeper.begin(Category::Signalling, signalling).expect("a place");
+        let media = self.keeper.begin(Category::Media, media).expect("a place");
+        for number in 0..packets {
+            let mut data = [call as u8; 1_000];
+            data[..8].copy_from_slice(&number.to_be_bytes());
+            let owner = if number % 10 == 0 { signalling } else { media };
+            let (time, link, wire_len) = (self.now, LinkType(1), data.len() as u32);
+            self.keeper.put(owner, &Frame { time, number, link, wire_len, data: &data });
+            self.put += 1;
+            self.now += Nanos(MINUTE.0 / packets);
+            self.keeper.tick(self.now);
+        }
+        for owner in [signalling, media] {
+            self.keeper.finish(owner, self.now).expect("an owner");
+        }
+    }
+}
+
+/// A spool of the past: calls, a minute each.
+fn spool(dir: &Path, calls: u64) {
+    let mut spool = Calls::new(settings(dir));
+    (0..calls).for_each(|call| spool.call(call, 50));
+    spool.keeper.close(spool.now);
+}
+
+/// A disk with so much room that nothing is ever short.
+fn roomy(_: &Path) -> std::io::Result<Space> {
+    Ok(Space { total: 1 << 40, free: 1 << 40 })
+}
+
+fn janitor(dir: &Path, limits: Limits) -> Janitor {
+    Janitor::new(dir.to_owned(), limits, Deletions::of(dir, None), Vec::new()).measured(roomy)
+}
+
+/// Looks until there is nothing more to do.
+fn tend(janitor: &mut Janitor, now: Nanos) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    for _ in 0..1_000 {
+        if !janitor.look(now, |notice| notices.push(notice)) {
+            return notices;
+        }
+    }
+    panic!("no end: {notices:?}");
+}
+
+/// What can still be read of a call: packets, and whether something is said to be missing.
+fn packets(dir: &Path, call: u64) -> usize {
+    packets_with(dir, call, None)
+}
+
+fn packets_with(dir: &Path, call: u64, key: Option<&MasterKey>) -> usize {
+    let mut reader = Reader::open(dir).expect("a spool");
+    key.into_iter().for_each(|key| reader.unlock(key.clone()));
+    let all = reader.between(Nanos::ZERO, Nanos::MAX).expect("a directory");
+    let found = reader.read(&owners(call), &all).expect("readable");
+    for packet in found.packets() {
+        assert!(packet.data[8..].iter().all(|byte| *byte == call as u8));
+    }
+    found.len()
+}
+
+fn segments(dir: &Path) -> Vec<Segment> {
+    Reader::open(dir).expect("a spool").between(Nanos::ZERO, Nanos::MAX).expect("a directory")
+}
+
+fn hold(call: u64, case: &str) -> Hold {
+    let part = |owner| Part { owner, from: START.0, to: (START + DAY).0 };
+    Hold {
+        case: case.to_owned(),
+        id: format!("{call:032x}"),
+        call_id: format!("{call}@example.org"),
+        since: START.0,
+        parts: owners(call).map(part).to_vec(),
+    }
+}
+
+/// Blocks of files below a directory, apart from those of some names.
+fn on_disk(dir: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let mut sum = 0;
+    for entry in fs::read_dir(dir).expect("a directory").flatten() {
+        let told = fs::symlink_metadata(entry.path()).expect("a file");
+        sum += if told.is_dir() { on_disk(&entry.path()) } else { told.blocks() * 512 };
+    }
+    sum
+}
+
+#[test]
+fn each_category_goes_when_its_clock_has_run_out() {
+    let dir = tempfile::tempdir().unwrap();
+    spool(dir.path(), 12);
+    let all = segments(dir.path());
+    assert!(all.len() >= 20, "{all:?}");
+    let before = on_disk(dir.path());
+    let limits = Limits { age: [Some(DAY), Some(HOUR)], ..Limits::default() };
+    let mut janitor = janitor(dir.path(), limits);
+    assert!(tend(&mut janitor, START + HOUR).is_empty());
+    // Of media the first five minutes are over by an hour.
+    let notices = tend(&mut janitor, START + HOUR + Nanos::from_secs(330));
+    let [Notice::Deleted { reason: Reason::Age, segments: gone, bytes, held: 0, .. }] = &notices[..] else {
+        panic!("{notices:?}");
+    };
+    let left = segments(dir.path());
+    let reserve = 1 << 20;
+    assert_eq!(left.len() as u64 + gone, all.len() as u64);
+    let missing: Vec<&Segment> = all.iter().filter(|segment| !left.contains(segment)).collect();
+    assert!(missing.iter().all(|segment| segment.category() == Category::Media));
+    assert!((4..=5).contains(&missing.len()), "{missing:?}");
+    // The log is what is there now and was not before.
+    let log = fs::metadata(dir.path().join("deletions.log")).unwrap();
+    assert_eq!(before - bytes, on_disk(dir.path()) - log.len().next_multiple_of(4096) - reserve);
+    assert_eq!(janitor.tended().freed, [*bytes, 0, 0]);
+    let told: Vec<String> =
+        Log::read(dir.path(), &[]).unwrap().entries.into_iter().map(|entry| entry.segment).collect();
+    assert_eq!(told, missing.iter().map(ToString::to_string).collect::<Vec<_>>());
+    assert_eq!(packets(dir.path(), 0), 5);
+    assert_eq!(packets(dir.path(), 11), 50);
+    // In the end everything has gone, and its directory.
+    tend(&mut janitor, START + DAY + DAY);
+    assert!(segments(dir.path()).is_empty());
+    let tended = janitor.tended();
+    assert_eq!(tended.deleted, [all.len() as u64, 0, 0]);
+    assert_eq!((tended.failures, tended.stopped), (0, false));
+}
+
+#[test]
+fn a_size_is_kept_to_category_by_category() {
+    let dir = tempfile::tempdir().unwrap();
+    spool(dir.path(), 10);
+    let mut janitor = janitor(dir.path(), Limits { size: [None, Some(300 << 10)], ..Limits::default() });
+    tend(&mut janitor, START + HOUR);
+    tend(&mut janitor, START + HOUR + MINUTE);
+    let [signalling, media] = janitor.tended().bytes[Place::Spool as usize];
+    assert!(media <= 300 << 10 && media > 200 << 10, "{media}");
+    assert!(signalling > 0);
+    assert_eq!(packets(dir.path(), 0), 5, "signalling alone");
+    assert_eq!(packets(dir.path(), 9), 50);
+}
+
+#[test]
+fn a_held_call_outlives_its_segments_and_pins_nobody_elses() {
+    held_call_outlives_its_segments(None);
+}
+
+#[test]
+fn so_does_a_sealed_one_with_its_keys_alone() {
+    held_call_outlives_its_segments(Some(MasterKey::of([7; 32])));
+}
+
+fn held_call_outlives_its_segments(seal: Option<MasterKey>) {
+    let dir = tempfile::tempdir().expect("done");
+    // Several calls in each segment.
+    let packets = |dir: &Path, call| packets_with(dir, call, seal.as_ref());
+    let mut spool = Calls::new(Settings { span: HOUR, seal: seal.clone(), ..settings(dir.path()) });
+    (0..9).for_each(|call| spool.call(call, 200));
+    spool.keeper.close(spool.now);
+    for call in 0..9 {
+        assert_eq!(packets(dir.path(), call), 200);
+    }
+    hold(4, "x-17").place(dir.path()).expect("done");
+    hold(4, "x-18").place(dir.path()).expect("done");
+    let order = Order { why: "asked for", at: START };
+    let erase = |call| {
+        forget(&[dir.path()], &owners(call), START..START + DAY, &Deletions::of(dir.path(), None), order)
+    };
+    let error = erase(4).expect_err("held").to_string();
+    assert!(error.contains("4@example.org") && error.contains("x-17"), "{error}");
+    let forgotten = erase(8).expect("done");
+    assert_eq!((forgotten.packets, forgotten.keys), if seal.is_some() { (0, 2) } else { (200, 0) });
+    let limits = Limits { age: [Some(HOUR), Some(HOUR)], ..Limits::default() };
+    let mut janitor = janitor(dir.path(), limits);
+    let notices = tend(&mut janitor, START + DAY);
+    assert!(matches!(notices[..], [Notice::Deleted { held: 2.., .. }]), "{notices:?}");
+    assert_eq!(janitor.tended().bytes, [[0, 0], [0, 0]]);
+    assert_eq!(packets(dir.path(), 4), 200);
+    for call in [0, 1, 3, 5, 8] {
+        assert_eq!(packets(dir.path(), call), 0, "call {call}");
+    }
+    // What was copied is a segment like any other, with and without its index.
+    for segment in segments(dir.path()) {
+        let held = dir.path().join("held");
+        let scan = scan(&fs::read(segment.path(&held)).expect("done"));
+        assert_eq!(scan.damages, []);
+        assert!(scan.rows.iter().all(|row| owners(4).contains(&row.chunk.owner)));
+        fs::remove_file(segment.index_path(&held)).expect("done");
+        if seal.is_some() {
+            // Of ten rows, the header among them, one holds a key.
+            let keys = fs::read(segment.keys_path(&held)).expect("done");
+            let kinds: Vec<u8> = keys.chunks_exact(96).skip(1).map(|row| row[16]).collect();
+            assert_eq!((kinds.len(), kinds.iter().filter(|kind| **kind == 1).count()), (9, 1), "{kinds:?}");
+        }
+    }
+    assert_eq!(packets(dir.path(), 4), 200);
+    tend(&mut janitor, START + DAY + HOUR);
+    assert_eq!((janitor.tended().held, janitor.tended().held_bytes > 200_000), (1, true));
+    // The one case is over, then the other.
+    assert_eq!(release(dir.path(), "x-18", None).expect("done").len(), 1);
+    assert_eq!(packets(dir.path(), 4), 200);
+    assert_eq!(release(dir.path(), "x-17", Some("4@example.org")).expect("done").len(), 1);
+    assert_eq!(packets(dir.path(), 4), 0);
+    assert!(segments(dir.path()).is_empty());
+    tend(&mut janitor, START + DAY + HOUR + HOUR);
+    assert_eq!((janitor.tended().held, janitor.tended().held_bytes), (0, 0));
+}
+
+#[test]
+fn a_hold_taken_away_by_hand_is_pruned_and_one_that_cannot_be_read_stops_every_deletion() {
+    let dir = tempfile::tempdir().unwrap();
+    spool(dir.path(), 3);
+    for call in [0, 2] {
+        hold(call, "a").place(dir.path()).unwrap();
+    }
+    let limits = Limits { age: [Some(HOUR), Some(HOUR)], ..Limits::default() };
+    let mut janitor = janitor(dir.path(), limits);
+    let broken = dir.path().join("holds/a/broken.json");
+    fs::write(&broken, "{").unwrap();
+    let notices = tend(&mut janitor, START + DAY);
+    assert!(matches!(&notices[..], [Notice::Fails(error)] if error.to_string().contains("broken.json")));
+    assert_eq!(packets(dir.path(), 1), 50);
+    fs::remove_file(&broken).unwrap();
+    let notices = tend(&mut janitor, START + DAY + HOUR);
+    assert!(notices.iter().any(|notice| matches!(notice, Notice::Works)), "{notices:?}");
+    assert_eq!([0, 1, 2].map(|call| packets(dir.path(), call)), [50, 0, 50]);
+    fs::remove_file(dir.path().join("holds/a").join(format!("{:032x}.json", 0))).unwrap();
+    tend(&mut janitor, START + DAY + HOUR + HOUR);
+    assert_eq!([0, 1, 2].map(|call| packets(dir.path(), call)), [0, 0, 50]);
+    assert_eq!(Holds::read(dir.path()).unwrap().calls(), 1);
+}
+
+/// A disk of 4 MiB of which somebody else takes a part.
+#[test]
+fn a_short_disk_loses_the_oldest_then_recording_stops_and_goes_on_by_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, others) = (dir.path().to_owned(), Arc::new(Mutex::new(0u64)));
+    let taken = Arc::clone(&others);
+    let measure = move |asked: &Path| {
+        let total: u64 = 4 << 20;
+        Ok(Space { total, free: total.saturating_sub(on_disk(asked) + *taken.lock().expect("a lock")) })
+    };
+    let marks = Marks { low: Room::Thousandths(250), high: Room::Thousandths(400) };
+    let limits = Limits { free: marks, ..Limits::default() };
+    let mut calls = Calls::new(settings(&path));
+    let written = calls.keeper.written();
+    let mut janitor = Janitor::new(path.clone(), limits, Deletions::of(&path, None), vec![written.clone()])
+        .measured(measure);
+    let mut notices = Vec::new();
+    hold(3, "court").place(&path).unwrap();
+    for call in 0..40 {
+        calls.call(call, 200);
+        while janitor.look(calls.now, |notice| notices.push(notice)) {}
+    }
+    assert!(!notices.is_empty());
+    assert!(
+        notices.iter().all(|notice| matches!(notice, Notice::Deleted { reason: Reason::Space, .. })),
+        "{notices:?}"
+    );
+    assert_eq!(calls.keeper.counts().lost_stopped, 0);
+    // The last calls are there, the first are not, and the one that is held is.
+    assert_eq!((packets(&path, 0), packets(&path, 3)), (0, 200));
+    assert_eq!(packets(&path, 37), 200);
+    // Somebody else takes everything.
+    *others.lock().unwrap() = 4 << 20;
+    notices.clear();
+    for _ in 0..5 {
+        calls.now += Nanos::from_secs(1);
+        while janitor.look(calls.now, |notice| notices.push(notice)) {}
+    }
+    assert!(matches!(notices.last(), Some(Notice::Stopped(_))), "{notices:?}");
+    assert!(janitor.tended().stopped && written.is_stopped());
+    calls.call(41, 100);
+    assert_eq!(calls.keeper.counts().lost_stopped, 100);
+    assert_eq!(packets(&path, 3), 200, "what is held stays");
+    // And gives it back.
+    *others.lock().unwrap() = 0;
+    notices.clear();
+    calls.now += MINUTE;
+    while janitor.look(calls.now, |notice| notices.push(notice)) {}
+    assert!(matches!(notices[..], [Notice::GoesOn(_)]), "{notices:?}");
+    calls.call(42, 100);
+    assert_eq!(calls.keeper.counts().lost_stopped, 100);
+    calls.keeper.close(calls.now);
+    assert_eq!(packets(&path, 42), 100);
+}
+
+#[test]
+fn older_segments_move_to_the_tier_and_are_read_there() {
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    spool(dir.path(), 10);
+    let limits = Limits { tier_after: Some(HOUR), age: [None, Some(DAY)], ..Limits::default() };
+    let mut janitor = janitor(dir.path(), limits);
+    let tier = other.path().join("archive");
+    janitor.to_tier(&tier).unwrap();
+    janitor.to_tier(&tier).unwrap();
+    let all = segments(dir.path());
+    let notices = tend(&mut janitor, START + HOUR + Nanos::from_secs(300));
+    assert!(
+        notices.iter().all(|notice| matches!(notice, Notice::Moved(_))) && notices.len() > 6,
+        "{notices:?}"
+    );
+    let moved: Vec<&Segment> = all.iter().filter(|segment| segment.path(&tier).exists()).collect();
+    assert_eq!(moved.len(), notices.len());
+    for segment in &moved {
+        assert!(segment.files(dir.path()).iter().all(|path| !path.exists()));
+        assert!(segment.index_path(&tier).exists());
+    }
+    // The oldest moved, nothing was lost, nothing half done is left.
+    assert_eq!(moved[..], all.iter().take(moved.len()).collect::<Vec<_>>()[..]);
+    (0..10).for_each(|call| assert_eq!(packets(dir.path(), call), 50));
+    assert_eq!(janitor.tended().segments[Place::Tier as usize].iter().sum::<u64>(), moved.len() as u64);
+    // Clocks run there as well, and holds hold.
+    hold(0, "a").place(dir.path()).unwrap();
+    tend(&mut janitor, START + DAY + HOUR + HOUR);
+    assert!(segments(dir.path()).iter().filter(|segment| segment.category() == Category::Media).count() <= 2);
+    assert_eq!([0, 1].map(|call| packets(dir.path(), call)), [50, 5]);
+    let half = |dir: &Path| {
+        fs::read_dir(dir).unwrap().flatten().any(|day| {
+            day.path().is_dir()
+                && fs::read_dir(day.path())
+                    .unwrap()
+                    .flatten()
+                    .any(|file| file.path().extension() == Some("part".as_ref()))
+        })
+    };
+    assert!(!half(dir.path()) && !half(&tier));
+}
+
+/// A file system that is mounted for as long as this lives.
+struct Mounted(tempfile::TempDir);
+
+impl Mounted {
+    /// None where that is not allowed.
+    fn new(mebibytes: u32) -> Option<Self> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let size = format!("size={mebibytes}m");
+        let mount =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "ringtap-test"]).arg(dir.path()).output();
+        match mount {
+            Ok(output) if output.status.success() => Some(Self(dir)),
+            _ => None,
+        }
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+/// A real file system that is filled to the last byte by somebody else: writes fail, deletions work all the same.
+#[test]
+fn a_disk_filled_to_the_last_byte() {
+    let Some(disk) = Mounted::new(32) else {
+        println!("SKIP: no file system can be mounted here");
+        return;
+    };
+    let dir = disk.0.path().join("spool");
+    let mut calls = Calls::new(settings(&dir));
+    let written = calls.keeper.written();
+    let mut janitor =
+        Janitor::new(dir.clone(), Limits::default(), Deletions::of(&dir, None), vec![written.clone()]);
+    let mut notices = Vec::new();
+    for call in 0..5 {
+        calls.call(call, 1_000);
+        while janitor.look(calls.now, |notice| notices.push(notice)) {}
+    }
+    assert!(notices.is_empty(), "{notices:?}");
+    hold(2, "court").place(&dir).unwrap();
+    let ballast = disk.0.path().join("ballast");
+    let fill = |bytes: u64| {
+        let _ = fs::write(&ballast, vec![1; bytes as usize]);
+        space(disk.0.path()).expect("a file system").free
+    };
+    assert_eq!(fill(64 << 20), 0, "nothing is left");
+    calls.call(5, 1_000);
+    let wait = std::time::Instant::now();
+    while written.full() == 0 && wait.elapsed().as_secs() < 10 {
+        std::thread::yield_now();
+    }
+    assert!(written.full() > 0);
+    while janitor.look(calls.now, |notice| notices.push(notice)) {}
+    // The oldest went, which made room above the mark; what is held was copied out first.
+    assert!(matches!(notices[0], Notice::Deleted { reason: Reason::Space, .. }), "{notices:?}");
+    assert_eq!((packets(&dir, 0), packets(&dir, 2)), (0, 1_000));
+    // Filled again and again until nothing is left that may go.
+    for second in 1..20 {
+        fill(64 << 20);
+        calls.now += Nanos::from_secs(second);
+        calls.keeper.tick(calls.now);
+        while janitor.look(calls.now, |notice| notices.push(notice)) {}
+    }
+    assert!(notices.iter().any(|notice| matches!(notice, Notice::Stopped(_))), "{notices:?}");
+    let lost = calls.keeper.counts().lost_stopped;
+    calls.call(6, 100);
+    assert_eq!(calls.keeper.counts().lost_stopped, lost + 100);
+    fs::remove_file(&ballast).unwrap();
+    calls.now += MINUTE;
+    while janitor.look(calls.now, |notice| notices.push(notice)) {}
+    assert!(matches!(notices.last(), Some(Notice::GoesOn(_))), "{notices:?}");
+    calls.call(7, 100);
+    calls.keeper.close(calls.now);
+    assert_eq!((packets(&dir, 2), packets(&dir, 7)), (1_000, 100));
+    let log = Log::read(&dir, &[]).unwrap();
+    assert!(log.flaws.is_empty() && !log.entries.is_empty());
+}
