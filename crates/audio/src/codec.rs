@@ -147,7 +147,7 @@ const ILBC_30: usize = 50;
 
 /// What an error says is known.
 pub(crate) const KNOWN: &str =
-    "G.711, L16, G.722, G.726, GSM, and with Debian's libraries G.729, AMR, AMR-WB, iLBC and Opus";
+    "G.711, L16, G.722, G.726, G.729, GSM, and with Debian's libraries AMR, AMR-WB, iLBC and Opus";
 
 /// The sampling rates that exist; another clock is taken for a mistake.
 pub(crate) const RATES: std::ops::RangeInclusive<u32> = 1_000..=192_000;

@@ -1,7 +1,6 @@
 //! Decoding in another process: what is said over the two pipes.
 //!
-//! Some codecs are decoded by libraries, whose licences keep them apart (libbcg729 is under the GPL), and which are C code that
-//! reads hostile bytes. So they are loaded at run time, by a process that does nothing else: [`serve`] is all of it, and
+//! Some codecs are decoded by libraries, which are C code that reads hostile bytes. So they are loaded at run time, by a process that does nothing else: [`serve`] is all of it, and
 //! [`Remote`] is its other end. The process is started by the program; here are only a reader and a writer.
 //!
 //! A request is the length of what follows (4 bytes, all numbers little-endian), then steps: the kind (1 byte: 0 a packet, 1
@@ -17,7 +16,7 @@ use crate::sys::{Native, alarm, confine};
 use crate::{Codec, Decoder, Error, Step};
 
 /// Codecs that are decoded in another process; their place is their number on the pipe.
-const CODECS: [Codec; 5] = [Codec::G729, Codec::AmrNb, Codec::AmrWb, Codec::Opus, Codec::Ilbc];
+const CODECS: [Codec; 4] = [Codec::AmrNb, Codec::AmrWb, Codec::Opus, Codec::Ilbc];
 
 /// Whether a codec is one that [`serve`] decodes.
 pub fn is_remote(codec: Codec) -> bool {
@@ -114,7 +113,6 @@ impl<R: Read, W: Write> Decoder for Remote<R, W> {
 /// What is missing, and how to get it.
 fn missing(codec: Codec) -> Error {
     let (library, remedy) = match codec {
-        Codec::G729 => ("libbcg729.so.0", "install Debian's package libbcg729-0"),
         Codec::AmrNb => ("libopencore-amrnb.so.0", "install Debian's package libopencore-amrnb0"),
         Codec::AmrWb => ("libopencore-amrwb.so.0", "install Debian's package libopencore-amrwb0"),
         Codec::Opus => ("libopus.so.0", "install Debian's package libopus0"),

@@ -37,7 +37,6 @@ impl Library {
 
 /// A decoder of a library.
 pub(crate) enum Native {
-    G729(G729),
     Amr(Amr),
     Opus(Opus),
     Ilbc(Ilbc),
@@ -47,7 +46,6 @@ impl Native {
     /// The decoder of a codec; `None` where its library is not there, or is another.
     pub(crate) fn open(codec: Codec, rate: u32) -> Option<Self> {
         match codec {
-            Codec::G729 => G729::open().map(Self::G729),
             Codec::AmrNb => Amr::open(Width::Narrow).map(Self::Amr),
             Codec::AmrWb => Amr::open(Width::Wide).map(Self::Amr),
             Codec::Opus => Opus::open(rate).map(Self::Opus),
@@ -59,7 +57,6 @@ impl Native {
     /// Appends what it makes of a payload.
     pub(crate) fn packet(&mut self, payload: &[u8], out: &mut Vec<i16>) {
         match self {
-            Self::G729(decoder) => decoder.packet(payload, out),
             Self::Amr(decoder) => decoder.packet(payload, out),
             Self::Opus(decoder) => decoder.packet(payload, out),
             Self::Ilbc(decoder) => decoder.packet(payload, out),
@@ -72,7 +69,6 @@ impl Native {
         while out.len() < end {
             let before = out.len();
             match self {
-                Self::G729(decoder) => decoder.frame(&[], out),
                 Self::Amr(decoder) => decoder.lost(out),
                 Self::Opus(decoder) => decoder.lost(end - out.len(), next, out),
                 Self::Ilbc(decoder) => decoder.lost(out),
@@ -80,54 +76,6 @@ impl Native {
             if out.len() == before {
                 break;
             }
-        }
-    }
-}
-
-type Bcg729Decode = unsafe extern "C" fn(*mut c_void, *const u8, u8, u8, u8, u8, *mut i16);
-
-/// libbcg729: G.729 annexes A and B.
-pub(crate) struct G729 {
-    state: NonNull<c_void>,
-    decode: Bcg729Decode,
-}
-
-impl G729 {
-    fn open() -> Option<Self> {
-        let library = Library::open(c"libbcg729.so.0")?;
-        // SAFETY: the types of bcg729/decoder.h of version 1.1.1; the first makes a state or gives null.
-        unsafe {
-            let init: unsafe extern "C" fn() -> *mut c_void =
-                library.function(c"initBcg729DecoderChannel")?;
-            let decode = library.function(c"bcg729Decoder")?;
-            Some(Self { state: NonNull::new(init())?, decode })
-        }
-    }
-
-    fn packet(&mut self, payload: &[u8], out: &mut Vec<i16>) {
-        payload.chunks(10).for_each(|frame| self.frame(frame, out));
-    }
-
-    /// A frame of 10 bytes, comfort noise of 2, or none: then the frame was lost, or, after comfort noise, not sent.
-    fn frame(&mut self, frame: &[u8], out: &mut Vec<i16>) {
-        let mut bytes = [0; 10];
-        let length = frame.len().min(10);
-        bytes[..length].copy_from_slice(&frame[..length]);
-        let noise = length == 2;
-        let lost = length != 10 && !noise;
-        let at = out.len();
-        out.resize(at + 80, 0);
-        // SAFETY: the state is live, ten bytes are read at most and 80 samples written.
-        unsafe {
-            (self.decode)(
-                self.state.as_ptr(),
-                bytes.as_ptr(),
-                length as u8,
-                lost.into(),
-                noise.into(),
-                0,
-                out[at..].as_mut_ptr(),
-            );
         }
     }
 }

@@ -125,8 +125,8 @@ fn write(left: &[Track], right: &[Track], settings: Settings) {
 }
 
 /// Whose payloads are only measured here.
-const LIBRARIES: [Codec; 5] = [Codec::G729, Codec::AmrNb, Codec::AmrWb, Codec::Opus, Codec::Ilbc];
-const CODECS: [Codec; 9] = [
+const LIBRARIES: [Codec; 4] = [Codec::AmrNb, Codec::AmrWb, Codec::Opus, Codec::Ilbc];
+const CODECS: [Codec; 10] = [
     Codec::Pcmu,
     Codec::Pcma,
     Codec::G722,
@@ -134,6 +134,7 @@ const CODECS: [Codec; 9] = [
     Codec::G726 { bits: 3, packing: Packing::Rfc3551 },
     Codec::G726 { bits: 5, packing: Packing::Aal2 },
     Codec::Gsm,
+    Codec::G729,
     Codec::L16 { channels: 1 },
     Codec::L16 { channels: 2 },
 ];

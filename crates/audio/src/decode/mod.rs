@@ -5,12 +5,14 @@
 //! | `g711` | G.711 A-law and mu-law, exact |
 //! | `l16` | linear 16-bit, exact |
 //! | `g722`, `g726`, `gsm` | written from the standards, exact |
+//! | `g729` | written from the standard, in floating point, which it allows |
 //! | `amr`, `opus` | the payload formats alone; their libraries decode, see [`crate::remote`] |
 
 mod amr;
 mod g711;
 mod g722;
 mod g726;
+mod g729;
 mod gsm;
 mod l16;
 mod opus;
@@ -81,6 +83,7 @@ impl Decoders for Own {
             Codec::G722 => Box::new(Frames(g722::G722::new())),
             Codec::G726 { bits, packing } => Box::new(Frames(g726::G726::new(bits, packing))),
             Codec::Gsm => Box::new(Frames(gsm::Gsm::new())),
+            Codec::G729 => Box::new(g729::G729::new()),
             other => return Err(Error::unsupported(other.name())),
         })
     }

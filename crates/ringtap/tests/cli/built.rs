@@ -106,6 +106,37 @@ pub(crate) fn call(built: &mut Built) {
     built.sip(12_120, false, &answer("200 OK", "2 BYE", ""));
 }
 
+/// A call in which the caller alone speaks: payloads of so many milliseconds and ticks, of the format that `rtpmap` names.
+pub(crate) fn speech(
+    built: &mut Built,
+    (payload_type, rtpmap): (u8, &str),
+    (millis, ticks): (u64, u32),
+    payloads: &[Vec<u8>],
+) {
+    let offer = |host: u8, port: u16| {
+        let old = "RTP/AVP 8\r\na=rtpmap:8 PCMA/8000\r\n";
+        sdp(host, port)
+            .replace(old, &format!("RTP/AVP {payload_type}\r\na=rtpmap:{payload_type} {rtpmap}\r\n"))
+    };
+    let request = |method: &str, tag: &str, body: &str| {
+        message(&format!("{method} sip:602@192.0.2.2 SIP/2.0"), &format!("1 {method}"), tag, body)
+    };
+    built.sip(0, true, &request("INVITE", "", &offer(1, 4000)));
+    built.sip(5, false, &message("SIP/2.0 200 OK", "1 INVITE", ";tag=b", &offer(2, 6000)));
+    built.sip(10, true, &request("ACK", ";tag=b", ""));
+    for (number, payload) in (0_u32..).zip(payloads) {
+        let mut packet = vec![0x80, payload_type];
+        packet.extend((number as u16).to_be_bytes());
+        packet.extend((number * ticks).to_be_bytes());
+        packet.extend([0xaa, 0xaa, 0, 1]);
+        packet.extend_from_slice(payload);
+        built.udp(20 + u64::from(number) * millis, (1, 4000), (2, 6000), &packet);
+    }
+    let end = 40 + payloads.len() as u64 * millis;
+    built.sip(end, true, &request("BYE", ";tag=b", ""));
+    built.sip(end + 5, false, &message("SIP/2.0 200 OK", "1 BYE", ";tag=b", ""));
+}
+
 /// What must not be taken for a part of the call: another call that is busy, and a stream without signalling.
 pub(crate) fn others(built: &mut Built) {
     let busy = |start: &str| {

@@ -6,10 +6,12 @@
 //! | `whole` | a call from the wire to every kind of output |
 //! | `doctor` | this machine |
 //! | `live` | its loopback, and refusals |
-//! | `sound` | codecs that libraries decode |
+//! | `codecs` | each codec from a capture to a WAV, against other decoders |
+//! | `sound` | the process that libraries decode in |
 //! | `built`, `run` | a capture made packet by packet; running the program |
 
 mod built;
+mod codecs;
 mod doctor;
 mod live;
 mod refused;

@@ -43,7 +43,7 @@ fn opened(codec: Codec, rate: u32) -> Option<Ends> {
 
 /// What a program writes for `input`; `None` where it is not there or cannot.
 #[expect(clippy::print_stdout, reason = "a test that skips says so")]
-fn piped(program: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn piped(program: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("in");
     fs::write(&path, input).expect("written");
@@ -64,7 +64,7 @@ fn piped(program: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Ten seconds of tones that come and go, as 16-bit samples.
-fn spoken(rate: usize) -> Vec<u8> {
+pub(crate) fn spoken(rate: usize) -> Vec<u8> {
     let sample = |at: usize| {
         let time = at as f64 / rate as f64;
         let tone = |hz: f64| (time * hz * std::f64::consts::TAU).sin();
@@ -74,7 +74,7 @@ fn spoken(rate: usize) -> Vec<u8> {
     (0..10 * rate).flat_map(|at| sample(at).to_le_bytes()).collect()
 }
 
-fn samples(bytes: &[u8]) -> Vec<i16> {
+pub(crate) fn samples(bytes: &[u8]) -> Vec<i16> {
     bytes.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect()
 }
 
@@ -89,7 +89,7 @@ fn decoded(remote: &mut dyn Decoder, codec: Codec, payloads: &[&[u8]]) -> Vec<i1
 }
 
 /// Signal to difference, in dB; infinite where they are the same.
-fn likeness(ours: &[i16], theirs: &[i16]) -> f64 {
+pub(crate) fn likeness(ours: &[i16], theirs: &[i16]) -> f64 {
     let power = |values: &mut dyn Iterator<Item = f64>| values.map(|value| value * value).sum::<f64>();
     let pairs = || ours.iter().zip(theirs).map(|(a, b)| (f64::from(*a), f64::from(*b)));
     assert!(ours.len().min(theirs.len()) > 8_000, "{} and {}", ours.len(), theirs.len());
@@ -97,7 +97,7 @@ fn likeness(ours: &[i16], theirs: &[i16]) -> f64 {
 }
 
 /// Encodes with a library of Debian through ctypes, which is how the input of these tests is made.
-const ENCODER: &str = "
+pub(crate) const ENCODER: &str = "
 import ctypes, sys
 data = open(sys.argv[2], 'rb').read()
 out = sys.stdout.buffer
@@ -109,6 +109,14 @@ if sys.argv[1] == 'g729':
     for at in range(0, len(data) - 159, 160):
         library.bcg729Encoder(state, data[at:at + 160], frame, ctypes.byref(length))
         out.write(frame.raw)
+elif sys.argv[1] == 'amr-wb':
+    library = ctypes.CDLL('libvo-amrwbenc.so.0')
+    library.E_IF_init.restype = ctypes.c_void_p
+    state = ctypes.c_void_p(library.E_IF_init())
+    frame = ctypes.create_string_buffer(64)
+    for at in range(0, len(data) - 639, 640):
+        count = library.E_IF_encode(state, 8, data[at:at + 640], frame, 0)
+        out.write(frame.raw[:count])
 else:
     library = ctypes.CDLL('libopencore-amrnb.so.0')
     library.Encoder_Interface_init.restype = ctypes.c_void_p
@@ -118,21 +126,6 @@ else:
         count = library.Encoder_Interface_Encode(state, 7, data[at:at + 320], frame, 0)
         out.write(frame.raw[:count])
 ";
-
-#[test]
-fn g729_is_what_ffmpeg_decodes() {
-    let Some((_process, mut remote)) = opened(Codec::G729, 8_000) else { return };
-    let Some(encoded) = piped("python3", &["-c", ENCODER, "g729", "{}"], &spoken(8_000)) else { return };
-    let payloads: Vec<&[u8]> = encoded.chunks_exact(20).collect();
-    let ours = decoded(&mut remote, Codec::G729, &payloads);
-    assert_eq!(ours.len(), 80_000);
-    let arguments = ["-v", "error", "-f", "g729", "-i", "{}", "-f", "s16le", "-"];
-    if let Some(theirs) = piped("ffmpeg", &arguments, &encoded) {
-        let likeness = likeness(&ours, &samples(&theirs));
-        // Not the same: the library has the postfilter of annex A, ffmpeg that of the main body.
-        assert!(likeness > 20.0, "{likeness} dB");
-    }
-}
 
 #[test]
 fn amr_is_what_ffmpeg_decodes() {
@@ -165,47 +158,9 @@ fn efficient(frame: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn opus_is_what_ffmpeg_decodes() {
-    let Some((_process, mut remote)) = opened(Codec::Opus, 48_000) else { return };
-    let encode = [
-        "-v", "error", "-f", "s16le", "-ar", "48000", "-ac", "1", "-i", "{}", "-c:a", "libopus", "-f", "ogg",
-        "-",
-    ];
-    let Some(ogg) = piped("ffmpeg", &encode, &spoken(48_000)) else { return };
-    let packets = packets_of(&ogg);
-    let payloads: Vec<&[u8]> = packets[2..].iter().map(Vec::as_slice).collect();
-    let ours = decoded(&mut remote, Codec::Opus, &payloads);
-    let skipped = usize::from(u16::from_le_bytes([packets[0][10], packets[0][11]]));
-    let decode = ["-v", "error", "-c:a", "libopus", "-i", "{}", "-f", "s16le", "-ac", "1", "-"];
-    if let Some(theirs) = piped("ffmpeg", &decode, &ogg) {
-        let likeness = likeness(&ours[skipped..], &samples(&theirs));
-        assert!(likeness > 40.0, "{likeness} dB");
-    }
-}
-
-/// The packets of an Ogg stream (RFC 3533 section 6).
-fn packets_of(mut ogg: &[u8]) -> Vec<Vec<u8>> {
-    let (mut packets, mut open) = (Vec::new(), Vec::new());
-    while ogg.len() > 27 {
-        let segments = usize::from(ogg[26]);
-        let (table, mut body) = ogg[27..].split_at(segments);
-        for length in table {
-            let (segment, rest) = body.split_at(usize::from(*length));
-            open.extend_from_slice(segment);
-            body = rest;
-            if *length < 255 {
-                packets.push(std::mem::take(&mut open));
-            }
-        }
-        ogg = body;
-    }
-    packets
-}
-
-#[test]
 fn loss_and_noise_end_nothing() {
     for (codec, rate) in
-        [(Codec::G729, 8_000), (Codec::AmrNb, 8_000), (Codec::AmrWb, 16_000), (Codec::Opus, 48_000)]
+        [(Codec::AmrNb, 8_000), (Codec::AmrWb, 16_000), (Codec::Opus, 48_000), (Codec::Ilbc, 8_000)]
     {
         let Some((_process, mut remote)) = opened(codec, rate) else { continue };
         let mut state = 1_u32;
@@ -233,13 +188,13 @@ fn loss_and_noise_end_nothing() {
 
 #[test]
 fn what_is_no_request_ends_the_process() {
-    let Some((mut process, remote)) = opened(Codec::G729, 8_000) else { return };
+    let Some((mut process, remote)) = opened(Codec::Opus, 8_000) else { return };
     drop(remote);
     assert!(process.0.wait().expect("it ends").success(), "the end of the input is its end");
 
     let mut process = helper();
     let mut to = process.0.stdin.take().expect("piped");
-    to.write_all(&[0, 64, 31, 0, 0]).and_then(|()| to.write_all(&[0xff; 8])).expect("written");
+    to.write_all(&[2, 64, 31, 0, 0]).and_then(|()| to.write_all(&[0xff; 8])).expect("written");
     let mut answer = Vec::new();
     process.0.stdout.take().expect("piped").read_to_end(&mut answer).expect("read");
     assert_eq!(answer, [1], "ready, and then nothing");
