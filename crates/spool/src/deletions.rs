@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::name::Segment;
+use crate::seal::{self, Seal};
 use crate::sign::{self, Line, PublicKey, Signer};
 
 /// Its name in the spool's directory.
@@ -55,14 +56,39 @@ pub struct Deletion {
     /// Of keys: their rows. Of chunks: their bytes' place in the segment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<u64>,
-    /// SHA-256 of the segment's seal, where it has one.
+    /// The segment's seal, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seal: Option<String>,
+    pub seal: Option<SealOf>,
     /// SHA-256 of the line before; 64 zeros in the first.
     pub previous: String,
     /// Who signs: the public key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+}
+
+/// What is left of the seal of a segment that was deleted: the chain goes through it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SealOf {
+    /// Its SHA-256.
+    pub sha256: String,
+    /// Its number in the chain; None where it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
+    /// The SHA-256 of the seal before it, as it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<String>,
+}
+
+impl SealOf {
+    fn of(bytes: &[u8]) -> Self {
+        let seal = Seal::parse(bytes).map(|(seal, _)| seal);
+        Self {
+            sha256: sign::sha256(bytes),
+            number: seal.as_ref().map(|seal| seal.number),
+            previous: seal.map(|seal| seal.previous),
+        }
+    }
 }
 
 impl Deletion {
@@ -83,11 +109,7 @@ impl Deletion {
         why: &str,
     ) -> Result<Self, Error> {
         let path = segment.seal_path(dir);
-        let seal = match std::fs::read(&path) {
-            Ok(bytes) => Some(sign::sha256(&bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::io(&path, "read", error)),
-        };
+        let seal = seal::optional(std::fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
         Ok(Self {
             number: 0,
             at: utc(at),
@@ -96,7 +118,7 @@ impl Deletion {
             why: why.to_owned(),
             owners: Vec::new(),
             places: Vec::new(),
-            seal,
+            seal: seal.map(|bytes| SealOf::of(&bytes)),
             previous: String::new(),
             key: None,
         })
@@ -189,7 +211,7 @@ fn last_line(file: &File) -> io::Result<(u64, Option<Vec<u8>>)> {
 /// A log as it is read back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    /// In order.
+    /// In order: those that are signed as they should be.
     pub entries: Vec<Deletion>,
     /// Lines, from 1, that are not as they were written, and why.
     pub flaws: Vec<(usize, LogFlaw)>,
@@ -238,13 +260,15 @@ impl Log {
             let entry = parsed.and_then(|line| serde_json::from_str::<Deletion>(line.json).ok());
             match (parsed, entry) {
                 (Some(line), Some(entry)) => {
+                    let expected = std::mem::replace(&mut number, entry.number + 1);
                     if !keys.is_empty() && !keys.iter().any(|key| line.is_by(key)) {
                         flaw(LogFlaw::Signature);
-                    } else if entry.number != number || entry.previous != previous {
-                        flaw(LogFlaw::Chain);
+                    } else {
+                        if entry.number != expected || entry.previous != previous {
+                            flaw(LogFlaw::Chain);
+                        }
+                        log.entries.push(entry);
                     }
-                    number = entry.number + 1;
-                    log.entries.push(entry);
                 }
                 _ => flaw(if line.ends_with(b"\n") { LogFlaw::NotAnEntry } else { LogFlaw::Cut }),
             }

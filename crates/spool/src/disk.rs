@@ -9,11 +9,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use sha2::{Digest, Sha256};
+
 use crate::error::Error;
 use crate::index::{self, Row};
-use crate::keys;
+use crate::keys::{self, Proof};
 use crate::mark::{self, Link};
 use crate::name::{Category, Segment};
+use crate::seal::{self, Chain, Content, State};
+use crate::sign;
 
 /// Bytes of a block: what one write takes.
 pub(crate) const BLOCK: usize = 1 << 20;
@@ -152,6 +156,7 @@ impl Written {
 
 /// An open segment.
 struct Open {
+    segment: Segment,
     path: PathBuf,
     /// None where it could not be created: its blocks are counted as refused.
     file: Option<File>,
@@ -159,6 +164,9 @@ struct Open {
     dirty: bool,
     /// Ranges that the disk refused.
     refused: Vec<(u64, u64)>,
+    /// Of what was written, where segments are signed: reading it again would cost as much as writing it.
+    digest: Option<Sha256>,
+    length: u64,
     /// The same of the key file.
     keys: Keys,
 }
@@ -170,10 +178,13 @@ struct Keys {
     file: Option<File>,
     dirty: bool,
     refused: Vec<(u64, u64)>,
+    proof: Option<Proof>,
 }
 
 pub(crate) struct Disk {
     pub(crate) dir: PathBuf,
+    /// Of each category, where segments are signed.
+    pub(crate) chains: [Option<Chain>; Category::ALL.len()],
     pub(crate) link: Link,
     pub(crate) direct: bool,
     pub(crate) spare: Sender<Block>,
@@ -183,14 +194,14 @@ pub(crate) struct Disk {
 
 impl Disk {
     /// Until the keeper is gone.
-    pub(crate) fn serve(self, jobs: &Receiver<Job>) {
+    pub(crate) fn serve(mut self, jobs: &Receiver<Job>) {
         let mut open: [Option<Open>; Category::ALL.len()] = [None, None];
         let mut synced = Instant::now();
         loop {
             match jobs.recv_timeout(SYNC) {
                 Ok(Job::Open(category, segment)) => {
                     self.written.opened(category, Some(segment.clone()));
-                    open[category as usize] = Some(self.open(&segment));
+                    open[category as usize] = Some(self.open(segment));
                 }
                 Ok(Job::Write { category, block, len, offset }) => {
                     if let Some(open) = &mut open[category as usize] {
@@ -223,7 +234,7 @@ impl Disk {
         }
     }
 
-    fn open(&self, segment: &Segment) -> Open {
+    fn open(&self, segment: Segment) -> Open {
         let path = segment.path(&self.dir);
         let created = self.create(&path).map_err(|error| Error::io(&path, "created", error));
         let (file, result) = match created {
@@ -231,7 +242,17 @@ impl Disk {
             Err(error) => (None, Err(error)),
         };
         self.written.tell(result);
-        Open { path, file, dirty: false, refused: Vec::new(), keys: Keys::default() }
+        let signed = self.chains[segment.category() as usize].is_some();
+        Open {
+            segment,
+            path,
+            file,
+            dirty: false,
+            refused: Vec::new(),
+            digest: signed.then(Sha256::new),
+            length: 0,
+            keys: Keys { proof: signed.then(Proof::default), ..Keys::default() },
+        }
     }
 
     fn create(&self, path: &Path) -> io::Result<File> {
@@ -262,6 +283,8 @@ impl Disk {
             file.write_all_at(bytes, offset).map_err(|error| Error::io(&open.path, "written", error));
         if self.written.tell(result) {
             open.dirty = true;
+            open.digest.iter_mut().for_each(|digest| digest.update(bytes));
+            open.length = offset + bytes.len() as u64;
             self.written.bytes.fetch_add(bytes.len() as u64, Relaxed);
             self.written.writes.fetch_add(1, Relaxed);
         } else {
@@ -289,6 +312,7 @@ impl Disk {
         });
         if written {
             keys.dirty = true;
+            keys.proof.iter_mut().for_each(|proof| proof.update(bytes, offset));
             self.written.bytes.fetch_add(bytes.len() as u64, Relaxed);
             self.written.writes.fetch_add(1, Relaxed);
         } else {
@@ -312,7 +336,7 @@ impl Disk {
     }
 
     /// The index is written when the segment is safe: an index is never of a segment that is not there.
-    fn close(&self, mut open: Open, rows: &mut Vec<Row>) {
+    fn close(&mut self, mut open: Open, rows: &mut Vec<Row>) {
         self.sync(&mut open);
         let head = mark::len(self.link) as u64;
         rows.retain(|row| {
@@ -332,9 +356,18 @@ impl Disk {
             return;
         }
         let path = open.path.with_extension("idx");
-        let written = self.write_index(&path, &index::encode(rows));
-        if self.written.tell(written.map_err(|error| Error::io(&path, "written", error))) {
+        let bytes = index::encode(rows);
+        let written = self.write_index(&path, &bytes);
+        let indexed = self.written.tell(written.map_err(|error| Error::io(&path, "written", error)));
+        if indexed {
             self.written.segments.fetch_add(1, Relaxed);
+        }
+        let index = indexed.then(|| sign::sha256(&bytes));
+        if let Some(chain) = &mut self.chains[open.segment.category() as usize] {
+            let sealed = seal(chain, open, rows.len() as u64, index);
+            if self.written.tell(sealed) {
+                self.written.writes.fetch_add(2, Relaxed);
+            }
         }
     }
 
@@ -346,4 +379,24 @@ impl Disk {
         self.written.writes.fetch_add(1, Relaxed);
         Ok(())
     }
+}
+
+fn seal(chain: &mut Chain, open: Open, chunks: u64, index: Option<String>) -> Result<(), Error> {
+    let Open { segment, path, refused, digest, length, keys, .. } = open;
+    let (bytes, sha256) = match digest {
+        Some(digest) if refused.is_empty() => (length, digest.finalize().into()),
+        // What is there is not what was to be.
+        _ => seal::hash(&path, &mut |_| ()).map_err(|error| Error::io(&path, "read", error))?,
+    };
+    let keys = match keys {
+        Keys { file: None, .. } => None,
+        Keys { proof: Some(proof), refused, .. } if refused.is_empty() => Some(proof.end()),
+        _ => {
+            let path = path.with_extension("keys");
+            Some(keys::proof(&fs::read(&path).map_err(|error| Error::io(&path, "read", error))?))
+        }
+    };
+    let keys = keys.map(|proof| sign::hex(&proof));
+    let (state, damages) = (State::Closed, Vec::new());
+    chain.seal(&segment, Content { state, bytes, sha256, chunks, index, keys, damages })
 }

@@ -45,7 +45,8 @@ pub struct Order<'a> {
     pub at: Nanos,
 }
 
-/// Makes what was kept of these owners in that time unreadable, in every directory of the spool. Of sealed chunks the wrapped
+/// Makes what was kept of these owners in that time unreadable: in the spool, what is held in it, its tier, and in further
+/// directories behind it. Of sealed chunks the wrapped
 /// keys are overwritten: then nobody can read them, with the master key or without; the segment stays as it is, and what its
 /// seal says of it stays true. Chunks that are not sealed become zeros, and their place on the disk is given back where the
 /// file system can. What is to be done is in the log before it is done. A segment's other chunks stay.
@@ -58,7 +59,8 @@ pub struct Order<'a> {
 ///
 /// # Errors
 ///
-/// A call that is held: nothing is done then. A file that cannot be read or written: what was done until then is done; doing it again does the rest.
+/// A call that is held: nothing is done then. A file that cannot be read or written: what was done until then is done; doing it
+/// again does the rest.
 pub fn forget(
     dirs: &[&Path],
     owners: &[u64],
@@ -76,8 +78,9 @@ pub fn forget(
     }
     let mut reader = Reader::open(first)?;
     others.iter().for_each(|dir| reader.also(dir));
+    let dirs = reader.dirs().to_vec();
     for segment in reader.between(time.start, time.end)? {
-        for dir in dirs {
+        for dir in &dirs {
             let path = segment.path(dir);
             match OpenOptions::new().read(true).write(true).open(&path) {
                 Ok(file) => {

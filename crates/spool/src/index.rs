@@ -141,6 +141,16 @@ impl Index {
         Ok(Some(found))
     }
 
+    /// Every row. None where a page is damaged.
+    pub(crate) fn all(&mut self) -> io::Result<Option<Vec<Row>>> {
+        let mut rows = Vec::new();
+        for number in 0..self.directory.len() {
+            let Some(page) = self.page(number)? else { return Ok(None) };
+            rows.extend(page);
+        }
+        Ok(Some(rows))
+    }
+
     fn page(&mut self, number: usize) -> io::Result<Option<Vec<Row>>> {
         let mut page = [0; PAGE];
         self.file.read_exact_at(&mut page, (number * PAGE) as u64)?;

@@ -15,7 +15,9 @@ use crate::mark::{self, Chunk, GLOBAL, Link, Mark, RECORD};
 use crate::master::MasterKey;
 use crate::name::{Category, Segment};
 use crate::pages::{PAGE, Pool};
+use crate::seal::Chain;
 use crate::sealer::Sealer;
+use crate::sign::Signer;
 use crate::wrap::{self, Wrap};
 
 /// How a worker keeps.
@@ -43,6 +45,8 @@ pub struct Settings {
     pub direct: bool,
     /// Encrypt what is kept: under a key for each owner, wrapped by this one.
     pub seal: Option<MasterKey>,
+    /// Sign each segment when it is closed, in a chain.
+    pub sign: Option<Arc<Signer>>,
     /// Compress what is kept, at this level of zstd (1 to 19). Media hardly becomes smaller.
     pub compress: Option<i32>,
     /// Wait for a disk that does not keep up, instead of losing packets: for packets that come out of a file.
@@ -64,6 +68,7 @@ impl Settings {
             blocks: 64,
             direct: true,
             seal: None,
+            sign: None,
             compress: None,
             wait: false,
         }
@@ -243,7 +248,8 @@ impl Keeper {
     ///
     /// # Errors
     ///
-    /// A directory that cannot be made, a link type without a place in a segment, too little memory.
+    /// A directory that cannot be made, a link type without a place in a segment, too little memory. Where segments are signed: what
+    /// the writer before left cannot be read, or sealed. That may take as long as reading a segment takes.
     pub fn open(settings: Settings) -> Result<Self, Error> {
         let link = Link::of(settings.link).ok_or(Error::Link(settings.link))?;
         let least = 2 * PAGES * PAGE;
@@ -261,7 +267,12 @@ impl Keeper {
         let (spare, spares) = channel();
         let (rows_back, spare_rows) = channel();
         let written = Arc::new(Written::default());
+        let chain = |category| {
+            let sign = settings.sign.clone();
+            sign.map(|signer| Chain::resume(&settings.dir, settings.worker, category, signer)).transpose()
+        };
         let disk = Disk {
+            chains: [chain(Category::ALL[0])?, chain(Category::ALL[1])?],
             dir: settings.dir.clone(),
             link,
             direct: settings.direct,

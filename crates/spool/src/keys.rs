@@ -114,6 +114,13 @@ fn is_whole(row: &Bytes) -> bool {
     u32_at(row, CRC) == Some(ringtap_cpu::crc32c(0, &row[..CRC]))
 }
 
+/// Whether a key file begins like that.
+pub(crate) fn is_header(bytes: &[u8]) -> bool {
+    bytes[..4] == MAGIC
+        && u32_at(bytes, 4) == Some(VERSION)
+        && u32_at(bytes, CRC) == Some(ringtap_cpu::crc32c(0, &bytes[..CRC]))
+}
+
 /// A row as it lies on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyRow {
@@ -149,7 +156,6 @@ impl KeyRow {
     }
 
     /// SHA-256 of the row as it was written, whether it is there still or not.
-    #[cfg(test)]
     pub(crate) fn digest(&self) -> Option<[u8; 32]> {
         match self {
             Self::Key(row) => Some(digest(row)),
@@ -161,6 +167,35 @@ impl KeyRow {
 
 pub(crate) fn digest(row: &Bytes) -> [u8; 32] {
     Sha256::digest(row).into()
+}
+
+/// What a seal says of keys: SHA-256 over the header and the SHA-256 of each row as it was written. It stays the same when keys
+/// are forgotten.
+#[derive(Clone, Default)]
+pub(crate) struct Proof(Sha256);
+
+impl Proof {
+    /// The next bytes of the file: all but the last of them in whole rows.
+    pub(crate) fn update(&mut self, bytes: &[u8], offset: u64) {
+        let (header, rows) = bytes.split_at(if offset == 0 { ROW.min(bytes.len()) } else { 0 });
+        self.0.update(header);
+        let (rows, rest) = rows.as_chunks::<ROW>();
+        for row in rows {
+            self.0.update(KeyRow::of(row).digest().unwrap_or_else(|| digest(row)));
+        }
+        self.0.update(rest);
+    }
+
+    pub(crate) fn end(self) -> [u8; 32] {
+        self.0.finalize().into()
+    }
+}
+
+/// The proof of a whole file.
+pub(crate) fn proof(bytes: &[u8]) -> [u8; 32] {
+    let mut proof = Proof::default();
+    proof.update(bytes, 0);
+    proof.end()
 }
 
 /// What the row becomes when its key is to be had by nobody any more.
@@ -188,15 +223,10 @@ impl Keys {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
             other => {
                 other?;
-                header[..4] == MAGIC && u32_at(&header, 4) == Some(VERSION) && is_whole(&header)
+                is_header(&header)
             }
         };
         Ok(Self { file, header: whole.then_some(header) })
-    }
-
-    #[cfg(test)]
-    pub(crate) fn header(&self) -> Option<&Bytes> {
-        self.header.as_ref()
     }
 
     /// None where the file has no such row.
@@ -301,7 +331,18 @@ mod tests {
         let rows: Vec<Bytes> = (0..3).map(|owner| wrapper.make(owner, NOW).unwrap().1).collect();
         let keys = file(&wrapper, &rows);
         let before: Vec<_> = keys.rows().unwrap().iter().map(KeyRow::digest).collect();
+        let whole = |keys: &Keys| {
+            let mut bytes = vec![0; 4 * ROW];
+            keys.file.read_exact_at(&mut bytes, 0).unwrap();
+            bytes
+        };
+        let proven = proof(&whole(&keys));
+        let mut pieces = Proof::default();
+        pieces.update(&whole(&keys)[..2 * ROW], 0);
+        pieces.update(&whole(&keys)[2 * ROW..], 2 * ROW as u64);
+        assert_eq!(pieces.end(), proven);
         keys.forget(&[(1, rows[1])]).unwrap();
+        assert_eq!(proof(&whole(&keys)), proven);
         let after = keys.rows().unwrap();
         assert_eq!(after.iter().map(KeyRow::digest).collect::<Vec<_>>(), before);
         assert!(matches!(after[1], KeyRow::Forgotten(_)));
@@ -329,7 +370,7 @@ mod tests {
             bad[at] ^= 0x40;
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(&bad).unwrap();
-            assert!(Keys::open(file).unwrap().header().is_none(), "byte {at}");
+            assert!(Keys::open(file).unwrap().header.is_none(), "byte {at}");
         }
     }
 }

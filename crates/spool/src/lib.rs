@@ -45,6 +45,8 @@
 //! | `reader` | [`Reader`], [`Found`], [`Packet`] |
 //! | `forget` | [`forget()`]: what was kept of an owner, out of the spool for good; [`Forgotten`], [`Order`] |
 //! | `deletions` | [`Deletions`], the log of what was deleted: [`Deletion`], [`Log`] |
+//! | `seal` | the signed seal beside a segment, and the chain of them |
+//! | `verify` | [`verify()`]: whether a spool is as it was written; [`Verified`], [`Fault`] |
 //! | `sign` | [`Signer`], [`PublicKey`], signed lines |
 //! | `master` | [`MasterKey`]: who has it reads what is sealed |
 //! | `keys` | the file of wrapped keys beside a segment |
@@ -77,13 +79,15 @@ mod pages;
 mod reader;
 mod retain;
 mod scan;
+mod seal;
 mod sealer;
 mod secret;
 mod sign;
 mod tier;
+mod verify;
 mod wrap;
 
-pub use deletions::{Deleted, Deletion, Deletions, Log, LogFlaw};
+pub use deletions::{Deleted, Deletion, Deletions, Log, LogFlaw, SealOf};
 pub use disk::Written;
 pub use error::Error;
 pub use forget::{Forgotten, Order, forget};
@@ -99,3 +103,4 @@ pub use reader::{Found, Reader};
 pub use retain::{Limits, Listed, Marks, Place, Reason, Room, Sizes, Space, Sweep, Verdict};
 pub use scan::{Damage, Flaw, Packet, Scan, scan};
 pub use sign::{NotAKey, PublicKey, Signer};
+pub use verify::{Fault, Finding, Head, Look, Verified, verify};

@@ -98,6 +98,11 @@ impl Reader {
         self.dirs.push(dir.to_owned());
     }
 
+    /// Where it looks.
+    pub(crate) fn dirs(&self) -> &[PathBuf] {
+        &self.dirs
+    }
+
     /// Reads what is sealed under this key as well. Several may be given: what was sealed before a key was changed has the old
     /// one.
     pub fn unlock(&mut self, key: MasterKey) {

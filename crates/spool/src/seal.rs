@@ -1,0 +1,248 @@
+//! The seal of a segment: `.seal` beside it, one signed line (see `sign`) that holds hashes of the segment, of its index and of
+//! its keys, and the hash of the seal before. So the seals of a worker and category are a chain.
+//!
+//! The newest seal of a chain lies in the spool's directory once more, as `w0-m.head`: the chain goes on from there when every
+//! segment has been deleted.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ringtap_model::Nanos;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::deletions::utc;
+use crate::error::Error;
+use crate::index;
+use crate::keys;
+use crate::name::{Category, Segment};
+use crate::reader;
+use crate::scan::scan;
+use crate::sign::{self, Line, PublicKey, Signer};
+
+/// How a segment came to be sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum State {
+    /// By its writer, when it was full.
+    Closed,
+    /// By the next writer: the one before was stopped. What was done to it until then, nobody can prove.
+    Recovered,
+}
+
+/// What a seal says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Seal {
+    pub(crate) segment: String,
+    /// Counts the seals of the chain, from 0.
+    pub(crate) number: u64,
+    pub(crate) state: State,
+    pub(crate) bytes: u64,
+    pub(crate) chunks: u64,
+    /// SHA-256 of the segment.
+    pub(crate) sha256: String,
+    /// SHA-256 of the index; None where it could not be written.
+    pub(crate) index: Option<String>,
+    /// See [`keys::proof`]; None where there are no keys.
+    pub(crate) keys: Option<String>,
+    /// What a scan said when it was recovered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) damages: Vec<String>,
+    /// SHA-256 of the seal before; 64 zeros in the first.
+    pub(crate) previous: String,
+    /// When it was sealed, UTC.
+    pub(crate) at: String,
+    /// Who signs: the public key.
+    pub(crate) key: String,
+}
+
+impl Seal {
+    /// Of a file's bytes.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<(Self, Line<'_>)> {
+        let line = Line::parse(bytes)?;
+        Some((serde_json::from_str(line.json).ok()?, line))
+    }
+
+    pub(crate) fn public(&self) -> Option<PublicKey> {
+        self.key.parse().ok()
+    }
+}
+
+/// What is to be sealed of a segment.
+pub(crate) struct Content {
+    pub(crate) state: State,
+    pub(crate) bytes: u64,
+    pub(crate) sha256: [u8; 32],
+    pub(crate) chunks: u64,
+    pub(crate) index: Option<String>,
+    pub(crate) keys: Option<String>,
+    pub(crate) damages: Vec<String>,
+}
+
+/// The chain of a worker and a category, where it ends.
+pub(crate) struct Chain {
+    dir: PathBuf,
+    head: PathBuf,
+    signer: Arc<Signer>,
+    /// Of the next seal.
+    number: u64,
+    previous: String,
+}
+
+impl Chain {
+    /// Goes on where the chain on the disk ends, once what its last writer left has been sealed.
+    pub(crate) fn resume(
+        dir: &Path,
+        worker: u16,
+        category: Category,
+        signer: Arc<Signer>,
+    ) -> Result<Self, Error> {
+        let head = dir.join(head_name(worker, category));
+        let mut chain = Self { dir: dir.to_owned(), head, signer, number: 0, previous: sign::hex(&[0; 32]) };
+        let mut segments = reader::segments(std::slice::from_ref(&chain.dir))?;
+        segments.retain(|segment| {
+            segment.category() == category && segment.origin().is_some_and(|(by, _)| by == worker)
+        });
+        let (mut unsealed, mut sealed) = (Vec::new(), Vec::new());
+        for segment in segments {
+            let path = segment.seal_path(dir);
+            if path.exists() {
+                sealed.push(path);
+            } else if !sealed.is_empty() || !segment.index_path(dir).exists() {
+                // What was written before segments were signed stays as it is, unless it was never closed.
+                unsealed.push(segment);
+            }
+        }
+        // The newest is among the last: names are in order of the first packet, nearly that in which segments are closed.
+        sealed.push(chain.head.clone());
+        let last = sealed.len().saturating_sub(NEWEST);
+        for path in &sealed[last..] {
+            chain.look(path)?;
+        }
+        if chain.number == 0 {
+            sealed.iter().try_for_each(|path| chain.look(path))?;
+        }
+        for segment in unsealed {
+            let content = recovered(dir, &segment)?;
+            chain.seal(&segment, content)?;
+        }
+        Ok(chain)
+    }
+
+    /// The newest seal is the one that the chain goes on from.
+    fn look(&mut self, path: &Path) -> Result<(), Error> {
+        let bytes = optional(fs::read(path)).map_err(|error| Error::io(path, "read", error))?;
+        let bytes = bytes.unwrap_or_default();
+        if let Some((seal, _)) = Seal::parse(&bytes).filter(|(seal, _)| seal.number >= self.number) {
+            (self.number, self.previous) = (seal.number + 1, sign::sha256(&bytes));
+        }
+        Ok(())
+    }
+
+    /// Writes the seal of a segment whose files are on the disk.
+    pub(crate) fn seal(&mut self, segment: &Segment, content: Content) -> Result<(), Error> {
+        let Content { state, bytes, sha256, chunks, index, keys, damages } = content;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let seal = Seal {
+            segment: segment.to_string(),
+            number: self.number,
+            state,
+            bytes,
+            chunks,
+            sha256: sign::hex(&sha256),
+            index,
+            keys,
+            damages,
+            previous: self.previous.clone(),
+            at: utc(Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))),
+            key: self.signer.public().to_string(),
+        };
+        // Numbers and texts: they can always be written.
+        let json = serde_json::to_string(&seal).unwrap_or_default();
+        let line = sign::line(Some(&self.signer), &json);
+        let path = segment.seal_path(&self.dir);
+        replace(&path, line.as_bytes()).map_err(|error| Error::io(&path, "written", error))?;
+        (self.number, self.previous) = (self.number + 1, sign::sha256(line.as_bytes()));
+        replace(&self.head, line.as_bytes()).map_err(|error| Error::io(&self.head, "written", error))
+    }
+}
+
+/// The name of the copy of a chain's newest seal.
+pub(crate) fn head_name(worker: u16, category: Category) -> String {
+    let letter = if category == Category::Signalling { 's' } else { 'm' };
+    format!("w{worker}-{letter}.head")
+}
+
+/// Writes a file that is there whole or not at all, and is still there after a power cut.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let draft = path.with_extension("new");
+    let file = OpenOptions::new().write(true).create(true).truncate(true).open(&draft)?;
+    file.write_all_at(bytes, 0)?;
+    file.sync_data()?;
+    fs::rename(&draft, path)?;
+    match path.parent() {
+        Some(dir) => File::open(dir)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+/// A segment whose writer was stopped: as it is now. Its index is made where it has none.
+fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error> {
+    let path = segment.path(dir);
+    let bytes = fs::read(&path).map_err(|error| Error::io(&path, "read", error))?;
+    let mut scan = scan(&bytes);
+    let index_path = segment.index_path(dir);
+    let read = |path: &Path| optional(fs::read(path)).map_err(|error| Error::io(path, "read", error));
+    let index = match read(&index_path)? {
+        Some(index) => index,
+        None => {
+            let index = index::encode(&mut scan.rows);
+            replace(&index_path, &index).map_err(|error| Error::io(&index_path, "written", error))?;
+            index
+        }
+    };
+    let keys = read(&segment.keys_path(dir))?;
+    Ok(Content {
+        state: State::Recovered,
+        bytes: bytes.len() as u64,
+        sha256: Sha256::digest(&bytes).into(),
+        chunks: scan.rows.len() as u64,
+        index: Some(sign::sha256(&index)),
+        keys: keys.map(|keys| sign::hex(&keys::proof(&keys))),
+        damages: scan.damages.iter().take(MOST_DAMAGES).map(ToString::to_string).collect(),
+    })
+}
+
+/// Length and SHA-256 of a file; told of every piece that was read.
+pub(crate) fn hash(path: &Path, read: &mut dyn FnMut(u64)) -> io::Result<(u64, [u8; 32])> {
+    let (mut file, mut digest, mut length) = (File::open(path)?, Sha256::new(), 0);
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        let some = file.read(&mut piece)?;
+        if some == 0 {
+            return Ok((length, digest.finalize().into()));
+        }
+        digest.update(&piece[..some]);
+        length += some as u64;
+        read(some as u64);
+    }
+}
+
+/// None where the file is not there.
+pub(crate) fn optional<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Seals of which the newest must be one.
+const NEWEST: usize = 50;
+/// A seal lists no more of them.
+const MOST_DAMAGES: usize = 20;
