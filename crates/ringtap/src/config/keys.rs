@@ -15,7 +15,7 @@ pub(crate) struct Key {
 }
 
 /// The sections, and what they are about.
-pub(crate) const SECTIONS: [(&str, &str); 8] = [
+pub(crate) const SECTIONS: [(&str, &str); 9] = [
     ("capture", "Where packets come from."),
     (
         "engine",
@@ -24,6 +24,11 @@ pub(crate) const SECTIONS: [(&str, &str); 8] = [
     ("store", "Where records go."),
     ("journal", "Calls under way are kept in a journal, so that a kill or a power cut does not forget them."),
     ("spool", "Packets of calls on disk, for `ringtap export`. Off until a directory is named."),
+    (
+        "retention",
+        "How long what is in the spool stays there. Segments are deleted whole, the oldest first; calls on hold (`ringtap hold`) \
+         outlive all of it. Records have a clock of their own: [store] retain.",
+    ),
     ("metrics", "Figures for Prometheus."),
     ("log", "What is told on standard error, or to systemd's journal."),
     ("process", "Whom the process runs as."),
@@ -32,6 +37,7 @@ pub(crate) const SECTIONS: [(&str, &str); 8] = [
 const COUNT: &str = "a whole number, such as 60000";
 const SIZE: &str = "a size, such as \"64MiB\", \"512KiB\" or a number of bytes";
 const SPAN: &str = "a time with its unit, such as \"10s\", \"250ms\", \"4h\" or \"90d\"";
+const FREE: &str = "a share such as \"5%\", or a size such as \"20GiB\"";
 const FLAG: &str = "true or false";
 
 const fn key(
@@ -50,7 +56,7 @@ const fn live(key: Key) -> Key {
 }
 
 /// In the order of the file.
-pub(crate) const KEYS: [Key; 47] = [
+pub(crate) const KEYS: [Key; 55] = [
     key(
         "capture",
         "interfaces",
@@ -304,6 +310,57 @@ pub(crate) const KEYS: [Key; 47] = [
     ),
     key("spool", "segment", "\"60s\"", SPAN, "A segment ends after this long."),
     key("spool", "segment_size", "\"4GiB\"", SIZE, "A segment ends with this many bytes."),
+    live(key(
+        "retention",
+        "signalling",
+        "\"0s\"",
+        SPAN,
+        "Signalling older than this is deleted, such as \"90d\". Zero keeps it until the disk is short.",
+    )),
+    live(key(
+        "retention",
+        "media",
+        "\"0s\"",
+        SPAN,
+        "Media older than this are deleted, such as \"30d\". Zero keeps them until the disk is short.",
+    )),
+    live(key(
+        "retention",
+        "signalling_size",
+        "0",
+        SIZE,
+        "Bytes that signalling may take, in the spool and its tier together: beyond it the oldest goes. Zero is no limit.",
+    )),
+    live(key("retention", "media_size", "0", SIZE, "The same of media.")),
+    live(key(
+        "retention",
+        "free",
+        "\"5%\"",
+        FREE,
+        "What stays free on the file system of the spool, and on that of its tier: below it the oldest segments go, of either \
+         category. Where nothing is left that may go, recording stops; calls are still recorded in the store, which has this room.",
+    )),
+    live(key(
+        "retention",
+        "free_again",
+        "\"7%\"",
+        FREE,
+        "They go until this is free; then recording goes on as well.",
+    )),
+    live(key(
+        "retention",
+        "tier",
+        "\"\"",
+        "a path, such as \"/mnt/archive/ringtap\", or \"\" for none",
+        "A second directory, on a larger disk, to which segments move. `ringtap export` finds them there.",
+    )),
+    live(key(
+        "retention",
+        "tier_after",
+        "\"0s\"",
+        SPAN,
+        "Segments older than this move to the tier. Zero moves them when the disk of the spool is short.",
+    )),
     key(
         "metrics",
         "listen",

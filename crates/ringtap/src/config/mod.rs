@@ -16,12 +16,13 @@ use std::time::Duration;
 use ringtap_capture::live;
 use ringtap_engine as engine;
 use ringtap_model::{LinkType, Nanos};
+use ringtap_spool::{Category, Marks, Room};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use page::default_file;
 #[cfg(test)]
 pub(crate) use page::held;
-pub(crate) use values::{Direction, Fanout, Keep, Level, Listen, Size, Source, Span, Speed};
+pub(crate) use values::{Direction, Fanout, Free, Keep, Level, Listen, Size, Source, Span, Speed};
 pub(crate) use wrong::Wrong;
 
 use keys::Key;
@@ -35,6 +36,7 @@ pub(crate) struct Config {
     pub(crate) store: Store,
     pub(crate) journal: Journal,
     pub(crate) spool: Spool,
+    pub(crate) retention: Retention,
     pub(crate) metrics: Metrics,
     pub(crate) log: Log,
     pub(crate) process: Process,
@@ -273,6 +275,61 @@ impl Spool {
     }
 }
 
+/// How long what is in the spool stays there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Retention {
+    signalling: Span,
+    media: Span,
+    signalling_size: Size,
+    media_size: Size,
+    pub(crate) free: Free,
+    free_again: Free,
+    tier: PathBuf,
+    tier_after: Span,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        let Marks { low, high } = Marks::default();
+        Self {
+            signalling: Span(Nanos::ZERO),
+            media: Span(Nanos::ZERO),
+            signalling_size: Size(0),
+            media_size: Size(0),
+            free: Free(low),
+            free_again: Free(high),
+            tier: PathBuf::new(),
+            tier_after: Span(Nanos::ZERO),
+        }
+    }
+}
+
+impl Retention {
+    /// As the spool takes them.
+    pub(crate) fn limits(&self) -> ringtap_spool::Limits {
+        let span = |span: Span| (span.0 != Nanos::ZERO).then_some(span.0);
+        let size = |size: Size| (size.0 != 0).then_some(size.0);
+        ringtap_spool::Limits {
+            age: Category::ALL.map(|category| match category {
+                Category::Signalling => span(self.signalling),
+                Category::Media => span(self.media),
+            }),
+            size: Category::ALL.map(|category| match category {
+                Category::Signalling => size(self.signalling_size),
+                Category::Media => size(self.media_size),
+            }),
+            free: Marks { low: self.free.0, high: self.free_again.0 },
+            tier_after: span(self.tier_after),
+        }
+    }
+
+    /// Where older segments move; None where they do not.
+    pub(crate) fn tier(&self) -> Option<&Path> {
+        (!self.tier.as_os_str().is_empty()).then_some(&*self.tier)
+    }
+}
+
 /// Figures for Prometheus.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -424,10 +481,53 @@ impl Config {
         if !(1 << 20..=1 << 40).contains(&self.spool.segment_size.0) {
             return wrong("spool", "segment_size", "must be from 1MiB to 1024GiB, for example 4GiB");
         }
+        self.check_retention()?;
         if self.log.status.0 != Nanos::ZERO && self.log.status.0 < Nanos::from_secs(1) {
             return wrong("log", "status", "must be at least 1s, for example 10s; 0s is off");
         }
         Ok(())
+    }
+
+    fn check_retention(&self) -> Result<(), (&'static str, &'static str, String)> {
+        let retention = &self.retention;
+        let wrong = |key, problem: &str| Err(("retention", key, problem.to_owned()));
+        for (key, span) in [
+            ("signalling", retention.signalling),
+            ("media", retention.media),
+            ("tier_after", retention.tier_after),
+        ] {
+            if span.0 != Nanos::ZERO && span.0 < Nanos::from_secs(60) {
+                return wrong(key, "must be at least 1m, for example 90d; 0s is never");
+            }
+        }
+        for (key, size) in
+            [("signalling_size", retention.signalling_size), ("media_size", retention.media_size)]
+        {
+            if size.0 != 0 && size.0 < 1 << 20 {
+                return wrong(key, "must be at least 1MiB, for example 500GiB; 0 is no limit");
+            }
+        }
+        match (retention.free.0, retention.free_again.0) {
+            (Room::Thousandths(low), Room::Thousandths(high)) if high < low => {}
+            (Room::Bytes(low), Room::Bytes(high)) if high < low => {}
+            _ => return self.check_tier(),
+        }
+        wrong("free_again", "must not be less than `free`, for example 5% and 7%")
+    }
+
+    fn check_tier(&self) -> Result<(), (&'static str, &'static str, String)> {
+        match (self.retention.tier(), self.spool.directory()) {
+            (Some(tier), Some(spool)) if tier.starts_with(spool) || spool.starts_with(tier) => {
+                let problem =
+                    "must not lie in the directory of the spool, nor that in it: name one on another disk";
+                Err(("retention", "tier", problem.to_owned()))
+            }
+            (None, _) if self.retention.tier_after.0 != Nanos::ZERO => {
+                let problem = "there is no `tier` for segments to move to: name it, or leave this out";
+                Err(("retention", "tier_after", problem.to_owned()))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_engine(&self) -> Result<(), (&'static str, &'static str, String)> {
@@ -542,7 +642,7 @@ mod tests {
             ),
             (
                 "wombat = 1\n",
-                "x.toml:1: wombat: stands outside of any section; there are [capture], [engine], [store], [journal], [spool], [metrics], [log], [process]",
+                "x.toml:1: wombat: stands outside of any section; there are [capture], [engine], [store], [journal], [spool], [retention], [metrics], [log], [process]",
             ),
             (
                 "capture = 1\n",
@@ -663,6 +763,30 @@ mod tests {
             (
                 "[capture]\nfiles = [\"a\"]\n[store]\nretain = \"1h\"\n",
                 "x.toml:4: [store] retain: must be at least 1d, for example 90d; 0s keeps records for ever",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[retention]\nmedia = \"5s\"\n",
+                "x.toml:4: [retention] media: must be at least 1m, for example 90d; 0s is never",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[retention]\nmedia_size = \"5KiB\"\n",
+                "x.toml:4: [retention] media_size: must be at least 1MiB, for example 500GiB; 0 is no limit",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[retention]\nfree = \"five\"\n",
+                "x.toml:4: [retention] free: \"five\" is not a share such as \"5%\", or a size such as \"20GiB\"",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[retention]\nfree = \"5%\"\nfree_again = \"4.9%\"\n",
+                "x.toml:5: [retention] free_again: must not be less than `free`, for example 5% and 7%",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[spool]\ndirectory = \"/s\"\n[retention]\ntier = \"/s/old\"\n",
+                "x.toml:6: [retention] tier: must not lie in the directory of the spool, nor that in it: name one on another disk",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[retention]\ntier_after = \"2d\"\n",
+                "x.toml:4: [retention] tier_after: there is no `tier` for segments to move to: name it, or leave this out",
             ),
             (
                 "[capture]\nfiles = [\"a\"]\n[metrics]\nlisten = \"9464\"\n",

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use ringtap_model::Nanos;
+use ringtap_spool::Room;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -64,6 +65,10 @@ pub(crate) enum Keep {
     /// And what is said.
     Full,
 }
+
+/// Room on a file system: a share of it, or bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Free(pub(crate) Room);
 
 /// How fast files are replayed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -169,6 +174,46 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
+impl fmt::Display for Free {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Room::Bytes(bytes) => Size(bytes).fmt(f),
+            Room::Thousandths(part) if part % 10 == 0 => write!(f, "{}%", part / 10),
+            Room::Thousandths(part) => write!(f, "{}.{}%", part / 10, part % 10),
+        }
+    }
+}
+
+impl Serialize for Free {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Free {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        thousandths(&text)
+            .map(Room::Thousandths)
+            .or_else(|| measured(&text, &SIZES).map(Room::Bytes))
+            .map(Self)
+            .ok_or_else(|| D::Error::custom("no share and no size"))
+    }
+}
+
+/// `5%` or `2.5%`, of at most 100 %.
+fn thousandths(text: &str) -> Option<u16> {
+    let number = text.strip_suffix('%')?;
+    let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
+    let digits =
+        |text: &str, most| (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    let sound = digits(whole, 3) && digits(tenth, 1);
+    let part = sound
+        .then_some(())
+        .and_then(|()| Some(whole.parse::<u16>().ok()? * 10 + tenth.parse::<u16>().ok()?))?;
+    (part <= 1000).then_some(part)
+}
+
 impl Serialize for Speed {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -216,6 +261,18 @@ impl<'de> Deserialize<'de> for Listen {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares() {
+        for (text, part) in [("0%", 0), ("5%", 50), ("2.5%", 25), ("99.9%", 999), ("100%", 1000)] {
+            assert_eq!(thousandths(text), Some(part));
+            assert_eq!(Free(Room::Thousandths(part)).to_string(), text);
+        }
+        for text in ["", "%", "5", "5.%", ".5%", "-1%", "+1%", "100.1%", "1.25%", "9999%", "5 %"] {
+            assert_eq!(thousandths(text), None, "{text}");
+        }
+        assert_eq!(Free(Room::Bytes(20 << 30)).to_string(), "20GiB");
+    }
 
     #[test]
     fn sizes_and_spans() {

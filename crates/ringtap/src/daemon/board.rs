@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 use ringtap_capture::live::{self, Timestamps};
 use ringtap_engine::Counters;
 use ringtap_model::Nanos;
+use ringtap_spool::Tended;
 use ringtap_store::{Counts, Gauge};
+
+use super::keep::Figures;
 
 /// One worker's figures, a few times a second.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +31,8 @@ pub(crate) struct Report {
     pub(crate) now: Nanos,
     /// When this was reported.
     pub(crate) beat: Option<Instant>,
+    /// What was kept of calls; None where nothing is.
+    pub(crate) kept: Option<Figures>,
     /// Nothing follows.
     pub(crate) done: bool,
 }
@@ -50,6 +55,8 @@ pub(crate) struct Board {
     reports: Vec<Mutex<Report>>,
     /// Frames that each worker knows to be lost before it; read by all of them, without a lock.
     lost: Vec<AtomicU64>,
+    /// Of the spool; None where there is none.
+    tended: Mutex<Option<Tended>>,
     store: Gauge,
     pub(crate) started: Instant,
 }
@@ -60,6 +67,7 @@ impl Board {
             reports: posts.iter().map(|_| Mutex::default()).collect(),
             lost: posts.iter().map(|_| AtomicU64::new(0)).collect(),
             posts,
+            tended: Mutex::default(),
             store,
             started: Instant::now(),
         }
@@ -79,6 +87,11 @@ impl Board {
         }
     }
 
+    /// Puts up what there is in the spool.
+    pub(crate) fn tend(&self, tended: Tended) {
+        *held(&self.tended) = Some(tended);
+    }
+
     /// Everything lost outside of the engines: before them by any worker, and behind them by the store.
     pub(crate) fn lost_outside(&self) -> u64 {
         let before: u64 = self.lost.iter().map(|lost| lost.load(Ordering::Relaxed)).sum();
@@ -91,6 +104,7 @@ impl Board {
             at: Instant::now(),
             reports: self.reports.iter().map(|report| held(report).clone()).collect(),
             store: self.store.counts(),
+            spool: held(&self.tended).clone(),
             resident: resident(),
         }
     }
@@ -117,6 +131,8 @@ pub(crate) struct Snapshot {
     pub(crate) at: Instant,
     pub(crate) reports: Vec<Report>,
     pub(crate) store: Counts,
+    /// None where packets are not kept.
+    pub(crate) spool: Option<Tended>,
     /// Bytes of memory in use.
     pub(crate) resident: u64,
 }
@@ -130,11 +146,12 @@ pub(crate) struct Drops {
     pub(crate) tables: u64,
     pub(crate) reassembly: u64,
     pub(crate) store: u64,
+    pub(crate) spool: u64,
 }
 
 impl Drops {
     /// Each with its name, in the order of a packet's way.
-    pub(crate) fn places(&self) -> [(&'static str, u64); 6] {
+    pub(crate) fn places(&self) -> [(&'static str, u64); 7] {
         [
             ("nic", self.nic),
             ("ring", self.ring),
@@ -142,6 +159,7 @@ impl Drops {
             ("tables", self.tables),
             ("reassembly", self.reassembly),
             ("store", self.store),
+            ("spool", self.spool),
         ]
     }
 }
@@ -168,6 +186,8 @@ impl Snapshot {
             tables: self.sum(|report| table_drops(&report.counters)),
             reassembly: self.sum(|report| reassembly_drops(&report.counters)),
             store: self.store.records_dropped(),
+            spool: self
+                .sum(|report| report.kept.iter().flat_map(Figures::lost).map(|(_, packets)| packets).sum()),
         }
     }
 }
@@ -201,8 +221,8 @@ pub(crate) fn resident() -> u64 {
     kilobytes.unwrap_or(0) << 10
 }
 
-fn held(report: &Mutex<Report>) -> MutexGuard<'_, Report> {
-    report.lock().unwrap_or_else(PoisonError::into_inner)
+fn held<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A worker reports several times a second: silence this long is no pause.

@@ -1,10 +1,11 @@
 //! What a worker keeps of calls, on its way from the engine's hooks into the spool.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ringtap_engine::{CallNumber, Kept, RtcpSeen, RtpSeen, Sink, SipSeen, Step, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Recorded, Registration, Transport};
-use ringtap_spool::{Category, Counts, Error, Keeper, Owner, Settings, of_call, of_stream};
+use ringtap_spool::{Category, Counts, Error, Keeper, Owner, Settings, Written, of_call, of_stream};
 
 use super::complete::complete;
 use super::log;
@@ -42,6 +43,36 @@ struct Place {
 impl Place {
     fn new(owner: Option<Owner>, now: Nanos) -> Self {
         Self { owner, last: now, left_out: 0 }
+    }
+}
+
+/// What a worker kept, and what it lost of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Figures {
+    pub(crate) counts: Counts,
+    /// Packets that were not given to the spool.
+    pub(crate) left_out: u64,
+    /// Packets that the disk refused.
+    pub(crate) refused: u64,
+    /// Bytes, writes and segments on disk.
+    pub(crate) bytes: u64,
+    pub(crate) writes: u64,
+    pub(crate) segments: u64,
+    /// Operations that the disk refused.
+    pub(crate) failures: u64,
+}
+
+impl Figures {
+    /// Packets lost, by reason.
+    pub(crate) fn lost(&self) -> [(&'static str, u64); 5] {
+        let Counts { lost_memory, lost_disk, lost_stopped, .. } = self.counts;
+        [
+            ("memory", lost_memory),
+            ("disk", lost_disk),
+            ("refused", self.refused),
+            ("stopped", lost_stopped),
+            ("left_out", self.left_out),
+        ]
     }
 }
 
@@ -97,6 +128,25 @@ impl Recorder {
             );
             self.told = lost;
         }
+    }
+
+    /// What was kept and what was lost.
+    pub(crate) fn figures(&self) -> Figures {
+        let written = self.keeper.written();
+        Figures {
+            counts: self.keeper.counts(),
+            left_out: self.left_out,
+            refused: written.lost_packets(),
+            bytes: written.bytes(),
+            writes: written.writes(),
+            segments: written.segments(),
+            failures: written.failures(),
+        }
+    }
+
+    /// What the disk has taken, for other threads.
+    pub(crate) fn written(&self) -> Arc<Written> {
+        self.keeper.written()
     }
 
     /// Writes everything.

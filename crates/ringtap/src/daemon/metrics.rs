@@ -8,9 +8,11 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use ringtap_capture::live::Timestamps;
+use ringtap_spool::{Category, Place, Reason, Sizes, Space, Tended};
 use ringtap_store::Written;
 
 use super::board::{Board, Post, Report, Snapshot};
+use super::keep::Figures;
 
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -86,6 +88,7 @@ pub(crate) fn families(now: &Snapshot, posts: &[Post], board: &Board) -> Vec<Fam
     let mut families = of_process(now, posts, board);
     families.extend(of_workers(now, posts));
     families.extend(of_store(now));
+    families.extend(of_spool(now, posts));
     families
 }
 
@@ -118,7 +121,7 @@ fn of_process(now: &Snapshot, posts: &[Post], board: &Board) -> Vec<Family> {
         one("ringtap_resident_memory_bytes", "Memory in use.", Kind::Gauge, Value::Whole(now.resident)),
         Family {
             name: "ringtap_drops",
-            help: "What was lost, by place: nic, ring (frames), worker, tables, reassembly (parts and ceilings), store (records).",
+            help: "What was lost, by place: nic, ring (frames), worker, tables, reassembly (parts and ceilings), store (records), spool (packets).",
             kind: Kind::Counter,
             samples: drops.collect(),
         },
@@ -264,6 +267,110 @@ fn of_store(now: &Snapshot) -> Vec<Family> {
             store.journal_missed,
         ),
     ]
+}
+
+fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
+    let none = Tended::default();
+    let tended = now.spool.as_ref().unwrap_or(&none);
+    let counter = |name, help, figure: &dyn Fn(&Figures) -> u64| {
+        let of = |(post, report): (&Post, &Report)| {
+            let figures = report.kept.unwrap_or_default();
+            (vec![("worker", post.number.to_string())], Value::Whole(figure(&figures)))
+        };
+        Family { name, help, kind: Kind::Counter, samples: posts.iter().zip(&now.reports).map(of).collect() }
+    };
+    let gauge = |name, help, samples| Family { name, help, kind: Kind::Gauge, samples };
+    let by_category = |figures: &[Sizes; Place::ALL.len()]| {
+        let mut samples = Vec::new();
+        for place in Place::ALL {
+            for category in Category::ALL {
+                let labels =
+                    vec![("place", place.name().to_owned()), ("category", category.name().to_owned())];
+                samples.push((labels, Value::Whole(figures[place as usize][category as usize])));
+            }
+        }
+        samples
+    };
+    let by_place = |figure: fn(Space) -> u64| {
+        let of = |place: Place| {
+            let space = tended.space[place as usize].unwrap_or_default();
+            (vec![("place", place.name().to_owned())], Value::Whole(figure(space)))
+        };
+        Place::ALL.map(of).to_vec()
+    };
+    let by_reason = |figures: &[u64; Reason::ALL.len()]| {
+        let of = |reason: Reason| {
+            (vec![("reason", reason.name().to_owned())], Value::Whole(figures[reason as usize]))
+        };
+        Reason::ALL.map(of).to_vec()
+    };
+    let oldest = Category::ALL.map(|category| {
+        let begins = tended.oldest[category as usize].unwrap_or_default();
+        (vec![("category", category.name().to_owned())], Value::Real(begins.secs_f64()))
+    });
+    let total = |name, help, samples| Family { name, help, kind: Kind::Counter, samples };
+    let single = |name, help, kind, value| one(name, help, kind, Value::Whole(value));
+    vec![
+        counter("ringtap_spool_packets", "Packets of calls that were kept.", &|kept| kept.counts.packets),
+        counter("ringtap_spool_packet_bytes", "Bytes of them.", &|kept| kept.counts.bytes),
+        by_loss(now, posts),
+        counter("ringtap_spool_written_bytes", "Bytes written to the spool.", &|kept| kept.bytes),
+        counter("ringtap_spool_writes", "Writes to the spool.", &|kept| kept.writes),
+        counter("ringtap_spool_segments_closed", "Segments written to their end.", &|kept| kept.segments),
+        counter("ringtap_spool_failures", "Writes that the disk refused.", &|kept| kept.failures),
+        gauge(
+            "ringtap_spool_bytes",
+            "What segments take on the disk, in the spool and in its tier.",
+            by_category(&tended.bytes),
+        ),
+        gauge("ringtap_spool_segments", "Segments on the disk.", by_category(&tended.segments)),
+        gauge(
+            "ringtap_spool_oldest_seconds",
+            "When the oldest segment begins, since 1970, UTC; 0 where there is none.",
+            oldest.to_vec(),
+        ),
+        gauge("ringtap_spool_disk_bytes", "Size of the file system.", by_place(|space| space.total)),
+        gauge("ringtap_spool_free_bytes", "What is free of it.", by_place(|space| space.free)),
+        total(
+            "ringtap_spool_deleted_segments",
+            "Segments deleted: their clock had run out (age), there was too much of them (size), the disk was short (space).",
+            by_reason(&tended.deleted),
+        ),
+        total("ringtap_spool_freed_bytes", "Bytes that this freed.", by_reason(&tended.freed)),
+        single("ringtap_spool_moved_segments", "Segments moved to the tier.", Kind::Counter, tended.moved.0),
+        single("ringtap_spool_moved_bytes", "Bytes of them.", Kind::Counter, tended.moved.1),
+        single(
+            "ringtap_spool_tending_failures",
+            "Deletions and moves that failed.",
+            Kind::Counter,
+            tended.failures,
+        ),
+        single("ringtap_spool_held_calls", "Calls on hold.", Kind::Gauge, tended.held),
+        single(
+            "ringtap_spool_held_bytes",
+            "What was copied for them out of segments that are gone.",
+            Kind::Gauge,
+            tended.held_bytes,
+        ),
+        single(
+            "ringtap_spool_stopped",
+            "1 while recording has stopped because the disk is full and nothing may be deleted.",
+            Kind::Gauge,
+            tended.stopped.into(),
+        ),
+    ]
+}
+
+fn by_loss(now: &Snapshot, posts: &[Post]) -> Family {
+    let mut samples = Vec::new();
+    for (post, report) in posts.iter().zip(&now.reports) {
+        for (reason, packets) in report.kept.unwrap_or_default().lost() {
+            let labels = vec![("worker", post.number.to_string()), ("reason", reason.to_owned())];
+            samples.push((labels, Value::Whole(packets)));
+        }
+    }
+    let help = "Packets of calls that were not kept: no memory, a disk that is late (disk) or refuses them (refused), recording stopped,                 no place for their owner (left_out).";
+    Family { name: "ringtap_spool_lost_packets", help, kind: Kind::Counter, samples }
 }
 
 fn one(name: &'static str, help: &'static str, kind: Kind, value: Value) -> Family {

@@ -10,6 +10,7 @@
 //! | `status`, `metrics`, `http` | that as a line, as figures, on two pages |
 //! | `system` | user, capabilities, service manager |
 //! | `keep` | packets of calls, into the spool |
+//! | `tend` | the thread that keeps the spool within its clocks and its disk |
 //! | `log` | lines for the operator |
 
 mod board;
@@ -20,6 +21,7 @@ pub(crate) mod log;
 mod metrics;
 mod status;
 mod system;
+mod tend;
 mod worker;
 
 use std::hash::{BuildHasher, RandomState};
@@ -34,6 +36,7 @@ use anyhow::Context;
 use ringtap_capture::live::{self, Pace, Tap};
 use ringtap_engine::Engine;
 use ringtap_model::Nanos;
+use ringtap_spool::Deletions;
 use ringtap_store::{Keeper, Notice, Settings};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -44,6 +47,7 @@ use crate::exit::Exit;
 use crate::text::counted;
 use board::{Board, Post};
 use status::{Losses, Status};
+use tend::Tending;
 use worker::{Clock, Ended, Outlet, Worker};
 
 /// What is known of the configuration beside its content.
@@ -76,6 +80,7 @@ pub(crate) fn run(started: Started) -> anyhow::Result<Exit> {
         Some(&config.store.outbox),
         config.journal.path.parent(),
         config.spool.directory(),
+        config.retention.tier().filter(|_| config.spool.directory().is_some()),
     ] {
         // A directory that cannot be made may be there later: the store says so, and waits.
         if let Some(directory) = directory
@@ -149,6 +154,7 @@ struct Running {
     board: Arc<Board>,
     stop: Arc<AtomicBool>,
     workers: Vec<JoinHandle<Ended>>,
+    tending: Option<Tending>,
     files: bool,
 }
 
@@ -178,12 +184,15 @@ impl Running {
             board: Arc::new(Board::new(posts, keeper.gauge())),
             stop: Arc::new(AtomicBool::new(false)),
             workers: Vec::new(),
+            tending: None,
             files: source.files,
         };
+        let mut written = Vec::new();
         for ((tap, Post { number, .. }), engine) in source.taps.into_iter().zip(engines) {
             let settings = config.spool.settings(number, tap.link(), source.files);
             let recorder = settings.map(|settings| keep::Recorder::open(settings, config.spool.keep));
             let recorder = recorder.transpose().context("[spool]")?;
+            written.extend(recorder.as_ref().map(keep::Recorder::written));
             if let Some(directory) = config.spool.directory().filter(|_| number == 0) {
                 log::info("spool", format_args!("packets of calls go to {}", directory.display()));
             }
@@ -203,6 +212,12 @@ impl Running {
             let run = move || worker.run(tap, &clock, cpu);
             let thread = thread::Builder::new().name(format!("worker-{number}"));
             running.workers.push(thread.spawn(run).context("cannot start a worker")?);
+        }
+        if let Some(directory) = config.spool.directory() {
+            let (directory, board) = (directory.to_owned(), Arc::clone(&running.board));
+            let deletions = Deletions::of(&directory, None);
+            running.tending =
+                Some(Tending::start(directory, config.retention.clone(), deletions, written, board)?);
         }
         Ok(running)
     }
@@ -233,6 +248,9 @@ impl Running {
             // A team cannot end without one of its own. The next start records what was under way.
             log::error("worker", "calls under way are in the journal alone");
             drop(ended);
+        }
+        if let Some(tending) = self.tending {
+            tending.close();
         }
         // What was read from files is waited for: nobody has to be quick.
         let counts = keeper.close(if replayed { REPLAYED } else { STOPPED });
@@ -325,6 +343,10 @@ impl Loop<'_> {
                 log::level(fresh.log.level);
                 self.status = fresh.log.status;
                 self.keeper.retain(fresh.store.retain.0);
+                if let Some(tending) = &self.running.tending {
+                    tending.change(&fresh.retention);
+                }
+                self.config.retention = fresh.retention.clone();
                 self.config.log = fresh.log;
                 self.config.store.retain = fresh.store.retain;
                 match (live.as_str(), later.as_str()) {

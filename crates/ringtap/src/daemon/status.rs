@@ -50,6 +50,7 @@ fn line(before: &Snapshot, now: &Snapshot) -> String {
             new => write!(line, " drop_{place}={total}(+{new})"),
         };
     }
+    line.push_str(&spool(before, now, seconds));
     let cpus: Vec<String> = now
         .reports
         .iter()
@@ -75,12 +76,27 @@ fn line(before: &Snapshot, now: &Snapshot) -> String {
     line
 }
 
+/// What is kept of calls, where anything is.
+fn spool(before: &Snapshot, now: &Snapshot, seconds: f64) -> String {
+    let Some(tended) = &now.spool else { return String::new() };
+    let kept =
+        |snapshot: &Snapshot| snapshot.sum(|report| report.kept.map_or(0, |figures| figures.counts.packets));
+    let rate = match tended.stopped {
+        true => "STOPPED".to_owned(),
+        false => format!("{:.0}/s", kept(now).saturating_sub(kept(before)) as f64 / seconds),
+    };
+    let bytes: u64 = tended.bytes.iter().flatten().sum::<u64>() + tended.held_bytes;
+    let [space, _] = tended.space;
+    let free = space.map_or(0.0, |space| space.free as f64 * 100.0 / space.total.max(1) as f64);
+    format!(" spool={rate} spool_size={}MiB spool_free={free:.1}%", bytes >> 20)
+}
+
 /// Tells of losses that began, go on or ended, between two looks.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     last: Drops,
     /// By place: how much was lost since it began, and for how many looks nothing has been.
-    going_on: [Option<(u64, u32)>; 6],
+    going_on: [Option<(u64, u32)>; 7],
 }
 
 impl Losses {
@@ -125,6 +141,7 @@ fn remedy(place: &str) -> &'static str {
         "worker" => "workers could not tell each other in time: fewer workers, or more CPU for them",
         "tables" => "a ceiling of [engine] is reached: `ringtap_engine_drops_total` names it",
         "reassembly" => "too much is half put together at once: max_fragmented, max_stream_bytes in [engine]",
+        "spool" => "packets of calls could not be kept: look for what the spool said",
         _ => "the disk takes no records in time: look for what the store said",
     }
 }
@@ -170,12 +187,13 @@ mod tests {
             at: start + Duration::from_secs(seconds),
             reports: vec![report(scale, seconds), report(scale, seconds)],
             store: Counts { waiting: 3, outbox_records: 7, ..Counts::default() },
+            spool: None,
             resident: 212 << 20,
         };
         assert_eq!(
             line(&snapshot(1, 0), &snapshot(3, 10)),
             "calls=8/30 new=2.0/s sip=20/24/s rtp=340/360/s rate=0.7Mb/s packets=400/s ring=25% drop_nic=0 \
-             drop_ring=40(+40) drop_worker=0 drop_tables=6(+4) drop_reassembly=0 drop_store=0 store_queue=3 outbox=7 \
+             drop_ring=40(+40) drop_worker=0 drop_tables=6(+4) drop_reassembly=0 drop_store=0 drop_spool=0 store_queue=3 outbox=7 \
              cpu=20%,20% rss=212MiB time=kernel"
         );
     }

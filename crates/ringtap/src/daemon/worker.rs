@@ -199,6 +199,7 @@ impl Worker {
             timestamps: Some(tap.timestamps()),
             now: self.now,
             beat: Some(Instant::now()),
+            kept: self.recorder.as_ref().map(Recorder::figures),
             done,
         };
         self.board.report(self.number, report);

@@ -1,0 +1,127 @@
+//! The thread that keeps the spool within its clocks and its disk, and what it tells.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anyhow::Context;
+use ringtap_spool::{Deletions, Janitor, Notice, Reason, Space, Written};
+
+use super::board::Board;
+use super::log;
+use crate::config::Retention;
+use crate::text::counted;
+
+/// The thread at work.
+pub(crate) struct Tending {
+    limits: Sender<Retention>,
+    thread: JoinHandle<()>,
+}
+
+impl Tending {
+    /// Begins to look after the spool in that directory, into which these write.
+    pub(crate) fn start(
+        directory: PathBuf,
+        retention: Retention,
+        deletions: Deletions,
+        keepers: Vec<Arc<Written>>,
+        board: Arc<Board>,
+    ) -> anyhow::Result<Self> {
+        let (limits, changes) = channel();
+        let janitor = Janitor::new(directory, retention.limits(), deletions, keepers);
+        let run = move || tend(janitor, retention, &changes, &board);
+        let thread = thread::Builder::new().name("janitor".into()).spawn(run);
+        Ok(Self { limits, thread: thread.context("cannot start the thread that looks after the spool")? })
+    }
+
+    /// From now on this holds.
+    pub(crate) fn change(&self, retention: &Retention) {
+        // It ends with the program alone.
+        let _ = self.limits.send(retention.clone());
+    }
+
+    /// Ends with the piece that is being done.
+    pub(crate) fn close(self) {
+        drop(self.limits);
+        let _ = self.thread.join();
+    }
+}
+
+fn tend(mut janitor: Janitor, mut retention: Retention, changes: &Receiver<Retention>, board: &Board) {
+    into_effect(&mut janitor, &retention);
+    loop {
+        let more = janitor.look(log::now(), |notice| tell(&retention, &notice));
+        board.tend(janitor.tended().clone());
+        match changes.recv_timeout(if more { Duration::ZERO } else { LOOK }) {
+            Ok(fresh) => {
+                retention = fresh;
+                into_effect(&mut janitor, &retention);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+fn into_effect(janitor: &mut Janitor, retention: &Retention) {
+    janitor.limit(retention.limits());
+    if let Some(tier) = retention.tier()
+        && let Err(error) = janitor.to_tier(tier)
+    {
+        log::error("spool", format_args!("[retention] tier: {error}"));
+    }
+}
+
+fn tell(retention: &Retention, notice: &Notice) {
+    match notice {
+        Notice::Deleted { reason, segments, bytes, names, held } => {
+            let why = match reason {
+                Reason::Age => format!("older than [retention] {}", names.0.category()),
+                Reason::Size => format!("beyond [retention] {}_size", names.0.category()),
+                Reason::Space => format!("less than [retention] free = {} is free", retention.free),
+            };
+            let held = match held {
+                0 => String::new(),
+                held => format!("; {} of held calls copied before", counted(*held, "chunk")),
+            };
+            log::info(
+                "spool",
+                format_args!(
+                    "{} deleted, {} MiB: {why}: {} to {}{held}",
+                    counted(*segments, "segment"),
+                    bytes >> 20,
+                    names.0,
+                    names.1
+                ),
+            );
+        }
+        Notice::Moved(segment) => log::info("spool", format_args!("{segment} has moved to the tier")),
+        Notice::Fails(error) => {
+            log::error("spool", format_args!("something cannot be deleted or moved: {error}"))
+        }
+        Notice::Works => log::info("spool", "deleting and moving works again"),
+        Notice::Stopped(space) => log::error(
+            "spool",
+            format_args!(
+                "recording has stopped: {} of the disk, and nothing is left that may be deleted; calls are still followed and recorded in \
+                 the store; free some space, release holds, or lower [retention] free = {}",
+                free(space),
+                retention.free
+            ),
+        ),
+        Notice::GoesOn(space) => {
+            log::info("spool", format_args!("recording goes on: {} of the disk", free(space)))
+        }
+        other => log::info("spool", format_args!("{other:?}")),
+    }
+}
+
+fn free(space: &Space) -> String {
+    let share = space.free as f64 * 100.0 / space.total.max(1) as f64;
+    format!("{} MiB ({share:.1}%) are free", space.free >> 20)
+}
+
+/// How often the room on the disk is looked at.
+const LOOK: Duration = Duration::from_secs(1);
