@@ -12,7 +12,7 @@ help:
 	@echo "make build   the program alone: $(RINGTAP)"
 	@echo "make lint    formatting and lints"
 	@echo "make bless   write the expected records of cases/ anew, to be read before they are committed"
-	@echo "make bench   everything that has a target, measured; some 20 minutes. BENCH='--rounds 3 --only media,calls' for less"
+	@echo "make bench   everything that has a target, measured; some 50 minutes. BENCH='--rounds 3 --only media,calls' for less"
 	@echo "make instructions        instructions that a packet, a message and a call cost, against bench/instructions.json"
 	@echo "make bless-instructions  write them anew"
 	@echo "make fuzz    ten minutes of each fuzz target (needs cargo-fuzz)"
@@ -42,7 +42,7 @@ bless:
 	@git --no-pager diff --stat -- cases
 
 bench: packages-bench build
-	$(CARGO) build --release --locked -p ringtap-bench --example live
+	$(CARGO) build --release --locked -p ringtap-bench -p ringtap-audio -p ringtap-spool --example live --example speed --example measure
 	python3 bench/table.py --ringtap $(RINGTAP) --programs $(dir $(RINGTAP))examples $(BENCH)
 
 instructions: packages-test
@@ -67,6 +67,9 @@ packages-test: packages-build
 	[ -z "$$missing" ] || $(MAKE) --no-print-directory install PACKAGES="$$missing"
 
 packages-bench: packages-test
+	@missing=""; \
+	for program in fio strace; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	[ -z "$$missing" ] || $(MAKE) --no-print-directory install PACKAGES="$$missing"
 
 .PHONY: install
 install:
