@@ -1,28 +1,37 @@
 //! What is heard where packets are lost: the pitch goes on, from both sides.
 //!
 //! G.711 appendix I repeats the last pitch period and fades it: all that a telephone can do, which does not know what comes
-//! next. A recording does. So the sound before the gap goes on into it, the sound after it goes back into it, and the two are
-//! cross-faded. What was received is never changed.
+//! next. A recording does. So the sound before the gap goes on into it, the sound after it goes back into it, each at a pace that
+//! meets the other side in step, and the two are cross-faded. What was received is never changed.
 
 /// Fills `gap`, in place, from the samples on both sides of it; either may be empty. `rate` is in samples a second.
 pub(super) fn conceal(past: &[i16], future: &[i16], gap: &mut [i16], rate: u32) {
     gap.fill(0);
     let stride = (rate as usize / 8_000).max(1);
-    let reach = gap.len().min(REACH * stride);
     let past: Vec<f32> = last(past, CONTEXT * stride).iter().map(|sample| f32::from(*sample)).collect();
     let mut future: Vec<f32> =
         future.iter().take(CONTEXT * stride).map(|sample| f32::from(*sample)).collect();
     future.reverse();
-    let forward = extended(&past, reach, stride);
-    let backward = extended(&future, reach, stride);
     let total = gap.len();
+    let periods = [period(&past, stride), period(&future, stride)];
+    let near = total <= NEAR * stride;
+    let count = if near { total } else { REACH * stride };
+    let both = near && periods.iter().all(Option::is_some);
+    let side = |signal: &[f32], other: &[f32], own: Option<usize>, beyond: Option<usize>| {
+        let Some(own) = own else { return Vec::new() };
+        // The other side, in the direction in which this one goes on; too far away it tells nothing.
+        let end: Vec<f32> = other.iter().rev().take(if both { MET * stride } else { 0 }).copied().collect();
+        extended(signal, own, count, &end, beyond.unwrap_or(own), stride)
+    };
+    let forward = side(&past, &future, periods[0], periods[1]);
+    let backward = side(&future, &past, periods[1], periods[0]);
     for (at, sample) in gap.iter_mut().enumerate() {
         let behind = total - 1 - at;
-        let before = forward.get(at).map_or(0.0, |value| value * fade(at, stride));
-        let after = backward.get(behind).map_or(0.0, |value| value * fade(behind, stride));
+        let before = forward.get(at).copied().unwrap_or(0.0);
+        let after = backward.get(behind).copied().unwrap_or(0.0);
         // Where both reach, each counts by its nearness.
         let weight = match (forward.is_empty(), backward.is_empty()) {
-            (false, false) if total <= reach => (at as f32 + 0.5) / total as f32,
+            (false, false) if near => (at as f32 + 0.5) / total as f32,
             (false, false) => {
                 *sample = (before + after) as i16;
                 continue;
@@ -44,22 +53,66 @@ fn last(samples: &[i16], count: usize) -> &[i16] {
     &samples[samples.len().saturating_sub(count)..]
 }
 
-/// `signal` goes on for `count` samples with its last period; nothing where it is too short to have one.
-fn extended(signal: &[f32], count: usize, stride: usize) -> Vec<f32> {
-    let Some(period) = period(signal, stride) else { return Vec::new() };
+/// `signal` goes on for `count` samples with its last period, so that it meets the `end` on the other side, whose period is `beyond`.
+fn extended(
+    signal: &[f32],
+    period: usize,
+    count: usize,
+    end: &[f32],
+    beyond: usize,
+    stride: usize,
+) -> Vec<f32> {
     let from = signal.len() - period;
     // The step between the last sample and its repetition is spread over a quarter of the period.
-    let (end, begin) = (signal[signal.len() - 1], signal.get(from.wrapping_sub(1)).copied());
-    let step = begin.map_or(0.0, |begin| end - begin);
+    let (last, begin) = (signal[signal.len() - 1], signal.get(from.wrapping_sub(1)).copied());
+    let step = begin.map_or(0.0, |begin| last - begin);
     let quarter = (period / 4).max(1);
-    let mut out: Vec<f32> = signal[from..].iter().cycle().take(count).copied().collect();
+    let met = met(&signal[from..], count, end, beyond);
+    // What both sides agree on was there all along; what one side alone says was so is less and less likely.
+    let fades = met.is_none();
+    let mut out = met.unwrap_or_else(|| signal[from..].iter().cycle().take(count).copied().collect());
     for (at, value) in out.iter_mut().take(quarter).enumerate() {
         *value += step * (1.0 - (at + 1) as f32 / quarter as f32);
     }
     // Noise that is repeated buzzes: the less like its repetition the sound is, the softer it goes on.
     let gain = 0.3 + 0.7 * repetition(signal, period, stride);
-    out.iter_mut().for_each(|value| *value *= gain);
+    for (at, value) in out.iter_mut().enumerate() {
+        *value *= if fades { gain * fade(at, stride) } else { gain };
+    }
     out
+}
+
+/// `cycle` again and again for `count` samples. A voice whose pitch rises or falls in the gap would be out of step at the other end. So the
+/// pace goes over into that of the other side, and beyond that as much faster or slower as it takes to meet the `end`.
+fn met(cycle: &[f32], count: usize, end: &[f32], beyond: usize) -> Option<Vec<f32>> {
+    let at = |place: f32| {
+        let whole = place.max(0.0) as usize;
+        let part = place - whole as f32;
+        cycle[whole % cycle.len()] * (1.0 - part) + cycle[(whole + 1) % cycle.len()] * part
+    };
+    // Half or twice is the same pitch; what is far apart is no voice that glides.
+    let ratio = cycle.len() as f32 / beyond as f32;
+    let glide = [0.5, 1.0, 2.0].map(|times| ratio * times - 1.0);
+    let glide = glide.into_iter().find(|glide| glide.abs() < GLIDE).unwrap_or(0.0);
+    let whole = count as f32;
+    let target = whole + glide * whole / 2.0;
+    let energy = end.iter().map(|value| value * value).sum::<f32>();
+    let likeness = |shift: i32| {
+        let (mut product, mut own) = (0.0, 1.0);
+        for (index, value) in end.iter().enumerate() {
+            let repeated = at(target + shift as f32 + index as f32 * (1.0 + glide));
+            product += repeated * value;
+            own += repeated * repeated;
+        }
+        product / (own * energy.max(1.0)).sqrt()
+    };
+    let most = (cycle.len() / 2).min(count / 6) as i32;
+    let best = (-most..=most)
+        .map(|shift| (likeness(shift), shift))
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.abs().cmp(&a.1.abs())));
+    let (_, shift) = best.filter(|(likeness, _)| *likeness > ALIKE)?;
+    let place = |index: f32| index + glide * index * index / (2.0 * whole) + shift as f32 * index / whole;
+    Some((0..count).map(|index| at(place(index as f32))).collect())
 }
 
 /// How well the last 10 ms are a repetition of those one period before, 0 to 1.
@@ -110,8 +163,15 @@ const LONGEST: usize = 160;
 /// 5 ms are compared to find the period, 10 ms to judge it.
 const WINDOW: usize = 40;
 const COMPARED: usize = 80;
+/// Samples on the other side that are to be met, and the likeness below which they are not.
+const MET: usize = 80;
+const ALIKE: f32 = 0.5;
+/// By how much a pitch may glide in a gap.
+const GLIDE: f32 = 0.25;
 /// What is looked at on each side.
 pub(super) const CONTEXT: usize = COMPARED + LONGEST;
+/// A gap up to here is one sound, if both sides say so.
+const NEAR: usize = 800;
 /// Beyond 60 ms nothing is left of it.
 const REACH: usize = 480;
 
