@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 13] = [
+const LAYERS: [(&str, u8); 14] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
     ("quality", 1),
     ("engine", 1),
+    ("anonymise", 2),
     ("capture", 2),
     ("audio", 2),
     ("spool", 2),

@@ -14,7 +14,7 @@
 //! | [`frame`] | no frame of any link type panics; what is given lies within the frame |
 //! | [`media`] | RTP, RTCP, STUN and TURN: lengths add up, each byte is given once |
 //! | [`hep`] | a length that is given is enough, and the same for the stream |
-//! | [`sip`] | every accessor; copies of a message say the same |
+//! | [`sip`] | every accessor; copies of a message say the same; without its names it is a message still |
 //! | [`stream`] | a stream cut anywhere gives the same messages |
 //! | [`sdp`] | every accessor; ports, types and clocks within their ranges |
 //! | [`websocket`] | headers and handshakes cut anywhere |

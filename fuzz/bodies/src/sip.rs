@@ -1,5 +1,6 @@
 //! SIP messages, and streams of them.
 
+use ringtap_anonymise::{Key, Mask};
 use ringtap_wire::sip::{
     Framing, MAX_MESSAGE, Message, NameAddr, Uri, Via, framing, params, sniff, unfolded,
 };
@@ -12,6 +13,13 @@ pub fn sip(bytes: &[u8]) {
         check(&bytes[start..]);
     }
     check(bytes);
+}
+
+/// Without its names it is a message still, of the same kind.
+fn check_masked(message: &Message<'_>) {
+    let masked = Mask::new(&Key([0; 32])).sip(message);
+    let again = Message::parse(&masked).expect("a message without its names is one");
+    assert_eq!((again.code(), again.headers_complete()), (message.code(), message.headers_complete()));
 }
 
 fn check(bytes: &[u8]) {
@@ -27,6 +35,7 @@ fn check(bytes: &[u8]) {
     let _ =
         (message.reason_q850(), message.contact_is_star(), message.truncated(), message.length_doubtful());
     let _ = (message.headers_complete(), message.headers_dropped(), message.headers_malformed());
+    check_masked(&message);
     message.request_uri().iter().for_each(check_uri);
     [message.from(), message.to()].iter().flatten().for_each(check_party);
     message.contacts().take(16).for_each(|party| check_party(&party));
