@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze::Analyze, bench::Bench, call::CallArgs, calls::Calls, compare::Compare, doctor::Doctor,
-    export::Export, extract::Extract, generate::Generate, live::Live, mos::Mos, run::Run,
+    analyze::Analyze, anonymise::Anonymise, bench::Bench, call::CallArgs, calls::Calls, compare::Compare,
+    doctor::Doctor, export::Export, extract::Extract, generate::Generate, live::Live, mos::Mos, run::Run,
 };
 use crate::screen::Colour;
 
@@ -36,7 +36,8 @@ pub(crate) enum Command {
     Call(CallArgs),
     Extract(Extract),
     Calls(Calls),
-    Export(Export),
+    Export(Box<Export>),
+    Anonymise(Anonymise),
     Generate(Box<Generate>),
     Compare(Compare),
     Mos(Mos),
@@ -63,3 +64,15 @@ Examples:
   ringtap doctor -i ens1f0 --store /var/lib/ringtap
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but the input was damaged, 130 interrupted.";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_command_holds_together() {
+        Cli::command().debug_assert();
+    }
+}

@@ -5,8 +5,10 @@
 //! | `cli`, `commands` | the arguments, one module a command |
 //! | `input`, `target` | captures to read, files to write |
 //! | `config`, `daemon` | `ringtap run`: what it is told, and its threads |
-//! | `filter`, `find` | which calls, the one call |
+//! | `filter`, `find`, `search` | which calls, the one call, those of a database |
 //! | `steps`, `take`, `sound` | its messages, its packets and its sound |
+//! | `export` | a call of the past into files |
+//! | `anonymous` | frames without what names anybody |
 //! | `live` | calls as they pass, in the terminal |
 //! | `helper` | the process that decodes with codec libraries |
 //! | `doctor` | judging a machine before a capture |
@@ -17,12 +19,14 @@
 //! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and what the shell is told |
 #![forbid(unsafe_code)]
 
+mod anonymous;
 mod cli;
 mod commands;
 mod config;
 mod daemon;
 mod doctor;
 mod exit;
+mod export;
 mod filter;
 mod find;
 mod helper;
@@ -33,6 +37,7 @@ mod moment;
 mod page;
 mod rebuilt;
 mod screen;
+mod search;
 mod send;
 mod show;
 mod sound;
@@ -77,6 +82,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Run(run) => run.run(screen),
         Command::Live(live) => live.run(screen),
         Command::Export(export) => export.run(screen),
+        Command::Anonymise(anonymise) => anonymise.run(screen),
         Command::Doctor(doctor) => doctor.run(screen),
         Command::Bench(bench) => bench.run(screen),
         Command::DecodeHelper => helper::run(),

@@ -5,7 +5,7 @@ use ringtap_model::Nanos;
 use ringtap_wire::sip::{Message, Method, StartLine};
 
 use crate::find::Slice;
-use crate::show::ladder::Step;
+use crate::show::ladder::{Kind, Step};
 use crate::show::style::Style;
 
 /// A Call-ID that a stranger uses for everything must not fill the memory.
@@ -35,6 +35,7 @@ impl Steps {
                 label: label(seen.message),
                 style: style(seen.message),
                 retransmission: seen.retransmission,
+                kind: Kind::Message,
             });
         }
     }

@@ -8,6 +8,8 @@ use clap::Args;
 use ringtap_engine::SipSeen;
 
 use crate::exit::Exit;
+use crate::export::page::drawing;
+use crate::export::replay::band;
 use crate::find::{Finder, Meant};
 use crate::input::Input;
 use crate::screen::Screen;
@@ -15,6 +17,7 @@ use crate::show::ladder::{self, Page};
 use crate::show::style::Style;
 use crate::show::{detail, streams};
 use crate::steps::Steps;
+use crate::target::Target;
 use crate::text;
 
 /// Show one call: parties, times, the message ladder, its streams second by second
@@ -33,17 +36,22 @@ pub(crate) struct CallArgs {
     /// Draw the ladder with ASCII characters only
     #[arg(long)]
     ascii: bool,
+    /// Draw the ladder, with its streams and digits, into this file as SVG instead
+    #[arg(long, value_name = "OUT", conflicts_with = "ascii")]
+    svg: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   ringtap call 4f2a19 trunk.pcap
+  ringtap call 4f2a19 trunk.pcap --svg ladder.svg
   ringtap call --color always 4f2a19@192.0.2.1 trunk-*.pcap | less -R";
 
 impl CallArgs {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let input = Input::open(&self.files)?;
+        let svg = self.svg.as_deref().map(Target::create).transpose()?;
         let bar = input.progress(screen, "looking for it");
         let mut steps = Steps::default();
         let mut push = |seen: &SipSeen<'_>| steps.push(seen);
@@ -73,7 +81,11 @@ impl CallArgs {
             pass = input.pass(&mut finder, &bar);
             found = finder.found()?;
         }
-        self.show(&Meant::of(found, &self.call), &steps, screen).context(WRITING)?;
+        let meant = Meant::of(found, &self.call);
+        match svg {
+            Some(target) => draw(&meant, &steps, target, screen)?,
+            None => self.show(&meant, &steps, screen).context(WRITING)?,
+        }
         Ok(Exit::after(&pass, screen))
     }
 
@@ -111,6 +123,23 @@ impl CallArgs {
     fn page(&self, screen: &Screen) -> Page {
         Page { width: screen.width, colour: screen.colour, ascii: self.ascii }
     }
+}
+
+/// The ladder of the first of them: where a Call-ID was used again, an id of a record names another.
+fn draw(meant: &Meant, steps: &Steps, mut target: Target, screen: &mut Screen) -> anyhow::Result<()> {
+    let Some((found, slice)) = meant.0.first() else { return Ok(()) };
+    let bands: Vec<_> = found.streams.iter().map(|stream| band(&stream.record, Vec::new())).collect();
+    let path = target.path().display().to_string();
+    let writing = || format!("cannot write {path}");
+    drawing(&mut target, &found.call, steps, *slice, &bands).with_context(writing)?;
+    target.keep()?;
+    screen.remark(&path);
+    if meant.0.len() > 1 {
+        screen.remark(
+            "several calls have this Call-ID, the first is drawn: name another by the id of its record",
+        );
+    }
+    Ok(())
 }
 
 const WRITING: &str = "cannot write the results";

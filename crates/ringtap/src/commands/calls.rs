@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use ringtap_model::CallState;
-use ringtap_store::{Found, Query, Reader, Row};
+use ringtap_store::{Found, Reader};
 
 use crate::exit::Exit;
-use crate::filter::{Filter, Pattern};
+use crate::filter::Filter;
 use crate::page::Format;
 use crate::screen::Screen;
+use crate::search::search;
 use crate::show::csv::{Csv, Kind};
 use crate::show::{calls, json};
 use crate::text::counted;
@@ -46,7 +46,7 @@ impl Calls {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let reader = Reader::open(&self.store)?;
-        let found = self.search(&reader)?;
+        let found = search(&reader, &self.filter, self.limit)?;
         self.print(&found, screen).context("cannot write the results")?;
         if found.cut {
             let shown = counted(found.rows.len() as u64, "call");
@@ -56,51 +56,6 @@ impl Calls {
             screen.remark("nothing is stored for the time asked for: no day was searched");
         }
         Ok(Exit::Done)
-    }
-
-    /// One search a state: the database takes one.
-    fn search(&self, reader: &Reader) -> anyhow::Result<Found> {
-        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
-        let states: Vec<Option<CallState>> = match &self.filter.state[..] {
-            [] => vec![None],
-            states => states.iter().copied().map(Some).collect(),
-        };
-        let mut all = Found::default();
-        for state in states {
-            let found = reader.calls(&self.query(state, limit))?;
-            all.days = all.days.max(found.days);
-            all.cut |= found.cut;
-            all.rows.extend(found.rows.into_iter().filter(|row| self.has(row)));
-        }
-        all.rows.sort_by_key(|row| (row.start, row.id));
-        all.rows.dedup_by_key(|row| row.id);
-        all.cut |= all.rows.len() > limit;
-        all.rows.truncate(limit);
-        Ok(all)
-    }
-
-    fn query(&self, state: Option<CallState>, limit: usize) -> Query {
-        let Filter { from, to, number, call_id, since, until, mos_below, .. } = &self.filter;
-        let text = |pattern: &Option<Pattern>| pattern.as_ref().map(ToString::to_string);
-        // The database knows whole Call-IDs only: where its beginning is asked for, all are looked through here.
-        let whole = call_id.as_ref().filter(|pattern| !pattern.prefix).map(|pattern| pattern.text.clone());
-        let limit = if call_id.is_some() { usize::MAX } else { limit };
-        Query {
-            from: text(from),
-            to: text(to),
-            number: text(number),
-            call_id: whole,
-            state,
-            since: *since,
-            until: *until,
-            mos_below: *mos_below,
-            limit,
-        }
-    }
-
-    fn has(&self, row: &Row) -> bool {
-        let call_id = row.value["call_id"].as_str().unwrap_or_default();
-        self.filter.call_id.as_ref().is_none_or(|pattern| pattern.matches(call_id))
     }
 
     fn print(&self, found: &Found, screen: &mut Screen) -> io::Result<()> {

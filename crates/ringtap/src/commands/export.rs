@@ -1,194 +1,376 @@
-//! `ringtap export`: a call out of the spool.
+//! `ringtap export`: calls out of the spool.
 
-use std::path::PathBuf;
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use ringtap_capture::Writer;
-use ringtap_model::{Endpoint, Frame, Nanos};
-use ringtap_spool::{Found, Reader, of_call, of_stream};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ringtap_anonymise::Mask;
+use ringtap_model::{Id, Nanos};
+use ringtap_spool::{MasterKey, Reader};
 use ringtap_store::{Query, Row};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::exit::Exit;
+use crate::anonymous::{Anonymise, Anonymous};
+use crate::exit::{Exit, Misuse};
+use crate::export::files::{Content, Files, Wanted, call_of};
+use crate::export::kept::Kept;
+use crate::export::replay::{Replay, small};
+use crate::filter::Filter;
+use crate::interrupt;
+use crate::moment;
 use crate::screen::Screen;
-use crate::show::summary::grouped;
+use crate::search::search;
+use crate::show::json as lines;
+use crate::sound::How;
 use crate::target::Target;
 use crate::text::counted;
 
-/// Take a call of the past out of the spool: its packets as a capture
+/// Take calls of the past out of the spool: packets, sound, records, ladders
 ///
-/// For calls that `ringtap run` kept packets of ([spool] in its configuration). The record in the database tells which
-/// packets there were; what is missing of them is said, and the exit status is 3. The capture is for Wireshark, and for
-/// `ringtap call` and `ringtap extract --wav`.
+/// For calls that `ringtap run` kept packets of ([spool] in its configuration). One call by its Call-ID, or with `--out` every
+/// call that the filters find, into one directory with an index of what was written. The record in the database tells which
+/// packets there were; what is missing of them is said, and the exit status is 3. Files appear when they are whole.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Export {
-    /// Its Call-ID, the beginning of it with a `*`, or the id of its record
-    #[arg(value_name = "CALL")]
-    call: String,
+    /// Its Call-ID or the id of its record; without it, every call that the filters find
+    #[arg(value_name = "CALL", required_unless_present = "out")]
+    call: Option<String>,
     /// Directory of the database
     #[arg(long, value_name = "DIR")]
     store: PathBuf,
-    /// Directory of the spool
+    /// Directory of the spool; again for each other place where its segments may lie
+    #[arg(long, value_name = "DIR", required = true)]
+    spool: Vec<PathBuf>,
+    /// A file with a key that the spool was sealed under; again for each key that it was
+    #[arg(long, value_name = "FILE")]
+    key: Vec<PathBuf>,
+    /// Directory for files whose names are made: DAY/TIME-ID.pcap and so on, and index.jsonl, one line a call
     #[arg(long, value_name = "DIR")]
-    spool: PathBuf,
-    /// Write its packets here, as pcap
-    #[arg(long, value_name = "OUT")]
-    pcap: PathBuf,
+    out: Option<PathBuf>,
+    /// Replace files that are there already
+    #[arg(long)]
+    force: bool,
+    /// Of a search, at most this many calls, the earliest; 0 is all
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    limit: usize,
+    #[command(flatten)]
+    wanted: Wanted,
+    #[command(flatten)]
+    anonymise: Anonymise,
+    #[command(flatten)]
+    sound: How,
+    #[command(flatten)]
+    filter: Filter,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  ringtap calls --store /var/lib/ringtap/records --number '+4202*'
-  ringtap export 4f2a19@192.0.2.1 --store /var/lib/ringtap/records --spool /var/lib/ringtap/spool --pcap call.pcap
-  ringtap extract call.pcap --call 4f2a19 --wav call.wav";
+  ringtap export 4f2a19@192.0.2.1 --store /var/lib/ringtap/records --spool /var/lib/ringtap/spool --pcap call.pcap --wav call.wav
+  ringtap export 4f2a19@192.0.2.1 --store records --spool spool --svg ladder.svg --json call.json
+  ringtap export 4f2a19@192.0.2.1 --store records --spool spool --pcap to-vendor.pcap --anonymise
+  ringtap export --store records --spool spool --number '+4202*' --since 2026-11-20 --mos-below 3 --out bad --pcap --flac --svg
 
-/// Packets of one owner that were looked for.
-struct Part {
-    /// For people.
-    name: String,
-    key: u64,
-    from: Nanos,
-    to: Nanos,
-    /// Packets that the record counts; None where it counts none.
-    counted: Option<u64>,
+Put CALL before an option whose name of a file you leave out.";
+
+/// What became of one call.
+struct Outcome {
+    id: Id,
+    paths: Vec<PathBuf>,
+    packets: usize,
+    kept: Value,
+    call_id: Value,
+    exit: Exit,
 }
 
 impl Export {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        self.refuse_nonsense()?;
+        let mut mask = self.anonymise.mask()?;
         let store = ringtap_store::Reader::open(&self.store)?;
-        let row = self.row(&store)?;
-        let parts = parts(&row, &store.streams_of(&row.id)?);
-        let mut spool = Reader::open(&self.spool)?;
-        let mut damaged = false;
-        let mut found = Vec::with_capacity(parts.len());
-        for part in &parts {
-            let segments = spool.between(part.from, part.to)?;
-            let kept = spool.read(&[part.key], &segments)?;
-            let count = within(&kept, part).count() as u64;
-            damaged |= kept.damaged > 0 || part.counted.is_some_and(|counted| counted > count);
-            screen.remark(told(part, count, kept.damaged));
-            found.push(kept);
-        }
-        let mut packets: Vec<_> =
-            found.iter().zip(&parts).flat_map(|(kept, part)| within(kept, part)).collect();
-        packets.sort_by_key(|packet| packet.time);
-        let Some(link) = found.iter().find_map(Found::link).filter(|_| !packets.is_empty()) else {
-            bail!(
-                "no packet of the call is in `{}`: it was not kept, or is no longer; look at [spool] of the configuration",
-                self.spool.display()
-            );
+        let mut spool = self.spool()?;
+        let Some(call) = &self.call else {
+            return self.search(&store, &mut spool, mask.as_mut(), screen);
         };
-        let writing = || format!("cannot write {}", self.pcap.display());
-        let mut writer = Writer::new(Target::create(&self.pcap)?, &[link]).with_context(writing)?;
-        for (number, packet) in (1..).zip(&packets) {
-            let frame =
-                Frame { time: packet.time, number, link, wire_len: packet.wire_len, data: packet.data };
-            writer.write(&frame).with_context(writing)?;
+        let row = self.row(&store, call)?;
+        let outcome = self.export(&row, &store, &mut spool, mask.as_mut(), screen)?;
+        Ok(outcome.exit)
+    }
+
+    fn refuse_nonsense(&self) -> anyhow::Result<()> {
+        let misuse = |sentence: String| -> anyhow::Result<()> { Err(Misuse(sentence).into()) };
+        self.wanted.refuse_one_file_for_two()?;
+        if self.wanted.is_empty() {
+            return misuse(
+                "nothing to write: say `--pcap`, `--wav`, `--flac`, `--peaks`, `--json`, `--text` or `--svg`"
+                    .into(),
+            );
         }
-        writer.finish().with_context(writing)?.keep()?;
-        let count = packets.len() as u64;
-        screen.remark(format!("{}: {} packets", self.pcap.display(), grouped(count)));
-        Ok(if damaged { Exit::Damaged } else { Exit::Done })
+        if let (Some(option), true) = (self.wanted.named(), self.out.is_some()) {
+            return misuse(format!("with `--out` names of files are made: write `{option}` without one"));
+        }
+        if self.call.is_some() && (self.filter.is_set() || self.limit > 0) {
+            return misuse("filters find calls, and CALL names one: leave one of them out".into());
+        }
+        if self.anonymise.anonymise && self.wanted.sound() && !self.anonymise.how.keep_voice {
+            return misuse("without names there are no voices: leave `--wav`, `--flac` and `--peaks` out, or add `--keep-voice`".into());
+        }
+        Ok(())
+    }
+
+    fn spool(&self) -> anyhow::Result<Reader> {
+        let mut dirs = self.spool.iter();
+        let first = dirs.next().map_or(Path::new("."), PathBuf::as_path);
+        let mut spool = Reader::open(first)?;
+        dirs.for_each(|dir| spool.also(dir));
+        for path in &self.key {
+            spool.unlock(MasterKey::read(path)?);
+        }
+        Ok(spool)
+    }
+
+    /// One call, into its files.
+    fn export(
+        &self,
+        row: &Row,
+        store: &ringtap_store::Reader,
+        spool: &mut Reader,
+        mask: Option<&mut Mask>,
+        screen: &mut Screen,
+    ) -> anyhow::Result<Outcome> {
+        let streams = store.streams_of(&row.id)?;
+        let kept = Kept::read(spool, row, &streams)?;
+        let found = kept.frames();
+        if found.is_empty() {
+            bail!(kept.nothing(&self.spool[0].display().to_string()));
+        }
+        for part in kept.told().filter(|_| mask.is_none()) {
+            screen.remark(part);
+        }
+        let anonymous =
+            mask.map(|mask| Anonymous::of(&found, mask, self.anonymise.how.keep_voice, &small(&found)));
+        let own = anonymous.as_ref().map(Anonymous::frames);
+        let frames = own.as_deref().unwrap_or(&found);
+        let replay = Replay::of(frames);
+        // Without names the record is that of what is written, or none.
+        let stored = anonymous.is_none().then(|| call_of(&row.text)).flatten();
+        let Some(meant) = replay.meant(stored) else {
+            bail!("the packets of the call that are left make no call: its INVITE is missing");
+        };
+        let (id, call_id) = meant.0.first().map_or((row.id, Value::Null), |(found, _)| {
+            (found.call.id, Value::from(found.call.call_id.clone()))
+        });
+        let record = match anonymous.is_some() {
+            false => (row.value.clone(), streams),
+            true => of_replay(&meant),
+        };
+        let kept_value =
+            if anonymous.is_some() { json!({ "complete": !kept.lacks() }) } else { kept.value() };
+        let files = Files::create(&self.wanted, &self.stem(row.start, id)?, self.force)?;
+        let paths = files.paths.clone();
+        let content = Content {
+            frames,
+            replay: &replay,
+            meant,
+            record,
+            kept: kept_value.clone(),
+            mute: kept.is_mute() && anonymous.is_none(),
+        };
+        let exit = files.write(content, self.sound, screen)?;
+        let left_out = anonymous.as_ref().map_or(0, |anonymous| anonymous.left_out);
+        if left_out > 0 {
+            screen.remark(format!("left out: {} longer than a datagram can be", counted(left_out, "packet")));
+        }
+        let exit = match exit {
+            Exit::Done if kept.lacks() || left_out > 0 => Exit::Damaged,
+            exit => exit,
+        };
+        Ok(Outcome { id, paths, packets: frames.len(), kept: kept_value, call_id, exit })
+    }
+
+    /// Where files go whose names are made: of the time and the id alone, since everything else came from the wire.
+    fn stem(&self, start: Nanos, id: Id) -> anyhow::Result<PathBuf> {
+        let time = moment::full(start);
+        let (day, clock) = time.split_once(' ').unwrap_or(("", &time));
+        let clock = clock.replace(':', "");
+        let Some(out) = &self.out else { return Ok(PathBuf::from(format!("{day}-{clock}-{id}"))) };
+        let folder = out.join(day);
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok(folder.join(format!("{clock}-{id}")))
+    }
+
+    /// Every call that the filters find.
+    fn search(
+        &self,
+        store: &ringtap_store::Reader,
+        spool: &mut Reader,
+        mut mask: Option<&mut Mask>,
+        screen: &mut Screen,
+    ) -> anyhow::Result<Exit> {
+        let Some(out) = &self.out else { bail!(Misuse("a search needs `--out`".to_owned())) };
+        let found = search(store, &self.filter, self.limit)?;
+        if found.rows.is_empty() {
+            screen.remark("no call was found: `ringtap calls` takes the same filters");
+            return Ok(Exit::Done);
+        }
+        std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+        let path = out.join(INDEX);
+        if path.exists() && !self.force {
+            bail!(Misuse(format!(
+                "`{}` is there already: name another directory, or add `--force`",
+                path.display()
+            )));
+        }
+        let mut index = Target::create(&path)?;
+        let bar = progress(screen, found.rows.len() as u64);
+        let (mut whole, mut lacking, mut failed) = (0, 0, 0);
+        for row in &found.rows {
+            if interrupt::asked() {
+                break;
+            }
+            let (mut quiet, told) = quiet(screen);
+            let outcome = self.export(row, store, spool, mask.as_deref_mut(), &mut quiet);
+            let line = match outcome {
+                Ok(outcome) => {
+                    *(if outcome.exit == Exit::Done { &mut whole } else { &mut lacking }) += 1;
+                    outcome.line(out, row.start, &told.lines())
+                }
+                // Nothing more can be written there.
+                Err(error) if is_full(&error) => return Err(error),
+                Err(error) => {
+                    failed += 1;
+                    let id = mask.is_none().then(|| row.id.to_string());
+                    json!({ "id": id, "start_us": row.start.micros(), "error": format!("{error:#}"), "files": [] })
+                }
+            };
+            lines::line(&mut index, &line).with_context(|| format!("cannot write {}", path.display()))?;
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        index.keep()?;
+        let done = whole + lacking + failed;
+        screen.remark(format!(
+            "{}: {} written, {whole} of them whole; {failed} not: {INDEX} tells each",
+            out.display(),
+            counted(whole + lacking, "call")
+        ));
+        if (done as usize) < found.rows.len() {
+            screen
+                .remark(format!("interrupted after {done} of {}", counted(found.rows.len() as u64, "call")));
+            return Ok(Exit::Interrupted);
+        }
+        if found.cut {
+            screen.remark("there are more calls than `--limit`");
+        }
+        Ok(if lacking + failed > 0 { Exit::Damaged } else { Exit::Done })
     }
 
     /// The one call that is meant.
-    fn row(&self, store: &ringtap_store::Reader) -> anyhow::Result<Row> {
-        if let Ok(id) = self.call.parse()
+    fn row(&self, store: &ringtap_store::Reader, call: &str) -> anyhow::Result<Row> {
+        if let Ok(id) = call.parse()
             && let Some(row) = store.call(&id)?
         {
             return Ok(row);
         }
-        let query = Query { call_id: Some(self.call.clone()), limit: 2, ..Query::default() };
+        let query = Query { call_id: Some(call.to_owned()), limit: 2, ..Query::default() };
         let mut rows = store.calls(&query)?.rows;
         match (rows.pop(), rows.len()) {
             (Some(row), 0) => Ok(row),
             (None, _) => {
                 let store = self.store.display();
                 bail!(
-                    "no call in `{store}` has the Call-ID or id `{}`: `ringtap calls --store {store}` lists them",
-                    self.call
+                    "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists them"
                 )
             }
-            _ => bail!("several calls have a Call-ID like `{}`: name one by the id of its record", self.call),
+            _ => bail!("several calls have the Call-ID `{call}`: name one by the id of its record"),
         }
     }
 }
 
-/// What the record says there was.
-fn parts(row: &Row, streams: &[Value]) -> Vec<Part> {
-    let time = |value: &Value, name: &str| value[name].as_u64().map(Nanos::from_micros);
-    let end = time(&row.value, "end_us").unwrap_or(row.start);
-    let call_id = row.value["call_id"].as_str().unwrap_or_default();
-    let last = streams.iter().filter_map(|stream| time(stream, "last_us")).max().unwrap_or(end);
-    let signalling = Part {
-        name: "signalling".to_owned(),
-        key: of_call(call_id.as_bytes()),
-        from: Nanos(row.start.0.saturating_sub(BEFORE.0)),
-        to: end.max(last) + AFTER,
-        counted: row.value["messages"].as_u64(),
-    };
-    let media = streams.iter().filter_map(|stream| {
-        let end = |name: &str| stream[name].as_str()?.parse::<Endpoint>().ok();
-        let (src, dst) = (end("src")?, end("dst")?);
-        let ssrc = u32::try_from(stream["ssrc"].as_u64()?).ok()?;
-        Some(Part {
-            name: format!("{src} to {dst}"),
-            key: of_stream(src, dst, ssrc),
-            from: time(stream, "first_us")?,
-            // Records have microseconds, packets nanoseconds.
-            to: time(stream, "last_us")? + Nanos(999),
-            counted: stream["packets"].as_u64(),
+impl Outcome {
+    /// Its line of the index.
+    fn line(&self, out: &Path, start: Nanos, told: &[String]) -> Value {
+        let name = |path: &PathBuf| path.strip_prefix(out).unwrap_or(path).display().to_string();
+        json!({
+            "id": self.id.to_string(),
+            "call_id": self.call_id,
+            "start_us": start.micros(),
+            "files": self.paths.iter().map(name).collect::<Vec<_>>(),
+            "packets": self.packets,
+            "complete": self.exit == Exit::Done,
+            "kept": self.kept,
+            "remarks": told,
+            "error": null,
         })
-    });
-    std::iter::once(signalling).chain(media).collect()
-}
-
-/// Packets of the time that the part is of.
-fn within<'a>(kept: &'a Found, part: &'a Part) -> impl Iterator<Item = ringtap_spool::Packet<'a>> {
-    kept.packets().filter(|packet| (part.from..=part.to).contains(&packet.time))
-}
-
-fn told(part: &Part, count: u64, damaged: u64) -> String {
-    let of = match part.counted {
-        Some(counted) if counted != count => format!(" of {}", grouped(counted)),
-        _ => String::new(),
-    };
-    let damage = match damaged {
-        0 => String::new(),
-        _ => format!("; {} damaged or missing", counted(damaged, "chunk")),
-    };
-    format!("{}: {}{of} packets{damage}", part.name, grouped(count))
-}
-
-/// Challenges and retransmissions may come before the record's time and after it.
-const BEFORE: Nanos = Nanos::from_secs(1);
-const AFTER: Nanos = Nanos::from_secs(64);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_are_those_of_the_record() {
-        let value = serde_json::json!({ "call_id": "a@b", "end_us": 9_000_000, "messages": 7 });
-        let row =
-            Row { id: ringtap_model::Id([0; 16]), start: Nanos::from_secs(3), text: String::new(), value };
-        let stream = serde_json::json!({
-            "src": "192.0.2.1:4000", "dst": "[2001:db8::1]:4002", "ssrc": 4_294_967_295u32, "first_us": 4_000_000,
-            "last_us": 8_500_000, "packets": 200
-        });
-        let parts = parts(&row, &[stream, serde_json::json!({ "src": "x" })]);
-        assert_eq!(parts.len(), 2);
-        assert_eq!((parts[0].key, parts[0].counted), (of_call(b"a@b"), Some(7)));
-        assert_eq!((parts[0].from, parts[0].to), (Nanos::from_secs(2), Nanos::from_secs(73)));
-        let ends: [Endpoint; 2] = ["192.0.2.1:4000".parse().unwrap(), "[2001:db8::1]:4002".parse().unwrap()];
-        assert_eq!(parts[1].key, of_stream(ends[0], ends[1], u32::MAX));
-        assert_eq!(
-            told(&parts[1], 199, 1),
-            "192.0.2.1:4000 to [2001:db8::1]:4002: 199 of 200 packets; 1 chunk damaged or missing"
-        );
     }
 }
+
+/// The records of what is written, where those of the database would name somebody.
+fn of_replay(meant: &crate::find::Meant) -> (Value, Vec<Value>) {
+    let value = |record: serde_json::Result<Value>| record.unwrap_or(Value::Null);
+    let call = meant.0.first().map_or(Value::Null, |(found, _)| value(serde_json::to_value(&found.call)));
+    let streams = meant.streams().map(|(_, stream)| value(serde_json::to_value(&stream.record)));
+    (call, streams.collect())
+}
+
+fn is_full(error: &anyhow::Error) -> bool {
+    let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::ReadOnlyFilesystem];
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|error| kinds.contains(&error.kind()))
+}
+
+/// How far the search has come, where people look on.
+fn progress(screen: &Screen, calls: u64) -> ProgressBar {
+    if !screen.watched {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(calls), ProgressDrawTarget::stderr_with_hz(5));
+    let layout = "exporting {bar:30} {pos} of {len} calls, {eta} left";
+    bar.set_style(ProgressStyle::with_template(layout).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar
+}
+
+/// Remarks about one call of many, for the index.
+#[derive(Clone, Default)]
+struct Told(Rc<RefCell<Vec<u8>>>);
+
+impl Told {
+    fn lines(&self) -> Vec<String> {
+        let told = String::from_utf8_lossy(&self.0.borrow()).into_owned();
+        told.lines().map(|line| line.strip_prefix("ringtap: ").unwrap_or(line).to_owned()).collect()
+    }
+}
+
+impl Write for Told {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(data);
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A screen that nobody sees, and what is said on it.
+fn quiet(screen: &Screen) -> (Screen, Told) {
+    let told = Told::default();
+    let quiet = Screen {
+        out: Box::new(io::sink()),
+        err: Box::new(told.clone()),
+        width: screen.width,
+        colour: false,
+        watched: false,
+        terminal: false,
+    };
+    (quiet, told)
+}
+
+const INDEX: &str = "index.jsonl";

@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use ringtap_capture::Writer;
+use ringtap_anonymise::Mask;
 use ringtap_engine::SipSeen;
 use ringtap_model::Frame;
 
-use crate::exit::Exit;
+use crate::anonymous::{Anonymise, Anonymous};
+use crate::exit::{Exit, Misuse};
+use crate::export::files;
+use crate::export::replay::small;
 use crate::find::{Finder, Found, Meant};
 use crate::helper::Helpers;
 use crate::input::{self, Input, Pass};
@@ -48,6 +51,8 @@ pub(crate) struct Extract {
     #[arg(long, value_name = "OUT")]
     peaks: Option<PathBuf>,
     #[command(flatten)]
+    anonymise: Anonymise,
+    #[command(flatten)]
     sound: How,
 }
 
@@ -67,6 +72,19 @@ impl Extract {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         self.refuse_one_file_for_two()?;
+        let mut mask = self.anonymise.mask()?;
+        if mask.is_some() && self.pcap.is_none() {
+            bail!(Misuse("`--anonymise` is for the packets: add `--pcap`".to_owned()));
+        }
+        if mask.is_some()
+            && !self.anonymise.how.keep_voice
+            && self.wav.is_some() | self.flac.is_some() | self.peaks.is_some()
+        {
+            bail!(Misuse(
+                "without names there are no voices: ask for the sound by itself, or add `--keep-voice`"
+                    .to_owned()
+            ));
+        }
         let input = Input::open(&self.files)?;
         let pcap = self.pcap.as_deref().map(Target::create).transpose()?;
         let files = Files::create(self.wav.as_deref(), self.flac.as_deref(), self.peaks.as_deref())?;
@@ -79,7 +97,8 @@ impl Extract {
         let (frames, sound) = taker.taken();
         if let Some(target) = pcap {
             let path = target.path().to_path_buf();
-            let count = packets(&input, frames, &wanted, target).with_context(|| writing(&path))?;
+            let mask = mask.as_mut().map(|mask| (mask, self.anonymise.how.keep_voice));
+            let count = packets(&input, frames, &wanted, mask, target).with_context(|| writing(&path))?;
             screen.remark(format!("{}: {} packets", path.display(), grouped(count)));
         }
         let exit = match files.any() {
@@ -140,7 +159,13 @@ fn writing(path: &Path) -> String {
 }
 
 /// Writes the frames with those numbers, and the call's RTCP, in the order of the input.
-fn packets(input: &Input, numbers: Vec<u64>, wanted: &Meant, target: Target) -> anyhow::Result<u64> {
+fn packets(
+    input: &Input,
+    numbers: Vec<u64>,
+    wanted: &Meant,
+    mask: Option<(&mut Mask, bool)>,
+    target: Target,
+) -> anyhow::Result<u64> {
     let reports = Reports::of(wanted);
     let mut numbers = numbers.into_iter().peekable();
     let mut kept: Vec<Frame<'_>> = Vec::new();
@@ -152,9 +177,9 @@ fn packets(input: &Input, numbers: Vec<u64>, wanted: &Meant, target: Target) -> 
             bail!(Interrupted);
         }
     }
-    let links: Vec<_> = kept.iter().map(|frame| frame.link).collect();
-    let mut writer = Writer::new(target, &links)?;
-    kept.iter().try_for_each(|frame| writer.write(frame))?;
-    writer.finish()?.keep()?;
+    let anonymous = mask.map(|(mask, voice)| Anonymous::of(&kept, mask, voice, &small(&kept)));
+    let own = anonymous.as_ref().map(Anonymous::frames);
+    let kept = own.as_deref().unwrap_or(&kept);
+    files::packets(kept, target)?;
     Ok(kept.len() as u64)
 }

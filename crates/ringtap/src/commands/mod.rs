@@ -1,6 +1,7 @@
 //! One module a command: its arguments, and the rooms wired together for it.
 
 pub(crate) mod analyze;
+pub(crate) mod anonymise;
 pub(crate) mod bench;
 pub(crate) mod call;
 pub(crate) mod calls;

@@ -23,6 +23,66 @@ pub(crate) struct Step {
     pub(crate) label: String,
     pub(crate) style: Style,
     pub(crate) retransmission: bool,
+    pub(crate) kind: Kind,
+}
+
+/// What a line of the ladder is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A message.
+    #[default]
+    Message,
+    /// A stream begins or ends.
+    Media,
+    /// Something that happened, such as a digit; whose it was is not told.
+    Note,
+}
+
+/// A media stream beside the messages.
+#[derive(Clone, Debug)]
+pub(crate) struct Band {
+    pub(crate) src: Endpoint,
+    pub(crate) dst: Endpoint,
+    pub(crate) first: Nanos,
+    pub(crate) last: Nanos,
+    /// `RTP PCMU, MOS 4.21`.
+    pub(crate) label: String,
+    pub(crate) packets: u64,
+    pub(crate) style: Style,
+    /// When RTCP spoke of it.
+    pub(crate) reports: Vec<Nanos>,
+}
+
+/// Messages, media and digits as lines, in order of time.
+pub(crate) fn rows(steps: &[Step], bands: &[Band], notes: &[(Nanos, String)]) -> Vec<Step> {
+    let mut rows = steps.to_vec();
+    for band in bands {
+        let Band { src, dst, style, .. } = *band;
+        let row =
+            |time, label| Step { time, src, dst, label, style, retransmission: false, kind: Kind::Media };
+        let reports = match band.reports.len() {
+            0 => String::new(),
+            count => format!(", {count} RTCP"),
+        };
+        rows.push(row(band.first, band.label.clone()));
+        rows.push(row(band.last, format!("ends: {} packets{reports}", band.packets)));
+    }
+    // Whose digit it was is not known: it stands beside the lanes.
+    let end = steps.first().map(|step| step.src).or_else(|| bands.first().map(|band| band.src));
+    for ((time, label), end) in notes.iter().zip(end.into_iter().cycle()) {
+        let (style, retransmission) = (Style::Plain, false);
+        rows.push(Step {
+            time: *time,
+            src: end,
+            dst: end,
+            label: label.clone(),
+            style,
+            retransmission,
+            kind: Kind::Note,
+        });
+    }
+    rows.sort_by_key(|row| row.time);
+    rows
 }
 
 /// Characters to draw with.
@@ -31,6 +91,7 @@ struct Pens {
     lane: char,
     line: char,
     dashed: char,
+    double: char,
     right: char,
     left: char,
     turn: char,
@@ -38,8 +99,11 @@ struct Pens {
 }
 
 const BOX: Pens =
-    Pens { lane: '│', line: '─', dashed: '┄', right: '▶', left: '◀', turn: '↺', arrow: "→" };
-const ASCII: Pens = Pens { lane: '|', line: '-', dashed: '.', right: '>', left: '<', turn: '@', arrow: "->" };
+    Pens {
+        lane: '│', line: '─', dashed: '┄', double: '═', right: '▶', left: '◀', turn: '↺', arrow: "→"
+    };
+const ASCII: Pens =
+    Pens { lane: '|', line: '-', dashed: '.', double: '=', right: '>', left: '<', turn: '@', arrow: "->" };
 
 /// Draws `steps`, in their order, as wide as `width` allows; where the lanes do not fit, as a list.
 pub(crate) fn draw(out: &mut dyn Write, steps: &[Step], page: Page) -> io::Result<()> {
@@ -49,7 +113,12 @@ pub(crate) fn draw(out: &mut dyn Write, steps: &[Step], page: Page) -> io::Resul
     let participants = participants(steps);
     let offsets: Vec<String> = steps.iter().map(|step| offset(step.time, first.time)).collect();
     let margin = offsets.iter().map(String::len).max().unwrap_or(0) + " R ".len();
-    let longest = steps.iter().map(|step| text::width(&text::shown(&step.label))).max().unwrap_or(0);
+    let longest = steps
+        .iter()
+        .filter(|step| step.kind != Kind::Note)
+        .map(|step| text::width(&text::shown(&step.label)))
+        .max()
+        .unwrap_or(0);
     match Lanes::lay(&participants, page.width.saturating_sub(margin), longest) {
         Some(lanes) => Ladder { lanes, participants, margin, page }.write(out, steps, &offsets)?,
         None => list(out, steps, &offsets, page)?,
@@ -79,12 +148,14 @@ impl Page {
 pub(crate) struct Participant {
     ip: IpAddr,
     ports: Vec<u16>,
+    /// Where its media go, which do not name it.
+    media: Vec<u16>,
 }
 
 impl Participant {
     /// Whether `endpoint` is one of its own.
     pub(crate) fn is(&self, endpoint: Endpoint) -> bool {
-        self.ip == endpoint.ip && self.ports.contains(&endpoint.port)
+        self.ip == endpoint.ip && (self.ports.contains(&endpoint.port) || self.media.contains(&endpoint.port))
     }
 
     /// The port is told where there is only one: over TCP, and with many phones, the port to send from is not the one to
@@ -102,13 +173,19 @@ pub(crate) fn participants(steps: &[Step]) -> Vec<Participant> {
     let apart =
         |ip: IpAddr| steps.iter().any(|step| step.src.ip == ip && step.dst.ip == ip && step.src != step.dst);
     let mut found: Vec<Participant> = Vec::new();
-    for endpoint in steps.iter().flat_map(|step| [step.src, step.dst]) {
-        if found.iter().any(|participant| participant.is(endpoint)) {
-            continue;
-        }
-        match found.iter_mut().find(|participant| participant.ip == endpoint.ip) {
-            Some(host) if !apart(endpoint.ip) => host.ports.push(endpoint.port),
-            _ => found.push(Participant { ip: endpoint.ip, ports: vec![endpoint.port] }),
+    // Those who speak have their places before those who only play.
+    for kind in [Kind::Message, Kind::Media, Kind::Note] {
+        let steps = steps.iter().filter(|step| step.kind == kind);
+        for endpoint in steps.flat_map(|step| [step.src, step.dst]) {
+            if found.iter().any(|participant| participant.is(endpoint)) {
+                continue;
+            }
+            let Endpoint { ip, port } = endpoint;
+            match found.iter_mut().find(|participant| participant.ip == ip) {
+                Some(host) if !apart(ip) && kind == Kind::Message => host.ports.push(port),
+                Some(host) if !apart(ip) => host.media.push(port),
+                _ => found.push(Participant { ip, ports: vec![port], media: Vec::new() }),
+            }
         }
     }
     found
@@ -197,6 +274,9 @@ impl Ladder {
     }
 
     fn arrow(&self, step: &Step) -> String {
+        if step.kind == Kind::Note {
+            return self.note(step);
+        }
         let lane = |endpoint| self.participants.iter().position(|known| known.is(endpoint)).unwrap_or(0);
         let (from, to) = (lane(step.src), lane(step.dst));
         let (low, high) = (from.min(to), from.max(to));
@@ -226,9 +306,30 @@ impl Ladder {
     }
 }
 
+impl Ladder {
+    /// Every lane, and the note behind them.
+    fn note(&self, step: &Step) -> String {
+        let mut line = String::new();
+        let mut at = 0;
+        for column in &self.lanes.columns {
+            line.extend(std::iter::repeat_n(' ', column - at));
+            line.push(self.page.pens().lane);
+            at = column + 1;
+        }
+        let room = self.page.width.saturating_sub(self.margin + at);
+        let note = format!("  * {}", text::shown(&step.label));
+        line.push_str(&step.style.paint(&text::cut(&note, room), self.page.colour));
+        line
+    }
+}
+
 /// An arrow of `width` columns with the label in its middle.
 fn shaft(step: &Step, width: usize, rightwards: bool, pens: Pens) -> String {
-    let fill = if step.retransmission { pens.dashed } else { pens.line };
+    let fill = match step.kind {
+        Kind::Media => pens.double,
+        _ if step.retransmission => pens.dashed,
+        _ => pens.line,
+    };
     let label = text::shown(&step.label);
     let label = format!(" {} ", text::cut(&label, width.saturating_sub(4)));
     let body = text::fit_with(&label, width.saturating_sub(1), Align::Centre, fill);
@@ -264,6 +365,7 @@ mod tests {
             label: label.into(),
             style: Style::Plain,
             retransmission: false,
+            kind: Kind::Message,
         }
     }
 

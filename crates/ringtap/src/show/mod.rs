@@ -13,4 +13,5 @@ pub(crate) mod samples;
 pub(crate) mod streams;
 pub(crate) mod style;
 pub(crate) mod summary;
+pub(crate) mod svg;
 pub(crate) mod table;

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `refused` | input and arguments that are wrong |
 //! | `whole` | a call from the wire to every kind of output |
+//! | `anonymous` | captures that name nobody |
 //! | `doctor` | this machine |
 //! | `live` | its loopback, and refusals |
 //! | `codecs` | each codec from a capture to a WAV, against other decoders |
 //! | `sound` | the process that libraries decode in |
 //! | `built`, `run` | a capture made packet by packet; running the program |
 
+mod anonymous;
 mod built;
 mod codecs;
 mod doctor;

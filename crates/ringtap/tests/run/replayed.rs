@@ -1,9 +1,12 @@
 //! From files: like `analyze`, stopped, killed, configured wrongly.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+use serde_json::Value;
 
 use crate::daemon::{Place, calls};
 
@@ -61,8 +64,8 @@ fn a_call_comes_back_out_of_the_spool() {
     assert!(log.contains("0 lost"), "{log}");
     let whole = place.calls();
     assert_eq!(whole.len(), 12);
-    let figures = |call: &(serde_json::Value, Vec<serde_json::Value>)| {
-        let stream = |stream: &serde_json::Value| {
+    let figures = |call: &(Value, Vec<Value>)| {
+        let stream = |stream: &Value| {
             ["id", "packets", "unique", "lost", "jitter_ms_mean", "mos", "codec"]
                 .map(|name| stream[name].clone())
         };
@@ -71,12 +74,12 @@ fn a_call_comes_back_out_of_the_spool() {
     let (records, spool, pcap) = (at("records"), at("spool"), at("call.pcap"));
     for (call_id, call) in &whole {
         // Its record says that nothing of it is missing.
-        let counted = |record: &serde_json::Value, name: &str| record[name].as_u64().unwrap();
+        let counted = |record: &Value, name: &str| record[name].as_u64().unwrap();
         let packets: u64 = call.1.iter().map(|stream| counted(stream, "packets")).sum();
         assert_eq!((call.0["recorded"].as_str(), counted(&call.0, "recorded_missing")), (Some("full"), 0));
         assert!(counted(&call.0, "recorded_packets") >= counted(&call.0, "messages") + packets, "{}", call.0);
         let (status, told) =
-            ringtap(&["export", call_id, "--store", &records, "--spool", &spool, "--pcap", &pcap]);
+            ringtap(&["export", call_id, "--store", &records, "--spool", &spool, "--pcap", &pcap, "--force"]);
         assert_eq!(status, Some(0), "{told}");
         let again = at("again");
         ringtap(&["analyze", &pcap, "--store", &again]);
@@ -85,21 +88,214 @@ fn a_call_comes_back_out_of_the_spool() {
         assert_eq!(figures(&found[call_id]), figures(call), "{call_id}");
         fs::remove_dir_all(again).unwrap();
     }
-    // A segment that is gone is told.
-    let day = fs::read_dir(&spool).unwrap().next().unwrap().unwrap().path();
+    every_kind_of_file(dir.path(), &whole);
+    other_programs_agree(dir.path(), &whole);
+    nobody_is_named(dir.path(), &whole);
+    a_search_goes_on(dir.path(), &whole);
+}
+
+type Calls = BTreeMap<String, (Value, Vec<Value>)>;
+
+/// One that was answered, with sound in G.711.
+fn answered(whole: &Calls) -> &str {
+    let is = |call: &(Value, Vec<Value>)| {
+        call.1.len() == 2 && call.1.iter().all(|stream| stream["codec"] == "PCMU")
+    };
+    whole.iter().find(|(_, call)| is(call)).map(|(call_id, _)| call_id.as_str()).unwrap()
+}
+
+fn export(dir: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let [records, spool] = ["records", "spool"].map(|name| dir.join(name).to_str().unwrap().to_owned());
+    ringtap(&[&["export", "--store", &records, "--spool", &spool], arguments].concat())
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+fn every_kind_of_file(dir: &Path, whole: &Calls) {
+    let call_id = answered(whole);
+    let (call, streams) = &whole[call_id];
+    let at = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let (json_file, svg, text, peaks) = (at("call.json"), at("call.svg"), at("call.txt"), at("peaks.json"));
+    let (wav, flac) = (at("call.wav"), at("call.flac"));
+    let (status, told) = export(
+        dir,
+        &[
+            call_id, "--json", &json_file, "--svg", &svg, "--text", &text, "--wav", &wav, "--flac", &flac,
+            "--peaks", &peaks, "--rate", "16000", "--mix", "mono",
+        ],
+    );
+    assert_eq!(status, Some(0), "{told}");
+    let value = json(Path::new(&json_file));
+    assert_eq!((&value["call"], value["streams"].as_array()), (call, Some(streams)));
+    let messages = value["messages"].as_array().unwrap();
+    assert_eq!(messages.len() as u64, call["messages"].as_u64().unwrap());
+    assert_eq!(messages[0]["time_us"], call["invite_us"]);
+    assert!(messages[0]["text"].as_str().unwrap().starts_with("INVITE sip:"));
+    assert_eq!(value["kept"]["complete"], true);
+    let drawing = fs::read_to_string(&svg).unwrap();
+    assert!(drawing.starts_with("<svg ") && drawing.contains("INVITE (SDP)") && drawing.contains("RTP PCMU"));
+    let page = fs::read_to_string(&text).unwrap();
+    assert!(page.contains("═ RTP PCMU") && page.contains("ends: "), "{page}");
+    assert_eq!(json(Path::new(&peaks))["channels"], 1);
+    // What `extract` makes of the same packets is the same, sample for sample.
+    let (pcap, again) = (at("call.pcap"), at("again.wav"));
+    assert_eq!(export(dir, &[call_id, "--pcap", &pcap, "--force"]).0, Some(0));
+    ringtap(&["extract", &pcap, "--call", call_id, "--wav", &again, "--rate", "16000", "--mix", "mono"]);
+    assert_eq!(fs::read(&wav).unwrap(), fs::read(&again).unwrap());
+    // What is there is not written over.
+    let (status, told) = export(dir, &[call_id, "--json", &json_file]);
+    assert!(status == Some(2) && told.contains("--force"), "{status:?} {told}");
+}
+
+fn tshark(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("tshark").args(arguments).output().ok()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Wireshark opens segments and exports, and counts in them what the records count.
+#[expect(clippy::print_stdout, reason = "a test that skips says so")]
+fn other_programs_agree(dir: &Path, whole: &Calls) {
+    let day = fs::read_dir(dir.join("spool"))
+        .unwrap()
+        .flatten()
+        .find(|entry| entry.path().is_dir())
+        .unwrap()
+        .path();
+    let segment = fs::read_dir(day)
+        .unwrap()
+        .flatten()
+        .map(|file| file.path())
+        .find(|path| path.extension().is_some_and(|e| e == "pcap"));
+    let segment = segment.unwrap().to_str().unwrap().to_owned();
+    let Some(frames) =
+        tshark(&["-r", &segment, "-Y", "rtp || rtcp || sip || udp", "-T", "fields", "-e", "frame.number"])
+    else {
+        return println!("skipped: no tshark");
+    };
+    assert!(frames.lines().count() > 100, "{segment}");
+    let mut compared = 0;
+    for (call_id, (_, streams)) in whole {
+        let pcap = dir.join("oracle.pcap").to_str().unwrap().to_owned();
+        assert_eq!(export(dir, &[call_id, "--pcap", &pcap, "--force"]).0, Some(0));
+        let figures = tshark(&["-r", &pcap, "-q", "-z", "rtp,streams"]).unwrap();
+        for stream in streams {
+            let ssrc = format!("0x{:08X}", stream["ssrc"].as_u64().unwrap());
+            let lines: Vec<&str> = figures.lines().filter(|line| line.contains(&ssrc)).collect();
+            // Where a re-INVITE sets the stream up anew, it begins a new one.
+            let [line] = lines[..] else {
+                assert!(lines.len() > 1, "{ssrc} in {figures}");
+                continue;
+            };
+            let words: Vec<&str> = line.split_whitespace().collect();
+            // From the end: the problems' mark, three of jitter, three of delta, the share that was lost, how many, packets.
+            let words = words.strip_suffix(&["X"]).unwrap_or(&words);
+            let number = |back: usize| words[words.len() - back].parse::<f64>().unwrap();
+            assert_eq!(number(9), stream["packets"].as_f64().unwrap(), "{line}");
+            assert_eq!(number(8), stream["lost"].as_f64().unwrap(), "{line}");
+            let near = |ours: &str, theirs: f64, by: f64| {
+                let ours = stream[ours].as_f64().unwrap();
+                assert!((ours - theirs).abs() <= by, "{ours} and {line}");
+            };
+            near("delta_ms_max", number(4), 0.001);
+            // Its jitter takes time stamps of telephone events at their word.
+            if !line.contains("telephone-event") {
+                near("jitter_ms_max", number(1), 0.01);
+                near("jitter_ms_mean", number(2), 0.01);
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared >= 14, "{compared}");
+}
+
+fn nobody_is_named(dir: &Path, whole: &Calls) {
+    let call_id = answered(whole);
+    let (call, streams) = &whole[call_id];
+    let at = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let (pcap, json_file, key) = (at("nobody.pcap"), at("nobody.json"), at("key"));
+    fs::write(&key, [7; 32]).unwrap();
+    let arguments = [call_id, "--anonymise", "--anonymise-key", &key, "--pcap", &pcap, "--json", &json_file];
+    let (status, told) = export(dir, &arguments);
+    assert_eq!(status, Some(0), "{told}");
+    let written = [fs::read(&pcap).unwrap(), fs::read(&json_file).unwrap(), told.into_bytes()].concat();
+    let written = String::from_utf8_lossy(&written).to_lowercase();
+    for name in ["from_user", "to_user", "from_host", "to_host", "call_id", "id"] {
+        let name = call[name].as_str().unwrap().to_lowercase();
+        assert!(!written.contains(&name), "{name}");
+    }
+    let value = json(Path::new(&json_file));
+    for name in ["state", "final_code", "invite_us", "answer_us", "end_us", "messages", "released_by", "mos"]
+    {
+        assert_eq!(value["call"][name], call[name], "{name}");
+    }
+    let by_ssrc = |streams: &[Value]| {
+        let figures = ["ssrc", "packets", "lost", "jitter_ms_mean", "codec", "mos", "direction"];
+        let mut streams: Vec<_> =
+            streams.iter().map(|stream| figures.map(|name| stream[name].to_string())).collect();
+        streams.sort();
+        streams
+    };
+    assert_eq!(by_ssrc(value["streams"].as_array().unwrap()), by_ssrc(streams));
+    // With the key the names are the same again; a voice is not written by mistake.
+    let again = at("again.pcap");
+    export(dir, &[call_id, "--anonymise", "--anonymise-key", &key, "--pcap", &again]);
+    assert_eq!(fs::read(&again).unwrap(), fs::read(&pcap).unwrap());
+    let (status, told) = export(dir, &[call_id, "--anonymise", "--wav", &at("no.wav")]);
+    assert!(status == Some(2) && told.contains("--keep-voice"), "{told}");
+}
+
+/// Every call of a search is tried, whatever became of the one before.
+fn a_search_goes_on(dir: &Path, whole: &Calls) {
+    let out = dir.join("out");
+    let place = out.to_str().unwrap();
+    let index = || -> Vec<Value> {
+        let lines = fs::read_to_string(out.join("index.jsonl")).unwrap();
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let (status, told) = export(dir, &["--out", place, "--pcap", "--svg"]);
+    assert_eq!(status, Some(0), "{told}");
+    let lines = index();
+    assert_eq!(lines.len(), whole.len());
+    let mut names = std::collections::BTreeSet::new();
+    for line in &lines {
+        assert_eq!((&line["complete"], &line["error"]), (&Value::Bool(true), &Value::Null), "{line}");
+        for file in line["files"].as_array().unwrap() {
+            let file = file.as_str().unwrap();
+            assert!(out.join(file).is_file() && file.contains(line["id"].as_str().unwrap()), "{file}");
+            assert!(names.insert(file.to_owned()), "{file} twice");
+        }
+    }
+    assert_eq!(names.len(), 2 * whole.len());
+    let (status, told) = export(dir, &["--out", place, "--pcap"]);
+    assert!(status == Some(2) && told.contains("--force"), "{told}");
+    let (status, _) = export(dir, &["--out", place, "--pcap", "--force", "--state", "failed"]);
+    assert_eq!((status, index().len()), (Some(0), 2));
+    // Segments that are gone are told, and the other calls are written all the same.
+    let day = fs::read_dir(dir.join("spool"))
+        .unwrap()
+        .flatten()
+        .find(|entry| entry.path().is_dir())
+        .unwrap()
+        .path();
     let mut segments: Vec<_> = fs::read_dir(day).unwrap().map(|file| file.unwrap().path()).collect();
     segments.sort();
     assert!(segments.len() >= 6, "{segments:?}");
     segments[2..4].iter().for_each(|file| fs::remove_file(file).unwrap());
-    let outcomes: Vec<(Option<i32>, String)> = whole
-        .keys()
-        .map(|call_id| ringtap(&["export", call_id, "--store", &records, "--spool", &spool, "--pcap", &pcap]))
-        .collect();
+    let (status, told) = export(dir, &["--out", place, "--pcap", "--force"]);
+    assert_eq!(status, Some(3), "{told}");
+    let lines = index();
+    assert_eq!(lines.len(), whole.len());
+    let complete = lines.iter().filter(|line| line["complete"] == true).count();
+    assert!(complete > 0 && complete < whole.len(), "{complete}");
+    let lacking = lines.iter().find(|line| line["complete"] == false).unwrap();
     assert!(
-        outcomes.iter().any(|(status, told)| *status == Some(3) && told.contains(" of ")),
-        "{outcomes:?}"
+        lacking["remarks"].to_string().contains(" of ") || lacking["kept"]["damaged_chunks"] != 0,
+        "{lacking}"
     );
-    assert!(outcomes.iter().any(|(status, _)| *status == Some(0)));
+    assert_eq!(export(dir, &[answered(whole), "--limit", "1", "--json", "x"]).0, Some(2));
 }
 
 #[test]

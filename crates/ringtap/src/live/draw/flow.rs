@@ -7,7 +7,7 @@ use super::raw;
 use crate::live::app::{App, Paint, Row, mos};
 use crate::moment;
 use crate::show::calls::{figure, loss_pct, percent};
-use crate::show::ladder::{Participant, Step, participants};
+use crate::show::ladder::{Kind, Participant, Step, participants};
 use crate::show::streams::codec;
 use crate::show::style::Style;
 use crate::text::{self, Align};
@@ -97,6 +97,7 @@ fn step(row: &Row) -> Step {
             label: message.label.to_string(),
             style: message.style,
             retransmission: message.retransmission,
+            kind: Kind::Message,
         },
         Row::Rtp(stream, _) => Step {
             time: stream.first,
@@ -105,6 +106,7 @@ fn step(row: &Row) -> Step {
             label: format!("RTP {} {}", codec(stream), stream.packets),
             style: Style::Plain,
             retransmission: false,
+            kind: Kind::Media,
         },
     }
 }

@@ -1,0 +1,90 @@
+//! `ringtap anonymise`: captures that name nobody.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use ringtap_engine::Config;
+use ringtap_model::Frame;
+
+use crate::anonymous::{Anonymous, Naming};
+use crate::exit::{Exit, Misuse};
+use crate::export::files;
+use crate::input::Input;
+use crate::interrupt::{self, Interrupted};
+use crate::screen::Screen;
+use crate::show::summary::grouped;
+use crate::target::Target;
+use crate::text::counted;
+
+/// Make a capture that names nobody: the calls in it, with other numbers, names, hosts and addresses
+///
+/// Every SIP message, and every packet of a stream that is one, in a frame of its own with right checksums, at its time; whatever
+/// else was in the capture is left out. The same number is the same everywhere, numbers and networks that began alike begin
+/// alike, and `ringtap analyze` finds the same calls with the same figures. For a bug report, a vendor, a test.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Anonymise {
+    /// Capture files; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Write it here, as pcap
+    #[arg(long, value_name = "OUT")]
+    out: PathBuf,
+    /// Replace the file if it is there already
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    how: Naming,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ringtap anonymise trunk.pcap --out for-the-vendor.pcap
+  ringtap anonymise monday.pcap --out m.pcap --anonymise-key ~/names.key && ringtap anonymise tuesday.pcap --out t.pcap --anonymise-key ~/names.key";
+
+impl Anonymise {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        if self.out.is_file() && !self.force {
+            bail!(Misuse(format!(
+                "`{}` is there already: name another file, or add `--force`",
+                self.out.display()
+            )));
+        }
+        let mut mask = self.how.mask()?;
+        let target = Target::create(&self.out)?;
+        let input = Input::open(&self.files)?;
+        let mut source = input.frames();
+        let mut frames: Vec<Frame<'_>> = Vec::new();
+        for frame in source.by_ref() {
+            frames.push(frame);
+            if frames.len().is_multiple_of(4096) && interrupt::asked() {
+                bail!(Interrupted);
+            }
+        }
+        let anonymous = Anonymous::of(&frames, &mut mask, self.how.keep_voice, &Config::default());
+        let own = anonymous.frames();
+        if own.is_empty() {
+            bail!("there is neither a SIP message nor a stream in it");
+        }
+        let path = target.path().display().to_string();
+        files::packets(&own, target).with_context(|| format!("cannot write {path}"))?;
+        let (before, after) = (frames.len() as u64, own.len() as u64);
+        screen.remark(format!("{path}: {} packets of {}", grouped(after), grouped(before)));
+        if anonymous.left_out > 0 {
+            screen.remark(format!(
+                "left out: {} longer than a datagram can be",
+                counted(anonymous.left_out, "packet")
+            ));
+        }
+        let damages = source.damages();
+        for (index, damage) in &damages {
+            let name = self.files.get(*index).map(|file| file.display().to_string()).unwrap_or_default();
+            screen.remark(format!(
+                "`{name}` is damaged: {damage}; everything before it was read, nothing after it"
+            ));
+        }
+        Ok(if damages.is_empty() && anonymous.left_out == 0 { Exit::Done } else { Exit::Damaged })
+    }
+}

@@ -1,0 +1,217 @@
+//! Every kind of file that a call can become, opened before the work begins and whole when it ends.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use ringtap_capture::Writer;
+use ringtap_model::{Call, Frame};
+use serde_json::Value;
+
+use crate::exit::{Exit, Misuse};
+use crate::export::page;
+use crate::export::replay::Replay;
+use crate::find::Meant;
+use crate::helper::Helpers;
+use crate::screen::Screen;
+use crate::show::summary::grouped;
+use crate::sound::{Files as Sounds, How};
+use crate::target::Target;
+use crate::text;
+
+/// Which files are wanted. A name that was left out is made from the call's time and id.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Files (without a name, one is made of the call's time and id)")]
+pub(crate) struct Wanted {
+    /// Its packets, as pcap
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<Option<PathBuf>>,
+    /// Its sound, as WAV (PCM, 16 bits)
+    #[arg(long, value_name = "FILE")]
+    wav: Option<Option<PathBuf>>,
+    /// Its sound, as FLAC: the same samples in about half the space
+    #[arg(long, value_name = "FILE")]
+    flac: Option<Option<PathBuf>>,
+    /// The outline of its sound, as JSON for a player: minimum and maximum of each span, -1 to 1, by channel
+    #[arg(long, value_name = "FILE")]
+    peaks: Option<Option<PathBuf>>,
+    /// Its record, its streams and every message with its time, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<Option<PathBuf>>,
+    /// Its parties, times, message ladder and streams, as text
+    #[arg(long, value_name = "FILE")]
+    text: Option<Option<PathBuf>>,
+    /// The ladder with messages, streams and digits, as a drawing (SVG)
+    #[arg(long, value_name = "FILE")]
+    svg: Option<Option<PathBuf>>,
+}
+
+/// Not at all, by itself, or with a name.
+type Asked = Option<Option<PathBuf>>;
+
+impl Wanted {
+    /// Each kind: its option, what its name ends in, what was asked for.
+    fn all(&self) -> [(&'static str, &'static str, &Asked); 7] {
+        [
+            ("--pcap", "pcap", &self.pcap),
+            ("--wav", "wav", &self.wav),
+            ("--flac", "flac", &self.flac),
+            ("--peaks", "peaks.json", &self.peaks),
+            ("--json", "json", &self.json),
+            ("--text", "txt", &self.text),
+            ("--svg", "svg", &self.svg),
+        ]
+    }
+
+    /// No kind was asked for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all().iter().all(|(_, _, path)| path.is_none())
+    }
+
+    /// Sound was asked for.
+    pub(crate) fn sound(&self) -> bool {
+        self.wav.is_some() || self.flac.is_some() || self.peaks.is_some()
+    }
+
+    /// The first option that has a name of its own.
+    pub(crate) fn named(&self) -> Option<&'static str> {
+        let mut all = self.all().into_iter();
+        all.find(|(_, _, asked)| asked.as_ref().is_some_and(Option::is_some)).map(|(option, ..)| option)
+    }
+
+    /// Two kinds cannot be one file.
+    pub(crate) fn refuse_one_file_for_two(&self) -> anyhow::Result<()> {
+        let named: Vec<_> = self
+            .all()
+            .into_iter()
+            .filter_map(|(option, _, asked)| Some((option, asked.as_ref()?.as_ref()?)))
+            .collect();
+        for (index, (option, path)) in named.iter().enumerate() {
+            if let Some((other, _)) = named[..index].iter().find(|(_, other)| other == path) {
+                bail!(Misuse(format!("`{other}` and `{option}` name the same file: name two")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The files of one call.
+pub(crate) struct Files {
+    pcap: Option<Target>,
+    sounds: Sounds,
+    json: Option<Target>,
+    text: Option<Target>,
+    svg: Option<Target>,
+    /// Where each of them will be.
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+/// What is in them.
+pub(crate) struct Content<'a> {
+    /// Packets of the call, in order of time.
+    pub(crate) frames: &'a [Frame<'a>],
+    pub(crate) replay: &'a Replay,
+    pub(crate) meant: Meant,
+    /// Its record and those of its streams.
+    pub(crate) record: (Value, Vec<Value>),
+    pub(crate) kept: Value,
+    /// Its media were kept without what was said.
+    pub(crate) mute: bool,
+}
+
+impl Files {
+    /// Opens those that are wanted; `stem` is the path of a file whose name was left out, without what it ends in.
+    pub(crate) fn create(wanted: &Wanted, stem: &Path, force: bool) -> anyhow::Result<Self> {
+        let mut paths = Vec::new();
+        let mut path = |(_, ending, asked): (&str, &str, &Asked)| -> anyhow::Result<Option<PathBuf>> {
+            let Some(asked) = asked else { return Ok(None) };
+            let made = || PathBuf::from(format!("{}.{ending}", stem.display()));
+            let path = asked.clone().unwrap_or_else(made);
+            if !force && path.is_file() {
+                bail!(Misuse(format!(
+                    "`{}` is there already: name another file, or add `--force`",
+                    path.display()
+                )));
+            }
+            paths.push(path.clone());
+            Ok(Some(path))
+        };
+        let [pcap, wav, flac, peaks, json, text, svg] = wanted.all();
+        let [pcap, wav, flac, peaks] = [path(pcap)?, path(wav)?, path(flac)?, path(peaks)?];
+        let [json, text, svg] = [path(json)?, path(text)?, path(svg)?];
+        let target = |path: Option<PathBuf>| path.as_deref().map(Target::create).transpose();
+        Ok(Self {
+            pcap: target(pcap)?,
+            sounds: Sounds::create(wav.as_deref(), flac.as_deref(), peaks.as_deref())?,
+            json: target(json)?,
+            text: target(text)?,
+            svg: target(svg)?,
+            paths,
+        })
+    }
+
+    /// Writes them all. What can be written is, also where the sound cannot: then the status says so.
+    pub(crate) fn write(self, content: Content<'_>, how: How, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let Content { frames, replay, meant, record: (call, streams), kept, mute } = content;
+        if let Some(target) = self.pcap {
+            let path = target.path().to_path_buf();
+            packets(frames, target).with_context(|| format!("cannot write {}", path.display()))?;
+            screen.remark(format!("{}: {} packets", path.display(), grouped(frames.len() as u64)));
+        }
+        if let Some(target) = self.json {
+            written(target, screen, |out| page::json(out, call, streams, replay, kept))?;
+        }
+        if let Some(target) = self.text {
+            written(target, screen, |out| page::text(out, &meant, replay))?;
+        }
+        if let Some(target) = self.svg {
+            written(target, screen, |out| {
+                meant.0.first().map_or(Ok(()), |(found, slice)| {
+                    page::drawing(out, &found.call, &replay.steps, *slice, &replay.bands())
+                })
+            })?;
+        }
+        if !self.sounds.any() {
+            return Ok(Exit::Done);
+        }
+        if mute {
+            screen.remark("no sound: only the headers of its media were kept ([spool] keep = \"headers\")");
+            return Ok(Exit::Failed);
+        }
+        let decoders = Helpers;
+        let (sound, mute) = Replay::sound(&meant, frames, &decoders);
+        let exit = self.sounds.save(sound, how, &decoders, screen)?;
+        for stream in &mute {
+            screen.remark(stream);
+        }
+        Ok(if mute.is_empty() { exit } else { Exit::Failed })
+    }
+}
+
+/// Frames as a capture.
+pub(crate) fn packets(frames: &[Frame<'_>], target: Target) -> anyhow::Result<()> {
+    let links: Vec<_> = frames.iter().map(|frame| frame.link).collect();
+    let mut writer = Writer::new(target, &links)?;
+    frames.iter().try_for_each(|frame| writer.write(frame))?;
+    writer.finish()?.keep()
+}
+
+fn written(
+    mut target: Target,
+    screen: &mut Screen,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> anyhow::Result<()> {
+    let path = text::shown(&target.path().display().to_string()).into_owned();
+    let mut out = BufWriter::new(&mut target);
+    write(&mut out).and_then(|()| out.flush()).with_context(|| format!("cannot write {path}"))?;
+    drop(out);
+    target.keep()?;
+    screen.remark(path);
+    Ok(())
+}
+
+/// The record of a call as it was stored.
+pub(crate) fn call_of(text: &str) -> Option<Call> {
+    serde_json::from_str(text).ok()
+}

@@ -1,0 +1,163 @@
+//! A call's packets through an engine again: what was said when, which streams there were, how it sounds.
+
+use std::collections::HashMap;
+
+use ringtap_audio::Decoders;
+use ringtap_engine::{Config, Engine, RtcpSeen, Sink, SipSeen, StreamEnd};
+use ringtap_model::{Call, Endpoint, Frame, Message, Nanos, Registration, Stream, Transport};
+use serde_json::{Value, json};
+
+use crate::find::{Found, Meant};
+use crate::show::ladder::Band;
+use crate::show::streams::codec;
+use crate::show::style::Style;
+use crate::steps::Steps;
+use crate::take::{Sound, Taker};
+
+/// What the packets of one call tell.
+#[derive(Default)]
+pub(crate) struct Replay {
+    /// Records that this engine makes: one, where the call is whole.
+    pub(crate) calls: Vec<Call>,
+    /// Streams, of a call or not, in order of their first packet.
+    pub(crate) streams: Vec<StreamEnd>,
+    pub(crate) steps: Steps,
+    /// Messages for programs.
+    pub(crate) messages: Vec<Value>,
+    /// When each stream was reported on, by its serial.
+    reports: HashMap<u64, Vec<Nanos>>,
+}
+
+impl Replay {
+    /// Runs them through.
+    pub(crate) fn of(frames: &[Frame<'_>]) -> Self {
+        let mut replay = Self::default();
+        run(frames, &small(frames), &mut replay);
+        replay.streams.sort_by_key(|stream| (stream.record.first, stream.serial));
+        replay
+    }
+
+    /// The call that this is, with its streams: `record`, or the first that this engine made. `None` where there was neither.
+    pub(crate) fn meant(&self, record: Option<Call>) -> Option<Meant> {
+        let call = record.or_else(|| self.calls.first().cloned())?;
+        let mut streams = self.streams.clone();
+        for stream in &mut streams {
+            stream.record.call = Some(call.id);
+            stream.record.call_id = Some(call.call_id.clone());
+        }
+        Some(Meant::of(vec![Found { call, streams }], ""))
+    }
+
+    /// The call's sound, and a sentence for each stream that cannot be decoded.
+    pub(crate) fn sound(
+        meant: &Meant,
+        frames: &[Frame<'_>],
+        decoders: &dyn Decoders,
+    ) -> (Sound, Vec<String>) {
+        let (sound, mute) = Sound::of(meant, true, decoders);
+        let mut taker = Taker::new(meant, sound, false);
+        run(frames, &small(frames), &mut taker);
+        (taker.taken().1, mute)
+    }
+
+    /// Its streams, for the ladder.
+    pub(crate) fn bands(&self) -> Vec<Band> {
+        self.streams
+            .iter()
+            .map(|end| band(&end.record, self.reports.get(&end.serial).cloned().unwrap_or_default()))
+            .collect()
+    }
+}
+
+/// A stream as the ladder draws it.
+pub(crate) fn band(stream: &Stream, reports: Vec<Nanos>) -> Band {
+    let mut label = format!("RTP {}", codec(stream));
+    if stream.lost > 0 {
+        let share = 100.0 * stream.lost as f64 / (stream.lost + stream.unique) as f64;
+        label.push_str(&format!(", {share:.1} % lost"));
+    }
+    if let Some(mos) = stream.mos {
+        label.push_str(&format!(", MOS {mos:.2}"));
+    }
+    Band {
+        src: stream.src,
+        dst: stream.dst,
+        first: stream.first,
+        last: stream.last,
+        label,
+        packets: stream.packets,
+        style: Style::of_mos(stream.mos),
+        reports,
+    }
+}
+
+/// A new engine: the same frames give the same serials, run after run. Their numbers ascend.
+pub(crate) fn run<S: Sink>(frames: &[Frame<'_>], config: &Config, sink: &mut S) {
+    let mut engine = Engine::new(config.clone());
+    for batch in frames.chunks(512) {
+        engine.batch(batch, sink);
+    }
+    engine.close(sink);
+}
+
+/// Room for the packets of one call, which has few of everything: many may be exported one after the other.
+pub(crate) fn small(frames: &[Frame<'_>]) -> Config {
+    let few = frames.len().clamp(64, 100_000);
+    Config {
+        max_calls: few.min(1_000),
+        max_streams: few,
+        max_registrations: few.min(1_000),
+        max_messages: few.min(1_000),
+        max_fragmented: 256,
+        max_connections: few.min(1_000),
+        ..Config::default()
+    }
+}
+
+impl Sink for Replay {
+    const PACKETS: bool = true;
+
+    fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        self.calls.push(call);
+        self.streams.extend(streams);
+    }
+
+    fn stream(&mut self, stream: StreamEnd) {
+        self.streams.push(stream);
+    }
+
+    fn registration(&mut self, _: Registration) {}
+    fn message(&mut self, _: Message) {}
+
+    fn sip(&mut self, seen: &SipSeen<'_>) {
+        self.steps.push(seen);
+        self.messages.push(said(seen));
+    }
+
+    fn rtcp(&mut self, seen: &RtcpSeen<'_>) {
+        self.reports.entry(seen.serial).or_default().push(seen.time);
+    }
+}
+
+/// A message for programs.
+fn said(seen: &SipSeen<'_>) -> Value {
+    let end = |endpoint: Endpoint| endpoint.to_string();
+    let message = seen.message;
+    json!({
+        "type": "sip",
+        "time_us": seen.time.micros(),
+        "src": end(seen.src),
+        "dst": end(seen.dst),
+        "transport": transport(seen.transport),
+        "method": message.method().name(),
+        "code": message.code(),
+        "label": crate::steps::label(message),
+        "retransmission": seen.retransmission,
+        "mirrored": seen.mirrored,
+        "text": String::from_utf8_lossy(message.raw()),
+    })
+}
+
+fn transport(transport: Transport) -> Value {
+    serde_json::to_value(transport).unwrap_or(Value::Null)
+}

@@ -1,0 +1,56 @@
+//! Calls in a database that pass the filters of the command line.
+
+use ringtap_model::CallState;
+use ringtap_store::{Error, Found, Query, Reader, Row};
+
+use crate::filter::{Filter, Pattern};
+
+/// At most `limit` calls, the earliest; 0 is all.
+///
+/// # Errors
+///
+/// A day that cannot be read: an answer is whole or none.
+pub(crate) fn search(reader: &Reader, filter: &Filter, limit: usize) -> Result<Found, Error> {
+    let limit = if limit == 0 { usize::MAX } else { limit };
+    // One search a state: the database takes one.
+    let states: Vec<Option<CallState>> = match &filter.state[..] {
+        [] => vec![None],
+        states => states.iter().copied().map(Some).collect(),
+    };
+    let mut all = Found::default();
+    for state in states {
+        let found = reader.calls(&query(filter, state, limit))?;
+        all.days = all.days.max(found.days);
+        all.cut |= found.cut;
+        all.rows.extend(found.rows.into_iter().filter(|row| has(filter, row)));
+    }
+    all.rows.sort_by_key(|row| (row.start, row.id));
+    all.rows.dedup_by_key(|row| row.id);
+    all.cut |= all.rows.len() > limit;
+    all.rows.truncate(limit);
+    Ok(all)
+}
+
+fn query(filter: &Filter, state: Option<CallState>, limit: usize) -> Query {
+    let Filter { from, to, number, call_id, since, until, mos_below, .. } = filter;
+    let text = |pattern: &Option<Pattern>| pattern.as_ref().map(ToString::to_string);
+    // The database knows whole Call-IDs only: where its beginning is asked for, all are looked through here.
+    let whole = call_id.as_ref().filter(|pattern| !pattern.prefix).map(|pattern| pattern.text.clone());
+    let limit = if call_id.is_some() { usize::MAX } else { limit };
+    Query {
+        from: text(from),
+        to: text(to),
+        number: text(number),
+        call_id: whole,
+        state,
+        since: *since,
+        until: *until,
+        mos_below: *mos_below,
+        limit,
+    }
+}
+
+fn has(filter: &Filter, row: &Row) -> bool {
+    let call_id = row.value["call_id"].as_str().unwrap_or_default();
+    filter.call_id.as_ref().is_none_or(|pattern| pattern.matches(call_id))
+}

@@ -1,0 +1,379 @@
+//! The ladder of a call as a drawing: one SVG file that needs nothing else, light where its reader is light and dark where
+//! it is dark.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use ringtap_model::{Endpoint, Nanos};
+
+use crate::show::ladder::{Band, Kind, Step, participants, rows};
+use crate::show::style::Style;
+use crate::text;
+
+/// What is drawn.
+pub(crate) struct Picture<'a> {
+    /// Above everything, one line each; the first is the title.
+    pub(crate) heading: &'a [String],
+    pub(crate) steps: &'a [Step],
+    pub(crate) bands: &'a [Band],
+    /// Digits, in order of time.
+    pub(crate) notes: &'a [(Nanos, String)],
+    /// Below everything.
+    pub(crate) remarks: &'a [String],
+}
+
+/// Measures, in pixels. Text of 12 pixels is at most 7.3 wide a column in common fonts of one width.
+const COLUMN: f64 = 7.3;
+const ROW: f64 = 26.0;
+const MARGIN: f64 = 96.0;
+const GAP: f64 = 210.0;
+const WIDEST_GAP: f64 = 340.0;
+/// Between the bars of streams that one host sends.
+const BAR: f64 = 7.0;
+/// Beside the last lane, for messages that turn and for notes.
+const ASIDE: f64 = 190.0;
+/// Lines that a drawing can have: more is for a search, not for eyes.
+const MOST: usize = 2_000;
+
+/// Draws it.
+pub(crate) fn draw(out: &mut dyn Write, picture: &Picture<'_>) -> io::Result<()> {
+    out.write_all(Drawing::new(picture).drawn().as_bytes())
+}
+
+struct Drawing<'a> {
+    picture: &'a Picture<'a>,
+    rows: Vec<Step>,
+    left_out: usize,
+    names: Vec<String>,
+    /// Of each row's two ends, their lanes.
+    lanes: Vec<(usize, usize)>,
+    gap: f64,
+    top: f64,
+    svg: String,
+}
+
+impl<'a> Drawing<'a> {
+    fn new(picture: &'a Picture<'a>) -> Self {
+        let mut rows = rows(picture.steps, picture.bands, picture.notes);
+        let left_out = rows.len().saturating_sub(MOST);
+        rows.truncate(MOST);
+        let participants = participants(&rows);
+        let lane = |end: Endpoint| participants.iter().position(|known| known.is(end)).unwrap_or(0);
+        let lanes: Vec<_> = rows.iter().map(|row| (lane(row.src), lane(row.dst))).collect();
+        let names: Vec<String> = participants.iter().map(|participant| participant.name()).collect();
+        // Neighbours stand as far apart as the longest label between two of them needs.
+        let near = rows
+            .iter()
+            .zip(&lanes)
+            .filter(|(row, (from, to))| row.kind != Kind::Note && from.abs_diff(*to) == 1);
+        let longest = near.map(|(row, _)| columns(&row.label)).fold(0.0, f64::max);
+        let widest = names.iter().map(|name| columns(name)).fold(0.0, f64::max);
+        let gap = (longest * COLUMN + 48.0).max(widest * COLUMN + 24.0).clamp(GAP, WIDEST_GAP);
+        let top = 20.0 + 18.0 * picture.heading.len() as f64 + 44.0;
+        Self { picture, rows, left_out, names, lanes, gap, top, svg: String::new() }
+    }
+
+    fn drawn(mut self) -> String {
+        let lanes = self.names.len().max(1);
+        let heading = self.picture.heading.iter().map(|line| columns(line)).fold(0.0, f64::max);
+        let width = (self.lane(lanes - 1) + ASIDE).max(heading * COLUMN + 32.0).min(16_000.0);
+        let remarks = self.remarks();
+        let below = self.y(self.rows.len() as f64);
+        let height = below + 24.0 + 18.0 * remarks.len() as f64;
+        self.open(width, height);
+        for (index, line) in self.picture.heading.iter().enumerate() {
+            let class = if index == 0 { "title" } else { "dim" };
+            self.text(16.0, 26.0 + 18.0 * index as f64, "start", class, line, width - 32.0);
+        }
+        if self.rows.is_empty() {
+            self.text(16.0, self.top - 20.0, "start", "", "No message of it was seen.", width);
+        }
+        self.columns(below);
+        self.bars();
+        for index in 0..self.rows.len() {
+            self.row(index);
+        }
+        for (index, line) in remarks.iter().enumerate() {
+            self.text(16.0, below + 24.0 + 18.0 * index as f64, "start", "dim", line, width - 32.0);
+        }
+        self.svg.push_str("</svg>\n");
+        self.svg
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.picture.remarks.to_vec();
+        if self.rows.iter().any(|row| row.retransmission) {
+            remarks.push("dashed: retransmission".to_owned());
+        }
+        if self.left_out > 0 {
+            remarks.push(format!("Not drawn: {} lines after the first {MOST}", self.left_out));
+        }
+        remarks
+    }
+
+    fn open(&mut self, width: f64, height: f64) {
+        let title = self.picture.heading.first().map(|line| escaped(line)).unwrap_or_default();
+        // Writing to a String cannot fail, here and below.
+        let _ = write!(
+            self.svg,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} \
+             {height:.0}\" role=\"img\">\n<title>{title}</title>\n<style>{CSS}</style>\n<defs>{ARROW}</defs>\n\
+             <rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n"
+        );
+    }
+
+    /// Names and lanes.
+    fn columns(&mut self, below: f64) {
+        for index in 0..self.names.len() {
+            let (x, top) = (self.lane(index), self.top);
+            let name = self.names[index].clone();
+            let _ = writeln!(self.svg, "<path class=\"lane\" d=\"M{x:.1} {:.1}V{below:.1}\"/>", top - 22.0);
+            self.text(x, top - 30.0, "middle", "host", &name, self.gap - 8.0);
+        }
+    }
+
+    /// Each stream as a bar beside its sender's lane, from its first packet to its last, with a tick for each RTCP.
+    fn bars(&mut self) {
+        let mut beside: Vec<usize> = vec![0; self.names.len()];
+        let bands = self.picture.bands.iter().take(MOST);
+        for band in bands {
+            let begins =
+                |row: &Step| row.kind == Kind::Media && row.time == band.first && row.src == band.src;
+            let Some(at) = self.rows.iter().position(|row| begins(row) && row.dst == band.dst) else {
+                continue;
+            };
+            let (from, to) = self.lanes[at];
+            let side = if to >= from { 1.0 } else { -1.0 };
+            let place = beside.get_mut(from).map_or(0, |count| {
+                *count += 1;
+                *count - 1
+            });
+            let x = self.lane(from) + side * (4.0 + BAR * (place / 2) as f64);
+            let (start, end) = (self.at(band.first), self.at(band.last));
+            let class = colour(band.style);
+            let label = format!("{}, {} packets", band.label, band.packets);
+            let _ = writeln!(
+                self.svg,
+                "<rect class=\"bar {class}\" x=\"{:.1}\" y=\"{start:.1}\" width=\"4\" height=\"{:.1}\" rx=\"2\"><title>{}</title></rect>",
+                x - 2.0,
+                (end - start).max(3.0),
+                escaped(&label),
+            );
+            for time in band.reports.iter().take(MOST) {
+                let y = self.at(*time);
+                let _ = writeln!(
+                    self.svg,
+                    "<path class=\"tick {class}\" d=\"M{:.1} {y:.1}h8\"><title>RTCP</title></path>",
+                    x - 4.0
+                );
+            }
+        }
+    }
+
+    fn row(&mut self, index: usize) {
+        let row = self.rows[index].clone();
+        let (from, to) = self.lanes[index];
+        let y = self.y(index as f64);
+        let first = self.rows[0].time;
+        let offset = match row.time >= first {
+            true => format!("+{:.3}", row.time.since(first).secs_f64()),
+            false => format!("-{:.3}", first.since(row.time).secs_f64()),
+        };
+        self.text(MARGIN - 24.0, y + 4.0, "end", "time", &offset, MARGIN);
+        let last = self.lane(self.names.len().saturating_sub(1));
+        if row.kind == Kind::Note {
+            return self.text(
+                last + 16.0,
+                y + 4.0,
+                "start",
+                "note",
+                &format!("\u{25cf} {}", row.label),
+                ASIDE - 24.0,
+            );
+        }
+        let (x1, x2) = (self.lane(from), self.lane(to));
+        let media = if row.kind == Kind::Media { " media" } else { "" };
+        let again = if row.retransmission { " again" } else { "" };
+        let class = colour(row.style);
+        if from == to {
+            let _ = writeln!(
+                self.svg,
+                "<path class=\"arrow {class}{media}{again}\" marker-end=\"url(#{class})\" d=\"M{x1:.1} {:.1}h18v8h-16\"/>",
+                y - 4.0
+            );
+            return self.text(x1 + 26.0, y + 4.0, "start", class, &row.label, ASIDE.max(self.gap) - 40.0);
+        }
+        let tip = if x2 > x1 { x2 - 1.0 } else { x2 + 1.0 };
+        let _ = writeln!(
+            self.svg,
+            "<path class=\"arrow {class}{media}{again}\" marker-end=\"url(#{class})\" d=\"M{x1:.1} {y:.1}H{tip:.1}\"/>"
+        );
+        self.text((x1 + x2) / 2.0, y - 5.0, "middle", class, &row.label, (x2 - x1).abs() - 24.0);
+    }
+
+    /// A line of text, cut to that width; whole where the reader points at it.
+    fn text(&mut self, x: f64, y: f64, anchor: &str, class: &str, text: &str, room: f64) {
+        let safe = text::shown(text);
+        let cut = text::cut(&safe, (room / COLUMN).max(1.0) as usize);
+        let whole = if cut == safe { String::new() } else { format!("<title>{}</title>", escaped(text)) };
+        let _ = writeln!(
+            self.svg,
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}{whole}</text>",
+            escaped(&cut)
+        );
+    }
+
+    fn lane(&self, index: usize) -> f64 {
+        MARGIN + 40.0 + self.gap * index as f64
+    }
+
+    fn y(&self, row: f64) -> f64 {
+        self.top + 10.0 + ROW * row
+    }
+
+    /// Where a moment lies between the lines.
+    fn at(&self, time: Nanos) -> f64 {
+        let behind = self.rows.partition_point(|row| row.time < time);
+        let Some(next) = self.rows.get(behind) else {
+            return self.y(self.rows.len().saturating_sub(1) as f64);
+        };
+        let Some(before) = behind.checked_sub(1).and_then(|at| self.rows.get(at)) else { return self.y(0.0) };
+        let span = next.time.since(before.time).secs_f64();
+        let share = if span > 0.0 { time.since(before.time).secs_f64() / span } else { 1.0 };
+        self.y(behind as f64 - 1.0 + share)
+    }
+}
+
+fn columns(label: &str) -> f64 {
+    text::width(&text::shown(label)) as f64
+}
+
+fn colour(style: Style) -> &'static str {
+    match style {
+        Style::Good => "good",
+        Style::Fair => "fair",
+        Style::Bad => "bad",
+        Style::Bold => "bold",
+        Style::Plain | Style::Dim => "plain",
+    }
+}
+
+/// Text for XML 1.0: what is no character there, and what a reader would act on, is shown as an escape first.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len() + 16);
+    for c in text::shown(text).chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+const CSS: &str = "\
+svg{font:12px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;color-scheme:light dark;--paper:#fff;--ink:#1b1f24;\
+--dim:#6b737c;--lane:#c8ced5;--good:#157a3c;--fair:#9a6100;--bad:#c0262d}\
+@media(prefers-color-scheme:dark){svg{--paper:#14171a;--ink:#e4e8ec;--dim:#98a1aa;--lane:#3b424a;--good:#58c07c;\
+--fair:#e0aa4a;--bad:#ff7b78}}\
+.paper{fill:var(--paper)}text{fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}.title{font-weight:700;font-size:14px}.host{font-weight:700}\
+.dim,.time{fill:var(--dim)}.time{font-size:11px}.lane{stroke:var(--lane);stroke-width:1;fill:none}\
+.arrow{stroke:currentColor;stroke-width:1.4;fill:none}.media{stroke-width:3.2}.again{stroke-dasharray:5 4}\
+.bar{fill:currentColor;stroke:none;opacity:.75}.tick{stroke:currentColor;stroke-width:1.2;fill:none}\
+.plain,.bold{color:var(--ink)}.bold{font-weight:700}.good{color:var(--good)}.fair{color:var(--fair)}.bad{color:var(--bad)}\
+text.good{fill:var(--good)}text.fair{fill:var(--fair)}text.bad{fill:var(--bad)}\
+marker path{fill:currentColor}";
+
+/// A head for each colour: the colour of a marker is its own.
+const ARROW: &str = "\
+<marker id=\"plain\" class=\"plain\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" \
+markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
+<marker id=\"bold\" class=\"bold\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" \
+markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
+<marker id=\"good\" class=\"good\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" \
+markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
+<marker id=\"fair\" class=\"fair\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" \
+markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
+<marker id=\"bad\" class=\"bad\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" \
+markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>";
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::show::samples::{START, endpoint};
+
+    fn step(millis: u64, src: u8, dst: u8, label: &str) -> Step {
+        Step {
+            time: START + Nanos::from_millis(millis),
+            src: endpoint(src, 5060),
+            dst: endpoint(dst, 5060),
+            label: label.into(),
+            style: Style::Plain,
+            retransmission: false,
+            kind: Kind::Message,
+        }
+    }
+
+    fn drawn(heading: &[String], steps: &[Step], bands: &[Band]) -> String {
+        let notes = [(START + Nanos::from_millis(700), "DTMF 5".to_owned())];
+        let mut out = Vec::new();
+        draw(&mut out, &Picture { heading, steps, bands, notes: &notes, remarks: &[] }).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn band() -> Band {
+        Band {
+            src: endpoint(1, 4000),
+            dst: endpoint(2, 4002),
+            first: START + Nanos::from_millis(100),
+            last: START + Nanos::from_millis(900),
+            label: "RTP PCMU".into(),
+            packets: 40,
+            style: Style::Good,
+            reports: vec![START + Nanos::from_millis(500)],
+        }
+    }
+
+    #[test]
+    fn messages_media_and_digits_are_drawn() {
+        let svg = drawn(&["Call".into()], &[step(0, 1, 2, "INVITE"), step(1000, 2, 1, "BYE")], &[band()]);
+        for part in ["192.0.2.1:5060", "INVITE", "RTP PCMU", "DTMF 5", "class=\"bar good\"", "RTCP", "+0.700"]
+        {
+            assert!(svg.contains(part), "{part} is not in {svg}");
+        }
+        // Media have no lane of their own where their host has one.
+        assert_eq!(svg.matches("class=\"lane\"").count(), 2);
+    }
+
+    #[test]
+    fn markup_from_the_wire_is_text() {
+        let hostile =
+            "</text><script>alert(1)</script><a href=\"javascript:x\" onload='y'>&lt;\u{1b}[2J\u{ffff}";
+        let svg = drawn(
+            &[hostile.to_owned()],
+            &[step(0, 1, 2, hostile)],
+            &[Band { label: hostile.into(), ..band() }],
+        );
+        assert!(!svg.contains("<script") && !svg.contains("<a "), "{svg}");
+        assert!(svg.contains("&lt;/text&gt;&lt;script&gt;") && svg.contains("\\x1b[2J"));
+        assert_eq!(svg.matches("<svg").count(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_leaves_the_markup_as_it_is(label in any::<String>(), other in any::<String>()) {
+            let tags = |svg: &str| svg.matches('<').count();
+            let plain = drawn(&["x".into()], &[step(0, 1, 2, "x")], &[]);
+            let svg = drawn(std::slice::from_ref(&label), &[step(0, 1, 2, &other)], &[]);
+            // At most the whole text where it was cut, a title and its end, for each of the two.
+            prop_assert!((tags(&plain)..=tags(&plain) + 4).contains(&tags(&svg)));
+            prop_assert!(!svg.chars().any(|c| text::hostile(c) && c != '\n'));
+        }
+    }
+}
