@@ -94,7 +94,7 @@ impl Signalling {
         note: impl FnOnce(Note),
     ) -> (Novelty, Option<CallRef>) {
         let Passing { message, call_id, hop, .. } = *passing;
-        let method = message.cseq().map_or(message.method(), |(_, method)| method);
+        let method = message.cseq().map_or_else(|| message.method(), |(_, method)| method);
         match method {
             Method::Register => {
                 self.registrations.take(call_id, message, hop, wheel);

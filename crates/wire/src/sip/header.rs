@@ -101,9 +101,40 @@ headers! {
 }
 
 impl Header {
+    /// Headers that there are, [`Header::Other`] included.
+    pub(super) const COUNT: usize = Header::Other as usize + 1;
+
     /// The header that `name` means: any case, compact form included.
-    // HOT: one multiplication and, nearly always, one comparison.
     pub fn parse(name: &[u8]) -> Header {
+        Self::starting(name, name.len())
+    }
+
+    /// The header that the first `len` bytes of `text` mean. Bytes behind them are read, and mean nothing.
+    // HOT: a name as the RFC writes it, which nearly all are, costs two words, one multiplication and one comparison.
+    #[inline]
+    pub(super) fn starting(text: &[u8], len: usize) -> Header {
+        let (Some(low), Some(high)) = (text.first_chunk(), text.get(8..).and_then(<[u8]>::first_chunk)) else {
+            return Self::search(&text[..len]);
+        };
+        let (low, high) = (u64::from_le_bytes(*low), u64::from_le_bytes(*high));
+        let [low, high] = match len {
+            0..8 => [low & !(u64::MAX << (8 * len)), 0],
+            8..16 => [low, high & !(u64::MAX << (8 * len - 64))],
+            _ => [low, high],
+        };
+        let entry = EXACT[exact(low, high)];
+        match KNOWN_WORDS.get(usize::from(entry)) {
+            Some(known) if known.low == low && known.high == high && known.len == len => {
+                let (name, header) = Header::KNOWN[usize::from(entry)];
+                // Of a longer one the rest is still to be compared.
+                if len > 16 && &text[..len] != name.as_bytes() { Self::search(&text[..len]) } else { header }
+            }
+            _ => Self::search(&text[..len]),
+        }
+    }
+
+    /// The header of a name in whatever case.
+    fn search(name: &[u8]) -> Header {
         if name.is_empty() {
             return Header::Other;
         }
@@ -145,6 +176,52 @@ impl Header {
     }
 }
 
+/// The first sixteen bytes of a name as two words, zero behind its end.
+#[derive(Clone, Copy)]
+struct Words {
+    low: u64,
+    high: u64,
+    len: usize,
+}
+
+/// Slot of two words in [`EXACT`]: one each for all names that are known, as the compiler checks.
+#[inline]
+const fn exact(low: u64, high: u64) -> usize {
+    ((low ^ high.rotate_left(7)).wrapping_mul(0xe654_f989_f869_7931) >> 55) as usize
+}
+
+/// The words of each name in [`Header::KNOWN`].
+static KNOWN_WORDS: [Words; Header::KNOWN.len()] = {
+    let mut words = [Words { low: 0, high: 0, len: 0 }; Header::KNOWN.len()];
+    let mut entry = 0;
+    while entry < words.len() {
+        let name = Header::KNOWN[entry].0.as_bytes();
+        let mut bytes = [0; 16];
+        let mut at = 0;
+        while at < name.len() && at < bytes.len() {
+            bytes[at] = name[at];
+            at += 1;
+        }
+        let both = u128::from_le_bytes(bytes);
+        words[entry] = Words { low: both as u64, high: (both >> 64) as u64, len: name.len() };
+        entry += 1;
+    }
+    words
+};
+
+/// Where in [`Header::KNOWN`] the name of two words stands, if it is one.
+static EXACT: [u8; 512] = {
+    let mut slots = [FREE; 512];
+    let mut entry = 0;
+    while entry < KNOWN_WORDS.len() {
+        let slot = exact(KNOWN_WORDS[entry].low, KNOWN_WORDS[entry].high);
+        assert!(slots[slot] == FREE, "two names in one place: another multiplier is needed");
+        slots[slot] = entry as u8;
+        entry += 1;
+    }
+    slots
+};
+
 /// Marks a free slot.
 const FREE: u8 = u8::MAX;
 
@@ -184,6 +261,21 @@ mod tests {
             assert_eq!(Header::parse(name.as_bytes()), header);
             assert_eq!(Header::parse(name.to_ascii_uppercase().as_bytes()), header);
             assert_eq!(Header::parse(name.to_ascii_lowercase().as_bytes()), header);
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_a_name_means_nothing() {
+        for &(name, header) in Header::KNOWN {
+            for behind in [": x\r\nVia: y\r\n\r\n........", "\t:", "", "aaaaaaaaaaaaaaaaaaaaaaaa"] {
+                let text = format!("{name}{behind}");
+                assert_eq!(Header::starting(text.as_bytes(), name.len()), header, "{text}");
+                assert_eq!(Header::starting(text.to_lowercase().as_bytes(), name.len()), header, "{text}");
+            }
+            let wrong = format!("{name}\0: 1234567890123456");
+            assert_eq!(Header::starting(wrong.as_bytes(), name.len() + 1), Header::Other, "{name}");
+            let other = format!("{}?: 1234567890123456", &name[..name.len() - 1]);
+            assert_eq!(Header::starting(other.as_bytes(), name.len()), Header::Other, "{name}");
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Message<'a> {
     start: StartLine<'a>,
     ids: [Header; HEADERS],
     spans: [Span; HEADERS],
+    /// Where in the index the first of each header is, [`NOWHERE`] for one that is not there.
+    firsts: [u8; Header::COUNT],
     count: usize,
     body_at: usize,
     dropped: u16,
@@ -71,6 +73,7 @@ impl<'a> Message<'a> {
             start,
             ids: [Header::Other; HEADERS],
             spans: [Span::default(); HEADERS],
+            firsts: [NOWHERE; Header::COUNT],
             count: 0,
             body_at: bytes.len(),
             dropped: 0,
@@ -95,23 +98,28 @@ impl<'a> Message<'a> {
     }
 
     /// Takes in one header line.
+    #[inline]
     fn add(&mut self, Line { name, value }: Line) {
-        let text = &self.raw[name.clone()];
-        let header = Header::parse(text);
+        let header = Header::starting(&self.raw[name.start..], name.len());
         // Names that are known are tokens.
-        if header == Header::Other && (text.is_empty() || !text.iter().all(|&b| is_token(b))) {
-            self.malformed = self.malformed.saturating_add(1);
+        if header == Header::Other {
+            let text = &self.raw[name.clone()];
+            let is_malformed = text.is_empty() || !text.iter().all(|&b| is_token(b));
+            self.malformed = self.malformed.saturating_add(u16::from(is_malformed));
         }
         if header == Header::ContentLength {
             self.length.add(&self.raw[value.clone()]);
         }
         let span = Span::new(name, value);
-        let (Some(span), true) = (span, self.count < self.limit(header)) else {
+        let has_room = self.count < HEADERS - RESERVED || self.count < self.limit(header);
+        let (Some(span), true) = (span, has_room) else {
             self.dropped = self.dropped.saturating_add(1);
             return;
         };
         self.ids[self.count] = header;
         self.spans[self.count] = span;
+        let first = &mut self.firsts[header as usize];
+        *first = (*first).min(self.count as u8);
         self.count += 1;
     }
 
@@ -203,8 +211,12 @@ impl<'a> Message<'a> {
     }
 
     /// The branch of the last hop's Via, which names the transaction (RFC 3261 section 8.1.1.7), without reading the rest.
+    // HOT: once a message.
     pub fn top_branch(&self) -> Option<&'a [u8]> {
-        self.values(Header::Via).find_map(Via::branch_of)?
+        match Via::plain_branch(self.header(Header::Via)?) {
+            Some(branch) => Some(branch),
+            None => self.values(Header::Via).find_map(Via::branch_of)?,
+        }
     }
 
     /// Every Via, the last hop first.
@@ -240,13 +252,17 @@ impl<'a> Message<'a> {
     }
 
     /// The first value of a header, trimmed, still folded if it was.
+    // HOT: a dozen questions a message.
     pub fn header(&self, header: Header) -> Option<&'a [u8]> {
-        self.headers(header).next()
+        let span = self.spans.get(usize::from(self.firsts[header as usize]))?;
+        Some(span.value(self.raw))
     }
 
     /// The value of each line with that header.
     pub fn headers(&self, header: Header) -> impl Iterator<Item = &'a [u8]> {
-        let ids = self.ids[..self.count].iter().zip(&self.spans);
+        // Before the first there is none.
+        let from = usize::from(self.firsts[header as usize]).min(self.count);
+        let ids = self.ids[from..self.count].iter().zip(&self.spans[from..]);
         ids.filter(move |(id, _)| **id == header).map(|(_, span)| span.value(self.raw))
     }
 
@@ -299,7 +315,14 @@ impl<'a> Message<'a> {
 
     /// The session description: of a body or a part of it that is `application/sdp`, or of one that says nothing of its
     /// type and begins with `v=0`.
+    // HOT: asked of every message; most have no body, and most bodies are one part that says what it is.
     pub fn sdp(&self) -> Option<&'a [u8]> {
+        if self.body().is_empty() {
+            return None;
+        }
+        if self.header(Header::ContentType) == Some(b"application/sdp") {
+            return Some(self.body());
+        }
         self.parts().find(Part::is_sdp).map(|part| part.body)
     }
 
@@ -341,6 +364,7 @@ impl std::fmt::Debug for Message<'_> {
 
 impl Span {
     /// None where the line stands behind the first 64 KiB.
+    #[inline]
     fn new(name: std::ops::Range<usize>, value: std::ops::Range<usize>) -> Option<Self> {
         Some(Self {
             name_at: u16::try_from(name.start).ok()?,
@@ -361,6 +385,10 @@ impl Span {
 
 /// Header lines that are indexed.
 const HEADERS: usize = 96;
+
+/// In [`Message::firsts`]: no place in the index.
+const NOWHERE: u8 = u8::MAX;
+const _: () = assert!(HEADERS <= NOWHERE as usize);
 
 /// Places kept for essential headers that come late.
 const RESERVED: usize = 16;

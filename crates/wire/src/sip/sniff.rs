@@ -12,6 +12,12 @@ use super::text::{is_token, token_len};
 // HOT: asked of every datagram that is not known as media.
 pub fn sniff(datagram: &[u8]) -> Option<usize> {
     let &first = datagram.first()?;
+    // What half of all messages begin with.
+    if let [b'S', b'I', b'P', b'/', b'2', b'.', b'0', b' ', digit, ..] = datagram
+        && digit.is_ascii_digit()
+    {
+        return Some(0);
+    }
     if is_token(first) {
         // The method or version ends within 64 bytes (RFC 4475 section 3.1.1.2 has one of 43), or junk does.
         let word = token_len(&datagram[..datagram.len().min(MAX_METHOD)]);
@@ -74,6 +80,9 @@ fn find_request(rest: &[u8]) -> Option<usize> {
 /// Token characters that are stuck to a known method are junk if that is one they cannot be: a keep-alive such as `jaK`
 /// before `INVITE`. Unknown methods stay whole.
 fn behind_token(method: &[u8]) -> usize {
+    if method.iter().all(u8::is_ascii_uppercase) {
+        return 0;
+    }
     let ends = |name: &[u8]| method.ends_with(name) && method.len() > name.len();
     // REINVITE and the like would be methods of their own; what is not all capitals before a known name is not.
     let junk = |name: &[u8]| !method[..method.len() - name.len()].iter().all(u8::is_ascii_uppercase);

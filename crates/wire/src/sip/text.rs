@@ -1,6 +1,7 @@
 //! The few lexical rules that SIP and SDP share, RFC 3261 section 25.1.
 
 /// Linear white space, the line ends of a folded header included.
+#[inline]
 pub(crate) const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }

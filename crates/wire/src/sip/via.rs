@@ -54,6 +54,27 @@ impl<'a> Via<'a> {
         Some(param(params, b"branch").filter(|branch| !branch.is_empty()))
     }
 
+    /// The branch of the first value of a list where that is written as nearly all write it; what [`Via::branch_of`] gives
+    /// then. None says nothing.
+    pub(super) fn plain_branch(list: &'a [u8]) -> Option<&'a [u8]> {
+        let rest = list.strip_prefix(b"SIP/2.0/")?;
+        let is_plain = !matches!(rest.first()?, b';' | b' ' | b'\t' | b'\r' | b'\n')
+            && memchr::memchr3(b'"', b'<', b',', rest).is_none();
+        let mut params = if is_plain { &rest[memchr::memchr(b';', rest)?..] } else { return None };
+        loop {
+            // INVARIANT: they begin with a `;`.
+            if let Some(branch) = params.strip_prefix(b";branch=") {
+                let branch = &branch[..memchr::memchr(b';', branch).unwrap_or(branch.len())];
+                return Some(branch).filter(|branch| !branch.is_empty() && branch.iter().all(|&b| b > b' '));
+            }
+            // What may be another spelling of it is not for here.
+            if matches!(params.get(1)?, b'b' | b'B' | b';' | ..=b' ') {
+                return None;
+            }
+            params = &params[1 + memchr::memchr(b';', &params[1..])?..];
+        }
+    }
+
     /// Transport, host and port, parameters.
     fn cut(value: &'a [u8]) -> Option<(&'a [u8], &'a [u8], &'a [u8])> {
         let (_name, rest) = split_once(value, b'/')?;
@@ -117,6 +138,40 @@ mod tests {
             assert_eq!((via.host, via.port, via.rport), (&b"2001:db8::9:1"[..], None, None));
             assert_eq!(via.received_ip(), "2001:db8::9:255".parse().ok());
             assert_eq!(via.param(b"rport"), Some(&b""[..]));
+        }
+    }
+
+    #[test]
+    fn a_plain_branch_is_the_branch() {
+        let plain = "SIP/2.0/UDP h;rport;branch=z9;x";
+        assert_eq!(Via::plain_branch(plain.as_bytes()), Some(&b"z9"[..]));
+        for place in ["UDP h", " UDP h", "UDP h:5060 ", ";x", "", "UDP \"h"] {
+            for params in [
+                ";branch=z9;x",
+                ";rport;branch=z9",
+                ";x=y ; branch=z9",
+                ";Branch=a;branch=b",
+                ";branch;branch=z9",
+                ";branch=",
+                ";branch = z9",
+                ";b=1;branch=z9",
+                ";branch=\"z9\"",
+                ";branch=z9 ",
+                ";branch=z9, SIP/2.0/UDP i;branch=a",
+                ";;branch=z9",
+                ";x=\";branch=a\";branch=z9",
+                "",
+                ";",
+                ";branch=;branch=a",
+                ";x=<;branch=a>;branch=b",
+                ";branch=a b",
+            ] {
+                let list = format!("SIP/2.0/{place}{params}");
+                let first =
+                    super::super::text::Split::new(list.as_bytes(), b',').find_map(Via::branch_of).flatten();
+                let found = Via::plain_branch(list.as_bytes());
+                assert!(found.is_none() || found == first, "{list}");
+            }
         }
     }
 
