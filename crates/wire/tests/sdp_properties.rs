@@ -1,10 +1,11 @@
 //! What holds for any bytes as a session description and as WebSocket frames.
+#![expect(clippy::unwrap_used, reason = "a test: what fails shows")]
 
 mod common;
 
 use common::ask_sdp;
 use proptest::prelude::*;
-use ringtap_wire::sdp::{Direction, Kind, Sdp};
+use ringtap_wire::sdp::{self, Direction, Kind, Said, Sdp, walk};
 use ringtap_wire::websocket::{Header, Upgrade, unmask, upgrade};
 
 const PIECES: &[&str] = &[
@@ -50,8 +51,64 @@ fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![prop::collection::vec(any::<u8>(), 0..600), soup]
 }
 
+/// What each medium of a description says: line, address, codecs, candidates.
+type Spoken = (String, Option<std::net::IpAddr>, Vec<String>, Vec<String>);
+
+/// Asked of each medium.
+fn asked(bytes: &[u8]) -> Vec<Spoken> {
+    let Ok(sdp) = Sdp::parse(bytes) else { return Vec::new() };
+    sdp.media()
+        .map(|media| {
+            let line =
+                format!("{:?}", (media.kind, media.port, media.port_count, media.proto, media.formats));
+            let codecs = media.rtpmaps().map(|map| format!("{map:?}")).collect();
+            let candidates = media.candidates().map(|candidate| format!("{candidate:?}")).collect();
+            (line, media.connection(), codecs, candidates)
+        })
+        .collect()
+}
+
+/// The same, read in one pass.
+fn walked(bytes: &[u8]) -> Vec<Spoken> {
+    let (mut found, mut session, mut own) = (Vec::<Spoken>::new(), None, None);
+    let mut current = None;
+    let mut sections = 0;
+    for said in walk(bytes) {
+        match (said, &current) {
+            (Said::Media(media), _) => {
+                (current, own, sections) = (media, None, sections + 1);
+                if sections > sdp::MAX_MEDIA {
+                    break;
+                }
+                let Some(media) = media else { continue };
+                let line =
+                    format!("{:?}", (media.kind, media.port, media.port_count, media.proto, media.formats));
+                found.push((line, session.flatten(), Vec::new(), Vec::new()));
+            }
+            (Said::Connection(ip), None) if sections == 0 => _ = session.get_or_insert(ip),
+            (_, None) => {}
+            (Said::Connection(ip), Some(_)) => {
+                found.last_mut().unwrap().1 = *own.get_or_insert(ip);
+            }
+            (Said::Rtpmap(value), Some(media)) => {
+                let map = sdp::rtpmap(media, value).map(|map| format!("{map:?}"));
+                found.last_mut().unwrap().2.extend(map);
+            }
+            (Said::Candidate(candidate), Some(_)) => {
+                found.last_mut().unwrap().3.push(format!("{candidate:?}"));
+            }
+        }
+    }
+    found
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn walked_over_it_says_what_it_says_when_asked(bytes in any_bytes()) {
+        prop_assert_eq!(walked(&bytes), asked(&bytes));
+    }
 
     #[test]
     fn no_bytes_panic(bytes in any_bytes()) {

@@ -20,7 +20,8 @@ pub(super) fn raw_lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
         while at < bytes.len() {
             let start = at;
             let end = memchr::memchr2(b'\n', b'\r', &bytes[start..]).map_or(bytes.len(), |n| start + n);
-            at = end + 1;
+            // The other byte of a line end of two would be a line that is empty.
+            at = end + 1 + usize::from(matches!(bytes.get(end + 1), Some(b'\r' | b'\n')));
             if end > start {
                 return Some((start, &bytes[start..end]));
             }
@@ -30,6 +31,7 @@ pub(super) fn raw_lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 /// Type and value of a line.
+#[inline]
 pub(super) fn typed(line: &[u8]) -> Option<Line<'_>> {
     match line.trim_ascii() {
         [kind, b'=', value @ ..] if kind.is_ascii_alphabetic() => Some((*kind, value.trim_ascii())),
@@ -46,7 +48,8 @@ pub(super) fn attributes<'a>(bytes: &'a [u8], name: &'a [u8]) -> impl Iterator<I
 }
 
 /// The value of an attribute line's text, if that is its name.
-fn attribute_named<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+#[inline]
+pub(super) fn attribute_named<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let (head, rest) = text.split_at_checked(name.len())?;
     if !head.eq_ignore_ascii_case(name) {
         return None;

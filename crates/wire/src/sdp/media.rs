@@ -65,6 +65,11 @@ impl<'a> Media<'a> {
         session_connection: Option<Option<IpAddr>>,
     ) -> Option<Self> {
         let (_, line) = lines(section).next()?;
+        Self::of_line(line).map(|media| Self { lines: section, session, session_connection, ..media })
+    }
+
+    /// What the `m=` line alone says. None where that is empty.
+    pub(super) fn of_line(line: &'a [u8]) -> Option<Self> {
         let (kind, rest) = word(line);
         let (ports, rest) = word(rest);
         let (proto, formats) = word(rest);
@@ -78,9 +83,9 @@ impl<'a> Media<'a> {
             port_count: number(count).filter(|&n| n > 0).unwrap_or(1),
             proto,
             formats,
-            lines: section,
-            session,
-            session_connection,
+            lines: &[],
+            session: &[],
+            session_connection: None,
         })
     }
 
@@ -138,8 +143,13 @@ impl<'a> Media<'a> {
     /// The codec of every `a=rtpmap` line in order, with its payload type. As [`Media::rtpmap`] has it, the first of a
     /// payload type counts.
     pub fn rtpmaps(&self) -> impl Iterator<Item = (u8, Codec<'a>)> + use<'a> {
-        let clock = if self.kind == Kind::Video { 90000 } else { 8000 };
+        let clock = self.clock();
         attributes(self.lines, b"rtpmap").filter_map(move |value| Codec::parse(value, clock))
+    }
+
+    /// The clock of an `a=rtpmap` that gives none.
+    pub(super) fn clock(&self) -> u32 {
+        if self.kind == Kind::Video { 90000 } else { 8000 }
     }
 
     /// The codec of a payload type: `a=rtpmap`, else the static one.

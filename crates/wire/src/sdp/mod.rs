@@ -24,6 +24,7 @@
 //! | `codec` | [`Codec`] and the static payload types of RFC 3551 |
 //! | `candidate`, `crypto` | ICE candidates (RFC 8839), SDES keys (RFC 4568) |
 //! | `lines` | lines and attributes |
+//! | `walk` | [`walk()`]: all that says where media goes, in one pass |
 
 mod candidate;
 mod codec;
@@ -31,9 +32,11 @@ mod crypto;
 mod lines;
 mod media;
 mod session;
+mod walk;
 
 pub use candidate::{Candidate, CandidateType};
 pub use codec::{Codec, static_payload};
 pub use crypto::Crypto;
 pub use media::{Direction, Kind, MAX_MEDIA, Media};
 pub use session::{Origin, Reason, Sdp};
+pub use walk::{Said, rtpmap, walk};

@@ -113,7 +113,8 @@ impl Header {
     // HOT: a name as the RFC writes it, which nearly all are, costs two words, one multiplication and one comparison.
     #[inline]
     pub(super) fn starting(text: &[u8], len: usize) -> Header {
-        let (Some(low), Some(high)) = (text.first_chunk(), text.get(8..).and_then(<[u8]>::first_chunk)) else {
+        let (Some(low), Some(high)) = (text.first_chunk(), text.get(8..).and_then(<[u8]>::first_chunk))
+        else {
             return Self::search(&text[..len]);
         };
         let (low, high) = (u64::from_le_bytes(*low), u64::from_le_bytes(*high));
