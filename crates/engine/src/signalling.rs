@@ -1,6 +1,8 @@
 //! The signalling half: calls, registrations and messages of the Call-IDs that one worker owns. Of media it knows what
 //! comes back from there.
 
+use std::net::IpAddr;
+
 use ringtap_model::{Call, Endpoint, Id, Message as MessageRecord, Nanos, Registration};
 use ringtap_wire::sdp;
 use ringtap_wire::sip::{Message, Method};
@@ -21,6 +23,9 @@ const MAX_TYPES: usize = 32;
 /// Media descriptions, and ICE candidates of each, that one SDP may bring.
 const MAX_MEDIA: usize = 16;
 const MAX_CANDIDATES: usize = 8;
+
+/// Lists of payload types that are remembered.
+const OFFERS: usize = 64;
 
 /// A SIP message on its way.
 #[derive(Clone, Copy)]
@@ -59,6 +64,7 @@ pub(crate) struct Signalling {
     worker: usize,
     config: Config,
     calls: Calls,
+    offers: Offers,
     registrations: Registrations,
     messages: Messages,
 }
@@ -68,6 +74,7 @@ impl Signalling {
         Self {
             worker,
             calls: Calls::new(config.max_calls, hasher.clone()),
+            offers: Offers::new(hasher.clone()),
             registrations: Registrations::new(config.max_registrations, hasher.clone()),
             messages: Messages::new(config.max_messages, hasher.clone()),
             config: config.clone(),
@@ -108,7 +115,7 @@ impl Signalling {
         };
         let ticket = self.calls.ticket(slot);
         let name = CallRef::new(self.worker, ticket);
-        let Self { calls, config, .. } = self;
+        let Self { calls, config, offers, .. } = self;
         let Calls { hasher, .. } = calls;
         let hasher = hasher.clone();
         let Some(call) = calls.get_mut(slot) else { return (Novelty::New, None) };
@@ -122,7 +129,7 @@ impl Signalling {
             wheel.arm(hop.time + config.linger, Timer::Call(ticket));
         }
         let body = message.sdp().filter(|_| novelty == Novelty::New);
-        let ends = body.map_or_else(Vec::new, |body| announced(call, body, hop.time, codecs));
+        let ends = body.map_or_else(Vec::new, |body| announced(call, body, hop.time, codecs, offers));
         let standing = call.standing();
         if !ends.is_empty() || (call.announced && standing != stood) {
             call.announced = true;
@@ -240,47 +247,164 @@ impl Signalling {
     }
 }
 
+/// Payload types as descriptions named them lately: a network's telephones and gateways offer the same few lists in call
+/// after call, which then share one.
+struct Offers {
+    lately: Box<[Option<(u64, Types)>; OFFERS]>,
+    hasher: Hasher,
+}
+
+impl Offers {
+    fn new(hasher: Hasher) -> Self {
+        Self { lately: Box::new([const { None }; OFFERS]), hasher }
+    }
+
+    /// The payload types of a medium, whose `a=rtpmap` lines have these values.
+    fn types_of(&mut self, media: &sdp::Media<'_>, maps: &[&[u8]], codecs: &mut Codecs) -> Types {
+        let hash = self.hasher.of((media.kind == sdp::Kind::Video, media.formats, maps));
+        let place = &mut self.lately[hash as usize % OFFERS];
+        match place {
+            // Nobody finds two lists of one keyed hash.
+            Some((of, types)) if *of == hash => types.clone(),
+            _ => {
+                let maps = maps.iter().filter_map(|value| sdp::rtpmap(media, value));
+                let types = named(media, maps, codecs);
+                *place = Some((hash, types.clone()));
+                types
+            }
+        }
+    }
+}
+
+/// A medium while the lines below it are read.
+struct Medium<'a> {
+    line: sdp::Media<'a>,
+    /// Its own `c=` line, which may give a name.
+    connection: Option<Option<IpAddr>>,
+    maps: [&'a [u8]; MAX_TYPES],
+    map_count: usize,
+    candidates: Vec<Endpoint>,
+}
+
+impl<'a> Medium<'a> {
+    fn new(line: sdp::Media<'a>) -> Self {
+        Self { line, connection: None, maps: [&[]; MAX_TYPES], map_count: 0, candidates: Vec::new() }
+    }
+
+    fn add_map(&mut self, value: &'a [u8]) {
+        if let Some(place) = self.maps.get_mut(self.map_count) {
+            *place = value;
+        }
+        self.map_count += 1;
+    }
+
+    fn add_candidate(&mut self, candidate: &sdp::Candidate<'_>) {
+        if candidate.component == 1 && self.candidates.len() < MAX_CANDIDATES {
+            self.candidates.push(Endpoint::new(candidate.ip, candidate.port));
+        }
+    }
+}
+
 /// SDP (RFC 8866) of an offer or an answer: where one side wants its media, in which codecs.
-fn announced(call: &mut CallEntry, body: &[u8], time: Nanos, codecs: &mut Codecs) -> Vec<(Endpoint, Types)> {
+fn announced(
+    call: &mut CallEntry,
+    body: &[u8],
+    time: Nanos,
+    codecs: &mut Codecs,
+    offers: &mut Offers,
+) -> Vec<(Endpoint, Types)> {
     let mut ends = Vec::new();
-    let Ok(sdp) = sdp::Sdp::parse(body) else { return ends };
-    for media in sdp.media().take(MAX_MEDIA) {
-        if media.port == 0 {
-            continue;
+    let (mut session, mut medium) = (None, None);
+    let (mut sections, mut described) = (0, 0);
+    for said in sdp::walk(body) {
+        match said {
+            sdp::Said::Media(line) => {
+                let before: Option<(usize, Medium<'_>)> = medium.take();
+                if let Some((section, medium)) = before {
+                    finish(medium, session, (body, section), codecs, offers, &mut ends);
+                }
+                if sections == sdp::MAX_MEDIA || described == MAX_MEDIA {
+                    break;
+                }
+                if let Some(line) = line {
+                    if line.port != 0 && line.is_t38() {
+                        call.fax = Some(time);
+                    } else if line.port != 0 {
+                        medium = Some((described, Medium::new(line)));
+                    }
+                    described += 1;
+                }
+                sections += 1;
+            }
+            sdp::Said::Connection(ip) => match &mut medium {
+                Some((_, medium)) => _ = medium.connection.get_or_insert(ip),
+                None if sections == 0 => _ = session.get_or_insert(ip),
+                None => {}
+            },
+            sdp::Said::Rtpmap(value) => {
+                if let Some((_, medium)) = &mut medium {
+                    medium.add_map(value);
+                }
+            }
+            sdp::Said::Candidate(candidate) => {
+                if let Some((_, medium)) = &mut medium {
+                    medium.add_candidate(&candidate);
+                }
+            }
         }
-        if media.is_t38() {
-            call.fax = Some(time);
-            continue;
-        }
-        let types = types_of(&media, codecs);
-        let connection = media.connection().filter(|ip| !ip.is_unspecified());
-        let end = connection.map(|ip| Endpoint::new(ip, media.port));
-        let candidates = media
-            .candidates()
-            .filter(|candidate| candidate.component == 1)
-            .map(|candidate| Endpoint::new(candidate.ip, candidate.port));
-        ends.extend(end.into_iter().chain(candidates.take(MAX_CANDIDATES)).map(|end| (end, types.clone())));
+    }
+    if let Some((section, medium)) = medium {
+        finish(medium, session, (body, section), codecs, offers, &mut ends);
     }
     ends
 }
 
-fn types_of(media: &sdp::Media<'_>, codecs: &mut Codecs) -> Types {
-    let mut maps: [Option<(u8, sdp::Codec<'_>)>; MAX_TYPES] = [None; MAX_TYPES];
-    for (place, map) in maps.iter_mut().zip(media.rtpmaps()) {
+/// The endpoints of a medium, all of whose lines were read. It is the `section`-th of `body`.
+fn finish(
+    medium: Medium<'_>,
+    session: Option<Option<IpAddr>>,
+    (body, section): (&[u8], usize),
+    codecs: &mut Codecs,
+    offers: &mut Offers,
+    ends: &mut Vec<(Endpoint, Types)>,
+) {
+    let Medium { line, connection, maps, map_count, candidates } = medium;
+    let types = match maps.get(..map_count) {
+        Some(maps) => offers.types_of(&line, maps, codecs),
+        None => types_of_many(body, section, codecs),
+    };
+    let connection = connection.or(session).flatten().filter(|ip| !ip.is_unspecified());
+    let end = connection.map(|ip| Endpoint::new(ip, line.port));
+    ends.extend(end.into_iter().chain(candidates).map(|end| (end, types.clone())));
+}
+
+/// Of a medium with more `a=rtpmap` lines than anybody sends: they are searched one by one.
+#[cold]
+fn types_of_many(body: &[u8], section: usize, codecs: &mut Codecs) -> Types {
+    let media = sdp::Sdp::parse(body).ok().and_then(|sdp| sdp.media().nth(section));
+    let Some(media) = media else { return Types::default() };
+    let maps =
+        media.payload_types().take(MAX_TYPES).filter_map(|number| Some((number, media.rtpmap(number)?)));
+    named(&media, maps, codecs)
+}
+
+/// The payload types of a medium, by the first of `maps` that names each or by RFC 3551.
+fn named<'a>(
+    media: &sdp::Media<'_>,
+    maps: impl Iterator<Item = (u8, sdp::Codec<'a>)>,
+    codecs: &mut Codecs,
+) -> Types {
+    let mut named: [Option<(u8, sdp::Codec<'_>)>; MAX_TYPES] = [None; MAX_TYPES];
+    for (place, map) in named.iter_mut().zip(maps) {
         *place = Some(map);
     }
-    // Nobody sends more lines than that; who does has them searched one by one.
-    let full = maps[MAX_TYPES - 1].is_some();
-    let named = |number| {
-        let known = maps.iter().map_while(|map| *map).find(|map| map.0 == number).map(|map| map.1);
-        known.or_else(|| full.then(|| media.rtpmap(number))?)
-    };
+    let of = |number| named.iter().map_while(|map| *map).find(|map| map.0 == number).map(|map| map.1);
     media
         .payload_types()
         .take(MAX_TYPES)
         .filter_map(|number| {
             let fixed = sdp::static_payload(number);
-            let codec = match named(number) {
+            let codec = match of(number) {
                 // Encoding names mind no case (RFC 4855 section 3): `pcma` is the PCMA of RFC 3551.
                 Some(codec)
                     if fixed.is_some_and(|fixed| codec.name.eq_ignore_ascii_case(fixed.0.as_bytes())) =>
