@@ -61,6 +61,7 @@ mod slots;
 mod tcp;
 mod tracker;
 mod wheel;
+mod written;
 
 pub use config::Config;
 pub use counters::Counters;

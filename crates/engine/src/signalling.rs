@@ -7,7 +7,7 @@ use ringtap_model::{Call, Endpoint, Id, Message as MessageRecord, Nanos, Registr
 use ringtap_wire::sdp;
 use ringtap_wire::sip::{Message, Method};
 
-use crate::calls::{CallEntry, Calls, Hop, Novelty};
+use crate::calls::{CallEntry, Calls, Hop, Novelty, Taken, Told};
 use crate::config::Config;
 use crate::hash::Hasher;
 use crate::media::Codecs;
@@ -100,8 +100,10 @@ impl Signalling {
         sink: &mut S,
         note: impl FnOnce(Note),
     ) -> (Novelty, Option<CallRef>) {
-        let Passing { message, call_id, hop, .. } = *passing;
-        let method = message.cseq().map_or_else(|| message.method(), |(_, method)| method);
+        let Passing { message, call_id, hash, hop, .. } = *passing;
+        self.calls.prefetch_index(hash);
+        let cseq = message.cseq();
+        let method = cseq.map_or_else(|| message.method(), |(_, method)| method);
         match method {
             Method::Register => {
                 self.registrations.take(call_id, message, hop, wheel);
@@ -110,17 +112,16 @@ impl Signalling {
             Method::Message => self.messages.take(call_id, message, hop, wheel),
             _ => {}
         }
+        let told = Told::new(message, hop, cseq, &self.calls.hasher, || self.calls.prefetch(hash));
         let Some(slot) = self.call_of(passing, method == Method::Invite, wheel) else {
             return (Novelty::New, None);
         };
         let ticket = self.calls.ticket(slot);
         let name = CallRef::new(self.worker, ticket);
         let Self { calls, config, offers, .. } = self;
-        let Calls { hasher, .. } = calls;
-        let hasher = hasher.clone();
-        let Some(call) = calls.get_mut(slot) else { return (Novelty::New, None) };
+        let (hasher, Some(call)) = calls.with_hasher(slot) else { return (Novelty::New, None) };
         let (before, stood) = (Progress::of(call), call.standing());
-        let novelty = call.take(message, hop, &hasher);
+        let Taken { novelty, side } = call.take(&told, hasher);
         if S::PROGRESS {
             before.tell(call, CallNumber(name), passing.drops, sink);
         }
@@ -133,8 +134,7 @@ impl Signalling {
         let standing = call.standing();
         if !ends.is_empty() || (call.announced && standing != stood) {
             call.announced = true;
-            let (order, side) = (passing.order, call.sender(message, &hasher));
-            note(Note { order, call: name, standing, side, ends });
+            note(Note { order: passing.order, call: name, standing, side, ends });
         }
         (novelty, Some(name))
     }
@@ -206,8 +206,8 @@ impl Signalling {
     pub(crate) fn end(&mut self, slot: u32, timed_out: bool, drops: u64) -> Option<Box<Ended>> {
         let media = CallRef::new(self.worker, self.calls.ticket(slot));
         let call = self.calls.remove(slot)?;
-        let record = call.record(timed_out, drops);
-        Some(Box::new(Ended { record, rtt: call.rtt(), media: call.announced.then_some(media) }))
+        let (rtt, media) = (call.rtt(), call.announced.then_some(media));
+        Some(Box::new(Ended { record: call.into_record(timed_out, drops), rtt, media }))
     }
 
     /// A call as if it ended now.

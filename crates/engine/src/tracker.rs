@@ -405,8 +405,11 @@ pub(crate) fn leave<S: Sink>(figures: &mut [Figures], sink: &mut S) {
 /// A call's record with those of its streams.
 fn complete(ended: Ended, mut figures: Vec<Figures>) -> (Call, Vec<StreamEnd>) {
     let Ended { record: mut call, rtt, .. } = ended;
-    figures.sort_by_key(|figures| figures.serial);
-    let context = StreamContext { call_id: call.call_id.clone(), call: call.id, rtt };
+    // As a rule they are: they need not be moved then.
+    if !figures.is_sorted_by_key(|figures| figures.serial) {
+        figures.sort_by_key(|figures| figures.serial);
+    }
+    let context = StreamContext { call_id: &call.call_id, call: call.id, rtt };
     let mut streams = Vec::with_capacity(figures.len());
     for figures in figures {
         let digits = figures.digits.iter().filter_map(|digit| {

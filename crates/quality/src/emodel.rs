@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use crate::bounded;
-use crate::rating::{Model, Rating, Terms};
+use crate::rating::{Model, Rating, Terms, mos_from_r};
 
 /// The parameters of G.107 table 3; [`Default`] holds its default values.
 ///
@@ -142,10 +142,6 @@ impl Parameters {
             tr: span(self.tr, d.tr),
             ta: span(self.ta, d.ta),
             qdu: bounded(self.qdu, d.qdu, 1e-3, 1e3),
-            ie: bounded(self.ie, d.ie, 0.0, IE_MAX),
-            bpl: bounded(self.bpl, d.bpl, BPL_MIN, 1e3),
-            ppl: bounded(self.ppl, d.ppl, 0.0, 100.0),
-            burst_r: bounded(self.burst_r, d.burst_r, BURST_MIN, 1e3),
             nc: level(self.nc, d.nc),
             nfor: level(self.nfor, d.nfor),
             ps: level(self.ps, d.ps),
@@ -153,6 +149,19 @@ impl Parameters {
             a: bounded(self.a, d.a, -100.0, 100.0),
             st: bounded(self.st, d.st, 0.1, 10.0),
             mt: bounded(self.mt, d.mt, 1.0, 1e6),
+            ..self.bounded_seen()
+        }
+    }
+
+    /// The same of codec and loss alone.
+    fn bounded_seen(&self) -> Self {
+        let d = Self::DEFAULT;
+        Self {
+            ie: bounded(self.ie, d.ie, 0.0, IE_MAX),
+            bpl: bounded(self.bpl, d.bpl, BPL_MIN, 1e3),
+            ppl: bounded(self.ppl, d.ppl, 0.0, 100.0),
+            burst_r: bounded(self.burst_r, d.burst_r, BURST_MIN, 1e3),
+            ..*self
         }
     }
 }
@@ -185,9 +194,27 @@ pub fn rate(parameters: &Parameters) -> Rating {
 /// The rating of a connection between telephones at the defaults: what a monitor sees is all that differs. The same bits as
 /// [`rate`] gives, without working the telephones out again.
 pub(crate) fn rate_seen(ie: f64, bpl: f64, ppl: f64, burst_r: f64, ta: f64) -> Rating {
-    static DEFAULT: LazyLock<Terms> = LazyLock::new(|| telephones(&Parameters::DEFAULT.bounded()));
-    let p = Parameters { ie, bpl, ppl, burst_r, ta, ..Parameters::DEFAULT }.bounded();
-    Rating::from(Model::Narrowband, seen(&p, *DEFAULT))
+    let Parameters { ta: none, st, mt, .. } = Parameters::DEFAULT;
+    let terms = Terms {
+        idd: absolute_delay(bounded(ta, none, 0.0, 1e6), st, mt),
+        ie_eff: equipment_seen(ie, bpl, ppl, burst_r),
+        ..*DEFAULT
+    };
+    Rating::from(Model::Narrowband, terms)
+}
+
+/// Listening quality alone.
+pub(crate) fn listening_seen(ie: f64, bpl: f64, ppl: f64, burst_r: f64) -> f64 {
+    let terms = Terms { ie_eff: equipment_seen(ie, bpl, ppl, burst_r), ..*DEFAULT };
+    mos_from_r(Model::Narrowband, terms.r_lq())
+}
+
+static DEFAULT: LazyLock<Terms> = LazyLock::new(|| telephones(&Parameters::DEFAULT.bounded()));
+
+fn equipment_seen(ie: f64, bpl: f64, ppl: f64, burst_r: f64) -> f64 {
+    let d = Parameters::DEFAULT;
+    let Parameters { ie, bpl, ppl, burst_r, .. } = Parameters { ie, bpl, ppl, burst_r, ..d }.bounded_seen();
+    effective_equipment(ie, bpl, ppl, burst_r, IE_MAX)
 }
 
 /// What loudness, noise, sidetone and echo do.
@@ -314,6 +341,7 @@ mod tests {
         ] {
             let all = rate(&Parameters { ie, bpl, ppl, burst_r, ta, ..Parameters::DEFAULT });
             assert_eq!(rate_seen(ie, bpl, ppl, burst_r, ta), all);
+            assert_eq!(listening_seen(ie, bpl, ppl, burst_r), all.mos_lq);
         }
     }
 

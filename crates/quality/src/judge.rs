@@ -102,6 +102,17 @@ pub fn judge(codec: &CodecProfile, packets: Counts, path: Path) -> Judgement {
     Judgement { r, r_lq, mos_lq, mos_cq, mos_cole, ppl, burst_r, delay_ms, rating }
 }
 
+/// The listening quality that [`judge`] finds for packets sent with `codec`, which no delay changes, and nothing else: the same
+/// bits for a fraction of the work.
+pub fn listening(codec: &CodecProfile, packets: Counts) -> f64 {
+    let CodecProfile { ie, bpl, model, .. } = *codec;
+    let (ppl, burst_r) = (packets.ppl(), packets.burst_r());
+    match model {
+        Model::Narrowband => emodel::listening_seen(ie, bpl, ppl, burst_r),
+        Model::Wideband | Model::Fullband => rate(codec, ppl, burst_r, 0.0).mos_lq,
+    }
+}
+
 /// The rating of a codec by its own model: loss `ppl` in percent, one-way delay `ta` in milliseconds.
 pub fn rate(codec: &CodecProfile, ppl: f64, burst_r: f64, ta: f64) -> Rating {
     let CodecProfile { ie, bpl, .. } = *codec;

@@ -157,12 +157,23 @@ pub(crate) struct Terms {
     pub(crate) a: f64,
 }
 
+impl Terms {
+    fn is(&self) -> f64 {
+        self.iolr + self.ist + self.iq
+    }
+
+    /// R without delay.
+    pub(crate) fn r_lq(&self) -> f64 {
+        self.ro - self.is() - self.ie_eff + self.a
+    }
+}
+
 impl Rating {
     pub(crate) fn from(model: Model, terms: Terms) -> Self {
         let Terms { ro, iolr, ist, iq, idte, idle, idd, ie_eff, a } = terms;
-        let is = iolr + ist + iq;
+        let is = terms.is();
         let id = idte + idle + idd;
-        let r_lq = ro - is - ie_eff + a;
+        let r_lq = terms.r_lq();
         let r = r_lq - id;
         let (mos_lq, mos_cq) = (mos_from_r(model, r_lq), mos_from_r(model, r));
         let class = Class::of(model.scaled(r));

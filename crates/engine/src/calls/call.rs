@@ -8,11 +8,14 @@ use ringtap_model::{
 };
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine};
 
+use super::callid::CallId;
+use super::seen::Seen;
 use super::text::text;
+use super::told::Told;
 use crate::hash::{self, Hasher};
+use crate::written::Written;
 
 /// Ceilings of what one call may hold.
-const MAX_SEEN: usize = 512;
 const MAX_DIVERTED: usize = 16;
 const MAX_DIGITS: usize = 64;
 /// A second copy of a packet within this time comes from the mirror, not from the sender.
@@ -53,29 +56,31 @@ pub(crate) enum Novelty {
     Mirrored,
 }
 
-/// A call under way.
+/// What [`CallEntry::take`] made of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) novelty: Novelty,
+    /// Who sent it, where it is new.
+    pub(crate) side: Side,
+}
+
+/// A call under way: what messages touch. The rest is apart, in [`Parties`].
 pub(crate) struct CallEntry {
-    pub(crate) call_id: Box<[u8]>,
+    pub(crate) call_id: CallId,
     pub(crate) hash: u64,
-    pub(crate) transport: Transport,
     pub(crate) src: Endpoint,
     pub(crate) dst: Endpoint,
     pub(crate) first: Nanos,
     /// Last signalling.
     pub(crate) last: Nanos,
-    from_user: Option<Box<str>>,
-    from_host: Option<Box<str>>,
-    from_display: Option<Box<str>>,
-    to_user: Option<Box<str>>,
-    to_host: Option<Box<str>>,
-    ruri_user: Option<Box<str>>,
-    ruri_host: Option<Box<str>>,
-    asserted: Option<Box<str>>,
-    agents: [Option<Box<str>>; 2],
-    diverted: Vec<Box<str>>,
-    id: OnceCell<Id>,
+    pub(crate) transport: Transport,
+    parties: Box<Parties>,
+    /// Which sides have said what they are.
+    has_agent: [bool; 2],
     /// Hash of the caller's tag.
     caller_tag: u64,
+    /// Hash of the From that the tag was read from: most messages have the same.
+    caller_from: Option<u64>,
     /// CSeq of the newest INVITE that began or retried the call.
     attempt: u32,
     invite: Option<Nanos>,
@@ -88,13 +93,10 @@ pub(crate) struct CallEntry {
     /// Final 3xx-6xx of the newest attempt.
     failure: Option<Nanos>,
     final_code: u16,
-    final_reason: Option<Box<str>>,
     cause: Option<u16>,
     messages: u32,
     retransmissions: u32,
-    /// Hash of each message seen and when it was last seen.
-    seen: Vec<(u64, Nanos)>,
-    digits: Vec<Dtmf>,
+    seen: Seen,
     /// Request waiting for its first answer, and the shortest round trip so far.
     pending: Option<(u64, Nanos)>,
     rtt: Option<Nanos>,
@@ -106,6 +108,24 @@ pub(crate) struct CallEntry {
     pub(crate) ending: bool,
     /// Where the drop counter of the capture stood at the start.
     pub(crate) drops: u64,
+}
+
+/// What its record tells of a call beside its course: written by one message each.
+#[derive(Clone, Default)]
+struct Parties {
+    from_user: Option<Box<str>>,
+    from_host: Option<Box<str>>,
+    from_display: Option<Box<str>>,
+    to_user: Option<Box<str>>,
+    to_host: Option<Box<str>>,
+    ruri_user: Option<Box<str>>,
+    ruri_host: Option<Box<str>>,
+    asserted: Option<Box<str>>,
+    agents: [Option<Box<str>>; 2],
+    final_reason: Option<Box<str>>,
+    diverted: Vec<String>,
+    digits: Vec<Dtmf>,
+    id: OnceCell<Id>,
 }
 
 /// See [`CallEntry::standing`].
@@ -128,25 +148,17 @@ pub(crate) struct Hop {
 impl CallEntry {
     pub(crate) fn new(call_id: &[u8], hash: u64, hop: &Hop, drops: u64) -> Self {
         Self {
-            call_id: call_id.into(),
+            call_id: CallId::new(call_id),
             hash,
-            transport: hop.transport,
             src: hop.src,
             dst: hop.dst,
             first: hop.time,
             last: hop.time,
-            from_user: None,
-            from_host: None,
-            from_display: None,
-            to_user: None,
-            to_host: None,
-            ruri_user: None,
-            ruri_host: None,
-            asserted: None,
-            agents: [None, None],
-            diverted: Vec::new(),
-            id: OnceCell::new(),
+            transport: hop.transport,
+            parties: Box::default(),
+            has_agent: [false; 2],
             caller_tag: 0,
+            caller_from: None,
             attempt: 0,
             invite: None,
             trying: None,
@@ -157,12 +169,10 @@ impl CallEntry {
             cancel: None,
             failure: None,
             final_code: 0,
-            final_reason: None,
             cause: None,
             messages: 0,
             retransmissions: 0,
-            seen: Vec::new(),
-            digits: Vec::new(),
+            seen: Seen::new(),
             pending: None,
             rtt: None,
             announced: false,
@@ -173,102 +183,104 @@ impl CallEntry {
     }
 
     /// Takes a message of this Call-ID. The first must be one of an INVITE transaction.
-    pub(crate) fn take(&mut self, message: &Message<'_>, hop: &Hop, hasher: &Hasher) -> Novelty {
-        let novelty = self.novelty(message, hop, hasher);
+    // HOT: once a message of a call.
+    pub(crate) fn take(&mut self, told: &Told<'_>, hasher: &Hasher) -> Taken {
+        let Told { message, hop, cseq, .. } = *told;
+        let novelty = self.novelty(told);
         if novelty == Novelty::Mirrored {
-            return novelty;
+            return Taken { novelty, side: Side::Caller };
         }
         self.last = self.last.max(hop.time);
         self.messages += 1;
         if novelty == Novelty::Repeat {
             self.retransmissions += 1;
-            return novelty;
+            return Taken { novelty, side: Side::Caller };
         }
         if self.messages == 1 || (self.invite.is_none() && is_invite(message)) {
-            self.introduce(message, hop, hasher);
+            self.introduce(told, hasher);
         }
-        self.round_trip(message, hop.time, hasher);
-        let side = self.sender(message, hasher);
+        self.round_trip(told);
+        let side = self.sender(told, hasher);
         self.note_agent(message, side);
         if let Some(cause) = message.reason_q850() {
             self.cause = Some(cause);
         }
         match message.start() {
-            StartLine::Request { method, .. } => self.request(message, method, side, hop),
+            StartLine::Request { method, .. } => self.request(told, method, side),
             StartLine::Response { code, reason } => {
-                if let Some((cseq, Method::Invite)) = message.cseq() {
+                if let Some((cseq, Method::Invite)) = cseq {
                     self.response(message, cseq, code, reason, hop.time);
                 }
             }
         }
-        novelty
+        Taken { novelty, side }
     }
 
-    fn novelty(&mut self, message: &Message<'_>, hop: &Hop, hasher: &Hasher) -> Novelty {
-        let hash = hasher.of((hop.src, hop.dst, message.raw()));
-        match self.seen.iter_mut().find(|(other, _)| *other == hash) {
-            Some((_, last)) => {
-                let mirrored = hop.time.since(*last) < MIRROR;
-                *last = hop.time;
-                if mirrored { Novelty::Mirrored } else { Novelty::Repeat }
-            }
-            None => {
-                if self.seen.len() < MAX_SEEN {
-                    self.seen.push((hash, hop.time));
-                }
-                Novelty::New
-            }
+    fn novelty(&mut self, told: &Told<'_>) -> Novelty {
+        match self.seen.take(told.whole, told.hop.time) {
+            Some(last) if told.hop.time.since(last) < MIRROR => Novelty::Mirrored,
+            Some(_) => Novelty::Repeat,
+            None => Novelty::New,
         }
     }
 
     /// Parties, from the first INVITE, or from whatever message of the call came first.
-    fn introduce(&mut self, message: &Message<'_>, hop: &Hop, hasher: &Hasher) {
-        self.id = OnceCell::new();
+    fn introduce(&mut self, told: &Told<'_>, hasher: &Hasher) {
+        let Told { message, hop, .. } = *told;
+        let parties = &mut *self.parties;
+        parties.id = OnceCell::new();
         if is_invite(message) {
             (self.src, self.dst, self.transport) = (hop.src, hop.dst, hop.transport);
         } else if message.code().is_some() {
             (self.src, self.dst) = (hop.dst, hop.src);
         }
         if let Some(from) = message.from() {
-            self.from_user = from.uri.user.and_then(text);
-            self.from_host = host(from.uri.host);
-            self.from_display = from.display.and_then(text);
+            parties.from_user = from.uri.user.and_then(text);
+            parties.from_host = host(from.uri.host);
+            parties.from_display = from.display.and_then(text);
             self.caller_tag = tag_hash(from.tag(), hasher);
+            self.caller_from = told.from;
         }
         if let Some(to) = message.to() {
-            self.to_user = to.uri.user.and_then(text);
-            self.to_host = host(to.uri.host);
+            parties.to_user = to.uri.user.and_then(text);
+            parties.to_host = host(to.uri.host);
         }
         if let Some(uri) = message.request_uri() {
-            self.ruri_user = uri.user.and_then(text);
-            self.ruri_host = host(uri.host);
+            parties.ruri_user = uri.user.and_then(text);
+            parties.ruri_host = host(uri.host);
         }
-        self.asserted = message
+        parties.asserted = message
             .values(Header::PAssertedIdentity)
             .find_map(NameAddr::parse)
             .and_then(|identity| text(identity.uri.user.unwrap_or(identity.uri.host)));
     }
 
     /// Which side sent a message: From names the side that sent the request, in the answer too (RFC 3261 8.2.6.2).
-    pub(crate) fn sender(&self, message: &Message<'_>, hasher: &Hasher) -> Side {
-        let by_caller = message.from_tag().is_none_or(|tag| tag_hash(tag, hasher) == self.caller_tag);
+    fn sender(&self, told: &Told<'_>, hasher: &Hasher) -> Side {
+        // The same From has the same tag.
+        let by_caller = told.from.is_some() && told.from == self.caller_from
+            || told.message.from_tag().is_none_or(|tag| tag_hash(tag, hasher) == self.caller_tag);
         let requester = if by_caller { Side::Caller } else { Side::Callee };
-        if message.code().is_some() { requester.other() } else { requester }
+        if told.message.code().is_some() { requester.other() } else { requester }
     }
 
     fn note_agent(&mut self, message: &Message<'_>, side: Side) {
-        let agent = &mut self.agents[side as usize];
-        if agent.is_none() {
-            *agent =
-                message.header(Header::UserAgent).or_else(|| message.header(Header::Server)).and_then(text);
+        if self.has_agent[side as usize] {
+            return;
+        }
+        let agent =
+            message.header(Header::UserAgent).or_else(|| message.header(Header::Server)).and_then(text);
+        if agent.is_some() {
+            self.has_agent[side as usize] = true;
+            self.parties.agents[side as usize] = agent;
         }
     }
 
     /// The shortest time from a request to its first answer, both at this point: a round trip to one side.
-    fn round_trip(&mut self, message: &Message<'_>, time: Nanos, hasher: &Hasher) {
-        let Some(branch) = message.top_branch() else { return };
-        let key = hasher.of((branch, message.cseq().map(|(number, _)| number)));
-        if message.code().is_none() {
+    fn round_trip(&mut self, told: &Told<'_>) {
+        let Some(key) = told.transaction else { return };
+        let time = told.hop.time;
+        if told.message.code().is_none() {
             self.pending = Some((key, time));
         } else if let Some((_, sent)) = self.pending.take_if(|(other, _)| *other == key) {
             let trip = time.since(sent);
@@ -276,9 +288,10 @@ impl CallEntry {
         }
     }
 
-    fn request(&mut self, message: &Message<'_>, method: Method, side: Side, hop: &Hop) {
+    fn request(&mut self, told: &Told<'_>, method: Method, side: Side) {
+        let Told { message, hop, .. } = *told;
         match method {
-            Method::Invite => self.on_invite(message, hop.time),
+            Method::Invite => self.on_invite(told),
             Method::Cancel => {
                 self.cancel.get_or_insert(hop.time);
             }
@@ -296,18 +309,19 @@ impl CallEntry {
     }
 
     /// The first INVITE, one that answers a challenge or tries again, a copy on another hop, or a re-INVITE.
-    fn on_invite(&mut self, message: &Message<'_>, time: Nanos) {
-        let number = message.cseq().map_or(0, |(number, _)| number);
+    fn on_invite(&mut self, told: &Told<'_>) {
+        let message = told.message;
+        let number = told.cseq.map_or(0, |(number, _)| number);
         if self.invite.is_none() {
-            self.invite = Some(time);
-            self.id = OnceCell::new();
+            self.invite = Some(told.hop.time);
+            self.parties.id = OnceCell::new();
             self.attempt = number;
         } else if self.answer.is_none() && self.failure.is_some() && number > self.attempt {
             // RFC 3261 section 22.2: the same attempt, with credentials, a longer session interval, another target.
             self.attempt = number;
             self.failure = None;
             self.final_code = 0;
-            self.final_reason = None;
+            self.parties.final_reason = None;
         }
         self.divert(message.values(Header::Diversion));
         self.divert(message.values(Header::HistoryInfo));
@@ -343,15 +357,16 @@ impl CallEntry {
 
     fn settle(&mut self, code: u16, reason: &[u8]) {
         self.final_code = code;
-        self.final_reason = text(reason);
+        self.parties.final_reason = text(reason);
     }
 
     /// Numbers that the call was routed on to.
     fn divert<'a>(&mut self, values: impl Iterator<Item = &'a [u8]>) {
         for target in values.filter_map(NameAddr::parse) {
             let Some(number) = text(target.uri.user.unwrap_or(target.uri.host)) else { continue };
-            if self.diverted.len() < MAX_DIVERTED && !self.diverted.contains(&number) {
-                self.diverted.push(number);
+            let diverted = &mut self.parties.diverted;
+            if diverted.len() < MAX_DIVERTED && !diverted.iter().any(|other| **other == *number) {
+                diverted.push(number.into());
             }
         }
     }
@@ -361,7 +376,7 @@ impl CallEntry {
         let is_dtmf = message
             .header(Header::ContentType)
             .is_some_and(|kind| kind.len() >= 16 && kind[..16].eq_ignore_ascii_case(b"application/dtmf"));
-        if !is_dtmf || self.digits.len() >= MAX_DIGITS {
+        if !is_dtmf || self.parties.digits.len() >= MAX_DIGITS {
             return;
         }
         let body = message.body();
@@ -381,7 +396,7 @@ impl CallEntry {
             }
             _ => return,
         };
-        self.digits.push(Dtmf { digit, source: DtmfSource::Info, time });
+        self.parties.digits.push(Dtmf { digit, source: DtmfSource::Info, time });
     }
 
     /// Whether nothing more is to be expected but stragglers.
@@ -435,13 +450,13 @@ impl CallEntry {
 
     /// The record's id; worked out once, since it costs a SHA-256.
     pub(crate) fn id(&self) -> Id {
-        *self.id.get_or_init(|| self.new_id())
+        *self.parties.id.get_or_init(|| self.new_id())
     }
 
     fn new_id(&self) -> Id {
         let time = self.invite.unwrap_or(self.first).micros().to_le_bytes();
-        let (src, dst) = (self.src.ip.to_string(), self.dst.ip.to_string());
-        hash::id("call", [&self.call_id[..], &time, src.as_bytes(), dst.as_bytes()])
+        let (src, dst) = (Written::ip(self.src.ip), Written::ip(self.dst.ip));
+        hash::id("call", [self.call_id.bytes(), &time, src.as_bytes(), dst.as_bytes()])
     }
 
     /// The shortest round trip that its transactions showed.
@@ -449,13 +464,19 @@ impl CallEntry {
         self.rtt
     }
 
-    /// Call-ID as text.
-    pub(crate) fn call_id_text(&self) -> String {
-        String::from_utf8_lossy(&self.call_id).into_owned()
+    /// The record as it would be now, still without its streams.
+    pub(crate) fn record(&self, timed_out: bool, drops: u64) -> Call {
+        self.record_of(Parties::clone(&self.parties), timed_out, drops)
     }
 
-    /// The record, still without its streams.
-    pub(crate) fn record(&self, timed_out: bool, drops: u64) -> Call {
+    /// The record of a call that has ended, still without its streams.
+    pub(crate) fn into_record(mut self, timed_out: bool, drops: u64) -> Call {
+        self.id();
+        let parties = std::mem::take(&mut *self.parties);
+        self.record_of(parties, timed_out, drops)
+    }
+
+    fn record_of(&self, parties: Parties, timed_out: bool, drops: u64) -> Call {
         let state = self.state(timed_out);
         let end = match state {
             CallState::Completed => self.bye,
@@ -471,26 +492,27 @@ impl CallEntry {
             _ => None,
         };
         let span = |from: Option<Nanos>, to: Option<Nanos>| Some(round(to?.since(from?).millis_f64()));
-        let owned = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+        let owned = |text: Option<Box<str>>| text.map(String::from);
+        let [caller_agent, callee_agent] = parties.agents;
         Call {
-            id: self.id(),
-            call_id: self.call_id_text(),
+            id: parties.id.get().copied().unwrap_or_else(|| self.id()),
+            call_id: self.call_id.text(),
             protocol: Protocol::Sip,
             transport: self.transport,
             src: self.src,
             dst: self.dst,
-            from_user: owned(&self.from_user),
-            from_host: owned(&self.from_host),
-            from_display: owned(&self.from_display),
-            to_user: owned(&self.to_user),
-            to_host: owned(&self.to_host),
-            ruri_user: owned(&self.ruri_user),
-            ruri_host: owned(&self.ruri_host),
-            asserted_identity: owned(&self.asserted),
-            diverted_to: self.diverted.iter().map(|number| number.to_string()).collect(),
+            from_user: owned(parties.from_user),
+            from_host: owned(parties.from_host),
+            from_display: owned(parties.from_display),
+            to_user: owned(parties.to_user),
+            to_host: owned(parties.to_host),
+            ruri_user: owned(parties.ruri_user),
+            ruri_host: owned(parties.ruri_host),
+            asserted_identity: owned(parties.asserted),
+            diverted_to: parties.diverted,
             state,
             final_code: self.final_code,
-            final_reason: owned(&self.final_reason),
+            final_reason: owned(parties.final_reason),
             cause: self.cause,
             released_by,
             invite: self.invite,
@@ -502,12 +524,12 @@ impl CallEntry {
             duration_ms: span(self.answer, end),
             messages: self.messages,
             retransmissions: self.retransmissions,
-            user_agent_caller: owned(&self.agents[Side::Caller as usize]),
-            user_agent_callee: owned(&self.agents[Side::Callee as usize]),
+            user_agent_caller: owned(caller_agent),
+            user_agent_callee: owned(callee_agent),
             streams: Vec::new(),
             mos: None,
             mos_worst_interval: None,
-            dtmf: self.digits.clone(),
+            dtmf: parties.digits,
             capture_drops: drops.saturating_sub(self.drops),
             recorded: Recorded::None,
             recorded_packets: None,

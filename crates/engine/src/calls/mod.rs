@@ -1,10 +1,14 @@
 //! Calls by Call-ID.
 
 mod call;
+mod callid;
+mod seen;
 mod text;
+mod told;
 
-pub(crate) use call::{CallEntry, Hop, Novelty, Side, Standing, round};
+pub(crate) use call::{CallEntry, Hop, Novelty, Side, Standing, Taken, round};
 pub(crate) use text::text;
+pub(crate) use told::Told;
 
 use crate::hash::Hasher;
 use crate::index::Index;
@@ -28,9 +32,23 @@ impl Calls {
         self.entries.len()
     }
 
+    /// Asks for the place of a hash in the index. HOT.
+    #[inline]
+    pub(crate) fn prefetch_index(&self, hash: u64) {
+        self.index.prefetch(hash);
+    }
+
+    /// Asks for the call that a hash seems to mean. HOT.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        if let Some(call) = self.entries.get(self.index.first(hash)) {
+            ringtap_cpu::prefetch(call);
+        }
+    }
+
     /// The call of a Call-ID, whose hash is given.
     pub(crate) fn find(&self, call_id: &[u8], hash: u64) -> Option<u32> {
-        self.index.find(hash, |slot| *self.entries[slot].call_id == *call_id)
+        self.index.find(hash, |slot| self.entries[slot].call_id.bytes() == call_id)
     }
 
     /// Begins a call; None at the ceiling.
@@ -44,8 +62,9 @@ impl Calls {
         self.entries.get(slot)
     }
 
-    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut CallEntry> {
-        self.entries.get_mut(slot)
+    /// A call, and what its messages are hashed with.
+    pub(crate) fn with_hasher(&mut self, slot: u32) -> (&Hasher, Option<&mut CallEntry>) {
+        (&self.hasher, self.entries.get_mut(slot))
     }
 
     pub(crate) fn remove(&mut self, slot: u32) -> Option<CallEntry> {

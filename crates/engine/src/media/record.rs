@@ -1,7 +1,7 @@
 //! The record of a stream that has ended.
 
 use ringtap_model::{Direction, Hz, Id, Interval, Nanos, Stream};
-use ringtap_quality::judge::{Counts, Judgement, Path, judge};
+use ringtap_quality::judge::{Counts, Path, judge, listening};
 use ringtap_quality::{CodecProfile, burst, codec, jitterbuffer};
 
 use super::Digit;
@@ -11,10 +11,11 @@ use super::sound::Sound;
 use crate::calls::{Side, round};
 use crate::hash;
 use crate::sink::Kept;
+use crate::written::Written;
 
 /// What a stream's record takes from its call.
-pub(crate) struct StreamContext {
-    pub(crate) call_id: String,
+pub(crate) struct StreamContext<'a> {
+    pub(crate) call_id: &'a str,
     pub(crate) call: Id,
     /// Round trip that the call's signalling showed.
     pub(crate) rtt: Option<Nanos>,
@@ -65,20 +66,22 @@ impl Buffers {
     }
 }
 
-/// The three judgements of a stretch.
-struct Judged {
-    fixed50: Judgement,
-    fixed200: Judgement,
-    adaptive500: Judgement,
+/// Listening quality after each of the three buffers.
+struct Listened {
+    fixed50: f64,
+    fixed200: f64,
+    adaptive500: f64,
 }
 
-fn judge_all(profile: &CodecProfile, counts: Counts, ptime: Nanos, buffers: &Buffers) -> Judged {
-    let with =
-        |discarded, buffer| judge(profile, Counts { discarded, ..counts }, Path { ptime, buffer, rtt: None });
-    Judged {
-        fixed50: with(buffers.fixed50, Nanos::from_millis(50)),
-        fixed200: with(buffers.fixed200, Nanos::from_millis(200)),
-        adaptive500: with(buffers.adaptive500, buffers.adaptive_delay()),
+impl Listened {
+    /// Where two buffers threw away as much they sound the same. `adaptive500` is known where that was judged already.
+    fn new(profile: &CodecProfile, counts: Counts, buffers: &Buffers, adaptive500: Option<f64>) -> Self {
+        let with = |discarded| listening(profile, Counts { discarded, ..counts });
+        let adaptive500 = adaptive500.unwrap_or_else(|| with(buffers.adaptive500));
+        let fixed200 =
+            if buffers.fixed200 == buffers.adaptive500 { adaptive500 } else { with(buffers.fixed200) };
+        let fixed50 = if buffers.fixed50 == buffers.fixed200 { fixed200 } else { with(buffers.fixed50) };
+        Self { fixed50, fixed200, adaptive500 }
     }
 }
 
@@ -97,10 +100,12 @@ impl Figures {
     }
 
     /// Makes the record.
-    pub(crate) fn record(&self, context: Option<&StreamContext>) -> Stream {
-        let Self { flow, codec, .. } = self;
-        let numbering = &flow.numbering;
+    pub(crate) fn record(mut self, context: Option<&StreamContext<'_>>) -> Stream {
+        let id = self.id(context);
+        let codec = self.codec.take();
         let codec = codec.as_ref();
+        let Self { flow, .. } = &self;
+        let numbering = &flow.numbering;
         let clock = codec.map(|codec| codec.clock);
         let ptime = clock.filter(|_| flow.step > 0).map(|clock| Nanos(ticks_to_nanos(flow.step, clock)));
         let lost = u64::from(numbering.lost());
@@ -114,8 +119,15 @@ impl Figures {
         let mut buffers = Buffers::default();
         self.intervals.iter().for_each(|row| buffers.add(row));
         let profile = codec.and_then(|codec| self.profile(codec, ptime));
-        let judged = profile.map(|profile| judge_all(profile, counts, ptime.unwrap_or_default(), &buffers));
-        let mos = |pick: fn(&Judged) -> f64| judged.as_ref().map(|judged| round3(pick(judged)));
+        let judged = profile.map(|profile| {
+            let counts = Counts { discarded: buffers.adaptive500, ..counts };
+            let buffer = buffers.adaptive_delay();
+            judge(profile, counts, Path { ptime: ptime.unwrap_or_default(), buffer, rtt: None })
+        });
+        let listened = profile
+            .zip(judged.as_ref())
+            .map(|(profile, judged)| Listened::new(profile, counts, &buffers, Some(judged.mos_lq)));
+        let mos = |pick: fn(&Listened) -> f64| listened.as_ref().map(|listened| round3(pick(listened)));
         let packets = u64::from(numbering.packets);
         let (iats, sizes) = (packets.saturating_sub(1) as f64, packets as f64);
         let span = flow.last.since(flow.first);
@@ -124,8 +136,8 @@ impl Figures {
         let size_mean = flow.size_sum as f64 / sizes;
         let has_iat = packets > 1;
         Stream {
-            id: self.id(context),
-            call_id: context.map(|context| context.call_id.clone()),
+            id,
+            call_id: context.map(|context| context.call_id.to_owned()),
             call: context.map(|context| context.call),
             direction: context.and(self.side).map(|side| match side {
                 Side::Caller => Direction::CallerToCallee,
@@ -166,17 +178,13 @@ impl Figures {
             burst_ratio: burst::burst_ratio(lost, counts.expected, counts.bursts).map(round3),
             rtt_ms: context.and_then(|context| context.rtt).map(|rtt| round(rtt.millis_f64())),
             rtt_source: context.and_then(|context| context.rtt).map(|_| "sip"),
-            mos: mos(|judged| judged.adaptive500.mos_lq),
-            r_factor: mos(|judged| judged.adaptive500.r),
-            mos_fixed50: mos(|judged| judged.fixed50.mos_lq),
-            mos_fixed200: mos(|judged| judged.fixed200.mos_lq),
-            mos_adaptive500: mos(|judged| judged.adaptive500.mos_lq),
-            mos_cole: judged.as_ref().and_then(|judged| judged.adaptive500.mos_cole).map(round3),
-            intervals: self
-                .intervals
-                .iter()
-                .map(|row| interval(row, profile, ptime.unwrap_or_default(), burst_len))
-                .collect(),
+            mos: mos(|listened| listened.adaptive500),
+            r_factor: judged.as_ref().map(|judged| round3(judged.r)),
+            mos_fixed50: mos(|listened| listened.fixed50),
+            mos_fixed200: mos(|listened| listened.fixed200),
+            mos_adaptive500: mos(|listened| listened.adaptive500),
+            mos_cole: judged.as_ref().and_then(|judged| judged.mos_cole).map(round3),
+            intervals: self.intervals.iter().map(|row| interval(row, profile, burst_len)).collect(),
             silence_pct: flow.sound.share(flow.sound.silent),
             clipped_pct: flow.sound.share(flow.sound.clipped),
         }
@@ -194,9 +202,9 @@ impl Figures {
         codec::lookup_rate(name, clock, mean * 8.0 / ptime.millis_f64())
     }
 
-    fn id(&self, context: Option<&StreamContext>) -> Id {
+    fn id(&self, context: Option<&StreamContext<'_>>) -> Id {
         let key = &self.flow.key;
-        let (src, dst) = (key.src.to_string(), key.dst.to_string());
+        let (src, dst) = (Written::endpoint(key.src), Written::endpoint(key.dst));
         let call = context.map_or([0; 16], |context| context.call.0);
         let (ssrc, first) = (key.ssrc.to_be_bytes(), self.flow.first.micros().to_le_bytes());
         hash::id("stream", [&call[..], src.as_bytes(), dst.as_bytes(), &ssrc, &first])
@@ -214,27 +222,22 @@ fn ticks_to_nanos(ticks: u32, clock: Hz) -> u64 {
 }
 
 /// `burst_len` is the mean run of lost packets over the whole stream: ten seconds have too few runs to tell their own.
-fn interval(
-    row: &IntervalRow,
-    profile: Option<&'static CodecProfile>,
-    ptime: Nanos,
-    burst_len: f64,
-) -> Interval {
+fn interval(row: &IntervalRow, profile: Option<&'static CodecProfile>, burst_len: f64) -> Interval {
     let mut buffers = Buffers::default();
     buffers.add(row);
     let lost = u64::from(row.lost);
     let bursts = (f64::from(row.lost) / burst_len).ceil() as u64;
     let counts = Counts { expected: u64::from(row.unique) + lost, lost, discarded: 0, bursts };
-    let judged = profile.map(|profile| judge_all(profile, counts, ptime, &buffers));
-    let mos = |pick: fn(&Judged) -> f64| judged.as_ref().map(|judged| round3(pick(judged)));
+    let listened = profile.map(|profile| Listened::new(profile, counts, &buffers, None));
+    let mos = |pick: fn(&Listened) -> f64| listened.as_ref().map(|listened| round3(pick(listened)));
     Interval {
         start: row.start,
         packets: row.packets,
         lost: row.lost,
         jitter_ms: ms(f64::from(row.jitter)),
         discarded: buffers.adaptive500 as u32,
-        mos: mos(|judged| judged.adaptive500.mos_lq),
-        mos_fixed50: mos(|judged| judged.fixed50.mos_lq),
-        mos_fixed200: mos(|judged| judged.fixed200.mos_lq),
+        mos: mos(|listened| listened.adaptive500),
+        mos_fixed50: mos(|listened| listened.fixed50),
+        mos_fixed200: mos(|listened| listened.fixed200),
     }
 }

@@ -1,0 +1,113 @@
+//! Addresses as text, as ids are made of them, without a heap and without the machinery of formatting.
+
+use std::fmt::Write;
+use std::net::IpAddr;
+
+use ringtap_model::Endpoint;
+
+/// The text of an address, or of an endpoint.
+#[derive(Clone, Copy)]
+pub(crate) struct Written {
+    bytes: [u8; LONGEST],
+    len: usize,
+}
+
+impl Written {
+    /// As its `Display` writes it.
+    pub(crate) fn ip(ip: IpAddr) -> Self {
+        let mut text = Self { bytes: [0; LONGEST], len: 0 };
+        text.add_ip(ip);
+        text
+    }
+
+    /// As its `Display` writes it.
+    pub(crate) fn endpoint(endpoint: Endpoint) -> Self {
+        let mut text = Self { bytes: [0; LONGEST], len: 0 };
+        let is_v6 = endpoint.ip.is_ipv6();
+        if is_v6 {
+            text.add(b'[');
+        }
+        text.add_ip(endpoint.ip);
+        if is_v6 {
+            text.add(b']');
+        }
+        text.add(b':');
+        text.add_number(endpoint.port);
+        text
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    fn add_ip(&mut self, ip: IpAddr) {
+        match ip {
+            IpAddr::V4(ip) => {
+                let [a, b, c, d] = ip.octets();
+                self.add_number(u16::from(a));
+                for octet in [b, c, d] {
+                    self.add(b'.');
+                    self.add_number(u16::from(octet));
+                }
+            }
+            // There is room for it.
+            IpAddr::V6(ip) => _ = write!(self, "{ip}"),
+        }
+    }
+
+    fn add_number(&mut self, number: u16) {
+        let mut power = 10_000;
+        while power > number && power > 1 {
+            power /= 10;
+        }
+        let mut rest = number;
+        while power > 0 {
+            self.add(b'0' + (rest / power) as u8);
+            rest %= power;
+            power /= 10;
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, byte: u8) {
+        if let Some(place) = self.bytes.get_mut(self.len) {
+            *place = byte;
+            self.len += 1;
+        }
+    }
+}
+
+impl Write for Written {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        text.bytes().for_each(|byte| self.add(byte));
+        Ok(())
+    }
+}
+
+/// An IPv6 address is 45 characters at most, brackets and port are 8 more.
+const LONGEST: usize = 56;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_display_writes() {
+        let ends = [
+            "0.0.0.0:0",
+            "255.255.255.255:65535",
+            "10.200.3.99:5060",
+            "1.10.100.0:1",
+            "192.0.2.1:10000",
+            "[::]:0",
+            "[2001:db8::1:0:0:1]:65535",
+            "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535",
+            "[::ffff:255.255.255.255]:40000",
+        ];
+        for end in ends {
+            let Ok(endpoint) = end.parse::<Endpoint>() else { panic!("{end} is none") };
+            assert_eq!(Written::endpoint(endpoint).as_bytes(), end.as_bytes());
+            assert_eq!(Written::ip(endpoint.ip).as_bytes(), endpoint.ip.to_string().as_bytes());
+        }
+    }
+}
