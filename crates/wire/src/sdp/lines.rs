@@ -64,10 +64,37 @@ pub(super) fn attribute_named<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8
 /// `nettype addrtype address[/ttl[/count]]`. None for a name. An IPv4-mapped address is given as the IPv4 address that the
 /// packets carry.
 pub(super) fn connection(value: &[u8]) -> Option<IpAddr> {
+    if let Some(ip) = value.strip_prefix(b"IN IP4 ").and_then(plain_v4) {
+        return Some(ip);
+    }
     let (_, rest) = word(value);
     let (_, rest) = word(rest);
     let (text, _) = word(rest);
     ip(split_once(text, b'/').map_or(text, |(address, _)| address))
+}
+
+/// An IPv4 address, and nothing else, as nearly all write it: what [`ip`] gives then. None says nothing.
+fn plain_v4(text: &[u8]) -> Option<IpAddr> {
+    let (mut octets, mut octet, mut digits, mut dots) = ([0; 4], 0u16, 0, 0);
+    for &byte in text {
+        match byte {
+            // No octet begins with a zero and goes on.
+            b'0'..=b'9' if digits == 0 || octet != 0 => {
+                octet = octet * 10 + u16::from(byte - b'0');
+                digits += 1;
+                if octet > 255 {
+                    return None;
+                }
+            }
+            b'.' if digits > 0 && dots < 3 => {
+                octets[dots] = octet as u8;
+                (octet, digits, dots) = (0, 0, dots + 1);
+            }
+            _ => return None,
+        }
+    }
+    octets[3] = octet as u8;
+    (dots == 3 && digits > 0).then(|| IpAddr::from(octets))
 }
 
 /// An address as text.
@@ -102,5 +129,43 @@ mod tests {
         assert_eq!(connection(b"IN IP6 ::ffff:192.0.2.1"), "192.0.2.1".parse().ok());
         assert_eq!(connection(b"IN IP4 host.example.com"), None);
         assert_eq!(connection(b"IN IP4"), None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_address_is_the_address() {
+        for text in ["192.0.2.1", "0.0.0.0", "255.255.255.255", "10.20.30.40"] {
+            assert_eq!(plain_v4(text.as_bytes()), text.parse().ok(), "{text}");
+        }
+        for text in [
+            "",
+            "1",
+            "1.2.3",
+            "1.2.3.",
+            "1.2.3.4.",
+            "1.2.3.4.5",
+            ".1.2.3",
+            "1..2.3",
+            "01.2.3.4",
+            "1.2.3.00",
+            "1.2.3.256",
+            "1.2.3.4/127",
+            "1.2.3.4 ",
+            " 1.2.3.4",
+            "1.2.3.x",
+            "1.2.3.999999999999",
+            "::1",
+            "1.2.3.-4",
+        ] {
+            assert_eq!(plain_v4(text.as_bytes()), None, "{text}");
+        }
+        for value in ["IN IP4 192.0.2.1", "IN IP4 192.0.2.1/127", "IN  IP4\t192.0.2.1 x", "in ip4 192.0.2.1"]
+        {
+            assert_eq!(connection(value.as_bytes()), "192.0.2.1".parse().ok(), "{value}");
+        }
     }
 }

@@ -65,7 +65,8 @@ impl<'a> Via<'a> {
             // INVARIANT: they begin with a `;`.
             if let Some(branch) = params.strip_prefix(b";branch=") {
                 let branch = &branch[..memchr::memchr(b';', branch).unwrap_or(branch.len())];
-                return Some(branch).filter(|branch| !branch.is_empty() && branch.iter().all(|&b| b > b' '));
+                let is_trimmed = branch.first()? > &b' ' && branch.last()? > &b' ';
+                return is_trimmed.then_some(branch);
             }
             // What may be another spelling of it is not for here.
             if matches!(params.get(1)?, b'b' | b'B' | b';' | ..=b' ') {
