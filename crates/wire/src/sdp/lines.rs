@@ -130,11 +130,6 @@ mod tests {
         assert_eq!(connection(b"IN IP4 host.example.com"), None);
         assert_eq!(connection(b"IN IP4"), None);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn a_plain_address_is_the_address() {

@@ -89,7 +89,7 @@ impl Iterator for Fields<'_> {
 
 /// Where the name ends. Nearly all are shorter than sixteen bytes: two words, without a call.
 #[inline]
-fn colon(line: &[u8]) -> Option<usize> {
+pub(super) fn colon(line: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let (words, rest) = line.as_chunks::<8>();
     for (index, word) in words.iter().enumerate().take(3) {

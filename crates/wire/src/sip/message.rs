@@ -1,7 +1,7 @@
 //! A message as an index of spans over its bytes, RFC 3261 section 7.
 
 use super::body::{self, Part};
-use super::fields::{Fields, Line};
+use super::fields::{Fields, Line, colon};
 use super::header::Header;
 use super::length::Length;
 use super::method::Method;
@@ -83,46 +83,103 @@ impl<'a> Message<'a> {
             complete: false,
             truncated: false,
         };
-        message.index(Fields::new(bytes, line.map_or(bytes.len(), |at| at + 1)));
+        message.index(line.map_or(bytes.len(), |at| at + 1));
         message.cut_body();
         Ok(message)
     }
 
-    /// Takes in the header lines, and where they end.
+    /// Takes in the header lines from `at` on, and where they end.
     #[inline(never)]
-    fn index(&mut self, mut fields: Fields<'a>) {
-        for line in fields.by_ref() {
-            self.add(line);
+    fn index(&mut self, at: usize) {
+        let raw = self.raw;
+        let mut rest = raw.get(at..).unwrap_or_default();
+        loop {
+            let at = raw.len() - rest.len();
+            if let Some(next) = self.plain(rest, at) {
+                rest = next;
+                continue;
+            }
+            let mut fields = Fields::new(raw, at);
+            match fields.next() {
+                Some(line) => {
+                    self.add(line);
+                    rest = raw.get(fields.end()..).unwrap_or_default();
+                }
+                None => {
+                    self.body_at = fields.end();
+                    self.complete = fields.blank();
+                    // Of a last line without line end the next look finds nothing.
+                    self.truncated |= fields.cut();
+                    return;
+                }
+            }
+            self.truncated |= fields.cut();
         }
-        self.body_at = fields.end();
-        self.complete = fields.blank();
-        self.truncated = fields.cut();
     }
 
-    /// Takes in one header line.
-    #[inline]
+    /// Takes in the header line at the start of `rest`, `at` in the message, if it is one as nearly all are: `Name: value`, one
+    /// line, a name that is known. Gives what follows it. None, and nothing done, for any other.
+    // HOT: once a header line. What [`Fields`] would say of it, with its general cases left out.
+    #[inline(always)]
+    fn plain(&mut self, rest: &'a [u8], at: usize) -> Option<&'a [u8]> {
+        let (line, next) = rest.split_at_checked(memchr::memchr(b'\n', rest)?)?;
+        let next = next.get(1..)?;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let colon = colon(line)?;
+        let (_, value) = line.split_at_checked(colon)?;
+        let value = value.get(1..)?;
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        let header = Header::starting(rest, colon);
+        let is_trimmed = *value.first()? > b' ' && *value.last()? > b' ';
+        let has_room = self.count < HEADERS - RESERVED && at + line.len() <= usize::from(u16::MAX);
+        // Names that are known have no white space; a fold goes on in the next line.
+        if header == Header::Other || !is_trimmed || !has_room || matches!(next.first(), Some(b' ' | b'\t')) {
+            return None;
+        }
+        if header == Header::ContentLength {
+            self.length.add(value);
+        }
+        let value_at = at + line.len() - value.len();
+        self.put(
+            header,
+            Span {
+                name_at: at as u16,
+                name_len: colon as u16,
+                value_at: value_at as u16,
+                value_len: value.len() as u16,
+            },
+        );
+        Some(next)
+    }
+
+    /// Takes in one header line of any kind.
+    #[inline(never)]
     fn add(&mut self, Line { name, value }: Line) {
-        let header = Header::starting(&self.raw[name.start..], name.len());
+        let text = &self.raw[name.clone()];
+        let header = Header::parse(text);
         // Names that are known are tokens.
-        if header == Header::Other {
-            let text = &self.raw[name.clone()];
-            let is_malformed = text.is_empty() || !text.iter().all(|&b| is_token(b));
-            self.malformed = self.malformed.saturating_add(u16::from(is_malformed));
+        if header == Header::Other && (text.is_empty() || !text.iter().all(|&b| is_token(b))) {
+            self.malformed = self.malformed.saturating_add(1);
         }
         if header == Header::ContentLength {
             self.length.add(&self.raw[value.clone()]);
         }
-        let span = Span::new(name, value);
-        let has_room = self.count < HEADERS - RESERVED || self.count < self.limit(header);
-        let (Some(span), true) = (span, has_room) else {
-            self.dropped = self.dropped.saturating_add(1);
-            return;
-        };
-        self.ids[self.count] = header;
-        self.spans[self.count] = span;
-        let first = &mut self.firsts[header as usize];
-        *first = (*first).min(self.count as u8);
-        self.count += 1;
+        match Span::new(name, value) {
+            Some(span) if self.count < self.limit(header) => self.put(header, span),
+            _ => self.dropped = self.dropped.saturating_add(1),
+        }
+    }
+
+    /// INVARIANT: there is room.
+    #[inline(always)]
+    fn put(&mut self, header: Header, span: Span) {
+        if self.count < HEADERS {
+            self.ids[self.count] = header;
+            self.spans[self.count] = span;
+            let first = &mut self.firsts[header as usize];
+            *first = (*first).min(self.count as u8);
+            self.count += 1;
+        }
     }
 
     /// How full the index may be for `header` to get in.
@@ -366,7 +423,6 @@ impl std::fmt::Debug for Message<'_> {
 
 impl Span {
     /// None where the line stands behind the first 64 KiB.
-    #[inline]
     fn new(name: std::ops::Range<usize>, value: std::ops::Range<usize>) -> Option<Self> {
         Some(Self {
             name_at: u16::try_from(name.start).ok()?,
