@@ -12,6 +12,7 @@ use crate::fragments::Fragments;
 use crate::hash::Hasher;
 use crate::lanes::{Kind, Lanes};
 use crate::sctp::Associations;
+use crate::signalling::Nearness;
 use crate::sink::Sink;
 use crate::tcp::Connections;
 use crate::team::Links;
@@ -326,7 +327,15 @@ impl Engine {
         fired.clear();
         self.tracker.turn(now, &self.counters, sink);
         self.tracker.wheel.expired(now, &mut fired);
-        for timer in &fired {
+        let before = Nearness::STEPS[0].1;
+        for turn in 0..if fired.is_empty() { 0 } else { fired.len() + before } {
+            // What the next ones need comes from memory while this one has its turn.
+            for (nearness, ahead) in Nearness::STEPS {
+                if let Some(timer) = (turn + ahead).checked_sub(before).and_then(|at| fired.get(at)) {
+                    self.tracker.prefetch(*timer, now, nearness);
+                }
+            }
+            let Some(timer) = turn.checked_sub(before).and_then(|at| fired.get(at)) else { continue };
             match *timer {
                 Timer::Connection(ticket) => self.tcp.expire(ticket, now, &mut self.tracker.wheel),
                 other => self.tracker.expire(other, now, &mut self.counters, sink),

@@ -40,6 +40,22 @@ pub(crate) struct Passing<'a> {
     pub(crate) drops: u64,
 }
 
+/// How soon a timer's turn comes. With each step the memory that the step before asked for has come, and tells what to ask
+/// for next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nearness {
+    Far,
+    Near,
+    Nearer,
+    Next,
+}
+
+impl Nearness {
+    /// Each with how many timers lie before.
+    pub(crate) const STEPS: [(Self, usize); 4] =
+        [(Self::Far, 12), (Self::Near, 9), (Self::Nearer, 6), (Self::Next, 3)];
+}
+
 /// What a call whose timer fired needs.
 pub(crate) enum Due {
     /// Nothing: its time is not over, or it is gone.
@@ -125,10 +141,12 @@ impl Signalling {
         if S::PROGRESS {
             before.tell(call, CallNumber(name), passing.drops, sink);
         }
-        if call.is_over() && !call.ending {
-            call.ending = true;
+        let over = call.is_over();
+        if over && !call.ending {
             wheel.arm(hop.time + config.linger, Timer::Call(ticket));
         }
+        // One that is tried again lingers again.
+        call.ending = over;
         let body = message.sdp().filter(|_| novelty == Novelty::New);
         let ends = body.map_or_else(Vec::new, |body| announced(call, body, hop.time, codecs, offers));
         let standing = call.standing();
@@ -136,6 +154,8 @@ impl Signalling {
             call.announced = true;
             note(Note { order: passing.order, call: name, standing, side, ends });
         }
+        let due = call.last + limit(config, call);
+        calls.set_due(slot, due);
         (novelty, Some(name))
     }
 
@@ -156,8 +176,27 @@ impl Signalling {
         Some(slot)
     }
 
+    /// A call's timer is about to fire: asks for the call, if it may end then. Gives its name to ask media with.
+    pub(crate) fn prefetch(&self, ticket: Ticket, now: Nanos, nearness: Nearness) -> Option<CallRef> {
+        if self.calls.due(ticket) > now {
+            return None;
+        }
+        match nearness {
+            Nearness::Far => self.calls.prefetch_slot(ticket.slot),
+            Nearness::Near => self.calls.get(ticket.slot)?.prefetch_parties(),
+            Nearness::Nearer | Nearness::Next => {}
+        }
+        Some(CallRef::new(self.worker, ticket))
+    }
+
     /// A call's timer fired.
     pub(crate) fn expire(&mut self, ticket: Ticket, now: Nanos, drops: u64, wheel: &mut Wheel) -> Due {
+        let due = self.calls.due(ticket);
+        if due > now {
+            // Whatever was heard of its media.
+            wheel.arm(due, Timer::Call(ticket));
+            return Due::Nothing;
+        }
         let Some(call) = self.calls.redeem(ticket).and_then(|slot| self.calls.get(slot)) else {
             return Due::Nothing;
         };
@@ -184,16 +223,7 @@ impl Signalling {
 
     fn decide(&mut self, ticket: Ticket, heard: Nanos, now: Nanos, drops: u64, wheel: &mut Wheel) -> Due {
         let Some(call) = self.calls.get(ticket.slot) else { return Due::Nothing };
-        let over = call.is_over();
-        let limit = if call.is_challenged() {
-            self.config.challenge_limit
-        } else if over {
-            self.config.linger
-        } else if call.is_answered() {
-            self.config.idle_limit
-        } else {
-            self.config.invite_limit
-        };
+        let (over, limit) = (call.is_over(), limit(&self.config, call));
         let deadline = if over { call.last + limit } else { call.last.max(heard) + limit };
         if deadline > now {
             wheel.arm(deadline, Timer::Call(ticket));
@@ -244,6 +274,19 @@ impl Signalling {
     pub(crate) fn close<S: Sink>(&mut self, sink: &mut S) {
         self.registrations.close().into_iter().for_each(|record| sink.registration(record));
         self.messages.close().into_iter().for_each(|record| sink.message(record));
+    }
+}
+
+/// How long a call in its state may be silent.
+fn limit(config: &Config, call: &CallEntry) -> Nanos {
+    if call.is_challenged() {
+        config.challenge_limit
+    } else if call.is_over() {
+        config.linger
+    } else if call.is_answered() {
+        config.idle_limit
+    } else {
+        config.invite_limit
     }
 }
 

@@ -11,7 +11,7 @@ use crate::hash::Hasher;
 use crate::lanes::Lane;
 use crate::media::{Accepted, Figures, FlowKey, Media, Place, RtpPacket, StreamContext};
 use crate::note::Order;
-use crate::signalling::{Due, Ended, Passing, Signalling};
+use crate::signalling::{Due, Ended, Nearness, Passing, Signalling};
 use crate::sink::{CallNumber, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
 use crate::slots::Ticket;
 use crate::team::{Links, Member};
@@ -265,6 +265,19 @@ impl Tracker {
     pub(crate) fn turn<S: Sink>(&mut self, now: Nanos, counters: &Counters, sink: &mut S) {
         self.media.learn();
         self.give_up(now, counters, sink);
+    }
+
+    /// A timer's turn comes soon: asks for what it will touch.
+    pub(crate) fn prefetch(&self, timer: Timer, now: Nanos, nearness: Nearness) {
+        match timer {
+            Timer::Call(ticket) => {
+                if let Some(call) = self.signalling.prefetch(ticket, now, nearness) {
+                    self.media.prefetch_call(call, nearness);
+                }
+            }
+            Timer::Flow(ticket) if nearness == Nearness::Far => self.media.prefetch_stream(ticket),
+            _ => {}
+        }
     }
 
     /// A timer fired.

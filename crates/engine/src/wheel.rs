@@ -17,25 +17,38 @@ pub(crate) enum Timer {
 const TICK: Nanos = Nanos::from_millis(500);
 const SLOTS: usize = 1024;
 const NONE: u32 = u32::MAX;
+/// Timers of one slot that lie together: what fires together is read from memory in a row, not one by one.
+const TOGETHER: usize = 20;
 
+/// Timers of a slot in order of arming, and where the next ones are.
 #[derive(Debug)]
-struct Entry {
-    timer: Timer,
+struct Chunk {
+    timers: [Timer; TOGETHER],
+    count: u32,
     next: u32,
 }
 
+/// The timers of a tick: its first chunk, and its last, which has room.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    first: u32,
+    last: u32,
+}
+
+const EMPTY: Slot = Slot { first: NONE, last: NONE };
+
 /// A hashed wheel of 1024 half-second slots.
 ///
-/// Each live object keeps exactly one entry. It fires at its time or, when that lies beyond the horizon of 512 s,
-/// early: the owner looks at its own deadline and arms again. So an entry is never searched for or removed.
+/// A timer fires at its time or, when that lies beyond the horizon of 512 s, early: the owner looks at its own deadline and
+/// arms again. So one is never searched for or removed.
 #[derive(Debug)]
 pub(crate) struct Wheel {
-    entries: Vec<Entry>,
+    chunks: Vec<Chunk>,
     free: u32,
-    heads: Box<[u32; SLOTS]>,
+    slots: Box<[Slot; SLOTS]>,
     /// Every tick up to and including this one has fired.
     done: u64,
-    /// Entries in the wheel.
+    /// Timers in the wheel.
     armed: usize,
     /// Time that the source leapt over and that passed for no one.
     leapt: Nanos,
@@ -47,9 +60,10 @@ impl Wheel {
     /// With room for `ceiling` timers, reserved now; more find a place, too.
     pub(crate) fn new(ceiling: usize) -> Self {
         Self {
-            entries: Vec::with_capacity(ceiling),
+            // Each slot has one that is not full.
+            chunks: Vec::with_capacity(if ceiling == 0 { 0 } else { ceiling / TOGETHER + SLOTS }),
             free: NONE,
-            heads: Box::new([NONE; SLOTS]),
+            slots: Box::new([EMPTY; SLOTS]),
             done: 0,
             armed: 0,
             leapt: Nanos::ZERO,
@@ -75,21 +89,38 @@ impl Wheel {
     pub(crate) fn arm(&mut self, at: Nanos, timer: Timer) {
         let tick = (self.tick(at) + 1).clamp(self.done + 1, self.done + SLOTS as u64 - 1);
         let slot = (tick % SLOTS as u64) as usize;
-        let entry = Entry { timer, next: self.heads[slot] };
-        let index = match self.entries.get_mut(self.free as usize) {
-            Some(place) => {
+        self.armed += 1;
+        let last = self.slots[slot].last;
+        if let Some(chunk) = self.chunks.get_mut(last as usize)
+            && let Some(place) = chunk.timers.get_mut(chunk.count as usize)
+        {
+            *place = timer;
+            chunk.count += 1;
+            return;
+        }
+        let new = self.chunk_with(timer);
+        match self.chunks.get_mut(last as usize) {
+            Some(chunk) => chunk.next = new,
+            None => self.slots[slot].first = new,
+        }
+        self.slots[slot].last = new;
+    }
+
+    /// A chunk that begins with that timer.
+    fn chunk_with(&mut self, timer: Timer) -> u32 {
+        match self.chunks.get_mut(self.free as usize) {
+            Some(chunk) => {
                 let index = self.free;
-                self.free = place.next;
-                *place = entry;
+                self.free = chunk.next;
+                chunk.timers[0] = timer;
+                (chunk.count, chunk.next) = (1, NONE);
                 index
             }
             None => {
-                self.entries.push(entry);
-                (self.entries.len() - 1) as u32
+                self.chunks.push(Chunk { timers: [timer; TOGETHER], count: 1, next: NONE });
+                (self.chunks.len() - 1) as u32
             }
-        };
-        self.heads[slot] = index;
-        self.armed += 1;
+        }
     }
 
     /// Whether [`Wheel::expired`] has anything to look at. HOT: one comparison.
@@ -117,18 +148,15 @@ impl Wheel {
     }
 
     fn fire(&mut self, slot: usize, fired: &mut Vec<Timer>) {
-        let mut index = std::mem::replace(&mut self.heads[slot], NONE);
-        let first = fired.len();
-        while let Some(entry) = self.entries.get_mut(index as usize) {
-            let next = entry.next;
-            fired.push(entry.timer);
-            entry.next = self.free;
+        let mut index = std::mem::replace(&mut self.slots[slot], EMPTY).first;
+        while let Some(chunk) = self.chunks.get_mut(index as usize) {
+            let timers = chunk.timers.get(..chunk.count as usize).unwrap_or_default();
+            fired.extend_from_slice(timers);
+            self.armed -= timers.len();
+            let next = std::mem::replace(&mut chunk.next, self.free);
             self.free = index;
-            self.armed -= 1;
             index = next;
         }
-        // The list is newest first.
-        fired[first..].reverse();
     }
 }
 
@@ -175,6 +203,30 @@ mod tests {
         fired.clear();
         wheel.expired(at(1_000_000_000), &mut fired);
         assert_eq!(fired, [call(2), call(3)]);
+    }
+
+    #[test]
+    fn many_in_one_slot_and_places_used_again() {
+        let mut wheel = Wheel::new(4);
+        wheel.expired(at(100), &mut Vec::new());
+        let ticket = |number| Timer::Flow(Ticket { slot: number, generation: number / 7 });
+        let mut fired = Vec::new();
+        for turn in 0..5u32 {
+            let now = 100 + 10 * u64::from(turn);
+            let timers: Vec<Timer> = (0..turn * 39 + 1).map(ticket).collect();
+            for timer in &timers {
+                wheel.arm(at(now + 3), *timer);
+                wheel.arm(at(now + 5), *timer);
+            }
+            fired.clear();
+            wheel.expired(at(now + 4), &mut fired);
+            assert_eq!(fired, timers);
+            wheel.expired(at(now + 6), &mut fired);
+            assert_eq!(fired[timers.len()..], timers);
+            assert_eq!(wheel.armed, 0);
+        }
+        // As many as were full or begun at once, and no more.
+        assert!(wheel.chunks.len() <= 2 * (4 * 39 + 1 + TOGETHER) / TOGETHER, "{}", wheel.chunks.len());
     }
 
     #[test]

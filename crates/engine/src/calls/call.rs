@@ -106,6 +106,7 @@ pub(crate) struct CallEntry {
     pub(crate) fax: Option<Nanos>,
     /// The linger timer runs.
     pub(crate) ending: bool,
+
     /// Where the drop counter of the capture stood at the start.
     pub(crate) drops: u64,
 }
@@ -457,6 +458,11 @@ impl CallEntry {
         let time = self.invite.unwrap_or(self.first).micros().to_le_bytes();
         let (src, dst) = (Written::ip(self.src.ip), Written::ip(self.dst.ip));
         hash::id("call", [self.call_id.bytes(), &time, src.as_bytes(), dst.as_bytes()])
+    }
+
+    /// Asks for what its record is made of.
+    pub(crate) fn prefetch_parties(&self) {
+        ringtap_cpu::prefetch(&*self.parties);
     }
 
     /// The shortest round trip that its transactions showed.

@@ -10,6 +10,8 @@ pub(crate) use call::{CallEntry, Hop, Novelty, Side, Standing, Taken, round};
 pub(crate) use text::text;
 pub(crate) use told::Told;
 
+use ringtap_model::Nanos;
+
 use crate::hash::Hasher;
 use crate::index::Index;
 use crate::slots::{Slots, Ticket};
@@ -18,6 +20,8 @@ use crate::slots::{Slots, Ticket};
 pub(crate) struct Calls {
     entries: Slots<CallEntry>,
     index: Index,
+    /// Of each place, the earliest time at which its call may end: timers that come before need not look at the call.
+    dues: Vec<Nanos>,
     pub(crate) hasher: Hasher,
     /// Calls that found no place.
     pub(crate) refused: u64,
@@ -25,7 +29,10 @@ pub(crate) struct Calls {
 
 impl Calls {
     pub(crate) fn new(ceiling: usize, hasher: Hasher) -> Self {
-        Self { entries: Slots::new(ceiling), index: Index::new(ceiling), hasher, refused: 0 }
+        let mut dues = Vec::new();
+        // Where a system does not promise so much, it grows instead.
+        let _ = dues.try_reserve_exact(ceiling);
+        Self { entries: Slots::new(ceiling), index: Index::new(ceiling), dues, hasher, refused: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -55,7 +62,30 @@ impl Calls {
     pub(crate) fn begin(&mut self, call_id: &[u8], hash: u64, hop: &Hop, drops: u64) -> Option<u32> {
         let slot = self.entries.insert(CallEntry::new(call_id, hash, hop, drops))?;
         self.index.insert(hash, slot);
+        if self.dues.len() <= slot as usize {
+            self.dues.resize(slot as usize + 1, Nanos::ZERO);
+        }
         Some(slot)
+    }
+
+    /// The call in a slot ends at this time at the earliest.
+    pub(crate) fn set_due(&mut self, slot: u32, due: Nanos) {
+        if let Some(place) = self.dues.get_mut(slot as usize) {
+            *place = due;
+        }
+    }
+
+    /// The earliest time at which a call may end; zero for one that is gone.
+    pub(crate) fn due(&self, ticket: Ticket) -> Nanos {
+        let due = self.dues.get(ticket.slot as usize).copied();
+        due.filter(|_| self.entries.ticket(ticket.slot) == ticket).unwrap_or_default()
+    }
+
+    /// Asks for the call in a slot.
+    pub(crate) fn prefetch_slot(&self, slot: u32) {
+        if let Some(call) = self.entries.get(slot) {
+            ringtap_cpu::prefetch(call);
+        }
     }
 
     pub(crate) fn get(&self, slot: u32) -> Option<&CallEntry> {
@@ -70,6 +100,7 @@ impl Calls {
     pub(crate) fn remove(&mut self, slot: u32) -> Option<CallEntry> {
         let entry = self.entries.remove(slot)?;
         self.index.remove(entry.hash, slot);
+        self.set_due(slot, Nanos::ZERO);
         Some(entry)
     }
 

@@ -7,6 +7,8 @@ use super::views::{Leg, View};
 use super::{Figures, List, MAX_LEGS, Media};
 use crate::calls::Side;
 use crate::note::{CallRef, Learned, Note, Order, Types};
+use crate::signalling::Nearness;
+use crate::slots::Ticket;
 
 /// How sure a flow's call is: both ends announced, on opposite sides.
 const BOTH_ENDS: u8 = 8;
@@ -67,6 +69,30 @@ impl Media {
     pub(crate) fn heard(&self, call: CallRef) -> Nanos {
         let flows = self.views.find(call).and_then(|slot| self.views.get(slot)).map(|view| &view.flows);
         flows.into_iter().flatten().map(|flow| self.last(*flow)).fold(Nanos::ZERO, Nanos::max)
+    }
+
+    /// A call is about to end: asks for what that will touch.
+    pub(crate) fn prefetch_call(&self, call: CallRef, nearness: Nearness) {
+        let view = || self.views.find(call).and_then(|slot| self.views.get(slot));
+        match nearness {
+            Nearness::Far => self.views.prefetch_index(call),
+            Nearness::Near => self.views.prefetch(call),
+            Nearness::Nearer => {
+                let Some(view) = view() else { return };
+                view.legs.iter().for_each(ringtap_cpu::prefetch);
+                view.flows.first().into_iter().for_each(ringtap_cpu::prefetch);
+            }
+            Nearness::Next => {
+                let Some(view) = view() else { return };
+                view.legs.iter().for_each(|leg| self.endpoints.prefetch(leg.node));
+                view.flows.iter().for_each(|flow| self.flows.prefetch_slot(*flow));
+            }
+        }
+    }
+
+    /// A stream's timer is about to fire: asks for the stream.
+    pub(crate) fn prefetch_stream(&self, ticket: Ticket) {
+        self.flows.prefetch_slot(ticket.slot);
     }
 
     /// Ends a call: takes its streams, and gives back all that it held.

@@ -63,6 +63,13 @@ impl Endpoints {
         Some(node)
     }
 
+    /// Asks for an entry.
+    pub(crate) fn prefetch(&self, node: u32) {
+        if let Some(node) = self.nodes.get(node) {
+            ringtap_cpu::prefetch(node);
+        }
+    }
+
     /// Takes an entry out.
     pub(crate) fn leave(&mut self, node: u32) {
         let Some(node) = self.nodes.remove(node) else { return };

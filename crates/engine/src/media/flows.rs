@@ -159,6 +159,14 @@ impl Flows {
         slot
     }
 
+    /// Asks for a flow in both its parts.
+    pub(super) fn prefetch_slot(&self, slot: u32) {
+        if let (Some(flow), Some(cold)) = (self.hot.get(slot as usize), self.cold.get(slot as usize)) {
+            ringtap_cpu::prefetch(flow);
+            ringtap_cpu::prefetch(cold);
+        }
+    }
+
     /// The flow in a slot, if it is the one of this key. HOT.
     #[inline]
     pub(super) fn verified(&mut self, slot: u32, key: Key) -> Option<&mut Flow> {

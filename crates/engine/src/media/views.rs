@@ -54,6 +54,18 @@ impl Views {
         Self { entries: Slots::new(ceiling), index: Index::new(ceiling), hasher }
     }
 
+    /// Asks for the place of a call in the index.
+    pub(super) fn prefetch_index(&self, call: CallRef) {
+        self.index.prefetch(self.hasher.of(call));
+    }
+
+    /// Asks for the view of a call.
+    pub(super) fn prefetch(&self, call: CallRef) {
+        if let Some(view) = self.find(call).and_then(|slot| self.get(slot)) {
+            ringtap_cpu::prefetch(view);
+        }
+    }
+
     pub(super) fn find(&self, call: CallRef) -> Option<u32> {
         self.index.find(self.hasher.of(call), |slot| self.entries[slot].call == call)
     }
