@@ -93,9 +93,9 @@ pub(super) fn colon(line: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let (words, rest) = line.as_chunks::<8>();
     for (index, word) in words.iter().enumerate().take(3) {
-        let others = u64::from_le_bytes(*word) ^ ONES * b':' as u64;
+        let others = u64::from_le_bytes(*word) ^ (ONES * b':' as u64);
         // The lowest bit that is set stands in the first byte that is zero.
-        let zeros = others.wrapping_sub(ONES) & !others & ONES << 7;
+        let zeros = others.wrapping_sub(ONES) & !others & (ONES << 7);
         if zeros != 0 {
             return Some(8 * index + zeros.trailing_zeros() as usize / 8);
         }
