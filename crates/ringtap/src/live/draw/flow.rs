@@ -106,7 +106,8 @@ fn step(row: &Row) -> Step {
             label: format!("RTP {} {}", codec(stream), stream.packets),
             style: Style::Plain,
             retransmission: false,
-            kind: Kind::Media,
+            // A column is named by all that its host does here.
+            kind: Kind::Message,
         },
     }
 }
