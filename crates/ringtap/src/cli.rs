@@ -4,7 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze::Analyze, anonymise::Anonymise, bench::Bench, call::CallArgs, calls::Calls, compare::Compare,
-    doctor::Doctor, export::Export, extract::Extract, generate::Generate, live::Live, mos::Mos, run::Run,
+    doctor::Doctor, export::Export, extract::Extract, forget::Forget, generate::Generate, key::KeyArgs,
+    live::Live, mos::Mos, run::Run, verify::Verify,
 };
 use crate::screen::Colour;
 
@@ -38,6 +39,9 @@ pub(crate) enum Command {
     Calls(Calls),
     Export(Box<Export>),
     Anonymise(Anonymise),
+    Verify(Verify),
+    Forget(Forget),
+    Key(KeyArgs),
     Generate(Box<Generate>),
     Compare(Compare),
     Mos(Mos),
@@ -59,6 +63,7 @@ Examples:
   ringtap calls --store /var/lib/ringtap --number '+4202*' --since '2026-11-21 02:00'
   ringtap generate --out demo.pcap --truth demo.jsonl
   ringtap run -c /etc/ringtap/ringtap.toml
+  ringtap verify /var/lib/ringtap/spool --key /etc/ringtap/sign.pub
   ringtap mos --codec G729 --loss 2 --delay-ms 150
   ringtap live -i ens1f0
   ringtap doctor -i ens1f0 --store /var/lib/ringtap

@@ -120,7 +120,7 @@ fn hour(dir: &Path, calls: u64, minutes: u64, full: u64) -> Result<(), Box<dyn E
     for turn in 1..minutes * MINUTE {
         for (place, call) in (0..).zip(&mut under_way) {
             now = START + Nanos(turn * PACKET.0 + place * PACKET.0 / calls);
-            if (turn + place * PACKETS / calls) % PACKETS == 0 {
+            if (turn + place * PACKETS / calls).is_multiple_of(PACKETS) {
                 let old = std::mem::replace(call, Call::begin(&mut keeper, next, now));
                 old.end(&mut keeper, now);
                 if whole.contains(&turn) && whole.contains(&(turn + PACKETS)) {

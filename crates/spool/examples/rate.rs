@@ -1,8 +1,9 @@
-//! How fast packets are kept: `rate DIR STREAMS SECONDS-OF-SOUND [DIRECT]`, G.711 in packets of 214 bytes.
+//! How fast packets are kept: `rate DIR STREAMS SECONDS-OF-SOUND [seal] [sign] [zstd]`, noise as G.711 in packets of 214 bytes.
+use std::sync::Arc;
 use std::time::Instant;
 
 use ringtap_model::{Frame, LinkType, Nanos};
-use ringtap_spool::{Category, Keeper, Reader, Settings};
+use ringtap_spool::{Category, Keeper, MasterKey, Reader, Settings, Signer};
 
 #[expect(clippy::print_stdout, reason = "this is what it is for")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -10,19 +11,35 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = std::path::PathBuf::from(arguments.next().ok_or("DIR")?);
     let streams: usize = arguments.next().ok_or("STREAMS")?.parse()?;
     let seconds: u64 = arguments.next().ok_or("SECONDS")?.parse()?;
-    let settings = Settings { memory: 512 << 20, wait: true, ..Settings::new(dir.clone()) };
+    let mut settings = Settings { memory: 512 << 20, wait: true, ..Settings::new(dir.clone()) };
+    for word in arguments {
+        match word.as_str() {
+            "seal" => settings.seal = Some(MasterKey::of([1; 32])),
+            "sign" => settings.sign = Some(Arc::new(Signer::of(&[2; 32]))),
+            "zstd" => settings.compress = Some(1),
+            _ => return Err(format!("`{word}` is not seal, sign or zstd").into()),
+        }
+    }
     let mut keeper = Keeper::open(settings)?;
     let owners: Vec<_> =
         (0..streams).filter_map(|stream| keeper.begin(Category::Media, stream as u64)).collect();
-    let data = [0x55; 214];
+    let mut seed = 1u32;
+    let mut noise = || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 24) as u8
+    };
+    // As many different packets as no chunk has; addresses and ports are the same.
+    let packets: Vec<[u8; 214]> =
+        (0..1_009).map(|_| std::array::from_fn(|at| if at < 42 { at as u8 } else { noise() })).collect();
+    let mut turn = packets.iter().cycle();
     let start = Nanos::from_secs(1_795_219_200);
     let begun = Instant::now();
     let mut now = start;
     for _ in 0..seconds * 50 {
         for owner in &owners {
             now += Nanos(20_000_000 / streams as u64);
-            keeper
-                .put(*owner, &Frame { time: now, number: 1, link: LinkType(1), wire_len: 214, data: &data });
+            let data = turn.next().map_or(&[][..], |packet| packet);
+            keeper.put(*owner, &Frame { time: now, number: 1, link: LinkType(1), wire_len: 214, data });
         }
         keeper.tick(now);
     }
@@ -44,6 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::write("/proc/sys/vm/drop_caches", "1").ok();
     let begun = Instant::now();
     let mut reader = Reader::open(&dir)?;
+    reader.unlock(MasterKey::of([1; 32]));
     let segments = reader.between(start, now)?;
     let found = reader.read(&[one.owner], &segments)?;
     println!(

@@ -12,11 +12,16 @@ use std::fmt::{self, Write};
 use std::path::Path;
 use std::str::FromStr;
 
-use ed25519_dalek::pkcs8::{DecodePrivateKey, DecodePublicKey};
+use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
+use ed25519_dalek::pkcs8::{
+    DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, KeypairBytes,
+};
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
 
 use crate::error::Error;
+use crate::master::random;
 use crate::secret;
 
 /// Signs what closes: an Ed25519 key.
@@ -42,6 +47,23 @@ impl Signer {
                 "it is no Ed25519 key; make one with `openssl genpkey -algorithm ed25519`, or write its 32 bytes as 64 hex digits",
             )
         })
+    }
+
+    /// A new key: its private and its public part, as PEM.
+    ///
+    /// # Errors
+    ///
+    /// The operating system has no randomness.
+    pub fn generate() -> Result<(Zeroizing<String>, String), Error> {
+        let mut seed = Zeroizing::new([0; 32]);
+        random(&mut seed[..])?;
+        let key = SigningKey::from_bytes(&seed);
+        let failed = || Error::key(Path::new("the new key"), "it cannot be written as PEM");
+        // OpenSSL reads the private part alone (version 1 of PKCS#8), and makes the public one of it.
+        let private = KeypairBytes { secret_key: *seed, public_key: None };
+        let private = private.to_pkcs8_pem(LineEnding::LF).map_err(|_| failed())?;
+        let public = key.verifying_key().to_public_key_pem(LineEnding::LF).map_err(|_| failed())?;
+        Ok((private, public))
     }
 
     /// Of the 32 bytes of a key.
@@ -231,6 +253,11 @@ mod tests {
         std::fs::write(&private, SEED).unwrap();
         std::fs::write(&public, format!("{PUBLIC}\n")).unwrap();
         assert_eq!(Signer::read(&private).unwrap().public(), PublicKey::read(&public).unwrap());
+        let (made, made_public) = Signer::generate().unwrap();
+        std::fs::write(&private, &*made).unwrap();
+        std::fs::write(&public, made_public).unwrap();
+        assert_eq!(Signer::read(&private).unwrap().public(), PublicKey::read(&public).unwrap());
+        assert_ne!(Signer::read(&private).unwrap().public(), signer.public());
         std::fs::write(&private, "secret").unwrap();
         let error = Signer::read(&private).unwrap_err().to_string();
         assert!(error.contains("sign.pem") && error.contains("openssl genpkey"), "{error}");

@@ -56,7 +56,7 @@ const fn live(key: Key) -> Key {
 }
 
 /// In the order of the file.
-pub(crate) const KEYS: [Key; 55] = [
+pub(crate) const KEYS: [Key; 59] = [
     key(
         "capture",
         "interfaces",
@@ -310,6 +310,38 @@ pub(crate) const KEYS: [Key; 55] = [
     ),
     key("spool", "segment", "\"60s\"", SPAN, "A segment ends after this long."),
     key("spool", "segment_size", "\"4GiB\"", SIZE, "A segment ends with this many bytes."),
+    key(
+        "spool",
+        "compress",
+        "\"none\"",
+        "\"none\" or \"zstd\"",
+        "Make what is kept smaller with `zstd`: signalling to a fifth, media hardly. Other programs cannot read the packets of a \
+         segment then; `ringtap export` can.",
+    ),
+    key(
+        "spool",
+        "seal",
+        "\"\"",
+        "a path, such as \"/etc/ringtap/seal.key\", or \"\" for none",
+        "File of the master key under which what is kept is encrypted: 64 hex digits, which `ringtap key --seal` makes, readable \
+         by its owner alone. Empty encrypts nothing.",
+    ),
+    key(
+        "spool",
+        "seal_command",
+        "\"\"",
+        "a command, such as \"vault kv get -field=key ringtap/seal\", or \"\" for none",
+        "Command that prints the master key, in place of `seal`. It is run by the shell once, at the start, before the program \
+         gives up its rights.",
+    ),
+    key(
+        "spool",
+        "sign",
+        "\"\"",
+        "a path, such as \"/etc/ringtap/sign.pem\", or \"\" for none",
+        "File of the Ed25519 key that signs each segment when it is closed, for `ringtap verify`; `ringtap key --sign` makes one. \
+         Needs `seal` or `seal_command`. Empty signs nothing.",
+    ),
     live(key(
         "retention",
         "signalling",

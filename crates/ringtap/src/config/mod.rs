@@ -11,18 +11,19 @@ mod wrong;
 use std::net::SocketAddr;
 use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ringtap_capture::live;
 use ringtap_engine as engine;
 use ringtap_model::{LinkType, Nanos};
-use ringtap_spool::{Category, Marks, Room};
+use ringtap_spool::{Category, Marks, MasterKey, Room, Signer};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use page::default_file;
 #[cfg(test)]
 pub(crate) use page::held;
-pub(crate) use values::{Direction, Fanout, Free, Keep, Level, Listen, Size, Source, Span, Speed};
+pub(crate) use values::{Compress, Direction, Fanout, Free, Keep, Level, Listen, Size, Source, Span, Speed};
 pub(crate) use wrong::Wrong;
 
 use keys::Key;
@@ -234,6 +235,18 @@ pub(crate) struct Spool {
     age: Span,
     segment: Span,
     segment_size: Size,
+    compress: Compress,
+    seal: PathBuf,
+    seal_command: String,
+    sign: PathBuf,
+}
+
+/// The keys of the spool, read while they may be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Secrets {
+    seal: Option<MasterKey>,
+    /// Also for the log of deletions.
+    pub(crate) sign: Option<Arc<Signer>>,
 }
 
 impl Default for Spool {
@@ -245,6 +258,10 @@ impl Default for Spool {
             age: Span(Nanos::from_secs(10)),
             segment: Span(Nanos::from_secs(60)),
             segment_size: Size(4 << 30),
+            compress: Compress::None,
+            seal: PathBuf::new(),
+            seal_command: String::new(),
+            sign: PathBuf::new(),
         }
     }
 }
@@ -255,12 +272,30 @@ impl Spool {
         (!self.directory.as_os_str().is_empty()).then_some(&*self.directory)
     }
 
+    /// Reads the keys, or runs the command that has one.
+    pub(crate) fn secrets(&self) -> Result<Secrets, ringtap_spool::Error> {
+        if self.directory().is_none() {
+            return Ok(Secrets::default());
+        }
+        let seal = match (self.seal.as_os_str().is_empty(), self.seal_command.is_empty()) {
+            (false, _) => Some(MasterKey::read(&self.seal)?),
+            (true, false) => Some(MasterKey::of_command(&self.seal_command)?),
+            (true, true) => None,
+        };
+        let sign = match self.sign.as_os_str().is_empty() {
+            true => None,
+            false => Some(Arc::new(Signer::read(&self.sign)?)),
+        };
+        Ok(Secrets { seal, sign })
+    }
+
     /// As a worker keeps, with frames of that link type. `wait` where no packet is lost by waiting.
     pub(crate) fn settings(
         &self,
         worker: usize,
         link: LinkType,
         wait: bool,
+        secrets: &Secrets,
     ) -> Option<ringtap_spool::Settings> {
         Some(ringtap_spool::Settings {
             worker: u16::try_from(worker).unwrap_or(u16::MAX),
@@ -269,6 +304,9 @@ impl Spool {
             age: self.age.0,
             span: self.segment.0,
             bytes: self.segment_size.0,
+            compress: (self.compress == Compress::Zstd).then_some(LEVEL),
+            seal: secrets.seal.clone(),
+            sign: secrets.sign.clone(),
             wait,
             ..ringtap_spool::Settings::new(self.directory()?.to_owned())
         })
@@ -482,6 +520,19 @@ impl Config {
             return wrong("spool", "segment_size", "must be from 1MiB to 1024GiB, for example 4GiB");
         }
         self.check_retention()?;
+        let sealed = !self.spool.seal.as_os_str().is_empty();
+        if sealed && !self.spool.seal_command.is_empty() {
+            return wrong(
+                "spool",
+                "seal_command",
+                "the key comes from a file or from a command: leave one of them out",
+            );
+        }
+        if !self.spool.sign.as_os_str().is_empty() && !sealed && self.spool.seal_command.is_empty() {
+            let problem = "needs `seal` or `seal_command` as well: a call that is not sealed can only be forgotten by changing a \
+                           segment, which is then no longer what was signed";
+            return wrong("spool", "sign", problem);
+        }
         if self.log.status.0 != Nanos::ZERO && self.log.status.0 < Nanos::from_secs(1) {
             return wrong("log", "status", "must be at least 1s, for example 10s; 0s is off");
         }
@@ -580,6 +631,9 @@ impl Config {
     }
 }
 
+/// Of zstd: faster than any disk here, and higher ones gain little.
+const LEVEL: i32 = 1;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -627,6 +681,18 @@ mod tests {
             (
                 "[capture]\nintefaces = [\"eth0\"]\n",
                 "x.toml:2: [capture] intefaces: there is no such key; did you mean `interfaces`?",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\n[spool]\nsign = \"/k\"\n",
+                "x.toml:4: [spool] sign: needs `seal` or `seal_command` as well: a call that is not sealed can only be forgotten by changing a segment, which is then no longer what was signed",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\n[spool]\nseal = \"/k\"\nseal_command = \"cat /k\"\n",
+                "x.toml:5: [spool] seal_command: the key comes from a file or from a command: leave one of them out",
+            ),
+            (
+                "[capture]\ninterfaces = [\"eth0\"]\n[spool]\ncompress = \"gzip\"\n",
+                "x.toml:4: [spool] compress: \"gzip\" is not \"none\" or \"zstd\"",
             ),
             (
                 "[capture]\ncolour = 1\n",

@@ -70,6 +70,16 @@ pub(crate) enum Keep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Free(pub(crate) Room);
 
+/// How what is kept is made smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Compress {
+    /// Not at all.
+    None,
+    /// By zstd.
+    Zstd,
+}
+
 /// How fast files are replayed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Speed {

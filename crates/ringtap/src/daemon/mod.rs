@@ -42,7 +42,7 @@ use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::config::{Config, Span, Speed};
+use crate::config::{Config, Secrets, Span, Speed};
 use crate::exit::Exit;
 use crate::text::counted;
 use board::{Board, Post};
@@ -89,10 +89,12 @@ pub(crate) fn run(started: Started) -> anyhow::Result<Exit> {
             log::warn("store", format_args!("{error:#}"));
         }
     }
+    // Keys are read while this may be root.
+    let secrets = config.spool.secrets().context("[spool]")?;
     system::give_up(user.as_ref())?;
     let signals = listen_to_signals()?;
     let keeper = Keeper::open(&settings(&config), tell)?;
-    let running = Running::start(&config, source, &keeper)?;
+    let running = Running::start(&config, source, &keeper, &secrets)?;
     if let Some(listener) = listener {
         let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
         http::serve(listener, Arc::clone(&running.board)).context("cannot serve metrics")?;
@@ -159,7 +161,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(config: &Config, source: Source, keeper: &Keeper) -> anyhow::Result<Self> {
+    fn start(config: &Config, source: Source, keeper: &Keeper, secrets: &Secrets) -> anyhow::Result<Self> {
         // Replays are repeatable; on the wire nobody may know which keys collide.
         let seed = match source.files {
             true => ringtap_engine::Config::default().seed,
@@ -189,7 +191,7 @@ impl Running {
         };
         let mut written = Vec::new();
         for ((tap, Post { number, .. }), engine) in source.taps.into_iter().zip(engines) {
-            let settings = config.spool.settings(number, tap.link(), source.files);
+            let settings = config.spool.settings(number, tap.link(), source.files, secrets);
             let recorder = settings.map(|settings| keep::Recorder::open(settings, config.spool.keep));
             let recorder = recorder.transpose().context("[spool]")?;
             written.extend(recorder.as_ref().map(keep::Recorder::written));
@@ -215,7 +217,7 @@ impl Running {
         }
         if let Some(directory) = config.spool.directory() {
             let (directory, board) = (directory.to_owned(), Arc::clone(&running.board));
-            let deletions = Deletions::of(&directory, None);
+            let deletions = Deletions::of(&directory, secrets.sign.clone());
             running.tending =
                 Some(Tending::start(directory, config.retention.clone(), deletions, written, board)?);
         }

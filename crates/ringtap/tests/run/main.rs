@@ -8,4 +8,5 @@
 
 mod daemon;
 mod replayed;
+mod sealed;
 mod wire;

@@ -1,0 +1,175 @@
+//! `ringtap forget`: a call out of the spool for good.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::bail;
+use clap::Args;
+use ringtap_model::{Endpoint, Nanos};
+use ringtap_spool::{Deletions, Forgotten, Order, Signer, forget, of_call, of_stream};
+use ringtap_store::{Query, Row};
+use serde_json::Value;
+
+use crate::exit::{Exit, Misuse};
+use crate::screen::Screen;
+use crate::text::counted;
+
+/// Make what was kept of a call unreadable for good
+///
+/// Where the spool is sealed, the keys of the call's signalling and streams are overwritten: nobody can read them any more, and
+/// the segments stay as they were signed. Where it is not, the packets are overwritten. Both are written into the log of deletions
+/// first. The record of the call stays in the database. A call on hold is not forgotten.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Forget {
+    /// Its Call-ID, the beginning of it with a `*`, or the id of its record
+    #[arg(value_name = "CALL")]
+    call: String,
+    /// Directory of the database
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
+    /// Directory of the spool
+    #[arg(long, value_name = "DIR")]
+    spool: PathBuf,
+    /// For the log of deletions: who asked for it
+    #[arg(long, value_name = "TEXT", default_value = "by hand")]
+    why: String,
+    /// Sign the log of deletions with this key: that of `[spool] sign`
+    #[arg(long, value_name = "FILE")]
+    sign: Option<PathBuf>,
+    /// Yes, for good
+    #[arg(long)]
+    yes: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ringtap forget 4f2a19@192.0.2.1 --store /var/lib/ringtap/records --spool /var/lib/ringtap/spool \\
+    --why 'request 2026-117' --sign /etc/ringtap/sign.pem --yes";
+
+/// Packets of one owner.
+struct Part {
+    name: String,
+    key: u64,
+    from: Nanos,
+    /// Not included.
+    to: Nanos,
+}
+
+impl Forget {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let store = ringtap_store::Reader::open(&self.store)?;
+        let row = self.row(&store)?;
+        let parts = parts(&row, &store.streams_of(&row.id)?);
+        let call_id = row.value["call_id"].as_str().unwrap_or_default();
+        let signer = self.sign.as_deref().map(Signer::read).transpose()?.map(Arc::new);
+        if signer.is_none() && self.is_signed() {
+            let problem = "the spool is signed: give `--sign FILE`, the key of `[spool] sign`, or `ringtap verify` will call it damage";
+            return Err(Misuse(problem.to_owned()).into());
+        }
+        if !self.yes {
+            let streams = counted(parts.len() as u64 - 1, "stream");
+            let call_id = crate::text::shown(call_id).into_owned();
+            return Err(Misuse(format!(
+                "this makes the signalling and {streams} of `{call_id}` unreadable for good: add `--yes`"
+            ))
+            .into());
+        }
+        let deletions = Deletions::of(&self.spool, signer);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let order = Order { why: &self.why, at: Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)) };
+        let mut all = Forgotten::default();
+        for part in &parts {
+            let done = forget(&[&self.spool], &[part.key], part.from..part.to, &deletions, order)?;
+            screen.remark(told(part, &done));
+            all.chunks += done.chunks;
+            all.keys += done.keys;
+            all.already += done.already;
+            all.missed += done.missed;
+        }
+        if all.missed > 0 {
+            let missed = counted(all.missed, "chunk");
+            screen.remark(format!("{missed} could not be reached: still on the way to the disk, or damaged; do it again in a minute"));
+            return Ok(Exit::Damaged);
+        }
+        if all.keys + all.chunks + all.already == 0 {
+            bail!("nothing of the call is in `{}`: it was not kept, or is no longer", self.spool.display());
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Whether somebody signs there: a chain has a head.
+    fn is_signed(&self) -> bool {
+        let files = std::fs::read_dir(&self.spool).into_iter().flatten().flatten();
+        files.map(|file| file.path()).any(|path| path.extension().is_some_and(|kind| kind == "head"))
+    }
+
+    /// The one call that is meant, which has ended.
+    fn row(&self, store: &ringtap_store::Reader) -> anyhow::Result<Row> {
+        if let Ok(id) = self.call.parse()
+            && let Some(row) = store.call(&id)?
+        {
+            return Ok(row);
+        }
+        let query = Query { call_id: Some(self.call.clone()), limit: 2, ..Query::default() };
+        let mut rows = store.calls(&query)?.rows;
+        match (rows.pop(), rows.len()) {
+            (Some(row), 0) => Ok(row),
+            (None, _) => {
+                let store = self.store.display();
+                bail!(
+                    "no call in `{store}` has the Call-ID or id `{}`: `ringtap calls --store {store}` lists them; a call under way \
+                     is there when it has ended",
+                    self.call
+                )
+            }
+            _ => bail!("several calls have a Call-ID like `{}`: name one by the id of its record", self.call),
+        }
+    }
+}
+
+/// What the record says there was, with room before and behind: a key is forgotten as a whole.
+fn parts(row: &Row, streams: &[Value]) -> Vec<Part> {
+    let time = |value: &Value, name: &str| value[name].as_u64().map(Nanos::from_micros);
+    let end = time(&row.value, "end_us").unwrap_or(row.start);
+    let call_id = row.value["call_id"].as_str().unwrap_or_default();
+    let last = streams.iter().filter_map(|stream| time(stream, "last_us")).max().unwrap_or(end);
+    let signalling = Part {
+        name: "signalling".to_owned(),
+        key: of_call(call_id.as_bytes()),
+        from: Nanos(row.start.0.saturating_sub(BEFORE.0)),
+        to: end.max(last) + AFTER,
+    };
+    let media = streams.iter().filter_map(|stream| {
+        let end = |name: &str| stream[name].as_str()?.parse::<Endpoint>().ok();
+        let (src, dst) = (end("src")?, end("dst")?);
+        let ssrc = u32::try_from(stream["ssrc"].as_u64()?).ok()?;
+        Some(Part {
+            name: format!("{src} to {dst}"),
+            key: of_stream(src, dst, ssrc),
+            from: time(stream, "first_us")?,
+            // Records have microseconds, packets nanoseconds.
+            to: time(stream, "last_us")? + Nanos(1_000),
+        })
+    });
+    std::iter::once(signalling).chain(media).collect()
+}
+
+fn told(part: &Part, done: &Forgotten) -> String {
+    let what = match (done.keys, done.chunks, done.already) {
+        (0, 0, 0) => "nothing there".to_owned(),
+        (0, 0, already) => format!("forgotten before: {}", counted(already, "piece")),
+        (0, _, _) => format!("{} overwritten", counted(done.packets, "packet")),
+        (keys, 0, _) => format!("{} forgotten", counted(keys, "key")),
+        (keys, ..) => {
+            format!("{} forgotten, {} overwritten", counted(keys, "key"), counted(done.packets, "packet"))
+        }
+    };
+    format!("{}: {what}", part.name)
+}
+
+/// Challenges and retransmissions may come before the record's time and after it.
+const BEFORE: Nanos = Nanos::from_secs(1);
+const AFTER: Nanos = Nanos::from_secs(64);

@@ -1,0 +1,107 @@
+//! Sealed and signed by the daemon, verified, forgotten, changed.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::daemon::Place;
+
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../demo/calls.pcap");
+
+/// Exit status, standard output, standard error.
+fn ringtap(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_ringtap")).args(arguments).output().expect("the program starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+fn segments(spool: &str) -> Vec<PathBuf> {
+    let days = fs::read_dir(spool).unwrap().map(|day| day.unwrap().path()).filter(|day| day.is_dir());
+    let files = days.flat_map(|day| fs::read_dir(day).unwrap().map(|file| file.unwrap().path()));
+    let mut found: Vec<PathBuf> =
+        files.filter(|file| file.extension().is_some_and(|kind| kind == "pcap")).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn a_sealed_spool_is_proven_forgotten_in_part_and_a_change_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (spool, records, master, sign) = (at("spool"), at("records"), at("seal.key"), at("sign.pem"));
+    let (status, _, told) = ringtap(&["key", "--seal", &master, "--sign", &sign]);
+    assert_eq!(status, Some(0), "{told}");
+    // What exists is not overwritten.
+    let (status, _, told) = ringtap(&["key", "--seal", &master]);
+    assert!(status == Some(1) && told.contains("seal.key"), "{told}");
+    let public = format!("{sign}.pub");
+    let mut place = Place::new(dir.path());
+    let path = place.configure(&format!("files = [\"{DEMO}\"]\nspeed = \"max\""), "");
+    let text = fs::read_to_string(&path).unwrap();
+    let keys = format!("compress = \"zstd\"\nseal_command = \"cat {master}\"\nsign = \"{sign}\"");
+    fs::write(&path, format!("{text}[spool]\ndirectory = \"{spool}\"\nsegment = \"5s\"\n{keys}\n")).unwrap();
+    let (status, log) = place.start().end();
+    assert!(status == Some(0) && log.contains("0 lost"), "{log}");
+
+    let (status, shown, told) = ringtap(&["verify", &spool, "--key", &public]);
+    assert_eq!(status, Some(0), "{shown}{told}");
+    let all = segments(&spool);
+    assert!(shown.contains(&format!("{} as sealed", all.len())) && told.is_empty(), "{shown}{told}");
+    // Nothing that was said is on the disk as it was.
+    let demo = fs::read(DEMO).unwrap();
+    let invite = b"INVITE sip:";
+    assert!(demo.windows(invite.len()).any(|window| window == invite));
+    for path in &all {
+        let bytes = fs::read(path).unwrap();
+        assert!(!bytes.windows(invite.len()).any(|window| window == invite), "{}", path.display());
+    }
+
+    // Forgetting needs a yes, and the key of the chain.
+    let call = place.calls().into_keys().next().unwrap();
+    let forget =
+        |more: &[&str]| ringtap(&[&["forget", &call, "--store", &records, "--spool", &spool], more].concat());
+    let (status, _, told) = forget(&["--yes"]);
+    assert!(status == Some(2) && told.contains("--sign"), "{told}");
+    let (status, _, told) = forget(&["--sign", &sign]);
+    assert!(status == Some(2) && told.contains("--yes"), "{told}");
+    let (status, _, told) = forget(&["--sign", &sign, "--yes", "--why", "request 7"]);
+    assert!(status == Some(0) && told.contains("signalling: ") && told.contains(" forgotten"), "{told}");
+    let (status, _, told) = forget(&["--sign", &sign, "--yes"]);
+    assert!(status == Some(0) && told.contains("forgotten before"), "{told}");
+    let (status, shown, told) = ringtap(&["verify", &spool, "--key", &public]);
+    assert_eq!(status, Some(0), "{shown}{told}");
+    assert!(shown.contains("forgotten by order"), "{shown}");
+
+    // A byte is changed; then the segment is removed.
+    let path = &all[all.len() / 2];
+    let mut bytes = fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(path, bytes).unwrap();
+    let name = format!("{}", Path::new(path).strip_prefix(&spool).unwrap().display());
+    let (status, shown, _) = ringtap(&["verify", &spool, "--key", &public]);
+    assert!(status == Some(3) && shown.starts_with(&name), "{shown}");
+    fs::remove_file(path).unwrap();
+    let (status, shown, _) = ringtap(&["verify", "--quick", &spool]);
+    assert!(status == Some(3) && shown.starts_with(&name) && shown.contains("is gone"), "{shown}");
+    let (status, _, told) = ringtap(&["verify", &spool, "--key", "nobody"]);
+    assert!(status == Some(1) && told.contains("nobody"), "{told}");
+}
+
+#[test]
+fn a_key_that_others_may_read_is_refused_at_the_start() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    fs::write(at("seal.key"), "ab".repeat(32)).unwrap();
+    fs::set_permissions(at("seal.key"), PermissionsExt::from_mode(0o644)).unwrap();
+    let place = Place::new(dir.path());
+    let path = place.configure(&format!("files = [\"{DEMO}\"]\nspeed = \"max\""), "");
+    let text = fs::read_to_string(&path).unwrap();
+    let spool = format!("[spool]\ndirectory = \"{}\"\nseal = \"{}\"\n", at("spool"), at("seal.key"));
+    fs::write(&path, format!("{text}{spool}")).unwrap();
+    let (status, _, told) = ringtap(&["run", "-c", path.to_str().unwrap()]);
+    assert!(status == Some(1) && told.contains("seal.key") && told.contains("chmod 600"), "{told}");
+}
