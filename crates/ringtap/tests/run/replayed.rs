@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -155,20 +155,24 @@ fn tshark(arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+fn within(dir: &Path) -> Vec<PathBuf> {
+    fs::read_dir(dir).unwrap().map(|file| file.unwrap().path()).collect()
+}
+
+/// The days of a spool; what is held, or moved, lies beside them.
+fn days(spool: &Path) -> Vec<PathBuf> {
+    let is_day = |path: &PathBuf| {
+        path.is_dir() && path.file_name().is_some_and(|name| name.as_encoded_bytes()[0].is_ascii_digit())
+    };
+    within(spool).into_iter().filter(is_day).collect()
+}
+
 /// Wireshark opens segments and exports, and counts in them what the records count.
 #[expect(clippy::print_stdout, reason = "a test that skips says so")]
 fn other_programs_agree(dir: &Path, whole: &Calls) {
-    let day = fs::read_dir(dir.join("spool"))
-        .unwrap()
-        .flatten()
-        .find(|entry| entry.path().is_dir())
-        .unwrap()
-        .path();
-    let segment = fs::read_dir(day)
-        .unwrap()
-        .flatten()
-        .map(|file| file.path())
-        .find(|path| path.extension().is_some_and(|e| e == "pcap"));
+    let segments = days(&dir.join("spool")).into_iter().flat_map(|day| within(&day));
+    let segments = segments.filter(|path| path.extension().is_some_and(|e| e == "pcap"));
+    let segment = segments.max_by_key(|path| path.metadata().unwrap().len());
     let segment = segment.unwrap().to_str().unwrap().to_owned();
     let Some(frames) =
         tshark(&["-r", &segment, "-Y", "rtp || rtcp || sip || udp", "-T", "fields", "-e", "frame.number"])
@@ -274,13 +278,7 @@ fn a_search_goes_on(dir: &Path, whole: &Calls) {
     let (status, _) = export(dir, &["--out", place, "--pcap", "--force", "--state", "failed"]);
     assert_eq!((status, index().len()), (Some(0), 2));
     // Segments that are gone are told, and the other calls are written all the same.
-    let day = fs::read_dir(dir.join("spool"))
-        .unwrap()
-        .flatten()
-        .find(|entry| entry.path().is_dir())
-        .unwrap()
-        .path();
-    let mut segments: Vec<_> = fs::read_dir(day).unwrap().map(|file| file.unwrap().path()).collect();
+    let mut segments: Vec<_> = days(&dir.join("spool")).iter().flat_map(|day| within(day)).collect();
     segments.sort();
     assert!(segments.len() >= 6, "{segments:?}");
     segments[2..4].iter().for_each(|file| fs::remove_file(file).unwrap());
