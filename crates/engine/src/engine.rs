@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::fragments::Fragments;
 use crate::hash::Hasher;
-use crate::lanes::{Kind, Lanes};
+use crate::lanes::{Kind, Lane, Lanes};
 use crate::sctp::Associations;
 use crate::signalling::Nearness;
 use crate::sink::Sink;
@@ -37,7 +37,8 @@ pub struct Engine {
     pub(crate) tracker: Tracker,
     fired: Vec<Timer>,
     hasher: Hasher,
-    lanes: Lanes,
+    /// None while a batch has them.
+    lanes: Option<Box<Lanes>>,
 }
 
 impl Engine {
@@ -62,7 +63,7 @@ impl Engine {
             fired: Vec::with_capacity(config.timers()),
             tracker: Tracker::new(config, hasher.clone(), links),
             hasher,
-            lanes: Lanes::new(),
+            lanes: None,
         }
     }
 
@@ -71,16 +72,15 @@ impl Engine {
     // memory when its turn comes. Looking changes nothing.
     pub fn batch<S: Sink>(&mut self, frames: &[Frame<'_>], sink: &mut S) {
         self.meet(sink);
-        let depth = Lanes::depth(frames.len());
-        for at in 0..frames.len() + 2 * depth {
-            self.lanes.look(frames, at, &self.tracker.media, &self.hasher);
-            let Some(found) = at.checked_sub(depth) else { continue };
-            if found < frames.len() {
-                self.lanes.find(found, &self.tracker.media);
-            }
-            let Some(turn) = found.checked_sub(depth) else { continue };
-            self.frame(&frames[turn], turn, sink);
+        let mut lanes = self.lanes.take().unwrap_or_default();
+        self.counters.frames += frames.len() as u64;
+        lanes.begin(frames, &self.tracker.media, &self.hasher);
+        for (turn, frame) in frames.iter().enumerate() {
+            self.counters.bytes += frame.data.len() as u64;
+            let lane = lanes.step(frames, turn, &self.tracker.media, &self.hasher);
+            self.frame(frame, lane, sink);
         }
+        self.lanes = Some(lanes);
         self.tracker.part(self.clock.now());
     }
 
@@ -142,9 +142,7 @@ impl Engine {
 
     /// Takes the frame that a lane was made from. HOT.
     #[inline]
-    fn frame<S: Sink>(&mut self, frame: &Frame<'_>, lane: usize, sink: &mut S) {
-        self.counters.frames += 1;
-        self.counters.bytes += frame.data.len() as u64;
+    fn frame<S: Sink>(&mut self, frame: &Frame<'_>, lane: &Lane, sink: &mut S) {
         let leap = self.clock.advance(frame.time);
         if leap > Nanos::ZERO {
             self.tracker.wheel.leap(leap);
@@ -153,7 +151,6 @@ impl Engine {
             self.expire(sink);
         }
         // What frames in between did to the flow, verifying it finds out.
-        let lane = self.lanes.of(lane);
         match lane.kind {
             Kind::Media if self.tracker.straight(lane, frame, sink) => self.counters.rtp += 1,
             Kind::Segment if self.tcp.are_strange_to(lane.hash) => self.counters.tcp += 1,

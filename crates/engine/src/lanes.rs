@@ -1,6 +1,6 @@
 //! Frames decoded ahead of their turn, so that the tables they need are in the cache when it comes.
 
-use ringtap_model::Frame;
+use ringtap_model::{Frame, Nanos};
 use ringtap_wire::{frame, rtcp, rtp, sip, stun};
 
 use crate::hash::Hasher;
@@ -9,12 +9,12 @@ use crate::media::{Key, Media, RtpPacket};
 use crate::tcp;
 
 /// How many frames lie between a look at a frame, at its place in the index, and its turn: enough for memory to answer, few
-/// enough that all they brought is still in the first-level cache.
-const DEPTH: usize = 24;
+/// enough that all they brought is still in the first-level cache, where each has eight lines.
+const DEPTH: usize = 8;
 /// How many frames ahead of that their first cache lines are asked for.
 const AHEAD: usize = 8;
 /// Frames under way.
-const LANES: usize = 64;
+const LANES: usize = 32;
 
 const _: () = assert!(2 * DEPTH < LANES && LANES.is_power_of_two());
 
@@ -31,61 +31,96 @@ pub(crate) enum Kind {
     Nothing,
 }
 
-/// What is known of a frame before its turn.
+/// What is known of a frame before its turn: one cache line.
 #[derive(Clone, Copy)]
+#[repr(align(64))]
 pub(crate) struct Lane {
-    pub(crate) kind: Kind,
     /// Of media.
     pub(crate) key: Key,
     /// Of media and of segments.
     pub(crate) hash: u64,
+    /// Of media: how its RTP begins, see [`rtp::View::head`].
+    head: u64,
+    payload_len: u32,
+    ip_len: u32,
+    /// Where its payload is in the frame.
+    start: u32,
+    end: u32,
     /// Its flow, as far as the index knew: to be verified.
     pub(crate) slot: u32,
-    pub(crate) packet: RtpPacket,
-    /// Where its payload is in the frame.
-    start: usize,
-    end: usize,
+    pub(crate) kind: Kind,
 }
 
+const _: () = assert!(size_of::<Lane>() == ringtap_cpu::LINE);
+
 impl Lane {
-    pub(crate) const EMPTY: Self = Self {
-        kind: Kind::Any,
+    const EMPTY: Self = Self {
         key: Key::NONE,
         hash: 0,
-        slot: NONE,
-        packet: RtpPacket::NONE,
+        head: 0,
+        payload_len: 0,
+        ip_len: 0,
         start: 0,
         end: 0,
+        slot: NONE,
+        kind: Kind::Any,
     };
+
+    /// The packet.
+    #[inline]
+    pub(crate) fn packet(&self, now: Nanos) -> RtpPacket {
+        RtpPacket::of(self.head, now, self.payload_len, self.ip_len)
+    }
 
     /// The captured payload.
     #[inline]
     pub(crate) fn payload<'a>(&self, frame: &Frame<'a>) -> &'a [u8] {
-        frame.data.get(self.start..self.end).unwrap_or_default()
+        frame.data.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 }
 
 /// The lanes of the frames that are under way.
-pub(crate) struct Lanes(Box<[Lane; LANES]>);
+pub(crate) struct Lanes([Lane; LANES]);
+
+impl Default for Lanes {
+    fn default() -> Self {
+        Self([Lane::EMPTY; LANES])
+    }
+}
 
 impl Lanes {
-    pub(crate) fn new() -> Self {
-        Self(Box::new([Lane::EMPTY; LANES]))
+    /// Looks at the first frames of a batch.
+    pub(crate) fn begin(&mut self, frames: &[Frame<'_>], media: &Media, hasher: &Hasher) {
+        frames.iter().take(AHEAD).for_each(fetch);
+        for at in 0..2 * DEPTH {
+            self.look(frames, at, media, hasher);
+        }
+        for at in 0..DEPTH.min(frames.len()) {
+            self.find(at, media);
+        }
     }
 
-    /// How far ahead frames are looked at, for so many of them.
-    pub(crate) fn depth(frames: usize) -> usize {
-        DEPTH.min(frames)
-    }
-
-    /// Decodes and hashes a frame, and asks for its place in the index. HOT.
+    /// A frame's turn has come: gives its lane, and does for those after it what is to be done before theirs. HOT.
     #[inline]
-    pub(crate) fn look(&mut self, frames: &[Frame<'_>], at: usize, media: &Media, hasher: &Hasher) {
+    pub(crate) fn step(
+        &mut self,
+        frames: &[Frame<'_>],
+        turn: usize,
+        media: &Media,
+        hasher: &Hasher,
+    ) -> &Lane {
+        self.look(frames, turn + 2 * DEPTH, media, hasher);
+        // Behind the last frame, once more for one of those before it: that costs less than to ask.
+        self.find(turn + DEPTH, media);
+        &self.0[turn % LANES]
+    }
+
+    /// Decodes and hashes a frame, and asks for its place in the index.
+    #[inline]
+    fn look(&mut self, frames: &[Frame<'_>], at: usize, media: &Media, hasher: &Hasher) {
         let Some(frame) = frames.get(at) else { return };
         if let Some(ahead) = frames.get(at + AHEAD) {
-            // Headers, and the payload that is looked at.
-            ringtap_cpu::prefetch_byte(ahead.data, 0);
-            ringtap_cpu::prefetch_byte(ahead.data, ringtap_cpu::LINE);
+            fetch(ahead);
         }
         let lane = &mut self.0[at % LANES];
         lane.kind = decode(frame, lane, hasher);
@@ -94,20 +129,21 @@ impl Lanes {
         }
     }
 
-    /// Looks a frame's flow up, and asks for it. HOT.
+    /// Looks a frame's flow up, and asks for it.
     #[inline]
-    pub(crate) fn find(&mut self, at: usize, media: &Media) {
+    fn find(&mut self, at: usize, media: &Media) {
         let lane = &mut self.0[at % LANES];
         if lane.kind == Kind::Media {
             lane.slot = media.prefetch(lane.hash);
         }
     }
+}
 
-    /// The lane of a frame.
-    #[inline]
-    pub(crate) fn of(&self, at: usize) -> &Lane {
-        &self.0[at % LANES]
-    }
+/// Brings into the cache what is looked at of a frame: its headers, and the payload behind them.
+#[inline]
+fn fetch(frame: &Frame<'_>) {
+    ringtap_cpu::prefetch_byte(frame.data, 0);
+    ringtap_cpu::prefetch_byte(frame.data, ringtap_cpu::LINE);
 }
 
 /// What a frame is, as far as it tells by itself; media is in the lane then.
@@ -117,12 +153,12 @@ fn decode(frame: &Frame<'_>, lane: &mut Lane, hasher: &Hasher) -> Kind {
     let Ok(view) = rtp::View::parse(plain.udp.data, plain.udp.len) else { return datagram(plain.udp.data) };
     lane.key = Key::v4(plain.src, plain.dst, (plain.udp.src_port, plain.udp.dst_port), view.ssrc());
     lane.hash = lane.key.hash(hasher);
-    lane.packet = RtpPacket::new(&view, frame.time, u32::from(plain.ip_len));
+    lane.head = view.head();
+    (lane.payload_len, lane.ip_len) = (view.payload_len() as u32, u32::from(plain.ip_len));
     let payload = view.payload();
     // An empty one need not lie in the frame.
-    lane.start =
-        if payload.is_empty() { 0 } else { payload.as_ptr() as usize - frame.data.as_ptr() as usize };
-    lane.end = lane.start + payload.len();
+    let start = if payload.is_empty() { 0 } else { payload.as_ptr() as usize - frame.data.as_ptr() as usize };
+    (lane.start, lane.end) = (start as u32, (start + payload.len()) as u32);
     Kind::Media
 }
 

@@ -79,7 +79,8 @@ impl Tracker {
     /// Takes the next packet of a stream where all is as before; false, and nothing done, for any other. HOT.
     #[inline]
     pub(crate) fn straight<S: Sink>(&mut self, lane: &Lane, frame: &Frame<'_>, sink: &mut S) -> bool {
-        if !self.media.straight(lane.slot, lane.key, &lane.packet, lane.payload(frame)) {
+        let packet = lane.packet(frame.time);
+        if !self.media.straight(lane.slot, lane.key, &packet, lane.payload(frame)) {
             return false;
         }
         if S::PACKETS {
@@ -91,9 +92,9 @@ impl Tracker {
                 src: ends.src,
                 dst: ends.dst,
                 ssrc: ends.ssrc,
-                payload_type: lane.packet.payload_type,
-                sequence: lane.packet.sequence,
-                timestamp: lane.packet.timestamp,
+                payload_type: packet.payload_type,
+                sequence: packet.sequence,
+                timestamp: packet.timestamp,
                 payload: lane.payload(frame),
                 duplicate: false,
                 call: self.media.call_of(lane.slot).map(CallNumber),

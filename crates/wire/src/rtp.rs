@@ -102,6 +102,12 @@ impl<'a> View<'a> {
         Ok(Self { head, extension, payload, payload_len: payload_len - usize::from(padding), padding })
     }
 
+    /// The first eight octets as one number: from the version in the uppermost bits to the timestamp in the lowest.
+    #[inline]
+    pub fn head(&self) -> u64 {
+        self.head.first_chunk().map_or(0, |octets| u64::from_be_bytes(*octets))
+    }
+
     /// Marker bit: first packet of a talkspurt, as most profiles use it (RFC 3551 section 4.1).
     #[inline]
     pub const fn marker(&self) -> bool {

@@ -32,27 +32,22 @@ pub(crate) struct RtpPacket {
 }
 
 impl RtpPacket {
-    /// Of no stream.
-    pub(crate) const NONE: Self = Self {
-        now: Nanos::ZERO,
-        sequence: 0,
-        timestamp: 0,
-        payload_type: 0,
-        marker: false,
-        payload_len: 0,
-        ip_len: 0,
-    };
-
     /// As it came at `now`, in `ip_len` bytes at the IP layer.
     #[inline]
     pub(crate) fn new(view: &rtp::View<'_>, now: Nanos, ip_len: u32) -> Self {
+        Self::of(view.head(), now, view.payload_len() as u32, ip_len)
+    }
+
+    /// By how it begins, see [`rtp::View::head`].
+    #[inline]
+    pub(crate) fn of(head: u64, now: Nanos, payload_len: u32, ip_len: u32) -> Self {
         Self {
             now,
-            sequence: view.sequence(),
-            timestamp: view.timestamp(),
-            payload_type: view.payload_type(),
-            marker: view.marker(),
-            payload_len: view.payload_len() as u32,
+            sequence: (head >> 32) as u16,
+            timestamp: head as u32,
+            payload_type: (head >> 48) as u8 & 0x7f,
+            marker: head >> 55 & 1 != 0,
+            payload_len,
             ip_len,
         }
     }
@@ -115,19 +110,23 @@ pub(crate) struct Flow {
     jitter_max: f32,
     jitters: u32,
 
-    /// Longest time between first copies; shortest and longest between any two; in ns. Their sum is last - first.
-    delta_max: f32,
+    /// Times between packets, in ns: the shortest of all; the longest of those taken straight, the others are in [`Rest`].
+    /// Their sum is last - first.
     iat_min: f32,
     iat_max: f32,
     iat_squares: f64,
 
-    /// Of packets at the IP layer.
+    /// Of packets at the IP layer, but for those since `even_since`.
     size_min: u16,
     size_max: u16,
     size_squares: u64,
     payload_sum: u64,
     /// Bytes around the payload of the first packet.
     overhead: u16,
+    /// So long a payload had every packet since there were so many: sizes seldom change, so what they add up to is
+    /// reckoned when they do.
+    even_len: u32,
+    even_since: u32,
 
     /// Delay in ns against the fastest packet of the last whole second; the smallest of it in that second and in the
     /// running one, which began at `second` (in 2^20 ns, wrapping).
@@ -154,6 +153,9 @@ pub(crate) struct Rest {
     /// Where [`APART`]: the last packet that was no repeat, and the last that counts for jitter.
     last_first: Nanos,
     clocked: Nanos,
+    /// Longest times in ns between first copies and between any two, where not both were taken straight.
+    delta_max: f32,
+    iat_max: f32,
     /// What packets had around their payload beyond the overhead of the first, in sum.
     overhead: i64,
     /// Of the intervals before this one; and of this one, before what the flow has of it.
@@ -229,6 +231,8 @@ const APART: u16 = 1 << 11;
 pub(super) const VACANT: u16 = 1 << 12;
 /// Its key is a hash; who finds it has to look at the full one.
 pub(super) const HASHED: u16 = 1 << 13;
+/// Packets of the size in use are shorter than those before them: silence descriptors, which carry the time of many packets.
+const SHORTER: u16 = 1 << 14;
 
 /// Where any of these is set, a packet is more than one that follows its predecessor.
 const CROOKED: u16 = SPLIT | PROVISIONAL | RECLOCKED | EVENTS | OPENING | UNSETTLED | APART | VACANT | HASHED;
@@ -256,7 +260,6 @@ impl Flow {
         jitter: 0.0,
         jitter_max: 0.0,
         jitters: 0,
-        delta_max: 0.0,
         iat_min: f32::INFINITY,
         iat_max: 0.0,
         iat_squares: 0.0,
@@ -265,6 +268,8 @@ impl Flow {
         size_squares: 0,
         payload_sum: 0,
         overhead: 0,
+        even_len: 0,
+        even_since: 0,
         delay: 0.0,
         fastest: 0.0,
         fastest_now: 0.0,
@@ -293,6 +298,8 @@ impl Flow {
             size_squares: u64::from(packet.ip_len).pow(2),
             payload_sum: u64::from(packet.payload_len),
             overhead,
+            even_len: packet.payload_len,
+            even_since: 1,
             second: coarse(packet.now),
             interval_end: coarse(packet.now + INTERVAL),
             ..Self::NONE
@@ -330,11 +337,17 @@ impl Flow {
         if self.tick > 0.0 && difference.abs() > REBASE {
             return false;
         }
+        if packet.payload_len != self.even_len {
+            self.resize(packet.payload_len);
+        }
         self.last = packet.now;
-        self.count(packet, passed);
-        self.delta_max = larger(self.delta_max, passed as f32);
+        self.iat_min = smaller(self.iat_min, passed as f32);
+        self.iat_max = larger(self.iat_max, passed as f32);
+        self.iat_squares += passed * passed;
         self.numbering.step();
-        self.follow(packet, ticks);
+        if self.flags & SHORTER == 0 {
+            self.vote(ticks);
+        }
         if self.tick > 0.0 {
             self.jitter_by(packet, ticks, difference);
         }
@@ -357,7 +370,7 @@ impl Flow {
         let ended = self.interval_over(rest, packet.now);
         let passed = signed(packet.now.since(self.last)) as f64;
         self.last = self.last.max(packet.now);
-        self.count(packet, passed);
+        self.count(rest, packet, passed);
         rest.overhead += i64::from(packet.ip_len) - i64::from(packet.payload_len) - i64::from(self.overhead);
         let place = self.place(rest, packet, elsewhere);
         match place {
@@ -371,12 +384,13 @@ impl Flow {
             }
         }
         if !matches!(place, Place::Repeat | Place::Restart) {
-            self.delta_max = self.delta_max.max(packet.now.since(last_first).0 as f32);
+            rest.delta_max = rest.delta_max.max(packet.now.since(last_first).0 as f32);
             rest.last_first = last_first.max(packet.now);
             if place != Place::Stray {
                 self.clock(rest, packet, matches!(place, Place::Ahead { missing: 0 }));
             }
         }
+        self.begin_even(self.even_len);
         self.set(UNSETTLED, rest.runs.unsettled());
         self.set(APART, rest.last_first != self.last || rest.clocked != self.last);
         self.set(OPENING, self.numbering.packets.wrapping_sub(rest.runs.repeats) <= OPENERS);
@@ -408,26 +422,43 @@ impl Flow {
         self.numbering.take(&mut rest.runs, packet.sequence, evidence)
     }
 
-    /// What every packet adds, whatever its number.
-    #[inline]
-    fn count(&mut self, packet: &RtpPacket, passed: f64) {
+    /// What every packet adds, whatever its number, that is not taken straight.
+    fn count(&mut self, rest: &mut Rest, packet: &RtpPacket, passed: f64) {
         self.iat_min = smaller(self.iat_min, passed as f32);
-        self.iat_max = larger(self.iat_max, passed as f32);
+        rest.iat_max = larger(rest.iat_max, passed as f32);
         self.iat_squares += passed * passed;
-        self.size_min = self.size_min.min(short(packet.ip_len));
-        self.size_max = self.size_max.max(short(packet.ip_len));
-        self.size_squares = self.size_squares.wrapping_add(u64::from(packet.ip_len).pow(2));
-        self.payload_sum += u64::from(packet.payload_len);
+        self.end_even();
+        self.add_sizes(packet.payload_len, packet.ip_len, 1);
     }
 
-    /// Packet time, from a packet that follows its predecessor.
-    #[inline]
-    fn follow(&mut self, packet: &RtpPacket, ticks: i32) {
-        // Silence descriptors are shorter than speech, and carry the time of many packets.
-        let speech = u64::from(packet.payload_len) * u64::from(self.numbering.packets) >= self.payload_sum;
-        if speech && (0..MAX_STEP).contains(&ticks) {
-            self.vote(ticks as u32);
+    /// Packets of another size begin to come.
+    #[inline(never)]
+    fn resize(&mut self, payload_len: u32) {
+        self.end_even();
+        self.begin_even(payload_len);
+    }
+
+    /// Adds the sizes of the packets that were taken straight since the last that was not, or had another size.
+    fn end_even(&mut self) {
+        let packets = self.numbering.packets.wrapping_sub(self.even_since);
+        if packets > 0 {
+            self.add_sizes(self.even_len, self.even_len + u32::from(self.overhead), packets);
+            self.even_since = self.numbering.packets;
         }
+    }
+
+    fn begin_even(&mut self, payload_len: u32) {
+        (self.even_len, self.even_since) = (payload_len, self.numbering.packets);
+        self.set(SHORTER, u64::from(payload_len) * u64::from(self.numbering.packets) < self.payload_sum);
+    }
+
+    /// Adds so many packets of a size.
+    fn add_sizes(&mut self, payload_len: u32, ip_len: u32, packets: u32) {
+        self.size_min = self.size_min.min(short(ip_len));
+        self.size_max = self.size_max.max(short(ip_len));
+        let squares = u64::from(ip_len).pow(2).wrapping_mul(u64::from(packets));
+        self.size_squares = self.size_squares.wrapping_add(squares);
+        self.payload_sum += u64::from(payload_len) * u64::from(packets);
     }
 
     /// Jitter, delay variation, packet time, for whatever is in its place.
@@ -442,8 +473,9 @@ impl Flow {
         if self.is_event() {
             return;
         }
-        if follows {
-            self.follow(packet, ticks);
+        // Silence descriptors are shorter than speech, and carry the time of many packets.
+        if follows && u64::from(packet.payload_len) * u64::from(self.numbering.packets) >= self.payload_sum {
+            self.vote(ticks);
         }
         if self.flags & RECLOCKED != 0 {
             self.flags &= !RECLOCKED;
@@ -469,7 +501,7 @@ impl Flow {
     }
 
     /// RFC 3550 section 6.4.1; `difference` is how much later than its predecessor the packet took, in ns.
-    #[inline]
+    #[inline(always)]
     fn jitter_by(&mut self, packet: &RtpPacket, ticks: i32, difference: f32) {
         self.jitter += (difference.abs() - self.jitter) * (1.0 / 16.0);
         self.jitter_max = larger(self.jitter_max, self.jitter);
@@ -498,7 +530,7 @@ impl Flow {
 
     /// Delay variation against the fastest packet of the last second or two. A clock that drifts, or a path that
     /// becomes longer for good, moves that base as a jitter buffer moves its own; what comes late meanwhile counts.
-    #[inline]
+    #[inline(always)]
     fn observe_delay(&mut self, now: Nanos) {
         let now = coarse(now);
         if now.wrapping_sub(self.second) >= SECOND {
@@ -510,13 +542,23 @@ impl Flow {
         }
         self.fastest_now = smaller(self.fastest_now, self.delay);
         let behind = self.delay - smaller(self.fastest, self.fastest_now);
-        let bin = ringtap_quality::jitterbuffer::bin(Nanos(u64::from(whole(behind))));
+        // Most are in the first bin. Where that is guessed right, nothing waits for the delay to be reckoned.
+        let bin = if behind <= FIRST_EDGE {
+            0
+        } else {
+            ringtap_quality::jitterbuffer::bin(Nanos(u64::from(whole(behind))))
+        };
         self.interval_bins[bin] = self.interval_bins[bin].saturating_add(1);
     }
 
-    /// Boyer and Moore's majority: the packet time of most packets, whatever silence lies between them.
+    /// Packet time, from a packet that follows its predecessor: Boyer and Moore's majority, the time of most packets, whatever
+    /// silence lies between them.
     #[inline]
-    fn vote(&mut self, ticks: u32) {
+    fn vote(&mut self, ticks: i32) {
+        if !(0..MAX_STEP).contains(&ticks) {
+            return;
+        }
+        let ticks = ticks as u32;
         if self.step == ticks {
             self.votes = self.votes.saturating_add(1);
         } else if self.votes == 0 {
@@ -613,7 +655,8 @@ impl Flow {
     }
 
     /// All figures, as if the stream ended now.
-    pub(crate) fn totals(&self, rest: &Rest) -> Totals {
+    pub(crate) fn totals(mut self, rest: &Rest) -> Totals {
+        self.end_even();
         let around =
             i128::from(self.numbering.packets) * i128::from(self.overhead) + i128::from(rest.overhead);
         Totals {
@@ -625,9 +668,9 @@ impl Flow {
             jitter_max: self.jitter_max,
             jitter_sum: rest.jitter_sum + rest.interval_jitter + f64::from(self.interval_jitter),
             jitters: self.jitters,
-            delta_max: self.delta_max,
+            delta_max: self.iat_max.max(rest.delta_max),
             iat_min: self.iat_min,
-            iat_max: self.iat_max,
+            iat_max: self.iat_max.max(rest.iat_max),
             iat_squares: self.iat_squares,
             size_min: self.size_min,
             size_max: self.size_max,
@@ -649,6 +692,8 @@ impl Rest {
             first: Nanos::ZERO,
             last_first: Nanos::ZERO,
             clocked: Nanos::ZERO,
+            delta_max: 0.0,
+            iat_max: 0.0,
             overhead: 0,
             jitter_sum: 0.0,
             interval_jitter: 0.0,
@@ -670,6 +715,9 @@ impl Rest {
 fn signed(span: Nanos) -> i64 {
     span.0.min(i64::MAX as u64) as i64
 }
+
+/// Where the first bin ends, in ns; the number and single precision hold it exactly.
+const FIRST_EDGE: f32 = (ringtap_quality::jitterbuffer::EDGES[0] * 1_000_000) as f32;
 
 /// The smaller of two numbers that are numbers: one instruction, unlike `f32::min`.
 #[inline]

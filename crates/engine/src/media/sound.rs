@@ -14,40 +14,53 @@ impl Sound {
     pub(super) const NONE: Self = Self { samples: 0, silent: 0, clipped: 0 };
 
     /// Looks at the first 64 octets. Silence: below about -48 dBm0; clipped: the outermost code of either sign.
-    // HOT: eight octets at a time, each in its own lane of a word.
     #[inline]
     pub(super) fn listen(&mut self, payload: &[u8], payload_type: u8) {
-        // G.711: the seven magnitude bits, from 0 (silence) to 127 (full scale), for either law.
-        let (flip, quiet) = if payload_type == 0 { (0x7f, 8) } else { (0x55, 4) };
-        let payload = payload.get(..LOOKED_AT).unwrap_or(payload);
-        let (silent, clipped) = match payload.first_chunk::<LOOKED_AT>() {
-            Some(whole) => lanes(whole, flip, quiet),
-            None => payload.iter().fold((0, 0), |(silent, clipped), octet| {
-                let magnitude = (octet ^ flip) & 0x7f;
-                (silent + u32::from(magnitude < quiet), clipped + u32::from(magnitude == 127))
-            }),
+        let is_mu = payload_type == 0;
+        let (samples, (silent, clipped)) = match payload.first_chunk::<LOOKED_AT>() {
+            Some(whole) if is_mu => (LOOKED_AT as u32, MU.count(whole)),
+            Some(whole) => (LOOKED_AT as u32, A.count(whole)),
+            None => (payload.len() as u32, if is_mu { MU } else { A }.count_few(payload)),
         };
-        self.samples = self.samples.saturating_add(payload.len() as u32);
-        self.silent = self.silent.saturating_add(silent);
-        self.clipped = self.clipped.saturating_add(clipped);
+        self.samples = self.samples.saturating_add(samples);
+        self.silent = self.silent.saturating_add(u32::from(silent));
+        self.clipped = self.clipped.saturating_add(u32::from(clipped));
     }
 }
 
-/// Octets that are silent, and that are clipped; `quiet` is a power of two.
-#[inline]
-fn lanes(octets: &[u8; LOOKED_AT], flip: u8, quiet: u8) -> (u32, u32) {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let (flip, loud) = (ONES * u64::from(flip), ONES * u64::from(0x7f & !(quiet - 1)));
-    let (mut silent, mut clipped) = (0, 0);
-    for word in octets.as_chunks::<8>().0 {
-        let magnitudes = (u64::from_le_bytes(*word) ^ flip) & (ONES * 0x7f);
-        // Carries into the free upper bit of each lane: where any bit is set that silence has not, and from 127 alone.
-        silent += !((magnitudes & loud) + ONES * 0x7f) >> 7 & ONES;
-        clipped += (magnitudes + ONES) >> 7 & ONES;
+/// How G.711 writes what is looked for, in the seven bits of magnitude.
+struct Law {
+    /// The bits that silence does not vary, and what they are in it.
+    loud: u8,
+    silence: u8,
+    /// Full scale.
+    full: u8,
+}
+
+/// Magnitudes below 8 and 4 are silence; those of mu-law are written with all bits turned over, of A-law every other.
+const MU: Law = Law { loud: 0x78, silence: 0x78, full: 0x00 };
+const A: Law = Law { loud: 0x7c, silence: 0x54, full: 0x2a };
+
+impl Law {
+    /// Octets that are silent, and that are clipped. HOT: every octet the same way, so that processors take many at a time.
+    #[inline(always)]
+    fn count(&self, octets: &[u8; LOOKED_AT]) -> (u8, u8) {
+        let (mut silent, mut clipped) = (0, 0);
+        for octet in octets {
+            silent += u8::from(octet & self.loud == self.silence);
+            clipped += u8::from(octet & 0x7f == self.full);
+        }
+        (silent, clipped)
     }
-    // Each lane counts up to eight; a product adds the lanes up.
-    let sum = |lanes: u64| (lanes.wrapping_mul(ONES) >> 56) as u32;
-    (sum(silent), sum(clipped))
+
+    /// The same of fewer.
+    #[cold]
+    fn count_few(&self, octets: &[u8]) -> (u8, u8) {
+        octets.iter().fold((0, 0), |(silent, clipped), octet| {
+            let is = |bits: u8, value: u8| u8::from(octet & bits == value);
+            (silent + is(self.loud, self.silence), clipped + is(0x7f, self.full))
+        })
+    }
 }
 
 #[cfg(test)]

@@ -158,7 +158,8 @@ pub fn plain(link: u16, data: &[u8]) -> Option<Plain<'_>> {
     let usual = be32::<12, _>(head) & 0xffff_ff00 == u32::from(ethernet::IPV4) << 16 | 0x4500
         && be32::<20, _>(head) & 0x3fff_00ff == u32::from(ip::UDP);
     let (total, length) = (be16::<16, _>(head), be16::<38, _>(head));
-    let (src_port, dst_port) = (be16::<34, _>(head), be16::<36, _>(head));
+    let ports = be32::<34, _>(head);
+    let (src_port, dst_port) = ((ports >> 16) as u16, ports as u16);
     // So UDP's length is at least that of its header, and nothing follows the datagram.
     let whole = total >= 28 && total == length.wrapping_add(20);
     if !usual || !whole || tunnel::is_port(src_port) || tunnel::is_port(dst_port) {
