@@ -200,6 +200,8 @@ struct Rows {
     /// Bytes given to the disk.
     offset: u64,
     listed: u32,
+    /// Of the blocks that were not full, one of keys was written last.
+    last: bool,
 }
 
 impl Series {
@@ -464,10 +466,14 @@ impl Keeper {
         let keys = self.series.iter().filter(|series| series.keys.filled > 0);
         let keys = keys.map(|series| (series.keys.since, series.category, true));
         let waiting = blocks.chain(keys).filter(|(since, ..)| now.since(*since) >= PATIENCE);
-        match waiting.min_by_key(|(since, ..)| *since) {
-            Some((_, category, true)) => self.submit_keys(category),
-            Some((_, category, false)) => self.submit_padded(category, now),
-            None => return,
+        let Some((_, category, is_keys)) = waiting.min_by_key(|(since, ..)| *since) else { return };
+        // Keys before the chunks that they open, and in turn with them: whoever is killed in between has keys too many.
+        let keys = &mut self.series[category as usize].keys;
+        let keys_now = is_keys || keys.filled > 0 && !keys.last;
+        keys.last = keys_now;
+        match keys_now {
+            true => self.submit_keys(category),
+            false => self.submit_padded(category, now),
         }
         self.padded = now;
     }

@@ -1,0 +1,72 @@
+//! What keeping allocates on the thread that has the packets: nothing within a segment, sealed and packed or not.
+//!
+//! zstd takes its memory in C, from its first chunk on, which is put through it at the start; that is not counted here.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use ringtap_model::{Frame, LinkType, Nanos};
+use ringtap_spool::{Category, Keeper, MasterKey, Settings};
+
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged; the counter is the thread's own and needs no memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_chunk_allocates_nothing() {
+    for (seal, compress) in [(false, None), (true, None), (false, Some(1)), (true, Some(1))] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let settings = Settings {
+            memory: 2 << 20,
+            owners: 1_000,
+            wait: true,
+            seal: seal.then(|| MasterKey::of([1; 32])),
+            compress,
+            ..Settings::new(dir.path().to_owned())
+        };
+        let mut keeper = Keeper::open(settings).expect("a spool");
+        let data: Vec<u8> = (0..200u32).map(|at| (at * at >> 3) as u8).collect();
+        let mut now = Nanos::from_secs(1_795_219_200);
+        let mut put = |keeper: &mut Keeper, owners: std::ops::Range<u64>| {
+            for owner in owners {
+                let place = keeper.begin(Category::Media, owner).expect("a place");
+                for _ in 0..50 {
+                    now += Nanos::from_micros(10);
+                    keeper.put(
+                        place,
+                        &Frame { time: now, number: 1, link: LinkType(1), wire_len: 200, data: &data },
+                    );
+                }
+                assert_eq!(keeper.finish(place, now).map(|kept| kept.lost), Some(0));
+                keeper.tick(now);
+            }
+        };
+        // The segment is opened, which has a name.
+        put(&mut keeper, 0..10);
+        let before = (CALLS.get(), keeper.counts().chunks);
+        put(&mut keeper, 10..2_000);
+        let after = (CALLS.get(), keeper.counts().chunks);
+        assert!(after.1 - before.1 >= 1_990);
+        assert_eq!(after.0 - before.0, 0, "sealed {seal}, packed {compress:?}");
+        keeper.close(now);
+    }
+}
