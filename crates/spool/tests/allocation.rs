@@ -44,7 +44,7 @@ fn a_chunk_allocates_nothing() {
             ..Settings::new(dir.path().to_owned())
         };
         let mut keeper = Keeper::open(settings).expect("a spool");
-        let data: Vec<u8> = (0..200u32).map(|at| (at * at >> 3) as u8).collect();
+        let data: Vec<u8> = (0..200u32).map(|at| ((at * at) >> 3) as u8).collect();
         let mut now = Nanos::from_secs(1_795_219_200);
         let mut put = |keeper: &mut Keeper, owners: std::ops::Range<u64>| {
             for owner in owners {
