@@ -16,7 +16,7 @@ use crate::keys::{KeyRow, Keys, OwnerKey, Unwrapped};
 use crate::mark::{self, GLOBAL, Link};
 use crate::master::MasterKey;
 use crate::name::{Category, Segment};
-use crate::scan::{self, Content, Packet, Scan, scan};
+use crate::scan::{self, Content, Packet, Scan};
 use crate::tier::TIER;
 use crate::wrap;
 
@@ -398,10 +398,8 @@ pub(crate) fn indexed(
 
 /// The chunks of the owners by the segment itself: it is still open, or its writer was killed, or its index is damaged.
 /// Erased ones and those that are not whole as well.
-pub(crate) fn scanned(mut file: &File, owners: &[u64]) -> io::Result<Vec<Row>> {
-    let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut file, &mut bytes)?;
-    let Scan { rows, erased, spoiled, .. } = scan(&bytes);
+pub(crate) fn scanned(file: &File, owners: &[u64]) -> io::Result<Vec<Row>> {
+    let Scan { rows, erased, spoiled, .. } = scan::scan_file(file)?;
     let all = rows.into_iter().chain(erased).chain(spoiled);
     Ok(all.filter(|row| owners.contains(&row.chunk.owner)).collect())
 }

@@ -1,6 +1,9 @@
 //! A segment read from its beginning, mark by mark: what is whole, and what is not.
 
+use std::fs::File;
+use std::io;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 
 use ringtap_model::Nanos;
 
@@ -61,23 +64,95 @@ pub struct Scan {
     pub start: Option<(u16, u64)>,
 }
 
+/// Bytes of a file that are read at once.
+const PIECE: usize = 1 << 20;
 /// More damages than this are not listed one by one.
 const MOST_DAMAGES: usize = 1000;
 
 /// Reads a whole segment.
 pub fn scan(bytes: &[u8]) -> Scan {
+    // Memory can always be read.
+    scan_of(&mut &*bytes).unwrap_or_default()
+}
+
+/// Reads a whole segment a megabyte at a time.
+///
+/// # Errors
+///
+/// The file cannot be read.
+pub(crate) fn scan_file(file: &File) -> io::Result<Scan> {
+    let size = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    scan_of(&mut Window { file, size, from: 0, bytes: Vec::new() })
+}
+
+/// Where a segment is read from.
+trait Source {
+    fn size(&self) -> usize;
+
+    /// So many bytes from there on, fewer at the end.
+    fn at(&mut self, from: usize, length: usize) -> io::Result<&[u8]>;
+}
+
+impl Source for &[u8] {
+    fn size(&self) -> usize {
+        self.len()
+    }
+
+    fn at(&mut self, from: usize, length: usize) -> io::Result<&[u8]> {
+        let from = from.min(self.len());
+        Ok(&self[from..from.saturating_add(length).min(self.len())])
+    }
+}
+
+/// A piece of a file.
+struct Window<'a> {
+    file: &'a File,
+    /// When it was opened: it may grow.
+    size: usize,
+    from: usize,
+    bytes: Vec<u8>,
+}
+
+impl Source for Window<'_> {
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn at(&mut self, from: usize, length: usize) -> io::Result<&[u8]> {
+        let from = from.min(self.size);
+        let length = length.min(self.size - from);
+        if from < self.from || from + length > self.from + self.bytes.len() {
+            self.from = from;
+            self.bytes.resize(length.max(PIECE.min(self.size - from)), 0);
+            let mut filled = 0;
+            // A file that became shorter meanwhile ends where it ends.
+            while filled < self.bytes.len() {
+                match self.file.read_at(&mut self.bytes[filled..], (from + filled) as u64)? {
+                    0 => break,
+                    some => filled += some,
+                }
+            }
+            self.bytes.truncate(filled);
+        }
+        let start = from - self.from;
+        Ok(&self.bytes[start.min(self.bytes.len())..(start + length).min(self.bytes.len())])
+    }
+}
+
+fn scan_of(source: &mut impl Source) -> io::Result<Scan> {
     let mut scan = Scan::default();
-    let Some(link) = mark::link_of(bytes) else {
+    let size = source.size();
+    let Some(link) = mark::link_of(source.at(0, GLOBAL)?) else {
         scan.damages.push(Damage { offset: 0, what: Flaw::NotASegment });
-        return scan;
+        return Ok(scan);
     };
     let mut at = GLOBAL;
     let (mut closed, mut seen) = (false, 0u32);
-    while at < bytes.len() {
-        let Some((mark, length)) = Mark::read(link, &bytes[at..]) else {
-            let rest_is_short = bytes.len() - at < mark::len(link);
+    while at < size {
+        let Some((mark, length)) = Mark::read(link, source.at(at, mark::len(link))?) else {
+            let rest_is_short = size - at < mark::len(link);
             scan.damage(at, if rest_is_short { Flaw::Cut } else { Flaw::Mark });
-            match resume(link, bytes, at + 1) {
+            match resume(link, source, at + 1)? {
                 Some(next) => at = next,
                 None => break,
             }
@@ -85,7 +160,7 @@ pub fn scan(bytes: &[u8]) -> Scan {
         };
         match mark {
             Mark::Start { worker, segment, .. } => scan.start = Some((worker, segment)),
-            Mark::Padding { .. } | Mark::Erased(_) if at + length > bytes.len() => scan.damage(at, Flaw::Cut),
+            Mark::Padding { .. } | Mark::Erased(_) if at + length > size => scan.damage(at, Flaw::Cut),
             Mark::Padding { .. } => {}
             Mark::Erased(chunk) => {
                 seen += 1;
@@ -101,7 +176,9 @@ pub fn scan(bytes: &[u8]) -> Scan {
                 seen += 1;
                 let row = Row { offset: at as u64, chunk };
                 let packets = at + length;
-                match bytes.get(packets..packets.saturating_add(chunk.length as usize)) {
+                let whole = packets.saturating_add(chunk.length as usize) <= size;
+                let content = source.at(packets, if whole { chunk.length as usize } else { 0 })?;
+                match Some(content).filter(|content| whole && content.len() == chunk.length as usize) {
                     Some(content) if ringtap_cpu::crc32c(0, content) == chunk.crc => {
                         scan.rows.push(row);
                         at = packets + content.len();
@@ -116,7 +193,7 @@ pub fn scan(bytes: &[u8]) -> Scan {
                         scan.spoiled.push(row);
                         scan.damage(at, Flaw::Cut);
                         // A hole, not an end: marks behind it count.
-                        match resume(link, bytes, packets) {
+                        match resume(link, source, packets)? {
                             Some(next) => at = next,
                             None => break,
                         }
@@ -128,9 +205,9 @@ pub fn scan(bytes: &[u8]) -> Scan {
         at += length;
     }
     if !closed {
-        scan.damage(bytes.len(), Flaw::Open);
+        scan.damage(size, Flaw::Open);
     }
-    scan
+    Ok(scan)
 }
 
 impl Scan {
@@ -147,11 +224,28 @@ impl Scan {
 }
 
 /// The next place from `from` on where a whole mark begins.
-fn resume(link: Link, bytes: &[u8], from: usize) -> Option<usize> {
-    let behind = mark::before_magic(link);
-    memchr::memmem::find_iter(bytes.get(from..)?, &MAGIC)
-        .filter_map(|found| (from + found).checked_sub(behind))
-        .find(|at| *at >= from && Mark::read(link, &bytes[*at..]).is_some())
+fn resume(link: Link, source: &mut impl Source, mut from: usize) -> io::Result<Option<usize>> {
+    let (behind, first) = (mark::before_magic(link), from);
+    while from < source.size() {
+        let piece = source.at(from, PIECE)?;
+        let Some(found) = memchr::memmem::find(piece, &MAGIC) else {
+            if piece.len() < PIECE {
+                return Ok(None);
+            }
+            // It may begin in this piece and end in the next.
+            from += PIECE - MAGIC.len() + 1;
+            continue;
+        };
+        let magic = from + found;
+        if let Some(at) = magic.checked_sub(behind)
+            && at >= first
+            && Mark::read(link, source.at(at, mark::len(link))?).is_some()
+        {
+            return Ok(Some(at));
+        }
+        from = magic + 1;
+    }
+    Ok(None)
 }
 
 /// A kept packet.
@@ -199,5 +293,61 @@ pub(crate) fn content(link: Link, bytes: &[u8], wanted: &Chunk) -> Content {
             }
         }
         _ => Content::Damaged,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// Chunks of up to 60 KiB over several pieces of a file, whole and damaged: found alike in memory and piece by piece.
+    #[test]
+    fn a_file_is_read_as_memory_is() {
+        let link = Link::Ethernet;
+        let at = Nanos(1_795_219_200_000_000_000);
+        let mut bytes = mark::global_header(link).to_vec();
+        let mut append = |mark: Mark, content: &[u8]| {
+            let start = bytes.len();
+            bytes.resize(start + mark::len(link), 0);
+            mark.write(link, &mut bytes[start..]);
+            bytes.extend(content);
+        };
+        append(Mark::Start { worker: 1, segment: 2, at }, &[]);
+        let content: Vec<u8> = (0..60_000u32).map(|at| (at ^ (at >> 7)) as u8).collect();
+        for number in 0..80u32 {
+            let content = &content[..(number as usize * 7_919) % content.len()];
+            let (length, crc) = (content.len() as u32, ringtap_cpu::crc32c(0, content));
+            let (packets, flags, key, plain) = (1, 0, 0, length);
+            let chunk =
+                Chunk { owner: 7, number, packets, length, crc, flags, key, plain, first: at, last: at };
+            append(Mark::Chunk(chunk), content);
+        }
+        append(Mark::End { chunks: 80, at }, &[]);
+        assert!(bytes.len() > 2 * PIECE);
+        let read = |bytes: &[u8]| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(bytes).unwrap();
+            let found = scan_file(&file).unwrap();
+            assert_eq!(found, scan(bytes));
+            found
+        };
+        let whole = read(&bytes);
+        assert_eq!((whole.rows.len(), whole.damages.len()), (80, 0));
+        for cut in (0..bytes.len()).step_by(99_991) {
+            read(&bytes[..cut]);
+        }
+        for (at, length) in (0..bytes.len() - 3_000).step_by(37_007).zip([1, 40, 2_000].into_iter().cycle()) {
+            let mut bad = bytes.clone();
+            bad[at..at + length].fill(0x41);
+            let found = read(&bad);
+            assert!(found.rows.len() >= 77 || at < GLOBAL, "{} at {at}", found.rows.len());
+        }
+        // The longest way to the next mark: over two pieces.
+        let mut bad = bytes.clone();
+        let from = whole.rows[10].offset as usize;
+        bad[from..from + PIECE + 1_000].fill(0x41);
+        assert!(read(&bad).rows.len() > 20);
     }
 }

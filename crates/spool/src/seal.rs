@@ -21,7 +21,7 @@ use crate::index;
 use crate::keys;
 use crate::name::{Category, Segment};
 use crate::reader;
-use crate::scan::scan;
+use crate::scan::scan_file;
 use crate::sign::{self, Line, PublicKey, Signer};
 
 /// How a segment came to be sealed.
@@ -194,8 +194,9 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// A segment whose writer was stopped: as it is now. Its index is made where it has none.
 fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error> {
     let path = segment.path(dir);
-    let bytes = fs::read(&path).map_err(|error| Error::io(&path, "read", error))?;
-    let mut scan = scan(&bytes);
+    let wrong = |error| Error::io(&path, "read", error);
+    let mut scan = scan_file(&File::open(&path).map_err(wrong)?).map_err(wrong)?;
+    let (bytes, sha256) = hash(&path, &mut |_| ()).map_err(wrong)?;
     let index_path = segment.index_path(dir);
     let read = |path: &Path| optional(fs::read(path)).map_err(|error| Error::io(path, "read", error));
     let index = match read(&index_path)? {
@@ -209,8 +210,8 @@ fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error> {
     let keys = read(&segment.keys_path(dir))?;
     Ok(Content {
         state: State::Recovered,
-        bytes: bytes.len() as u64,
-        sha256: Sha256::digest(&bytes).into(),
+        bytes,
+        sha256,
         chunks: scan.rows.len() as u64,
         index: Some(sign::sha256(&index)),
         keys: keys.map(|keys| sign::hex(&keys::proof(&keys))),

@@ -18,7 +18,7 @@ use crate::index::Index;
 use crate::keys::{KeyRow, ROW, proof};
 use crate::mark;
 use crate::name::{Category, Segment};
-use crate::scan::{Damage, Flaw, Scan, scan};
+use crate::scan::{Damage, Flaw, Scan, scan_file};
 use crate::seal::{self, Seal, State, head_name, optional};
 use crate::sign::{self, PublicKey};
 use crate::tier::TIER;
@@ -283,6 +283,11 @@ fn known(dirs: &[&Path]) -> Result<Vec<Known>, Error> {
     Ok(found.into_values().collect())
 }
 
+fn scanned(path: &Path) -> Result<Scan, Error> {
+    let scan = File::open(path).and_then(|file| scan_file(&file));
+    scan.map_err(|error| Error::io(path, "read", error))
+}
+
 /// Who signed it, where that is who it says.
 fn signer(bytes: &[u8]) -> Option<PublicKey> {
     let (seal, line) = Seal::parse(bytes)?;
@@ -382,7 +387,7 @@ impl Verifier<'_> {
         }
         for known in known(&[dir])? {
             let path = known.segment.path(dir);
-            let scan = scan(&fs::read(&path).map_err(|error| Error::io(&path, "read", error))?);
+            let scan = scanned(&path)?;
             for damage in scan.damages {
                 self.find(&format!("{HELD}/{}", known.segment), Fault::Changed(damage));
             }
@@ -459,7 +464,7 @@ impl Verifier<'_> {
 
     /// What a scan finds.
     fn damages(&mut self, path: &Path, name: &str, recovered: bool) -> Result<Scan, Error> {
-        let scan = scan(&fs::read(path).map_err(|error| Error::io(path, "read", error))?);
+        let scan = scanned(path)?;
         for damage in &scan.damages {
             // A segment that was recovered was never closed, and its seal says what else there was.
             if !(recovered && damage.what == Flaw::Open) {
@@ -581,11 +586,10 @@ impl Verifier<'_> {
             }
             return Ok(());
         }
-        let bytes = fs::read(&path).map_err(|error| Error::io(&path, "read", error))?;
-        self.done += bytes.len() as u64;
+        let Scan { rows, erased, spoiled, damages, .. } = scanned(&path)?;
+        self.done += known.length;
         (self.told)(self.done, self.total);
-        self.verdict.bytes += bytes.len() as u64;
-        let Scan { rows, erased, spoiled, damages, .. } = scan(&bytes);
+        self.verdict.bytes += known.length;
         let chunks = rows.len() as u64;
         let unclosed = !closed && damages.iter().any(|damage| damage.what == Flaw::Open);
         if unclosed {
