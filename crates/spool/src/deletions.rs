@@ -169,7 +169,7 @@ impl Deletions {
                         problem: "its last line is not an entry",
                     });
                 };
-                (entry.number + 1, sign::sha256(&line))
+                (entry.number.saturating_add(1), sign::sha256(&line))
             }
         };
         let mut text = String::new();
@@ -260,7 +260,7 @@ impl Log {
             let entry = parsed.and_then(|line| serde_json::from_str::<Deletion>(line.json).ok());
             match (parsed, entry) {
                 (Some(line), Some(entry)) => {
-                    let expected = std::mem::replace(&mut number, entry.number + 1);
+                    let expected = std::mem::replace(&mut number, entry.number.saturating_add(1));
                     if !keys.is_empty() && !keys.iter().any(|key| line.is_by(key)) {
                         flaw(LogFlaw::Signature);
                     } else {

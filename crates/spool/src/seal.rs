@@ -139,7 +139,7 @@ impl Chain {
         let bytes = optional(fs::read(path)).map_err(|error| Error::io(path, "read", error))?;
         let bytes = bytes.unwrap_or_default();
         if let Some((seal, _)) = Seal::parse(&bytes).filter(|(seal, _)| seal.number >= self.number) {
-            (self.number, self.previous) = (seal.number + 1, sign::sha256(&bytes));
+            (self.number, self.previous) = (seal.number.saturating_add(1), sign::sha256(&bytes));
         }
         Ok(())
     }
@@ -167,7 +167,7 @@ impl Chain {
         let line = sign::line(Some(&self.signer), &json);
         let path = segment.seal_path(&self.dir);
         replace(&path, line.as_bytes()).map_err(|error| Error::io(&path, "written", error))?;
-        (self.number, self.previous) = (self.number + 1, sign::sha256(line.as_bytes()));
+        (self.number, self.previous) = (self.number.saturating_add(1), sign::sha256(line.as_bytes()));
         replace(&self.head, line.as_bytes()).map_err(|error| Error::io(&self.head, "written", error))
     }
 }

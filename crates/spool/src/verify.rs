@@ -43,7 +43,7 @@ pub enum Fault {
     #[error("the segment is gone, and no order to delete it is in the log; its seal is there")]
     Gone,
     /// The chain has a gap before this segment.
-    #[error("{} missing before it (seals {from} to {to} of the chain), and no order to delete them is in the log", count(*.to - *.from + 1))]
+    #[error("{} missing before it (seals {from} to {to} of the chain), and no order to delete them is in the log", count((*.to - *.from).saturating_add(1)))]
     CutOut {
         /// Number of the first seal that is missing.
         from: u64,
@@ -665,7 +665,7 @@ fn follow(
             }
             broken = broken.saturating_sub(missing);
         }
-        (hash, next) = (&link.hash, link.number + 1);
+        (hash, next) = (&link.hash, link.number.saturating_add(1));
     }
 }
 

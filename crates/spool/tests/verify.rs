@@ -460,6 +460,35 @@ fn without_signatures_checksums_tell() {
 }
 
 #[test]
+fn noise_in_any_file_is_found_and_stops_nobody() {
+    let case = Case::new();
+    let mut dice = Dice(4);
+    for round in 0..200 {
+        let dir = case.copied();
+        let all = segments(dir);
+        let segment = &all[dice.below(all.len())];
+        let path = match round % 6 {
+            0..4 => segment.files(dir)[round % 4].clone(),
+            4 => dir.join("deletions.log"),
+            _ => dir.join("w0-m.head"),
+        };
+        let mut bytes = fs::read(&path).unwrap_or_default();
+        bytes.truncate(dice.below(bytes.len() + 1));
+        let noise = dice.below(300);
+        bytes.extend((0..noise).map(|_| dice.below(256) as u8));
+        fs::write(&path, bytes).unwrap();
+        let verdict = look(dir);
+        // A log that ends within a line, and a head that is not one, are as if there were none.
+        assert!(round % 6 >= 4 || !verdict.findings.is_empty(), "round {round}: {}", path.display());
+        // A writer goes on all the same, and what it found is found still.
+        if round % 20 == 0 && round % 6 < 4 {
+            write(settings(dir), START + Nanos::from_secs(100), 1);
+            assert!(!look(dir).findings.is_empty());
+        }
+    }
+}
+
+#[test]
 fn progress_is_told_to_the_end() {
     let case = Case::new();
     let mut seen = Vec::new();
