@@ -47,7 +47,7 @@ pub struct Settings {
     pub seal: Option<MasterKey>,
     /// Sign each segment when it is closed, in a chain.
     pub sign: Option<Arc<Signer>>,
-    /// Compress what is kept, at this level of zstd (1 to 19). Media hardly becomes smaller.
+    /// Compress what is kept, at this level of zstd (1 to 19): signalling to a third, media to two thirds or three quarters.
     pub compress: Option<i32>,
     /// Wait for a disk that does not keep up, instead of losing packets: for packets that come out of a file.
     pub wait: bool,

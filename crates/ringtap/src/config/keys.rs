@@ -315,7 +315,7 @@ pub(crate) const KEYS: [Key; 59] = [
         "compress",
         "\"none\"",
         "\"none\" or \"zstd\"",
-        "Make what is kept smaller with `zstd`: signalling to a fifth, media hardly. Other programs cannot read the packets of a \
+        "Make what is kept smaller with `zstd`: signalling to a third, media by a quarter or more. Other programs cannot read the packets of a \
          segment then; `ringtap export` can.",
     ),
     key(
