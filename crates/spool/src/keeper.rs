@@ -219,12 +219,52 @@ impl Series {
     }
 }
 
+/// A packet that is on its way into its chunk.
+#[derive(Clone, Copy)]
+struct Coming {
+    owner: Owner,
+    time: Nanos,
+    /// Of its record in the chunk.
+    length: u32,
+    place: usize,
+}
+
+/// Packets between the moment at which they pass and that at which they go into their chunks. Chunks grow in far more memory than
+/// caches hold, so every packet would wait for its owner's entry, then for the place where the chunk goes on. Here a few
+/// wait together: the entry is asked for when a packet comes, the place a few packets later, and both are there when its turn comes.
+struct Landing {
+    /// Records as they will stand in their chunks.
+    bytes: Vec<u8>,
+    coming: [Option<Coming>; LANDING],
+    /// Packets so far.
+    count: usize,
+    /// When all of them went on last.
+    settled: Nanos,
+}
+
+impl Landing {
+    fn new() -> Self {
+        let bytes = vec![0; LANDING * RUNWAY];
+        Self { bytes, coming: [None; LANDING], count: 0, settled: Nanos::ZERO }
+    }
+}
+
+/// Packets that wait together; each goes on when half as many have come after it.
+const LANDING: usize = 16;
+/// The longest record that waits: voice. Others go straight into their chunks.
+const RUNWAY: usize = 384;
+/// A packet waits no longer than this for others.
+const HASTE: Nanos = Nanos::from_millis(10);
+
 /// Keeps one worker's packets. It never waits: what does not fit is counted.
 pub struct Keeper {
     settings: Settings,
     link: Link,
     pool: Pool,
+    landing: Landing,
     entries: Vec<Entry>,
+    /// Bytes that a chunk may have, see [`Keeper::limit`].
+    limit: usize,
     free: Vec<u32>,
     serial: u64,
     oldest: u32,
@@ -260,6 +300,9 @@ impl Keeper {
         }
         std::fs::create_dir_all(&settings.dir).map_err(|error| Error::io(&settings.dir, "created", error))?;
         let owners = settings.owners.clamp(1, NONE as usize - 1);
+        let mut entries = Vec::with_capacity(owners);
+        ringtap_cpu::large_pages(entries.spare_capacity_mut());
+        entries.extend((0..owners).map(|_| Entry::FREE));
         let sealer = settings.seal.as_ref().map(|master| Sealer::new(master, owners)).transpose()?;
         let wraps = sealer.is_some() || settings.compress.is_some();
         let wrap = wraps.then(|| Wrap::new(link, PAGES * PAGE, settings.compress)).transpose()?;
@@ -291,7 +334,9 @@ impl Keeper {
         Ok(Self {
             link,
             pool: Pool::new(settings.memory),
-            entries: (0..owners).map(|_| Entry::FREE).collect(),
+            landing: Landing::new(),
+            entries,
+            limit: PAGE,
             free: (0..owners as u32).rev().collect(),
             serial: 0,
             oldest: NONE,
@@ -320,16 +365,73 @@ impl Keeper {
         };
         self.serial += 1;
         self.entries[slot as usize] = Entry { serial: self.serial, key, category, ..Entry::FREE };
+        self.limit = self.limit();
         Some(Owner { slot, serial: self.serial })
     }
 
-    /// Keeps a packet. What finds no room is counted, and told when the owner is finished. HOT: two copies, nothing else.
+    /// Keeps a packet. What finds no room is counted, and told when the owner is finished.
     pub fn put(&mut self, owner: Owner, frame: &Frame<'_>) {
         self.put_parts(owner, frame.time, frame.wire_len, frame.data);
     }
 
-    /// Keeps the first bytes of a packet: `data` is what is left of it.
+    /// Keeps the first bytes of a packet: `data` is what is left of it. HOT: three copies, nothing else; it waits for no memory
+    /// where packets of several owners come one after the other.
     pub fn put_parts(&mut self, owner: Owner, time: Nanos, wire_len: u32, data: &[u8]) {
+        let length = RECORD + data.len();
+        let mut header = [0; RECORD];
+        mark::record_header(&mut header, time, data.len() as u32, wire_len);
+        if length > RUNWAY {
+            self.settle();
+            return self.keep(owner, time, &[&header, data]);
+        }
+        let at = self.landing.count % LANDING;
+        if let Some(entry) = self.entries.get(owner.slot as usize) {
+            ringtap_cpu::prefetch(entry);
+        }
+        self.land(at);
+        self.approach((at + LANDING / 2) % LANDING);
+        let place = at * RUNWAY;
+        let record = &mut self.landing.bytes[place..place + length];
+        record[..RECORD].copy_from_slice(&header);
+        record[RECORD..].copy_from_slice(data);
+        self.landing.coming[at] = Some(Coming { owner, time, length: length as u32, place });
+        self.landing.count += 1;
+    }
+
+    /// All that is on its way goes into its chunks.
+    fn settle(&mut self) {
+        let (half, next) = (LANDING / 2, self.landing.count);
+        (half..LANDING).for_each(|at| self.approach((next + at) % LANDING));
+        (0..LANDING).for_each(|at| self.land((next + at) % LANDING));
+    }
+
+    /// Asks for the place in its chunk where a packet will go.
+    #[inline]
+    fn approach(&self, at: usize) {
+        let Some(Coming { owner, length, .. }) = self.landing.coming[at] else { return };
+        let Some(entry) = self.entries.get(owner.slot as usize) else { return };
+        let (page, from) = (entry.fill as usize / PAGE, entry.fill as usize % PAGE);
+        if page < entry.held as usize {
+            let page = self.pool.page(entry.pages[page]);
+            let mut line = from;
+            while line < from + length as usize {
+                ringtap_cpu::prefetch_byte(page, line);
+                line += ringtap_cpu::LINE;
+            }
+        }
+    }
+
+    /// A packet goes into its chunk.
+    #[inline]
+    fn land(&mut self, at: usize) {
+        let Some(Coming { owner, time, length, place }) = self.landing.coming[at].take() else { return };
+        let bytes = std::mem::take(&mut self.landing.bytes);
+        self.keep(owner, time, &[&bytes[place..place + length as usize]]);
+        self.landing.bytes = bytes;
+    }
+
+    /// Appends a record, which may be in parts, to the owner's chunk.
+    fn keep(&mut self, owner: Owner, time: Nanos, record: &[&[u8]]) {
         if self.entry(owner).is_none() {
             return;
         }
@@ -339,10 +441,9 @@ impl Keeper {
             self.counts.lost_stopped += 1;
             return;
         }
-        let need = RECORD + data.len();
-        let limit = self.limit() * PAGE;
+        let need = record.iter().map(|part| part.len()).sum();
         let fill = self.entries[slot as usize].fill as usize;
-        if fill > 0 && fill + need > limit {
+        if fill > 0 && fill + need > self.limit {
             self.flush(slot, time);
         }
         if need > PAGES * PAGE || !self.make_room(slot, need, time) {
@@ -354,22 +455,23 @@ impl Keeper {
         if entry.fill == 0 {
             self.join(slot, time);
         }
-        let mut header = [0; RECORD];
-        mark::record_header(&mut header, time, data.len() as u32, wire_len);
-        self.append_to_chunk(slot, &header);
-        self.append_to_chunk(slot, data);
+        record.iter().for_each(|part| self.append_to_chunk(slot, part));
         let entry = &mut self.entries[slot as usize];
         entry.first = entry.first.min(time);
         entry.last = entry.last.max(time);
         entry.packets += 1;
         entry.kept_packets += 1;
-        entry.kept_bytes += data.len() as u64;
+        entry.kept_bytes += (need - RECORD) as u64;
         self.counts.packets += 1;
-        self.counts.bytes += data.len() as u64;
+        self.counts.bytes += (need - RECORD) as u64;
     }
 
     /// Time has passed: what has waited long enough is written.
     pub fn tick(&mut self, now: Nanos) {
+        if now.since(self.landing.settled) >= HASTE {
+            self.settle();
+            self.landing.settled = now;
+        }
         while let Some(entry) = self.entries.get(self.oldest as usize) {
             if entry.first + self.settings.age > now {
                 break;
@@ -389,10 +491,12 @@ impl Keeper {
 
     /// The owner is over: what it still has in memory goes to the segment.
     pub fn finish(&mut self, owner: Owner, now: Nanos) -> Option<Kept> {
+        self.settle();
         self.entry(owner)?;
         self.flush(owner.slot, now);
         let entry = std::mem::replace(&mut self.entries[owner.slot as usize], Entry::FREE);
         self.free.push(owner.slot);
+        self.limit = self.limit();
         if let Some(sealer) = &mut self.sealer {
             sealer.forget(owner.slot);
         }
@@ -409,7 +513,8 @@ impl Keeper {
         self.link.number()
     }
 
-    /// Since the start.
+    /// Since the start; a packet is counted when it goes into its chunk, at the latest with the next owner that is finished or 10 ms
+    /// later.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -426,6 +531,7 @@ impl Keeper {
     }
 
     fn flush_all(&mut self, now: Nanos) {
+        self.settle();
         while self.oldest != NONE {
             let oldest = self.oldest;
             self.wait_for_blocks(SPARES);
@@ -482,10 +588,10 @@ impl Keeper {
         self.entries.get(owner.slot as usize).filter(|entry| entry.serial == owner.serial)
     }
 
-    /// Pages that a chunk may have: a fair share of the memory, 4 to 64 KiB.
+    /// Bytes that a chunk may have: a fair share of the memory, 4 to 64 KiB.
     fn limit(&self) -> usize {
         let live = self.entries.len() - self.free.len();
-        (self.pool.total() * 3 / 4 / live.max(1)).clamp(1, MOST)
+        (self.pool.total() * 3 / 4 / live.max(1)).clamp(1, MOST) * PAGE
     }
 
     /// Gives the chunk enough pages; the oldest chunks make room.
@@ -833,6 +939,7 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         if self.thread.is_some() {
+            self.settle();
             let now = self.entries.iter().map(|entry| entry.last).max().unwrap_or_default();
             self.flush_all(now);
         }

@@ -13,8 +13,10 @@ impl Pool {
     /// As many pages as fit into `bytes`, touched now so that no packet waits for the kernel later.
     pub(crate) fn new(bytes: usize) -> Self {
         let pages = (bytes / PAGE).clamp(1, u32::MAX as usize);
+        let mut memory = Vec::with_capacity(pages * PAGE);
+        ringtap_cpu::large_pages(memory.spare_capacity_mut());
         // Not zeroed memory, which the kernel would only promise.
-        let memory = vec![0xff; pages * PAGE];
+        memory.resize(pages * PAGE, 0xff);
         Self { memory, free: (0..pages as u32).rev().collect() }
     }
 
