@@ -77,6 +77,9 @@ impl Engine {
         lanes.begin(frames, &self.tracker.media, &self.hasher);
         for (turn, frame) in frames.iter().enumerate() {
             self.counters.bytes += frame.data.len() as u64;
+            if S::PACKETS {
+                lanes.name(turn, &self.tracker.media);
+            }
             let lane = lanes.step(frames, turn, &self.tracker.media, &self.hasher);
             self.frame(frame, lane, sink);
         }

@@ -115,6 +115,19 @@ impl Lanes {
         &self.0[turn % LANES]
     }
 
+    /// Before [`Lanes::step`], for a sink that is told of every packet: asks for what it is told of those to come.
+    #[inline]
+    pub(crate) fn name(&self, turn: usize, media: &Media) {
+        let of = |at: usize| self.0.get(at % LANES).filter(|lane| lane.kind == Kind::Media);
+        // The last one that was found.
+        if let Some(lane) = of(turn + DEPTH - 1) {
+            media.prefetch_names(lane.slot);
+        }
+        if let Some(lane) = of(turn + DEPTH / 2) {
+            media.prefetch_view(lane.slot);
+        }
+    }
+
     /// Decodes and hashes a frame, and asks for its place in the index.
     #[inline]
     fn look(&mut self, frames: &[Frame<'_>], at: usize, media: &Media, hasher: &Hasher) {

@@ -74,6 +74,12 @@ impl<T> Slots<T> {
         self.places.get(index as usize)?.as_ref()
     }
 
+    /// Brings an object into the cache, if there is one under this number.
+    #[inline]
+    pub(crate) fn prefetch(&self, index: u32) {
+        self.places.get(index as usize).into_iter().for_each(ringtap_cpu::prefetch);
+    }
+
     pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
         self.places.get_mut(index as usize)?.as_mut()
     }

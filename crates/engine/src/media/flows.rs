@@ -167,6 +167,18 @@ impl Flows {
         }
     }
 
+    /// Asks for the part that few packets touch.
+    #[inline]
+    pub(super) fn prefetch_cold(&self, slot: u32) {
+        self.cold.get(slot as usize).into_iter().for_each(ringtap_cpu::prefetch);
+    }
+
+    /// That part of a slot that may be any.
+    #[inline]
+    pub(super) fn cold_at(&self, slot: u32) -> Option<&Cold> {
+        self.cold.get(slot as usize)
+    }
+
     /// The flow in a slot, if it is the one of this key. HOT.
     #[inline]
     pub(super) fn verified(&mut self, slot: u32, key: Key) -> Option<&mut Flow> {

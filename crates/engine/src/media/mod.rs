@@ -192,6 +192,20 @@ impl Media {
         self.flows.prefetch(hash)
     }
 
+    /// Brings what a sink of packets is told of a flow into the cache: its ends, its number.
+    #[inline]
+    pub(crate) fn prefetch_names(&self, slot: u32) {
+        self.flows.prefetch_cold(slot);
+    }
+
+    /// And its call; the names have come by now.
+    #[inline]
+    pub(crate) fn prefetch_view(&self, slot: u32) {
+        if let Some(view) = self.flows.cold_at(slot).and_then(Cold::call) {
+            self.views.prefetch_slot(view);
+        }
+    }
+
     /// The number of a live flow among all streams, see [`crate::StreamEnd`].
     pub(crate) fn serial(&self, slot: u32) -> u64 {
         self.flows.cold(slot).serial

@@ -85,6 +85,12 @@ impl Views {
         self.entries.get(slot)
     }
 
+    /// Asks for the view in a slot.
+    #[inline]
+    pub(super) fn prefetch_slot(&self, slot: u32) {
+        self.entries.prefetch(slot);
+    }
+
     pub(super) fn get_mut(&mut self, slot: u32) -> Option<&mut View> {
         self.entries.get_mut(slot)
     }
