@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze::Analyze, anonymise::Anonymise, bench::Bench, call::CallArgs, calls::Calls, compare::Compare,
-    doctor::Doctor, export::Export, extract::Extract, forget::Forget, generate::Generate, key::KeyArgs,
-    live::Live, mos::Mos, run::Run, verify::Verify,
+    doctor::Doctor, export::Export, extract::Extract, forget::Forget, generate::Generate, hold::Hold,
+    hold::Holds, hold::Release, key::KeyArgs, live::Live, mos::Mos, run::Run, verify::Verify,
 };
 use crate::screen::Colour;
 
@@ -42,6 +42,9 @@ pub(crate) enum Command {
     Verify(Verify),
     Forget(Forget),
     Key(KeyArgs),
+    Hold(Box<Hold>),
+    Holds(Holds),
+    Release(Release),
     Generate(Box<Generate>),
     Compare(Compare),
     Mos(Mos),

@@ -6,12 +6,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use ringtap_model::Nanos;
+use rustix::fs::{FallocateFlags, fallocate};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -21,6 +22,8 @@ use crate::sign::{self, Line, PublicKey, Signer};
 
 /// Its name in the spool's directory.
 const LOG: &str = "deletions.log";
+/// Room that is put aside: some 600 entries.
+const RESERVED: u64 = 256 << 10;
 
 /// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,6 +141,16 @@ impl Deletions {
         Self { path: dir.join(LOG), signer }
     }
 
+    /// Puts room on the disk aside for the next entries: where none is left, it needs some to make more.
+    pub(crate) fn reserve(&self) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&self.path)?;
+        let told = file.metadata()?;
+        if told.blocks() * 512 < told.len() + RESERVED / 2 {
+            fallocate(&file, FallocateFlags::KEEP_SIZE, 0, told.len() + RESERVED)?;
+        }
+        Ok(())
+    }
+
     /// Adds entries: they are on the disk when this returns. Their number and what chains them is filled in here. Nothing may
     /// be deleted before this has succeeded.
     ///
@@ -182,8 +195,10 @@ impl Deletions {
             (number, previous) = (number + 1, sign::sha256(line.as_bytes()));
             text.push_str(&line);
         }
-        // What was cut off within a line, by a power cut, was never acted upon.
-        file.set_len(end).map_err(wrong("written"))?;
+        // What was cut off within a line, by a power cut, was never acted upon. Where nothing was, the room that is put aside stays.
+        if file.metadata().map_err(wrong("read"))?.len() != end {
+            file.set_len(end).map_err(wrong("written"))?;
+        }
         file.write_all_at(text.as_bytes(), end).map_err(wrong("written"))?;
         file.sync_data().map_err(wrong("synced to disk"))
     }

@@ -22,7 +22,7 @@ use crate::tier::{self, Moving, TIER};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Notice {
-    /// Segments were deleted.
+    /// Segments of one category were deleted.
     Deleted {
         /// Why.
         reason: Reason,
@@ -354,13 +354,16 @@ impl Janitor {
             Err(error) if error.is_full() && self.give_reserve() => self.deletions.append(&entries)?,
             other => other?,
         }
-        for reason in Reason::ALL {
-            let of_reason: Vec<_> = items.iter().filter(|(_, why, _)| *why == reason).collect();
-            let (Some((first, ..)), Some((last, ..))) = (of_reason.first(), of_reason.last()) else {
-                continue;
-            };
+        let kinds =
+            Reason::ALL.into_iter().flat_map(|reason| Category::ALL.map(|category| (reason, category)));
+        for (reason, category) in kinds {
+            let alike: Vec<_> = items
+                .iter()
+                .filter(|(item, why, _)| (*why, item.segment.category()) == (reason, category))
+                .collect();
+            let (Some((first, ..)), Some((last, ..))) = (alike.first(), alike.last()) else { continue };
             let (mut segments, mut bytes, mut held) = (0, 0, 0);
-            for (item, _, rescued) in &of_reason {
+            for (item, _, rescued) in &alike {
                 let Some(dir) = self.directory(item.place) else { continue };
                 let result = remove(dir, &item.segment);
                 match result {
@@ -488,8 +491,10 @@ impl Janitor {
         Ok(())
     }
 
-    /// A file that takes some room, for the log and for what is held when there is none.
+    /// Takes some room for when there is none: for the log, and for what is held.
     fn reserve(&self) {
+        // A file system that cannot do it may have some left when it is needed.
+        let _ = self.deletions.reserve();
         let path = self.dir.join(RESERVE);
         if path.exists() {
             return;

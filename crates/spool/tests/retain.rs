@@ -143,14 +143,15 @@ fn each_category_goes_when_its_clock_has_run_out() {
         panic!("{notices:?}");
     };
     let left = segments(dir.path());
-    let reserve = 1 << 20;
     assert_eq!(left.len() as u64 + gone, all.len() as u64);
     let missing: Vec<&Segment> = all.iter().filter(|segment| !left.contains(segment)).collect();
     assert!(missing.iter().all(|segment| segment.category() == Category::Media));
     assert!((4..=5).contains(&missing.len()), "{missing:?}");
-    // The log is what is there now and was not before.
-    let log = fs::metadata(dir.path().join("deletions.log")).unwrap();
-    assert_eq!(before - bytes, on_disk(dir.path()) - log.len().next_multiple_of(4096) - reserve);
+    // What is there now and was not before: the log with the room that is put aside for it, and the reserve.
+    use std::os::unix::fs::MetadataExt;
+    let ours =
+        ["deletions.log", "reserve"].map(|name| fs::metadata(dir.path().join(name)).unwrap().blocks() * 512);
+    assert_eq!(before - bytes, on_disk(dir.path()) - ours[0] - ours[1]);
     assert_eq!(janitor.tended().freed, [*bytes, 0, 0]);
     let told: Vec<String> =
         Log::read(dir.path(), &[]).unwrap().entries.into_iter().map(|entry| entry.segment).collect();
@@ -212,7 +213,9 @@ fn held_call_outlives_its_segments(seal: Option<MasterKey>) {
     let limits = Limits { age: [Some(HOUR), Some(HOUR)], ..Limits::default() };
     let mut janitor = janitor(dir.path(), limits);
     let notices = tend(&mut janitor, START + DAY);
-    assert!(matches!(notices[..], [Notice::Deleted { held: 2.., .. }]), "{notices:?}");
+    let [Notice::Deleted { held: 1.., .. }, Notice::Deleted { held: 1.., .. }] = &notices[..] else {
+        panic!("{notices:?}");
+    };
     assert_eq!(janitor.tended().bytes, [[0, 0], [0, 0]]);
     assert_eq!(packets(dir.path(), 4), 200);
     for call in [0, 1, 3, 5, 8] {
@@ -421,8 +424,9 @@ fn a_disk_filled_to_the_last_byte() {
     }
     assert!(written.full() > 0);
     while janitor.look(calls.now, |notice| notices.push(notice)) {}
-    // The oldest went, which made room above the mark; what is held was copied out first.
-    assert!(matches!(notices[0], Notice::Deleted { reason: Reason::Space, .. }), "{notices:?}");
+    // The oldest went, which made room above the mark; what is held was copied out first, or its segments stayed.
+    let deleted = |notice: &Notice| matches!(notice, Notice::Deleted { reason: Reason::Space, .. });
+    assert!(notices.iter().any(deleted), "{notices:?}");
     assert_eq!((packets(&dir, 0), packets(&dir, 2)), (0, 1_000));
     // Filled again and again until nothing is left that may go.
     for second in 1..20 {

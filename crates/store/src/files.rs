@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ringtap_model::Nanos;
+use ringtap_model::{Id, Nanos};
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Transaction, params_from_iter};
 use serde_json::Value;
@@ -84,19 +84,49 @@ impl Files {
             if day.end() > limit {
                 continue;
             }
-            self.open.remove(&day);
-            let path = entry.path();
-            fs::remove_file(&path).map_err(|error| Error::io(&path, error))?;
-            for suffix in ["-wal", "-shm"] {
-                let mut beside = path.clone().into_os_string();
-                beside.push(suffix);
-                // A file that was closed well has none.
-                let _ = fs::remove_file(PathBuf::from(beside));
-            }
+            self.delete(day)?;
             gone.push(day);
         }
         gone.sort();
         Ok(gone)
+    }
+
+    /// Deletes the records of a call, and every day file that has no record of a call or a stream then.
+    pub(crate) fn remove(&mut self, call: &Id) -> Result<(), Error> {
+        let call = call.to_string();
+        for entry in fs::read_dir(&self.dir).map_err(|error| Error::io(&self.dir, error))?.flatten() {
+            let name = entry.file_name();
+            let Some(day) = name.to_str().and_then(Day::from_file_name) else { continue };
+            let path = entry.path();
+            let failed = |error| Error::database(&path, error);
+            let connection = self.connection(day, &path)?;
+            for sql in [
+                "DELETE FROM calls WHERE id = ?1",
+                "DELETE FROM streams WHERE call = ?1",
+                "DELETE FROM diversions WHERE call = ?1",
+            ] {
+                connection.execute(sql, [&call]).map_err(failed)?;
+            }
+            let left = "SELECT (SELECT count(*) FROM calls) + (SELECT count(*) FROM streams)";
+            let left: i64 = connection.query_row(left, [], |row| row.get(0)).map_err(failed)?;
+            if left == 0 {
+                self.delete(day)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, day: Day) -> Result<(), Error> {
+        self.open.remove(&day);
+        let path = self.dir.join(day.file_name());
+        fs::remove_file(&path).map_err(|error| Error::io(&path, error))?;
+        for suffix in ["-wal", "-shm"] {
+            let mut beside = path.clone().into_os_string();
+            beside.push(suffix);
+            // A file that was closed well has none.
+            let _ = fs::remove_file(PathBuf::from(beside));
+        }
+        Ok(())
     }
 
     fn connection(&mut self, day: Day, path: &Path) -> Result<&mut Connection, Error> {

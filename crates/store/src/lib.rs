@@ -27,7 +27,8 @@
 //!
 //! `2026-11-21.sqlite` holds the records that began on that day, UTC: calls, streams, registrations, messages, each with
 //! its scalar fields as columns under the names of the records and the whole record as JSON beside them. The day of a
-//! record follows from the record alone, so the same record always meets itself: written twice it changes nothing.
+//! record follows from the record alone, so the same record always meets itself: written twice it changes nothing. `held/` has
+//! such files with the records of calls on hold, which are read where the day itself is gone.
 //!
 //! | module | holds |
 //! |---|---|
@@ -37,6 +38,7 @@
 //! | `row`, `files` | a record as its table takes it; the day files that are written to |
 //! | [`writer`] | [`Writer`], for a run that ends and may fail |
 //! | [`keeper`] | [`Keeper`], for a program that runs for months, its [`Inlet`]s and [`Notice`]s |
+//! | `held` | [`hold`], [`release`]: records that outlive their day |
 //! | [`journal`] | [`Journal`] of calls under way |
 //! | `outbox`, `framed` | records that wait on disk; files that a kill can tear |
 //! | `shared` | [`Counts`] |
@@ -48,6 +50,7 @@ pub mod day;
 pub mod error;
 mod files;
 mod framed;
+mod held;
 pub mod journal;
 pub mod keeper;
 mod outbox;
@@ -60,6 +63,7 @@ pub mod writer;
 
 pub use day::Day;
 pub use error::Error;
+pub use held::{hold, release};
 pub use journal::{Journal, Recovered};
 pub use keeper::{Gauge, Inlet, Keeper, Notice, Settings};
 pub use query::Query;

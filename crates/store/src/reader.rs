@@ -9,6 +9,7 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use serde_json::Value;
 
+use crate::held::HELD;
 use crate::{Day, Error, Query, schema};
 
 /// A call that was found.
@@ -59,15 +60,15 @@ impl Reader {
         if reader.days()?.is_empty() { Err(Error::NoDays { path: reader.dir }) } else { Ok(reader) }
     }
 
-    /// The days that have a file, in order.
+    /// The days that have a file, in order; those of which only records of calls on hold are left as well.
     pub fn days(&self) -> Result<Vec<Day>, Error> {
-        let failed = |error| Error::io(&self.dir, error);
-        let mut days = Vec::new();
-        for entry in fs::read_dir(&self.dir).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
-            days.extend(name.to_str().and_then(Day::from_file_name));
+        let mut days = days(&self.dir)?;
+        let held = self.dir.join(HELD);
+        if held.is_dir() {
+            days.extend(self::days(&held)?);
         }
         days.sort_unstable();
+        days.dedup();
         Ok(days)
     }
 
@@ -126,7 +127,12 @@ impl Reader {
 
     /// Rows of (id, time, JSON) of one day.
     fn select(&self, day: Day, sql: &str, values: &[Sql]) -> Result<Vec<Row>, Error> {
-        let path = self.dir.join(day.file_name());
+        let mut path = self.dir.join(day.file_name());
+        let held = self.dir.join(HELD).join(day.file_name());
+        // The day has all that is held of it, as long as it is there.
+        if !path.exists() && held.exists() {
+            path = held;
+        }
         let Some(connection) = open(&path)? else { return Ok(Vec::new()) };
         let failed = |error| Error::database(&path, error);
         let mut statement = connection.prepare(sql).map_err(failed)?;
@@ -144,6 +150,17 @@ impl Reader {
         }
         Ok(found)
     }
+}
+
+/// The days that have a file in a directory.
+fn days(dir: &Path) -> Result<Vec<Day>, Error> {
+    let failed = |error| Error::io(dir, error);
+    let mut days = Vec::new();
+    for entry in fs::read_dir(dir).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        days.extend(name.to_str().and_then(Day::from_file_name));
+    }
+    Ok(days)
 }
 
 /// Opens a day file to read, migrating it first where it is of an older version. `None`: created but never written, as

@@ -216,6 +216,43 @@ fn old_days_are_forgotten() {
     assert_eq!(numbers(dir.path()), [0, 1]);
 }
 
+/// What is held of a call is found where its day is gone, and nothing else of that day.
+#[test]
+fn held_records_outlive_their_day() {
+    let dir = tempfile::tempdir().unwrap();
+    let (keeper, _notices) = open(&settings(dir.path()));
+    let mut inlet = keeper.inlet().unwrap();
+    (0..4).for_each(|number| inlet.call(call(number), vec![stream(number)]));
+    drop(inlet);
+    keeper.close(PATIENCE);
+    let store = dir.path().join("store");
+    let reader = Reader::open(&store).unwrap();
+    for number in [1, 3] {
+        let row = reader.call(&call(number).id).unwrap().unwrap();
+        let streams = reader.streams_of(&row.id).unwrap();
+        let records: Vec<String> =
+            std::iter::once(row.text).chain(streams.iter().map(ToString::to_string)).collect();
+        assert_eq!(records.len(), 2);
+        ringtap_store::hold(&store, &records).unwrap();
+        ringtap_store::hold(&store, &records).unwrap();
+    }
+    // While the day is there, each is found once.
+    assert_eq!(numbers(dir.path()), [0, 1, 2, 3]);
+    let days = reader.days().unwrap();
+    for day in &days {
+        std::fs::remove_file(store.join(day.file_name())).unwrap();
+    }
+    assert_eq!((numbers(dir.path()), reader.days().unwrap()), (vec![1, 3], days));
+    assert_eq!(reader.streams_of(&call(3).id).unwrap().len(), 1);
+    ringtap_store::release(&store, &call(3).id).unwrap();
+    assert_eq!(numbers(dir.path()), [1]);
+    ringtap_store::release(&store, &call(1).id).unwrap();
+    assert!(Reader::open(&store).is_err());
+    assert_eq!(std::fs::read_dir(store.join("held")).unwrap().count(), 0);
+    ringtap_store::release(&store, &call(1).id).unwrap();
+    assert!(ringtap_store::hold(&store, &["{}".to_owned()]).is_err());
+}
+
 /// A call that was under way and whose record is known after all stays as it is known, whichever comes first.
 #[test]
 fn interrupted_never_takes_the_place_of_a_record() {

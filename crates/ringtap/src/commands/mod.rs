@@ -11,6 +11,7 @@ pub(crate) mod export;
 pub(crate) mod extract;
 pub(crate) mod forget;
 pub(crate) mod generate;
+pub(crate) mod hold;
 pub(crate) mod key;
 pub(crate) mod live;
 pub(crate) mod mos;

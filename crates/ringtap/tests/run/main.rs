@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `daemon` | a running ringtap, and what it left |
 //! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
+//! | `retained` | clocks that run out, calls on hold, a disk that is full |
 //! | `wire` | on a veth pair in a network namespace: calls, loss counted to the packet, a disk that is full |
 
 mod daemon;
 mod replayed;
+mod retained;
 mod sealed;
 mod wire;

@@ -12,18 +12,18 @@ use crate::daemon::{Place, calls};
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../demo/calls.pcap");
 
-fn ringtap(arguments: &[&str]) -> (Option<i32>, String) {
+pub(crate) fn ringtap(arguments: &[&str]) -> (Option<i32>, String) {
     let output =
         Command::new(env!("CARGO_BIN_EXE_ringtap")).args(arguments).output().expect("the program starts");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-fn files(speed: &str) -> String {
+pub(crate) fn files(speed: &str) -> String {
     format!("files = [\"{DEMO}\"]\nspeed = {speed}")
 }
 
 /// A capture in which nothing happens, to start again with.
-fn nothing(dir: &Path) -> String {
+pub(crate) fn nothing(dir: &Path) -> String {
     let whole = fs::read(DEMO).unwrap();
     // The file header and the first packet's: 24 and 16 bytes.
     let length = u32::from_le_bytes(whole[32..36].try_into().unwrap()) as usize;

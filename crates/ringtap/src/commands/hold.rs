@@ -1,0 +1,265 @@
+//! `ringtap hold`, `holds`, `release`: calls that outlive every clock.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use ringtap_model::{Call, Endpoint, Id, Nanos};
+use ringtap_spool::{Hold as Held, Holds as AllHeld, Part, Reader, of_call, of_stream, release};
+use ringtap_store::{Query, Row};
+use serde_json::Value;
+
+use crate::exit::Exit;
+use crate::filter::Filter;
+use crate::screen::Screen;
+use crate::show::summary::grouped;
+use crate::text::counted;
+
+/// Put calls on hold for a case: their packets and records stay until they are released
+///
+/// Whatever [retention] and [store] retain say, and however full the disk is. A running `ringtap run` sees it at once. Other
+/// calls are not kept longer for it: what is held is copied out of a segment before that is deleted. A call can be on hold for
+/// several cases; it is held until the last of them is released. A call under way has no record yet: hold it when it has ended.
+#[derive(Args, Debug)]
+#[command(after_help = HOLD)]
+pub(crate) struct Hold {
+    /// Call-IDs, or ids of records; none where filters say which
+    #[arg(value_name = "CALL")]
+    calls: Vec<String>,
+    /// The case: letters, digits, `-`, `_` and `.`
+    #[arg(long, value_name = "NAME")]
+    case: String,
+    /// Directory of the database
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
+    /// Directory of the spool
+    #[arg(long, value_name = "DIR")]
+    spool: PathBuf,
+    #[command(flatten)]
+    filter: Filter,
+}
+
+const HOLD: &str = "\
+Examples:
+  ringtap hold 4f2a19@192.0.2.1 --case K-2026-17 --store /var/lib/ringtap/records --spool /var/lib/ringtap/spool
+  ringtap hold --number '+4202*' --since 2026-11-20 --case K-2026-17 --store ... --spool ...
+  ringtap holds --spool /var/lib/ringtap/spool
+  ringtap release --case K-2026-17 --store ... --spool ...";
+
+/// List the calls that are on hold, by case
+#[derive(Args, Debug)]
+pub(crate) struct Holds {
+    /// Directory of the spool
+    #[arg(long, value_name = "DIR")]
+    spool: PathBuf,
+    /// Of this case alone
+    #[arg(long, value_name = "NAME")]
+    case: Option<String>,
+    /// As JSON lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// End the hold of a case, or of one call in it: the clocks count again
+///
+/// What has outlived them already is deleted: copied packets at once, records with their day.
+#[derive(Args, Debug)]
+pub(crate) struct Release {
+    /// A Call-ID or the id of a record; all of the case where it is left out
+    #[arg(value_name = "CALL")]
+    call: Option<String>,
+    /// The case
+    #[arg(long, value_name = "NAME")]
+    case: String,
+    /// Directory of the database
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
+    /// Directory of the spool
+    #[arg(long, value_name = "DIR")]
+    spool: PathBuf,
+}
+
+impl Hold {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let store = ringtap_store::Reader::open(&self.store)?;
+        let mut spool = Reader::open(&self.spool)?;
+        let rows = self.rows(&store)?;
+        for row in &rows {
+            let streams = store.streams_of(&row.id)?;
+            let hold = held(row, &streams, &self.case, now());
+            // The record first: a hold whose record is gone would find no packets.
+            let records = std::iter::once(row.text.clone()).chain(streams.iter().map(ToString::to_string));
+            ringtap_store::hold(&self.store, &records.collect::<Vec<_>>())?;
+            hold.place(&self.spool)?;
+            let packets = packets(&mut spool, &hold)?;
+            let what = match packets {
+                0 => "nothing of it is in the spool, its record is held".to_owned(),
+                packets => format!("{} packets", grouped(packets)),
+            };
+            screen.remark(format!("held for {}: {}: {what}", self.case, hold.call_id));
+        }
+        screen.remark(format!("{} on hold for {}", counted(rows.len() as u64, "call"), self.case));
+        Ok(Exit::Done)
+    }
+
+    fn rows(&self, store: &ringtap_store::Reader) -> anyhow::Result<Vec<Row>> {
+        match (self.calls.is_empty(), self.filter.is_set()) {
+            (true, false) => bail!("no call is named: name Call-IDs, or filters such as --number"),
+            (false, true) => bail!("calls are named, or filters say which, not both: leave one of them out"),
+            (true, true) => {
+                let rows = search(store, &self.filter)?;
+                if rows.is_empty() {
+                    bail!("no call in `{}` passes the filters: nothing is held", self.store.display());
+                }
+                Ok(rows)
+            }
+            (false, false) => {
+                let mut rows = Vec::new();
+                for call in &self.calls {
+                    let found = named(store, call)?;
+                    if found.is_empty() {
+                        let store = self.store.display();
+                        bail!(
+                            "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists them; \
+                             nothing is held"
+                        );
+                    }
+                    rows.extend(found);
+                }
+                Ok(rows)
+            }
+        }
+    }
+}
+
+impl Holds {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        std::fs::read_dir(&self.spool).with_context(|| format!("{} cannot be read", self.spool.display()))?;
+        let holds = AllHeld::read(&self.spool)?;
+        let asked = |hold: &&Held| self.case.as_ref().is_none_or(|case| hold.case == *case);
+        let failed = "cannot write the list";
+        for hold in holds.all().iter().filter(asked) {
+            if self.json {
+                let line = serde_json::to_string(hold).context(failed)?;
+                writeln!(screen.out, "{line}").context(failed)?;
+            } else {
+                let since = moment(Nanos(hold.since));
+                writeln!(screen.out, "{}  {since}  {}  {}", hold.case, hold.id, hold.call_id)
+                    .context(failed)?;
+            }
+        }
+        screen.out.flush().context(failed)?;
+        screen.remark(format!("{} on hold", counted(holds.calls() as u64, "call")));
+        Ok(Exit::Done)
+    }
+}
+
+impl Release {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let released = release(&self.spool, &self.case, self.call.as_deref())?;
+        if released.is_empty() {
+            let call = self.call.map_or_else(|| "no call".to_owned(), |call| format!("`{call}` is not"));
+            bail!(
+                "{call} on hold for `{}`: `ringtap holds --spool {}` lists them",
+                self.case,
+                self.spool.display()
+            );
+        }
+        let still = AllHeld::read(&self.spool)?;
+        for hold in &released {
+            if still.all().iter().any(|other| other.id == hold.id) {
+                screen.remark(format!("{} stays on hold for another case", hold.call_id));
+            } else if let Ok(id) = hold.id.parse::<Id>() {
+                ringtap_store::release(&self.store, &id)?;
+            }
+        }
+        screen.remark(format!("{} released", counted(released.len() as u64, "call")));
+        Ok(Exit::Done)
+    }
+}
+
+/// Calls of that Call-ID or id: a Call-ID may have been used again.
+fn named(store: &ringtap_store::Reader, call: &str) -> anyhow::Result<Vec<Row>> {
+    if let Ok(id) = call.parse()
+        && let Some(row) = store.call(&id)?
+    {
+        return Ok(vec![row]);
+    }
+    let query = Query { call_id: Some(call.to_owned()), ..Query::default() };
+    Ok(store.calls(&query)?.rows)
+}
+
+fn search(store: &ringtap_store::Reader, filter: &Filter) -> anyhow::Result<Vec<Row>> {
+    let query = Query {
+        from: filter.from.as_ref().map(ToString::to_string),
+        to: filter.to.as_ref().map(ToString::to_string),
+        number: filter.number.as_ref().map(ToString::to_string),
+        since: filter.since,
+        until: filter.until,
+        mos_below: filter.mos_below,
+        ..Query::default()
+    };
+    let mut rows = store.calls(&query)?.rows;
+    // What the database does not know: several states, the beginning of a Call-ID.
+    rows.retain(|row| serde_json::from_str::<Call>(&row.text).is_ok_and(|call| filter.passes(&call)));
+    Ok(rows)
+}
+
+/// What is to be held of a call.
+fn held(row: &Row, streams: &[Value], case: &str, since: Nanos) -> Held {
+    let time = |value: &Value, name: &str| value[name].as_u64().map(Nanos::from_micros);
+    let call_id = row.value["call_id"].as_str().unwrap_or_default();
+    let end = time(&row.value, "end_us").unwrap_or(row.start);
+    let last = streams.iter().filter_map(|stream| time(stream, "last_us")).max().unwrap_or(end);
+    let part = |owner, from: Nanos, to: Nanos| Part {
+        owner,
+        from: from.0.saturating_sub(BEFORE.0),
+        to: to.0.saturating_add(AFTER.0),
+    };
+    let media = streams.iter().filter_map(|stream| {
+        let end = |name: &str| stream[name].as_str()?.parse::<Endpoint>().ok();
+        let ssrc = u32::try_from(stream["ssrc"].as_u64()?).ok()?;
+        let owner = of_stream(end("src")?, end("dst")?, ssrc);
+        Some(part(owner, time(stream, "first_us")?, time(stream, "last_us")?))
+    });
+    let signalling = part(of_call(call_id.as_bytes()), row.start, end.max(last));
+    Held {
+        case: case.to_owned(),
+        id: row.id.to_string(),
+        call_id: call_id.to_owned(),
+        since: since.0,
+        parts: std::iter::once(signalling).chain(media).collect(),
+    }
+}
+
+/// Packets of it that are in the spool.
+fn packets(spool: &mut Reader, hold: &Held) -> anyhow::Result<u64> {
+    let mut packets = 0;
+    for part in &hold.parts {
+        let (from, to) = (Nanos(part.from), Nanos(part.to));
+        let found = spool.read(&[part.owner], &spool.between(from, to)?)?;
+        packets += found.packets().filter(|packet| (from..=to).contains(&packet.time)).count() as u64;
+        // Without the key it cannot be counted, and is held all the same.
+        packets += found.sealed;
+    }
+    Ok(packets)
+}
+
+fn moment(at: Nanos) -> String {
+    let at =
+        jiff::Timestamp::from_second((at.0 / 1_000_000_000) as i64).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    at.to_string()
+}
+
+fn now() -> Nanos {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Challenges, retransmissions and RTCP may come before the record's times and after them.
+const BEFORE: Nanos = Nanos::from_secs(1);
+const AFTER: Nanos = Nanos::from_secs(64);

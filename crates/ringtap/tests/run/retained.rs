@@ -1,0 +1,117 @@
+//! Clocks that run out, calls on hold, a disk that is full.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::daemon::Place;
+use crate::replayed::{files, nothing, ringtap};
+
+/// A configuration with a spool and these further lines.
+fn configure(place: &Place, capture: &str, store: &str, more: &str) {
+    let path = place.configure(capture, store);
+    let text = fs::read_to_string(&path).unwrap().replace("linger = \"1s\"\n", "");
+    let spool = place.dir.join("spool");
+    fs::write(&path, format!("{text}[spool]\ndirectory = \"{}\"\nsegment = \"5s\"\n{more}", spool.display()))
+        .unwrap();
+}
+
+#[test]
+fn a_held_call_outlives_its_record_and_its_segments() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (records, spool, pcap) = (at("records"), at("spool"), at("call.pcap"));
+    let mut place = Place::new(dir.path());
+    configure(&place, &files("\"max\""), "", "[retention]\nfree = \"0%\"\n");
+    assert_eq!(place.start().end().0, Some(0));
+    let calls = place.calls();
+    let held = calls.iter().find(|(_, (_, streams))| streams.len() >= 2).unwrap().0.clone();
+    let other = calls.keys().find(|call_id| **call_id != held).unwrap().clone();
+    let case = ["--case", "K-2026-17", "--store", &records, "--spool", &spool];
+    let export =
+        |call: &str| ringtap(&["export", call, "--store", &records, "--spool", &spool, "--pcap", &pcap]);
+    let (status, whole) = export(&held);
+    assert_eq!(status, Some(0), "{whole}");
+    let packets = fs::read(&pcap).unwrap();
+
+    let (status, told) = ringtap(&[&["hold", &held][..], &case].concat());
+    assert_eq!(status, Some(0), "{told}");
+    assert!(told.contains("1 call on hold for K-2026-17") && !told.contains("nothing of it"), "{told}");
+    let (status, told) = ringtap(&[&["hold", "nobody@nowhere"][..], &case].concat());
+    assert!(status == Some(1) && told.contains("nobody@nowhere"), "{told}");
+    let (_, told) = ringtap(&["holds", "--spool", &spool]);
+    assert!(told.contains("1 call on hold"), "{told}");
+
+    // Every clock has run out for calls of the beginning of 2026.
+    let clocks = "[retention]\nsignalling = \"1m\"\nmedia = \"1m\"\nfree = \"0%\"\n";
+    configure(&place, &nothing(dir.path()), "retain = \"1d\"", clocks);
+    let (status, log) = place.start().end();
+    assert_eq!(status, Some(0), "{log}");
+    assert!(log.contains("older than [retention] media") && log.contains("of held calls copied"), "{log}");
+    assert!(log.contains("older than [store] retain"), "{log}");
+    assert!(!dir.path().join("records/2026-01-01.sqlite").exists());
+    let (status, told) = export(&held);
+    assert_eq!((status, told), (Some(0), whole));
+    assert_eq!(fs::read(&pcap).unwrap(), packets);
+    let (status, told) = export(&other);
+    assert!(status == Some(1) && told.contains("no call"), "{told}");
+
+    let (status, told) = ringtap(&[&["release"][..], &case].concat());
+    assert!(status == Some(0) && told.contains("1 call released"), "{told}");
+    assert_eq!(export(&held).0, Some(1));
+    let (status, told) = ringtap(&[&["release"][..], &case].concat());
+    assert!(status == Some(1) && told.contains("K-2026-17"), "{told}");
+}
+
+/// A small file system of its own; None where none can be mounted.
+struct Mounted(tempfile::TempDir);
+
+impl Mounted {
+    fn new() -> Option<Self> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let options = ["-t", "tmpfs", "-o", "size=64m", "ringtap-test"];
+        let mount = Command::new("mount").args(options).arg(dir.path()).output();
+        mount.is_ok_and(|output| output.status.success()).then_some(Self(dir))
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+fn fill(path: &Path, mebibytes: usize) {
+    fs::write(path, vec![1; mebibytes << 20]).unwrap();
+}
+
+#[test]
+fn a_full_disk_stops_recording_and_nothing_else() {
+    let Some(disk) = Mounted::new() else {
+        println!("SKIP: no file system can be mounted here");
+        return;
+    };
+    let mut place = Place::new(disk.0.path());
+    configure(&place, &files("2.0"), "", "[retention]\nfree = \"50%\"\nfree_again = \"60%\"\n");
+    fill(&disk.file("ballast"), 40);
+    let mut daemon = place.start();
+    daemon.says("recording has stopped");
+    assert_eq!(daemon.counts("ringtap_spool_stopped", |stopped| stopped == 1), 1);
+    daemon.says("spool=STOPPED");
+    let lost = daemon.counts("ringtap_spool_lost_packets_total", |lost| lost > 0);
+    assert!(lost > 0);
+    fs::remove_file(disk.file("ballast")).unwrap();
+    daemon.says("recording goes on");
+    let before = daemon.metric("ringtap_spool_packets_total");
+    daemon.counts("ringtap_spool_packets_total", |packets| packets > before);
+    assert_eq!(daemon.metric("ringtap_spool_stopped"), 0);
+    let (status, log) = daemon.end();
+    assert_eq!(status, Some(0), "{log}");
+    assert!(log.contains("stopped: 12 calls") && log.contains("drops began at spool"), "{log}");
+    assert_eq!(place.calls().len(), 12);
+}
