@@ -29,8 +29,9 @@ fn a_held_call_outlives_its_record_and_its_segments() {
     let held = calls.iter().find(|(_, (_, streams))| streams.len() >= 2).unwrap().0.clone();
     let other = calls.keys().find(|call_id| **call_id != held).unwrap().clone();
     let case = ["--case", "K-2026-17", "--store", &records, "--spool", &spool];
-    let export =
-        |call: &str| ringtap(&["export", call, "--store", &records, "--spool", &spool, "--pcap", &pcap]);
+    let export = |call: &str| {
+        ringtap(&["export", call, "--store", &records, "--spool", &spool, "--pcap", &pcap, "--force"])
+    };
     let (status, whole) = export(&held);
     assert_eq!(status, Some(0), "{whole}");
     let packets = fs::read(&pcap).unwrap();
