@@ -1,5 +1,6 @@
 //! `ringtap export`: calls out of the spool.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use crate::anonymous::{Anonymise, Anonymous};
 use crate::exit::{Exit, Misuse};
 use crate::export::files::{Content, Files, Wanted, call_of};
+use crate::export::joined::Joined;
 use crate::export::kept::Kept;
 use crate::export::replay::{Replay, small};
 use crate::filter::Filter;
@@ -149,6 +151,8 @@ impl Export {
         if found.is_empty() {
             bail!(kept.nothing(&self.spool[0].display().to_string()));
         }
+        let joined = Joined::of(&found, &row.value);
+        let found = joined.frames();
         for part in kept.told().filter(|_| mask.is_none()) {
             screen.remark(part);
         }
@@ -171,7 +175,13 @@ impl Export {
         };
         let kept_value =
             if anonymous.is_some() { json!({ "complete": !kept.lacks() }) } else { kept.value() };
-        let files = Files::create(&self.wanted, &self.stem(row.start, id)?, self.force)?;
+        let mut wanted = Cow::Borrowed(&self.wanted);
+        if self.call.is_none() && wanted.sound() && kept.has_no_media() {
+            // Nothing is missing of a call in which nobody spoke.
+            screen.remark("no media, so no sound");
+            wanted.to_mut().leave_sound_out();
+        }
+        let files = Files::create(&wanted, &self.stem(row.start, id)?, self.force)?;
         let paths = files.paths.clone();
         let content = Content {
             frames,
@@ -241,7 +251,11 @@ impl Export {
                     outcome.line(out, row.start, &told.lines())
                 }
                 // Nothing more can be written there.
-                Err(error) if is_full(&error) => return Err(error),
+                Err(error) if is_full(&error) => {
+                    // What is told of the calls before it may still find room.
+                    let _ = index.keep();
+                    return Err(error);
+                }
                 Err(error) => {
                     failed += 1;
                     let id = mask.is_none().then(|| row.id.to_string());
@@ -300,7 +314,7 @@ impl Outcome {
             "id": self.id.to_string(),
             "call_id": self.call_id,
             "start_us": start.micros(),
-            "files": self.paths.iter().map(name).collect::<Vec<_>>(),
+            "files": self.paths.iter().filter(|path| path.is_file()).map(name).collect::<Vec<_>>(),
             "packets": self.packets,
             "complete": self.exit == Exit::Done,
             "kept": self.kept,

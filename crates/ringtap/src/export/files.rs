@@ -74,6 +74,11 @@ impl Wanted {
         self.wav.is_some() || self.flac.is_some() || self.peaks.is_some()
     }
 
+    /// Asks for none.
+    pub(crate) fn leave_sound_out(&mut self) {
+        (self.wav, self.flac, self.peaks) = (None, None, None);
+    }
+
     /// The first option that has a name of its own.
     pub(crate) fn named(&self) -> Option<&'static str> {
         let mut all = self.all().into_iter();

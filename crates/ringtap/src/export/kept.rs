@@ -1,6 +1,7 @@
 //! What the spool has of a call, held against its record.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use ringtap_model::{Endpoint, Frame, LinkType, Nanos};
 use ringtap_spool::{Found, Packet, Reader, of_call, of_stream};
@@ -42,16 +43,16 @@ impl Kept {
     /// Reads what there is of the call with that record and those streams.
     pub(crate) fn read(spool: &mut Reader, row: &Row, streams: &[Value]) -> anyhow::Result<Self> {
         let mut kept = Self { parts: parts(row, streams), found: HashMap::new() };
+        // Which segments there are is asked once: there may be many.
+        let reach = || kept.parts.iter().map(Part::reach);
+        let from = reach().map(|(from, _)| from).min().unwrap_or(row.start);
+        let to = reach().map(|(_, to)| to).max().unwrap_or(row.start);
+        let segments = spool.between(from, to)?;
         for part in &kept.parts {
-            if kept.found.contains_key(&part.key) {
-                continue;
-            }
             // Two streams of one source between the same ends have one owner.
-            let same = || kept.parts.iter().filter(|other| other.key == part.key).map(Part::reach);
-            let from = same().map(|(from, _)| from).min().unwrap_or(part.from);
-            let to = same().map(|(_, to)| to).max().unwrap_or(part.to);
-            let segments = spool.between(from, to)?;
-            kept.found.insert(part.key, spool.read(&[part.key], &segments)?);
+            if let Entry::Vacant(place) = kept.found.entry(part.key) {
+                place.insert(spool.read(&[part.key], &segments)?);
+            }
         }
         let mut parts = kept.parts.clone();
         for (index, _, packet, is_report) in kept.placed() {
@@ -100,6 +101,11 @@ impl Kept {
     pub(crate) fn lacks(&self) -> bool {
         let damaged = self.found.values().any(|found| found.damaged + found.erased + found.sealed > 0);
         damaged || self.parts.iter().any(Part::lacks)
+    }
+
+    /// The record knows of no media.
+    pub(crate) fn has_no_media(&self) -> bool {
+        !self.parts.iter().any(|part| part.is_media)
     }
 
     /// Its media were kept without what was said.
