@@ -839,6 +839,36 @@ mod tests {
         assert_eq!(b.packets(), 1000);
     }
 
+    /// Whatever way packets take, and whatever they have around their payload.
+    #[test]
+    fn sizes_add_up() {
+        let sized = |index: u32| {
+            let payload_len = match index % 50 {
+                ..20 => 160,
+                20..40 => 33,
+                _ => 20 + index % 7,
+            };
+            let ip_len = payload_len + if index % 101 == 3 { 44 } else { 40 };
+            RtpPacket { payload_len, ip_len, ..packet(index, u64::from(index) * 20_000) }
+        };
+        let all: Vec<_> = (0..600)
+            .filter(|index| index % 97 != 5)
+            .flat_map(|index| std::iter::repeat_n(sized(index), if index % 83 == 9 { 2 } else { 1 }))
+            .collect();
+        let flow = totals(all.iter().copied());
+        let sizes = || all.iter().map(|packet| u64::from(packet.ip_len));
+        assert_eq!(
+            (flow.size_sum, flow.size_squares),
+            (sizes().sum(), sizes().map(|n| (n * n) as f64).sum())
+        );
+        assert_eq!(
+            (Some(u64::from(flow.size_min)), Some(u64::from(flow.size_max))),
+            (sizes().min(), sizes().max())
+        );
+        assert_eq!(flow.payload_sum, all.iter().map(|packet| u64::from(packet.payload_len)).sum());
+        assert_eq!((flow.size_min, flow.size_max), (60, 204));
+    }
+
     #[test]
     fn intervals_are_ten_seconds() {
         let (flow, rest, rows) =
