@@ -33,6 +33,15 @@ pub(super) fn raw_lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 /// Type and value of a line.
 #[inline]
 pub(super) fn typed(line: &[u8]) -> Option<Line<'_>> {
+    // Nothing to trim, as nearly always.
+    if let [kind, b'=', value @ ..] = line
+        && kind.is_ascii_alphabetic()
+        && let (Some(first), Some(last)) = (value.first(), value.last())
+        && *first > b' '
+        && *last > b' '
+    {
+        return Some((*kind, value));
+    }
     match line.trim_ascii() {
         [kind, b'=', value @ ..] if kind.is_ascii_alphabetic() => Some((*kind, value.trim_ascii())),
         _ => None,

@@ -111,7 +111,7 @@ impl Header {
 
     /// The header that the first `len` bytes of `text` mean. Bytes behind them are read, and mean nothing.
     // HOT: a name as the RFC writes it, of sixteen bytes or less, costs two words, one multiplication and one comparison.
-    #[inline]
+    #[inline(always)]
     pub(super) fn starting(text: &[u8], len: usize) -> Header {
         let (Some(low), Some(high)) = (text.first_chunk(), text.get(8..).and_then(<[u8]>::first_chunk))
         else {

@@ -14,6 +14,13 @@ pub(crate) struct Length {
 impl Length {
     /// Takes one header's value in. A number too large for memory is valid: that much is missing.
     pub(crate) fn add(&mut self, value: &[u8]) {
+        // The only one, and short, as nearly always.
+        if let (1..=4, Self { least: None, doubtful: false }) = (value.len(), &self)
+            && value.iter().all(u8::is_ascii_digit)
+        {
+            self.least = Some(value.iter().fold(0, |length, digit| length * 10 + usize::from(digit - b'0')));
+            return;
+        }
         let value = match number::<u64>(value) {
             Some(n) => usize::try_from(n).unwrap_or(usize::MAX),
             None if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => usize::MAX,

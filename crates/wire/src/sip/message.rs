@@ -1,7 +1,7 @@
 //! A message as an index of spans over its bytes, RFC 3261 section 7.
 
 use super::body::{self, Part};
-use super::fields::{Fields, Line, colon};
+use super::fields::{Fields, Line, colon, line_end};
 use super::header::Header;
 use super::length::Length;
 use super::method::Method;
@@ -62,30 +62,49 @@ impl<'a> Message<'a> {
     /// Content-Length cuts the body, and what is behind is ignored (section 18.3); where it is missing or makes no
     /// sense, the body is all that is left; where it is too large, the body is what there is, and
     /// [`Message::truncated`] says so.
-    // HOT: one pass over the header; no allocation. Here, where the caller wants it, and not copied there.
-    #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Reason> {
-        let lead = bytes.iter().position(|&b| !matches!(b, b'\r' | b'\n')).unwrap_or(bytes.len());
-        let bytes = &bytes[lead..];
-        let line = memchr::memchr(b'\n', bytes);
-        let start = StartLine::parse(bytes[..line.unwrap_or(bytes.len())].trim_ascii_end())?;
-        let mut message = Self {
-            raw: bytes,
+        let (start, raw, next) = Self::begin(bytes)?;
+        let mut message = Self::unread(start, raw);
+        message.index(next);
+        Ok(message)
+    }
+
+    /// As [`Message::parse`], for what needs the message for a while only: it is not moved, which its index makes dear.
+    // HOT: one pass over the header; no allocation, no copy.
+    #[inline(always)]
+    pub fn read<T>(bytes: &'a [u8], then: impl FnOnce(&Self) -> T) -> Result<T, Reason> {
+        let (start, raw, next) = Self::begin(bytes)?;
+        let mut message = Self::unread(start, raw);
+        message.index(next);
+        Ok(then(&message))
+    }
+
+    /// Without an index.
+    #[inline(always)]
+    fn unread(start: StartLine<'a>, raw: &'a [u8]) -> Self {
+        Self {
+            raw,
             start,
             ids: [Header::Other; HEADERS],
             spans: [Span::default(); HEADERS],
             firsts: [NOWHERE; Header::COUNT],
             count: 0,
-            body_at: bytes.len(),
+            body_at: raw.len(),
             dropped: 0,
             malformed: 0,
             length: Length::default(),
             complete: false,
             truncated: false,
-        };
-        message.index(line.map_or(bytes.len(), |at| at + 1));
-        message.cut_body();
-        Ok(message)
+        }
+    }
+
+    /// The start line, the message from there on, and where in it the headers begin.
+    fn begin(bytes: &'a [u8]) -> Result<(StartLine<'a>, &'a [u8], usize), Reason> {
+        let lead = bytes.iter().position(|&b| !matches!(b, b'\r' | b'\n')).unwrap_or(bytes.len());
+        let bytes = &bytes[lead..];
+        let line = memchr::memchr(b'\n', bytes);
+        let start = StartLine::parse(bytes[..line.unwrap_or(bytes.len())].trim_ascii_end())?;
+        Ok((start, bytes, line.map_or(bytes.len(), |at| at + 1)))
     }
 
     /// Takes in the header lines from `at` on, and where they end.
@@ -110,6 +129,7 @@ impl<'a> Message<'a> {
                     self.complete = fields.blank();
                     // Of a last line without line end the next look finds nothing.
                     self.truncated |= fields.cut();
+                    self.cut_body();
                     return;
                 }
             }
@@ -122,7 +142,7 @@ impl<'a> Message<'a> {
     // HOT: once a header line. What [`Fields`] would say of it, with its general cases left out.
     #[inline(always)]
     fn plain(&mut self, rest: &'a [u8], at: usize) -> Option<&'a [u8]> {
-        let (line, next) = rest.split_at_checked(memchr::memchr(b'\n', rest)?)?;
+        let (line, next) = rest.split_at_checked(line_end(rest)?)?;
         let next = next.get(1..)?;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let colon = colon(line)?;
@@ -303,6 +323,7 @@ impl<'a> Message<'a> {
 
     /// The Q.850 cause in a Reason header, RFC 3326 section 2.
     pub fn reason_q850(&self) -> Option<u16> {
+        self.header(Header::Reason)?;
         let q850 = |value: &&[u8]| {
             let end = memchr::memchr(b';', value).unwrap_or(value.len());
             value[..end].trim_ascii().eq_ignore_ascii_case(b"Q.850")

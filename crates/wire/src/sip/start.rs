@@ -28,7 +28,17 @@ pub enum StartLine<'a> {
 impl<'a> StartLine<'a> {
     /// Reads a line without its line end. Several spaces, and spaces at its end, are taken as one and none
     /// (RFC 4475 sections 3.1.2.9 and 3.1.2.10).
+    // HOT: once a message.
     pub(crate) fn parse(line: &'a [u8]) -> Result<Self, Reason> {
+        // What half of all begin with; the same as below, without a question at every byte.
+        if let [b'S', b'I', b'P', b'/', b'2', b'.', b'0', b' ', a @ b'1'..=b'6', b, c, b' ', reason @ ..] =
+            line
+            && b.is_ascii_digit()
+            && c.is_ascii_digit()
+        {
+            let code = [a, b, c].into_iter().fold(0, |code, digit| code * 10 + u16::from(digit - b'0'));
+            return Ok(Self::Response { code, reason: reason.trim_ascii() });
+        }
         match status(line) {
             Some(rest) => response(rest),
             None => request(line),

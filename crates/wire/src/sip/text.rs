@@ -35,7 +35,7 @@ pub(crate) fn token_len(bytes: &[u8]) -> usize {
 /// Splits at the first white space: the word, and the rest without leading white space.
 pub(crate) fn word(bytes: &[u8]) -> (&[u8], &[u8]) {
     let bytes = bytes.trim_ascii_start();
-    let end = bytes.iter().position(|&b| is_space(b)).unwrap_or(bytes.len());
+    let end = bytes.iter().position(|&b| b <= b' ' && is_space(b)).unwrap_or(bytes.len());
     (&bytes[..end], bytes[end..].trim_ascii_start())
 }
 
@@ -47,13 +47,17 @@ pub(crate) fn split_once(bytes: &[u8], stop: u8) -> Option<(&[u8], &[u8])> {
 
 /// The decimal number at the start and what follows it. None without a digit; saturates where it does not fit.
 pub(crate) fn leading_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let len = bytes.iter().position(|b| !b.is_ascii_digit()).unwrap_or(bytes.len());
-    if len == 0 {
-        return None;
+    let (mut value, mut len) = (0u64, 0);
+    for &byte in bytes {
+        if !byte.is_ascii_digit() {
+            break;
+        }
+        let digit = u64::from(byte - b'0');
+        // Nineteen digits fit, whichever they are.
+        value = if len < 19 { value * 10 + digit } else { value.saturating_mul(10).saturating_add(digit) };
+        len += 1;
     }
-    let value =
-        bytes[..len].iter().fold(0u64, |n, b| n.saturating_mul(10).saturating_add(u64::from(b - b'0')));
-    Some((value, &bytes[len..]))
+    (len > 0).then(|| (value, &bytes[len..]))
 }
 
 /// The number that the whole of `bytes`, white space aside, spells. None where it does not fit: it must not wrap.
@@ -194,6 +198,9 @@ mod tests {
         assert_eq!(number::<u32>(b"4294967295"), Some(u32::MAX));
         assert_eq!(number::<u32>(b"4294967296"), None);
         assert_eq!(number::<u64>(b"36893488147419103232"), None);
+        assert_eq!(number::<u64>(b"18446744073709551614"), Some(u64::MAX - 1));
+        assert_eq!(number::<u64>(b"9999999999999999999"), Some(9_999_999_999_999_999_999));
+        assert_eq!(leading_number(b"99999999999999999999999x"), Some((u64::MAX, &b"x"[..])));
         assert_eq!(number::<u32>(b"-999"), None);
         assert_eq!(number::<u32>(b""), None);
     }
