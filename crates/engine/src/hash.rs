@@ -59,23 +59,31 @@ pub(crate) fn id<'a>(kind: &str, parts: impl IntoIterator<Item = &'a [u8]>) -> I
     let mut digest = Sha256::new();
     // Gathered first: the digest is fed whole blocks then, which it needs not copy.
     let (mut bytes, mut len) = ([0; 256], 0);
-    let mut feed = |part: &[u8]| {
-        if part.len() > bytes.len() - len {
+    let mut feed = |length: Option<[u8; 8]>, part: &[u8]| {
+        let needed = part.len() + 8;
+        if needed > bytes.len() - len {
             digest.update(&bytes[..len]);
             len = 0;
+        }
+        if let (Some(length), Some(place)) = (length, bytes[len..].first_chunk_mut()) {
+            *place = length;
+            len += 8;
         }
         match bytes.get_mut(len..len + part.len()) {
             Some(place) => {
                 place.copy_from_slice(part);
                 len += part.len();
             }
-            None => digest.update(part),
+            None => {
+                digest.update(&bytes[..len]);
+                digest.update(part);
+                len = 0;
+            }
         }
     };
-    feed(kind.as_bytes());
+    feed(None, kind.as_bytes());
     for part in parts {
-        feed(&(part.len() as u64).to_le_bytes());
-        feed(part);
+        feed(Some((part.len() as u64).to_le_bytes()), part);
     }
     digest.update(&bytes[..len]);
     let mut id = [0; 16];

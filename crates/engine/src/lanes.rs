@@ -188,6 +188,13 @@ fn segment(frame: &Frame<'_>, lane: &mut Lane, hasher: &Hasher) -> Kind {
 /// UDP that is no RTP: the same questions as in its turn, those that most datagrams answer by their first bytes.
 #[inline(never)]
 fn datagram(data: &[u8]) -> Kind {
+    // What begins as a method or a version does is looked at in its turn.
+    if let Some(begin) = data.first_chunk::<4>()
+        && begin[..3].iter().all(u8::is_ascii_uppercase)
+        && (begin[3].is_ascii_uppercase() || matches!(begin[3], b'/' | b' '))
+    {
+        return Kind::Any;
+    }
     // What a start line cannot do without; longer datagrams are looked at more closely.
     let may_be_sip = data.len() > SHORT || data.contains(&b'/');
     let is_known = may_be_sip && sip::sniff(data).is_some()

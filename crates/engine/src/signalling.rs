@@ -10,7 +10,7 @@ use ringtap_wire::sip::{Message, Method};
 use crate::calls::{CallEntry, Calls, Hop, Novelty, Taken, Told};
 use crate::config::Config;
 use crate::hash::Hasher;
-use crate::media::Codecs;
+use crate::media::{Codecs, Soon};
 use crate::messages::Messages;
 use crate::note::{CallRef, Note, Order, Types};
 use crate::registrations::Registrations;
@@ -48,12 +48,13 @@ pub(crate) enum Nearness {
     Near,
     Nearer,
     Next,
+    Last,
 }
 
 impl Nearness {
     /// Each with how many timers lie before.
-    pub(crate) const STEPS: [(Self, usize); 4] =
-        [(Self::Far, 12), (Self::Near, 9), (Self::Nearer, 6), (Self::Next, 3)];
+    pub(crate) const STEPS: [(Self, usize); 5] =
+        [(Self::Far, 15), (Self::Near, 12), (Self::Nearer, 9), (Self::Next, 6), (Self::Last, 3)];
 }
 
 /// What a call whose timer fired needs.
@@ -111,7 +112,7 @@ impl Signalling {
     pub(crate) fn take<S: Sink>(
         &mut self,
         passing: &Passing<'_>,
-        codecs: &mut Codecs,
+        (codecs, soon): (&mut Codecs, Soon<'_>),
         wheel: &mut Wheel,
         sink: &mut S,
         note: impl FnOnce(Note),
@@ -148,7 +149,14 @@ impl Signalling {
         // One that is tried again lingers again.
         call.ending = over;
         let body = message.sdp().filter(|_| novelty == Novelty::New);
-        let ends = body.map_or_else(Vec::new, |body| announced(call, body, hop.time, codecs, offers));
+        let ends = body.map_or_else(Vec::new, |body| {
+            // Media will be asked when it is read.
+            soon.call(name);
+            let ends = announced(call, body, hop.time, codecs, offers);
+            ends.iter().for_each(|(end, _)| soon.endpoint(*end));
+            soon.view(name);
+            ends
+        });
         let standing = call.standing();
         if !ends.is_empty() || (call.announced && standing != stood) {
             call.announced = true;
@@ -183,8 +191,12 @@ impl Signalling {
         }
         match nearness {
             Nearness::Far => self.calls.prefetch_slot(ticket.slot),
-            Nearness::Near => self.calls.get(ticket.slot)?.prefetch_parties(),
-            Nearness::Nearer | Nearness::Next => {}
+            Nearness::Near => {
+                let call = self.calls.get(ticket.slot)?;
+                call.prefetch_parties();
+                self.calls.prefetch_index(call.hash);
+            }
+            Nearness::Nearer | Nearness::Next | Nearness::Last => {}
         }
         Some(CallRef::new(self.worker, ticket))
     }

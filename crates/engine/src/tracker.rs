@@ -194,10 +194,21 @@ impl Tracker {
         counters: &mut Counters,
         sink: &mut S,
     ) {
-        let Ok(message) = Message::parse(bytes) else {
+        if Message::read(bytes, |message| self.message(bytes, message, hop, frames, counters, sink)).is_err()
+        {
             counters.sip_bad += 1;
-            return;
-        };
+        }
+    }
+
+    fn message<S: Sink>(
+        &mut self,
+        bytes: &[u8],
+        message: &Message<'_>,
+        hop: &Hop,
+        frames: &[u64],
+        counters: &mut Counters,
+        sink: &mut S,
+    ) {
         counters.sip += 1;
         let Some(call_id) = message.call_id().filter(|call_id| !call_id.is_empty()) else {
             counters.sip_without_call_id += 1;
@@ -206,7 +217,7 @@ impl Tracker {
         self.order.part += 1;
         let hash = self.hasher.of(call_id);
         match self.member {
-            None => self.take(&message, (call_id, hash), hop, frames, counters, sink),
+            None => self.take(message, (call_id, hash), hop, frames, counters, sink),
             Some(_) => self.pass_on(hash, bytes, hop, frames),
         }
     }
@@ -242,7 +253,7 @@ impl Tracker {
         let mut note = None;
         let Self { signalling, media, wheel, .. } = self;
         let (novelty, call) =
-            signalling.take(&passing, &mut media.codecs, wheel, sink, |told| note = Some(told));
+            signalling.take(&passing, media.codecs_and_soon(), wheel, sink, |told| note = Some(told));
         if let Some(note) = note {
             self.tell(note);
         }

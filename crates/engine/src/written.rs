@@ -43,11 +43,16 @@ impl Written {
     fn add_ip(&mut self, ip: IpAddr) {
         match ip {
             IpAddr::V4(ip) => {
-                let [a, b, c, d] = ip.octets();
-                self.add_number(u16::from(a));
-                for octet in [b, c, d] {
-                    self.add(b'.');
-                    self.add_number(u16::from(octet));
+                for (index, octet) in ip.octets().into_iter().enumerate() {
+                    if index > 0 {
+                        self.add(b'.');
+                    }
+                    let [digits @ .., len] = OCTETS[usize::from(octet)];
+                    // Three are written, and those that count are kept.
+                    if let Some(place) = self.bytes.get_mut(self.len..self.len + 3) {
+                        place.copy_from_slice(&digits);
+                        self.len += usize::from(len);
+                    }
                 }
             }
             // There is room for it.
@@ -83,6 +88,30 @@ impl Write for Written {
         Ok(())
     }
 }
+
+/// The digits of each octet, and how many they are.
+static OCTETS: [[u8; 4]; 256] = {
+    let mut octets = [[0; 4]; 256];
+    let mut octet = 0;
+    while octet < 256 {
+        let digits = [octet / 100, octet / 10 % 10, octet % 10];
+        let len = if octet < 10 {
+            1
+        } else if octet < 100 {
+            2
+        } else {
+            3
+        };
+        let mut at = 0;
+        while at < len {
+            octets[octet][at] = b'0' + digits[3 - len + at] as u8;
+            at += 1;
+        }
+        octets[octet][3] = len as u8;
+        octet += 1;
+    }
+    octets
+};
 
 /// An IPv6 address is 45 characters at most, brackets and port are 8 more.
 const LONGEST: usize = 56;

@@ -84,8 +84,20 @@ impl Media {
             }
             Nearness::Next => {
                 let Some(view) = view() else { return };
-                view.legs.iter().for_each(|leg| self.endpoints.prefetch(leg.node));
+                for leg in &view.legs {
+                    self.endpoints.prefetch(leg.node);
+                    self.endpoints.prefetch_index(leg.endpoint);
+                }
                 view.flows.iter().for_each(|flow| self.flows.prefetch_slot(*flow));
+            }
+            Nearness::Last => {
+                let Some(view) = view() else { return };
+                view.legs.iter().for_each(|leg| self.endpoints.prefetch_place(leg.node));
+                for flow in &view.flows {
+                    self.flows.prefetch_index_of(*flow);
+                    let nodes = self.flows.get(*flow).map(|(_, cold)| cold.nodes);
+                    nodes.into_iter().flatten().for_each(|node| self.endpoints.prefetch(node));
+                }
             }
         }
     }

@@ -63,6 +63,18 @@ impl Endpoints {
         Some(node)
     }
 
+    /// Asks for the place of an endpoint in the index.
+    pub(crate) fn prefetch_index(&self, endpoint: Endpoint) {
+        self.index.prefetch(self.hasher.of(endpoint));
+    }
+
+    /// Asks for the endpoint of an entry.
+    pub(crate) fn prefetch_place(&self, node: u32) {
+        if let Some(place) = self.nodes.get(node).and_then(|node| self.places.get(node.place)) {
+            ringtap_cpu::prefetch(place);
+        }
+    }
+
     /// Asks for an entry.
     pub(crate) fn prefetch(&self, node: u32) {
         if let Some(node) = self.nodes.get(node) {

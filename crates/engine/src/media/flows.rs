@@ -159,6 +159,13 @@ impl Flows {
         slot
     }
 
+    /// Asks for the place of a live flow in the index.
+    pub(super) fn prefetch_index_of(&self, slot: u32) {
+        if let Some((flow, _)) = self.get(slot) {
+            self.index.prefetch(flow.key.hash(&self.hasher));
+        }
+    }
+
     /// Asks for a flow in both its parts.
     pub(super) fn prefetch_slot(&self, slot: u32) {
         if let (Some(flow), Some(cold)) = (self.hot.get(slot as usize), self.cold.get(slot as usize)) {

@@ -129,6 +129,30 @@ pub(crate) struct MediaCounts {
     pub(crate) legs_refused: u64,
 }
 
+/// Asks for what an announcement will touch, while it is still read.
+#[derive(Clone, Copy)]
+pub(crate) struct Soon<'a> {
+    views: &'a Views,
+    endpoints: &'a Endpoints,
+}
+
+impl Soon<'_> {
+    /// A call will announce something.
+    pub(crate) fn call(self, call: CallRef) {
+        self.views.prefetch_index(call);
+    }
+
+    /// It did, a while ago.
+    pub(crate) fn view(self, call: CallRef) {
+        self.views.prefetch(call);
+    }
+
+    /// It will announce that.
+    pub(crate) fn endpoint(self, endpoint: Endpoint) {
+        self.endpoints.prefetch_index(endpoint);
+    }
+}
+
 /// The table of flows.
 pub(crate) struct Media {
     flows: Flows,
@@ -170,6 +194,11 @@ impl Media {
             workers,
             counts: MediaCounts::default(),
         }
+    }
+
+    /// What signalling needs while it reads an announcement.
+    pub(crate) fn codecs_and_soon(&mut self) -> (&mut Codecs, Soon<'_>) {
+        (&mut self.codecs, Soon { views: &self.views, endpoints: &self.endpoints })
     }
 
     pub(crate) fn len(&self) -> usize {
