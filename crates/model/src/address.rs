@@ -1,7 +1,6 @@
 //! Transport addresses.
 
-use std::fmt;
-use std::io::{Cursor, Write};
+use std::fmt::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
@@ -53,9 +52,9 @@ impl Endpoint {
     /// formatting.
     fn write(self, text: &mut [u8; LONGEST]) -> usize {
         let IpAddr::V4(ip) = self.ip else {
-            let mut cursor = Cursor::new(&mut text[..]);
+            let mut room = Room { text, length: 0 };
             // The longest address has its place.
-            return write!(cursor, "{self}").map_or(0, |()| cursor.position() as usize);
+            return write!(room, "{self}").map_or(0, |()| room.length);
         };
         let mut at = 0;
         for (octet, after) in ip.octets().into_iter().zip(*b"...:") {
@@ -64,6 +63,21 @@ impl Endpoint {
             at += 1;
         }
         decimal(text, at, self.port)
+    }
+}
+
+/// Where a text is written to, as long as it has its place.
+struct Room<'a> {
+    text: &'a mut [u8; LONGEST],
+    length: usize,
+}
+
+impl Write for Room<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let place = self.text.get_mut(self.length..self.length + text.len()).ok_or(fmt::Error)?;
+        place.copy_from_slice(text.as_bytes());
+        self.length += text.len();
+        Ok(())
     }
 }
 
