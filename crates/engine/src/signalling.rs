@@ -137,7 +137,7 @@ impl Signalling {
         let name = CallRef::new(self.worker, ticket);
         let Self { calls, config, offers, .. } = self;
         let (hasher, Some(call)) = calls.with_hasher(slot) else { return (Novelty::New, None) };
-        let (before, stood) = (Progress::of(call), call.standing());
+        let (before, stood) = (Progress::of(call), call.announced.then(|| call.standing()));
         let Taken { novelty, side } = call.take(&told, hasher);
         if S::PROGRESS {
             before.tell(call, CallNumber(name), passing.drops, sink);
@@ -157,8 +157,8 @@ impl Signalling {
             soon.view(name);
             ends
         });
-        let standing = call.standing();
-        if !ends.is_empty() || (call.announced && standing != stood) {
+        if !ends.is_empty() || stood.is_some_and(|stood| call.standing() != stood) {
+            let standing = call.standing();
             call.announced = true;
             note(Note { order: passing.order, call: name, standing, side, ends });
         }

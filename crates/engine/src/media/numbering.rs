@@ -288,6 +288,16 @@ impl Numbering {
 
     /// Ends the run: all that is still in the window is judged.
     fn flush(&mut self, runs: &mut Runs) {
+        let of_run = (self.highest - runs.base).min(WINDOW - 1);
+        let window = u128::from(self.window[1]) << 64 | u128::from(self.window[0]);
+        if !window << (WINDOW - 1 - of_run) == 0 {
+            // All came, as nearly always: only what left the window before may be a burst.
+            if runs.leaving > 0 {
+                runs.end_burst();
+            }
+            runs.expected_before = runs.expected_before.saturating_add(self.highest - runs.base + 1);
+            return;
+        }
         for behind in (0..WINDOW).rev() {
             if self.highest - behind < runs.base {
                 continue;

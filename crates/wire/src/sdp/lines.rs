@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::sip::text::{split_once, word};
+use crate::sip::text::{first_of, split_once, word};
 use crate::sip::uri::address;
 
 /// One line: its type and value.
@@ -19,7 +19,7 @@ pub(super) fn raw_lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     std::iter::from_fn(move || {
         while at < bytes.len() {
             let start = at;
-            let end = memchr::memchr2(b'\n', b'\r', &bytes[start..]).map_or(bytes.len(), |n| start + n);
+            let end = first_of(&bytes[start..], [b'\n', b'\r']).map_or(bytes.len(), |n| start + n);
             // The other byte of a line end of two would be a line that is empty.
             at = end + 1 + usize::from(matches!(bytes.get(end + 1), Some(b'\r' | b'\n')));
             if end > start {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::text::is_space;
+use super::text::{is_space, those};
 
 /// Where one header line stands. Ranges are offsets into the bytes that [`Fields`] was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,30 +87,6 @@ impl Iterator for Fields<'_> {
     }
 }
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-
-/// A bit in each byte of a word that is `byte`, and perhaps more above the lowest of them.
-#[inline(always)]
-fn those(word: [u8; 8], byte: u8) -> u64 {
-    let others = u64::from_le_bytes(word) ^ (ONES * u64::from(byte));
-    others.wrapping_sub(ONES) & !others & (ONES << 7)
-}
-
-/// The first line feed. Lines are short: sixteen bytes at a time, without a call.
-#[inline]
-pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
-    for (index, words) in bytes.as_chunks::<16>().0.iter().enumerate().take(16) {
-        let [low, high] =
-            [words.first_chunk(), words.last_chunk()].map(|word| those(*word.unwrap_or(&[0; 8]), b'\n'));
-        if low | high != 0 {
-            let within = if low != 0 { low.trailing_zeros() } else { 64 + high.trailing_zeros() };
-            return Some(16 * index + within as usize / 8);
-        }
-    }
-    let from = (bytes.len() / 16).min(16) * 16;
-    memchr::memchr(b'\n', bytes.get(from..)?).map(|at| from + at)
-}
-
 /// Where the name ends. Nearly all are shorter than sixteen bytes: two words, without a call.
 #[inline]
 pub(super) fn colon(line: &[u8]) -> Option<usize> {
@@ -174,17 +150,6 @@ mod tests {
         assert_eq!(found, [(&b"TO"[..], &b"sip:a@b ;\r\n\ttag = 1"[..]), (b"l", b"0")]);
         assert!(fields.blank() && !fields.cut());
         assert_eq!(fields.end(), 33);
-    }
-
-    #[test]
-    fn the_first_line_feed() {
-        for before in 0..600 {
-            let line: Vec<u8> = b"\r\x0b\x8a\t".iter().copied().cycle().take(before).collect();
-            assert_eq!(line_end(&line), None);
-            for behind in [&b""[..], b"\n", b"\r\n", b"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n\n"] {
-                assert_eq!(line_end(&[&line, &b"\n"[..], behind].concat()), Some(before));
-            }
-        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A message as an index of spans over its bytes, RFC 3261 section 7.
 
 use super::body::{self, Part};
-use super::fields::{Fields, Line, colon, line_end};
+use super::fields::{Fields, Line, colon};
 use super::header::Header;
 use super::length::Length;
 use super::method::Method;
@@ -9,7 +9,7 @@ use super::nameaddr::NameAddr;
 use super::params::param;
 use super::reason::Reason;
 use super::start::StartLine;
-use super::text::{Split, is_token, leading_number, number};
+use super::text::{Split, first_of, is_token, leading_number, number};
 use super::uri::Uri;
 use super::via::Via;
 
@@ -142,7 +142,7 @@ impl<'a> Message<'a> {
     // HOT: once a header line. What [`Fields`] would say of it, with its general cases left out.
     #[inline(always)]
     fn plain(&mut self, rest: &'a [u8], at: usize) -> Option<&'a [u8]> {
-        let (line, next) = rest.split_at_checked(line_end(rest)?)?;
+        let (line, next) = rest.split_at_checked(first_of(rest, [b'\n'])?)?;
         let next = next.get(1..)?;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let colon = colon(line)?;

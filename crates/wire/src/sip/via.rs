@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::params::{param, params as each};
-use super::text::{is_space, number, split_once};
+use super::text::{first_of, is_space, number, split_once};
 use super::uri::{address, host_port};
 
 /// One hop that a request took.
@@ -59,12 +59,12 @@ impl<'a> Via<'a> {
     pub(super) fn plain_branch(list: &'a [u8]) -> Option<&'a [u8]> {
         let rest = list.strip_prefix(b"SIP/2.0/")?;
         let is_plain = !matches!(rest.first()?, b';' | b' ' | b'\t' | b'\r' | b'\n')
-            && memchr::memchr3(b'"', b'<', b',', rest).is_none();
-        let mut params = if is_plain { &rest[memchr::memchr(b';', rest)?..] } else { return None };
+            && first_of(rest, [b'"', b'<', b',']).is_none();
+        let mut params = if is_plain { &rest[first_of(rest, [b';'])?..] } else { return None };
         loop {
             // INVARIANT: they begin with a `;`.
             if let Some(branch) = params.strip_prefix(b";branch=") {
-                let branch = &branch[..memchr::memchr(b';', branch).unwrap_or(branch.len())];
+                let branch = &branch[..first_of(branch, [b';']).unwrap_or(branch.len())];
                 let is_trimmed = branch.first()? > &b' ' && branch.last()? > &b' ';
                 return is_trimmed.then_some(branch);
             }
@@ -72,7 +72,7 @@ impl<'a> Via<'a> {
             if matches!(params.get(1)?, b'b' | b'B' | b';' | ..=b' ') {
                 return None;
             }
-            params = &params[1 + memchr::memchr(b';', &params[1..])?..];
+            params = &params[1 + first_of(&params[1..], [b';'])?..];
         }
     }
 
