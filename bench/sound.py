@@ -14,6 +14,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -60,9 +61,13 @@ def encoded(library, samples):
 
 def spent(work):
     """Processor seconds of this process and its children."""
-    before = os.times()
+    def total():
+        usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+    before = total()
     work()
-    return sum(after - earlier for after, earlier in zip(os.times()[:4], before[:4]))
+    return total() - before
 
 
 def others(library, raw):
