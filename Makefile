@@ -62,7 +62,7 @@ packages-test: packages-build
 	@missing=""; \
 	for program in tshark sox valgrind ffmpeg; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	python3 -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
-	for library in bcg729:bcg729-0 opencore-amrnb:opencore-amrnb0 opencore-amrwb:opencore-amrwb0 opus:opus0 spandsp:spandsp2; do \
+	for library in bcg729:bcg729-0 opencore-amrnb:opencore-amrnb0 opencore-amrwb:opencore-amrwb0 opus:opus0 spandsp:spandsp2 vo-amrwbenc:vo-amrwbenc0; do \
 		/sbin/ldconfig -p | grep -q "lib$${library%%:*}\.so" || missing="$$missing lib$${library##*:}"; done; \
 	[ -z "$$missing" ] || $(MAKE) --no-print-directory install PACKAGES="$$missing"
 

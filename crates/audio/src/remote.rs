@@ -116,7 +116,10 @@ fn missing(codec: Codec) -> Error {
         Codec::AmrNb => ("libopencore-amrnb.so.0", "install Debian's package libopencore-amrnb0"),
         Codec::AmrWb => ("libopencore-amrwb.so.0", "install Debian's package libopencore-amrwb0"),
         Codec::Opus => ("libopus.so.0", "install Debian's package libopus0"),
-        _ => ("libilbc.so.3", "install libilbc version 3, of which Debian 12 has no package"),
+        _ => (
+            "libilbc.so.3 or libavcodec.so.59",
+            "install Debian's package libavcodec59, or libilbc version 3, of which Debian 12 has no package",
+        ),
     };
     Error::Missing { codec: codec.name(), library, remedy }
 }

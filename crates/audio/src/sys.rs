@@ -4,7 +4,7 @@
 //! hostile bytes ends that process and nothing else.
 #![allow(unsafe_code, reason = "calls into C libraries")]
 
-use std::ffi::{CStr, c_int, c_uchar, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_void};
 use std::ptr::NonNull;
 
 use crate::Codec;
@@ -40,6 +40,7 @@ pub(crate) enum Native {
     Amr(Amr),
     Opus(Opus),
     Ilbc(Ilbc),
+    Avcodec(Avcodec),
 }
 
 impl Native {
@@ -49,7 +50,7 @@ impl Native {
             Codec::AmrNb => Amr::open(Width::Narrow).map(Self::Amr),
             Codec::AmrWb => Amr::open(Width::Wide).map(Self::Amr),
             Codec::Opus => Opus::open(rate).map(Self::Opus),
-            Codec::Ilbc => Ilbc::open().map(Self::Ilbc),
+            Codec::Ilbc => Ilbc::open().map(Self::Ilbc).or_else(|| Avcodec::open().map(Self::Avcodec)),
             _ => None,
         }
     }
@@ -60,6 +61,7 @@ impl Native {
             Self::Amr(decoder) => decoder.packet(payload, out),
             Self::Opus(decoder) => decoder.packet(payload, out),
             Self::Ilbc(decoder) => decoder.packet(payload, out),
+            Self::Avcodec(decoder) => decoder.packet(payload, out),
         }
     }
 
@@ -72,6 +74,7 @@ impl Native {
                 Self::Amr(decoder) => decoder.lost(out),
                 Self::Opus(decoder) => decoder.lost(end - out.len(), next, out),
                 Self::Ilbc(decoder) => decoder.lost(out),
+                Self::Avcodec(decoder) => decoder.lost(out),
             }
             if out.len() == before {
                 break;
@@ -258,6 +261,114 @@ impl Ilbc {
         if self.frame == 38 { 160 } else { 240 }
     }
 }
+
+type Send = unsafe extern "C" fn(*mut c_void, *const AvPacket) -> c_int;
+type Receive = unsafe extern "C" fn(*mut c_void, *mut AvFrame) -> c_int;
+
+/// The beginning of AVPacket of libavcodec 59, which that version never changes.
+#[repr(C)]
+struct AvPacket {
+    buffer: *mut c_void,
+    times: [i64; 2],
+    data: *const u8,
+    size: c_int,
+}
+
+/// The beginning of AVFrame of libavutil 57.
+#[repr(C)]
+struct AvFrame {
+    data: [*const u8; 8],
+    line_size: [c_int; 8],
+    extended: *const *const u8,
+    width_height: [c_int; 2],
+    samples: c_int,
+    format: c_int,
+}
+
+/// libavcodec 59, which has a decoder of iLBC where there is no libilbc.
+pub(crate) struct Avcodec {
+    /// For frames of 20 ms and of 30 ms: it has to be said before the first, and nothing can be opened later.
+    contexts: [NonNull<c_void>; 2],
+    long: bool,
+    packet: NonNull<AvPacket>,
+    frame: NonNull<AvFrame>,
+    send: Send,
+    receive: Receive,
+}
+
+impl Avcodec {
+    fn open() -> Option<Self> {
+        let library = Library::open(c"libavcodec.so.59")?;
+        // SAFETY: the types of libavcodec/avcodec.h and codec.h of version 59, libavutil/opt.h and frame.h of version 57, which the
+        // first has loaded; what is null is not used.
+        unsafe {
+            let find: unsafe extern "C" fn(*const c_char) -> *const c_void =
+                library.function(c"avcodec_find_decoder_by_name")?;
+            let allocate: unsafe extern "C" fn(*const c_void) -> *mut c_void =
+                library.function(c"avcodec_alloc_context3")?;
+            let set: unsafe extern "C" fn(*mut c_void, *const c_char, i64, c_int) -> c_int =
+                library.function(c"av_opt_set_int")?;
+            let open: unsafe extern "C" fn(*mut c_void, *const c_void, *mut c_void) -> c_int =
+                library.function(c"avcodec_open2")?;
+            let packet: unsafe extern "C" fn() -> *mut AvPacket = library.function(c"av_packet_alloc")?;
+            let frame: unsafe extern "C" fn() -> *mut AvFrame = library.function(c"av_frame_alloc")?;
+            let codec = NonNull::new(find(c"ilbc".as_ptr()).cast_mut())?;
+            let opened = |rate: i64| {
+                let context = NonNull::new(allocate(codec.as_ptr()))?;
+                let ready = set(context.as_ptr(), c"b".as_ptr(), rate, 0) == 0
+                    && open(context.as_ptr(), codec.as_ptr(), std::ptr::null_mut()) == 0;
+                ready.then_some(context)
+            };
+            Some(Self {
+                contexts: [opened(15_200)?, opened(13_330)?],
+                long: false,
+                packet: NonNull::new(packet())?,
+                frame: NonNull::new(frame())?,
+                send: library.function(c"avcodec_send_packet")?,
+                receive: library.function(c"avcodec_receive_frame")?,
+            })
+        }
+    }
+
+    fn packet(&mut self, payload: &[u8], out: &mut Vec<i16>) {
+        self.long = !payload.len().is_multiple_of(38);
+        let size = if self.long { 50 } else { 38 };
+        payload.chunks_exact(size).for_each(|frame| self.frame(frame, out));
+    }
+
+    /// A frame without a start state, which no encoder makes, is concealed.
+    fn lost(&mut self, out: &mut Vec<i16>) {
+        self.frame(&[0; 50][..if self.long { 50 } else { 38 }], out);
+    }
+
+    fn frame(&mut self, bytes: &[u8], out: &mut Vec<i16>) {
+        // It may read up to 64 bytes beyond the end.
+        let mut padded = [0; 50 + 64];
+        padded[..bytes.len()].copy_from_slice(bytes);
+        let end = out.len() + if self.long { 240 } else { 160 };
+        let context = self.contexts[usize::from(self.long)].as_ptr();
+        // SAFETY: packet and frame are the library's own and live; without a buffer of its own the library copies the bytes, which
+        // are there and padded; a frame of 16-bit samples has as many as it says.
+        unsafe {
+            let packet = self.packet.as_mut();
+            (packet.data, packet.size) = (padded.as_ptr(), bytes.len() as c_int);
+            if (self.send)(context, packet) == 0 {
+                while (self.receive)(context, self.frame.as_ptr()) == 0 {
+                    let frame = self.frame.as_ref();
+                    let samples = frame.data[0].cast::<i16>();
+                    if frame.format == SIGNED_16 && !samples.is_null() && (0..=240).contains(&frame.samples) {
+                        out.extend_from_slice(std::slice::from_raw_parts(samples, frame.samples as usize));
+                    }
+                }
+            }
+            (packet.data, packet.size) = (std::ptr::null(), 0);
+        }
+        out.resize(end, 0);
+    }
+}
+
+/// AV_SAMPLE_FMT_S16.
+const SIGNED_16: c_int = 1;
 
 /// Walls around this process, once its library is loaded: it opens nothing, writes no file, starts nothing, takes no more
 /// memory than 512 MiB, and of the system's calls has only those that reading, writing and memory need.

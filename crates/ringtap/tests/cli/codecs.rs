@@ -253,7 +253,7 @@ const CAPTURES: [(&str, &str, &[&str], f64); 6] = [
     ("russo-rtp_sip_g711ulaw_10ms.pcapng", "PCMU", &["-f", "mulaw", "-ar", "8000", "-ac", "1"], EXACT),
     ("sipnab-sip-rtp-g722.pcap", "G722", &["-f", "g722"], EXACT),
     ("sipnab-sip-rtp-g729a.pcap", "G729", &["-f", "g729"], 15.0),
-    ("russo-rtp_sip_ilbc_20ms_15dot2kbps.pcapng", "iLBC", &["-f", "ilbc"], 40.0),
+    ("russo-rtp_sip_ilbc_20ms_15dot2kbps.pcapng", "iLBC", &["-f", "ilbc"], EXACT),
     ("asterisk-40msalaw.pcap", "PCMA", &["-f", "alaw", "-ar", "8000", "-ac", "1"], EXACT),
 ];
 
@@ -283,7 +283,8 @@ fn captures_of_others_are_what_another_decoder_makes_of_them() {
                 continue;
             }
             let side = if text("direction") == "callee_to_caller" { "callee" } else { "caller" };
-            let Some(payloads) = payloads(&capture, &stream) else { continue };
+            let Some(packets) = packets(&capture, &stream) else { continue };
+            let payloads: Vec<u8> = packets.iter().flat_map(|(_, payload)| payload.clone()).collect();
             let head: &[u8] = if codec == "iLBC" { b"#!iLBC20\n" } else { b"" };
             let arguments = [&["-v", "error"], decode, &["-i", "{}", "-f", "s16le", "-"]].concat();
             let Some(theirs) = piped("ffmpeg", &arguments, &[head, &payloads].concat()) else { continue };
@@ -294,7 +295,10 @@ fn captures_of_others_are_what_another_decoder_makes_of_them() {
                 let _ = writeln!(table, "{file:47} {side:7} {codec}: no library for it");
                 continue;
             };
-            let alike = judged(file, &ours, &samples(&theirs), least);
+            let theirs = samples(&theirs);
+            // A sender that pauses numbers on, and its time stamps leap: ffmpeg is not told.
+            let theirs = if codec == "iLBC" { placed(&packets, &theirs, 160) } else { theirs };
+            let alike = judged(file, &ours, &theirs, least);
             let _ = writeln!(table, "{file:47} {side:7} {codec:5} {:8}  {alike}", ours.len());
         }
     }
@@ -308,18 +312,34 @@ fn streams(capture: &Path) -> Vec<Value> {
     records.filter(|record| record["type"] == "stream" && record["call_id"].is_string()).collect()
 }
 
-/// Payloads of a stream in order, by tshark.
-fn payloads(capture: &Path, stream: &Value) -> Option<Vec<u8>> {
-    let ssrc = stream["ssrc"]
-        .as_u64()
-        .map(|ssrc| ssrc.to_string())
-        .or(stream["ssrc"].as_str().map(str::to_owned))?;
+/// Frames of `length` samples where their time stamps put them.
+fn placed(packets: &[(u32, Vec<u8>)], frames: &[i16], length: usize) -> Vec<i16> {
+    let mut out = Vec::new();
+    for ((timestamp, _), frame) in packets.iter().zip(frames.chunks_exact(length)) {
+        let at = timestamp.wrapping_sub(packets[0].0) as usize;
+        assert!(at < 3_600 * 8_000, "an hour");
+        out.resize(at, 0);
+        out.extend_from_slice(frame);
+    }
+    out
+}
+
+/// Time stamps and payloads of a stream in order, by tshark.
+fn packets(capture: &Path, stream: &Value) -> Option<Vec<(u32, Vec<u8>)>> {
+    let ssrc = &stream["ssrc"];
+    let ssrc = ssrc.as_str().map_or_else(|| ssrc.to_string(), str::to_owned);
     let filter = format!("rtp.ssrc=={ssrc} && rtp.p_type=={}", stream["payload_type"]);
-    let name = capture.to_str()?;
-    let arguments = ["-r", name, "-Y", &filter, "-T", "fields", "-e", "rtp.payload"];
-    let out = piped("tshark", &arguments, b"")?;
-    let digits: Vec<u8> = out.into_iter().filter(u8::is_ascii_hexdigit).collect();
-    digits.chunks_exact(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+    let fields = ["-T", "fields", "-e", "rtp.timestamp", "-e", "rtp.payload"];
+    let out = piped("tshark", &[&["-r", capture.to_str()?, "-Y", &filter], &fields[..]].concat(), b"")?;
+    let out = String::from_utf8(out).ok()?;
+    out.lines()
+        .map(|line| {
+            let (timestamp, digits) = line.split_once('\t')?;
+            let digits: Vec<char> = digits.chars().filter(char::is_ascii_hexdigit).collect();
+            let byte = |pair: &[char]| Some((pair[0].to_digit(16)? << 4 | pair[1].to_digit(16)?) as u8);
+            Some((timestamp.parse().ok()?, digits.chunks_exact(2).map(byte).collect::<Option<_>>()?))
+        })
+        .collect()
 }
 
 #[test]
