@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze::Analyze, anonymise::Anonymise, bench::Bench, call::CallArgs, calls::Calls, compare::Compare,
-    doctor::Doctor, export::Export, extract::Extract, forget::Forget, generate::Generate, hold::Hold,
-    hold::Holds, hold::Release, key::KeyArgs, live::Live, mos::Mos, run::Run, verify::Verify,
+    control, doctor::Doctor, export::Export, extract::Extract, forget::Forget, generate::Generate,
+    hold::Hold, hold::Holds, hold::Release, key::KeyArgs, live::Live, mos::Mos, run::Run, verify::Verify,
 };
 use crate::screen::Colour;
 
@@ -49,6 +49,10 @@ pub(crate) enum Command {
     Compare(Compare),
     Mos(Mos),
     Run(Run),
+    Keep(control::Keep),
+    Pause(control::Pause),
+    Resume(control::Resume),
+    Rules(control::Rules),
     Live(Live),
     Doctor(Doctor),
     Bench(Bench),

@@ -1,6 +1,6 @@
 //! Packets to keep, into segments on disk, and back: written once, in order, in large blocks; read back in few reads.
 //!
-//! Not here: which packets are kept, and what is in them. A packet is bytes, a moment and an owner.
+//! Not here: what is in packets. A packet is bytes, a moment and an owner; the rules for which are kept know what they are told.
 //!
 //! The one invariant: a chunk is on disk whole or it is counted as lost. Marks and chunks carry checksums, so that a scan
 //! after a kill or a power cut finds every chunk that was whole and names what was not.
@@ -58,6 +58,7 @@
 //! | `catalogue` | what there is on the disk |
 //! | `hold` | calls that outlive any clock: [`Hold`], [`Holds`], [`release()`] |
 //! | `tier` | a second directory for older segments |
+//! | [`rules`] | which calls are kept: [`rules::Rules`], decided as far as is known; the table that tells all workers; what waits |
 //! | `error` | [`Error`] |
 #![forbid(unsafe_code)]
 
@@ -78,6 +79,7 @@ mod name;
 mod pages;
 mod reader;
 mod retain;
+pub mod rules;
 mod scan;
 mod seal;
 mod sealer;

@@ -20,8 +20,8 @@ use crate::scan::{self, Content, Packet, Scan};
 use crate::tier::TIER;
 use crate::wrap;
 
-/// The longest that a packet may have waited in memory.
-const MARGIN: Nanos = Nanos::from_secs(120);
+/// The longest that a packet may have waited in memory: for a decision (`rules`), then for its chunk and its block.
+const MARGIN: Nanos = Nanos::from_secs(300);
 
 /// Reads a spool's directory. It may be written to at the same time.
 #[derive(Debug)]

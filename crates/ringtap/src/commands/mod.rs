@@ -6,6 +6,7 @@ pub(crate) mod bench;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod compare;
+pub(crate) mod control;
 pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod extract;

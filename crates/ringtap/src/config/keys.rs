@@ -56,7 +56,7 @@ const fn live(key: Key) -> Key {
 }
 
 /// In the order of the file.
-pub(crate) const KEYS: [Key; 59] = [
+pub(crate) const KEYS: [Key; 67] = [
     key(
         "capture",
         "interfaces",
@@ -285,14 +285,15 @@ pub(crate) const KEYS: [Key; 59] = [
         "Directory of the segments: ordinary capture files, which Wireshark opens, each with an index beside it. Empty keeps \
          no packets.",
     ),
-    key(
+    live(key(
         "spool",
         "keep",
         "\"full\"",
-        "\"signalling\", \"headers\" or \"full\"",
-        "What of every call: its `signalling`; also the `headers` of its media, without what is said, about a quarter of the \
-         space; or all of it, `full`.",
-    ),
+        "\"nothing\", \"signalling\", \"headers\", \"full\" or \"everything\"",
+        "What of every call, where there are no [[keep]] rules: `nothing`; its `signalling`; also the `headers` of its media, \
+         without what is said, about a quarter of the space; or all of it, `full`. `everything` keeps also every other frame \
+         that passes.",
+    )),
     key(
         "spool",
         "memory",
@@ -308,6 +309,59 @@ pub(crate) const KEYS: [Key; 59] = [
         SPAN,
         "The longest that a packet waits in memory: what a power cut may take, and how late `ringtap export` sees a call.",
     ),
+    key(
+        "spool",
+        "undecided",
+        "\"64MiB\"",
+        SIZE,
+        "Memory of each worker for packets of calls of which no rule can say yet whether they are kept: a rule that asks for the \
+         answer or the codec still has the call from its INVITE. The oldest go when it is full: they are lost, never written.",
+    ),
+    live(key(
+        "spool",
+        "legs",
+        "[\"Session-ID\"]",
+        "a list of header names, such as [\"Session-ID\", \"X-CID\"], and \"numbers\"",
+        "What the legs of a call have in common where they have Call-IDs of their own, for `share` of [[keep]]: the first of \
+         these header fields that the first message has, else its Call-ID. `numbers` is the two numbers and the minute, for \
+         systems that pass nothing on: legs on both sides of a full minute are then two calls.",
+    )),
+    live(key(
+        "spool",
+        "share_key",
+        "\"\"",
+        "a text, such as \"a secret of our own\"",
+        "Which calls belong to a `share` hangs on it, so that nobody outside can tell. Sensors with the same one choose the \
+         same calls. Empty takes another at each start, but for files that are replayed.",
+    )),
+    live(key(
+        "spool",
+        "pause_digits",
+        "\"\"",
+        "digits of a telephone, such as \"*7\"",
+        "Who presses these digits pauses the keeping of what is said, in calls whose rule has `may_pause`. Empty is none.",
+    )),
+    live(key(
+        "spool",
+        "resume_digits",
+        "\"\"",
+        "digits of a telephone, such as \"*8\"",
+        "Who presses these goes on. The same digits as for the pause do both in turn.",
+    )),
+    live(key(
+        "spool",
+        "pause_header",
+        "\"\"",
+        "a header field and its value, such as \"X-Recording: off\", or \"\" for none",
+        "A message of the call with this header field pauses it, where its rule has `may_pause`.",
+    )),
+    live(key(
+        "spool",
+        "resume_header",
+        "\"\"",
+        "a header field and its value, such as \"X-Recording: on\", or \"\" for none",
+        "A message with this one goes on.",
+    )),
     key("spool", "segment", "\"60s\"", SPAN, "A segment ends after this long."),
     key("spool", "segment_size", "\"4GiB\"", SIZE, "A segment ends with this many bytes."),
     key(
@@ -416,4 +470,89 @@ pub(crate) const KEYS: [Key; 59] = [
         "The user to become once the interfaces are open, where the program was started as root. Empty stays who it is. \
          Capabilities are given up either way.",
     ),
+    key(
+        "process",
+        "control",
+        "\"\"",
+        "a path, such as \"/run/ringtap/control\", or \"\" for none",
+        "Socket for `ringtap keep`, `pause`, `resume` and `rules`. Who may write to it, the user of the process and its group, \
+         decides what is kept. Empty is none.",
+    ),
+];
+
+/// A key of a rule: its default is what is written for one that asks nothing.
+const fn rule(name: &'static str, default: &'static str, right: &'static str, meaning: &'static str) -> Key {
+    Key { section: "[keep]", name, default, right, live: true, meaning }
+}
+
+const NUMBERS: &str = "a list of numbers, such as [\"112\", \"+4930*\", \"@/etc/ringtap/numbers\"]";
+const NETWORKS: &str = "a list of networks, such as [\"192.0.2.0/24\", \"2001:db8::1\"]";
+
+/// Every key of a [[keep]] rule.
+pub(crate) const RULE_KEYS: [Key; 13] = [
+    rule(
+        "name",
+        "\"\"",
+        "a text, such as \"emergency calls\"",
+        "For people: in the log, the metrics and `ringtap rules`.",
+    ),
+    rule(
+        "caller",
+        "[]",
+        NUMBERS,
+        "One of the caller's numbers (From, P-Asserted-Identity) is one of these. `*` stands for anything; spaces, dashes, dots and \
+         brackets do not count. `@FILE` is a file of them, one a line, `#` begins a remark.",
+    ),
+    rule("callee", "[]", NUMBERS, "One of the callee's (To, Request-URI)."),
+    rule("number", "[]", NUMBERS, "One of either's."),
+    rule(
+        "trunk",
+        "[]",
+        NETWORKS,
+        "The first message comes from or goes to one of these networks, or a later one before it is decided.",
+    ),
+    rule(
+        "address",
+        "[]",
+        NETWORKS,
+        "Signalling or media come from or go to one of these, as far as messages tell until the answer.",
+    ),
+    rule(
+        "codec",
+        "[]",
+        "a list of codecs, such as [\"G729\", \"opus\"]",
+        "The answer's description names one of these first. Names as in SDP, in any case.",
+    ),
+    rule(
+        "answered",
+        "false",
+        FLAG,
+        "The call is answered. Its signalling from the INVITE on is kept, and its early media.",
+    ),
+    rule(
+        "mos_below",
+        "none",
+        "a MOS from 1 to 5, such as 3.6",
+        "Its worst MOS is below this, which is known at the end. Until then it is on the disk; if it was better, it is erased.",
+    ),
+    rule(
+        "share",
+        "none",
+        "a share from 0% to 100%, such as \"1%\"",
+        "This share of the calls that match otherwise, chosen at random but the same for all legs of a call: see `legs`.",
+    ),
+    rule(
+        "keep",
+        "none",
+        "\"nothing\", \"signalling\", \"headers\", \"full\" or \"everything\"",
+        "What is kept of a call that matches: as in [spool]. Every rule has it.",
+    ),
+    rule(
+        "mask_dtmf",
+        "false",
+        FLAG,
+        "Digits that are pressed are not kept: telephone-events without their payload, INFO without its body, the record's \
+         `dtmf` without digits.",
+    ),
+    rule("may_pause", "true", FLAG, "Those who speak may pause it by `pause_digits` or `pause_header`."),
 ];

@@ -5,6 +5,7 @@
 
 pub(crate) mod keys;
 mod page;
+mod rules;
 mod values;
 mod wrong;
 
@@ -23,7 +24,10 @@ use serde::{Deserialize, Serialize};
 pub(crate) use page::default_file;
 #[cfg(test)]
 pub(crate) use page::held;
-pub(crate) use values::{Compress, Direction, Fanout, Free, Keep, Level, Listen, Size, Source, Span, Speed};
+pub(crate) use rules::KeepRule;
+pub(crate) use values::{
+    Compress, Direction, Fanout, Field, Free, Keep, Level, Listen, Net, Share, Size, Source, Span, Speed,
+};
 pub(crate) use wrong::Wrong;
 
 use keys::Key;
@@ -41,6 +45,9 @@ pub(crate) struct Config {
     pub(crate) metrics: Metrics,
     pub(crate) log: Log,
     pub(crate) process: Process,
+    /// What is kept of which call: the first that matches.
+    #[serde(skip_serializing)]
+    pub(crate) keep: Vec<KeepRule>,
 }
 
 /// Where packets come from.
@@ -233,6 +240,13 @@ pub(crate) struct Spool {
     pub(crate) keep: Keep,
     memory: Size,
     age: Span,
+    undecided: Size,
+    pub(crate) legs: Vec<String>,
+    pub(crate) share_key: String,
+    pub(crate) pause_digits: String,
+    pub(crate) resume_digits: String,
+    pub(crate) pause_header: Field,
+    pub(crate) resume_header: Field,
     segment: Span,
     segment_size: Size,
     compress: Compress,
@@ -256,6 +270,13 @@ impl Default for Spool {
             keep: Keep::Full,
             memory: Size(256 << 20),
             age: Span(Nanos::from_secs(10)),
+            undecided: Size(64 << 20),
+            legs: vec!["Session-ID".to_owned()],
+            share_key: String::new(),
+            pause_digits: String::new(),
+            resume_digits: String::new(),
+            pause_header: Field::default(),
+            resume_header: Field::default(),
             segment: Span(Nanos::from_secs(60)),
             segment_size: Size(4 << 30),
             compress: Compress::None,
@@ -287,6 +308,16 @@ impl Spool {
             false => Some(Arc::new(Signer::read(&self.sign)?)),
         };
         Ok(Secrets { seal, sign })
+    }
+
+    /// The longest that a packet waits to be written, once it may be.
+    pub(crate) fn age(&self) -> Nanos {
+        self.age.0
+    }
+
+    /// Bytes for what is not decided yet.
+    pub(crate) fn undecided(&self) -> usize {
+        usize::try_from(self.undecided.0).unwrap_or(usize::MAX)
     }
 
     /// As a worker keeps, with frames of that link type. `wait` where no packet is lost by waiting.
@@ -400,6 +431,14 @@ impl Default for Log {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Process {
     pub(crate) user: String,
+    control: PathBuf,
+}
+
+impl Process {
+    /// Where commands come from; None where none do.
+    pub(crate) fn control(&self) -> Option<&Path> {
+        (!self.control.as_os_str().is_empty()).then_some(&*self.control)
+    }
 }
 
 impl Config {
@@ -418,6 +457,11 @@ impl Config {
         document.known_keys_alone()?;
         let config: Self = toml::from_str(text).map_err(|error| document.of_toml(&error))?;
         config.check().map_err(|(section, key, problem)| document.at(section, key, problem))?;
+        config.check_rules().map_err(|(place, key, problem)| document.at_rule(place, key, problem))?;
+        if !config.keep.is_empty() && document.has("spool", "keep") {
+            let problem = "there are [[keep]] rules, which say it: leave it out, and write a last [[keep]] that asks nothing";
+            return Err(document.at("spool", "keep", problem.to_owned()));
+        }
         Ok(config)
     }
 
@@ -512,6 +556,23 @@ impl Config {
         }
         if !(Nanos::from_secs(1)..=Nanos::from_secs(60)).contains(&self.spool.age.0) {
             return wrong("spool", "age", "must be from 1s to 60s, for example 10s");
+        }
+        if !(1 << 20..=64 << 30).contains(&self.spool.undecided.0) {
+            return wrong("spool", "undecided", "must be from 1MiB to 64GiB, for example 64MiB");
+        }
+        for (key, digits) in
+            [("pause_digits", &self.spool.pause_digits), ("resume_digits", &self.spool.resume_digits)]
+        {
+            if digits.len() > 16 || !digits.bytes().all(|digit| b"0123456789*#ABCD".contains(&digit)) {
+                return wrong("spool", key, "must be at most 16 of 0-9, *, #, A-D, for example *7");
+            }
+        }
+        if self.spool.legs.iter().any(|name| name.is_empty() || name.contains([':', ' '])) {
+            return wrong("spool", "legs", "names of header fields, for example [\"Session-ID\", \"X-CID\"]");
+        }
+        if !self.keep.is_empty() && self.spool.directory().is_none() {
+            let problem = "is empty, and there are [[keep]] rules: name where to keep what they keep, for example /var/lib/ringtap/spool";
+            return wrong("spool", "directory", problem);
         }
         if !(Nanos::from_secs(1)..=Nanos::from_secs(3_600)).contains(&self.spool.segment.0) {
             return wrong("spool", "segment", "must be from 1s to 1h, for example 60s");
@@ -617,17 +678,33 @@ impl Config {
         Ok(())
     }
 
+    /// Takes over what a reload puts into effect.
+    pub(crate) fn follow(&mut self, fresh: Self) {
+        self.log = fresh.log;
+        self.store.retain = fresh.store.retain;
+        self.retention = fresh.retention;
+        self.keep = fresh.keep;
+        let Spool { keep, legs, share_key, pause_digits, resume_digits, pause_header, resume_header, .. } =
+            fresh.spool;
+        let spool = &mut self.spool;
+        (spool.keep, spool.legs, spool.share_key) = (keep, legs, share_key);
+        (spool.pause_digits, spool.resume_digits) = (pause_digits, resume_digits);
+        (spool.pause_header, spool.resume_header) = (pause_header, resume_header);
+    }
+
     /// Workers in all.
     pub(crate) fn workers(&self) -> usize {
         usize::from(self.capture.workers.get()) * self.capture.interfaces.len().max(1)
     }
 
-    /// The keys of which the values differ.
+    /// The keys of which the values differ; the first of a rule stands for all rules.
     pub(crate) fn changed(&self, other: &Self) -> Vec<&'static Key> {
         // Plain data: it always serialises.
         let (old, new) =
             (serde_json::to_value(self).unwrap_or_default(), serde_json::to_value(other).unwrap_or_default());
-        keys::KEYS.iter().filter(|key| old[key.section][key.name] != new[key.section][key.name]).collect()
+        let rules = keys::RULE_KEYS.first().filter(|_| self.keep != other.keep);
+        let keys = keys::KEYS.iter().filter(|key| old[key.section][key.name] != new[key.section][key.name]);
+        keys.chain(rules).collect()
     }
 }
 

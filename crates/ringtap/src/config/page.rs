@@ -23,8 +23,30 @@ pub(crate) fn default_file() -> String {
             let _ = writeln!(text, "{} = {}", key.name, key.default);
         }
     }
+    let _ = write!(text, "\n# {RULES}\n");
+    for line in RULES_EXAMPLE.lines() {
+        let _ = writeln!(text, "# {line}");
+    }
     text
 }
+
+const RULES: &str = "Rules for what is kept of which call, in order: the first that matches says it.";
+const RULES_EXAMPLE: &str = "\
+[[keep]]
+name = \"never\"
+number = [\"@/etc/ringtap/never\"]
+keep = \"nothing\"
+
+[[keep]]
+name = \"one of a hundred answered calls\"
+answered = true
+share = \"1%\"
+keep = \"full\"
+mask_dtmf = true
+
+[[keep]]
+keep = \"signalling\"
+";
 
 /// `docs/manual/configuration.md`.
 #[cfg(test)]
@@ -47,6 +69,15 @@ fn manual() -> String {
             let live = if key.live { "live" } else { "" };
             let _ = writeln!(page, "| `{}` | `{}` | {live} | {} |", key.name, key.default, key.meaning);
         }
+    }
+    let _ = write!(
+        page,
+        "\n## [[keep]]\n\n{RULES} A call that none matches is not kept. A rule matches when all that it asks holds; what it \
+         leaves out it does not ask. All of it is live: for new calls, and for those that are not decided yet; files of numbers \
+         are read again. See [what is kept](spool.md#rules).\n\n```toml\n{RULES_EXAMPLE}```\n\n| key | default | meaning |\n|---|---|---|\n"
+    );
+    for key in &super::keys::RULE_KEYS {
+        let _ = writeln!(page, "| `{}` | {} | {} |", key.name, key.default, key.meaning);
     }
     page
 }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use ringtap_model::Nanos;
 use ringtap_spool::Room;
+use ringtap_spool::rules::{Network, Part, What};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -58,12 +59,28 @@ pub(crate) enum Fanout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Keep {
+    /// Their records alone.
+    Nothing,
     /// Their messages.
     Signalling,
     /// And their media without what is said.
     Headers,
     /// And what is said.
     Full,
+    /// And every other frame that passes.
+    Everything,
+}
+
+impl Keep {
+    /// Of a call.
+    pub(crate) fn of_call(self) -> What {
+        match self {
+            Self::Nothing => What::Nothing,
+            Self::Signalling => What::Signalling,
+            Self::Headers => What::Headers,
+            Self::Full | Self::Everything => What::Full,
+        }
+    }
 }
 
 /// Room on a file system: a share of it, or bytes.
@@ -106,6 +123,18 @@ pub(crate) enum Level {
     /// And what helps to find out why.
     Debug,
 }
+
+/// A network: `"192.0.2.0/24"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Net(pub(crate) Network);
+
+/// A share of all calls: `"1%"`, or 0.01.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Share(pub(crate) Part);
+
+/// A header field that a message is looked for: `"X-Recording: off"`. None where it is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Field(pub(crate) Option<(String, String)>);
 
 const SIZES: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 /// Longer names before those that they end in.
@@ -194,6 +223,37 @@ impl fmt::Display for Free {
     }
 }
 
+impl<'de> Deserialize<'de> for Net {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map(Self).map_err(D::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Part(f64),
+            Text(String),
+        }
+        let text = match Written::deserialize(deserializer)? {
+            Written::Part(part) => part.to_string(),
+            Written::Text(text) => text,
+        };
+        text.parse().map(Self).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for Field {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Some((name, value)) => serializer.collect_str(&format_args!("{name}: {value}")),
+            None => serializer.serialize_str(""),
+        }
+    }
+}
+
 impl Serialize for Free {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -222,6 +282,23 @@ fn thousandths(text: &str) -> Option<u16> {
         .then_some(())
         .and_then(|()| Some(whole.parse::<u16>().ok()? * 10 + tenth.parse::<u16>().ok()?))?;
     (part <= 1000).then_some(part)
+}
+
+impl<'de> Deserialize<'de> for Field {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text.is_empty() {
+            return Ok(Self(None));
+        }
+        // RFC 3261 section 25.1, token.
+        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-.!%*_+`'~".contains(&byte);
+        match text.split_once(':').map(|(name, value)| (name.trim(), value.trim())) {
+            Some((name, value)) if !name.is_empty() && !value.is_empty() && name.bytes().all(is_token) => {
+                Ok(Self(Some((name.to_owned(), value.to_owned()))))
+            }
+            _ => Err(D::Error::custom("no header field")),
+        }
+    }
 }
 
 impl Serialize for Speed {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{KEYS, Key, SECTIONS};
+use super::keys::{KEYS, Key, RULE_KEYS, SECTIONS};
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +75,10 @@ impl<'a> Document<'a> {
     pub(crate) fn known_keys_alone(&self) -> Result<(), Wrong> {
         for (section, value) in self.table.get_ref() {
             let (name, at) = (section.get_ref().as_ref(), Some(section.span()));
+            if name == "keep" {
+                self.known_rules_alone(value, at)?;
+                continue;
+            }
             let Some(known) = SECTIONS.iter().find(|(known, _)| *known == name).map(|(known, _)| *known)
             else {
                 return Err(self.no_section(name, value, at));
@@ -84,29 +88,56 @@ impl<'a> Document<'a> {
                     format!("is a section: write [{known}] on a line of its own, its keys below it");
                 return Err(wrong(line(self.text, at), Some(known.to_owned()), problem));
             };
-            for key in keys.keys() {
-                let name = key.get_ref().as_ref();
-                let names: Vec<&str> =
-                    KEYS.iter().filter(|key| key.section == known).map(|key| key.name).collect();
-                if !names.contains(&name) {
-                    let problem = match nearest(name, &names) {
-                        Some(near) => format!("there is no such key; did you mean `{near}`?"),
-                        None => format!("there is no such key; there are {}", names.join(", ")),
-                    };
-                    let place = format!("[{known}] {name}");
-                    return Err(wrong(line(self.text, Some(key.span())), Some(place), problem));
+            let names: Vec<&str> =
+                KEYS.iter().filter(|key| key.section == known).map(|key| key.name).collect();
+            self.known_names_alone(known, keys, &names)?;
+        }
+        Ok(())
+    }
+
+    fn known_rules_alone(&self, value: &Spanned<DeValue<'_>>, at: Option<Range<usize>>) -> Result<(), Wrong> {
+        let names = RULE_KEYS.map(|key| key.name);
+        let tables = match value.get_ref() {
+            DeValue::Array(tables) => tables.iter().map(|table| table.get_ref()).collect(),
+            other => vec![other],
+        };
+        for table in tables {
+            match table {
+                DeValue::Table(keys) if matches!(value.get_ref(), DeValue::Array(_)) => {
+                    self.known_names_alone("[keep]", keys, &names)?;
+                }
+                _ => {
+                    let problem = "is a rule, of which there may be several: write [[keep]] on a line of its own, its keys \
+                                   below it; `keep` of all calls stands below [spool]";
+                    return Err(wrong(line(self.text, at), Some("keep".into()), problem.to_owned()));
                 }
             }
         }
         Ok(())
     }
 
+    fn known_names_alone(&self, section: &str, keys: &DeTable<'_>, names: &[&str]) -> Result<(), Wrong> {
+        let Some(key) = keys.keys().find(|key| !names.contains(&key.get_ref().as_ref())) else {
+            return Ok(());
+        };
+        let name = key.get_ref().as_ref();
+        let problem = match nearest(name, names) {
+            Some(near) => format!("there is no such key; did you mean `{near}`?"),
+            None => format!("there is no such key; there are {}", names.join(", ")),
+        };
+        let place = format!("[{section}] {name}");
+        Err(wrong(line(self.text, Some(key.span())), Some(place), problem))
+    }
+
     fn no_section(&self, name: &str, value: &Spanned<DeValue<'_>>, at: Option<Range<usize>>) -> Wrong {
         let line = line(self.text, at);
         let sections: Vec<&str> = SECTIONS.iter().map(|(section, _)| *section).collect();
         let all = || sections.iter().map(|section| format!("[{section}]")).collect::<Vec<_>>().join(", ");
-        if value.get_ref().is_table() {
-            let problem = match nearest(name, &sections) {
+        let is_list = matches!(value.get_ref(), DeValue::Array(list) if list.iter().any(|item| item.get_ref().is_table()));
+        if is_list || value.get_ref().is_table() {
+            let known: Vec<&str> = sections.iter().copied().chain(["keep"]).collect();
+            let problem = match nearest(name, &known) {
+                Some("keep") => "there is no such section; did you mean [[keep]]?".to_owned(),
                 Some(near) => format!("there is no such section; did you mean [{near}]?"),
                 None => format!("there is no such section; there are {}", all()),
             };
@@ -142,8 +173,39 @@ impl<'a> Document<'a> {
         wrong(line(self.text, span), Some(format!("[{section}] {key}")), problem)
     }
 
+    /// What is wrong with a key of a rule: the line of the key, or of the rule where it is not in it.
+    pub(crate) fn at_rule(&self, place: usize, key: &str, problem: String) -> Wrong {
+        let table = self.rules().get(place);
+        let span = table.map(|table| match table.get_ref() {
+            DeValue::Table(keys) => keys.get_key_value(key).map_or(table.span(), |(key, _)| key.span()),
+            _ => table.span(),
+        });
+        wrong(line(self.text, span), Some(format!("[[keep]] {key}")), problem)
+    }
+
+    /// Whether a key stands in the file.
+    pub(crate) fn has(&self, section: &str, key: &str) -> bool {
+        let section = self.table.get_ref().get(section).map(Spanned::get_ref);
+        matches!(section, Some(DeValue::Table(keys)) if keys.contains_key(key))
+    }
+
+    fn rules(&self) -> &[Spanned<DeValue<'a>>] {
+        match self.table.get_ref().get("keep").map(Spanned::get_ref) {
+            Some(DeValue::Array(tables)) => tables,
+            _ => &[],
+        }
+    }
+
     /// The key whose value covers that place.
     fn key_at(&self, at: &Range<usize>) -> Option<&'static Key> {
+        for rule in self.rules() {
+            let DeValue::Table(keys) = rule.get_ref() else { continue };
+            let covers =
+                |value: &Spanned<DeValue<'_>>| value.span().start <= at.start && at.end <= value.span().end;
+            if let Some((key, _)) = keys.iter().find(|(_, value)| covers(value)) {
+                return RULE_KEYS.iter().find(|known| known.name == key.get_ref());
+            }
+        }
         for (section, value) in self.table.get_ref() {
             let DeValue::Table(keys) = value.get_ref() else { continue };
             for (key, value) in keys {

@@ -1,50 +1,60 @@
 //! What a worker keeps of calls, on its way from the engine's hooks into the spool.
+//!
+//! The worker that has a call's signalling asks the rules, at each message that may change what they say, and writes the
+//! answer into the table that all workers share; the worker that sees its media looks there.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use ringtap_engine::{CallNumber, Kept, RtcpSeen, RtpSeen, Sink, SipSeen, Step, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Recorded, Registration, Transport};
-use ringtap_spool::{Category, Counts, Error, Keeper, Owner, Settings, Written, of_call, of_stream};
+use ringtap_spool::rules::{Facts, Standing, State, Undecided, Verdict, What};
+use ringtap_spool::{Category, Counts, Error, Keeper, Settings, Written, key, of_call, of_stream};
+use ringtap_wire::sip;
 
 use super::complete::complete;
+use super::erase::{Erase, Eraser};
+use super::facts::{Gathered, digit, digit_of_event, events, has_digits};
 use super::log;
+use super::orders::{Act, Command, Orders, Ruling, Switch, place};
+use super::shelf::{Piece, Shelf, Track};
 use super::worker::Outlet;
-use crate::config::Keep;
 use crate::rebuilt;
 
 /// A worker's part of the spool.
 pub(crate) struct Recorder {
-    keeper: Keeper,
-    keep: Keep,
+    shelf: Shelf,
+    orders: Arc<Orders>,
+    ruling: Arc<Ruling>,
+    epoch: u64,
+    eraser: Option<Eraser>,
     /// By the stream's serial.
-    streams: HashMap<u64, Place>,
-    /// By the Call-ID's key.
-    calls: HashMap<u64, Place>,
-    swept: Nanos,
-    /// Time by the packets.
+    streams: HashMap<u64, Stream, BuildHasherDefault<Serials>>,
+    /// Streams of which packets wait.
+    waiting: Vec<u64>,
+    /// Calls that this worker has the signalling of, by their place.
+    calls: HashMap<u32, CallState>,
+    /// Their places by the key of their Call-ID.
+    by_key: HashMap<u64, u32>,
+    /// Messages that belong to no call, by the key of their Call-ID.
+    others: HashMap<u64, Other>,
+    /// Where every frame is kept.
+    rest: Option<Box<Rest>>,
+    /// Time by the packets, or by the clock.
     now: Nanos,
-    /// Packets of owners without a place, and those too long for a datagram of their own.
-    left_out: u64,
+    looked: Nanos,
+    swept: Nanos,
+    counts: Decisions,
     /// Packets lost, as far as the operator knows.
     told: u64,
     worker: usize,
 }
 
-/// An owner and when a packet of it was last kept.
-struct Place {
-    /// None where the spool had no place.
-    owner: Option<Owner>,
-    last: Nanos,
-    /// Packets of it that were not given to the spool.
-    left_out: u64,
-}
-
-impl Place {
-    fn new(owner: Option<Owner>, now: Nanos) -> Self {
-        Self { owner, last: now, left_out: 0 }
-    }
-}
+/// The frames that are no call's, and which of the batch are some call's.
+type Rest = (Track, Vec<bool>);
 
 /// What a worker kept, and what it lost of it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,11 +70,13 @@ pub(crate) struct Figures {
     pub(crate) segments: u64,
     /// Operations that the disk refused.
     pub(crate) failures: u64,
+    /// What was decided of calls.
+    pub(crate) decisions: Decisions,
 }
 
 impl Figures {
     /// Packets lost, by reason.
-    pub(crate) fn lost(&self) -> [(&'static str, u64); 5] {
+    pub(crate) fn lost(&self) -> [(&'static str, u64); 6] {
         let Counts { lost_memory, lost_disk, lost_stopped, .. } = self.counts;
         [
             ("memory", lost_memory),
@@ -72,54 +84,225 @@ impl Figures {
             ("refused", self.refused),
             ("stopped", lost_stopped),
             ("left_out", self.left_out),
+            ("undecided", self.decisions.lost),
         ]
     }
 }
 
+/// What a worker decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Decisions {
+    /// Calls, by what is kept of them: in the order of [`What::ALL`].
+    pub(crate) calls: [u64; 4],
+    /// Packets that went out of memory before it was known whether they may be kept.
+    pub(crate) lost: u64,
+    /// Calls that were on the disk until their end and are erased.
+    pub(crate) erased: u64,
+}
+
+/// A call under way.
+struct CallState {
+    number: CallNumber,
+    call_id: Box<str>,
+    track: Track,
+    facts: Gathered,
+    standing: Standing,
+    /// No rule changes it any more.
+    fixed: bool,
+    /// By command, when it had begun.
+    demanded: bool,
+    digits: Pressed,
+}
+
+/// Messages of one Call-ID that is no call's.
+struct Other {
+    track: Track,
+    standing: Standing,
+    last: Nanos,
+}
+
+/// A media stream.
+struct Stream {
+    track: Track,
+    call: Option<CallNumber>,
+    hosts: [IpAddr; 2],
+    ssrc: u32,
+    first: Nanos,
+    last: Nanos,
+    /// What the rules say of it where no call claims it.
+    alone: Option<Standing>,
+    /// No packet of it will come; since when.
+    left: Option<Nanos>,
+    /// RTP timestamp of the event that was taken last.
+    event: Option<u32>,
+    digits: Pressed,
+}
+
+/// The last digits that somebody pressed.
+#[derive(Default)]
+struct Pressed {
+    digits: [u8; 16],
+    count: usize,
+}
+
+impl Pressed {
+    /// Takes a digit; whether it ends the pause or begins one: both where the same digits do both.
+    fn press(&mut self, digit: u8, ruling: &Ruling) -> (bool, bool) {
+        self.digits.rotate_left(1);
+        self.digits[15] = digit;
+        self.count = (self.count + 1).min(16);
+        let ends = |switch: &Switch| {
+            !switch.digits.is_empty() && self.digits[16 - self.count..].ends_with(&switch.digits)
+        };
+        let found = (ends(&ruling.pause), ends(&ruling.resume));
+        if found != (false, false) {
+            self.count = 0;
+        }
+        found
+    }
+}
+
+/// Numbers that count up need no more than to be spread.
+#[derive(Default)]
+struct Serials(u64);
+
+impl Hasher for Serials {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // 2^64 / the golden ratio: high bits for the place, low ones for the tag.
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
+    }
+}
+
 impl Recorder {
-    pub(crate) fn open(settings: Settings, keep: Keep) -> Result<Self, Error> {
-        let worker = settings.worker.into();
-        let (streams, calls) = (HashMap::new(), HashMap::new());
+    /// `undecided` bytes are for what no rule can decide yet. Without an eraser, what was kept until the end stays.
+    pub(crate) fn open(
+        settings: Settings,
+        undecided: usize,
+        orders: Arc<Orders>,
+        eraser: Option<Eraser>,
+    ) -> Result<Self, Error> {
+        let (worker, owners) = (usize::from(settings.worker), settings.owners);
+        let (ruling, epoch) = orders.ruling();
+        let rest = rest(&ruling, worker);
         Ok(Self {
-            keeper: Keeper::open(settings)?,
-            keep,
-            streams,
-            calls,
-            swept: Nanos::ZERO,
+            shelf: Shelf {
+                keeper: Keeper::open(settings)?,
+                undecided: Undecided::new(undecided, owners),
+                left_out: 0,
+            },
+            orders,
+            ruling,
+            epoch,
+            eraser,
+            streams: HashMap::default(),
+            waiting: Vec::new(),
+            calls: HashMap::new(),
+            by_key: HashMap::new(),
+            others: HashMap::new(),
+            rest,
             now: Nanos::ZERO,
-            left_out: 0,
+            looked: Nanos::ZERO,
+            swept: Nanos::ZERO,
+            counts: Decisions::default(),
             told: 0,
             worker,
         })
     }
 
-    /// Time has passed: what waited long enough is written, who was silent long enough is forgotten.
+    /// Time has passed: what waited long enough is written, who was silent long enough is forgotten; what others want is done.
     pub(crate) fn tick(&mut self, now: Nanos) {
         self.now = now;
-        self.keeper.tick(now);
-        if now.since(self.swept) < SWEEP {
-            return;
+        self.shelf.keeper.tick(now);
+        if self.orders.epoch() != self.epoch {
+            self.obey();
         }
-        self.swept = now;
-        for table in [&mut self.streams, &mut self.calls] {
-            for (_, kept) in table.extract_if(|_, kept| kept.last + SILENCE < now) {
-                kept.owner.and_then(|owner| self.keeper.finish(owner, now));
+        for command in self.orders.commands(self.worker) {
+            self.command(&command);
+        }
+        if now.since(self.looked) >= LOOK {
+            self.looked = now;
+            self.look(now);
+        }
+        if now.since(self.swept) >= SWEEP {
+            self.swept = now;
+            self.sweep(now);
+        }
+    }
+
+    /// New rules: who is not decided yet is asked about again.
+    #[cold]
+    fn obey(&mut self) {
+        (self.ruling, self.epoch) = self.orders.ruling();
+        if self.rest.is_some() != self.ruling.everything {
+            self.rest = rest(&self.ruling, self.worker);
+        }
+        let open: Vec<u32> =
+            self.calls.iter().filter(|(_, call)| !call.fixed).map(|(slot, _)| *slot).collect();
+        for slot in open {
+            self.judge(slot, None, false);
+        }
+        self.streams.values_mut().for_each(|stream| stream.alone = None);
+    }
+
+    /// Whether what waits has been decided elsewhere meanwhile; who waits for a call that does not come is decided alone.
+    fn look(&mut self, now: Nanos) {
+        self.shelf.undecided.expire(Nanos(now.0.saturating_sub(LONGEST.0)));
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.retain(|serial| {
+            let Some(stream) = self.streams.get_mut(serial) else { return false };
+            if !stream.track.waits() {
+                return false;
             }
+            if stream.call.is_none() && (stream.left.is_some() || stream.first + ALONE < now) {
+                stream.alone = Some(alone(&self.ruling, stream));
+            }
+            let standing = stand(&self.orders, &self.ruling, stream);
+            let decided = matches!(standing.state, State::UntilEnd | State::Decided);
+            let gone = stream.left.is_some_and(|left| left + PATIENCE < now);
+            if decided {
+                self.shelf.settle(&mut stream.track, &standing);
+            }
+            if stream.left.is_some() && (decided || gone) {
+                self.shelf.end(&mut stream.track, now);
+                self.streams.remove(serial);
+            }
+            !decided && !gone
+        });
+        self.waiting = waiting;
+    }
+
+    /// Who is silent has no packets in memory any more, and needs no place there.
+    fn sweep(&mut self, now: Nanos) {
+        for stream in self.streams.values_mut().filter(|stream| stream.last + SILENCE < now) {
+            self.shelf.finish(&mut stream.track, now);
+        }
+        let silent = |_: &u64, other: &mut Other| other.last + SILENCE < now;
+        for (_, mut other) in self.others.extract_if(silent) {
+            self.shelf.end(&mut other.track, now);
         }
     }
 
     /// Tells the operator when packets are lost on the way to the disk, and why.
     pub(crate) fn report(&mut self) {
-        let Counts { lost_memory, lost_disk, .. } = self.keeper.counts();
-        let written = self.keeper.written();
-        let lost = lost_memory + lost_disk + self.left_out + written.lost_packets();
+        let Counts { lost_memory, lost_disk, .. } = self.shelf.keeper.counts();
+        let written = self.shelf.keeper.written();
+        let (left_out, undecided) = (self.shelf.left_out, self.shelf.undecided.lost());
+        let lost = lost_memory + lost_disk + left_out + undecided + written.lost_packets();
         if lost > self.told {
             let why = match written.failure() {
                 Some(error) => error.to_string(),
                 None if lost_disk > 0 => "the disk does not keep up".to_owned(),
                 None if lost_memory > 0 => "[spool] memory is too small".to_owned(),
-                None => "more streams at once than the spool has places, or messages longer than a datagram"
-                    .to_owned(),
+                None if left_out > 0 => "more streams at once than the spool has places".to_owned(),
+                None => "their calls were not decided in time: [spool] undecided is too small".to_owned(),
             };
             let more = lost - self.told;
             log::warn(
@@ -132,27 +315,29 @@ impl Recorder {
 
     /// What was kept and what was lost.
     pub(crate) fn figures(&self) -> Figures {
-        let written = self.keeper.written();
+        let written = self.shelf.keeper.written();
         Figures {
-            counts: self.keeper.counts(),
-            left_out: self.left_out,
+            counts: self.shelf.keeper.counts(),
+            left_out: self.shelf.left_out,
             refused: written.lost_packets(),
             bytes: written.bytes(),
             writes: written.writes(),
             segments: written.segments(),
             failures: written.failures(),
+            decisions: Decisions { lost: self.shelf.undecided.lost(), ..self.counts },
         }
     }
 
     /// What the disk has taken, for other threads.
     pub(crate) fn written(&self) -> Arc<Written> {
-        self.keeper.written()
+        self.shelf.keeper.written()
     }
 
     /// Writes everything.
     pub(crate) fn close(self, now: Nanos) {
-        let (written, left_out) = (self.keeper.written(), self.left_out);
-        let counts = self.keeper.close(now);
+        let Shelf { keeper, left_out, undecided } = self.shelf;
+        let (written, undecided) = (keeper.written(), undecided.lost());
+        let counts = keeper.close(now);
         log::info(
             "spool",
             format_args!(
@@ -161,61 +346,423 @@ impl Recorder {
                 counts.packets,
                 written.segments(),
                 written.bytes() >> 20,
-                counts.lost_memory + counts.lost_disk + left_out + written.lost_packets(),
+                counts.lost_memory + counts.lost_disk + left_out + undecided + written.lost_packets(),
             ),
         );
     }
 
-    /// Keeps a packet of a stream, from a frame of which so many bytes may be kept.
-    fn media(&mut self, serial: u64, stream: (Endpoint, Endpoint, u32), frame: Option<&Frame<'_>>) {
-        let Self { keeper, streams, now, left_out, .. } = self;
-        let (src, dst, ssrc) = stream;
-        let place = streams
-            .entry(serial)
-            .or_insert_with(|| Place::new(keeper.begin(Category::Media, of_stream(src, dst, ssrc)), *now));
-        place.last = frame.map_or(*now, |frame| frame.time);
-        match (place.owner, frame) {
-            (Some(owner), Some(frame)) => keeper.put(owner, frame),
-            _ => {
-                place.left_out += 1;
-                *left_out += 1;
+    /// The state of a call; a new one where it has none.
+    fn call(&mut self, number: CallNumber, call_id: &str) -> &mut CallState {
+        let Self { calls, by_key, shelf, .. } = self;
+        let new = |by_key: &mut HashMap<u64, u32>| {
+            let key = of_call(call_id.as_bytes());
+            by_key.insert(key, number.slot());
+            CallState {
+                number,
+                call_id: call_id.into(),
+                track: Track::new(Category::Signalling, key),
+                facts: Gathered::default(),
+                standing: Standing::default(),
+                fixed: false,
+                demanded: false,
+                digits: Pressed::default(),
             }
+        };
+        match calls.entry(number.slot()) {
+            Entry::Occupied(entry) if entry.get().number == number => entry.into_mut(),
+            // The call before it in the same place has not told of its end.
+            Entry::Occupied(mut entry) => {
+                let mut before = entry.insert(new(by_key));
+                if by_key.get(&before.track.key) == Some(&number.slot())
+                    && before.call_id != entry.get().call_id
+                {
+                    by_key.remove(&before.track.key);
+                }
+                shelf.end(&mut before.track, Nanos::ZERO);
+                entry.into_mut()
+            }
+            Entry::Vacant(entry) => entry.insert(new(by_key)),
         }
     }
 
-    fn call(&mut self, seen: &SipSeen<'_>) -> Option<&mut Place> {
-        let key = of_call(seen.message.call_id()?);
-        let keeper = &mut self.keeper;
-        let place = self
-            .calls
-            .entry(key)
-            .or_insert_with(|| Place::new(keeper.begin(Category::Signalling, key), seen.time));
-        place.last = seen.time;
-        Some(place)
+    /// A call came a step further.
+    fn progress(&mut self, step: Step, number: CallNumber, call: &Call) -> &CallState {
+        let state = self.call(number, &call.call_id);
+        match step {
+            Step::Started => state.facts.introduce(call),
+            Step::Ringing => {}
+            Step::Answered => state.facts.answered = true,
+            Step::Released => state.facts.over = true,
+        }
+        state
     }
 
-    /// Nothing more will come of a stream: what it has in memory goes to the segment.
-    fn end_stream(&mut self, serial: u64) -> Kept {
-        self.streams.remove(&serial).map_or_else(Kept::default, |place| self.end(&place))
+    /// A message passed: what it tells, and how its call stands then.
+    fn see(&mut self, seen: &SipSeen<'_>) -> Option<Standing> {
+        let call_id = String::from_utf8_lossy(seen.message.call_id()?);
+        let Some(number) = seen.call else { return Some(self.see_other(seen, &call_id)) };
+        let ruling = Arc::clone(&self.ruling);
+        let state = self.call(number, &call_id);
+        state.standing.events |= events(seen.message);
+        if !state.fixed {
+            state.facts.see(seen.message, [seen.src, seen.dst], seen.time.0 / MINUTE, &ruling);
+            self.judge(number.slot(), None, false);
+        } else if seen.message.sdp().is_some() {
+            let standing = state.standing;
+            self.orders.table.write(place(number), standing);
+        }
+        self.switch(seen, number, &ruling);
+        self.calls.get(&number.slot()).map(|_| self.orders.table.look(place(number)))
     }
 
-    /// The same of a call's messages.
-    fn end_call(&mut self, call_id: &str) -> Kept {
-        self.calls.remove(&of_call(call_id.as_bytes())).map_or_else(Kept::default, |place| self.end(&place))
+    /// Whether a message pauses its call, or goes on.
+    fn switch(&mut self, seen: &SipSeen<'_>, number: CallNumber, ruling: &Ruling) {
+        let Some(state) = self.calls.get_mut(&number.slot()).filter(|state| state.standing.may_pause) else {
+            return;
+        };
+        let holds = |switch: &Switch| {
+            switch.header.as_ref().is_some_and(|(name, value)| {
+                let given = seen.message.header_named(name.as_bytes());
+                given.is_some_and(|given| given.trim_ascii().eq_ignore_ascii_case(value.as_bytes()))
+            })
+        };
+        let (mut pause, mut resume) = (holds(&ruling.pause), holds(&ruling.resume));
+        if let Some(digit) = digit(seen.message).filter(|_| !seen.retransmission && !seen.mirrored) {
+            let found = state.digits.press(digit, ruling);
+            (pause, resume) = (pause || found.0, resume || found.1);
+        }
+        pause_or_resume(&self.orders, number, pause, resume);
     }
 
-    fn end(&mut self, place: &Place) -> Kept {
-        let kept = place.owner.and_then(|owner| self.keeper.finish(owner, self.now.max(place.last)));
-        let (packets, lost) = kept.map_or((0, 0), |kept| (kept.packets, kept.lost));
-        Kept { packets, lost: lost + place.left_out }
+    /// What is known of a call may suffice now.
+    fn judge(&mut self, slot: u32, mos: Option<f64>, judged: bool) {
+        let Self { calls, ruling, orders, counts, .. } = self;
+        let Some(state) = calls.get_mut(&slot).filter(|state| !state.fixed) else { return };
+        let verdict = match ruling.rules.always() {
+            Some(rule) => Verdict::Decided {
+                rule: Some(0),
+                what: rule.what,
+                mask_digits: rule.mask_digits,
+                may_pause: rule.may_pause,
+            },
+            None => state.facts.ask(mos, judged, |facts| ruling.rules.decide(facts)),
+        };
+        let events = state.standing.events;
+        state.standing = Standing { events, ..standing(&verdict) };
+        if let Verdict::Decided { rule, what, .. } = verdict {
+            state.fixed = true;
+            ruling.count(rule);
+            counts.calls[what as usize] += 1;
+            log::debug(
+                "rules",
+                format_args!("call {}: {}, by {}", state.call_id, what.name(), ruling.name(rule)),
+            );
+        }
+        orders.table.write(place(state.number), state.standing);
+        if matches!(state.standing.state, State::UntilEnd | State::Decided) {
+            self.shelf.settle(&mut state.track, &state.standing);
+        }
+    }
+
+    /// A message that belongs to no call: what is known of it is in it.
+    fn see_other(&mut self, seen: &SipSeen<'_>, call_id: &str) -> Standing {
+        let key = of_call(call_id.as_bytes());
+        let ruling = &self.ruling;
+        let other = self.others.entry(key).or_insert_with(|| {
+            let mut facts = Gathered::default();
+            facts.over = true;
+            facts.introduce_message(seen.message);
+            facts.see(seen.message, [seen.src, seen.dst], seen.time.0 / MINUTE, ruling);
+            let verdict = facts.ask(None, true, |facts| ruling.rules.decide(facts));
+            let track = Track::new(Category::Signalling, key);
+            Other { track, standing: standing(&verdict), last: seen.time }
+        });
+        other.last = seen.time;
+        other.standing
+    }
+
+    /// Keeps a message, which stands so.
+    fn message(&mut self, seen: &SipSeen<'_>, standing: &Standing, data: &[u8], wire_len: u32) {
+        let piece = Piece { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
+        let track = match seen.call {
+            Some(number) => self.calls.get_mut(&number.slot()).map(|state| &mut state.track),
+            None => {
+                let call_id = String::from_utf8_lossy(seen.message.call_id().unwrap_or_default());
+                self.others.get_mut(&of_call(call_id.as_bytes())).map(|other| &mut other.track)
+            }
+        };
+        if let Some(track) = track {
+            self.shelf.put(track, standing, &piece);
+        }
+    }
+
+    /// A call has ended: what the rules say of all of it. What was kept until now and should not have been is erased.
+    fn end(&mut self, call: &mut Call, streams: &mut [StreamEnd]) {
+        let now = self.now;
+        let key = of_call(call.call_id.as_bytes());
+        let Some(slot) = self.by_key.remove(&key) else { return };
+        let Some(state) = self.calls.get_mut(&slot).filter(|state| *state.call_id == *call.call_id) else {
+            return;
+        };
+        state.facts.over = true;
+        let before = state.standing;
+        self.judge(slot, call.mos, true);
+        let Some(mut state) = self.calls.remove(&slot) else { return };
+        let signalling = self.shelf.end(&mut state.track, now);
+        let what = state.standing.what;
+        if before.state == State::UntilEnd && what < before.what {
+            self.erase(call, streams, what, now);
+            streams.iter_mut().for_each(|stream| stream.kept = Kept::default());
+        }
+        let recorded = match what {
+            What::Nothing => Recorded::None,
+            What::Signalling => Recorded::Signalling,
+            What::Headers => Recorded::Headers,
+            What::Full => Recorded::Full,
+        };
+        complete(call, recorded, signalling, streams);
+        if state.demanded && recorded != Recorded::None {
+            // What passed before it was asked for was not to be kept.
+            let lost = streams.iter().map(|stream| stream.kept.lost).sum::<u64>();
+            call.recorded_missing = Some(signalling.lost + lost);
+        }
+        if state.standing.mask_digits {
+            mask(call);
+        }
+    }
+
+    /// Of a call that was better than it had to be: all that is not kept of it goes.
+    #[cold]
+    fn erase(&mut self, call: &Call, streams: &[StreamEnd], what: What, now: Nanos) {
+        let of_stream = |end: &StreamEnd| of_stream(end.record.src, end.record.dst, end.record.ssrc);
+        let mut owners: Vec<u64> = streams.iter().map(of_stream).collect();
+        if what == What::Nothing {
+            owners.push(of_call(call.call_id.as_bytes()));
+        }
+        let first = streams.iter().map(|end| end.record.first).chain(call.invite).min().unwrap_or(now);
+        if let Some(eraser) = self.eraser.as_ref().filter(|_| !owners.is_empty()) {
+            self.counts.erased += 1;
+            eraser.erase(Erase { owners, from: Nanos(first.0.saturating_sub(BEFORE.0)), to: now });
+        }
+    }
+
+    /// Keeps a media packet. HOT.
+    fn media(&mut self, seen: &RtpSeen<'_>, piece: &Piece<'_>) {
+        let Self { streams, shelf, orders, ruling, .. } = self;
+        let ends = (seen.src, seen.dst, seen.ssrc);
+        let stream = streams.entry(seen.serial).or_insert_with(|| Stream::new(ends, seen.time));
+        stream.last = seen.time;
+        stream.call = seen.call.or(stream.call);
+        let standing = stand(orders, ruling, stream);
+        if standing.may_pause && standing.is_event(seen.payload_type) {
+            stream.press(seen, orders, ruling);
+        }
+        if shelf.put(&mut stream.track, &standing, piece) {
+            self.waiting.push(seen.serial);
+        }
+    }
+
+    /// Keeps what reports say of a stream: they are kept with it, whole.
+    fn reports(&mut self, seen: &RtcpSeen<'_>, data: &[u8], wire_len: u32) {
+        let Some(stream) = self.streams.get_mut(&seen.serial) else { return };
+        stream.last = seen.time;
+        stream.call = seen.call.or(stream.call);
+        let standing = stand(&self.orders, &self.ruling, stream);
+        // Reports say nothing of what is said.
+        let piece = Piece { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
+        if self.shelf.put(&mut stream.track, &standing, &piece) {
+            self.waiting.push(seen.serial);
+        }
+    }
+
+    /// No packet of the stream will come.
+    fn leaving(&mut self, serial: u64) -> Kept {
+        let now = self.now;
+        let Some(stream) = self.streams.get(&serial) else { return Kept::default() };
+        if let Some(number) = stream.call.filter(|_| stream.track.waits()) {
+            // It ends with its call: what is not known now will not be.
+            if number.worker() == self.worker
+                && let Some(state) = self.calls.get_mut(&number.slot()).filter(|state| state.number == number)
+            {
+                state.facts.over = true;
+                self.judge(number.slot(), None, false);
+            }
+        }
+        let Some(stream) = self.streams.get_mut(&serial) else { return Kept::default() };
+        stream.left = Some(now);
+        if stream.track.waits() {
+            if stream.call.is_none() {
+                stream.alone = Some(alone(&self.ruling, stream));
+            }
+            let standing = stand(&self.orders, &self.ruling, stream);
+            if !matches!(standing.state, State::UntilEnd | State::Decided) {
+                // Another worker has not said yet.
+                return Kept::default();
+            }
+            self.shelf.settle(&mut stream.track, &standing);
+        }
+        let Some(mut stream) = self.streams.remove(&serial) else { return Kept::default() };
+        self.shelf.end(&mut stream.track, now)
+    }
+
+    /// Does what somebody wants of a call, if it is one of this worker's.
+    #[cold]
+    fn command(&mut self, command: &Command) {
+        let key = of_call(command.call_id.as_bytes());
+        let slot = self.by_key.get(&key).copied();
+        let state = slot.and_then(|slot| self.calls.get_mut(&slot));
+        let told = state.filter(|state| *state.call_id == *command.call_id).map(|state| {
+            let table = &self.orders.table;
+            match command.act {
+                Act::Keep(what) => {
+                    let before = state.standing;
+                    state.standing = Standing { state: State::Decided, what, ..before };
+                    if !std::mem::replace(&mut state.fixed, true) {
+                        self.counts.calls[what as usize] += 1;
+                    }
+                    state.demanded |= before.state == State::Decided;
+                    table.write(place(state.number), state.standing);
+                    self.shelf.settle(&mut state.track, &state.standing);
+                    match before.state {
+                        State::Decided => format!("{} from now on (was {})", what.name(), before.what.name()),
+                        State::UntilEnd => {
+                            format!("{} from now on (what was kept of it until now stays)", what.name())
+                        }
+                        _ => format!("{} from its beginning on", what.name()),
+                    }
+                }
+                Act::Pause if table.pause(place(state.number), true) => "paused".to_owned(),
+                Act::Pause => "was paused already".to_owned(),
+                Act::Resume if table.pause(place(state.number), false) => "goes on".to_owned(),
+                Act::Resume => "was not paused".to_owned(),
+            }
+        });
+        if let Some(told) = &told {
+            log::info("rules", format_args!("call {}: {told}, by command", command.call_id));
+        }
+        // Who asked may have gone.
+        let _ = command.answer.send(told);
+    }
+
+    /// A batch of so many frames follows, which ends at that time.
+    pub(crate) fn begin(&mut self, frames: usize, now: Nanos) {
+        self.now = now;
+        if let Some(rest) = &mut self.rest {
+            rest.1.clear();
+            rest.1.resize(frames, false);
+        }
+    }
+
+    /// The batch is over: what no call's was kept of it, where every frame is.
+    pub(crate) fn rest(&mut self, frames: &[Frame<'_>]) {
+        let Some(rest) = &mut self.rest else { return };
+        let (track, kept) = &mut **rest;
+        let full = Standing { state: State::Decided, what: What::Full, ..Standing::default() };
+        for (frame, _) in frames.iter().zip(kept).filter(|(_, kept)| !**kept) {
+            let Frame { time, wire_len, data, .. } = *frame;
+            let piece = Piece { time, wire_len, data, head: data.len(), payload_type: 0 };
+            self.shelf.put(track, &full, &piece);
+        }
     }
 }
 
-/// How much of a frame stands before the payload.
-fn head(frame: &[u8], payload: &[u8]) -> usize {
-    // Both are of one packet: the payload lies within the frame, unless it was put together from several.
-    let at = (payload.as_ptr() as usize).wrapping_sub(frame.as_ptr() as usize);
-    if at <= frame.len() { at } else { frame.len().saturating_sub(payload.len()) }
+impl Stream {
+    fn new((src, dst, ssrc): (Endpoint, Endpoint, u32), time: Nanos) -> Self {
+        Self {
+            track: Track::new(Category::Media, of_stream(src, dst, ssrc)),
+            call: None,
+            hosts: [src.ip, dst.ip],
+            ssrc,
+            first: time,
+            last: time,
+            alone: None,
+            left: None,
+            event: None,
+            digits: Pressed::default(),
+        }
+    }
+
+    /// A telephone-event: a digit where it is a new one.
+    #[cold]
+    fn press(&mut self, seen: &RtpSeen<'_>, orders: &Orders, ruling: &Ruling) {
+        // Every packet of an event has its beginning as timestamp (RFC 4733 section 2.4.1.1).
+        if self.event.replace(seen.timestamp) == Some(seen.timestamp) {
+            return;
+        }
+        if let (Some(digit), Some(call)) = (digit_of_event(seen.payload), self.call) {
+            let (pause, resume) = self.digits.press(digit, ruling);
+            pause_or_resume(orders, call, pause, resume);
+        }
+    }
+}
+
+fn rest(ruling: &Ruling, worker: usize) -> Option<Box<Rest>> {
+    let owner = || key([&b"link"[..], &worker.to_string().into_bytes()]);
+    ruling.everything.then(|| Box::new((Track::new(Category::Media, owner()), Vec::new())))
+}
+
+/// Both in turn where both are asked for.
+fn pause_or_resume(orders: &Orders, call: CallNumber, pause: bool, resume: bool) {
+    let place = place(call);
+    let paused = match (pause, resume) {
+        (false, false) => return,
+        (true, true) => !orders.table.look(place).paused,
+        (pause, _) => pause,
+    };
+    if orders.table.pause(place, paused) {
+        let what = if paused { "paused" } else { "goes on" };
+        log::debug("rules", format_args!("a call {what}, by digits or a header"));
+    }
+}
+
+/// How a stream stands: as its call does, or alone where it has none. HOT: a load.
+fn stand(orders: &Orders, ruling: &Ruling, stream: &Stream) -> Standing {
+    let known = match stream.call {
+        Some(call) => orders.table.look(place(call)),
+        None => stream.alone.unwrap_or_default(),
+    };
+    match (known.state, ruling.rules.always()) {
+        (State::Unknown, Some(rule)) => Standing {
+            state: State::Decided,
+            what: rule.what,
+            mask_digits: rule.mask_digits,
+            ..Standing::default()
+        },
+        (State::Unknown, None) => Standing { what: ruling.rules.most(), ..known },
+        _ => known,
+    }
+}
+
+/// What the rules say of a stream that no call claims.
+fn alone(ruling: &Ruling, stream: &Stream) -> Standing {
+    let mut hosts = stream.hosts.map(|host| host.to_string());
+    hosts.sort();
+    let parts = [hosts[0].as_bytes(), hosts[1].as_bytes(), &stream.ssrc.to_be_bytes()];
+    let facts = Facts {
+        addresses: &stream.hosts,
+        key: ruling.hash(&parts),
+        over: true,
+        judged: true,
+        ..Facts::default()
+    };
+    standing(&ruling.rules.decide(&facts))
+}
+
+fn standing(verdict: &Verdict) -> Standing {
+    match *verdict {
+        Verdict::Decided { what, mask_digits, may_pause, .. } => {
+            Standing { state: State::Decided, what, mask_digits, may_pause, ..Standing::default() }
+        }
+        Verdict::Open { what, mask_digits, may_pause, until_end } => {
+            let state = if until_end { State::UntilEnd } else { State::Open };
+            Standing { state, what, mask_digits, may_pause, ..Standing::default() }
+        }
+    }
+}
+
+/// The record does not say which digits were pressed.
+fn mask(call: &mut Call) {
+    call.dtmf.iter_mut().for_each(|dtmf| dtmf.digit = "x".to_owned());
 }
 
 /// A sink that keeps what the engine saw of a batch.
@@ -227,14 +774,26 @@ pub(crate) struct Keeping<'a> {
 }
 
 impl<'a> Keeping<'a> {
-    fn frame(&self, number: u64) -> Option<&'a Frame<'a>> {
+    fn frame(&mut self, number: u64) -> Option<&'a Frame<'a>> {
         let at = self.frames.binary_search_by_key(&number, |frame| frame.number).ok()?;
+        if let Some(rest) = &mut self.recorder.rest
+            && let Some(kept) = rest.1.get_mut(at)
+        {
+            *kept = true;
+        }
         self.frames.get(at)
     }
 
-    /// The one frame of these numbers, if there is one and it is at hand.
-    fn only(&self, numbers: &[u64]) -> Option<&'a Frame<'a>> {
-        if let [number] = numbers { self.frame(*number) } else { None }
+    /// The one frame that carried something, where it is at hand.
+    fn only(&mut self, frames: &[u64]) -> Option<&'a Frame<'a>> {
+        match *frames {
+            [number] => self.frame(number),
+            _ => {
+                // They are kept as what was put together from them.
+                frames.iter().for_each(|number| _ = self.frame(*number));
+                None
+            }
+        }
     }
 }
 
@@ -242,14 +801,8 @@ impl Sink for Keeping<'_> {
     const PACKETS: bool = true;
     const PROGRESS: bool = Outlet::PROGRESS;
 
-    fn call(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
-        let signalling = self.recorder.end_call(&call.call_id);
-        let recorded = match self.recorder.keep {
-            Keep::Signalling => Recorded::Signalling,
-            Keep::Headers => Recorded::Headers,
-            Keep::Full => Recorded::Full,
-        };
-        complete(&mut call, recorded, signalling, &streams);
+    fn call(&mut self, mut call: Call, mut streams: Vec<StreamEnd>) {
+        self.recorder.end(&mut call, &mut streams);
         self.outlet.call(call, streams);
     }
 
@@ -266,86 +819,96 @@ impl Sink for Keeping<'_> {
     }
 
     fn progress(&mut self, step: Step, number: CallNumber, call: &Call) {
-        self.outlet.progress(step, number, call);
+        let state = self.recorder.progress(step, number, call);
+        if state.standing.mask_digits && !call.dtmf.is_empty() {
+            let mut call = call.clone();
+            mask(&mut call);
+            self.outlet.progress(step, number, &call);
+        } else {
+            self.outlet.progress(step, number, call);
+        }
     }
 
     fn sip(&mut self, seen: &SipSeen<'_>) {
-        // A message in one frame that is at hand is kept as it came; one that was put together, or came by way of another
-        // worker, in a datagram of its own.
-        let at_hand = self.only(seen.frames).filter(|_| seen.transport != Transport::Hep);
-        let link = self.recorder.keeper.link();
-        let Some(owner) = self.recorder.call(seen).and_then(|place| place.owner) else {
-            self.recorder.left_out += 1;
+        let Some(standing) = self.recorder.see(seen) else { return };
+        let frame = self.only(seen.frames);
+        if standing.what < What::Signalling {
             return;
+        }
+        let masked = standing.mask_digits && has_digits(seen.message);
+        // A datagram is kept as it came. A message that was put together, that came by way of another worker, or that may stand
+        // beside another call's in its frame, is kept in a datagram of its own.
+        let as_is = match seen.transport {
+            Transport::Udp => !masked,
+            Transport::Hep => false,
+            _ => !masked && self.recorder.ruling.rules.always().is_some(),
         };
-        if let Some(frame) = at_hand {
-            self.recorder.keeper.put(owner, frame);
-        } else if let Some(data) = wrapped((seen.src, seen.dst), seen.message.raw(), link) {
-            self.recorder.keeper.put_parts(owner, seen.time, data.len() as u32, &data);
-        } else {
-            self.recorder.left_out += 1;
-            self.recorder.call(seen).into_iter().for_each(|place| place.left_out += 1);
+        if let Some(frame) = frame.filter(|_| as_is) {
+            return self.recorder.message(seen, &standing, frame.data, frame.wire_len);
+        }
+        let message = if masked { without_body(seen.message) } else { seen.message.raw().to_vec() };
+        match wrapped((seen.src, seen.dst), &message, self.recorder.shelf.link()) {
+            Some(data) => self.recorder.message(seen, &standing, &data, data.len() as u32),
+            None => self.recorder.shelf.left_out += 1,
         }
     }
 
+    // HOT.
     fn rtp(&mut self, seen: &RtpSeen<'_>) {
-        let Self { recorder, .. } = self;
-        if recorder.keep == Keep::Signalling {
-            return;
+        let frame = self.only(seen.frames);
+        let (time, payload_type) = (seen.time, seen.payload_type);
+        if let Some(frame) = frame
+            && let Some(head) = offset(frame.data, seen.payload)
+        {
+            let Frame { wire_len, data, .. } = *frame;
+            return self.recorder.media(seen, &Piece { time, wire_len, data, head, payload_type });
         }
-        let stream = (seen.src, seen.dst, seen.ssrc);
-        let headers = recorder.keep == Keep::Headers;
-        let cut = |data: usize, payload: usize| if headers { data - payload.min(data) } else { data };
-        match (self.only(seen.frames), seen.packet) {
-            (Some(frame), _) => {
-                let kept = if headers { head(frame.data, seen.payload) } else { frame.data.len() };
-                let frame = Frame { data: &frame.data[..kept], ..*frame };
-                self.recorder.media(seen.serial, stream, Some(&frame));
+        let made = seen.packet.and_then(|packet| {
+            let data = wrapped((seen.src, seen.dst), packet, self.recorder.shelf.link())?;
+            Some((data.len() - packet.len() + offset(packet, seen.payload)?, data))
+        });
+        match made {
+            Some((head, data)) => {
+                let wire_len = data.len() as u32;
+                self.recorder.media(seen, &Piece { time, wire_len, data: &data, head, payload_type });
             }
-            // Put together from fragments, or taken out of TCP by another worker: in a datagram of its own.
-            (None, Some(packet)) => {
-                let data = wrapped((seen.src, seen.dst), packet, self.recorder.keeper.link());
-                let frame = data.as_deref().map(|data| Frame {
-                    time: seen.time,
-                    number: 0,
-                    link: self.recorder.keeper.link(),
-                    wire_len: data.len() as u32,
-                    data: &data[..cut(data.len(), seen.payload.len())],
-                });
-                self.recorder.media(seen.serial, stream, frame.as_ref());
-            }
-            (None, None) => self.recorder.media(seen.serial, stream, None),
+            None => self.recorder.shelf.left_out += 1,
         }
     }
 
     fn rtcp(&mut self, seen: &RtcpSeen<'_>) {
-        if self.recorder.keep == Keep::Signalling {
-            return;
-        }
-        let link = self.recorder.keeper.link();
         match self.only(seen.frames) {
-            Some(frame) => self.recorder.media(seen.serial, seen.stream, Some(frame)),
+            Some(frame) => self.recorder.reports(seen, frame.data, frame.wire_len),
             None => {
-                let data = wrapped((seen.src, seen.dst), seen.data, link);
-                let frame = data.as_deref().map(|data| Frame {
-                    time: seen.time,
-                    number: 0,
-                    link,
-                    wire_len: data.len() as u32,
-                    data,
-                });
-                self.recorder.media(seen.serial, seen.stream, frame.as_ref());
+                let Some(data) = wrapped((seen.src, seen.dst), seen.data, self.recorder.shelf.link()) else {
+                    return self.recorder.shelf.left_out += 1;
+                };
+                self.recorder.reports(seen, &data, data.len() as u32);
             }
         }
     }
 
     fn leaving(&mut self, serial: u64) -> Kept {
-        self.recorder.end_stream(serial)
+        self.recorder.leaving(serial)
     }
 }
 
+/// Where the payload stands in the bytes that it was found in; None where these are others.
+fn offset(bytes: &[u8], payload: &[u8]) -> Option<usize> {
+    let at = (payload.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
+    (at + payload.len() <= bytes.len()).then_some(at)
+}
+
+/// The message with an `x` for each byte of its body.
+fn without_body(message: &sip::Message<'_>) -> Vec<u8> {
+    let mut bytes = message.raw().to_vec();
+    let body = bytes.len() - message.body().len();
+    bytes[body..].fill(b'x');
+    bytes
+}
+
 /// A message in a frame of its own: what carried it is not at hand any more.
-fn wrapped((src, dst): (Endpoint, Endpoint), message: &[u8], link: LinkType) -> Option<Vec<u8>> {
+pub(super) fn wrapped((src, dst): (Endpoint, Endpoint), message: &[u8], link: LinkType) -> Option<Vec<u8>> {
     let datagram = rebuilt::datagram(src, dst, message)?;
     if link != ETHERNET {
         return Some(datagram);
@@ -356,7 +919,18 @@ fn wrapped((src, dst): (Endpoint, Endpoint), message: &[u8], link: LinkType) -> 
 }
 
 const ETHERNET: LinkType = LinkType(1);
+const MINUTE: u64 = 60_000_000_000;
+/// How often decisions are looked for by those who wait for them.
+const LOOK: Nanos = Nanos::from_millis(200);
 /// How often the silent are looked for.
 const SWEEP: Nanos = Nanos::from_secs(5);
-/// Who is silent for so long has no packets in memory any more; if it speaks again it begins anew.
+/// Who is silent for so long has no packets in memory any more, and needs no place there.
 const SILENCE: Nanos = Nanos::from_secs(90);
+/// A stream that no call claims for so long is taken to have none.
+const ALONE: Nanos = Nanos::from_secs(5);
+/// How long a stream that has ended waits for a word of its call's worker.
+const PATIENCE: Nanos = Nanos::from_secs(10);
+/// The longest that a packet waits for a decision: longer than a call may ring, and no longer than the spool's readers look.
+const LONGEST: Nanos = Nanos::from_secs(210);
+/// Challenges may come before the record's time.
+const BEFORE: Nanos = Nanos::from_secs(10);

@@ -8,6 +8,7 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use ringtap_capture::live::Timestamps;
+use ringtap_spool::rules::What;
 use ringtap_spool::{Category, Place, Reason, Sizes, Space, Tended};
 use ringtap_store::Written;
 
@@ -87,9 +88,31 @@ fn sample(mut metric: MetricEncoder<'_>, kind: Kind, value: Value) -> Result<(),
 pub(crate) fn families(now: &Snapshot, posts: &[Post], board: &Board) -> Vec<Family> {
     let mut families = of_process(now, posts, board);
     families.extend(of_workers(now, posts));
+    families.extend(of_keeping(now, posts));
     families.extend(of_store(now));
     families.extend(of_spool(now, posts));
     families
+}
+
+fn of_keeping(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
+    let (mut calls, mut erased) = (Vec::new(), Vec::new());
+    for (post, report) in posts.iter().zip(&now.reports) {
+        let worker = || ("worker", post.number.to_string());
+        let decisions = report.kept.unwrap_or_default().decisions;
+        for (what, count) in What::ALL.into_iter().zip(decisions.calls) {
+            calls.push((vec![worker(), ("what", what.name().to_owned())], Value::Whole(count)));
+        }
+        erased.push((vec![worker()], Value::Whole(decisions.erased)));
+    }
+    let counter = |name, help, samples| Family { name, help, kind: Kind::Counter, samples };
+    vec![
+        counter("ringtap_calls_kept", "Calls of which it was decided what is kept, by that.", calls),
+        counter(
+            "ringtap_calls_erased",
+            "Calls that were kept until their end, since a rule asks for a bad MOS, and had a better one.",
+            erased,
+        ),
+    ]
 }
 
 fn of_process(now: &Snapshot, posts: &[Post], board: &Board) -> Vec<Family> {
@@ -369,7 +392,7 @@ fn by_loss(now: &Snapshot, posts: &[Post]) -> Family {
             samples.push((labels, Value::Whole(packets)));
         }
     }
-    let help = "Packets of calls that were not kept: no memory, a disk that is late (disk) or refuses them (refused), recording stopped,                 no place for their owner (left_out).";
+    let help = "Packets of calls that were not kept: no memory, a disk that is late (disk) or refuses them (refused), recording stopped,                 no place for their owner (left_out), out of memory before a rule could say whether they may be kept (undecided).";
     Family { name: "ringtap_spool_lost_packets", help, kind: Kind::Counter, samples }
 }
 

@@ -9,16 +9,25 @@
 //! | `board` | what the threads report |
 //! | `status`, `metrics`, `http` | that as a line, as figures, on two pages |
 //! | `system` | user, capabilities, service manager |
-//! | `keep` | packets of calls, into the spool |
+//! | `keep`, `shelf`, `facts` | packets of calls, into the spool, as the rules say |
+//! | `orders`, `control` | rules and commands for all workers, and the socket that brings them |
+//! | `erase` | what was kept until it was known that it should not be |
 //! | `tend` | the thread that keeps the spool within its clocks and its disk |
 //! | `log` | lines for the operator |
 
 mod board;
 mod complete;
+pub(crate) mod control;
+mod erase;
+mod facts;
 mod http;
 mod keep;
 pub(crate) mod log;
 mod metrics;
+mod orders;
+#[cfg(test)]
+mod sampling;
+mod shelf;
 mod status;
 mod system;
 mod tend;
@@ -46,6 +55,8 @@ use crate::config::{Config, Secrets, Span, Speed};
 use crate::exit::Exit;
 use crate::text::counted;
 use board::{Board, Post};
+use erase::Erasing;
+use orders::{Orders, Ruling};
 use status::{Losses, Status};
 use tend::Tending;
 use worker::{Clock, Ended, Outlet, Worker};
@@ -81,6 +92,7 @@ pub(crate) fn run(started: Started) -> anyhow::Result<Exit> {
         config.journal.path.parent(),
         config.spool.directory(),
         config.retention.tier().filter(|_| config.spool.directory().is_some()),
+        config.process.control().and_then(Path::parent),
     ] {
         // A directory that cannot be made may be there later: the store says so, and waits.
         if let Some(directory) = directory
@@ -89,12 +101,17 @@ pub(crate) fn run(started: Started) -> anyhow::Result<Exit> {
             log::warn("store", format_args!("{error:#}"));
         }
     }
+    let control = config.process.control().map(|path| control::listen(path, user.as_ref())).transpose()?;
     // Keys are read while this may be root.
     let secrets = config.spool.secrets().context("[spool]")?;
     system::give_up(user.as_ref())?;
     let signals = listen_to_signals()?;
     let keeper = Keeper::open(&settings(&config), tell)?;
     let running = Running::start(&config, source, &keeper, &secrets)?;
+    if let Some(control) = control {
+        let orders = running.keeping.as_ref().map(|keeping| Arc::clone(&keeping.orders));
+        control::serve(control, orders).context("[process] control")?;
+    }
     if let Some(listener) = listener {
         let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
         http::serve(listener, Arc::clone(&running.board)).context("cannot serve metrics")?;
@@ -151,12 +168,61 @@ impl Source {
     }
 }
 
+/// What workers keep by.
+struct Keeping {
+    orders: Arc<Orders>,
+    erasing: Erasing,
+    /// For the choice of calls, where the configuration has none.
+    secret: String,
+}
+
+impl Keeping {
+    /// None where nothing is kept. `calls` is what each worker may follow.
+    fn start(
+        config: &Config,
+        workers: usize,
+        calls: usize,
+        files: bool,
+        secrets: &Secrets,
+    ) -> anyhow::Result<Option<Self>> {
+        let Some(directory) = config.spool.directory() else { return Ok(None) };
+        // Replays are repeatable; on the wire nobody may know which calls are chosen.
+        let secret = if files { "replay".to_owned() } else { RandomState::new().hash_one(0).to_string() };
+        let orders = Arc::new(Orders::new(Ruling::of(config, &secret)?, workers, calls));
+        log::info("spool", format_args!("packets of calls go to {}", directory.display()));
+        told_rules(&orders);
+        let wait = Duration::from_nanos(config.spool.age().0) + MARGIN;
+        let dirs = [Some(directory), config.retention.tier()].into_iter().flatten().map(Path::to_owned);
+        let deletions = Deletions::of(directory, secrets.sign.clone());
+        let erasing =
+            Erasing::start(dirs.collect(), deletions, wait).context("cannot start a thread that erases")?;
+        Ok(Some(Self { orders, erasing, secret }))
+    }
+
+    /// Rules as they are written now.
+    fn reload(&self, config: &Config) {
+        match Ruling::of(config, &self.secret) {
+            Ok(ruling) => {
+                self.orders.replace(ruling);
+                told_rules(&self.orders);
+            }
+            Err(error) => log::error("rules", format_args!("nothing changes: {error:#}")),
+        }
+    }
+}
+
+fn told_rules(orders: &Orders) {
+    let (ruling, _) = orders.ruling();
+    ruling.lines().iter().for_each(|line| log::debug("rules", line));
+}
+
 /// Threads at work.
 struct Running {
     board: Arc<Board>,
     stop: Arc<AtomicBool>,
     workers: Vec<JoinHandle<Ended>>,
     tending: Option<Tending>,
+    keeping: Option<Keeping>,
     files: bool,
 }
 
@@ -187,17 +253,23 @@ impl Running {
             stop: Arc::new(AtomicBool::new(false)),
             workers: Vec::new(),
             tending: None,
+            keeping: Keeping::start(config, workers, calls, source.files, secrets)?,
             files: source.files,
         };
         let mut written = Vec::new();
         for ((tap, Post { number, .. }), engine) in source.taps.into_iter().zip(engines) {
             let settings = config.spool.settings(number, tap.link(), source.files, secrets);
-            let recorder = settings.map(|settings| keep::Recorder::open(settings, config.spool.keep));
+            let recorder = settings.zip(running.keeping.as_ref()).map(|(settings, keeping)| {
+                let orders = Arc::clone(&keeping.orders);
+                keep::Recorder::open(
+                    settings,
+                    config.spool.undecided(),
+                    orders,
+                    Some(keeping.erasing.eraser()),
+                )
+            });
             let recorder = recorder.transpose().context("[spool]")?;
             written.extend(recorder.as_ref().map(keep::Recorder::written));
-            if let Some(directory) = config.spool.directory().filter(|_| number == 0) {
-                log::info("spool", format_args!("packets of calls go to {}", directory.display()));
-            }
             let worker = Worker {
                 number,
                 engine,
@@ -250,6 +322,9 @@ impl Running {
             // A team cannot end without one of its own. The next start records what was under way.
             log::error("worker", "calls under way are in the journal alone");
             drop(ended);
+        }
+        if let Some(keeping) = self.keeping {
+            keeping.erasing.close();
         }
         if let Some(tending) = self.tending {
             tending.close();
@@ -348,9 +423,11 @@ impl Loop<'_> {
                 if let Some(tending) = &self.running.tending {
                     tending.change(&fresh.retention);
                 }
-                self.config.retention = fresh.retention.clone();
-                self.config.log = fresh.log;
                 self.config.store.retain = fresh.store.retain;
+                if let Some(keeping) = &self.running.keeping {
+                    keeping.reload(&fresh);
+                }
+                self.config.follow(fresh);
                 match (live.as_str(), later.as_str()) {
                     ("", "") => log::info("run", "SIGHUP: nothing has changed"),
                     (live, "") => log::info("run", format_args!("SIGHUP: in effect: {live}")),
@@ -465,6 +542,8 @@ pub(crate) fn summary(config: &Config, path: &Path) -> String {
 
 /// How often losses are looked for, and the longest that a signal waits.
 const LOOK: Duration = Duration::from_millis(200);
+/// How much longer than `age` a packet may be on its way to the disk.
+const MARGIN: Duration = Duration::from_secs(5);
 /// How long the day files get at the end for what waits in the outbox.
 const STOPPED: Duration = Duration::from_secs(5);
 const REPLAYED: Duration = Duration::from_secs(600);

@@ -155,7 +155,9 @@ impl Worker {
         match recorder {
             None => engine.batch(frames, outlet),
             Some(recorder) => {
+                recorder.begin(frames.len(), *now);
                 engine.batch(frames, &mut Keeping { outlet, recorder, frames });
+                recorder.rest(frames);
                 recorder.tick(*now);
             }
         }

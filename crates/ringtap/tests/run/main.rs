@@ -5,10 +5,12 @@
 //! | `daemon` | a running ringtap, and what it left |
 //! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
 //! | `retained` | clocks that run out, calls on hold, a disk that is full |
+//! | `rules` | what is kept by rules, and what is not there |
 //! | `wire` | on a veth pair in a network namespace: calls, loss counted to the packet, a disk that is full |
 
 mod daemon;
 mod replayed;
 mod retained;
+mod rules;
 mod sealed;
 mod wire;

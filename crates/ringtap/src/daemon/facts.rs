@@ -1,0 +1,317 @@
+//! What messages tell of a call, as far as rules ask for it.
+
+use std::net::IpAddr;
+
+use ringtap_model::{Call, Endpoint};
+use ringtap_spool::rules::Facts;
+use ringtap_wire::sdp::Sdp;
+use ringtap_wire::sip::{Header, Message, Method, NameAddr, params};
+
+use super::orders::{Leg, Ruling};
+
+/// Gathered from a call's messages until it is decided.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    callers: Vec<String>,
+    callees: Vec<String>,
+    trunk: Vec<IpAddr>,
+    addresses: Vec<IpAddr>,
+    codecs: Vec<String>,
+    key: Option<u64>,
+    /// The INVITE brought a description: the next is the answer.
+    is_offered: bool,
+    pub(super) answered: bool,
+    pub(super) over: bool,
+}
+
+impl Gathered {
+    /// Numbers, as the call's record has them.
+    pub(super) fn introduce(&mut self, call: &Call) {
+        let listed = |numbers: [&Option<String>; 2]| numbers.into_iter().flatten().cloned().collect();
+        self.callers = listed([&call.from_user, &call.asserted_identity]);
+        self.callees = listed([&call.to_user, &call.ruri_user]);
+    }
+
+    /// Numbers of a message that belongs to no call.
+    pub(super) fn introduce_message(&mut self, message: &Message<'_>) {
+        let user =
+            |uri: ringtap_wire::sip::Uri<'_>| uri.user.map(|user| String::from_utf8_lossy(user).into_owned());
+        let identity = message.values(Header::PAssertedIdentity).find_map(NameAddr::parse);
+        let from = [message.from(), identity];
+        self.callers = from.into_iter().flatten().filter_map(|party| user(party.uri)).collect();
+        let to = [message.to().map(|to| to.uri), message.request_uri()];
+        self.callees = to.into_iter().flatten().filter_map(user).collect();
+    }
+
+    /// A message of it passed.
+    pub(super) fn see(&mut self, message: &Message<'_>, hops: [Endpoint; 2], minute: u64, ruling: &Ruling) {
+        for host in hops.map(|end| end.ip) {
+            add(&mut self.trunk, host);
+        }
+        if self.key.is_none() {
+            self.key = Some(self.new_key(message, minute, ruling));
+        }
+        let Some(sdp) = message.sdp().and_then(|body| Sdp::parse(body).ok()) else { return };
+        let method = message.cseq().map_or(message.method(), |(_, method)| method);
+        let is_offer = match (method, message.code()) {
+            (Method::Invite, None) => true,
+            (Method::Invite, Some(_)) => !self.is_offered,
+            (Method::Ack, None) => false,
+            _ => return,
+        };
+        self.is_offered |= is_offer;
+        for media in sdp.media().take(MOST).filter(|media| media.port != 0) {
+            if let Some(address) = media.connection().filter(|address| !address.is_unspecified()) {
+                add(&mut self.addresses, address);
+            }
+            let first = media.payload_types().find_map(|payload_type| {
+                media.codec(payload_type).filter(|codec| !codec.is("telephone-event") && !codec.is("CN"))
+            });
+            // An offer in an answer is the best that is known before its ACK.
+            if let Some(codec) = first.filter(|_| !is_offer || message.code().is_some()) {
+                add(&mut self.codecs, String::from_utf8_lossy(codec.name).into_owned());
+            }
+        }
+    }
+
+    /// What rules are asked with.
+    pub(super) fn ask<T>(&self, mos: Option<f64>, judged: bool, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
+        fn names(list: &[String]) -> Vec<&str> {
+            list.iter().map(String::as_str).collect()
+        }
+        ask(&Facts {
+            callers: &names(&self.callers),
+            callees: &names(&self.callees),
+            trunk: &self.trunk,
+            addresses: &self.addresses,
+            codecs: &names(&self.codecs),
+            mos,
+            key: self.key.unwrap_or_default(),
+            answered: self.answered,
+            over: self.over,
+            judged,
+        })
+    }
+
+    /// What the legs of a call have in common, hashed.
+    fn new_key(&self, message: &Message<'_>, minute: u64, ruling: &Ruling) -> u64 {
+        let common = ruling.legs.iter().find_map(|leg| match leg {
+            Leg::Session => session(message).map(|id| ruling.hash(&[&id.to_ascii_lowercase()])),
+            Leg::Charging => {
+                let value = message.header(Header::PChargingVector)?;
+                let icid = params(value).find(|(name, _)| name.eq_ignore_ascii_case(b"icid-value"))?.1?;
+                (!icid.is_empty()).then(|| ruling.hash(&[icid]))
+            }
+            Leg::Header(name) => {
+                let value = message.header_named(name.as_bytes())?.trim_ascii();
+                (!value.is_empty()).then(|| ruling.hash(&[value]))
+            }
+            Leg::Numbers => {
+                let (caller, callee) = (self.callers.first()?, self.callees.last()?);
+                Some(ruling.hash(&[caller.as_bytes(), callee.as_bytes(), &minute.to_be_bytes()]))
+            }
+        });
+        // The value alone, not the name of its header: `X-CID` of one leg is the Call-ID of the other.
+        common.unwrap_or_else(|| ruling.hash(&[message.call_id().unwrap_or_default()]))
+    }
+}
+
+/// RFC 7989: the UUID of the side that called. Its own comes first in what it sends, and as `remote` in what it gets.
+fn session<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
+    let value = message.header(Header::SessionId)?;
+    let own = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    let remote = params(value).find(|(name, _)| name.eq_ignore_ascii_case(b"remote")).and_then(|(_, id)| id);
+    let is_id = |id: &&[u8]| !id.is_empty() && id.iter().any(|byte| *byte != b'0');
+    match message.code() {
+        Some(_) => remote.filter(is_id).or(Some(own)),
+        None => Some(own),
+    }
+    .filter(is_id)
+}
+
+/// Payload types that a description gives to telephone-events (RFC 4733): bit 0 is 96, bit 31 is 127. Redundant audio (RFC
+/// 2198) that may have them in it counts.
+pub(super) fn events(message: &Message<'_>) -> u32 {
+    let Some(sdp) = message.sdp().and_then(|body| Sdp::parse(body).ok()) else { return 0 };
+    let bit = |number: u8| if (96..128).contains(&number) { 1u32 << (number - 96) } else { 0 };
+    let mut events = 0;
+    for media in sdp.media().take(MOST) {
+        let maps = || media.rtpmaps().take(64);
+        let own = maps()
+            .filter(|(_, codec)| codec.is("telephone-event"))
+            .fold(0, |events, map| events | bit(map.0));
+        for (number, _) in maps().filter(|(_, codec)| codec.is("red")) {
+            let holds =
+                media.fmtp(number).unwrap_or_default().split(|byte| !byte.is_ascii_digit()).any(|text| {
+                    let inner = std::str::from_utf8(text).ok().and_then(|text| text.parse::<u8>().ok());
+                    inner.is_some_and(|inner| bit(inner) & own != 0)
+                });
+            events |= if holds { bit(number) } else { 0 };
+        }
+        events |= own;
+    }
+    events
+}
+
+/// The digits that a message carries in its body: an INFO (`application/dtmf-relay`, `application/dtmf`), or what tells of
+/// pressed keys in other ways (KPML, RFC 4730).
+pub(super) fn has_digits(message: &Message<'_>) -> bool {
+    let Some(kind) = message.header(Header::ContentType) else { return false };
+    let kind = kind.to_ascii_lowercase();
+    let holds = |part: &[u8]| kind.windows(part.len()).any(|text| text == part);
+    holds(b"dtmf") || holds(b"digits") || holds(b"kpml-response")
+}
+
+/// The digit of an INFO: `Signal=5`, or the digit alone.
+pub(super) fn digit(message: &Message<'_>) -> Option<u8> {
+    if message.method() != Method::Info || message.code().is_some() || !has_digits(message) {
+        return None;
+    }
+    let body = message.body();
+    let signal = body.split(|byte| *byte == b'\n' || *byte == b'\r').find_map(|line| {
+        let (name, value) = line.split_at(line.iter().position(|byte| *byte == b'=')?);
+        name.trim_ascii().eq_ignore_ascii_case(b"signal").then(|| value[1..].trim_ascii())
+    });
+    match signal.unwrap_or(body.trim_ascii()) {
+        b"10" => Some(b'*'),
+        b"11" => Some(b'#'),
+        [one] if b"0123456789*#ABCDabcd".contains(one) => Some(one.to_ascii_uppercase()),
+        _ => None,
+    }
+}
+
+/// The digit of a telephone-event, RFC 4733 section 3.2.
+pub(super) fn digit_of_event(payload: &[u8]) -> Option<u8> {
+    match *payload.first()? {
+        event @ 0..=9 => Some(b'0' + event),
+        10 => Some(b'*'),
+        11 => Some(b'#'),
+        event @ 12..=15 => Some(b'A' + event - 12),
+        _ => None,
+    }
+}
+
+fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if list.len() < MOST && !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+/// Of each kind of fact; media of a description that are looked at.
+const MOST: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    fn ruling(legs: &str) -> Ruling {
+        let text = format!("[spool]\nlegs = {legs}\nshare_key = \"x\"\n");
+        Ruling::of(&toml::from_str::<Config>(&text).unwrap(), "").unwrap()
+    }
+
+    fn key(ruling: &Ruling, call_id: &str, headers: &str) -> u64 {
+        let text = format!(
+            "INVITE sip:200@x SIP/2.0\r\nFrom: <sip:100@x>;tag=1\r\nTo: <sip:200@x>\r\nCall-ID: {call_id}\r\n{headers}\r\n"
+        );
+        let message = Message::parse(text.as_bytes()).unwrap();
+        let mut facts = Gathered::default();
+        facts.introduce_message(&message);
+        let here = Endpoint::new([192, 0, 2, 1].into(), 5060);
+        facts.see(&message, [here, here], 7, ruling);
+        facts.key.unwrap()
+    }
+
+    #[test]
+    fn legs_of_a_call_have_one_key() {
+        let session = ruling("[\"Session-ID\"]");
+        let own = "Session-ID: ab30317f1a784dc48ff824d0d3715d86;remote=00000000000000000000000000000000\r\n";
+        let same = "Session-ID: AB30317f1a784dc48ff824d0d3715d86;remote=47755a9de7794ba387653f2099600ef2\r\n";
+        assert_eq!(key(&session, "a", own), key(&session, "b", same));
+        let nil = "Session-ID: 00000000000000000000000000000000;remote=00000000000000000000000000000000\r\n";
+        for without in ["", nil, "Session-ID: ;remote=x\r\n"] {
+            assert_eq!(key(&session, "a", without), key(&session, "a", ""), "{without}");
+            assert_ne!(key(&session, "a", without), key(&session, "b", without), "{without}");
+        }
+        let crossed = ruling("[\"X-CID\", \"P-Charging-Vector\"]");
+        assert_eq!(key(&crossed, "a", ""), key(&crossed, "b", "X-CID: a\r\n"));
+        let vector = "P-Charging-Vector: icid-value=\"1234\";icid-generated-at=192.0.2.1\r\n";
+        assert_eq!(
+            key(&crossed, "a", vector),
+            key(&crossed, "b", "P-Charging-Vector: icid-value=1234;orig-ioi=x\r\n")
+        );
+        let numbers = ruling("[\"numbers\"]");
+        assert_eq!(key(&numbers, "a", ""), key(&numbers, "b", ""));
+        // The secret decides, and another one decides otherwise.
+        let other =
+            Ruling::of(&toml::from_str::<Config>("[spool]\nshare_key = \"y\"\n").unwrap(), "").unwrap();
+        assert_ne!(key(&other, "a", ""), key(&session, "a", ""));
+    }
+
+    #[test]
+    fn an_answer_also_names_the_caller_of_the_session() {
+        let text = "SIP/2.0 180 Ringing\r\nCall-ID: a\r\nCSeq: 1 INVITE\r\nSession-ID: 47755a9de7794ba387653f2099600ef2;remote=ab30\r\n\r\n";
+        let message = Message::parse(text.as_bytes()).unwrap();
+        assert_eq!(session(&message), Some(&b"ab30"[..]));
+    }
+
+    fn described(start: &str, sdp: &str) -> Vec<u8> {
+        format!("{start}Call-ID: a\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\r\nv=0\r\nc=IN IP4 198.51.100.9\r\n{sdp}")
+            .into_bytes()
+    }
+
+    #[test]
+    fn codecs_are_those_of_the_answer() {
+        let ruling = ruling("[]");
+        let invite = described("INVITE sip:b@x SIP/2.0\r\n", "m=audio 4000 RTP/AVP 8 18\r\n");
+        let answer = described(
+            "SIP/2.0 200 OK\r\n",
+            "m=audio 4002 RTP/AVP 101 18\r\na=rtpmap:101 telephone-event/8000\r\n",
+        );
+        let here = Endpoint::new([192, 0, 2, 1].into(), 5060);
+        let mut facts = Gathered::default();
+        facts.see(&Message::parse(&invite).unwrap(), [here, here], 0, &ruling);
+        assert!(facts.codecs.is_empty());
+        assert_eq!(facts.addresses, ["198.51.100.9".parse::<IpAddr>().unwrap()]);
+        let answer = Message::parse(&answer).unwrap();
+        facts.see(&answer, [here, here], 0, &ruling);
+        assert_eq!((&facts.codecs[..], events(&answer)), (&["G729".to_owned()][..], 1 << 5));
+        // Where the INVITE has no offer, the answer has it.
+        let mut late = Gathered::default();
+        late.see(&answer, [here, here], 0, &ruling);
+        assert_eq!(late.codecs, ["G729"]);
+    }
+
+    #[test]
+    fn events_and_what_has_them_in_it() {
+        let sdp = "m=audio 1 RTP/AVP 0 101 110 121 122\r\na=rtpmap:101 telephone-event/8000\r\na=rtpmap:110 telephone-event/48000\r\n\
+                   a=rtpmap:121 red/8000\r\na=fmtp:121 0/101/101\r\na=rtpmap:122 red/48000\r\na=fmtp:122 111/111\r\n";
+        let message = described("INVITE sip:b@x SIP/2.0\r\n", sdp);
+        let bits = 1 << (101 - 96) | 1 << (110 - 96) | 1 << (121 - 96);
+        assert_eq!(events(&Message::parse(&message).unwrap()), bits);
+    }
+
+    #[test]
+    fn digits_of_messages() {
+        let info = |kind: &str, body: &str| {
+            format!(
+                "INFO sip:b@x SIP/2.0\r\nCall-ID: a\r\nCSeq: 2 INFO\r\nContent-Type: {kind}\r\n\r\n{body}"
+            )
+            .into_bytes()
+        };
+        for (kind, body, expected) in [
+            ("application/dtmf-relay", "Signal=5\r\nDuration=160\r\n", Some(b'5')),
+            ("application/dtmf-relay", "Duration=160\r\nsignal = 11\r\n", Some(b'#')),
+            ("Application/DTMF", "*", Some(b'*')),
+            ("application/dtmf", "55", None),
+            ("text/plain", "5", None),
+        ] {
+            assert_eq!(digit(&Message::parse(&info(kind, body)).unwrap()), expected, "{kind} {body}");
+        }
+        assert!(has_digits(&Message::parse(&info("application/kpml-response+xml", "<x/>")).unwrap()));
+        assert_eq!(
+            [0, 9, 10, 11, 12, 16].map(|event| digit_of_event(&[event, 0, 0, 0])),
+            [Some(b'0'), Some(b'9'), Some(b'*'), Some(b'#'), Some(b'A'), None]
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! A share of a hundred thousand calls of two legs each: both legs are kept, or neither.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use ringtap_engine::Engine;
+use ringtap_model::{Endpoint, Frame, LinkType, Nanos};
+use ringtap_spool::{Settings, of_call, scan};
+use ringtap_traffic::{Batch, Scenario, Share, Traffic};
+
+use super::keep::{Keeping, Recorder, wrapped};
+use super::orders::{Orders, Ruling};
+use super::worker::Outlet;
+use crate::config::Config;
+
+const CALLS: u64 = 100_000;
+
+/// The two legs of a message between endpoints: as it came, and behind a B2BUA that gave its leg another Call-ID. Both have the
+/// Session-ID of the side that called.
+fn legs(message: &str) -> Option<([String; 2], String)> {
+    let call_id = message.lines().find_map(|line| line.strip_prefix("Call-ID: "))?;
+    let session = format!("{:016x}{:016x}", of_call(call_id.as_bytes()), of_call(b"session"));
+    let nobody = "0".repeat(32);
+    let header = match message.starts_with("SIP/2.0") {
+        true => format!("Session-ID: {};remote={session}\r\n", nobody.replace('0', "b")),
+        false => format!("Session-ID: {session};remote={nobody}\r\n"),
+    };
+    let at = message.find("\r\n")? + 2;
+    let first = format!("{}{header}{}", &message[..at], &message[at..]);
+    let second = first.replace(call_id, &format!("{call_id}.b2bua"));
+    Some(([first, second], call_id.to_owned()))
+}
+
+#[test]
+fn both_legs_of_one_in_a_hundred_calls() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let text = format!(
+        "[capture]\ninterfaces = [\"eth0\"]\n[spool]\ndirectory = \"{}\"\n[[keep]]\nshare = \"1%\"\nkeep = \"signalling\"\n",
+        at("spool").display()
+    );
+    let config: Config = toml::from_str(&text).unwrap();
+    let orders = Arc::new(Orders::new(Ruling::of(&config, "a secret").unwrap(), 1, 1 << 16));
+    let settings = Settings { memory: 8 << 20, owners: 4096, wait: true, ..Settings::new(at("spool")) };
+    let mut recorder = Recorder::open(settings, 1 << 20, orders, None).unwrap();
+    let store = ringtap_store::Settings {
+        directory: at("records"),
+        queue: 16,
+        outbox: at("outbox"),
+        outbox_size: 1 << 20,
+        journal: None,
+        retain: Nanos::ZERO,
+    };
+    // What it finds no room for is none of this test's.
+    let store = ringtap_store::Keeper::open(&store, |_| ()).unwrap();
+    let mut outlet = Outlet::new(store.inlet().unwrap());
+    let limits =
+        ringtap_engine::Config { max_calls: 1 << 16, linger: Nanos::from_millis(100), ..Default::default() };
+    let mut engine = Engine::new(limits);
+
+    let none = Share::NONE;
+    let scenario = Scenario {
+        calls: CALLS,
+        rate: 1000.0,
+        failed: Share::new(1.0).unwrap(),
+        cancelled: none,
+        challenged: none,
+        retransmit: none,
+        dtmf: none,
+        reinvite: none,
+        ..Scenario::new(7)
+    };
+    let mut traffic = Traffic::new(scenario).unwrap();
+    let mut batch = Batch::new(256);
+    let (mut ids, mut number) = (HashSet::new(), 0);
+    let mut now = Nanos::ZERO;
+    while traffic.fill(&mut batch) > 0 {
+        let mut data: Vec<(Nanos, Vec<u8>)> = Vec::new();
+        for (time, frame) in batch.frames() {
+            // Ethernet, IPv4 and UDP are in front of the message.
+            let address =
+                |at: usize| std::net::IpAddr::from(<[u8; 4]>::try_from(&frame[at..at + 4]).unwrap());
+            let (src, dst) = (address(26), address(30));
+            let message = std::str::from_utf8(&frame[42..]).unwrap();
+            let (legs, call_id) = legs(message).unwrap();
+            ids.insert(call_id);
+            for (leg, port) in legs.iter().zip([5060, 5080]) {
+                let ends = (Endpoint::new(src, port), Endpoint::new(dst, port));
+                data.push((time, wrapped(ends, leg.as_bytes(), LinkType(1)).unwrap()));
+            }
+        }
+        let frames: Vec<Frame<'_>> = data
+            .iter()
+            .map(|(time, data)| {
+                number += 1;
+                Frame { time: *time, number, link: LinkType(1), wire_len: data.len() as u32, data }
+            })
+            .collect();
+        now = frames.last().map_or(now, |last| last.time);
+        recorder.begin(frames.len(), now);
+        engine.batch(&frames, &mut Keeping { outlet: &mut outlet, recorder: &mut recorder, frames: &frames });
+        recorder.tick(now);
+        batch.clear();
+        traffic.truth().for_each(drop);
+    }
+    engine.close(&mut Keeping { outlet: &mut outlet, recorder: &mut recorder, frames: &[] });
+    assert_eq!((ids.len() as u64, engine.counters().calls_refused), (CALLS, 0));
+    let decided = recorder.figures().decisions.calls;
+    assert_eq!(decided.iter().sum::<u64>(), 2 * CALLS);
+    recorder.close(now);
+
+    let mut owners = HashSet::new();
+    for day in std::fs::read_dir(at("spool")).unwrap().flatten() {
+        for file in std::fs::read_dir(day.path()).into_iter().flatten().flatten() {
+            if file.path().extension().is_some_and(|end| end == "pcap") {
+                let scanned = scan(&std::fs::read(file.path()).unwrap());
+                assert!(scanned.is_sound());
+                owners.extend(scanned.rows.iter().map(|row| row.chunk.owner));
+            }
+        }
+    }
+    let is_kept = |call_id: &str| owners.contains(&of_call(call_id.as_bytes()));
+    let mut kept = 0;
+    for call_id in &ids {
+        let legs = [is_kept(call_id), is_kept(&format!("{call_id}.b2bua"))];
+        assert!(legs[0] == legs[1], "one leg of {call_id}");
+        kept += u64::from(legs[0]);
+    }
+    assert!((CALLS * 9 / 1000..=CALLS * 11 / 1000).contains(&kept), "{kept} of {CALLS}");
+    assert_eq!((owners.len() as u64, decided), (2 * kept, [2 * (CALLS - kept), 2 * kept, 0, 0]));
+}

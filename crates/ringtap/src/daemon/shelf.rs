@@ -1,0 +1,174 @@
+//! Where packets of an owner go: into memory while nobody knows whether they may be kept, then into the spool or nowhere.
+
+use ringtap_engine::Kept;
+use ringtap_model::{LinkType, Nanos};
+use ringtap_spool::rules::{List, Standing, State, Undecided, What};
+use ringtap_spool::{Category, Keeper, Owner};
+
+/// A worker's places.
+pub(super) struct Shelf {
+    pub(super) keeper: Keeper,
+    pub(super) undecided: Undecided,
+    /// Packets of owners without a place.
+    pub(super) left_out: u64,
+}
+
+/// What is kept of one owner.
+pub(super) struct Track {
+    category: Category,
+    pub(super) key: u64,
+    /// What waits.
+    list: Option<List>,
+    owner: Option<Owner>,
+    kept: Kept,
+}
+
+/// A packet on its way.
+#[derive(Clone, Copy)]
+pub(super) struct Piece<'a> {
+    pub(super) time: Nanos,
+    pub(super) wire_len: u32,
+    pub(super) data: &'a [u8],
+    /// How much of it stands in front of what is said; all of it where nothing is.
+    pub(super) head: usize,
+    /// Of RTP; any for what is all head.
+    pub(super) payload_type: u8,
+}
+
+impl Piece<'_> {
+    /// How much of it is kept; None where nothing is.
+    fn part(&self, category: Category, standing: &Standing) -> Option<usize> {
+        let (whole, head) = (self.data.len(), self.head.min(self.data.len()));
+        match (category, standing.what) {
+            (_, What::Nothing) | (Category::Media, What::Signalling) => None,
+            (Category::Signalling, _) => Some(whole),
+            (_, What::Headers) => Some(head),
+            _ if standing.paused => Some(head),
+            _ if standing.mask_digits && standing.is_event(self.payload_type) => Some(head),
+            _ => Some(whole),
+        }
+    }
+}
+
+impl Track {
+    pub(super) fn new(category: Category, key: u64) -> Self {
+        Self { category, key, list: None, owner: None, kept: Kept::default() }
+    }
+
+    /// Whether packets wait.
+    pub(super) fn waits(&self) -> bool {
+        self.list.is_some()
+    }
+}
+
+impl Shelf {
+    /// A packet passed. True where it is the first that waits. HOT.
+    pub(super) fn put(&mut self, track: &mut Track, standing: &Standing, piece: &Piece<'_>) -> bool {
+        match standing.state {
+            State::Unknown | State::Open => self.hold(track, standing, piece),
+            State::UntilEnd | State::Decided => {
+                if track.list.is_some() {
+                    self.settle(track, standing);
+                }
+                if let Some(part) = piece.part(track.category, standing) {
+                    self.keep(track, piece.time, piece.wire_len, &piece.data[..part]);
+                }
+                false
+            }
+        }
+    }
+
+    #[cold]
+    fn hold(&mut self, track: &mut Track, standing: &Standing, piece: &Piece<'_>) -> bool {
+        // What is not written for certain need not wait; digits and pauses are looked at as they stand then, and now.
+        let Some(part) = piece.part(track.category, &Standing { mask_digits: false, ..*standing }) else {
+            return false;
+        };
+        let is_new = track.list.is_none();
+        if is_new {
+            track.list = self.undecided.begin(track.category == Category::Signalling);
+        }
+        let Some(list) = track.list else {
+            self.left_out += 1;
+            return false;
+        };
+        let head = piece.head.min(HEAD_BITS as usize) as u32;
+        let tag = u32::from(piece.payload_type) << HEAD_BITS.count_ones() | head;
+        self.undecided.put(list, piece.time, piece.wire_len, tag, &piece.data[..part]);
+        is_new
+    }
+
+    /// What waits goes where the decision sends it.
+    #[cold]
+    pub(super) fn settle(&mut self, track: &mut Track, standing: &Standing) {
+        let Some(list) = track.list.take() else { return };
+        if standing.what == What::Nothing {
+            self.undecided.give_up(list);
+            return;
+        }
+        let Self { keeper, undecided, left_out } = self;
+        let lost = undecided.take(list, |waited| {
+            let piece = Piece {
+                time: waited.time,
+                wire_len: waited.wire_len,
+                data: waited.data,
+                head: (waited.tag & HEAD_BITS) as usize,
+                payload_type: (waited.tag >> HEAD_BITS.count_ones()) as u8,
+            };
+            // It was cut already where it had to be then.
+            let standing = Standing { paused: false, ..*standing };
+            if let Some(part) = piece.part(track.category, &standing) {
+                keep(keeper, left_out, track, piece.time, piece.wire_len, &piece.data[..part]);
+            }
+        });
+        track.kept.lost += lost;
+    }
+
+    /// What waits is not decided, and never will be.
+    pub(super) fn give_up(&mut self, track: &mut Track) {
+        if let Some(list) = track.list.take() {
+            self.undecided.give_up(list);
+        }
+    }
+
+    fn keep(&mut self, track: &mut Track, time: Nanos, wire_len: u32, data: &[u8]) {
+        keep(&mut self.keeper, &mut self.left_out, track, time, wire_len, data);
+    }
+
+    /// Nothing comes for now: gives the owner's place back.
+    pub(super) fn finish(&mut self, track: &mut Track, now: Nanos) {
+        if let Some(kept) = track.owner.take().and_then(|owner| self.keeper.finish(owner, now)) {
+            track.kept.packets += kept.packets;
+            track.kept.lost += kept.lost;
+        }
+    }
+
+    /// Nothing comes any more: what was kept.
+    pub(super) fn end(&mut self, track: &mut Track, now: Nanos) -> Kept {
+        self.give_up(track);
+        self.finish(track, now);
+        track.kept
+    }
+
+    /// Of all frames.
+    pub(super) fn link(&self) -> LinkType {
+        self.keeper.link()
+    }
+}
+
+// HOT: two copies, nothing else.
+fn keep(keeper: &mut Keeper, left_out: &mut u64, track: &mut Track, time: Nanos, wire_len: u32, data: &[u8]) {
+    if track.owner.is_none() {
+        track.owner = keeper.begin(track.category, track.key);
+    }
+    match track.owner {
+        Some(owner) => keeper.put_parts(owner, time, wire_len, data),
+        None => {
+            *left_out += 1;
+            track.kept.lost += 1;
+        }
+    }
+}
+
+/// Of a tag, for the length of the head; the payload type stands above.
+const HEAD_BITS: u32 = 0xff_ffff;
