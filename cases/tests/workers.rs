@@ -222,6 +222,17 @@ fn essence(records: &Records, spread: Spread) -> Vec<String> {
     lines
 }
 
+/// The last answer of a call waits at a worker whose own next frame comes when the time of that call is over.
+#[test]
+fn a_message_that_waits_comes_before_a_long_silence() {
+    let captured = Captured::new(671, 40, Transport::Udp);
+    let single = run::frames(captured.frames(), Config::default(), 64);
+    let team = live(&captured, Spread::Flow, 3_605_819_142_292_956_244, 4, Nanos::ZERO);
+    let (single, team) = (essence(&single, Spread::Flow), essence(&team, Spread::Flow));
+    let difference = difference(&single, &team).unwrap_or_default();
+    assert!(difference.is_empty(), "\n{difference}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 

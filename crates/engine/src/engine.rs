@@ -71,7 +71,8 @@ impl Engine {
     // HOT: each frame is looked at, then looked up, then handled, a few frames apart, so that what it needs has come from
     // memory when its turn comes. Looking changes nothing.
     pub fn batch<S: Sink>(&mut self, frames: &[Frame<'_>], sink: &mut S) {
-        self.meet(sink);
+        let first = frames.first().map_or(self.clock.now(), |frame| frame.time);
+        self.meet(first, sink);
         let mut lanes = self.lanes.take().unwrap_or_default();
         self.counters.frames += frames.len() as u64;
         lanes.begin(frames, &self.tracker.media, &self.hasher);
@@ -90,7 +91,7 @@ impl Engine {
     /// Tells that time has passed without a frame.
     pub fn tick<S: Sink>(&mut self, now: Nanos, sink: &mut S) {
         self.clock.pass(now);
-        self.meet(sink);
+        self.meet(now, sink);
         self.expire(sink);
         self.tracker.part(self.clock.now());
     }
@@ -114,10 +115,11 @@ impl Engine {
         });
     }
 
-    /// Takes what other workers sent.
-    fn meet<S: Sink>(&mut self, sink: &mut S) {
+    /// Takes what other workers sent. No frame earlier than `next` will come here any more.
+    fn meet<S: Sink>(&mut self, next: Nanos, sink: &mut S) {
         if self.tracker.member.is_some() {
-            self.tracker.meet(self.clock.now(), &self.counters, sink);
+            let now = self.clock.now();
+            self.tracker.meet(now, next.max(now), &self.counters, sink);
         }
     }
 

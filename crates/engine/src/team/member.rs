@@ -244,10 +244,11 @@ impl Tracker {
     }
 
     /// Live: takes what other workers sent, and messages that none of an earlier time can come before any more.
-    pub(crate) fn meet<S: Sink>(&mut self, now: Nanos, counters: &Counters, sink: &mut S) {
+    /// Our own next frame may be long after the one before: what has waited since must not find its call's time over.
+    pub(crate) fn meet<S: Sink>(&mut self, now: Nanos, next: Nanos, counters: &Counters, sink: &mut S) {
         self.publish(counters);
         let Some(member) = &self.member else { return };
-        let until = member.links.reached_by_others().min(now).max(now.since(HOLD));
+        let until = member.links.reached_by_others().min(next).max(next.since(HOLD));
         self.receive(now, counters, sink);
         let Some(member) = &mut self.member else { return };
         if member.messages.is_empty() {

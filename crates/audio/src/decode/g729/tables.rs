@@ -1,5 +1,7 @@
 //! The numbers of G.729 that its text does not print: what training gave, which section 2.4 leaves to the software that is part of
-//! the Recommendation. Two implementations that have nothing else in common hold the same.
+//! the Recommendation. They are the format itself, as a code table is: whoever has others understands no sender. They were read
+//! out of what implementations hold: the line spectral tables are the same in libavcodec and libbcg729, the gains are
+//! libavcodec's, the interpolation filter and the levels of noise libbcg729's; the decoders compared in the tests use them.
 
 /// First stage of the quantiser of line spectral frequencies, L1 (section 3.2.4); radians, Q13.
 pub(super) const FIRST: [[i16; 10]; 128] = [
