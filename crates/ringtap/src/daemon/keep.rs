@@ -98,6 +98,9 @@ pub(crate) struct Decisions {
     pub(crate) lost: u64,
     /// Calls that were on the disk until their end and are erased.
     pub(crate) erased: u64,
+    /// Calls of whose recording packets are missing, and answered ones of which a direction is.
+    pub(crate) incomplete: u64,
+    pub(crate) one_way: u64,
 }
 
 /// A call under way.
@@ -526,6 +529,8 @@ impl Recorder {
             let lost = streams.iter().map(|stream| stream.kept.lost).sum::<u64>();
             call.recorded_missing = Some(signalling.lost + lost);
         }
+        self.counts.incomplete += u64::from(call.recorded_missing.is_some_and(|missing| missing > 0));
+        self.counts.one_way += u64::from(call.recorded_empty.is_some_and(|empty| empty > 0));
         if state.standing.mask_digits {
             mask(call);
         }

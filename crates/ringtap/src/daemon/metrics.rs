@@ -96,6 +96,7 @@ pub(crate) fn families(now: &Snapshot, posts: &[Post], board: &Board) -> Vec<Fam
 
 fn of_keeping(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
     let (mut calls, mut erased) = (Vec::new(), Vec::new());
+    let (mut incomplete, mut one_way) = (Vec::new(), Vec::new());
     for (post, report) in posts.iter().zip(&now.reports) {
         let worker = || ("worker", post.number.to_string());
         let decisions = report.kept.unwrap_or_default().decisions;
@@ -103,6 +104,8 @@ fn of_keeping(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
             calls.push((vec![worker(), ("what", what.name().to_owned())], Value::Whole(count)));
         }
         erased.push((vec![worker()], Value::Whole(decisions.erased)));
+        incomplete.push((vec![worker()], Value::Whole(decisions.incomplete)));
+        one_way.push((vec![worker()], Value::Whole(decisions.one_way)));
     }
     let counter = |name, help, samples| Family { name, help, kind: Kind::Counter, samples };
     vec![
@@ -111,6 +114,16 @@ fn of_keeping(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
             "ringtap_calls_erased",
             "Calls that were kept until their end, since a rule asks for a bad MOS, and had a better one.",
             erased,
+        ),
+        counter(
+            "ringtap_calls_recorded_incomplete",
+            "Calls of which packets that were to be kept are missing (`recorded_missing` of their records).",
+            incomplete,
+        ),
+        counter(
+            "ringtap_calls_recorded_one_way",
+            "Answered calls of which a direction has no media on the disk (`recorded_empty` of their records).",
+            one_way,
         ),
     ]
 }
