@@ -309,6 +309,11 @@ impl Tracker {
     pub(crate) fn ask(&mut self, call: CallRef, now: Nanos) -> Option<Nanos> {
         let heard = self.media.heard(call);
         let Some(member) = &mut self.member else { return Some(heard) };
+        // A call may have two timers in one tick. Answers name the call, not the question: a second one would take those to
+        // the first for its own, and be content before all have answered.
+        if member.asked.contains_key(&call) {
+            return None;
+        }
         let missing = member.links.send_all(|| Letter::Ask(call));
         if missing == 0 {
             return Some(heard);
