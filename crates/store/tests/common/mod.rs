@@ -61,9 +61,9 @@ pub(crate) fn call(number: u64) -> Call {
         dtmf: vec![Dtmf { digit: "1".into(), source: DtmfSource::Rfc4733, time: invite }],
         capture_drops: 3,
         recorded: Recorded::Headers,
-        recorded_packets: None,
-        recorded_missing: None,
-        recorded_empty: None,
+        recorded_packets: Some(1_500),
+        recorded_missing: Some(2),
+        recorded_empty: Some(1),
     }
 }
 
