@@ -183,6 +183,10 @@ impl Reader {
         found: &mut Found,
         next: &mut BTreeMap<u64, u32>,
     ) -> io::Result<()> {
+        let rows = self.rows(dir, file, segment, owners)?;
+        if rows.is_empty() {
+            return Ok(());
+        }
         let mut header = [0; GLOBAL];
         self.reads += 1;
         let link = match file.read_exact_at(&mut header, 0) {
@@ -196,7 +200,7 @@ impl Reader {
         };
         found.link = Some(link.number());
         let mut keys = KeyRing::default();
-        for row in self.rows(dir, file, segment, owners)? {
+        for row in rows {
             // Chunks are counted from 0: what is left out is missing, wherever it has gone.
             if let Some(expected) = next.get_mut(&row.chunk.owner) {
                 found.damaged += u64::from(row.chunk.number.saturating_sub(*expected));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use ringtap_model::{Endpoint, Frame, LinkType, Nanos};
-use ringtap_spool::{Found, Packet, Reader, of_call, of_stream};
+use ringtap_spool::{Category, Found, Packet, Reader, of_call, of_stream};
 use ringtap_store::Row;
 use ringtap_wire::frame::{Body, decode};
 use ringtap_wire::rtcp::looks_like_rtcp;
@@ -48,10 +48,14 @@ impl Kept {
         let from = reach().map(|(from, _)| from).min().unwrap_or(row.start);
         let to = reach().map(|(_, to)| to).max().unwrap_or(row.start);
         let segments = spool.between(from, to)?;
+        let of =
+            |category| segments.iter().filter(|of| of.category() == category).cloned().collect::<Vec<_>>();
+        let (signalling, media) = (of(Category::Signalling), of(Category::Media));
         for part in &kept.parts {
             // Two streams of one source between the same ends have one owner.
             if let Entry::Vacant(place) = kept.found.entry(part.key) {
-                place.insert(spool.read(&[part.key], &segments)?);
+                let segments = if part.is_media { &media } else { &signalling };
+                place.insert(spool.read(&[part.key], segments)?);
             }
         }
         let mut parts = kept.parts.clone();
