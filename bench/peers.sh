@@ -115,7 +115,7 @@ for pair in "sipp PCMA" "caller-g711 PCMU" "caller-g722 G722"; do
     set -- $pair
     id=$(jq -rs "[.[] | select(.from_user == \"$1\")][0].id // empty" "$DIR/calls.jsonl")
     [ -n "$id" ] || { echo "WRONG: no call from $1"; FAILED=1; continue; }
-    "$RINGTAP" export "$id" --store "$DIR/records" --spool "$DIR/spool" --pcap "$DIR/call.pcap"
+    "$RINGTAP" export "$id" --store "$DIR/records" --spool "$DIR/spool" --pcap "$DIR/call.pcap" --force
     codecs=$("$RINGTAP" analyze "$DIR/call.pcap" --format jsonl | jq -r 'select(.type == "stream" and .codec) | .codec' | sort -u | tr '\n' ' ')
     if [ "$codecs" = "$2 " ]; then echo "ok: $1: $codecs"; else echo "WRONG: $1: $codecs, wanted $2"; FAILED=1; fi
 done
