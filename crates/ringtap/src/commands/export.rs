@@ -12,14 +12,14 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_anonymise::Mask;
 use ringtap_model::{Id, Nanos};
 use ringtap_spool::{MasterKey, Reader};
-use ringtap_store::{Query, Row};
+use ringtap_store::Row;
 use serde_json::{Value, json};
 
 use crate::anonymous::{Anonymise, Anonymous};
 use crate::exit::{Exit, Misuse};
 use crate::export::files::{Content, Files, Wanted, call_of};
 use crate::export::joined::Joined;
-use crate::export::kept::Kept;
+use crate::export::kept::{self, Kept};
 use crate::export::replay::{Replay, small};
 use crate::filter::Filter;
 use crate::interrupt;
@@ -99,7 +99,7 @@ impl Export {
         let Some(call) = &self.call else {
             return self.search(&store, &mut spool, mask.as_mut(), screen);
         };
-        let row = self.row(&store, call)?;
+        let row = kept::row(&self.store, &store, call)?;
         let outcome = self.export(&row, &store, &mut spool, mask.as_mut(), screen)?;
         Ok(outcome.exit)
     }
@@ -282,27 +282,6 @@ impl Export {
             screen.remark("there are more calls than `--limit`");
         }
         Ok(if lacking + failed > 0 { Exit::Damaged } else { Exit::Done })
-    }
-
-    /// The one call that is meant.
-    fn row(&self, store: &ringtap_store::Reader, call: &str) -> anyhow::Result<Row> {
-        if let Ok(id) = call.parse()
-            && let Some(row) = store.call(&id)?
-        {
-            return Ok(row);
-        }
-        let query = Query { call_id: Some(call.to_owned()), limit: 2, ..Query::default() };
-        let mut rows = store.calls(&query)?.rows;
-        match (rows.pop(), rows.len()) {
-            (Some(row), 0) => Ok(row),
-            (None, _) => {
-                let store = self.store.display();
-                bail!(
-                    "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists them"
-                )
-            }
-            _ => bail!("several calls have the Call-ID `{call}`: name one by the id of its record"),
-        }
     }
 }
 

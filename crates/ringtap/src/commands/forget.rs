@@ -6,12 +6,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
 use clap::Args;
-use ringtap_model::{Endpoint, Nanos};
-use ringtap_spool::{Deletions, Forgotten, Order, Signer, forget, of_call, of_stream};
-use ringtap_store::{Query, Row};
-use serde_json::Value;
+use ringtap_model::Nanos;
+use ringtap_spool::{Deletions, Forgotten, Order, Signer, forget};
 
 use crate::exit::{Exit, Misuse};
+use crate::export::kept::{self, Part};
 use crate::screen::Screen;
 use crate::text::counted;
 
@@ -23,7 +22,7 @@ use crate::text::counted;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Forget {
-    /// Its Call-ID, the beginning of it with a `*`, or the id of its record
+    /// Its Call-ID, or the id of its record
     #[arg(value_name = "CALL")]
     call: String,
     /// Directory of the database
@@ -48,21 +47,12 @@ Examples:
   ringtap forget 4f2a19@192.0.2.1 --store /var/lib/ringtap/records --spool /var/lib/ringtap/spool \\
     --why 'request 2026-117' --sign /etc/ringtap/sign.pem --yes";
 
-/// Packets of one owner.
-struct Part {
-    name: String,
-    key: u64,
-    from: Nanos,
-    /// Not included.
-    to: Nanos,
-}
-
 impl Forget {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let store = ringtap_store::Reader::open(&self.store)?;
-        let row = self.row(&store)?;
-        let parts = parts(&row, &store.streams_of(&row.id)?);
+        let row = kept::row(&self.store, &store, &self.call)?;
+        let parts = kept::parts(&row, &store.streams_of(&row.id)?);
         let call_id = row.value["call_id"].as_str().unwrap_or_default();
         let signer = self.sign.as_deref().map(Signer::read).transpose()?.map(Arc::new);
         if signer.is_none() && self.is_signed() {
@@ -82,7 +72,9 @@ impl Forget {
         let order = Order { why: &self.why, at: Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)) };
         let mut all = Forgotten::default();
         for part in &parts {
-            let done = forget(&[&self.spool], &[part.key], part.from..part.to, &deletions, order)?;
+            // To the end of the last microsecond that it may have: a key is forgotten as a whole, and RTCP lies with its stream.
+            let (from, to) = part.reach();
+            let done = forget(&[&self.spool], &[part.key], from..to + Nanos(1), &deletions, order)?;
             screen.remark(told(part, &done));
             all.chunks += done.chunks;
             all.keys += done.keys;
@@ -105,56 +97,6 @@ impl Forget {
         let files = std::fs::read_dir(&self.spool).into_iter().flatten().flatten();
         files.map(|file| file.path()).any(|path| path.extension().is_some_and(|kind| kind == "head"))
     }
-
-    /// The one call that is meant, which has ended.
-    fn row(&self, store: &ringtap_store::Reader) -> anyhow::Result<Row> {
-        if let Ok(id) = self.call.parse()
-            && let Some(row) = store.call(&id)?
-        {
-            return Ok(row);
-        }
-        let query = Query { call_id: Some(self.call.clone()), limit: 2, ..Query::default() };
-        let mut rows = store.calls(&query)?.rows;
-        match (rows.pop(), rows.len()) {
-            (Some(row), 0) => Ok(row),
-            (None, _) => {
-                let store = self.store.display();
-                bail!(
-                    "no call in `{store}` has the Call-ID or id `{}`: `ringtap calls --store {store}` lists them; a call under way \
-                     is there when it has ended",
-                    self.call
-                )
-            }
-            _ => bail!("several calls have a Call-ID like `{}`: name one by the id of its record", self.call),
-        }
-    }
-}
-
-/// What the record says there was, with room before and behind: a key is forgotten as a whole.
-fn parts(row: &Row, streams: &[Value]) -> Vec<Part> {
-    let time = |value: &Value, name: &str| value[name].as_u64().map(Nanos::from_micros);
-    let end = time(&row.value, "end_us").unwrap_or(row.start);
-    let call_id = row.value["call_id"].as_str().unwrap_or_default();
-    let last = streams.iter().filter_map(|stream| time(stream, "last_us")).max().unwrap_or(end);
-    let signalling = Part {
-        name: "signalling".to_owned(),
-        key: of_call(call_id.as_bytes()),
-        from: Nanos(row.start.0.saturating_sub(BEFORE.0)),
-        to: end.max(last) + AFTER,
-    };
-    let media = streams.iter().filter_map(|stream| {
-        let end = |name: &str| stream[name].as_str()?.parse::<Endpoint>().ok();
-        let (src, dst) = (end("src")?, end("dst")?);
-        let ssrc = u32::try_from(stream["ssrc"].as_u64()?).ok()?;
-        Some(Part {
-            name: format!("{src} to {dst}"),
-            key: of_stream(src, dst, ssrc),
-            from: time(stream, "first_us")?,
-            // Records have microseconds, packets nanoseconds.
-            to: time(stream, "last_us")? + Nanos(1_000),
-        })
-    });
-    std::iter::once(signalling).chain(media).collect()
 }
 
 fn told(part: &Part, done: &Forgotten) -> String {
@@ -169,7 +111,3 @@ fn told(part: &Part, done: &Forgotten) -> String {
     };
     format!("{}: {what}", part.name)
 }
-
-/// Challenges and retransmissions may come before the record's time and after it.
-const BEFORE: Nanos = Nanos::from_secs(1);
-const AFTER: Nanos = Nanos::from_secs(64);

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::path::Path;
 
+use anyhow::bail;
 use ringtap_model::{Endpoint, Frame, LinkType, Nanos};
 use ringtap_spool::{Category, Found, Packet, Reader, of_call, of_stream};
-use ringtap_store::Row;
+use ringtap_store::{Query, Row};
 use ringtap_wire::frame::{Body, decode};
 use ringtap_wire::rtcp::looks_like_rtcp;
 use serde_json::{Value, json};
@@ -24,8 +26,9 @@ pub(crate) struct Kept {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
     /// For people.
-    name: String,
-    key: u64,
+    pub(crate) name: String,
+    /// The owner's.
+    pub(crate) key: u64,
     from: Nanos,
     to: Nanos,
     is_media: bool,
@@ -163,7 +166,7 @@ impl Kept {
 
 impl Part {
     /// The times in which packets with its owner may be its own.
-    fn reach(&self) -> (Nanos, Nanos) {
+    pub(crate) fn reach(&self) -> (Nanos, Nanos) {
         match self.is_media {
             true => (self.from - REPORTS, self.to + REPORTS),
             false => (self.from, self.to),
@@ -214,8 +217,30 @@ fn is_rtcp(link: LinkType, packet: &Packet<'_>) -> bool {
     matches!(decoded.map(|packet| packet.body), Ok(Body::Udp(udp)) if looks_like_rtcp(udp.data))
 }
 
+/// The one call that a Call-ID, or the id of a record, means.
+pub(crate) fn row(dir: &Path, store: &ringtap_store::Reader, call: &str) -> anyhow::Result<Row> {
+    if let Ok(id) = call.parse()
+        && let Some(row) = store.call(&id)?
+    {
+        return Ok(row);
+    }
+    let query = Query { call_id: Some(call.to_owned()), limit: 2, ..Query::default() };
+    let mut rows = store.calls(&query)?.rows;
+    match (rows.pop(), rows.len()) {
+        (Some(row), 0) => Ok(row),
+        (None, _) => {
+            let store = dir.display();
+            bail!(
+                "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists them; a call under way is \
+                 there when it has ended"
+            )
+        }
+        _ => bail!("several calls have the Call-ID `{call}`: name one by the id of its record"),
+    }
+}
+
 /// What the record says there was.
-fn parts(row: &Row, streams: &[Value]) -> Vec<Part> {
+pub(crate) fn parts(row: &Row, streams: &[Value]) -> Vec<Part> {
     let time = |value: &Value, name: &str| value[name].as_u64().map(Nanos::from_micros);
     let end = time(&row.value, "end_us").unwrap_or(row.start);
     let call_id = row.value["call_id"].as_str().unwrap_or_default();
