@@ -195,7 +195,7 @@ pub(crate) struct Disk {
 impl Disk {
     /// Until the keeper is gone.
     pub(crate) fn serve(mut self, jobs: &Receiver<Job>) {
-        let mut open: [Option<Open>; Category::ALL.len()] = [None, None];
+        let mut open = Category::ALL.map(|_| None::<Open>);
         let mut synced = Instant::now();
         loop {
             match jobs.recv_timeout(SYNC) {

@@ -265,8 +265,18 @@ impl Janitor {
         Ok(Walked { more, deleted, short: sweep.short(Place::Spool) })
     }
 
-    /// Decides about a slice: a number of segments to delete, or one to move.
+    /// Decides about a slice: a number of segments to delete, or one to move. Interception product is looked at last.
     fn choose(&mut self, sweep: &mut Sweep, tell: Tell<'_>) -> Result<Chosen, Error> {
+        let chosen = self.choose_among(sweep, tell)?;
+        let nothing = chosen.deletes.is_empty() && chosen.moves.is_none() && !chosen.cut;
+        if !nothing || Place::ALL.iter().all(|place| sweep.short(*place) == 0) {
+            return Ok(chosen);
+        }
+        sweep.last_resort();
+        self.choose_among(sweep, tell)
+    }
+
+    fn choose_among(&mut self, sweep: &mut Sweep, tell: Tell<'_>) -> Result<Chosen, Error> {
         let writing: BTreeSet<Segment> = self.keepers.iter().flat_map(|keeper| keeper.open()).collect();
         let mut chosen = Chosen::default();
         for day in self.days() {

@@ -312,12 +312,15 @@ impl Keeper {
         let (spare, spares) = channel();
         let (rows_back, spare_rows) = channel();
         let written = Arc::new(Written::default());
-        let chain = |category| {
-            let sign = settings.sign.clone();
-            sign.map(|signer| Chain::resume(&settings.dir, settings.worker, category, signer)).transpose()
-        };
+        let mut chains = Category::ALL.map(|_| None);
+        if let Some(signer) = &settings.sign {
+            for (chain, category) in chains.iter_mut().zip(Category::ALL) {
+                let signer = Arc::clone(signer);
+                *chain = Some(Chain::resume(&settings.dir, settings.worker, category, signer)?);
+            }
+        }
         let disk = Disk {
-            chains: [chain(Category::ALL[0])?, chain(Category::ALL[1])?],
+            chains,
             dir: settings.dir.clone(),
             link,
             direct: settings.direct,

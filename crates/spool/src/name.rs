@@ -15,25 +15,29 @@ pub enum Category {
     Signalling,
     /// Streams, and what is said about them (RTCP).
     Media,
+    /// Both, of calls that are intercepted: a copy of its own, whatever else is kept of them.
+    Product,
 }
 
 impl Category {
     /// All of them: each at the place that it has as a number.
-    pub const ALL: [Self; 2] = [Self::Signalling, Self::Media];
+    pub const ALL: [Self; 3] = [Self::Signalling, Self::Media, Self::Product];
 
     /// In the configuration, on pages and in logs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Signalling => "signalling",
             Self::Media => "media",
+            Self::Product => "product",
         }
     }
 
-    /// In a segment's name.
-    const fn letter(self) -> &'static str {
+    /// In the names of its segments and chains.
+    pub(crate) const fn letter(self) -> &'static str {
         match self {
             Self::Signalling => "s",
             Self::Media => "m",
+            Self::Product => "p",
         }
     }
 
@@ -49,7 +53,7 @@ impl fmt::Display for Category {
 }
 
 /// A segment: `2026-11-21/134600.250-w0-m-17.pcap` below the spool's directory, by the time of its first packet (UTC), the
-/// worker that wrote it, its category (`s` signalling, `m` media) and the count of such segments. In order of time.
+/// worker that wrote it, its category (`s` signalling, `m` media, `p` interception product) and the count of such segments. In order of time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Segment(String);
 
@@ -177,7 +181,9 @@ mod tests {
         let name = Segment::new(Nanos(1_795_219_261_250_999_999), 3, Category::Media, 17);
         assert_eq!(name.as_str(), "2026-11-21/000101.250-w3-m-17.pcap");
         assert_eq!((name.category(), name.number()), (Category::Media, 17));
-        assert_eq!(Segment::new(Nanos::ZERO, 0, Category::Signalling, 0).category(), Category::Signalling);
+        for category in Category::ALL {
+            assert_eq!(Segment::new(Nanos::ZERO, 0, category, 0).category(), category);
+        }
         assert_eq!(name.as_str().parse(), Ok(name.clone()));
         assert_eq!(name.origin(), Some((3, Nanos(1_795_219_261_250_000_000))));
         assert_eq!(name.index_path(Path::new("/s")), Path::new("/s/2026-11-21/000101.250-w3-m-17.idx"));

@@ -152,6 +152,8 @@ pub struct Sweep {
     room: Option<u64>,
     /// Something should have moved and found no room.
     refused: bool,
+    /// Nothing else is left to be given up where the disk is short.
+    last_resort: bool,
 }
 
 impl Sweep {
@@ -171,7 +173,13 @@ impl Sweep {
             moves: before(limits.tier_after).filter(|_| room.is_some()),
             room,
             refused: false,
+            last_resort: false,
         }
+    }
+
+    /// Interception product goes as well where the disk is short: everything else has gone. Until this is said it stays, or moves.
+    pub fn last_resort(&mut self) {
+        self.last_resort = true;
     }
 
     /// Whether segments of that place and category that begin then or later may have to go.
@@ -193,7 +201,8 @@ impl Sweep {
             return Some(Verdict::Delete(Reason::Size));
         }
         let may_move = item.place == Place::Spool && self.room.is_some_and(|room| room >= item.bytes);
-        if self.short[item.place as usize] > 0 {
+        let is_spared = item.segment.category() == Category::Product && !self.last_resort;
+        if self.short[item.place as usize] > 0 && (may_move || !is_spared) {
             return Some(if may_move { Verdict::Move } else { Verdict::Delete(Reason::Space) });
         }
         if item.place == Place::Spool && self.moves.is_some_and(|moves| item.ends <= moves) {
@@ -213,7 +222,7 @@ impl Sweep {
         }
     }
 
-    /// Bytes still to be freed at that place.
+    /// Bytes still to be freed at that place, what has been done so far taken off.
     pub fn short(&self, place: Place) -> u64 {
         self.short[place as usize]
     }
@@ -231,14 +240,18 @@ mod tests {
     const DAY: Nanos = Nanos::from_secs(86_400);
     const START: Nanos = Nanos::from_secs(1_795_219_200);
 
-    /// A segment a minute for each category, media of 100 bytes and signalling of 10.
+    /// A segment a minute for signalling and media, media of 100 bytes and signalling of 10.
     fn listing(minutes: u64) -> Vec<Listed> {
+        listing_of(minutes, &[Category::Signalling, Category::Media])
+    }
+
+    fn listing_of(minutes: u64, categories: &[Category]) -> Vec<Listed> {
         let minute = |number: u64| {
             let begins = START + Nanos::from_secs(60 * number);
-            Category::ALL.map(|category| Listed {
-                segment: Segment::new(begins, 0, category, number),
+            categories.iter().map(move |category| Listed {
+                segment: Segment::new(begins, 0, *category, number),
                 place: Place::Spool,
-                bytes: if category == Category::Media { 100 } else { 10 },
+                bytes: if *category == Category::Media { 100 } else { 10 },
                 begins,
                 ends: begins + Nanos::from_secs(60),
             })
@@ -272,7 +285,7 @@ mod tests {
     #[test]
     fn each_category_has_its_clock() {
         let listing = listing(10);
-        let limits = Limits { age: [Some(DAY), Some(DAY + DAY)], ..Limits::default() };
+        let limits = Limits { age: [Some(DAY), Some(DAY + DAY), None], ..Limits::default() };
         let at = |now| {
             let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0, 0], None);
             carry_out(&mut sweep, &listing)
@@ -286,15 +299,15 @@ mod tests {
         assert_eq!(at(START + DAY + DAY).len(), 10);
         assert_eq!(at(START + DAY + DAY + Nanos::from_secs(600)).len(), 20);
         // A clock longer than time itself expires nothing.
-        let limits = Limits { age: [Some(Nanos::MAX), None], ..Limits::default() };
-        let sweep = Sweep::new(&limits, START, [0, 0], [0, 0], None);
+        let limits = Limits { age: [Some(Nanos::MAX), None, None], ..Limits::default() };
+        let sweep = Sweep::new(&limits, START, [0; 3], [0, 0], None);
         assert!(Category::ALL.iter().all(|category| !sweep.reaches(Place::Spool, *category, Nanos::ZERO)));
     }
 
     #[test]
     fn each_category_has_its_size() {
         let listing = listing(10);
-        let limits = Limits { size: [None, Some(750)], ..Limits::default() };
+        let limits = Limits { size: [None, Some(750), None], ..Limits::default() };
         let mut sweep = Sweep::new(&limits, START, sizes(&listing), [0, 0], None);
         let gone = carry_out(&mut sweep, &listing);
         // 1000 bytes of media: the three oldest go, of signalling none.
@@ -325,9 +338,36 @@ mod tests {
     }
 
     #[test]
+    fn interception_product_has_its_clock_and_is_given_up_last() {
+        let listing = listing_of(4, &Category::ALL);
+        let is_product = |place: &usize| listing[*place].segment.category() == Category::Product;
+        let limits = Limits { age: [None, None, Some(DAY)], ..Limits::default() };
+        let now = START + DAY + Nanos::from_secs(120);
+        let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0, 0], None);
+        let gone: Vec<usize> = carry_out(&mut sweep, &listing).into_iter().map(|(place, _)| place).collect();
+        assert!(gone.len() == 2 && gone.iter().all(is_product), "{gone:?}");
+        // Size counts its own bytes alone.
+        let limits = Limits { size: [None, None, Some(30)], ..Limits::default() };
+        let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0, 0], None);
+        let gone: Vec<usize> = carry_out(&mut sweep, &listing).into_iter().map(|(place, _)| place).collect();
+        assert!(gone.len() == 1 && is_product(&gone[0]), "{gone:?}");
+        // However short the disk is, it stays while anything else is there.
+        let mut sweep = Sweep::new(&Limits::default(), now, sizes(&listing), [10_000, 0], None);
+        let gone: Vec<usize> = carry_out(&mut sweep, &listing).into_iter().map(|(place, _)| place).collect();
+        assert!(gone.len() == 8 && !gone.iter().any(is_product), "{gone:?}");
+        sweep.last_resort();
+        let left: Vec<Listed> = listing.iter().filter(|item| sweep.judge(item).is_some()).cloned().collect();
+        assert!(left.iter().any(|item| item.segment.category() == Category::Product));
+        // It may move.
+        let mut sweep = Sweep::new(&Limits::default(), now, sizes(&listing), [10_000, 0], Some(10_000));
+        assert!(carry_out(&mut sweep, &listing).iter().all(|(_, verdict)| *verdict == Verdict::Move));
+    }
+
+    #[test]
     fn a_tier_takes_what_is_older_while_it_has_room() {
         let listing = listing(10);
-        let limits = Limits { tier_after: Some(DAY), age: [None, Some(DAY + DAY)], ..Limits::default() };
+        let limits =
+            Limits { tier_after: Some(DAY), age: [None, Some(DAY + DAY), None], ..Limits::default() };
         let now = START + DAY + Nanos::from_secs(180);
         let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0, 0], Some(235));
         let moved = carry_out(&mut sweep, &listing);

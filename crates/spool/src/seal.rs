@@ -174,8 +174,7 @@ impl Chain {
 
 /// The name of the copy of a chain's newest seal.
 pub(crate) fn head_name(worker: u16, category: Category) -> String {
-    let letter = if category == Category::Signalling { 's' } else { 'm' };
-    format!("w{worker}-{letter}.head")
+    format!("w{worker}-{}.head", category.letter())
 }
 
 /// Writes a file that is there whole or not at all, and is still there after a power cut.

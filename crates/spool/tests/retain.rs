@@ -134,7 +134,7 @@ fn each_category_goes_when_its_clock_has_run_out() {
     let all = segments(dir.path());
     assert!(all.len() >= 20, "{all:?}");
     let before = on_disk(dir.path());
-    let limits = Limits { age: [Some(DAY), Some(HOUR)], ..Limits::default() };
+    let limits = Limits { age: [Some(DAY), Some(HOUR), None], ..Limits::default() };
     let mut janitor = janitor(dir.path(), limits);
     assert!(tend(&mut janitor, START + HOUR).is_empty());
     // Of media the first five minutes are over by an hour.
@@ -170,10 +170,11 @@ fn each_category_goes_when_its_clock_has_run_out() {
 fn a_size_is_kept_to_category_by_category() {
     let dir = tempfile::tempdir().unwrap();
     spool(dir.path(), 10);
-    let mut janitor = janitor(dir.path(), Limits { size: [None, Some(300 << 10)], ..Limits::default() });
+    let mut janitor =
+        janitor(dir.path(), Limits { size: [None, Some(300 << 10), None], ..Limits::default() });
     tend(&mut janitor, START + HOUR);
     tend(&mut janitor, START + HOUR + MINUTE);
-    let [signalling, media] = janitor.tended().bytes[Place::Spool as usize];
+    let [signalling, media, _] = janitor.tended().bytes[Place::Spool as usize];
     assert!(media <= 300 << 10 && media > 200 << 10, "{media}");
     assert!(signalling > 0);
     assert_eq!(packets(dir.path(), 0), 5, "signalling alone");
@@ -210,13 +211,13 @@ fn held_call_outlives_its_segments(seal: Option<MasterKey>) {
     assert!(error.contains("4@example.org") && error.contains("x-17"), "{error}");
     let forgotten = erase(8).expect("done");
     assert_eq!((forgotten.packets, forgotten.keys), if seal.is_some() { (0, 2) } else { (200, 0) });
-    let limits = Limits { age: [Some(HOUR), Some(HOUR)], ..Limits::default() };
+    let limits = Limits { age: [Some(HOUR), Some(HOUR), None], ..Limits::default() };
     let mut janitor = janitor(dir.path(), limits);
     let notices = tend(&mut janitor, START + DAY);
     let [Notice::Deleted { held: 1.., .. }, Notice::Deleted { held: 1.., .. }] = &notices[..] else {
         panic!("{notices:?}");
     };
-    assert_eq!(janitor.tended().bytes, [[0, 0], [0, 0]]);
+    assert_eq!(janitor.tended().bytes, [[0; 3], [0; 3]]);
     assert_eq!(packets(dir.path(), 4), 200);
     for call in [0, 1, 3, 5, 8] {
         assert_eq!(packets(dir.path(), call), 0, "call {call}");
@@ -255,7 +256,7 @@ fn a_hold_taken_away_by_hand_is_pruned_and_one_that_cannot_be_read_stops_every_d
     for call in [0, 2] {
         hold(call, "a").place(dir.path()).unwrap();
     }
-    let limits = Limits { age: [Some(HOUR), Some(HOUR)], ..Limits::default() };
+    let limits = Limits { age: [Some(HOUR), Some(HOUR), None], ..Limits::default() };
     let mut janitor = janitor(dir.path(), limits);
     let broken = dir.path().join("holds/a/broken.json");
     fs::write(&broken, "{").unwrap();
@@ -331,7 +332,7 @@ fn a_short_disk_loses_the_oldest_then_recording_stops_and_goes_on_by_itself() {
 fn older_segments_move_to_the_tier_and_are_read_there() {
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     spool(dir.path(), 10);
-    let limits = Limits { tier_after: Some(HOUR), age: [None, Some(DAY)], ..Limits::default() };
+    let limits = Limits { tier_after: Some(HOUR), age: [None, Some(DAY), None], ..Limits::default() };
     let mut janitor = janitor(dir.path(), limits);
     let tier = other.path().join("archive");
     janitor.to_tier(&tier).unwrap();

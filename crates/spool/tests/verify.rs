@@ -34,7 +34,9 @@ fn write(settings: Settings, start: Nanos, seconds: u64) -> Nanos {
     let mut keeper = Keeper::open(settings).expect("a spool");
     let written = keeper.written();
     let owners: Vec<_> = (0..8u64)
-        .map(|owner| keeper.begin(Category::ALL[owner as usize % 2], owner).expect("a place"))
+        .map(|owner| {
+            keeper.begin(Category::ALL[owner as usize % Category::ALL.len()], owner).expect("a place")
+        })
         .collect();
     let mut now = start;
     for number in 0..seconds * 50 {
@@ -119,7 +121,7 @@ fn a_spool_as_it_was_written_is_proven() {
     let all = segments(&case.dir).len() as u64;
     assert!(all >= 6);
     assert_eq!((verdict.segments, verdict.proven, verdict.unsigned, verdict.recovered), (all, all, 0, 0));
-    assert_eq!((verdict.key, verdict.heads.len(), verdict.open.len()), (Some(signer().public()), 2, 0));
+    assert_eq!((verdict.key, verdict.heads.len(), verdict.open.len()), (Some(signer().public()), 3, 0));
     // Without a key it is the key of the seals; with another nothing is proven.
     let told = verify(&[&case.dir], &Look::default(), &mut |_, _| ()).unwrap();
     assert_eq!(told, verdict);
@@ -327,11 +329,12 @@ fn what_is_signed_anew_by_another_key_is_named() {
     }
     // A segment that was put in, without a seal.
     let dir = case.copied();
-    fs::remove_file(all[2].seal_path(dir)).unwrap();
+    let within = &of(dir, Category::Media)[1];
+    fs::remove_file(within.seal_path(dir)).unwrap();
     let verdict = look(dir);
     assert_eq!(
         (verdict.findings[0].place.as_str(), &verdict.findings[0].fault),
-        (all[2].as_str(), &Fault::Unsealed)
+        (within.as_str(), &Fault::Unsealed)
     );
 }
 
@@ -398,7 +401,7 @@ fn what_was_forgotten_by_order_is_still_proven() {
     let dir = case.copied();
     let end = START + Nanos::from_secs(60);
     let deletions = Deletions::of(dir, Some(signer()));
-    let done = forget(&[dir], &[3], START..end, &deletions, ORDER).unwrap();
+    let done = forget(&[dir], &[4], START..end, &deletions, ORDER).unwrap();
     let verdict = look(dir);
     assert_eq!(verdict.findings, []);
     assert_eq!((verdict.forgotten, verdict.proven), (done.keys, verdict.segments));
@@ -415,7 +418,7 @@ fn plain_chunks_erased_by_order_are_told_apart_from_changes() {
     let dir = case.copied();
     let end = START + Nanos::from_secs(60);
     let deletions = Deletions::of(dir, Some(signer()));
-    let done = forget(&[dir], &[3], START..end, &deletions, ORDER).unwrap();
+    let done = forget(&[dir], &[4], START..end, &deletions, ORDER).unwrap();
     let verdict = look(dir);
     assert_eq!(verdict.findings, []);
     assert_eq!((verdict.erased, verdict.altered), (done.chunks, of(dir, Category::Media).len() as u64));

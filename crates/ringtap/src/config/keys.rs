@@ -56,7 +56,7 @@ const fn live(key: Key) -> Key {
 }
 
 /// In the order of the file.
-pub(crate) const KEYS: [Key; 67] = [
+pub(crate) const KEYS: [Key; 69] = [
     key(
         "capture",
         "interfaces",
@@ -412,19 +412,28 @@ pub(crate) const KEYS: [Key; 67] = [
     )),
     live(key(
         "retention",
+        "product",
+        "\"0s\"",
+        SPAN,
+        "Interception product (see `product` of [[keep]]) older than this is deleted, such as \"10d\". Zero keeps it until the disk is \
+         short, and nothing else is left to be deleted.",
+    )),
+    live(key(
+        "retention",
         "signalling_size",
         "0",
         SIZE,
         "Bytes that signalling may take, in the spool and its tier together: beyond it the oldest goes. Zero is no limit.",
     )),
     live(key("retention", "media_size", "0", SIZE, "The same of media.")),
+    live(key("retention", "product_size", "0", SIZE, "The same of interception product.")),
     live(key(
         "retention",
         "free",
         "\"5%\"",
         FREE,
-        "What stays free on the file system of the spool, and on that of its tier: below it the oldest segments go, of either \
-         category. Where nothing is left that may go, recording stops; calls are still recorded in the store, which has this room.",
+        "What stays free on the file system of the spool, and on that of its tier: below it the oldest segments go, of \
+         signalling or media, and interception product when they are gone. Where nothing is left that may go, recording stops; calls are still recorded in the store, which has this room.",
     )),
     live(key(
         "retention",

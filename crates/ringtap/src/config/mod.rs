@@ -350,8 +350,10 @@ impl Spool {
 pub(crate) struct Retention {
     signalling: Span,
     media: Span,
+    product: Span,
     signalling_size: Size,
     media_size: Size,
+    product_size: Size,
     pub(crate) free: Free,
     free_again: Free,
     tier: PathBuf,
@@ -364,8 +366,10 @@ impl Default for Retention {
         Self {
             signalling: Span(Nanos::ZERO),
             media: Span(Nanos::ZERO),
+            product: Span(Nanos::ZERO),
             signalling_size: Size(0),
             media_size: Size(0),
+            product_size: Size(0),
             free: Free(low),
             free_again: Free(high),
             tier: PathBuf::new(),
@@ -383,10 +387,12 @@ impl Retention {
             age: Category::ALL.map(|category| match category {
                 Category::Signalling => span(self.signalling),
                 Category::Media => span(self.media),
+                Category::Product => span(self.product),
             }),
             size: Category::ALL.map(|category| match category {
                 Category::Signalling => size(self.signalling_size),
                 Category::Media => size(self.media_size),
+                Category::Product => size(self.product_size),
             }),
             free: Marks { low: self.free.0, high: self.free_again.0 },
             tier_after: span(self.tier_after),
