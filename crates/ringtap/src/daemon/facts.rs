@@ -153,21 +153,25 @@ pub(super) fn events(message: &Message<'_>) -> u32 {
     events
 }
 
-/// The digits that a message carries in its body: an INFO (`application/dtmf-relay`, `application/dtmf`), or what tells of
-/// pressed keys in other ways (KPML, RFC 4730).
+/// Whether a message tells of pressed keys in its body, or in a part of it: an INFO (`application/dtmf-relay`,
+/// `application/dtmf`), and other ways (KPML, RFC 4730).
 pub(super) fn has_digits(message: &Message<'_>) -> bool {
-    let Some(kind) = message.header(Header::ContentType) else { return false };
-    let kind = kind.to_ascii_lowercase();
-    let holds = |part: &[u8]| kind.windows(part.len()).any(|text| text == part);
-    holds(b"dtmf") || holds(b"digits") || holds(b"kpml-response")
+    digits_of(message).is_some()
+}
+
+fn digits_of<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
+    let tells = |kind: &[u8]| {
+        DIGITS.iter().any(|name| kind.windows(name.len()).any(|text| text.eq_ignore_ascii_case(name)))
+    };
+    message.parts().find(|part| tells(part.content_type)).map(|part| part.body)
 }
 
 /// The digit of an INFO: `Signal=5`, or the digit alone.
 pub(super) fn digit(message: &Message<'_>) -> Option<u8> {
-    if message.method() != Method::Info || message.code().is_some() || !has_digits(message) {
+    if message.method() != Method::Info || message.code().is_some() {
         return None;
     }
-    let body = message.body();
+    let body = digits_of(message)?;
     let signal = body.split(|byte| *byte == b'\n' || *byte == b'\r').find_map(|line| {
         let (name, value) = line.split_at(line.iter().position(|byte| *byte == b'=')?);
         name.trim_ascii().eq_ignore_ascii_case(b"signal").then(|| value[1..].trim_ascii())
@@ -197,6 +201,8 @@ fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
     }
 }
 
+/// In the types of content that tells of pressed keys.
+const DIGITS: [&[u8]; 3] = [b"dtmf", b"digits", b"kpml-response"];
 /// Of each kind of fact; media of a description that are looked at.
 const MOST: usize = 16;
 
@@ -305,6 +311,16 @@ mod tests {
             ("Application/DTMF", "*", Some(b'*')),
             ("application/dtmf", "55", None),
             ("text/plain", "5", None),
+            (
+                "multipart/mixed;boundary=b",
+                "--b\r\nContent-Type: application/dtmf-relay\r\n\r\nSignal=7\r\n--b--",
+                Some(b'7'),
+            ),
+            (
+                "multipart/mixed;boundary=b",
+                "--b\r\nContent-Type: text/dtmf-is-not-this\r\n\r\nno\r\n--b--",
+                None,
+            ),
         ] {
             assert_eq!(digit(&Message::parse(&info(kind, body)).unwrap()), expected, "{kind} {body}");
         }

@@ -3,14 +3,18 @@
 //! | module | holds |
 //! |---|---|
 //! | `daemon` | a running ringtap, and what it left |
+//! | `kept` | rules on a wire, by one worker and by two: who is kept, pauses, digits that nobody may read |
 //! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
 //! | `retained` | clocks that run out, calls on hold, a disk that is full |
 //! | `rules` | what is kept by rules, and what is not there |
+//! | `talk` | calls written by hand |
 //! | `wire` | on a veth pair in a network namespace: calls, loss counted to the packet, a disk that is full |
 
 mod daemon;
+mod kept;
 mod replayed;
 mod retained;
 mod rules;
 mod sealed;
+mod talk;
 mod wire;

@@ -46,7 +46,7 @@ fn run(dir: &Path, rules: &str) -> BTreeMap<String, (Value, Vec<Value>)> {
 }
 
 /// All that is on the disk.
-fn spooled(dir: &Path) -> Vec<u8> {
+pub(crate) fn spooled(dir: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     for day in fs::read_dir(dir.join("spool")).unwrap().flatten() {
         for file in fs::read_dir(day.path()).into_iter().flatten().flatten() {
@@ -57,25 +57,25 @@ fn spooled(dir: &Path) -> Vec<u8> {
 }
 
 /// Whether anything of a call can be read there: its Call-ID stands in each of its messages.
-fn holds(bytes: &[u8], call_id: &str) -> bool {
+pub(crate) fn holds(bytes: &[u8], call_id: &str) -> bool {
     bytes.windows(call_id.len()).any(|part| part == call_id.as_bytes())
 }
 
 /// Captured and sent length of each packet of a stream.
-fn packets(dir: &Path, stream: &Value) -> Vec<(usize, u32)> {
+pub(crate) fn packets(dir: &Path, stream: &Value) -> Vec<(usize, u32)> {
     let end = |name: &str| stream[name].as_str().unwrap().parse::<Endpoint>().unwrap();
     let key = of_stream(end("src"), end("dst"), u32::try_from(stream["ssrc"].as_u64().unwrap()).unwrap());
     of(dir, key)
 }
 
-fn of(dir: &Path, key: u64) -> Vec<(usize, u32)> {
+pub(crate) fn of(dir: &Path, key: u64) -> Vec<(usize, u32)> {
     let mut reader = Reader::open(&dir.join("spool")).unwrap();
     let segments = reader.between(Nanos::ZERO, Nanos::MAX).unwrap();
     let found = reader.read(&[key], &segments).unwrap();
     found.packets().map(|packet| (packet.data.len(), packet.wire_len)).collect()
 }
 
-fn ringtap(arguments: &[&str]) -> (Option<i32>, String, String) {
+pub(crate) fn ringtap(arguments: &[&str]) -> (Option<i32>, String, String) {
     let output =
         Command::new(env!("CARGO_BIN_EXE_ringtap")).args(arguments).output().expect("the program starts");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();

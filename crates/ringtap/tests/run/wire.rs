@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,23 +30,26 @@ impl Drop for Namespace {
     }
 }
 
-/// Runs one of the tests below in a namespace with a veth pair, `va` and `vb`.
-fn inside(test: &str) {
-    let name = format!("rtrun{}{}", std::process::id(), test.len());
+/// Runs one of the tests of this program in a namespace with two veth pairs: what is sent on `vb` comes in on `va`, on `vd` on
+/// `vc`.
+pub(crate) fn inside(test: &str) {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("rtrun{}x{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     if !sh(&format!("ip netns add {name} 2>/dev/null")) {
         eprintln!("skipped: no network namespace can be made here (root, and `ip`, are needed)");
         return;
     }
     let namespace = Namespace(name);
     let name = &namespace.0;
-    let wire = "ip link add va type veth peer name vb && ip link set lo up && ip link set va up && ip link set vb up";
+    let wire = "ip link set lo up && ip link add va type veth peer name vb && ip link add vc type veth peer name vd && \
+                for end in va vb vc vd; do ip link set $end up || exit 1; done";
     // Or the kernel sends its own packets there.
     let quiet = "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6";
-    assert!(sh(&format!("ip netns exec {name} sh -c '{quiet}; {wire}'")), "a veth pair");
+    assert!(sh(&format!("ip netns exec {name} sh -c '{quiet}; {wire}'")), "veth pairs");
     let output = Command::new("ip")
         .args(["netns", "exec", name])
         .arg(std::env::current_exe().expect("this test"))
-        .args(["--exact", &format!("wire::{test}"), "--nocapture", "--test-threads=1"])
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(INSIDE, "1")
         .output()
         .expect("ip runs");
@@ -54,7 +58,7 @@ fn inside(test: &str) {
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
-fn is_inside() -> bool {
+pub(crate) fn is_inside() -> bool {
     std::env::var_os(INSIDE).is_some()
 }
 
@@ -80,7 +84,7 @@ const INTERFACE: &str = "interfaces = [\"va\"]\ndirection = \"incoming\"";
 
 #[test]
 fn calls_on_an_interface() {
-    inside("inside_calls");
+    inside("wire::inside_calls");
 }
 
 /// Every call that was sent is in the store, with the codecs, packets and MOS that `analyze` finds in the capture.
@@ -137,7 +141,7 @@ fn inside_calls() {
 
 #[test]
 fn loss_on_an_interface() {
-    inside("inside_loss");
+    inside("wire::inside_loss");
 }
 
 /// A worker that sleeps while its small ring overflows: what was sent is what was analysed and what was counted, and the
@@ -174,7 +178,7 @@ fn inside_loss() {
 
 #[test]
 fn a_full_disk() {
-    inside("inside_full");
+    inside("wire::inside_full");
 }
 
 /// The disk of the records is full: they wait in the outbox, and are there when it has room again.
