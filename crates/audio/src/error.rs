@@ -31,6 +31,24 @@ pub enum Error {
         /// What happened.
         why: String,
     },
+    /// The library that encodes is not installed.
+    #[error("{codec} cannot be written without {library}, which is not installed: {remedy}")]
+    NoEncoder {
+        /// Its name.
+        codec: &'static str,
+        /// The file that was looked for.
+        library: &'static str,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+    /// The process that encodes failed.
+    #[error("{codec} was not written: {why}")]
+    Encoder {
+        /// Its name.
+        codec: &'static str,
+        /// What happened.
+        why: String,
+    },
     /// None of the tracks has a sample.
     #[error(
         "there is no sound to write: no packet of a codec that can be decoded was seen in either direction"
@@ -38,7 +56,7 @@ pub enum Error {
     Nothing,
     /// More than 4 GiB.
     #[error(
-        "the sound is longer than a WAV file can hold (4 GiB): choose a lower `--rate`, one side, or FLAC"
+        "the sound is longer than a WAV file can hold (4 GiB): choose a lower `--rate`, one side, FLAC or Opus"
     )]
     TooLong,
     /// A sampling rate out of range.

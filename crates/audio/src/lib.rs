@@ -37,13 +37,13 @@
 //! |---|---|
 //! | `codec` | [`Codec`]: names, clocks, how much sound a payload is |
 //! | `decode` | [`Decoder`], [`Decoders`], and the decoders that are our [`Own`] |
-//! | `remote` | [`Remote`], [`serve`]: decoding with libraries in another process |
+//! | `remote` | [`Remote`], [`RemoteEncoder`], [`serve`]: decoding and encoding with libraries in another process |
 //! | `sys` | those libraries, and the walls around that process: all unsafe code |
 //! | `track` | [`Track`], one direction on a time line |
 //! | `playout` | [`Player`]: a track as it sounds, loss, pauses, tones and drift by its [`Rules`] |
 //! | `stereo` | [`mix`], [`Recording`]: both directions |
 //! | `output` | [`play`] into every [`Output`] at once |
-//! | `wav`, `flac`, `peaks` | [`Wav`], [`Flac`], [`Peaks`] |
+//! | `wav`, `flac`, `opus`, `peaks` | [`Wav`], [`Flac`], [`Opus`] with its [`Encoder`], [`Peaks`] |
 //! | `error` | [`Error`] |
 #![deny(unsafe_code)]
 
@@ -51,6 +51,7 @@ mod codec;
 mod decode;
 mod error;
 mod flac;
+mod opus;
 mod output;
 mod peaks;
 mod playout;
@@ -64,10 +65,11 @@ pub use codec::Codec;
 pub use decode::{Decoder, Decoders, Own, Packing, Step};
 pub use error::Error;
 pub use flac::Flac;
+pub use opus::{Coding, Encoder, Opus};
 pub use output::{Output, Shape, play};
 pub use peaks::Peaks;
 pub use playout::{Figures, Player, Rules};
-pub use remote::{Remote, is_remote, serve};
+pub use remote::{Remote, RemoteEncoder, is_remote, serve};
 pub use stereo::{Recording, Settings, Sides, mix};
 pub use track::{Carries, RtpSound, Track};
 pub use wav::{Wav, write_wav};

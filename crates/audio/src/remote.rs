@@ -1,19 +1,23 @@
-//! Decoding in another process: what is said over the two pipes.
+//! Decoding and encoding in another process: what is said over the two pipes.
 //!
-//! Some codecs are decoded by libraries, which are C code that reads hostile bytes. So they are loaded at run time, by a process that does nothing else: [`serve`] is all of it, and
-//! [`Remote`] is its other end. The process is started by the program; here are only a reader and a writer.
+//! Some codecs are those of libraries, which are C code that reads hostile bytes. So they are loaded at run time, by a process that does nothing else: [`serve`] is all of it, and
+//! [`Remote`] and [`RemoteEncoder`] are its other end. The process is started by the program; here are only a reader and a writer.
 //!
 //! A request is the length of what follows (4 bytes, all numbers little-endian), then steps: the kind (1 byte: 0 a packet, 1
 //! loss, 2 loss before a packet that is given to help), the samples (4), the length of the payload (4) and the payload. The answer
 //! is the number of samples (4) and the samples (2 each). First of all the codec (1) and its rate (4) go one way, a byte comes
 //! back: 1 where it can be decoded, 2 where it can but the process could not be confined, 0 where the library is missing.
+//!
+//! To encode, 128 stands in the place of the codec, and the channels (1) and the bits a second of each (4) follow the rate; behind a 1
+//! comes the lookahead (4). A request is the length (4) and whole frames of 20 ms, 2 bytes a sample; the answer is for each frame the
+//! length of its packet (4) and the packet.
 
 use std::io::{self, Read, Write};
 
 use ringtap_model::Hz;
 
-use crate::sys::{Native, alarm, confine};
-use crate::{Codec, Decoder, Error, Step};
+use crate::sys::{Native, OpusEncoder, alarm, confine};
+use crate::{Codec, Coding, Decoder, Encoder, Error, Step};
 
 /// Codecs that are decoded in another process; their place is their number on the pipe.
 const CODECS: [Codec; 4] = [Codec::AmrNb, Codec::AmrWb, Codec::Opus, Codec::Ilbc];
@@ -48,12 +52,7 @@ impl<R: Read, W: Write> Remote<R, W> {
         match remote.answer[0] {
             1 => Ok(remote),
             0 => Err(missing(codec)),
-            _ => Err(Error::Helper {
-                codec: codec.name(),
-                why:
-                    "the process for it could not be confined; does a container forbid seccomp or setrlimit?"
-                        .to_owned(),
-            }),
+            _ => Err(Error::Helper { codec: codec.name(), why: UNCONFINED.to_owned() }),
         }
     }
 
@@ -110,12 +109,95 @@ impl<R: Read, W: Write> Decoder for Remote<R, W> {
     }
 }
 
+/// The other end of a [`serve`] that encodes.
+pub struct RemoteEncoder<R, W> {
+    coding: Coding,
+    lookahead: u32,
+    from: R,
+    to: W,
+    request: Vec<u8>,
+}
+
+impl<R: Read, W: Write> RemoteEncoder<R, W> {
+    /// Asks for Opus. [`Error::NoEncoder`] where its library is not installed, [`Error::Encoder`] where nobody answers.
+    pub fn open(coding: Coding, from: R, to: W) -> Result<Self, Error> {
+        let mut remote = Self { coding, lookahead: 0, from, to, request: vec![ENCODE] };
+        remote.request.extend(coding.rate.0.to_le_bytes());
+        remote.request.push(coding.channels as u8);
+        remote.request.extend(coding.bits.to_le_bytes());
+        match remote.begin().map_err(|error| unwritten(&error))? {
+            1 => Ok(remote),
+            0 => {
+                let (library, remedy) = OPUS;
+                Err(Error::NoEncoder { codec: "Opus", library, remedy })
+            }
+            _ => Err(Error::Encoder { codec: "Opus", why: UNCONFINED.to_owned() }),
+        }
+    }
+
+    fn begin(&mut self) -> io::Result<u8> {
+        self.to.write_all(&self.request)?;
+        self.to.flush()?;
+        let mut answer = [0];
+        self.from.read_exact(&mut answer)?;
+        if answer == [1] {
+            self.lookahead = number(&mut self.from)? as u32;
+        }
+        Ok(answer[0])
+    }
+
+    fn exchange(&mut self, samples: &[i16]) -> io::Result<Vec<Vec<u8>>> {
+        self.request.clear();
+        self.request.extend((2 * samples.len() as u32).to_le_bytes());
+        self.request.extend(samples.iter().flat_map(|sample| sample.to_le_bytes()));
+        self.to.write_all(&self.request)?;
+        self.to.flush()?;
+        let frames = samples.len() / (self.coding.frame() * usize::from(self.coding.channels));
+        (0..frames)
+            .map(|_| {
+                let length = number(&mut self.from)?;
+                // Nothing that the process says makes this one take more.
+                if !(1..=LARGEST_PACKET).contains(&length) {
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, "it gave what is no packet"));
+                }
+                let mut packet = vec![0; length];
+                self.from.read_exact(&mut packet)?;
+                Ok(packet)
+            })
+            .collect()
+    }
+}
+
+impl<R: Read, W: Write> Encoder for RemoteEncoder<R, W> {
+    fn coding(&self) -> Coding {
+        self.coding
+    }
+
+    fn lookahead(&self) -> u32 {
+        self.lookahead
+    }
+
+    fn encode(&mut self, samples: &[i16]) -> Result<Vec<Vec<u8>>, Error> {
+        self.exchange(samples).map_err(|error| unwritten(&error))
+    }
+}
+
+fn unwritten(error: &io::Error) -> Error {
+    let why = match error.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => {
+            "the process that encodes it ended: its library failed on this call's sound".to_owned()
+        }
+        _ => format!("the process that encodes it does not answer: {error}"),
+    };
+    Error::Encoder { codec: "Opus", why }
+}
+
 /// What is missing, and how to get it.
 fn missing(codec: Codec) -> Error {
     let (library, remedy) = match codec {
         Codec::AmrNb => ("libopencore-amrnb.so.0", "install Debian's package libopencore-amrnb0"),
         Codec::AmrWb => ("libopencore-amrwb.so.0", "install Debian's package libopencore-amrwb0"),
-        Codec::Opus => ("libopus.so.0", "install Debian's package libopus0"),
+        Codec::Opus => OPUS,
         _ => (
             "libilbc.so.3 or libavcodec.so.59",
             "install Debian's package libavcodec59, or libilbc version 3, of which Debian 12 has no package",
@@ -124,35 +206,20 @@ fn missing(codec: Codec) -> Error {
     Error::Missing { codec: codec.name(), library, remedy }
 }
 
-/// Decodes what comes until the input ends: all that the process does. It gives up files, programs and most of the system's calls
-/// before it reads the first payload, and ends if a request takes more than ten seconds.
+/// Decodes, or encodes, what comes until the input ends: all that the process does. It gives up files, programs and most of the
+/// system's calls before it reads the first payload, and ends if a request takes more than ten seconds.
 pub fn serve<R: Read, W: Write>(mut from: R, mut to: W) -> io::Result<()> {
     let mut codec = [0];
     from.read_exact(&mut codec)?;
     let rate = number(&mut from)? as u32;
+    if codec == [ENCODE] {
+        return serve_encoder(rate, from, to);
+    }
     let native = CODECS.get(usize::from(codec[0])).and_then(|codec| Native::open(*codec, rate));
-    let confined = confine();
-    let answer = if native.is_none() {
-        0
-    } else if confined {
-        1
-    } else {
-        2
-    };
-    to.write_all(&[answer])?;
+    let Some(mut native) = ready(native, &mut to)? else { return Ok(()) };
     to.flush()?;
-    let (Some(mut native), true) = (native, confined) else { return Ok(()) };
     let (mut request, mut samples, mut answer) = (Vec::new(), Vec::new(), Vec::new());
-    loop {
-        let length = match number(&mut from) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-            length => length?,
-        };
-        if length > LARGEST {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        request.resize(length, 0);
-        from.read_exact(&mut request)?;
+    while next(&mut from, &mut request)? {
         alarm(PATIENCE);
         samples.clear();
         decode(&mut native, &request, &mut samples).ok_or(io::ErrorKind::InvalidData)?;
@@ -163,6 +230,58 @@ pub fn serve<R: Read, W: Write>(mut from: R, mut to: W) -> io::Result<()> {
         to.write_all(&answer)?;
         to.flush()?;
     }
+    Ok(())
+}
+
+fn serve_encoder<R: Read, W: Write>(rate: u32, mut from: R, mut to: W) -> io::Result<()> {
+    let mut channels = [0];
+    from.read_exact(&mut channels)?;
+    let bits = number(&mut from)? as u32;
+    let coding = Coding { rate: Hz(rate), channels: channels[0].into(), bits };
+    let Some(mut encoder) = ready(OpusEncoder::open(coding), &mut to)? else { return Ok(()) };
+    to.write_all(&encoder.lookahead().to_le_bytes())?;
+    to.flush()?;
+    let (mut request, mut samples, mut answer) = (Vec::new(), Vec::new(), Vec::new());
+    while next(&mut from, &mut request)? {
+        alarm(PATIENCE);
+        samples.clear();
+        samples.extend(request.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])));
+        answer.clear();
+        encoder.encode(&samples, &mut answer).ok_or(io::ErrorKind::InvalidData)?;
+        alarm(0);
+        to.write_all(&answer)?;
+        to.flush()?;
+    }
+    Ok(())
+}
+
+/// Builds the walls, and says whether they stand and the library is there; `None` where not.
+fn ready<T>(native: Option<T>, to: &mut impl Write) -> io::Result<Option<T>> {
+    let confined = confine();
+    let answer = match (&native, confined) {
+        (None, _) => 0,
+        (Some(_), true) => 1,
+        (Some(_), false) => 2,
+    };
+    to.write_all(&[answer])?;
+    if answer != 1 {
+        to.flush()?;
+    }
+    Ok(native.filter(|_| confined))
+}
+
+/// Reads the next request; false at the end.
+fn next(from: &mut impl Read, request: &mut Vec<u8>) -> io::Result<bool> {
+    let length = match number(from) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+        length => length?,
+    };
+    if length > LARGEST {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    request.resize(length, 0);
+    from.read_exact(request)?;
+    Ok(true)
 }
 
 /// `None` for what is no request.
@@ -190,12 +309,20 @@ fn decode(native: &mut Native, mut request: &[u8], out: &mut Vec<i16>) -> Option
     Some(())
 }
 
-fn number<R: Read>(from: &mut R) -> io::Result<usize> {
+fn number(from: &mut impl Read) -> io::Result<usize> {
     let mut bytes = [0; 4];
     from.read_exact(&mut bytes)?;
     Ok(u32::from_le_bytes(bytes) as usize)
 }
 
+/// The library of Opus, and how to get it.
+const OPUS: (&str, &str) = ("libopus.so.0", "install Debian's package libopus0");
+const UNCONFINED: &str =
+    "the process for it could not be confined; does a container forbid seccomp or setrlimit?";
+/// In the place of a codec: Opus is not to be decoded.
+const ENCODE: u8 = 128;
+/// Bytes of a packet: two frames, each with its length (RFC 6716 section 3.4 and appendix B).
+pub(crate) const LARGEST_PACKET: usize = 2 * (1 + 2 + 1_275);
 /// Bytes of a request, and samples of an answer.
 const LARGEST: usize = 16 << 20;
 /// Seconds for a request, which is about a second of sound.

@@ -7,9 +7,10 @@
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_void};
 use std::ptr::NonNull;
 
-use crate::Codec;
 use crate::decode::opus_samples;
 use crate::decode::{Width, amr_frames};
+use crate::remote::LARGEST_PACKET;
+use crate::{Codec, Coding};
 
 /// A loaded library, which stays loaded until the process ends.
 #[derive(Clone, Copy)]
@@ -193,6 +194,84 @@ impl Opus {
         }
     }
 }
+
+type OpusCreate =
+    unsafe extern "C" fn(i32, c_int, c_int, c_int, *const c_uchar, c_int, *mut c_int) -> *mut c_void;
+type OpusControl = unsafe extern "C" fn(*mut c_void, c_int, ...) -> c_int;
+type OpusEncode = unsafe extern "C" fn(*mut c_void, *const i16, c_int, *mut c_uchar, i32) -> c_int;
+
+/// libopus the other way: each channel a stream of its own.
+pub(crate) struct OpusEncoder {
+    state: NonNull<c_void>,
+    encode: OpusEncode,
+    coding: Coding,
+    lookahead: i32,
+}
+
+impl OpusEncoder {
+    /// `None` where the library is not there, or does not do that.
+    pub(crate) fn open(coding: Coding) -> Option<Self> {
+        let library = Library::open(c"libopus.so.0")?;
+        let channels = c_int::from(coding.channels);
+        if !(1..=2).contains(&channels) {
+            return None;
+        }
+        let bits = i32::try_from(coding.bits).ok()?.checked_mul(channels)?;
+        let (mut error, mut lookahead) = (0, 0_i32);
+        // SAFETY: the types of opus/opus_multistream.h; the mapping has an entry for each channel, and what is written to lives.
+        // Each request takes or gives one 32-bit integer (opus/opus_defines.h).
+        unsafe {
+            let create: OpusCreate = library.function(c"opus_multistream_encoder_create")?;
+            let control: OpusControl = library.function(c"opus_multistream_encoder_ctl")?;
+            let encode = library.function(c"opus_multistream_encode")?;
+            let mapping = [0, 1];
+            let rate = i32::try_from(coding.rate.0).ok()?;
+            let state =
+                create(rate, channels, channels, 0, mapping.as_ptr(), APPLICATION_AUDIO, &raw mut error);
+            let state = NonNull::new(state)?;
+            let set = [(SET_BITRATE, bits), (SET_VBR_CONSTRAINT, 0), (SET_COMPLEXITY, 10)];
+            let ready = set.into_iter().all(|(request, value)| control(state.as_ptr(), request, value) == 0)
+                && control(state.as_ptr(), GET_LOOKAHEAD, &raw mut lookahead) == 0;
+            ready.then_some(Self { state, encode, coding, lookahead })
+        }
+    }
+
+    /// Samples of each channel that the decoder gives first.
+    pub(crate) fn lookahead(&self) -> u32 {
+        self.lookahead.unsigned_abs()
+    }
+
+    /// Appends for each frame the length of its packet (4 bytes, little-endian) and the packet; `None` where it cannot.
+    pub(crate) fn encode(&mut self, samples: &[i16], out: &mut Vec<u8>) -> Option<()> {
+        let frame = self.coding.frame();
+        let mut packet = [0; LARGEST_PACKET];
+        for samples in samples.chunks_exact(frame * usize::from(self.coding.channels)) {
+            // SAFETY: the state is live, `frame` samples of each channel are read, and no more is written than there is room for.
+            let length = unsafe {
+                (self.encode)(
+                    self.state.as_ptr(),
+                    samples.as_ptr(),
+                    frame as c_int,
+                    packet.as_mut_ptr(),
+                    LARGEST_PACKET as i32,
+                )
+            };
+            let packet = packet.get(..usize::try_from(length).ok()?)?;
+            out.extend((packet.len() as u32).to_le_bytes());
+            out.extend_from_slice(packet);
+        }
+        Some(())
+    }
+}
+
+/// OPUS_APPLICATION_AUDIO and the requests of opus/opus_defines.h. The application that is called VOIP would filter what is heard, to
+/// make it easier to understand: a record is to be what was said. That it is speech is not told either: it would save a seventh of the
+/// bits at 24 kbit/s, by a way of coding at 8000 Hz that ffmpeg's own decoder fails on when there are tones.
+const APPLICATION_AUDIO: c_int = 2_049;
+const SET_BITRATE: c_int = 4_002;
+const SET_COMPLEXITY: c_int = 4_010;
+const SET_VBR_CONSTRAINT: c_int = 4_020;
+const GET_LOOKAHEAD: c_int = 4_027;
 
 type IlbcInit = unsafe extern "C" fn(*mut c_void, i16) -> i16;
 type IlbcDecode = unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut i16, *mut i16) -> c_int;

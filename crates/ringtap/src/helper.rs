@@ -1,9 +1,11 @@
-//! The process that decodes with codec libraries: this program, started again.
+//! The process that decodes and encodes with codec libraries: this program, started again.
 
 use std::io;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use ringtap_audio::{Codec, Decoder, Decoders, Error, Own, Remote, Step, is_remote, serve};
+use ringtap_audio::{
+    Codec, Coding, Decoder, Decoders, Encoder, Error, Own, Remote, RemoteEncoder, Step, is_remote, serve,
+};
 use ringtap_model::Hz;
 
 use crate::exit::Exit;
@@ -20,43 +22,67 @@ impl Decoders for Helpers {
         if !is_remote(codec) {
             return Own.open(codec, rate);
         }
-        let failed = |error: io::Error| Error::Helper {
-            codec: codec.name(),
-            why: format!("the process for it could not be started: {error}"),
-        };
-        let mut child = start().map_err(failed)?;
-        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(failed(io::ErrorKind::BrokenPipe.into()));
-        };
-        let child = Ended(child);
+        let failed = |error| Error::Helper { codec: codec.name(), why: unstarted(&error) };
+        let (child, from, to) = start().map_err(failed)?;
         Ok(Box::new(Helper { remote: Remote::open(codec, rate, from, to)?, _child: child }))
     }
 }
 
-fn start() -> io::Result<Child> {
+/// An encoder of Opus, by its library in a process of its own. [`Error::NoEncoder`] where that is not installed.
+pub(crate) fn encoder(coding: Coding) -> Result<Box<dyn Encoder>, Error> {
+    let failed = |error| Error::Encoder { codec: "Opus", why: unstarted(&error) };
+    let (child, from, to) = start().map_err(failed)?;
+    Ok(Box::new(Helper { remote: RemoteEncoder::open(coding, from, to)?, _child: child }))
+}
+
+fn unstarted(error: &io::Error) -> String {
+    format!("the process for it could not be started: {error}")
+}
+
+fn start() -> io::Result<(Ended, ChildStdout, ChildStdin)> {
     // Not by its name: a program that was replaced since would be another version.
-    Command::new("/proc/self/exe")
+    let child = Command::new("/proc/self/exe")
         .arg(COMMAND)
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .spawn()
+        .spawn()?;
+    let mut child = Ended(child);
+    match (child.0.stdout.take(), child.0.stdin.take()) {
+        (Some(from), Some(to)) => Ok((child, from, to)),
+        _ => Err(io::ErrorKind::BrokenPipe.into()),
+    }
 }
 
-struct Helper {
-    remote: Remote<ChildStdout, ChildStdin>,
+/// One end, and the process at the other.
+struct Helper<T> {
+    remote: T,
     _child: Ended,
 }
 
-impl Decoder for Helper {
+impl<T: Decoder> Decoder for Helper<T> {
     fn run(&mut self, steps: &[Step<'_>], out: &mut Vec<i16>) -> Result<(), Error> {
         self.remote.run(steps, out)
     }
 
     fn conceals(&self) -> bool {
         self.remote.conceals()
+    }
+}
+
+impl<T: Encoder> Encoder for Helper<T> {
+    fn coding(&self) -> Coding {
+        self.remote.coding()
+    }
+
+    fn lookahead(&self) -> u32 {
+        self.remote.lookahead()
+    }
+
+    fn encode(&mut self, samples: &[i16]) -> Result<Vec<Vec<u8>>, Error> {
+        self.remote.encode(samples)
     }
 }
 

@@ -5,14 +5,16 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use ringtap_audio::{Decoders, Flac, Output, Peaks, Recording, Rules, Settings, Sides, Wav, mix, play};
+use ringtap_audio::{
+    Coding, Decoders, Flac, Opus, Output, Peaks, Recording, Rules, Settings, Shape, Sides, Wav, mix, play,
+};
 use ringtap_model::{Hz, Nanos};
 
 use crate::exit::Exit;
 use crate::screen::Screen;
 use crate::take::Sound;
 use crate::target::Target;
-use crate::{moment, text};
+use crate::{helper, moment, text};
 
 /// How it sounds.
 #[derive(Args, Clone, Copy, Debug)]
@@ -34,6 +36,9 @@ pub(crate) struct How {
     /// Let dialled digits (telephone events) be heard as tones; without it they are silent, since digits can be secrets
     #[arg(long)]
     tones: bool,
+    /// Bit rate of `--opus`, about, in kbit/s for each channel; a side that is silent takes 2
+    #[arg(long, value_name = "KBPS", default_value_t = 24, value_parser = clap::value_parser!(u32).range(6..=256))]
+    opus_kbps: u32,
     /// The span of one minimum and maximum of `--peaks`
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=60_000))]
     peaks_ms: u64,
@@ -76,31 +81,38 @@ impl How {
     }
 }
 
+/// Which files of sound are wanted, and where.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Paths<'a> {
+    pub(crate) wav: Option<&'a Path>,
+    pub(crate) flac: Option<&'a Path>,
+    pub(crate) opus: Option<&'a Path>,
+    pub(crate) peaks: Option<&'a Path>,
+}
+
 /// The files for the sound.
 pub(crate) struct Files {
     wav: Option<Target>,
     flac: Option<Target>,
+    opus: Option<Target>,
     peaks: Option<Target>,
 }
 
 impl Files {
     /// Opens those that are named, before any work begins.
-    pub(crate) fn create(
-        wav: Option<&Path>,
-        flac: Option<&Path>,
-        peaks: Option<&Path>,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn create(paths: Paths<'_>) -> anyhow::Result<Self> {
         let target = |path: Option<&Path>| path.map(Target::create).transpose();
-        Ok(Self { wav: target(wav)?, flac: target(flac)?, peaks: target(peaks)? })
+        let Paths { wav, flac, opus, peaks } = paths;
+        Ok(Self { wav: target(wav)?, flac: target(flac)?, opus: target(opus)?, peaks: target(peaks)? })
     }
 
     /// Whether sound is wanted at all.
     pub(crate) fn any(&self) -> bool {
-        self.wav.is_some() || self.flac.is_some() || self.peaks.is_some()
+        [&self.wav, &self.flac, &self.opus, &self.peaks].into_iter().any(Option::is_some)
     }
 
     fn all(self) -> impl Iterator<Item = Target> {
-        [self.wav, self.flac, self.peaks].into_iter().flatten()
+        [self.wav, self.flac, self.opus, self.peaks].into_iter().flatten()
     }
 
     /// Plays the sound into all of them, or says why there is none.
@@ -113,7 +125,8 @@ impl Files {
     ) -> anyhow::Result<Exit> {
         let [left, right] = sound.tracks();
         let mut recording = mix(&left, &right, how.settings(), decoders)?;
-        match self.fill(&mut recording, how) {
+        let sides = sides(how.settings().sides, [left.is_empty(), right.is_empty()]);
+        match self.fill(&mut recording, how, &sides) {
             Ok(()) => {}
             // The packets may be written already: this is no reason to fail before the rest is told.
             Err(ringtap_audio::Error::Nothing) => {
@@ -123,7 +136,6 @@ impl Files {
             Err(error) => return Err(error).context("cannot write the sound"),
         }
         let length = moment::span(recording.frames() as f64 * 1e3 / f64::from(recording.rate().0));
-        let sides = sides(how.settings().sides, [left.is_empty(), right.is_empty()]);
         for target in self.all() {
             let path = target.path().to_path_buf();
             target.keep()?;
@@ -133,7 +145,12 @@ impl Files {
         Ok(Exit::Done)
     }
 
-    fn fill(&mut self, recording: &mut Recording<'_>, how: How) -> Result<(), ringtap_audio::Error> {
+    fn fill(
+        &mut self,
+        recording: &mut Recording<'_>,
+        how: How,
+        sides: &str,
+    ) -> Result<(), ringtap_audio::Error> {
         let shape = recording.shape();
         let mut outputs: Vec<Box<dyn Output + '_>> = Vec::new();
         if let Some(target) = &mut self.wav {
@@ -141,6 +158,12 @@ impl Files {
         }
         if let Some(target) = &mut self.flac {
             outputs.push(Box::new(Flac::new(BufWriter::new(target), shape)?));
+        }
+        if let Some(target) = &mut self.opus {
+            let encoder = helper::encoder(Coding::of(shape, 1_000 * how.opus_kbps))?;
+            let comments =
+                [format!("DATE={} UTC", moment::full(shape.start)), format!("DESCRIPTION={sides}")];
+            outputs.push(Box::new(Opus::new(BufWriter::new(target), shape, encoder, &comments)?));
         }
         if let Some(target) = &mut self.peaks {
             outputs.push(Box::new(Peaks::new(
@@ -151,6 +174,12 @@ impl Files {
         }
         play(recording, outputs)
     }
+}
+
+/// Without the library that encodes there is no need to begin.
+pub(crate) fn refuse_without_encoder(wanted: bool) -> Result<(), ringtap_audio::Error> {
+    let shape = Shape { rate: Hz(8_000), channels: 1, frames: 0, start: Nanos::ZERO };
+    if wanted { helper::encoder(Coding::of(shape, 24_000)).map(drop) } else { Ok(()) }
 }
 
 /// What the channels are, in words.

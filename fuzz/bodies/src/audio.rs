@@ -3,8 +3,8 @@
 use std::io::Cursor;
 
 use ringtap_audio::{
-    Carries, Codec, Error, Flac, Output, Own, Packing, Peaks, Player, RtpSound, Rules, Settings, Sides,
-    Track, Wav, mix, play,
+    Carries, Codec, Coding, Encoder, Error, Flac, Opus, Output, Own, Packing, Peaks, Player, RtpSound, Rules,
+    Settings, Sides, Track, Wav, mix, play,
 };
 use ringtap_model::{Hz, Nanos};
 
@@ -105,10 +105,12 @@ fn write(left: &[Track], right: &[Track], settings: Settings) {
         return;
     }
     let (mut wav, mut flac, mut peaks) = (Cursor::new(Vec::new()), Cursor::new(Vec::new()), Vec::new());
-    let shape = recording.shape();
+    let (mut opus, shape) = (Vec::new(), recording.shape());
+    let encoder = Box::new(Silent(Coding::of(shape, 24_000)));
     let outputs: Vec<Box<dyn Output + '_>> = vec![
         Box::new(Wav::new(&mut wav, shape).expect("a minute fits")),
         Box::new(Flac::new(&mut flac, shape).expect("memory takes everything")),
+        Box::new(Opus::new(&mut opus, shape, encoder, &[]).expect("memory takes everything")),
         Box::new(Peaks::new(&mut peaks, shape, Nanos::from_millis(100))),
     ];
     match play(&mut recording, outputs) {
@@ -117,10 +119,30 @@ fn write(left: &[Track], right: &[Track], settings: Settings) {
             // Never much more than the samples themselves.
             assert!(flac.into_inner().len() as u64 <= 42 + frames * 2 * channels + (frames / 4_096 + 1) * 24);
             assert!(peaks.ends_with(b"]]}\n"));
+            // A page a second with 50 packets of a byte, whatever the rate.
+            let seconds = frames / u64::from(shape.rate.0) + 1;
+            assert!(opus.len() as u64 <= 200 + seconds * (27 + 2 * 50));
         }
         Err(Error::Nothing) => assert_eq!(frames, 0),
         Err(Error::Unsupported { .. }) => {}
         Err(error) => panic!("memory takes everything: {error}"),
+    }
+}
+
+/// Encodes nothing.
+struct Silent(Coding);
+
+impl Encoder for Silent {
+    fn coding(&self) -> Coding {
+        self.0
+    }
+
+    fn lookahead(&self) -> u32 {
+        52
+    }
+
+    fn encode(&mut self, samples: &[i16]) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(vec![vec![0]; samples.len() / (self.0.frame() * usize::from(self.0.channels))])
     }
 }
 

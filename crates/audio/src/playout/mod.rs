@@ -11,7 +11,7 @@
 mod conceal;
 mod drift;
 mod noise;
-mod resample;
+pub(crate) mod resample;
 mod tones;
 
 use ringtap_model::{Hz, Nanos};

@@ -5,7 +5,7 @@ use rubato::audioadapter_buffers::direct::SequentialSlice;
 use rubato::{Fft, FixedSync, Resampler as _};
 
 /// One channel, of which samples come in any pieces and leave without the delay of the filter.
-pub(super) struct Resampler {
+pub(crate) struct Resampler {
     inner: Fft<f32>,
     held: Vec<f32>,
     out: Vec<f32>,
@@ -15,7 +15,7 @@ pub(super) struct Resampler {
 
 impl Resampler {
     /// `None` for rates that there is no filter between.
-    pub(super) fn new(from: Hz, to: Hz) -> Option<Self> {
+    pub(crate) fn new(from: Hz, to: Hz) -> Option<Self> {
         let inner = Fft::new(from.0 as usize, to.0 as usize, CHUNK, 1, FixedSync::Both).ok()?;
         let skip = inner.output_delay();
         let out = vec![0.0; inner.output_frames_max()];
@@ -23,7 +23,7 @@ impl Resampler {
     }
 
     /// Takes samples, and appends what they give.
-    pub(super) fn push(&mut self, samples: &[i16], to: &mut Vec<i16>) {
+    pub(crate) fn push(&mut self, samples: &[i16], to: &mut Vec<i16>) {
         self.held.extend(samples.iter().map(|sample| f32::from(*sample)));
         let mut used = 0;
         loop {
@@ -45,7 +45,7 @@ impl Resampler {
     }
 
     /// What is still in the filter.
-    pub(super) fn flush(&mut self, to: &mut Vec<i16>) {
+    pub(crate) fn flush(&mut self, to: &mut Vec<i16>) {
         let zeros = vec![0; self.inner.input_frames_max() + self.held.len() + 1];
         for _ in 0..2 {
             self.push(&zeros, to);

@@ -27,7 +27,7 @@ use crate::moment;
 use crate::screen::Screen;
 use crate::search::search;
 use crate::show::json as lines;
-use crate::sound::How;
+use crate::sound::{How, refuse_without_encoder};
 use crate::target::Target;
 use crate::text::counted;
 
@@ -76,6 +76,7 @@ Examples:
   ringtap export 4f2a19@192.0.2.1 --store records --spool spool --svg ladder.svg --json call.json
   ringtap export 4f2a19@192.0.2.1 --store records --spool spool --pcap to-vendor.pcap --anonymise
   ringtap export --store records --spool spool --number '+4202*' --since 2026-11-20 --mos-below 3 --out bad --pcap --flac --svg
+  ringtap export --store records --spool spool --until 2026-10-01 --out october --opus
 
 Put CALL before an option whose name of a file you leave out.";
 
@@ -93,6 +94,7 @@ impl Export {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         self.refuse_nonsense()?;
+        refuse_without_encoder(self.wanted.opus())?;
         let mut mask = self.anonymise.mask()?;
         let store = ringtap_store::Reader::open(&self.store)?;
         let mut spool = self.spool()?;
@@ -109,7 +111,8 @@ impl Export {
         self.wanted.refuse_one_file_for_two()?;
         if self.wanted.is_empty() {
             return misuse(
-                "nothing to write: say `--pcap`, `--wav`, `--flac`, `--peaks`, `--json`, `--text` or `--svg`"
+                "nothing to write: say `--pcap`, `--wav`, `--flac`, `--opus`, `--peaks`, `--json`, `--text` or \
+                 `--svg`"
                     .into(),
             );
         }
@@ -120,7 +123,7 @@ impl Export {
             return misuse("filters find calls, and CALL names one: leave one of them out".into());
         }
         if self.anonymise.anonymise && self.wanted.sound() && !self.anonymise.how.keep_voice {
-            return misuse("without names there are no voices: leave `--wav`, `--flac` and `--peaks` out, or add `--keep-voice`".into());
+            return misuse("without names there are no voices: leave `--wav`, `--flac`, `--opus` and `--peaks` out, or add `--keep-voice`".into());
         }
         Ok(())
     }

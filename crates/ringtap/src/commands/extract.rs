@@ -18,7 +18,7 @@ use crate::input::{self, Input, Pass};
 use crate::interrupt::{self, Interrupted};
 use crate::screen::Screen;
 use crate::show::summary::grouped;
-use crate::sound::{Files, How};
+use crate::sound::{Files, How, Paths, refuse_without_encoder};
 use crate::take::{Reports, Sound, Taker};
 use crate::target::Target;
 
@@ -39,7 +39,7 @@ pub(crate) struct Extract {
     #[arg(long, value_name = "CALL-ID")]
     call: String,
     /// Write its packets here, as pcap, or as pcapng where they have several link types
-    #[arg(long, value_name = "OUT", required_unless_present_any = ["wav", "flac", "peaks"])]
+    #[arg(long, value_name = "OUT", required_unless_present_any = ["wav", "flac", "opus", "peaks"])]
     pcap: Option<PathBuf>,
     /// Write its sound here, as WAV (PCM, 16 bits)
     #[arg(long, value_name = "OUT")]
@@ -47,6 +47,9 @@ pub(crate) struct Extract {
     /// Write its sound here, as FLAC: the same samples in about half the space
     #[arg(long, value_name = "OUT")]
     flac: Option<PathBuf>,
+    /// Write its sound here, as Ogg Opus, for keeping: about 11 MB an hour and side (`--opus-kbps`). Needs Debian's libopus0
+    #[arg(long, value_name = "OUT")]
+    opus: Option<PathBuf>,
     /// Write the outline of its sound here, as JSON for a player: minimum and maximum of each span, -1 to 1, by channel
     #[arg(long, value_name = "OUT")]
     peaks: Option<PathBuf>,
@@ -64,9 +67,11 @@ Examples:
   ringtap extract trunk.pcap --call 4f2a19 --wav caller.wav --mix caller --rate 16000
   ringtap extract trunk.pcap --call 4f2a19 --wav as-heard.wav --buffer-ms 60
   ringtap extract trunk.pcap --call 4f2a19 --flac call.flac --peaks call.json
+  ringtap extract trunk.pcap --call 4f2a19 --opus call.opus --opus-kbps 16
 
 G.711, L16, G.722, G.726, G.729 and GSM need nothing else. AMR, AMR-WB and Opus need Debian's libopencore-amrnb0,
-libopencore-amrwb0 and libopus0, iLBC its libavcodec59 (or libilbc 3); they are loaded in a process of its own when a call has such sound.";
+libopencore-amrwb0 and libopus0, iLBC its libavcodec59 (or libilbc 3); they are loaded in a process of its own when a call has such sound
+or `--opus` asks for it.";
 
 impl Extract {
     /// Runs it.
@@ -78,16 +83,22 @@ impl Extract {
         }
         if mask.is_some()
             && !self.anonymise.how.keep_voice
-            && self.wav.is_some() | self.flac.is_some() | self.peaks.is_some()
+            && [&self.wav, &self.flac, &self.opus, &self.peaks].into_iter().any(Option::is_some)
         {
             bail!(Misuse(
                 "without names there are no voices: ask for the sound by itself, or add `--keep-voice`"
                     .to_owned()
             ));
         }
+        refuse_without_encoder(self.opus.is_some())?;
         let input = Input::open(&self.files)?;
         let pcap = self.pcap.as_deref().map(Target::create).transpose()?;
-        let files = Files::create(self.wav.as_deref(), self.flac.as_deref(), self.peaks.as_deref())?;
+        let files = Files::create(Paths {
+            wav: self.wav.as_deref(),
+            flac: self.flac.as_deref(),
+            opus: self.opus.as_deref(),
+            peaks: self.peaks.as_deref(),
+        })?;
         let wanted = self.meant(&input, screen)?;
         let decoders = Helpers;
         let (sound, mute) = Sound::of(&wanted, files.any(), &decoders);
@@ -116,8 +127,13 @@ impl Extract {
     }
 
     fn refuse_one_file_for_two(&self) -> anyhow::Result<()> {
-        let named =
-            [("--pcap", &self.pcap), ("--wav", &self.wav), ("--flac", &self.flac), ("--peaks", &self.peaks)];
+        let named = [
+            ("--pcap", &self.pcap),
+            ("--wav", &self.wav),
+            ("--flac", &self.flac),
+            ("--opus", &self.opus),
+            ("--peaks", &self.peaks),
+        ];
         for (index, (option, path)) in named.iter().enumerate().filter(|(_, (_, path))| path.is_some()) {
             if let Some((other, _)) = named[..index].iter().find(|(_, other)| other == path) {
                 bail!("`{other}` and `{option}` name the same file: name two");

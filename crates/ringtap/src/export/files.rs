@@ -16,7 +16,7 @@ use crate::find::Meant;
 use crate::helper::Helpers;
 use crate::screen::Screen;
 use crate::show::summary::grouped;
-use crate::sound::{Files as Sounds, How};
+use crate::sound::{Files as Sounds, How, Paths};
 use crate::target::Target;
 use crate::text;
 
@@ -33,6 +33,9 @@ pub(crate) struct Wanted {
     /// Its sound, as FLAC: the same samples in about half the space
     #[arg(long, value_name = "FILE")]
     flac: Option<Option<PathBuf>>,
+    /// Its sound, as Ogg Opus, for keeping: about 11 MB an hour and side (`--opus-kbps`). Needs Debian's libopus0
+    #[arg(long, value_name = "FILE")]
+    opus: Option<Option<PathBuf>>,
     /// The outline of its sound, as JSON for a player: minimum and maximum of each span, -1 to 1, by channel
     #[arg(long, value_name = "FILE")]
     peaks: Option<Option<PathBuf>>,
@@ -52,11 +55,12 @@ type Asked = Option<Option<PathBuf>>;
 
 impl Wanted {
     /// Each kind: its option, what its name ends in, what was asked for.
-    fn all(&self) -> [(&'static str, &'static str, &Asked); 7] {
+    fn all(&self) -> [(&'static str, &'static str, &Asked); 8] {
         [
             ("--pcap", "pcap", &self.pcap),
             ("--wav", "wav", &self.wav),
             ("--flac", "flac", &self.flac),
+            ("--opus", "opus", &self.opus),
             ("--peaks", "peaks.json", &self.peaks),
             ("--json", "json", &self.json),
             ("--text", "txt", &self.text),
@@ -71,12 +75,17 @@ impl Wanted {
 
     /// Sound was asked for.
     pub(crate) fn sound(&self) -> bool {
-        self.wav.is_some() || self.flac.is_some() || self.peaks.is_some()
+        [&self.wav, &self.flac, &self.opus, &self.peaks].into_iter().any(Option::is_some)
+    }
+
+    /// Opus was asked for.
+    pub(crate) fn opus(&self) -> bool {
+        self.opus.is_some()
     }
 
     /// Asks for none.
     pub(crate) fn leave_sound_out(&mut self) {
-        (self.wav, self.flac, self.peaks) = (None, None, None);
+        (self.wav, self.flac, self.opus, self.peaks) = (None, None, None, None);
     }
 
     /// The first option that has a name of its own.
@@ -142,13 +151,19 @@ impl Files {
             paths.push(path.clone());
             Ok(Some(path))
         };
-        let [pcap, wav, flac, peaks, json, text, svg] = wanted.all();
-        let [pcap, wav, flac, peaks] = [path(pcap)?, path(wav)?, path(flac)?, path(peaks)?];
+        let [pcap, wav, flac, opus, peaks, json, text, svg] = wanted.all();
+        let [pcap, wav, flac, opus, peaks] =
+            [path(pcap)?, path(wav)?, path(flac)?, path(opus)?, path(peaks)?];
         let [json, text, svg] = [path(json)?, path(text)?, path(svg)?];
         let target = |path: Option<PathBuf>| path.as_deref().map(Target::create).transpose();
         Ok(Self {
             pcap: target(pcap)?,
-            sounds: Sounds::create(wav.as_deref(), flac.as_deref(), peaks.as_deref())?,
+            sounds: Sounds::create(Paths {
+                wav: wav.as_deref(),
+                flac: flac.as_deref(),
+                opus: opus.as_deref(),
+                peaks: peaks.as_deref(),
+            })?,
             json: target(json)?,
             text: target(text)?,
             svg: target(svg)?,

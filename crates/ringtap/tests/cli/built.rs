@@ -107,11 +107,16 @@ pub(crate) fn call(built: &mut Built) {
 }
 
 /// A call in which the caller alone speaks: payloads of so many milliseconds and ticks, of the format that `rtpmap` names.
-pub(crate) fn speech(
+pub(crate) fn speech(built: &mut Built, format: (u8, &str), length: (u64, u32), payloads: &[Vec<u8>]) {
+    conversation(built, format, length, [payloads, &[]]);
+}
+
+/// The same with both sides, the caller's first.
+pub(crate) fn conversation(
     built: &mut Built,
     (payload_type, rtpmap): (u8, &str),
     (millis, ticks): (u64, u32),
-    payloads: &[Vec<u8>],
+    sides: [&[Vec<u8>]; 2],
 ) {
     let offer = |host: u8, port: u16| {
         let old = "RTP/AVP 8\r\na=rtpmap:8 PCMA/8000\r\n";
@@ -124,15 +129,18 @@ pub(crate) fn speech(
     built.sip(0, true, &request("INVITE", "", &offer(1, 4000)));
     built.sip(5, false, &message("SIP/2.0 200 OK", "1 INVITE", ";tag=b", &offer(2, 6000)));
     built.sip(10, true, &request("ACK", ";tag=b", ""));
-    for (number, payload) in (0_u32..).zip(payloads) {
-        let mut packet = vec![0x80, payload_type];
-        packet.extend((number as u16).to_be_bytes());
-        packet.extend((number * ticks).to_be_bytes());
-        packet.extend([0xaa, 0xaa, 0, 1]);
-        packet.extend_from_slice(payload);
-        built.udp(20 + u64::from(number) * millis, (1, 4000), (2, 6000), &packet);
+    let ends = [((1, 4000), (2, 6000)), ((2, 6000), (1, 4000))];
+    for (side, (payloads, (src, dst))) in (1_u8..).zip(sides.into_iter().zip(ends)) {
+        for (number, payload) in (0_u32..).zip(payloads) {
+            let mut packet = vec![0x80, payload_type];
+            packet.extend((number as u16).to_be_bytes());
+            packet.extend((number * ticks).to_be_bytes());
+            packet.extend([0xaa, 0xaa, 0, side]);
+            packet.extend_from_slice(payload);
+            built.udp(20 + u64::from(number) * millis, src, dst, &packet);
+        }
     }
-    let end = 40 + payloads.len() as u64 * millis;
+    let end = 40 + sides.iter().map(|side| side.len()).max().unwrap_or(0) as u64 * millis;
     built.sip(end, true, &request("BYE", ";tag=b", ""));
     built.sip(end + 5, false, &message("SIP/2.0 200 OK", "1 BYE", ";tag=b", ""));
 }

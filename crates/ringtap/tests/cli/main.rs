@@ -9,6 +9,7 @@
 //! | `live` | its loopback, and refusals |
 //! | `codecs` | each codec from a capture to a WAV, against other decoders |
 //! | `sound` | the process that libraries decode in |
+//! | `opus` | Ogg Opus, and the process that a library encodes in |
 //! | `built`, `run` | a capture made packet by packet; running the program |
 
 mod anonymous;
@@ -16,6 +17,7 @@ mod built;
 mod codecs;
 mod doctor;
 mod live;
+mod opus;
 mod refused;
 mod run;
 mod sound;

@@ -10,7 +10,7 @@ use ringtap_model::Hz;
 use crate::run::ringtap;
 
 /// The process, killed and waited for at the end.
-struct Process(Child);
+pub(crate) struct Process(pub(crate) Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
@@ -19,7 +19,7 @@ impl Drop for Process {
     }
 }
 
-fn helper() -> Process {
+pub(crate) fn helper() -> Process {
     let child = ringtap().arg("decode-helper").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     Process(child.expect("the program starts"))
 }

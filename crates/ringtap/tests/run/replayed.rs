@@ -89,6 +89,7 @@ fn a_call_comes_back_out_of_the_spool() {
         fs::remove_dir_all(again).unwrap();
     }
     every_kind_of_file(dir.path(), &whole);
+    opus_for_keeping(dir.path(), &whole);
     other_programs_agree(dir.path(), &whole);
     nobody_is_named(dir.path(), &whole);
     a_search_goes_on(dir.path(), &whole);
@@ -147,6 +148,32 @@ fn every_kind_of_file(dir: &Path, whole: &Calls) {
     // What is there is not written over.
     let (status, told) = export(dir, &[call_id, "--json", &json_file]);
     assert!(status == Some(2) && told.contains("--force"), "{status:?} {told}");
+}
+
+/// One call, and all that a search finds; or what to install.
+#[expect(clippy::print_stdout, reason = "a test that skips says so")]
+fn opus_for_keeping(dir: &Path, whole: &Calls) {
+    let call_id = answered(whole);
+    let at = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let (opus, wav, out) = (at("kept.opus"), at("kept.wav"), at("kept"));
+    let (status, told) = export(dir, &[call_id, "--opus", &opus, "--wav", &wav]);
+    if status == Some(1) && told.contains("libopus0") {
+        return println!("skipped: {told}");
+    }
+    assert!(status == Some(0) && told.contains("kept.opus: ") && told.contains("left the caller"), "{told}");
+    // The last page says how many samples there are at 48 kHz, those to be skipped included.
+    let file = fs::read(&opus).unwrap();
+    let page = file.windows(5).rposition(|bytes| bytes == b"OggS\0").unwrap();
+    let granule = u64::from_le_bytes(file[page + 6..page + 14].try_into().unwrap());
+    let frames = (fs::metadata(&wav).unwrap().len() - 44) / 4;
+    assert_eq!((file[page + 5], granule), (4, 312 + 6 * frames));
+    let (status, told) = export(dir, &["--out", &out, "--opus"]);
+    assert_eq!(status, Some(0), "{told}");
+    let written: Vec<_> = days(Path::new(&out)).iter().flat_map(|day| within(day)).collect();
+    let with_media = whole.values().filter(|(_, streams)| !streams.is_empty()).count();
+    assert_eq!(written.len(), with_media);
+    assert!(written.iter().all(|path| fs::read(path).unwrap().starts_with(b"OggS")));
+    fs::remove_dir_all(out).unwrap();
 }
 
 fn tshark(arguments: &[&str]) -> Option<String> {
