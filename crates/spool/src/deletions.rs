@@ -59,6 +59,9 @@ pub struct Deletion {
     /// Of keys: their rows. Of chunks: their bytes' place in the segment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<u64>,
+    /// Of a segment of interception product: the cases that its packets were kept for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cases: Vec<String>,
     /// The segment's seal, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<SealOf>,
@@ -121,6 +124,7 @@ impl Deletion {
             why: why.to_owned(),
             owners: Vec::new(),
             places: Vec::new(),
+            cases: Vec::new(),
             seal: seal.map(|bytes| SealOf::of(&bytes)),
             previous: String::new(),
             key: None,

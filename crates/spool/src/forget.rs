@@ -16,7 +16,7 @@ use crate::hold::{Holds, Turn};
 use crate::index::Row;
 use crate::keys::{KeyRow, Keys};
 use crate::mark::{self, Chunk, GLOBAL, Link, Mark};
-use crate::name::Segment;
+use crate::name::{Category, Segment};
 use crate::reader::{self, Reader};
 use crate::sign;
 
@@ -43,6 +43,8 @@ pub struct Order<'a> {
     pub why: &'a str,
     /// For the log.
     pub at: Nanos,
+    /// The interception product of these owners; otherwise what is kept beside it.
+    pub product: bool,
 }
 
 /// Makes what was kept of these owners in that time unreadable: in the spool, what is held in it, its tier, and in further
@@ -73,13 +75,17 @@ pub fn forget(
     // A segment that is on its way to the tier, or out of which something is copied, would be forgotten in one place alone.
     let _turn = Turn::wait(first)?;
     let holds = Holds::read(first)?;
-    if let Some(hold) = owners.iter().find_map(|owner| holds.holding(*owner, time.start, time.end)) {
+    if let Some(hold) =
+        owners.iter().find_map(|owner| holds.holding(order.product, *owner, time.start, time.end))
+    {
         return Err(Error::Held { call_id: hold.call_id.clone(), case: hold.case.clone() });
     }
     let mut reader = Reader::open(first)?;
     others.iter().for_each(|dir| reader.also(dir));
     let dirs = reader.dirs().to_vec();
-    for segment in reader.between(time.start, time.end)? {
+    let mut segments = reader.between(time.start, time.end)?;
+    segments.retain(|segment| Category::of(order.product).contains(&segment.category()));
+    for segment in segments {
         for dir in &dirs {
             let path = segment.path(dir);
             match OpenOptions::new().read(true).write(true).open(&path) {

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::index::{self, Row};
 use crate::keys::{self, KeyRow};
 use crate::mark::{self, GLOBAL, Link, Mark};
-use crate::name::Segment;
+use crate::name::{Category, Segment};
 use crate::reader::{indexed, scanned};
 use crate::retain::Listed;
 
@@ -45,6 +45,9 @@ pub struct Hold {
     pub since: u64,
     /// Whose packets: its signalling and its streams.
     pub parts: Vec<Part>,
+    /// Those of its interception product; otherwise those that are kept beside it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub product: bool,
 }
 
 /// Packets of an owner in a span of time.
@@ -61,21 +64,22 @@ pub struct Part {
 }
 
 /// Keys have 64 bits, numbers of JSON 53.
-mod hex {
+pub(crate) mod hex {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    pub(super) fn serialize<S: Serializer>(key: &u64, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(key: &u64, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&format!("{key:016x}"))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
         u64::from_str_radix(&String::deserialize(from)?, 16).map_err(D::Error::custom)
     }
 }
 
 impl Hold {
     fn path(&self, dir: &Path) -> PathBuf {
-        dir.join(HOLDS).join(&self.case).join(format!("{}.json", self.id))
+        let product = if self.product { ".product" } else { "" };
+        dir.join(HOLDS).join(&self.case).join(format!("{}{product}.json", self.id))
     }
 
     /// Puts it into effect: on the disk when this returns, and seen by a running ringtap before it deletes anything more.
@@ -149,8 +153,8 @@ impl Turn {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Holds {
     all: Vec<Hold>,
-    /// Spans of time by owner.
-    owners: BTreeMap<u64, Vec<(Nanos, Nanos)>>,
+    /// Spans of time by owner, and whether they are of product.
+    owners: BTreeMap<(u64, bool), Vec<(Nanos, Nanos)>>,
 }
 
 impl Holds {
@@ -184,9 +188,12 @@ impl Holds {
     }
 
     fn of(all: Vec<Hold>) -> Self {
-        let mut owners: BTreeMap<u64, Vec<(Nanos, Nanos)>> = BTreeMap::new();
-        for part in all.iter().flat_map(|hold| &hold.parts) {
-            owners.entry(part.owner).or_default().push((Nanos(part.from), Nanos(part.to)));
+        let mut owners: BTreeMap<(u64, bool), Vec<(Nanos, Nanos)>> = BTreeMap::new();
+        for hold in &all {
+            for part in &hold.parts {
+                let spans = owners.entry((part.owner, hold.product)).or_default();
+                spans.push((Nanos(part.from), Nanos(part.to)));
+            }
         }
         Self { all, owners }
     }
@@ -201,35 +208,40 @@ impl Holds {
         self.all.iter().map(|hold| &hold.id).collect::<BTreeSet<_>>().len()
     }
 
-    /// Whether packets of the owner from `from` to `to` may belong to a call that is held.
-    pub fn is_held(&self, owner: u64, from: Nanos, to: Nanos) -> bool {
-        let spans = self.owners.get(&owner).into_iter().flatten();
+    /// Whether packets of the owner from `from` to `to` may belong to a call that is held, in a segment of that category.
+    pub fn is_held(&self, category: Category, owner: u64, from: Nanos, to: Nanos) -> bool {
+        let spans = self.owners.get(&(owner, category == Category::Product)).into_iter().flatten();
         spans.clone().any(|(first, last)| *first <= to && from <= *last)
     }
 
-    /// The first hold of a call that packets of the owner from `from` to `to` may belong to.
-    pub fn holding(&self, owner: u64, from: Nanos, to: Nanos) -> Option<&Hold> {
+    /// The first hold of a call that packets of the owner from `from` to `to` may belong to: of its product or not.
+    pub fn holding(&self, product: bool, owner: u64, from: Nanos, to: Nanos) -> Option<&Hold> {
         let holds = |part: &Part| part.owner == owner && part.from <= to.0 && from.0 <= part.to;
-        self.all.iter().find(|hold| hold.parts.iter().any(holds))
+        self.all.iter().find(|hold| hold.product == product && hold.parts.iter().any(holds))
     }
 
-    /// The owners of which packets may lie in a segment of that time.
-    fn between(&self, from: Nanos, to: Nanos) -> Vec<u64> {
+    /// The owners of which packets may lie in a segment of that category and time.
+    fn between(&self, category: Category, from: Nanos, to: Nanos) -> Vec<u64> {
         let from = Nanos(from.0.saturating_sub(MARGIN.0));
-        let held = |owner: &&u64| self.is_held(**owner, from, to + MARGIN);
-        self.owners.keys().filter(held).copied().collect()
+        let owners = self.owners.keys().filter(|(_, product)| *product == (category == Category::Product));
+        owners
+            .map(|(owner, _)| *owner)
+            .filter(|owner| self.is_held(category, *owner, from, to + MARGIN))
+            .collect()
     }
 }
 
-/// Ends holds for a case: all of them, or those of a call by its Call-ID or id. What they alone held is deleted when the clocks
+/// Ends holds for a case: all of them, or those of a call by its Call-ID or id; of product, or of what is kept beside it. What they alone held is deleted when the clocks
 /// say so, and at once where the segment that it was copied out of is gone. Returns what is not held for that case any more.
 ///
 /// # Errors
 ///
 /// A file that cannot be read or deleted.
-pub fn release(dir: &Path, case: &str, call: Option<&str>) -> Result<Vec<Hold>, Error> {
+pub fn release(dir: &Path, case: &str, call: Option<&str>, product: bool) -> Result<Vec<Hold>, Error> {
     let _turn = Turn::wait(dir)?;
-    let of_call = |hold: &Hold| call.is_none_or(|call| hold.id == call || hold.call_id == call);
+    let of_call = |hold: &Hold| {
+        hold.product == product && call.is_none_or(|call| hold.id == call || hold.call_id == call)
+    };
     let (released, remaining): (Vec<Hold>, Vec<Hold>) =
         Holds::read(dir)?.all.into_iter().partition(|hold| hold.case == case && of_call(hold));
     for hold in &released {
@@ -252,7 +264,8 @@ pub fn release(dir: &Path, case: &str, call: Option<&str>) -> Result<Vec<Hold>, 
 ///
 /// A file that cannot be read or written: the segment must stay then.
 pub(crate) fn rescue(dir: &Path, from: &Path, item: &Listed, holds: &Holds) -> Result<u64, Error> {
-    let owners = holds.between(item.begins, item.ends);
+    let category = item.segment.category();
+    let owners = holds.between(category, item.begins, item.ends);
     if owners.is_empty() {
         return Ok(0);
     }
@@ -264,7 +277,7 @@ pub(crate) fn rescue(dir: &Path, from: &Path, item: &Listed, holds: &Holds) -> R
         Err(error) => return Err(wrong(error)),
     };
     let mut rows = rows(from, &item.segment, &file, &owners).map_err(wrong)?;
-    rows.retain(|row| holds.is_held(row.chunk.owner, row.chunk.first, row.chunk.last));
+    rows.retain(|row| holds.is_held(category, row.chunk.owner, row.chunk.first, row.chunk.last));
     if rows.is_empty() {
         return Ok(0);
     }
@@ -292,7 +305,8 @@ fn prune_segment(held: &Path, segment: &Segment, holds: &Holds, dir: &Path) -> R
     let file = File::open(&path).map_err(wrong)?;
     let all = scanned_all(&file).map_err(wrong)?;
     let mut kept = all.clone();
-    kept.retain(|row| holds.is_held(row.chunk.owner, row.chunk.first, row.chunk.last));
+    let category = segment.category();
+    kept.retain(|row| holds.is_held(category, row.chunk.owner, row.chunk.first, row.chunk.last));
     if kept.is_empty() {
         for path in segment.files(held) {
             gone(&path).map_err(|error| Error::io(&path, "deleted", error))?;
@@ -439,6 +453,7 @@ mod tests {
             call_id: format!("{id}@example.org"),
             since: 5,
             parts: vec![Part { owner, from: 100, to: 200 }],
+            product: false,
         }
     }
 
@@ -452,14 +467,28 @@ mod tests {
         all[0].place(dir.path()).unwrap();
         let holds = Holds::read(dir.path()).unwrap();
         assert_eq!((holds.all(), holds.calls()), (&all[..], 2));
-        let held = |owner, from, to| holds.is_held(owner, Nanos(from), Nanos(to));
+        let held = |owner, from, to| holds.is_held(Category::Media, owner, Nanos(from), Nanos(to));
         assert!(held(2, 200, 300) && held(2, 0, 100) && held(u64::MAX, 150, 150));
         assert!(!held(2, 201, 300) && !held(2, 0, 99) && !held(3, 150, 150));
+        // Its product is another thing, under the same name.
+        assert!(!holds.is_held(Category::Product, 2, Nanos(150), Nanos(150)));
+        let product = Hold { product: true, ..all[1].clone() };
+        product.place(dir.path()).unwrap();
+        let both = Holds::read(dir.path()).unwrap();
+        assert!(both.is_held(Category::Product, 2, Nanos(150), Nanos(150)));
+        assert_eq!((both.holding(true, 2, Nanos(150), Nanos(150)), both.calls()), (Some(&product), 2));
+        assert_eq!(release(dir.path(), "a-1", None, true).unwrap(), [product]);
+        assert_eq!(Holds::read(dir.path()).unwrap(), holds);
         // Two cases hold one call: it is held until both have ended.
-        assert_eq!(release(dir.path(), "a-1", Some("77@example.org")).unwrap(), [all[0].clone()]);
-        assert!(Holds::read(dir.path()).unwrap().is_held(u64::MAX, Nanos(100), Nanos(100)));
-        assert_eq!(release(dir.path(), "b", None).unwrap(), [all[2].clone()]);
-        assert_eq!(release(dir.path(), "b", None).unwrap(), []);
+        assert_eq!(release(dir.path(), "a-1", Some("77@example.org"), false).unwrap(), [all[0].clone()]);
+        assert!(Holds::read(dir.path()).unwrap().is_held(
+            Category::Signalling,
+            u64::MAX,
+            Nanos(100),
+            Nanos(100)
+        ));
+        assert_eq!(release(dir.path(), "b", None, false).unwrap(), [all[2].clone()]);
+        assert_eq!(release(dir.path(), "b", None, false).unwrap(), []);
         assert_eq!(Holds::read(dir.path()).unwrap().all(), [all[1].clone()]);
     }
 

@@ -15,6 +15,7 @@ use crate::disk::Written;
 use crate::error::Error;
 use crate::hold::{self, HELD, Holds, Turn, gone};
 use crate::name::{Category, Segment};
+use crate::product::Products;
 use crate::retain::{Limits, Listed, Place, Reason, Sizes, Space, Sweep, Verdict};
 use crate::tier::{self, Moving, TIER};
 
@@ -103,6 +104,8 @@ pub struct Janitor {
     more: bool,
     failed: bool,
     stopped: Option<Nanos>,
+    /// Length of the log of product, when it was looked through last.
+    tidied: u64,
     tended: Tended,
 }
 
@@ -129,6 +132,7 @@ impl Janitor {
             more: false,
             failed: false,
             stopped: None,
+            tidied: 0,
             tended: Tended::default(),
         }
     }
@@ -356,10 +360,15 @@ impl Janitor {
     /// Deletes segments of which the held chunks are safe. First the log says so.
     fn delete(&mut self, now: Nanos, items: Vec<(Listed, Reason, u64)>, tell: Tell<'_>) -> Result<(), Error> {
         let mut entries = Vec::with_capacity(items.len());
+        let mut products = Vec::new();
         for (item, reason, _) in &items {
             let Some(dir) = self.directory(item.place) else { continue };
+            if item.segment.category() == Category::Product {
+                products.push((entries.len(), (dir, &item.segment)));
+            }
             entries.push(Deletion::segment(dir, &item.segment, now, &self.why(item, *reason))?);
         }
+        self.name_cases(&mut entries, &products)?;
         match self.deletions.append(&entries) {
             Err(error) if error.is_full() && self.give_reserve() => self.deletions.append(&entries)?,
             other => other?,
@@ -391,6 +400,30 @@ impl Janitor {
             }
         }
         self.remove_days(items.iter().map(|(item, ..)| item));
+        if items.iter().any(|(item, ..)| item.segment.category() == Category::Product) {
+            let dirs = [self.dir.clone(), self.dir.join(TIER), self.dir.join(HELD)];
+            if let Some(length) = Products::of(&self.dir).tidy(&dirs, now, self.tidied)? {
+                self.tidied = length;
+            }
+        }
+        Ok(())
+    }
+
+    /// For the log of deletions: whose product it was that goes.
+    fn name_cases(
+        &self,
+        entries: &mut [Deletion],
+        products: &[(usize, (&Path, &Segment))],
+    ) -> Result<(), Error> {
+        if products.is_empty() {
+            return Ok(());
+        }
+        let segments: Vec<_> = products.iter().map(|(_, of)| *of).collect();
+        for ((at, _), cases) in products.iter().zip(Products::of(&self.dir).cases(&segments)?) {
+            if let Some(entry) = entries.get_mut(*at) {
+                entry.cases = cases;
+            }
+        }
         Ok(())
     }
 

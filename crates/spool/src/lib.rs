@@ -57,6 +57,7 @@
 //! | `janitor` | [`Janitor`], which carries that out: [`Notice`], [`Tended`] |
 //! | `catalogue` | what there is on the disk |
 //! | `hold` | calls that outlive any clock: [`Hold`], [`Holds`], [`release()`] |
+//! | `product` | which interception product is whose |
 //! | `tier` | a second directory for older segments |
 //! | [`rules`] | which calls are kept: [`rules::Rules`], decided as far as is known; the table that tells all workers; what waits |
 //! | `error` | [`Error`] |
@@ -77,6 +78,7 @@ mod mark;
 mod master;
 mod name;
 mod pages;
+mod product;
 mod reader;
 mod retain;
 pub mod rules;
@@ -101,6 +103,7 @@ pub use key::{key, of_call, of_stream};
 pub use mark::Chunk;
 pub use master::MasterKey;
 pub use name::{Category, NotASegment, Segment};
+pub use product::{ProductOf, Products};
 pub use reader::{Found, Reader};
 pub use retain::{Limits, Listed, Marks, Place, Reason, Room, Sizes, Space, Sweep, Verdict};
 pub use scan::{Damage, Flaw, Packet, Scan, scan};

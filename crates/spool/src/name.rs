@@ -32,6 +32,14 @@ impl Category {
         }
     }
 
+    /// Those of what the operator keeps for himself.
+    pub const ORDINARY: [Self; 2] = [Self::Signalling, Self::Media];
+
+    /// Those that a reader looks into: of what the operator keeps, or of interception product, which is a copy of its own.
+    pub const fn of(product: bool) -> &'static [Self] {
+        if product { &[Self::Product] } else { &Self::ORDINARY }
+    }
+
     /// In the names of its segments and chains.
     pub(crate) const fn letter(self) -> &'static str {
         match self {

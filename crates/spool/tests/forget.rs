@@ -10,7 +10,7 @@ use ringtap_spool::{
 };
 
 const START: Nanos = Nanos::from_secs(1_795_219_200);
-const ORDER: Order<'_> = Order { why: "asked for", at: START };
+const ORDER: Order<'_> = Order { why: "asked for", at: START, product: false };
 
 /// Packets of two calls with the same owners, an hour apart: what is said is 32 bytes of the owner's letter and the call's.
 fn spool(dir: &Path, link: u16) -> Nanos {

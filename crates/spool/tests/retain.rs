@@ -113,6 +113,7 @@ fn hold(call: u64, case: &str) -> Hold {
         call_id: format!("{call}@example.org"),
         since: START.0,
         parts: owners(call).map(part).to_vec(),
+        product: false,
     }
 }
 
@@ -203,7 +204,7 @@ fn held_call_outlives_its_segments(seal: Option<MasterKey>) {
     }
     hold(4, "x-17").place(dir.path()).expect("done");
     hold(4, "x-18").place(dir.path()).expect("done");
-    let order = Order { why: "asked for", at: START };
+    let order = Order { why: "asked for", at: START, product: false };
     let erase = |call| {
         forget(&[dir.path()], &owners(call), START..START + DAY, &Deletions::of(dir.path(), None), order)
     };
@@ -240,9 +241,9 @@ fn held_call_outlives_its_segments(seal: Option<MasterKey>) {
     tend(&mut janitor, START + DAY + HOUR);
     assert_eq!((janitor.tended().held, janitor.tended().held_bytes > 200_000), (1, true));
     // The one case is over, then the other.
-    assert_eq!(release(dir.path(), "x-18", None).expect("done").len(), 1);
+    assert_eq!(release(dir.path(), "x-18", None, false).expect("done").len(), 1);
     assert_eq!(packets(dir.path(), 4), 200);
-    assert_eq!(release(dir.path(), "x-17", Some("4@example.org")).expect("done").len(), 1);
+    assert_eq!(release(dir.path(), "x-17", Some("4@example.org"), false).expect("done").len(), 1);
     assert_eq!(packets(dir.path(), 4), 0);
     assert!(segments(dir.path()).is_empty());
     tend(&mut janitor, START + DAY + HOUR + HOUR);

@@ -10,7 +10,7 @@ use ringtap_spool::{
 };
 
 const START: Nanos = Nanos::from_secs(1_795_219_200);
-const ORDER: Order<'_> = Order { why: "asked for", at: START };
+const ORDER: Order<'_> = Order { why: "asked for", at: START, product: false };
 const OWNERS: u64 = 20;
 
 fn master() -> MasterKey {

@@ -11,7 +11,7 @@ use ringtap_spool::{
 };
 
 const START: Nanos = Nanos::from_secs(1_795_219_200);
-const ORDER: Order<'_> = Order { why: "asked for", at: START };
+const ORDER: Order<'_> = Order { why: "asked for", at: START, product: false };
 
 fn signer() -> Arc<Signer> {
     Arc::new(Signer::of(&[3; 32]))

@@ -51,6 +51,9 @@ pub(crate) struct Export {
     /// A file with a key that the spool was sealed under; again for each key that it was
     #[arg(long, value_name = "FILE")]
     key: Vec<PathBuf>,
+    /// Interception product: the copy that was kept of calls that were intercepted, whatever else was kept of them
+    #[arg(long)]
+    product: bool,
     /// Directory for files whose names are made: DAY/TIME-ID.pcap and so on, and index.jsonl, one line a call
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -149,7 +152,7 @@ impl Export {
         screen: &mut Screen,
     ) -> anyhow::Result<Outcome> {
         let streams = store.streams_of(&row.id)?;
-        let kept = Kept::read(spool, row, &streams)?;
+        let kept = Kept::read(spool, row, &streams, self.product)?;
         let found = kept.frames();
         if found.is_empty() {
             bail!(kept.nothing(&self.spool[0].display().to_string()));

@@ -31,6 +31,9 @@ pub(crate) struct Forget {
     /// Directory of the spool
     #[arg(long, value_name = "DIR")]
     spool: PathBuf,
+    /// Its interception product, and nothing else of it; without this, everything else
+    #[arg(long)]
+    product: bool,
     /// For the log of deletions: who asked for it
     #[arg(long, value_name = "TEXT", default_value = "by hand")]
     why: String,
@@ -69,7 +72,8 @@ impl Forget {
         }
         let deletions = Deletions::of(&self.spool, signer);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let order = Order { why: &self.why, at: Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)) };
+        let at = Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
+        let order = Order { why: &self.why, at, product: self.product };
         let mut all = Forgotten::default();
         for part in &parts {
             // To the end of the last microsecond that it may have: a key is forgotten as a whole, and RTCP lies with its stream.

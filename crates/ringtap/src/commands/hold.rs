@@ -1,12 +1,13 @@
 //! `ringtap hold`, `holds`, `release`: calls that outlive every clock.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_model::{Call, Endpoint, Id, Nanos};
-use ringtap_spool::{Hold as Held, Holds as AllHeld, Part, Reader, of_call, of_stream, release};
+use ringtap_spool::{Category, Hold as Held, Holds as AllHeld, Part, Reader, of_call, of_stream, release};
 use ringtap_store::{Query, Row};
 use serde_json::Value;
 
@@ -36,6 +37,9 @@ pub(crate) struct Hold {
     /// Directory of the spool
     #[arg(long, value_name = "DIR")]
     spool: PathBuf,
+    /// Their interception product, and nothing else of them
+    #[arg(long)]
+    product: bool,
     #[command(flatten)]
     filter: Filter,
 }
@@ -56,6 +60,9 @@ pub(crate) struct Holds {
     /// Of this case alone
     #[arg(long, value_name = "NAME")]
     case: Option<String>,
+    /// Holds of interception product, and no others
+    #[arg(long)]
+    product: bool,
     /// As JSON lines
     #[arg(long)]
     json: bool,
@@ -78,6 +85,9 @@ pub(crate) struct Release {
     /// Directory of the spool
     #[arg(long, value_name = "DIR")]
     spool: PathBuf,
+    /// Holds of interception product, and no others
+    #[arg(long)]
+    product: bool,
 }
 
 impl Hold {
@@ -88,7 +98,7 @@ impl Hold {
         let rows = self.rows(&store)?;
         for row in &rows {
             let streams = store.streams_of(&row.id)?;
-            let hold = held(row, &streams, &self.case, now());
+            let hold = Held { product: self.product, ..held(row, &streams, &self.case, now()) };
             // The record first: a hold whose record is gone would find no packets.
             let records = std::iter::once(row.text.clone()).chain(streams.iter().map(ToString::to_string));
             ringtap_store::hold(&self.store, &records.collect::<Vec<_>>())?;
@@ -139,7 +149,9 @@ impl Holds {
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         std::fs::read_dir(&self.spool).with_context(|| format!("{} cannot be read", self.spool.display()))?;
         let holds = AllHeld::read(&self.spool)?;
-        let asked = |hold: &&Held| self.case.as_ref().is_none_or(|case| hold.case == *case);
+        let asked = |hold: &&Held| {
+            hold.product == self.product && self.case.as_ref().is_none_or(|case| hold.case == *case)
+        };
         let failed = "cannot write the list";
         for hold in holds.all().iter().filter(asked) {
             if self.json {
@@ -152,7 +164,9 @@ impl Holds {
             }
         }
         screen.out.flush().context(failed)?;
-        screen.remark(format!("{} on hold", counted(holds.calls() as u64, "call")));
+        let calls: BTreeSet<&str> =
+            holds.all().iter().filter(|hold| hold.product == self.product).map(|hold| &*hold.id).collect();
+        screen.remark(format!("{} on hold", counted(calls.len() as u64, "call")));
         Ok(Exit::Done)
     }
 }
@@ -160,7 +174,7 @@ impl Holds {
 impl Release {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let released = release(&self.spool, &self.case, self.call.as_deref())?;
+        let released = release(&self.spool, &self.case, self.call.as_deref(), self.product)?;
         if released.is_empty() {
             let call = self.call.map_or_else(|| "no call".to_owned(), |call| format!("`{call}` is not"));
             bail!(
@@ -171,9 +185,11 @@ impl Release {
         }
         let still = AllHeld::read(&self.spool)?;
         for hold in &released {
-            if still.all().iter().any(|other| other.id == hold.id) {
+            let others: Vec<&Held> = still.all().iter().filter(|other| other.id == hold.id).collect();
+            // That its product is held as well is nothing for who does not ask for that.
+            if others.iter().any(|other| self.product || !other.product) {
                 screen.remark(format!("{} stays on hold for another case", hold.call_id));
-            } else if let Ok(id) = hold.id.parse::<Id>() {
+            } else if let (true, Ok(id)) = (others.is_empty(), hold.id.parse::<Id>()) {
                 ringtap_store::release(&self.store, &id)?;
             }
         }
@@ -233,6 +249,7 @@ fn held(row: &Row, streams: &[Value], case: &str, since: Nanos) -> Held {
         call_id: call_id.to_owned(),
         since: since.0,
         parts: std::iter::once(signalling).chain(media).collect(),
+        product: false,
     }
 }
 
@@ -241,7 +258,9 @@ fn packets(spool: &mut Reader, hold: &Held) -> anyhow::Result<u64> {
     let mut packets = 0;
     for part in &hold.parts {
         let (from, to) = (Nanos(part.from), Nanos(part.to));
-        let found = spool.read(&[part.owner], &spool.between(from, to)?)?;
+        let mut segments = spool.between(from, to)?;
+        segments.retain(|segment| Category::of(hold.product).contains(&segment.category()));
+        let found = spool.read(&[part.owner], &segments)?;
         packets += found.packets().filter(|packet| (from..=to).contains(&packet.time)).count() as u64;
         // Without the key it cannot be counted, and is held all the same.
         packets += found.sealed;

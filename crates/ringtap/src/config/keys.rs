@@ -498,7 +498,7 @@ const NUMBERS: &str = "a list of numbers, such as [\"112\", \"+4930*\", \"@/etc/
 const NETWORKS: &str = "a list of networks, such as [\"192.0.2.0/24\", \"2001:db8::1\"]";
 
 /// Every key of a [[keep]] rule.
-pub(crate) const RULE_KEYS: [Key; 13] = [
+pub(crate) const RULE_KEYS: [Key; 14] = [
     rule(
         "name",
         "\"\"",
@@ -564,4 +564,12 @@ pub(crate) const RULE_KEYS: [Key; 13] = [
          `dtmf` without digits.",
     ),
     rule("may_pause", "true", FLAG, "Those who speak may pause it by `pause_digits` or `pause_header`."),
+    rule(
+        "product",
+        "\"\"",
+        "an identifier of at most 25 letters, digits, -, _ and ., such as \"LI-2026-17\"",
+        "It intercepts, for this case (a LIID): see [interception product](spool.md#interception-product). What it keeps is a copy of its \
+         own; the other rules are asked as if it were not there. From its beginning on, or from the moment on at which the rule comes \
+         into effect, without pauses.",
+    ),
 ];

@@ -464,7 +464,7 @@ impl Config {
         let config: Self = toml::from_str(text).map_err(|error| document.of_toml(&error))?;
         config.check().map_err(|(section, key, problem)| document.at(section, key, problem))?;
         config.check_rules().map_err(|(place, key, problem)| document.at_rule(place, key, problem))?;
-        if !config.keep.is_empty() && document.has("spool", "keep") {
+        if config.has_own_rules() && document.has("spool", "keep") {
             let problem = "there are [[keep]] rules, which say it: leave it out, and write a last [[keep]] that asks nothing";
             return Err(document.at("spool", "keep", problem.to_owned()));
         }
@@ -612,15 +612,18 @@ impl Config {
         for (key, span) in [
             ("signalling", retention.signalling),
             ("media", retention.media),
+            ("product", retention.product),
             ("tier_after", retention.tier_after),
         ] {
             if span.0 != Nanos::ZERO && span.0 < Nanos::from_secs(60) {
                 return wrong(key, "must be at least 1m, for example 90d; 0s is never");
             }
         }
-        for (key, size) in
-            [("signalling_size", retention.signalling_size), ("media_size", retention.media_size)]
-        {
+        for (key, size) in [
+            ("signalling_size", retention.signalling_size),
+            ("media_size", retention.media_size),
+            ("product_size", retention.product_size),
+        ] {
             if size.0 != 0 && size.0 < 1 << 20 {
                 return wrong(key, "must be at least 1MiB, for example 500GiB; 0 is no limit");
             }

@@ -25,6 +25,7 @@ pub(crate) struct KeepRule {
     keep: Option<Keep>,
     mask_dtmf: bool,
     may_pause: bool,
+    product: String,
 }
 
 impl Default for KeepRule {
@@ -43,6 +44,7 @@ impl Default for KeepRule {
             keep: None,
             mask_dtmf: false,
             may_pause: true,
+            product: String::new(),
         }
     }
 }
@@ -51,54 +53,66 @@ impl Default for KeepRule {
 pub(crate) type WrongRule = (usize, &'static str, String);
 
 impl Config {
-    /// The rules, with what their files of numbers say now; without [[keep]], the one that `[spool] keep` comes to.
+    /// The rules, with what their files of numbers say now, and beside them those that intercept; without any of the former, the
+    /// one that `[spool] keep` comes to.
     ///
     /// # Errors
     ///
     /// The first rule that is wrong, or names a file that is.
-    pub(crate) fn rules(&self) -> Result<Rules, WrongRule> {
-        if self.keep.is_empty() {
-            let what = self.spool.keep.of_call();
-            return Ok(Rules(vec![Rule {
-                name: "[spool] keep".into(),
-                what,
-                may_pause: true,
-                ..Rule::default()
-            }]));
-        }
+    pub(crate) fn rules(&self) -> Result<(Rules, Vec<Rule>), WrongRule> {
         if self.keep.len() > MAX_RULES {
             let problem = format!("there are {} rules, {MAX_RULES} at most", self.keep.len());
             return Err((MAX_RULES, "name", problem));
         }
-        let rules = self.keep.iter().enumerate();
-        rules.map(|(place, rule)| rule.compile(place)).collect::<Result<_, _>>().map(Rules)
+        let compiled = self.keep.iter().enumerate().map(|(place, rule)| rule.compile(place));
+        let compiled = compiled.collect::<Result<Vec<_>, _>>()?;
+        let (products, mut rules): (Vec<Rule>, Vec<Rule>) =
+            compiled.into_iter().partition(|rule| rule.product.is_some());
+        if rules.is_empty() {
+            let what = self.spool.keep.of_call();
+            rules.push(Rule { name: "[spool] keep".into(), what, may_pause: true, ..Rule::default() });
+        }
+        Ok((Rules(rules), products))
+    }
+
+    /// Rules that say what the operator keeps, each with its place.
+    fn own_rules(&self) -> impl Iterator<Item = (usize, &KeepRule)> {
+        self.keep.iter().enumerate().filter(|(_, rule)| rule.product.is_empty())
+    }
+
+    /// Whether they say it in place of `[spool] keep`.
+    pub(super) fn has_own_rules(&self) -> bool {
+        self.own_rules().next().is_some()
     }
 
     /// Whether every frame is kept, of calls or not.
     pub(crate) fn keeps_everything(&self) -> bool {
-        match &self.keep[..] {
-            [] => self.spool.keep == Keep::Everything,
-            [only] => only.keep == Some(Keep::Everything),
+        let mut own = self.own_rules().map(|(_, rule)| rule.keep);
+        match (own.next(), own.next()) {
+            (None, _) => self.spool.keep == Keep::Everything,
+            (Some(only), None) => only == Some(Keep::Everything),
             _ => false,
         }
     }
 
     /// What rules say of each other.
     pub(super) fn check_rules(&self) -> Result<(), WrongRule> {
-        let rules = self.rules()?.0;
-        let everything = self.keep.iter().position(|rule| rule.keep == Some(Keep::Everything));
-        if let Some(place) = everything
-            && (self.keep.len() > 1 || !rules[place].asks_nothing())
+        let (Rules(rules), _) = self.rules()?;
+        let own: Vec<(usize, &KeepRule)> = self.own_rules().collect();
+        let everything = own.iter().position(|(_, rule)| rule.keep == Some(Keep::Everything));
+        if let Some(everything) = everything
+            && let (place, _) = own[everything]
+            && (own.len() > 1 || !rules[everything].asks_nothing())
         {
             let problem = "\"everything\" is every frame of the link, and nothing can be left out of that: it stands in one rule \
                            alone, which asks nothing; write keep = \"full\" for all of a call";
             return Err((place, "keep", problem.to_owned()));
         }
         if let Some(place) = rules.iter().position(Rule::asks_nothing)
-            && place + 1 < rules.len()
+            && let Some((next, _)) = own.get(place + 1)
         {
             let problem = "the rule before it matches every call: this one and those behind it never would; move it up, or leave it out";
-            return Err((place + 1, "keep", problem.to_owned()));
+            return Err((*next, "keep", problem.to_owned()));
         }
         Ok(())
     }
@@ -115,6 +129,9 @@ impl KeepRule {
         }
         if self.codec.iter().any(|codec| codec.trim().is_empty()) {
             return Err(wrong("codec", "a name in it is empty; write names as in SDP, such as \"G729\""));
+        }
+        if !self.product.is_empty() {
+            self.check_product(keep, &wrong)?;
         }
         let numbers = |key, list: &[String]| {
             (!list.is_empty()).then(|| read(list)).transpose().map_err(|problem| (place, key, problem))
@@ -133,8 +150,52 @@ impl KeepRule {
             what: keep.of_call(),
             mask_digits: self.mask_dtmf,
             may_pause: self.may_pause,
+            product: (!self.product.is_empty()).then(|| self.product.clone()),
         })
     }
+
+    /// What an interception cannot ask, or keep.
+    fn check_product(
+        &self,
+        keep: Keep,
+        wrong: &dyn Fn(&'static str, &str) -> WrongRule,
+    ) -> Result<(), WrongRule> {
+        if !is_liid(&self.product) {
+            return Err(wrong(
+                "product",
+                "must be 1 to 25 letters, digits, -, _ or . of a case, for example LI-2026-17",
+            ));
+        }
+        if !matches!(keep, Keep::Signalling | Keep::Headers | Keep::Full) {
+            return Err(wrong(
+                "keep",
+                "must be \"signalling\", \"headers\" or \"full\" where there is a `product`",
+            ));
+        }
+        if self.mos_below.is_some() {
+            return Err(wrong(
+                "mos_below",
+                "is known when a call has ended, and `product` is kept from its beginning: leave it out",
+            ));
+        }
+        if self.share.is_some() {
+            return Err(wrong(
+                "share",
+                "a case is of certain calls, not of a share of them: leave it out, or `product`",
+            ));
+        }
+        if self.mask_dtmf {
+            return Err(wrong("mask_dtmf", "`product` is what was sent, digits as well: leave it out"));
+        }
+        Ok(())
+    }
+}
+
+/// A lawful interception identifier, as ETSI TS 102 232-1 has it (LIID, 25 octets at most, section 5.2.2), of characters that name
+/// a file.
+fn is_liid(text: &str) -> bool {
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    (1..=25).contains(&text.len()) && !text.starts_with('.') && text.bytes().all(known)
 }
 
 /// Numbers, and files of them.
@@ -194,7 +255,7 @@ mod tests {
     fn without_rules_there_is_one() {
         let config =
             Config::parse("[capture]\ninterfaces = [\"eth0\"]\n[spool]\nkeep = \"headers\"\n").unwrap();
-        let rules = config.rules().unwrap();
+        let rules = config.rules().unwrap().0;
         assert_eq!(rules.always().map(|rule| rule.what), Some(What::Headers));
         assert!(!config.keeps_everything());
         let everything = parse("[[keep]]\nkeep = \"everything\"\n").unwrap();
@@ -213,7 +274,7 @@ mod tests {
             list.display()
         ))
         .unwrap();
-        let rules = config.rules().unwrap();
+        let rules = config.rules().unwrap().0;
         assert_eq!(
             rules.0.iter().map(|rule| rule.name.as_str()).collect::<Vec<_>>(),
             ["never", "rule 2", "rule 3"]
@@ -224,10 +285,34 @@ mod tests {
         let facts = Facts { callees: &["111"], answered: true, ..Facts::default() };
         assert_eq!(rules.decide(&facts), decided(Some(2), What::Full, false));
         fs::write(&list, "111\n").unwrap();
-        assert_eq!(config.rules().unwrap().decide(&facts), decided(Some(0), What::Nothing, true));
+        assert_eq!(config.rules().unwrap().0.decide(&facts), decided(Some(0), What::Nothing, true));
         // Rules are compared by what is written, and named as what a reload changes.
         let changed = config.changed(&parse("").unwrap());
         assert_eq!(changed.iter().map(|key| (key.section, key.live)).collect::<Vec<_>>(), [("[keep]", true)]);
+    }
+
+    #[test]
+    fn rules_that_intercept_stand_beside_the_others() {
+        let config = parse(
+            "keep = \"everything\"\n[[keep]]\nproduct = \"LI-2026.17_a\"\nnumber = [\"100\"]\nkeep = \"full\"\n",
+        )
+        .unwrap();
+        let (rules, products) = config.rules().unwrap();
+        assert_eq!((rules.0.len(), rules.0[0].what, config.keeps_everything()), (1, What::Full, true));
+        assert_eq!((products.len(), products[0].product.as_deref()), (1, Some("LI-2026.17_a")));
+        // One that asks nothing hides none behind it, and is hidden by none.
+        let product = "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\n";
+        let own = "[[keep]]\nkeep = \"headers\"\n";
+        for text in [format!("{product}{own}{product}"), format!("{own}{product}{product}")] {
+            let (rules, products) = parse(&text).unwrap().rules().unwrap();
+            assert_eq!((rules.0.len(), rules.always().map(|rule| rule.what)), (1, Some(What::Headers)));
+            assert_eq!(products.len(), 2);
+        }
+        let wrong = parse(&format!("{own}{product}{own}")).unwrap_err();
+        assert!(
+            wrong.starts_with("x.toml:11: [[keep]] keep: the rule before it matches every call"),
+            "{wrong}"
+        );
     }
 
     #[test]
@@ -273,6 +358,30 @@ mod tests {
             (
                 "[[keep]]\nanswered = true\nkeep = \"everything\"\n",
                 "x.toml:7: [[keep]] keep: \"everything\" is every frame of the link, and nothing can be left out of that: it stands in one rule alone, which asks nothing; write keep = \"full\" for all of a call",
+            ),
+            (
+                "[[keep]]\nproduct = \"a b\"\nkeep = \"full\"\n",
+                "x.toml:6: [[keep]] product: must be 1 to 25 letters, digits, -, _ or . of a case, for example LI-2026-17",
+            ),
+            (
+                "[[keep]]\nproduct = \"a2345678901234567890123456\"\nkeep = \"full\"\n",
+                "x.toml:6: [[keep]] product: must be 1 to 25 letters",
+            ),
+            (
+                "[[keep]]\nproduct = \"A\"\nkeep = \"nothing\"\n",
+                "x.toml:7: [[keep]] keep: must be \"signalling\", \"headers\" or \"full\" where there is a `product`",
+            ),
+            (
+                "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\nmos_below = 3.0\n",
+                "x.toml:8: [[keep]] mos_below: is known when a call has ended",
+            ),
+            (
+                "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\nshare = \"1%\"\n",
+                "x.toml:8: [[keep]] share: a case is of certain calls",
+            ),
+            (
+                "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\nmask_dtmf = true\n",
+                "x.toml:8: [[keep]] mask_dtmf: `product` is what was sent",
             ),
             (
                 "[keep]\nkeep = \"full\"\n",

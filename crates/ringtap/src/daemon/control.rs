@@ -136,7 +136,10 @@ fn talk(mut connection: &UnixStream, orders: Option<&Orders>) -> io::Result<()> 
 
 fn answer(request: Request, orders: &Orders) -> anyhow::Result<String> {
     let (call, act) = match request {
-        Request::Rules => return Ok(orders.ruling().0.lines().join("\n")),
+        Request::Rules => {
+            let ruling = orders.ruling().0;
+            return Ok([ruling.product_lines(), ruling.lines()].concat().join("\n"));
+        }
         Request::Keep { call, what } => (call, Act::Keep(what.parse::<What>()?)),
         Request::Pause { call } => (call, Act::Pause),
         Request::Resume { call } => (call, Act::Resume),

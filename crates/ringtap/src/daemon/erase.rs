@@ -99,7 +99,8 @@ impl Work {
     }
 
     fn erase(&self, erase: &Erase) {
-        let order = Order { why: "rules: the call was better than mos_below", at: log::now() };
+        let order =
+            Order { why: "rules: the call was better than mos_below", at: log::now(), product: false };
         let dirs: Vec<&Path> = self.dirs.iter().map(PathBuf::as_path).filter(|dir| dir.exists()).collect();
         match forget(&dirs, &erase.owners, erase.from..erase.to, &self.deletions, order) {
             Ok(done) if done.missed > 0 => log::warn(

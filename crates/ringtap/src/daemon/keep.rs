@@ -3,6 +3,8 @@
 //! The worker that has a call's signalling asks the rules, at each message that may change what they say, and writes the
 //! answer into the table that all workers share; the worker that sees its media looks there.
 
+mod product;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -15,6 +17,7 @@ use ringtap_spool::rules::{Facts, Standing, State, Undecided, Verdict, What};
 use ringtap_spool::{Category, Counts, Error, Keeper, Settings, Written, key, of_call, of_stream};
 use ringtap_wire::sip;
 
+use self::product::{Products, Target};
 use super::complete::complete;
 use super::erase::{Erase, Eraser};
 use super::facts::{Gathered, digit, digit_of_event, events, has_digits};
@@ -41,6 +44,8 @@ pub(crate) struct Recorder {
     by_key: HashMap<u64, u32>,
     /// Messages that belong to no call, by the key of their Call-ID.
     others: HashMap<u64, Other>,
+    /// What is kept of who is intercepted.
+    products: Products,
     /// Where every frame is kept.
     rest: Option<Box<Rest>>,
     /// Time by the packets, or by the clock.
@@ -115,6 +120,8 @@ struct CallState {
     /// By command, when it had begun.
     demanded: bool,
     digits: Pressed,
+    /// What the rules say that intercept; None where there are none.
+    product: Option<Box<Target>>,
 }
 
 /// Messages of one Call-ID that is no call's.
@@ -210,6 +217,7 @@ impl Recorder {
             calls: HashMap::new(),
             by_key: HashMap::new(),
             others: HashMap::new(),
+            products: Products::default(),
             rest,
             now: Nanos::ZERO,
             looked: Nanos::ZERO,
@@ -253,6 +261,7 @@ impl Recorder {
             self.judge(slot, None, false);
         }
         self.streams.values_mut().for_each(|stream| stream.alone = None);
+        self.obey_product();
     }
 
     /// Whether what waits has been decided elsewhere meanwhile; who waits for a call that does not come is decided alone.
@@ -280,6 +289,7 @@ impl Recorder {
             !decided && !gone
         });
         self.waiting = waiting;
+        self.look_product(now);
     }
 
     /// Who is silent has no packets in memory any more, and needs no place there.
@@ -291,6 +301,7 @@ impl Recorder {
         for (_, mut other) in self.others.extract_if(silent) {
             self.shelf.end(&mut other.track, now);
         }
+        self.sweep_product(now);
     }
 
     /// Tells the operator when packets are lost on the way to the disk, and why.
@@ -369,6 +380,7 @@ impl Recorder {
                 fixed: false,
                 demanded: false,
                 digits: Pressed::default(),
+                product: None,
             }
         };
         match calls.entry(number.slot()) {
@@ -382,6 +394,9 @@ impl Recorder {
                     by_key.remove(&before.track.key);
                 }
                 shelf.end(&mut before.track, Nanos::ZERO);
+                if let Some(target) = before.product {
+                    target.end(shelf, Nanos::ZERO);
+                }
                 entry.into_mut()
             }
             Entry::Vacant(entry) => entry.insert(new(by_key)),
@@ -407,13 +422,20 @@ impl Recorder {
         let ruling = Arc::clone(&self.ruling);
         let state = self.call(number, &call_id);
         state.standing.events |= events(seen.message);
-        if !state.fixed {
+        let is_open = match &state.product {
+            Some(target) => target.is_open(),
+            None => !ruling.products.is_empty(),
+        };
+        if !state.fixed || is_open {
             state.facts.see(seen.message, [seen.src, seen.dst], seen.time.0 / MINUTE, &ruling);
+        }
+        if !state.fixed {
             self.judge(number.slot(), None, false);
         } else if seen.message.sdp().is_some() {
             let standing = state.standing;
             self.orders.table.write(place(number), standing);
         }
+        self.judge_product(number.slot());
         self.switch(seen, number, &ruling);
         self.calls.get(&number.slot()).map(|_| self.orders.table.look(place(number)))
     }
@@ -510,7 +532,11 @@ impl Recorder {
         state.facts.over = true;
         let before = state.standing;
         self.judge(slot, call.mos, true);
+        self.judge_product(slot);
         let Some(mut state) = self.calls.remove(&slot) else { return };
+        if let Some(target) = state.product.take() {
+            target.end(&mut self.shelf, now);
+        }
         let signalling = self.shelf.end(&mut state.track, now);
         let what = state.standing.what;
         if before.state == State::UntilEnd && what < before.what {
@@ -565,16 +591,20 @@ impl Recorder {
         if shelf.put(&mut stream.track, &standing, piece) {
             self.waiting.push(seen.serial);
         }
+        if !self.intercepts_nobody() {
+            self.product_media(seen, piece);
+        }
     }
 
     /// Keeps what reports say of a stream: they are kept with it, whole.
     fn reports(&mut self, seen: &RtcpSeen<'_>, data: &[u8], wire_len: u32) {
+        // Reports say nothing of what is said.
+        let piece = Piece { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
+        self.product_reports(seen, &piece);
         let Some(stream) = self.streams.get_mut(&seen.serial) else { return };
         stream.last = seen.time;
         stream.call = seen.call.or(stream.call);
         let standing = stand(&self.orders, &self.ruling, stream);
-        // Reports say nothing of what is said.
-        let piece = Piece { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
         if self.shelf.put(&mut stream.track, &standing, &piece) {
             self.waiting.push(seen.serial);
         }
@@ -583,6 +613,7 @@ impl Recorder {
     /// No packet of the stream will come.
     fn leaving(&mut self, serial: u64) -> Kept {
         let now = self.now;
+        self.product_leaving(serial);
         let Some(stream) = self.streams.get(&serial) else { return Kept::default() };
         if let Some(number) = stream.call.filter(|_| stream.track.waits()) {
             // It ends with its call: what is not known now will not be.
@@ -740,17 +771,17 @@ fn stand(orders: &Orders, ruling: &Ruling, stream: &Stream) -> Standing {
 
 /// What the rules say of a stream that no call claims.
 fn alone(ruling: &Ruling, stream: &Stream) -> Standing {
-    let mut hosts = stream.hosts.map(|host| host.to_string());
+    alone_facts(ruling, &stream.hosts, stream.ssrc, |facts| standing(&ruling.rules.decide(facts)))
+}
+
+/// Asks with what is known of a stream that no call claims.
+fn alone_facts<T>(ruling: &Ruling, ends: &[IpAddr], ssrc: u32, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
+    let mut hosts: Vec<String> = ends.iter().map(IpAddr::to_string).collect();
     hosts.sort();
-    let parts = [hosts[0].as_bytes(), hosts[1].as_bytes(), &stream.ssrc.to_be_bytes()];
-    let facts = Facts {
-        addresses: &stream.hosts,
-        key: ruling.hash(&parts),
-        over: true,
-        judged: true,
-        ..Facts::default()
-    };
-    standing(&ruling.rules.decide(&facts))
+    let parts: Vec<&[u8]> = hosts.iter().map(String::as_bytes).collect();
+    let ssrc = ssrc.to_be_bytes();
+    let key = ruling.hash(&[&parts[..], &[&ssrc[..]]].concat());
+    ask(&Facts { addresses: ends, key, over: true, judged: true, ..Facts::default() })
 }
 
 fn standing(verdict: &Verdict) -> Standing {
@@ -837,6 +868,7 @@ impl Sink for Keeping<'_> {
     fn sip(&mut self, seen: &SipSeen<'_>) {
         let Some(standing) = self.recorder.see(seen) else { return };
         let frame = self.only(seen.frames);
+        self.recorder.product_message(seen, frame);
         if standing.what < What::Signalling {
             return;
         }

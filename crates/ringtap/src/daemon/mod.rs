@@ -11,11 +11,13 @@
 //! | `system` | user, capabilities, service manager |
 //! | `keep`, `shelf`, `facts` | packets of calls, into the spool, as the rules say |
 //! | `orders`, `control` | rules and commands for all workers, and the socket that brings them |
+//! | `cases` | whose interception product is, written down |
 //! | `erase` | what was kept until it was known that it should not be |
 //! | `tend` | the thread that keeps the spool within its clocks and its disk |
 //! | `log` | lines for the operator |
 
 mod board;
+mod cases;
 mod complete;
 pub(crate) mod control;
 mod erase;
@@ -55,6 +57,7 @@ use crate::config::{Config, Secrets, Span, Speed};
 use crate::exit::Exit;
 use crate::text::counted;
 use board::{Board, Post};
+use cases::Cases;
 use erase::Erasing;
 use orders::{Orders, Ruling};
 use status::{Losses, Status};
@@ -172,6 +175,7 @@ impl Source {
 struct Keeping {
     orders: Arc<Orders>,
     erasing: Erasing,
+    cases: Cases,
     /// For the choice of calls, where the configuration has none.
     secret: String,
 }
@@ -188,7 +192,9 @@ impl Keeping {
         let Some(directory) = config.spool.directory() else { return Ok(None) };
         // Replays are repeatable; on the wire nobody may know which calls are chosen.
         let secret = if files { "replay".to_owned() } else { RandomState::new().hash_one(0).to_string() };
-        let orders = Arc::new(Orders::new(Ruling::of(config, &secret)?, workers, calls));
+        let ruling = Ruling::of(config, &secret)?;
+        let cases = Cases::start(directory).context("cannot start a thread that writes cases down")?;
+        let orders = Arc::new(Orders::new(ruling, workers, calls).with(cases.clerk()));
         log::info("spool", format_args!("packets of calls go to {}", directory.display()));
         told_rules(&orders);
         let wait = Duration::from_nanos(config.spool.age().0) + MARGIN;
@@ -196,7 +202,7 @@ impl Keeping {
         let deletions = Deletions::of(directory, secrets.sign.clone());
         let erasing =
             Erasing::start(dirs.collect(), deletions, wait).context("cannot start a thread that erases")?;
-        Ok(Some(Self { orders, erasing, secret }))
+        Ok(Some(Self { orders, erasing, cases, secret }))
     }
 
     /// Rules as they are written now.
@@ -325,6 +331,7 @@ impl Running {
         }
         if let Some(keeping) = self.keeping {
             keeping.erasing.close();
+            keeping.cases.close();
         }
         if let Some(tending) = self.tending {
             tending.close();

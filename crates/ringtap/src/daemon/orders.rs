@@ -1,19 +1,23 @@
 //! What all workers are told of keeping: the rules, commands for calls under way, and how each call stands.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ringtap_engine::CallNumber;
-use ringtap_spool::rules::{Place, Rules, Table, What};
+use ringtap_spool::rules::{Facts, Place, Rule, Rules, Standing, State, Table, What};
 
+use super::cases::{Clerk, Note};
 use crate::config::Config;
 
 /// Rules and what belongs to them, as the configuration says it now.
 #[derive(Debug)]
 pub(crate) struct Ruling {
     pub(super) rules: Rules,
+    /// Those that intercept.
+    pub(super) products: Intercepting,
     /// Calls that each rule decided; the last is of those that none matched.
     matched: Vec<AtomicU64>,
     pub(super) legs: Vec<Leg>,
@@ -22,6 +26,73 @@ pub(crate) struct Ruling {
     pub(super) resume: Switch,
     /// Every frame is kept.
     pub(super) everything: bool,
+}
+
+/// Rules that intercept: each stands for itself, and a call is kept for every case of which one matches.
+#[derive(Debug, Default)]
+pub(super) struct Intercepting {
+    rules: Vec<Rule>,
+    /// Calls that each matched.
+    matched: Vec<AtomicU64>,
+}
+
+/// What rules that intercept say of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wanted {
+    pub(super) standing: Standing,
+    /// The rules that match, by their places.
+    pub(super) matched: Vec<usize>,
+    /// No rule will match that does not yet.
+    pub(super) is_final: bool,
+}
+
+impl Intercepting {
+    fn of(rules: Vec<Rule>) -> Self {
+        Self { matched: rules.iter().map(|_| AtomicU64::new(0)).collect(), rules }
+    }
+
+    /// Nobody is intercepted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// What is kept of a call of which so much is known: the most that one of them wants. It waits while one that may still match
+    /// wants more.
+    pub(super) fn decide(&self, facts: &Facts<'_>) -> Wanted {
+        let (mut what, mut more, mut matched) = (What::Nothing, None, Vec::new());
+        for (place, rule) in self.rules.iter().enumerate() {
+            match rule.matches(facts) {
+                Some(true) => {
+                    what = what.max(rule.what);
+                    matched.push(place);
+                }
+                None => more = more.max(Some(rule.what)),
+                Some(false) => {}
+            }
+        }
+        let waits = more > Some(what);
+        let state = if waits { State::Open } else { State::Decided };
+        let standing = Standing { state, what: what.max(more.unwrap_or_default()), ..Standing::default() };
+        Wanted { standing, matched, is_final: more.is_none() }
+    }
+
+    /// The most that any of them keeps.
+    pub(super) fn most(&self) -> What {
+        self.rules.iter().map(|rule| rule.what).max().unwrap_or_default()
+    }
+
+    /// The cases of these rules, each once.
+    pub(super) fn cases(&self, rules: &[usize]) -> Vec<String> {
+        let cases = rules.iter().filter_map(|rule| self.rules.get(*rule)?.product.clone());
+        cases.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The rule matched a call.
+    pub(super) fn count(&self, rule: usize) {
+        if let Some(count) = self.matched.get(rule) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 /// What joins the legs of a call.
@@ -51,7 +122,7 @@ impl Ruling {
     ///
     /// A file of numbers that cannot be read any more.
     pub(crate) fn of(config: &Config, secret: &str) -> anyhow::Result<Self> {
-        let rules = config.rules().map_err(|(place, key, problem)| {
+        let (rules, products) = config.rules().map_err(|(place, key, problem)| {
             anyhow::anyhow!("[[keep]] rule {} {key}: {problem}", place + 1)
         })?;
         let spool = &config.spool;
@@ -73,6 +144,7 @@ impl Ruling {
             resume: switch(&spool.resume_digits, &spool.resume_header),
             everything: config.keeps_everything(),
             rules,
+            products: Intercepting::of(products),
         })
     }
 
@@ -91,6 +163,16 @@ impl Ruling {
     /// Name of a rule.
     pub(super) fn name(&self, rule: Option<usize>) -> &str {
         rule.and_then(|rule| self.rules.0.get(rule)).map_or("no rule", |rule| rule.name.as_str())
+    }
+
+    /// The same of rules that intercept: how many calls each matched, and its case. Not for the log.
+    pub(crate) fn product_lines(&self) -> Vec<String> {
+        let lines = self.products.rules.iter().zip(&self.products.matched).map(|(rule, count)| {
+            let case = rule.product.as_deref().unwrap_or_default();
+            let count = count.load(Ordering::Relaxed);
+            format!("{:<10} {count:>9}  {}; product of {case}", rule.what.name(), rule.name)
+        });
+        lines.collect()
     }
 
     /// A line for each rule: what it keeps, how many calls it decided, its name.
@@ -130,6 +212,10 @@ pub(super) struct Command {
 #[derive(Debug)]
 pub(crate) struct Orders {
     pub(super) table: Table,
+    /// The same of what is intercepted.
+    pub(super) products: Table,
+    /// Writes down whose product is kept.
+    clerk: Option<Clerk>,
     ruling: Mutex<Arc<Ruling>>,
     /// Counts rulings.
     epoch: AtomicU64,
@@ -147,9 +233,23 @@ impl Orders {
     pub(crate) fn new(ruling: Ruling, workers: usize, calls: usize) -> Self {
         Self {
             table: Table::new(workers, calls),
+            products: Table::new(workers, calls),
+            clerk: None,
             ruling: Mutex::new(Arc::new(ruling)),
             epoch: AtomicU64::new(0),
             inboxes: (0..workers).map(|_| Inbox::default()).collect(),
+        }
+    }
+
+    /// Whose product is kept is written down.
+    pub(super) fn with(self, clerk: Clerk) -> Self {
+        Self { clerk: Some(clerk), ..self }
+    }
+
+    /// Has it written down.
+    pub(super) fn note(&self, note: Note) {
+        if let Some(clerk) = &self.clerk {
+            clerk.note(note);
         }
     }
 
@@ -224,3 +324,49 @@ fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 const MOST: usize = 64;
 /// How long a worker may take: it looks twenty times a second even where no packets come.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_that_matches_has_its_part_and_the_most_is_kept() {
+        let rule = |case: &str, what, answered, codec: &str| Rule {
+            product: Some(case.into()),
+            what,
+            answered,
+            codec: codec.split_whitespace().map(Into::into).collect(),
+            ..Rule::default()
+        };
+        let rules = vec![
+            rule("B", What::Signalling, false, ""),
+            rule("A", What::Signalling, true, ""),
+            rule("B", What::Full, true, "G729"),
+        ];
+        let rules = Intercepting::of(rules);
+        let decide = |facts: &Facts<'_>| {
+            let Wanted { standing, matched, is_final } = rules.decide(facts);
+            (standing.state, standing.what, rules.cases(&matched), is_final)
+        };
+        let cases = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let facts = Facts::default();
+        // The third may still want more.
+        assert_eq!(decide(&facts), (State::Open, What::Full, cases(&["B"]), false));
+        let other = Facts { codecs: &["PCMA"], answered: true, ..facts };
+        assert_eq!(decide(&other), (State::Decided, What::Signalling, cases(&["A", "B"]), true));
+        let all = Facts { codecs: &["G729"], answered: true, ..facts };
+        assert_eq!(decide(&all), (State::Decided, What::Full, cases(&["A", "B"]), true));
+        // Whoever may still match and wants no more holds nothing up.
+        let two = Intercepting::of(rules.rules[..2].to_vec());
+        let wanted = two.decide(&facts);
+        assert_eq!(
+            (wanted.standing.state, wanted.is_final, wanted.matched),
+            (State::Decided, false, vec![0])
+        );
+        let nobody = Intercepting::default();
+        assert_eq!(
+            (nobody.decide(&all).standing.what, nobody.is_empty(), nobody.most()),
+            (What::Nothing, true, What::Nothing)
+        );
+    }
+}

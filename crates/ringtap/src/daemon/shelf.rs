@@ -15,7 +15,10 @@ pub(super) struct Shelf {
 
 /// What is kept of one owner.
 pub(super) struct Track {
+    /// Signalling or media.
     category: Category,
+    /// It is interception product, of either.
+    is_product: bool,
     pub(super) key: u64,
     /// What waits.
     list: Option<List>,
@@ -59,7 +62,22 @@ impl Piece<'_> {
 
 impl Track {
     pub(super) fn new(category: Category, key: u64) -> Self {
-        Self { category, key, list: None, owner: None, kept: Kept::default() }
+        Self { category, is_product: false, key, list: None, owner: None, kept: Kept::default() }
+    }
+
+    /// Of signalling or media that are intercepted.
+    pub(super) fn product(category: Category, key: u64) -> Self {
+        Self { is_product: true, ..Self::new(category, key) }
+    }
+
+    /// Where it lies on the disk.
+    fn series(&self) -> Category {
+        if self.is_product { Category::Product } else { self.category }
+    }
+
+    /// Whether something of it is being kept.
+    pub(super) fn is_kept(&self) -> bool {
+        self.owner.is_some()
     }
 
     /// Whether packets wait.
@@ -166,7 +184,7 @@ impl Shelf {
 // HOT: two copies, nothing else.
 fn keep(keeper: &mut Keeper, left_out: &mut u64, track: &mut Track, time: Nanos, wire_len: u32, data: &[u8]) {
     if track.owner.is_none() {
-        track.owner = keeper.begin(track.category, track.key);
+        track.owner = keeper.begin(track.series(), track.key);
     }
     match track.owner {
         Some(owner) => keeper.put_parts(owner, time, wire_len, data),

@@ -44,7 +44,14 @@ pub(crate) struct Part {
 
 impl Kept {
     /// Reads what there is of the call with that record and those streams.
-    pub(crate) fn read(spool: &mut Reader, row: &Row, streams: &[Value]) -> anyhow::Result<Self> {
+    ///
+    /// Of `product`: the copy that was kept of a call that was intercepted, and nothing else.
+    pub(crate) fn read(
+        spool: &mut Reader,
+        row: &Row,
+        streams: &[Value],
+        product: bool,
+    ) -> anyhow::Result<Self> {
         let mut kept = Self { parts: parts(row, streams), found: HashMap::new() };
         // Which segments there are is asked once: there may be many.
         let reach = || kept.parts.iter().map(Part::reach);
@@ -53,7 +60,10 @@ impl Kept {
         let segments = spool.between(from, to)?;
         let of =
             |category| segments.iter().filter(|of| of.category() == category).cloned().collect::<Vec<_>>();
-        let (signalling, media) = (of(Category::Signalling), of(Category::Media));
+        let (signalling, media) = match product {
+            true => (of(Category::Product), of(Category::Product)),
+            false => (of(Category::Signalling), of(Category::Media)),
+        };
         for part in &kept.parts {
             // Two streams of one source between the same ends have one owner.
             if let Entry::Vacant(place) = kept.found.entry(part.key) {

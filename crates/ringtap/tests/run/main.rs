@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `daemon` | a running ringtap, and what it left |
 //! | `kept` | rules on a wire, by one worker and by two: who is kept, pauses, digits that nobody may read |
+//! | `product` | interception product, and that nothing else shows it |
 //! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
 //! | `retained` | clocks that run out, calls on hold, a disk that is full |
 //! | `rules` | what is kept by rules, and what is not there |
@@ -12,6 +13,7 @@
 
 mod daemon;
 mod kept;
+mod product;
 mod replayed;
 mod retained;
 mod rules;

@@ -83,6 +83,9 @@ pub struct Rule {
     pub mask_digits: bool,
     /// Those who speak may pause it, by digits or a header.
     pub may_pause: bool,
+    /// It intercepts: what it keeps is a copy of its own, product of this case, and other rules are asked as if it were not there.
+    /// Neither masks nor pauses.
+    pub product: Option<String>,
 }
 
 /// What is known of a call so far.
@@ -169,6 +172,15 @@ impl Rule {
             && !self.answered
             && self.mos_below.is_none()
             && self.part.is_none()
+    }
+
+    /// Whether it matches; None while that is not known.
+    pub fn matches(&self, facts: &Facts<'_>) -> Option<bool> {
+        match self.asks(facts) {
+            Answer::Yes => Some(true),
+            Answer::No => Some(false),
+            Answer::AtEnd | Answer::NotYet => None,
+        }
     }
 
     fn asks(&self, facts: &Facts<'_>) -> Answer {
@@ -334,6 +346,16 @@ mod tests {
         assert_eq!(rules.decide(&Facts { addresses: &[], trunk: &here, ..right }), masked);
         assert_eq!(rules.decide(&Facts { addresses: &[], over: true, ..right }), NONE);
         assert_eq!(rules.decide(&Facts { codecs: &["PCMU"], answered: true, ..facts }), NONE);
+    }
+
+    #[test]
+    fn whether_one_rule_matches() {
+        let rule = Rule { caller: numbers(&["100"]), answered: true, ..Rule::default() };
+        let facts = Facts { callers: &["100"], ..Facts::default() };
+        assert_eq!(rule.matches(&facts), None);
+        assert_eq!(rule.matches(&Facts { answered: true, ..facts }), Some(true));
+        assert_eq!(rule.matches(&Facts { over: true, ..facts }), Some(false));
+        assert_eq!(rule.matches(&Facts { callers: &["1"], ..facts }), Some(false));
     }
 
     #[test]

@@ -1,0 +1,205 @@
+//! Whose interception product is: told by the workers, written down behind their backs.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use ringtap_spool::rules::Place;
+use ringtap_spool::{ProductOf, Products};
+
+use super::log;
+
+/// What a worker tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Note {
+    /// The call is kept for these cases.
+    Call { place: Place, cases: Vec<String> },
+    /// The owner is one of the call's.
+    Owner { place: Place, owner: u64 },
+    /// The owner is no call's, and kept for these cases.
+    Alone { owner: u64, cases: Vec<String> },
+}
+
+/// A worker's way to have it written down.
+#[derive(Clone, Debug)]
+pub(super) struct Clerk {
+    /// None: the end.
+    notes: SyncSender<Option<Note>>,
+    missed: Arc<AtomicBool>,
+}
+
+impl Clerk {
+    /// Never waits.
+    pub(super) fn note(&self, note: Note) {
+        if let Err(TrySendError::Full(_)) = self.notes.try_send(Some(note)) {
+            self.missed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The thread that writes.
+#[derive(Debug)]
+pub(super) struct Cases {
+    clerk: Clerk,
+    thread: JoinHandle<()>,
+}
+
+impl Cases {
+    /// For the spool in that directory.
+    pub(super) fn start(directory: &Path) -> std::io::Result<Self> {
+        let (notes, told) = sync_channel(MOST);
+        let missed = Arc::new(AtomicBool::new(false));
+        let register = Register::new(directory, &missed);
+        let thread = thread::Builder::new().name("cases".into()).spawn(move || register.serve(&told))?;
+        Ok(Self { clerk: Clerk { notes, missed }, thread })
+    }
+
+    /// For workers.
+    pub(super) fn clerk(&self) -> Clerk {
+        self.clerk.clone()
+    }
+
+    /// Every worker has ended: writes what is left.
+    pub(super) fn close(self) {
+        // Where nobody takes it, the thread has ended by a fault.
+        let _ = self.clerk.notes.send(None);
+        if self.thread.join().is_err() {
+            log::error(
+                "spool",
+                "product.log was ended by a fault of the program: the log of deletions will not name every case",
+            );
+        }
+    }
+}
+
+struct Register {
+    products: Products,
+    /// Cases and owners of each call.
+    calls: HashMap<Place, (Vec<String>, Vec<u64>)>,
+    /// In which order they came.
+    order: VecDeque<Place>,
+    missed: Arc<AtomicBool>,
+}
+
+impl Register {
+    fn new(directory: &Path, missed: &Arc<AtomicBool>) -> Self {
+        Self {
+            products: Products::of(directory),
+            calls: HashMap::new(),
+            order: VecDeque::new(),
+            missed: Arc::clone(missed),
+        }
+    }
+
+    fn serve(mut self, told: &Receiver<Option<Note>>) {
+        let mut goes_on = true;
+        while goes_on && let Ok(first) = told.recv() {
+            // What has come meanwhile is written with it.
+            let more = std::iter::from_fn(|| told.try_recv().ok()).take(MOST);
+            let notes: Vec<Option<Note>> = std::iter::once(first).chain(more).collect();
+            goes_on = notes.iter().all(Option::is_some);
+            let entries: Vec<ProductOf> =
+                notes.into_iter().flatten().flat_map(|note| self.take(note)).collect();
+            if let Err(error) = self.write(&entries) {
+                log::error("spool", error);
+            }
+            if self.missed.swap(false, Ordering::Relaxed) {
+                log::error(
+                    "spool",
+                    "product.log does not keep up: the log of deletions will not name every case",
+                );
+            }
+        }
+    }
+
+    fn write(&self, entries: &[ProductOf]) -> Result<(), ringtap_spool::Error> {
+        if entries.is_empty() { Ok(()) } else { self.products.tell(entries) }
+    }
+
+    /// What is to be written of a note.
+    fn take(&mut self, note: Note) -> Vec<ProductOf> {
+        let at = log::now().0;
+        let each = |owner: u64, cases: &[String]| -> Vec<ProductOf> {
+            cases.iter().map(|case| ProductOf { owner, case: case.clone(), at }).collect()
+        };
+        match note {
+            Note::Alone { owner, cases } => each(owner, &cases),
+            Note::Owner { place, owner } => {
+                let Some((cases, owners)) = self.calls.get_mut(&place) else { return Vec::new() };
+                if owners.len() < OWNERS && !owners.contains(&owner) {
+                    owners.push(owner);
+                }
+                each(owner, cases)
+            }
+            Note::Call { place, cases } => {
+                let (known, owners) = self.calls.entry(place).or_insert_with(|| {
+                    self.order.push_back(place);
+                    Default::default()
+                });
+                let new: Vec<String> = cases.iter().filter(|case| !known.contains(case)).cloned().collect();
+                *known = cases;
+                let told = owners.iter().flat_map(|owner| each(*owner, &new)).collect();
+                if self.order.len() > CALLS
+                    && let Some(oldest) = self.order.pop_front()
+                {
+                    self.calls.remove(&oldest);
+                }
+                told
+            }
+        }
+    }
+}
+
+/// Notes that wait.
+const MOST: usize = 1 << 16;
+/// Calls that are known by their places: the last that were intercepted.
+const CALLS: usize = 1 << 16;
+/// Owners of a call that another case is told of as well.
+const OWNERS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_have_the_cases_of_their_calls() {
+        let dir = tempfile::tempdir().unwrap();
+        let written = Cases::start(dir.path()).unwrap();
+        let clerk = written.clerk();
+        let place = |slot| Place { worker: 0, slot, generation: 1 };
+        let cases = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        clerk.note(Note::Owner { place: place(1), owner: 1 });
+        clerk.note(Note::Call { place: place(1), cases: cases(&["A"]) });
+        clerk.note(Note::Owner { place: place(1), owner: 2 });
+        clerk.note(Note::Call { place: place(1), cases: cases(&["A", "B"]) });
+        clerk.note(Note::Owner { place: place(1), owner: 3 });
+        clerk.note(Note::Owner { place: place(2), owner: 4 });
+        clerk.note(Note::Alone { owner: 5, cases: cases(&["C"]) });
+        // Others may hold on to it.
+        written.close();
+        let told: Vec<(u64, String)> = Products::of(dir.path())
+            .all()
+            .unwrap()
+            .into_iter()
+            .map(|entry| (entry.owner, entry.case))
+            .collect();
+        let expected = [(2, "A"), (2, "B"), (3, "A"), (3, "B"), (5, "C")];
+        assert_eq!(told, expected.map(|(owner, case)| (owner, case.to_owned())));
+    }
+
+    #[test]
+    fn no_more_calls_are_known_than_there_may_be() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut register = Register::new(dir.path(), &Arc::default());
+        for slot in 0..CALLS + 10 {
+            register.take(Note::Call {
+                place: Place { worker: 0, slot, generation: 0 },
+                cases: vec!["A".into()],
+            });
+        }
+        assert_eq!((register.calls.len(), register.order.len()), (CALLS, CALLS));
+    }
+}

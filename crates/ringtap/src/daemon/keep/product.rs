@@ -1,0 +1,360 @@
+//! Interception product: a copy of its own of what rules with `product` want, whatever else is kept of a call.
+//!
+//! It is decided like everything else that is kept (by the worker that has the signalling, for all workers, in a table), but apart
+//! from it: what the operator keeps, and what the record says of that, is the same whether a call is intercepted or not. It is
+//! neither masked nor paused, and a rule that comes into effect while a call is under way has it from then on.
+
+use super::*;
+use crate::daemon::cases::Note;
+
+/// What a worker has of it.
+#[derive(Default)]
+pub(super) struct Products {
+    /// By the stream's serial.
+    streams: HashMap<u64, Copied, BuildHasherDefault<Serials>>,
+    /// Streams of which packets wait.
+    waiting: Vec<u64>,
+    /// Messages that belong to no call, by the key of their Call-ID.
+    others: HashMap<u64, OtherCopied>,
+}
+
+/// A call that may be intercepted.
+pub(super) struct Target {
+    track: Track,
+    standing: Standing,
+    /// Until the rules change, nothing more comes of them.
+    fixed: bool,
+    /// The rules that match.
+    matched: Vec<usize>,
+    told: Option<Nanos>,
+}
+
+/// A stream of which product is kept, or may be.
+struct Copied {
+    track: Track,
+    call: Option<CallNumber>,
+    hosts: [IpAddr; 2],
+    ssrc: u32,
+    first: Nanos,
+    last: Nanos,
+    /// What the rules say of it where no call claims it, and for which cases.
+    alone: Option<(Standing, Vec<String>)>,
+    /// No packet of it will come; since when.
+    left: Option<Nanos>,
+    told: Option<Nanos>,
+}
+
+/// Messages of one Call-ID that is no call's.
+struct OtherCopied {
+    track: Track,
+    standing: Standing,
+    cases: Vec<String>,
+    last: Nanos,
+    told: Option<Nanos>,
+}
+
+impl Target {
+    fn new(key: u64) -> Self {
+        let track = Track::product(Category::Signalling, key);
+        Self { track, standing: Standing::default(), fixed: false, matched: Vec::new(), told: None }
+    }
+
+    /// More may become known of it.
+    pub(super) fn is_open(&self) -> bool {
+        !self.fixed
+    }
+
+    /// The call has ended.
+    pub(super) fn end(mut self, shelf: &mut Shelf, now: Nanos) {
+        shelf.end(&mut self.track, now);
+    }
+}
+
+impl Copied {
+    fn new((src, dst, ssrc): (Endpoint, Endpoint, u32), time: Nanos) -> Self {
+        Self {
+            track: Track::product(Category::Media, of_stream(src, dst, ssrc)),
+            call: None,
+            hosts: [src.ip, dst.ip],
+            ssrc,
+            first: time,
+            last: time,
+            alone: None,
+            left: None,
+            told: None,
+        }
+    }
+
+    /// As its call does, or alone.
+    fn stand(&self, orders: &Orders, ruling: &Ruling) -> Standing {
+        let known = match self.call {
+            Some(call) => orders.products.look(place(call)),
+            None => self.alone.as_ref().map(|(standing, _)| *standing).unwrap_or_default(),
+        };
+        match known.state {
+            State::Unknown => Standing { what: ruling.products.most(), ..known },
+            _ => known,
+        }
+    }
+
+    /// What the rules say where no call claims it.
+    fn judge_alone(&mut self, ruling: &Ruling) {
+        let facts = alone_facts(ruling, &self.hosts, self.ssrc, |facts| ruling.products.decide(facts));
+        self.alone = Some((facts.standing, ruling.products.cases(&facts.matched)));
+    }
+
+    fn tell(&mut self, orders: &Orders, now: Nanos) {
+        if is_due(&self.track, &mut self.told, now) {
+            let owner = self.track.key;
+            orders.note(match (self.call, &self.alone) {
+                (Some(call), _) => Note::Owner { place: place(call), owner },
+                (None, Some((_, cases))) => Note::Alone { owner, cases: cases.clone() },
+                (None, None) => return,
+            });
+        }
+    }
+}
+
+/// Whether it is to be told whose an owner is: when the first of it is kept, and again from time to time.
+fn is_due(track: &Track, told: &mut Option<Nanos>, now: Nanos) -> bool {
+    let due = track.is_kept() && told.is_none_or(|told| told + AGAIN < now);
+    if due {
+        *told = Some(now);
+    }
+    due
+}
+
+impl Recorder {
+    /// Whether nobody is intercepted, or was since the start.
+    pub(super) fn intercepts_nobody(&self) -> bool {
+        self.ruling.products.is_empty() && self.products.streams.is_empty()
+    }
+
+    /// What is known of a call may suffice now.
+    pub(super) fn judge_product(&mut self, slot: u32) {
+        let Self { calls, ruling, orders, shelf, now, .. } = self;
+        let Some(state) = calls.get_mut(&slot) else { return };
+        if ruling.products.is_empty() && state.product.is_none() {
+            return;
+        }
+        let key = state.track.key;
+        let target = state.product.get_or_insert_with(|| Box::new(Target::new(key)));
+        if target.fixed {
+            return;
+        }
+        let place = place(state.number);
+        let wanted = state.facts.ask(None, false, |facts| ruling.products.decide(facts));
+        target.fixed = wanted.is_final;
+        target.standing = wanted.standing;
+        if wanted.matched != target.matched {
+            let new = wanted.matched.iter().filter(|rule| !target.matched.contains(rule));
+            new.for_each(|rule| ruling.products.count(*rule));
+            // Before any packet of it can be kept: whoever keeps one tells of it after this.
+            orders.note(Note::Call { place, cases: ruling.products.cases(&wanted.matched) });
+            target.matched = wanted.matched;
+        }
+        orders.products.write(place, target.standing);
+        if target.standing.state == State::Decided {
+            shelf.settle(&mut target.track, &target.standing);
+            if target.standing.what == What::Nothing {
+                shelf.finish(&mut target.track, *now);
+            }
+            if is_due(&target.track, &mut target.told, *now) {
+                orders.note(Note::Owner { place, owner: key });
+            }
+        }
+    }
+
+    /// New rules: every call is asked about again, under way or not decided.
+    pub(super) fn obey_product(&mut self) {
+        let slots: Vec<u32> = self.calls.keys().copied().collect();
+        for slot in slots {
+            if let Some(target) = self.calls.get_mut(&slot).and_then(|state| state.product.as_mut()) {
+                (target.fixed, target.matched) = (false, Vec::new());
+            }
+            self.judge_product(slot);
+        }
+        self.products.streams.values_mut().for_each(|stream| stream.alone = None);
+        for mut other in std::mem::take(&mut self.products.others).into_values() {
+            self.shelf.end(&mut other.track, self.now);
+        }
+    }
+
+    /// Keeps a message, where its call is intercepted, as it was sent.
+    pub(super) fn product_message(&mut self, seen: &SipSeen<'_>, frame: Option<&Frame<'_>>) {
+        if self.intercepts_nobody() {
+            return;
+        }
+        let standing = match seen.call {
+            Some(number) => match self.calls.get(&number.slot()).and_then(|state| state.product.as_ref()) {
+                Some(target) => target.standing,
+                None => return,
+            },
+            None => self.judge_other_product(seen),
+        };
+        if standing.what < What::Signalling {
+            return;
+        }
+        let own;
+        let (data, wire_len) = match frame.filter(|_| seen.transport == Transport::Udp) {
+            Some(frame) => (frame.data, frame.wire_len),
+            None => match wrapped((seen.src, seen.dst), seen.message.raw(), self.shelf.link()) {
+                Some(data) => {
+                    own = data;
+                    (&own[..], own.len() as u32)
+                }
+                None => return self.shelf.left_out += 1,
+            },
+        };
+        let piece = Piece { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
+        let Self { calls, products, shelf, orders, .. } = self;
+        match seen.call {
+            Some(number) => {
+                let target = calls.get_mut(&number.slot()).and_then(|state| state.product.as_mut());
+                if let Some(Target { track, told, .. }) = target.map(|target| &mut **target) {
+                    shelf.put(track, &standing, &piece);
+                    if is_due(track, told, seen.time) {
+                        orders.note(Note::Owner { place: place(number), owner: track.key });
+                    }
+                }
+            }
+            None => {
+                let key = of_call(seen.message.call_id().unwrap_or_default());
+                if let Some(OtherCopied { track, cases, told, .. }) = products.others.get_mut(&key) {
+                    shelf.put(track, &standing, &piece);
+                    if is_due(track, told, seen.time) {
+                        orders.note(Note::Alone { owner: key, cases: cases.clone() });
+                    }
+                }
+            }
+        }
+    }
+
+    /// A message that belongs to no call: what is known of it is in it.
+    fn judge_other_product(&mut self, seen: &SipSeen<'_>) -> Standing {
+        let Self { products, ruling, .. } = self;
+        let Some(call_id) = seen.message.call_id() else { return Standing::default() };
+        let key = of_call(call_id);
+        let other = products.others.entry(key).or_insert_with(|| {
+            let mut facts = Gathered::default();
+            facts.over = true;
+            facts.introduce_message(seen.message);
+            facts.see(seen.message, [seen.src, seen.dst], seen.time.0 / MINUTE, ruling);
+            let wanted = facts.ask(None, true, |facts| ruling.products.decide(facts));
+            wanted.matched.iter().for_each(|rule| ruling.products.count(*rule));
+            let cases = ruling.products.cases(&wanted.matched);
+            let track = Track::product(Category::Signalling, key);
+            OtherCopied { track, standing: wanted.standing, cases, last: seen.time, told: None }
+        });
+        other.last = seen.time;
+        other.standing
+    }
+
+    /// Keeps a media packet. HOT where somebody is intercepted: a load for each packet, a hash for those that may be wanted.
+    pub(super) fn product_media(&mut self, seen: &RtpSeen<'_>, piece: &Piece<'_>) {
+        let Self { products, shelf, orders, ruling, .. } = self;
+        let known = seen.call.map(|call| orders.products.look(place(call))).unwrap_or_default();
+        let may_be = known.state != State::Decided || known.what > What::Signalling;
+        if !may_be && products.waiting.is_empty() {
+            return;
+        }
+        let ends = (seen.src, seen.dst, seen.ssrc);
+        let stream = match products.streams.entry(seen.serial) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) if may_be => entry.insert(Copied::new(ends, seen.time)),
+            Entry::Vacant(_) => return,
+        };
+        stream.last = seen.time;
+        stream.call = seen.call.or(stream.call);
+        let standing = stream.stand(orders, ruling);
+        if shelf.put(&mut stream.track, &standing, piece) {
+            products.waiting.push(seen.serial);
+        }
+        stream.tell(orders, seen.time);
+    }
+
+    /// Keeps what reports say of a stream of which product is kept.
+    pub(super) fn product_reports(&mut self, seen: &RtcpSeen<'_>, piece: &Piece<'_>) {
+        let Self { products, shelf, orders, ruling, .. } = self;
+        let Some(stream) = products.streams.get_mut(&seen.serial) else { return };
+        stream.last = seen.time;
+        stream.call = seen.call.or(stream.call);
+        let standing = stream.stand(orders, ruling);
+        if shelf.put(&mut stream.track, &standing, piece) {
+            products.waiting.push(seen.serial);
+        }
+    }
+
+    /// Whether what waits has been decided elsewhere meanwhile; who waits for a call that does not come is decided alone.
+    pub(super) fn look_product(&mut self, now: Nanos) {
+        let Self { products: Products { streams, waiting, .. }, shelf, orders, ruling, .. } = self;
+        waiting.retain(|serial| {
+            let Some(stream) = streams.get_mut(serial) else { return false };
+            if !stream.track.waits() {
+                return false;
+            }
+            if stream.call.is_none() && (stream.left.is_some() || stream.first + ALONE < now) {
+                stream.judge_alone(ruling);
+            }
+            let standing = stream.stand(orders, ruling);
+            let decided = standing.state == State::Decided;
+            let gone = stream.left.is_some_and(|left| left + PATIENCE < now);
+            if decided {
+                shelf.settle(&mut stream.track, &standing);
+                stream.tell(orders, now);
+            }
+            if stream.left.is_some() && (decided || gone) {
+                shelf.end(&mut stream.track, now);
+                streams.remove(serial);
+            }
+            !decided && !gone
+        });
+    }
+
+    /// Who is silent needs no place.
+    pub(super) fn sweep_product(&mut self, now: Nanos) {
+        let Self { products, shelf, .. } = self;
+        for stream in products.streams.values_mut().filter(|stream| stream.last + SILENCE < now) {
+            shelf.finish(&mut stream.track, now);
+        }
+        let silent = |_: &u64, other: &mut OtherCopied| other.last + SILENCE < now;
+        for (_, mut other) in products.others.extract_if(silent) {
+            shelf.end(&mut other.track, now);
+        }
+    }
+
+    /// No packet of the stream will come.
+    pub(super) fn product_leaving(&mut self, serial: u64) {
+        let now = self.now;
+        let Some(stream) = self.products.streams.get(&serial) else { return };
+        if let Some(number) = stream.call.filter(|_| stream.track.waits())
+            && number.worker() == self.worker
+            && let Some(state) = self.calls.get_mut(&number.slot()).filter(|state| state.number == number)
+        {
+            // It ends with its call: what is not known now will not be.
+            state.facts.over = true;
+            self.judge_product(number.slot());
+        }
+        let Self { products, shelf, orders, ruling, .. } = self;
+        let Some(stream) = products.streams.get_mut(&serial) else { return };
+        stream.left = Some(now);
+        if stream.track.waits() {
+            if stream.call.is_none() {
+                stream.judge_alone(ruling);
+            }
+            let standing = stream.stand(orders, ruling);
+            if standing.state != State::Decided {
+                // Another worker has not said yet.
+                return;
+            }
+            shelf.settle(&mut stream.track, &standing);
+            stream.tell(orders, now);
+        }
+        if let Some(mut stream) = products.streams.remove(&serial) {
+            shelf.end(&mut stream.track, now);
+        }
+    }
+}
+
+/// It is told again whose an owner is, so that nothing is forgotten of one that goes on for days.
+const AGAIN: Nanos = Nanos::from_secs(3_600);
