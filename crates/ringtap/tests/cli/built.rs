@@ -118,10 +118,23 @@ pub(crate) fn conversation(
     (millis, ticks): (u64, u32),
     sides: [&[Vec<u8>]; 2],
 ) {
+    let formats = format!("{payload_type}\r\na=rtpmap:{payload_type} {rtpmap}");
+    let length = sides.iter().map(|side| side.len()).max().unwrap_or(0) as u64 * millis;
+    signalling(built, &formats, 40 + length);
+    let ends = [((1, 4000), (2, 6000)), ((2, 6000), (1, 4000))];
+    for (side, (payloads, (src, dst))) in (1_u8..).zip(sides.into_iter().zip(ends)) {
+        for (number, payload) in (0_u32..).zip(payloads) {
+            let packet = rtp(payload_type, number as u16, number * ticks, side, payload);
+            built.udp(20 + u64::from(number) * millis, src, dst, &packet);
+        }
+    }
+}
+
+/// INVITE, 200, ACK at once, BYE at the `end`, in milliseconds; the formats of the media from the list of payload types on.
+pub(crate) fn signalling(built: &mut Built, formats: &str, end: u64) {
     let offer = |host: u8, port: u16| {
         let old = "RTP/AVP 8\r\na=rtpmap:8 PCMA/8000\r\n";
-        sdp(host, port)
-            .replace(old, &format!("RTP/AVP {payload_type}\r\na=rtpmap:{payload_type} {rtpmap}\r\n"))
+        sdp(host, port).replace(old, &format!("RTP/AVP {formats}\r\n"))
     };
     let request = |method: &str, tag: &str, body: &str| {
         message(&format!("{method} sip:602@192.0.2.2 SIP/2.0"), &format!("1 {method}"), tag, body)
@@ -129,20 +142,18 @@ pub(crate) fn conversation(
     built.sip(0, true, &request("INVITE", "", &offer(1, 4000)));
     built.sip(5, false, &message("SIP/2.0 200 OK", "1 INVITE", ";tag=b", &offer(2, 6000)));
     built.sip(10, true, &request("ACK", ";tag=b", ""));
-    let ends = [((1, 4000), (2, 6000)), ((2, 6000), (1, 4000))];
-    for (side, (payloads, (src, dst))) in (1_u8..).zip(sides.into_iter().zip(ends)) {
-        for (number, payload) in (0_u32..).zip(payloads) {
-            let mut packet = vec![0x80, payload_type];
-            packet.extend((number as u16).to_be_bytes());
-            packet.extend((number * ticks).to_be_bytes());
-            packet.extend([0xaa, 0xaa, 0, side]);
-            packet.extend_from_slice(payload);
-            built.udp(20 + u64::from(number) * millis, src, dst, &packet);
-        }
-    }
-    let end = 40 + sides.iter().map(|side| side.len()).max().unwrap_or(0) as u64 * millis;
     built.sip(end, true, &request("BYE", ";tag=b", ""));
     built.sip(end + 5, false, &message("SIP/2.0 200 OK", "1 BYE", ";tag=b", ""));
+}
+
+/// An RTP packet.
+pub(crate) fn rtp(payload_type: u8, sequence: u16, timestamp: u32, ssrc: u8, payload: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0x80, payload_type];
+    packet.extend(sequence.to_be_bytes());
+    packet.extend(timestamp.to_be_bytes());
+    packet.extend([0xaa, 0xaa, 0, ssrc]);
+    packet.extend_from_slice(payload);
+    packet
 }
 
 /// What must not be taken for a part of the call: another call that is busy, and a stream without signalling.

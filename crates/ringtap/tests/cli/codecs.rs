@@ -25,7 +25,7 @@ struct Trial {
     least: f64,
 }
 
-const EXACT: f64 = f64::INFINITY;
+pub(crate) const EXACT: f64 = f64::INFINITY;
 
 #[test]
 fn every_codec_is_what_another_decoder_makes_of_it() {
@@ -55,7 +55,7 @@ fn every_codec_is_what_another_decoder_makes_of_it() {
 }
 
 /// The same, in words, of what has to be so.
-fn judged(name: &str, ours: &[i16], theirs: &[i16], least: f64) -> String {
+pub(crate) fn judged(name: &str, ours: &[i16], theirs: &[i16], least: f64) -> String {
     // Other programs drop a last frame that is not whole, or fill it.
     let apart = ours.len().abs_diff(theirs.len());
     assert!(apart <= 1_000, "{name}: {} samples here, {} there", ours.len(), theirs.len());
@@ -65,7 +65,7 @@ fn judged(name: &str, ours: &[i16], theirs: &[i16], least: f64) -> String {
 }
 
 /// One side of a call by `ringtap extract`; `None` where its codec has no decoder on this machine.
-fn heard(capture: &Path, call: &str, side: &str) -> Option<Vec<i16>> {
+pub(crate) fn heard(capture: &Path, call: &str, side: &str) -> Option<Vec<i16>> {
     let wav = capture.with_extension("wav");
     let wav = wav.to_str().expect("UTF-8");
     let capture = capture.to_str().expect("UTF-8");
@@ -235,7 +235,7 @@ sys.stdout.buffer.write(bytes(out)[:2 * count])
 ";
 
 /// Decodes a file of ten bytes a frame with libbcg729.
-const BCG729: &str = "
+pub(crate) const BCG729: &str = "
 import ctypes, sys
 library = ctypes.CDLL('libbcg729.so.0')
 library.initBcg729DecoderChannel.restype = ctypes.c_void_p
@@ -259,10 +259,10 @@ const CAPTURES: [(&str, &str, &[&str], f64); 6] = [
 
 /// Where they are; `None`, and a word about it, where they are not.
 #[expect(clippy::print_stdout, reason = "a test that skips says so")]
-fn captures() -> Option<PathBuf> {
+pub(crate) fn captures() -> Option<PathBuf> {
     let root = std::env::var_os("RINGTAP_SHARED")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
-    let folder = root.join("captures/rtp-codecs");
+    let folder = root.join("captures");
     if !folder.is_dir() {
         println!("skipped: {} is not there", folder.display());
         return None;
@@ -273,6 +273,7 @@ fn captures() -> Option<PathBuf> {
 #[test]
 fn captures_of_others_are_what_another_decoder_makes_of_them() {
     let Some(folder) = captures() else { return };
+    let folder = folder.join("rtp-codecs");
     let mut table =
         String::from("capture                                         side    codec  samples  alike\n");
     for (file, codec, decode, least) in CAPTURES {

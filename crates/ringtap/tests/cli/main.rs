@@ -8,12 +8,14 @@
 //! | `doctor` | this machine |
 //! | `live` | its loopback, and refusals |
 //! | `codecs` | each codec from a capture to a WAV, against other decoders |
+//! | `captured` | streams that others captured, against other decoders |
 //! | `sound` | the process that libraries decode in |
 //! | `opus` | Ogg Opus, and the process that a library encodes in |
 //! | `built`, `run` | a capture made packet by packet; running the program |
 
 mod anonymous;
 mod built;
+mod captured;
 mod codecs;
 mod doctor;
 mod live;
