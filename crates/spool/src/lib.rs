@@ -58,6 +58,7 @@
 //! | `catalogue` | what there is on the disk |
 //! | `hold` | calls that outlive any clock: [`Hold`], [`Holds`], [`release()`] |
 //! | `product` | which interception product is whose |
+//! | `provisional` | [`Provisional`]: what is kept before it is known whether it may be |
 //! | `tier` | a second directory for older segments |
 //! | [`rules`] | which calls are kept: [`rules::Rules`], decided as far as is known; the table that tells all workers; what waits |
 //! | `error` | [`Error`] |
@@ -79,6 +80,7 @@ mod master;
 mod name;
 mod pages;
 mod product;
+mod provisional;
 mod reader;
 mod retain;
 pub mod rules;
@@ -104,6 +106,7 @@ pub use mark::Chunk;
 pub use master::MasterKey;
 pub use name::{Category, NotASegment, Segment};
 pub use product::{ProductOf, Products};
+pub use provisional::{Doubt, Left, Provisional};
 pub use reader::{Found, Reader};
 pub use retain::{Limits, Listed, Marks, Place, Reason, Room, Sizes, Space, Sweep, Verdict};
 pub use scan::{Damage, Flaw, Packet, Scan, scan};

@@ -57,6 +57,8 @@ pub(crate) struct Board {
     lost: Vec<AtomicU64>,
     /// Of the spool; None where there is none.
     tended: Mutex<Option<Tended>>,
+    /// Calls that the run before left undecided, and that were erased.
+    cleared: AtomicU64,
     store: Gauge,
     pub(crate) started: Instant,
 }
@@ -68,6 +70,7 @@ impl Board {
             lost: posts.iter().map(|_| AtomicU64::new(0)).collect(),
             posts,
             tended: Mutex::default(),
+            cleared: AtomicU64::new(0),
             store,
             started: Instant::now(),
         }
@@ -92,6 +95,11 @@ impl Board {
         *held(&self.tended) = Some(tended);
     }
 
+    /// So many calls that the run before left undecided are erased.
+    pub(crate) fn cleared(&self, calls: u64) {
+        self.cleared.store(calls, Ordering::Relaxed);
+    }
+
     /// Everything lost outside of the engines: before them by any worker, and behind them by the store.
     pub(crate) fn lost_outside(&self) -> u64 {
         let before: u64 = self.lost.iter().map(|lost| lost.load(Ordering::Relaxed)).sum();
@@ -105,6 +113,7 @@ impl Board {
             reports: self.reports.iter().map(|report| held(report).clone()).collect(),
             store: self.store.counts(),
             spool: held(&self.tended).clone(),
+            cleared: self.cleared.load(Ordering::Relaxed),
             resident: resident(),
         }
     }
@@ -133,6 +142,8 @@ pub(crate) struct Snapshot {
     pub(crate) store: Counts,
     /// None where packets are not kept.
     pub(crate) spool: Option<Tended>,
+    /// Calls that the run before left undecided, and that were erased.
+    pub(crate) cleared: u64,
     /// Bytes of memory in use.
     pub(crate) resident: u64,
 }

@@ -1,6 +1,7 @@
 //! Calls that were kept until their end, and by then should not have been: erased behind the workers' backs.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,13 +10,18 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ringtap_model::Nanos;
-use ringtap_spool::{Deletions, Order, forget};
+use ringtap_spool::{Deletions, Doubt, Error, Forgotten, Left, Order, Provisional, forget};
 
+use super::board::Board;
+use super::doubt::{Doubting, Doubts};
 use super::log;
+use crate::text::counted;
 
 /// What goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Erase {
+    /// Its [`number`](super::doubt::number).
+    pub(crate) call: u64,
     pub(crate) owners: Vec<u64>,
     pub(crate) from: Nanos,
     pub(crate) to: Nanos,
@@ -26,9 +32,25 @@ pub(crate) struct Erase {
 pub(crate) struct Eraser {
     jobs: SyncSender<(Instant, Erase)>,
     missed: Arc<AtomicBool>,
+    doubts: Doubts,
 }
 
 impl Eraser {
+    /// What a kill must not leave on the disk, or may leave from now on. Never waits.
+    pub(super) fn doubt(&mut self, doubt: Doubt) {
+        self.doubts.tell(doubt);
+    }
+
+    /// HOT: nothing, as a rule.
+    pub(super) fn catch_up(&mut self) {
+        self.doubts.catch_up();
+    }
+
+    /// Nothing follows: waits until all is told.
+    pub(super) fn flush(&mut self) {
+        self.doubts.flush();
+    }
+
     /// Has it erased, once all of it is on the disk. Never waits.
     pub(super) fn erase(&self, erase: Erase) {
         if let Err(TrySendError::Full(_)) = self.jobs.try_send((Instant::now(), erase)) {
@@ -42,16 +64,41 @@ impl Eraser {
 pub(crate) struct Erasing {
     eraser: Eraser,
     thread: JoinHandle<()>,
+    doubting: Doubting,
 }
 
 impl Erasing {
-    /// In these directories; `wait` until what was said of a call is on the disk.
-    pub(crate) fn start(dirs: Vec<PathBuf>, deletions: Deletions, wait: Duration) -> std::io::Result<Self> {
+    /// In these directories, the spool's first; `wait` until what was said of a call is on the disk. What the run before left
+    /// undecided is erased first: of what is replayed before anything else is done, or it would be taken for what follows.
+    pub(crate) fn start(
+        dirs: Vec<PathBuf>,
+        deletions: Deletions,
+        wait: Duration,
+        replayed: bool,
+        board: Arc<Board>,
+    ) -> anyhow::Result<Self> {
+        let Some(spool) = dirs.first() else { anyhow::bail!("there is no spool to erase in") };
+        let (provisional, left) = Provisional::open(spool)?;
+        let doubting = Doubting::start(provisional)?;
         let (jobs, todo) = sync_channel(MOST);
         let missed = Arc::new(AtomicBool::new(false));
-        let work = Work { dirs, deletions, wait, missed: Arc::clone(&missed) };
-        let thread = thread::Builder::new().name("erase".into()).spawn(move || work.serve(&todo))?;
-        Ok(Self { eraser: Eraser { jobs, missed }, thread })
+        let eraser = Eraser { jobs, missed: Arc::clone(&missed), doubts: doubting.doubts() };
+        let mut work = Work { dirs, deletions, wait, missed, doubts: doubting.doubts(), board };
+        // Of the calls that go on, what comes from now on is another matter.
+        let until = if replayed { Nanos::MAX } else { log::now() };
+        let left = match replayed {
+            true => {
+                work.clear(&left, until);
+                Vec::new()
+            }
+            false => left,
+        };
+        let serve = move || {
+            work.clear(&left, until);
+            work.serve(&todo);
+        };
+        let thread = thread::Builder::new().name("erase".into()).spawn(serve)?;
+        Ok(Self { eraser, thread, doubting })
     }
 
     /// For a worker.
@@ -66,6 +113,7 @@ impl Erasing {
         if self.thread.join().is_err() {
             log::error("spool", "erasing ended by a fault of the program: some calls are still on the disk");
         }
+        self.doubting.close();
     }
 }
 
@@ -74,10 +122,12 @@ struct Work {
     deletions: Deletions,
     wait: Duration,
     missed: Arc<AtomicBool>,
+    doubts: Doubts,
+    board: Arc<Board>,
 }
 
 impl Work {
-    fn serve(&self, todo: &Receiver<(Instant, Erase)>) {
+    fn serve(&mut self, todo: &Receiver<(Instant, Erase)>) {
         let mut waiting: VecDeque<(Instant, Erase)> = VecDeque::new();
         loop {
             let next = match waiting.front() {
@@ -98,32 +148,93 @@ impl Work {
         }
     }
 
-    fn erase(&self, erase: &Erase) {
-        let order =
-            Order { why: "rules: the call was better than mos_below", at: log::now(), product: false };
-        let dirs: Vec<&Path> = self.dirs.iter().map(PathBuf::as_path).filter(|dir| dir.exists()).collect();
-        match forget(&dirs, &erase.owners, erase.from..erase.to, &self.deletions, order) {
+    fn erase(&mut self, erase: &Erase) {
+        match self.forget(&erase.owners, erase.from..erase.to, WHY) {
             Ok(done) if done.missed > 0 => log::warn(
                 "spool",
-                format_args!("{} chunks of a call that is not to be kept could not be erased", done.missed),
+                format_args!(
+                    "{} chunks of a call that is not to be kept could not be erased: the next start tries again",
+                    done.missed
+                ),
             ),
-            Ok(done) => log::debug(
-                "spool",
-                format_args!("a call that is not to be kept: {} chunks erased", done.chunks),
-            ),
+            Ok(done) => {
+                self.doubts.wait(Doubt::Ended { call: erase.call });
+                log::debug(
+                    "spool",
+                    format_args!("a call that is not to be kept: {} chunks erased", done.chunks),
+                );
+            }
             Err(error) => log::error(
                 "spool",
-                format_args!("a call that is not to be kept could not be erased: {error}"),
+                format_args!(
+                    "a call that is not to be kept could not be erased: {error}; the next start tries again"
+                ),
             ),
         }
         if self.missed.swap(false, Ordering::Relaxed) {
             log::error(
                 "spool",
-                "calls end faster than they are erased: some that are not to be kept stay on the disk",
+                "calls end faster than they are erased: some that are not to be kept stay on the disk until the next start",
             );
         }
     }
+
+    fn forget(&self, owners: &[u64], time: Range<Nanos>, why: &str) -> Result<Forgotten, Error> {
+        let order = Order { why, at: log::now(), product: false };
+        let dirs: Vec<&Path> = self.dirs.iter().map(PathBuf::as_path).filter(|dir| dir.exists()).collect();
+        forget(&dirs, owners, time, &self.deletions, order)
+    }
+
+    /// Erases what the run before left undecided: of many calls at once, or segments would be gone through for each.
+    #[cold]
+    fn clear(&mut self, left: &[Left], until: Nanos) {
+        let (mut calls, mut chunks, mut failed) = (0, 0, None);
+        for group in left.chunks(GROUP) {
+            // One that is held, or cannot be erased, is no reason to leave the others.
+            match self.clear_group(group, until) {
+                Ok(done) => (calls, chunks) = (calls + group.len() as u64, chunks + done),
+                Err(_) => {
+                    for call in group {
+                        match self.clear_group(std::slice::from_ref(call), until) {
+                            Ok(done) => (calls, chunks) = (calls + 1, chunks + done),
+                            Err(error) => failed = Some(error),
+                        }
+                    }
+                }
+            }
+        }
+        self.board.cleared(calls);
+        if calls > 0 {
+            let calls = counted(calls, "call");
+            log::warn(
+                "spool",
+                format_args!(
+                    "the run before ended while it was not known whether {calls} may be kept: erased, {chunks} chunks"
+                ),
+            );
+        }
+        if let Some(error) = failed {
+            log::error(
+                "spool",
+                format_args!("not all that the run before left undecided could be erased: {error}"),
+            );
+        }
+    }
+
+    fn clear_group(&mut self, group: &[Left], until: Nanos) -> Result<u64, Error> {
+        let owners: Vec<u64> = group.iter().flat_map(|left| left.owners.iter().copied()).collect();
+        let from = group.iter().map(|left| left.from).min().unwrap_or_default();
+        let done = self.forget(&owners, from..until, LEFT)?;
+        group.iter().for_each(|left| self.doubts.wait(Doubt::Ended { call: left.call }));
+        Ok(done.chunks + done.keys)
+    }
 }
+
+/// In the log of deletions.
+const WHY: &str = "rules: the call was better than mos_below";
+const LEFT: &str = "rules: the program ended before the call's MOS was known";
+/// Calls that are erased at once.
+const GROUP: usize = 64;
 
 /// Calls that wait.
 const MOST: usize = 1 << 16;

@@ -14,11 +14,12 @@ use std::sync::Arc;
 use ringtap_engine::{CallNumber, Kept, RtcpSeen, RtpSeen, Sink, SipSeen, Step, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Recorded, Registration, Transport};
 use ringtap_spool::rules::{Facts, Standing, State, Undecided, Verdict, What};
-use ringtap_spool::{Category, Counts, Error, Keeper, Settings, Written, key, of_call, of_stream};
+use ringtap_spool::{Category, Counts, Doubt, Error, Keeper, Settings, Written, key, of_call, of_stream};
 use ringtap_wire::sip;
 
 use self::product::{Products, Target};
 use super::complete::complete;
+use super::doubt::number;
 use super::erase::{Erase, Eraser};
 use super::facts::{Gathered, digit, digit_of_event, events, has_digits};
 use super::log;
@@ -115,6 +116,10 @@ struct CallState {
     track: Track,
     facts: Gathered,
     standing: Standing,
+    /// The most that was kept of it until its end should tell.
+    most: Option<What>,
+    /// That is kept in mind on the disk.
+    doubted: bool,
     /// No rule changes it any more.
     fixed: bool,
     /// By command, when it had begun.
@@ -146,6 +151,8 @@ struct Stream {
     /// RTP timestamp of the event that was taken last.
     event: Option<u32>,
     digits: Pressed,
+    /// The call that is in doubt, as is kept in mind on the disk.
+    doubted: Option<CallNumber>,
 }
 
 /// The last digits that somebody pressed.
@@ -231,6 +238,7 @@ impl Recorder {
     /// Time has passed: what waited long enough is written, who was silent long enough is forgotten; what others want is done.
     pub(crate) fn tick(&mut self, now: Nanos) {
         self.now = now;
+        self.eraser.iter_mut().for_each(Eraser::catch_up);
         self.shelf.keeper.tick(now);
         if self.orders.epoch() != self.epoch {
             self.obey();
@@ -279,6 +287,9 @@ impl Recorder {
             let standing = stand(&self.orders, &self.ruling, stream);
             let decided = matches!(standing.state, State::UntilEnd | State::Decided);
             let gone = stream.left.is_some_and(|left| left + PATIENCE < now);
+            if standing.provisional {
+                stream.doubt(self.eraser.as_mut());
+            }
             if decided {
                 self.shelf.settle(&mut stream.track, &standing);
             }
@@ -348,7 +359,8 @@ impl Recorder {
     }
 
     /// Writes everything.
-    pub(crate) fn close(self, now: Nanos) {
+    pub(crate) fn close(mut self, now: Nanos) {
+        self.eraser.iter_mut().for_each(Eraser::flush);
         let Shelf { keeper, left_out, undecided } = self.shelf;
         let (written, undecided) = (keeper.written(), undecided.lost());
         let counts = keeper.close(now);
@@ -377,6 +389,8 @@ impl Recorder {
                 track: Track::new(Category::Signalling, key),
                 facts: Gathered::default(),
                 standing: Standing::default(),
+                most: None,
+                doubted: false,
                 fixed: false,
                 demanded: false,
                 digits: Pressed::default(),
@@ -461,7 +475,7 @@ impl Recorder {
 
     /// What is known of a call may suffice now.
     fn judge(&mut self, slot: u32, mos: Option<f64>, judged: bool) {
-        let Self { calls, ruling, orders, counts, .. } = self;
+        let Self { calls, ruling, orders, counts, eraser, now, .. } = self;
         let Some(state) = calls.get_mut(&slot).filter(|state| !state.fixed) else { return };
         let verdict = match ruling.rules.always() {
             Some(rule) => Verdict::Decided {
@@ -474,6 +488,18 @@ impl Recorder {
         };
         let events = state.standing.events;
         state.standing = Standing { events, ..standing(&verdict) };
+        if state.standing.state == State::UntilEnd {
+            state.most = state.most.max(Some(state.standing.what));
+            // What stays should nobody ever know.
+            let without = state.facts.ask(None, true, |facts| ruling.rules.decide(facts)).what();
+            state.standing.provisional = without < state.standing.what;
+            let is_new = state.standing.provisional && !state.doubted;
+            state.doubted |= is_new;
+            if let Some(eraser) = eraser.as_mut().filter(|_| is_new && without == What::Nothing) {
+                let from = Nanos(now.0.saturating_sub(LONGEST.0 + BEFORE.0));
+                eraser.doubt(Doubt::Begun { call: number(state.number), owner: state.track.key, from });
+            }
+        }
         if let Verdict::Decided { rule, what, .. } = verdict {
             state.fixed = true;
             ruling.count(rule);
@@ -530,7 +556,6 @@ impl Recorder {
             return;
         };
         state.facts.over = true;
-        let before = state.standing;
         self.judge(slot, call.mos, true);
         self.judge_product(slot);
         let Some(mut state) = self.calls.remove(&slot) else { return };
@@ -539,9 +564,11 @@ impl Recorder {
         }
         let signalling = self.shelf.end(&mut state.track, now);
         let what = state.standing.what;
-        if before.state == State::UntilEnd && what < before.what {
-            self.erase(call, streams, what, now);
+        if state.most.is_some_and(|most| what < most) {
+            self.erase(&state, call, streams, now);
             streams.iter_mut().for_each(|stream| stream.kept = Kept::default());
+        } else {
+            self.sure(&state);
         }
         let recorded = match what {
             What::Nothing => Recorded::None,
@@ -564,22 +591,33 @@ impl Recorder {
 
     /// Of a call that was better than it had to be: all that is not kept of it goes.
     #[cold]
-    fn erase(&mut self, call: &Call, streams: &[StreamEnd], what: What, now: Nanos) {
+    fn erase(&mut self, state: &CallState, call: &Call, streams: &[StreamEnd], now: Nanos) {
         let of_stream = |end: &StreamEnd| of_stream(end.record.src, end.record.dst, end.record.ssrc);
         let mut owners: Vec<u64> = streams.iter().map(of_stream).collect();
-        if what == What::Nothing {
+        if state.standing.what == What::Nothing {
             owners.push(of_call(call.call_id.as_bytes()));
         }
+        if owners.is_empty() {
+            return self.sure(state);
+        }
         let first = streams.iter().map(|end| end.record.first).chain(call.invite).min().unwrap_or(now);
-        if let Some(eraser) = self.eraser.as_ref().filter(|_| !owners.is_empty()) {
+        if let Some(eraser) = &self.eraser {
             self.counts.erased += 1;
-            eraser.erase(Erase { owners, from: Nanos(first.0.saturating_sub(BEFORE.0)), to: now });
+            let from = Nanos(first.0.saturating_sub(BEFORE.0));
+            eraser.erase(Erase { call: number(state.number), owners, from, to: now });
+        }
+    }
+
+    /// What is kept of a call stays.
+    fn sure(&mut self, state: &CallState) {
+        if let Some(eraser) = self.eraser.as_mut().filter(|_| state.doubted) {
+            eraser.doubt(Doubt::Ended { call: number(state.number) });
         }
     }
 
     /// Keeps a media packet. HOT.
     fn media(&mut self, seen: &RtpSeen<'_>, piece: &Piece<'_>) {
-        let Self { streams, shelf, orders, ruling, .. } = self;
+        let Self { streams, shelf, orders, ruling, eraser, .. } = self;
         let ends = (seen.src, seen.dst, seen.ssrc);
         let stream = streams.entry(seen.serial).or_insert_with(|| Stream::new(ends, seen.time));
         stream.last = seen.time;
@@ -587,6 +625,9 @@ impl Recorder {
         let standing = stand(orders, ruling, stream);
         if standing.may_pause && standing.is_event(seen.payload_type) {
             stream.press(seen, orders, ruling);
+        }
+        if standing.provisional {
+            stream.doubt(eraser.as_mut());
         }
         if shelf.put(&mut stream.track, &standing, piece) {
             self.waiting.push(seen.serial);
@@ -605,6 +646,9 @@ impl Recorder {
         stream.last = seen.time;
         stream.call = seen.call.or(stream.call);
         let standing = stand(&self.orders, &self.ruling, stream);
+        if standing.provisional {
+            stream.doubt(self.eraser.as_mut());
+        }
         if self.shelf.put(&mut stream.track, &standing, &piece) {
             self.waiting.push(seen.serial);
         }
@@ -635,6 +679,9 @@ impl Recorder {
                 // Another worker has not said yet.
                 return Kept::default();
             }
+            if standing.provisional {
+                stream.doubt(self.eraser.as_mut());
+            }
             self.shelf.settle(&mut stream.track, &standing);
         }
         let Some(mut stream) = self.streams.remove(&serial) else { return Kept::default() };
@@ -657,6 +704,11 @@ impl Recorder {
                         self.counts.calls[what as usize] += 1;
                     }
                     state.demanded |= before.state == State::Decided;
+                    state.most = None;
+                    if let Some(eraser) = self.eraser.as_mut().filter(|_| std::mem::take(&mut state.doubted))
+                    {
+                        eraser.doubt(Doubt::Ended { call: number(state.number) });
+                    }
                     table.write(place(state.number), state.standing);
                     self.shelf.settle(&mut state.track, &state.standing);
                     match before.state {
@@ -715,6 +767,16 @@ impl Stream {
             left: None,
             event: None,
             digits: Pressed::default(),
+            doubted: None,
+        }
+    }
+
+    /// Something of it is about to be kept until its call's end tells whether it should be.
+    #[cold]
+    fn doubt(&mut self, eraser: Option<&mut Eraser>) {
+        if let Some((eraser, call)) = eraser.zip(self.call).filter(|(_, call)| self.doubted != Some(*call)) {
+            self.doubted = Some(call);
+            eraser.doubt(Doubt::Begun { call: number(call), owner: self.track.key, from: self.first });
         }
     }
 

@@ -116,6 +116,11 @@ fn of_keeping(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
             erased,
         ),
         counter(
+            "ringtap_calls_cleared",
+            "Calls of the run before of which a kill left it open whether they may be kept, and that were erased at the start.",
+            vec![(Vec::new(), Value::Whole(now.cleared))],
+        ),
+        counter(
             "ringtap_calls_recorded_incomplete",
             "Calls of which packets that were to be kept are missing (`recorded_missing` of their records).",
             incomplete,

@@ -12,7 +12,7 @@
 //! | `keep`, `shelf`, `facts` | packets of calls, into the spool, as the rules say |
 //! | `orders`, `control` | rules and commands for all workers, and the socket that brings them |
 //! | `cases` | whose interception product is, written down |
-//! | `erase` | what was kept until it was known that it should not be |
+//! | `erase`, `doubt` | what was kept until it was known that it should not be, also by a run that was killed |
 //! | `tend` | the thread that keeps the spool within its clocks and its disk |
 //! | `log` | lines for the operator |
 
@@ -20,6 +20,7 @@ mod board;
 mod cases;
 mod complete;
 pub(crate) mod control;
+mod doubt;
 mod erase;
 mod facts;
 mod http;
@@ -188,6 +189,7 @@ impl Keeping {
         calls: usize,
         files: bool,
         secrets: &Secrets,
+        board: &Arc<Board>,
     ) -> anyhow::Result<Option<Self>> {
         let Some(directory) = config.spool.directory() else { return Ok(None) };
         // Replays are repeatable; on the wire nobody may know which calls are chosen.
@@ -200,8 +202,8 @@ impl Keeping {
         let wait = Duration::from_nanos(config.spool.age().0) + MARGIN;
         let dirs = [Some(directory), config.retention.tier()].into_iter().flatten().map(Path::to_owned);
         let deletions = Deletions::of(directory, secrets.sign.clone());
-        let erasing =
-            Erasing::start(dirs.collect(), deletions, wait).context("cannot start a thread that erases")?;
+        let erasing = Erasing::start(dirs.collect(), deletions, wait, files, Arc::clone(board))
+            .context("[spool] directory")?;
         Ok(Some(Self { orders, erasing, cases, secret }))
     }
 
@@ -254,12 +256,13 @@ impl Running {
             ),
         );
         let posts = source.taps.iter().map(|(_, post)| post.clone()).collect();
+        let board = Arc::new(Board::new(posts, keeper.gauge()));
         let mut running = Self {
-            board: Arc::new(Board::new(posts, keeper.gauge())),
+            keeping: Keeping::start(config, workers, calls, source.files, secrets, &board)?,
+            board,
             stop: Arc::new(AtomicBool::new(false)),
             workers: Vec::new(),
             tending: None,
-            keeping: Keeping::start(config, workers, calls, source.files, secrets)?,
             files: source.files,
         };
         let mut written = Vec::new();

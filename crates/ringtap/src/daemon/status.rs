@@ -188,6 +188,7 @@ mod tests {
             reports: vec![report(scale, seconds), report(scale, seconds)],
             store: Counts { waiting: 3, outbox_records: 7, ..Counts::default() },
             spool: None,
+            cleared: 0,
             resident: 212 << 20,
         };
         assert_eq!(

@@ -392,6 +392,105 @@ fn pauses(interfaces: &str, wires: &'static [&str]) {
     }
 }
 
+#[test]
+fn a_kill_on_a_wire() {
+    inside("kept::inside_kill");
+}
+
+const UNTIL_THE_END: &str = r#"
+[[keep]]
+caller = ["+491*"]
+keep = "full"
+[[keep]]
+mos_below = 3.0
+keep = "full"
+[[keep]]
+caller = ["+492*"]
+keep = "signalling"
+"#;
+
+#[test]
+fn inside_kill() {
+    if is_inside() {
+        TEAMS.into_iter().for_each(|(interfaces, wires)| kill(interfaces, wires));
+    }
+}
+
+/// What was on the disk until the end of calls should tell goes at the next start, when a kill came before the end, or between
+/// the end and the erasing.
+fn kill(interfaces: &str, wires: &'static [&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut place = place(dir.path(), interfaces, "", UNTIL_THE_END);
+    let dir = dir.path();
+    let talk = |number, name: &str, from: &str, until| {
+        let mut talk = Talk::new(number, name, from);
+        talk.begins(100);
+        talk.both_say(300, until, "talk");
+        talk
+    };
+    let ended = |mut talk: Talk| {
+        talk.ends_at(1_600);
+        talk
+    };
+    let talks = vec![
+        talk(1, "wanted", "+4910", 5_200),
+        talk(2, "doubtful", "+4930", 5_200),
+        talk(3, "half", "+4920", 5_200),
+        talk(6, "demanded", "+4930", 5_200),
+        ended(talk(4, "good", "+4930", 1_500)),
+        ended(talk(5, "bad", "+4930", 1_500).lossy()),
+    ];
+    let ids: BTreeMap<String, String> =
+        talks.iter().map(|talk| (talk.name.clone(), talk.call_id.clone())).collect();
+    let mut daemon = place.start();
+    daemon.says("/metrics and /health");
+    let began = Instant::now();
+    let sender = thread::spawn(move || play(talks, wires));
+    at(began, 1_000);
+    let control = dir.join("control").to_str().unwrap().to_owned();
+    let (status, _, said) = ringtap(&["keep", &ids["demanded"], "--what", "full", "--control", &control]);
+    assert_eq!(status, Some(0), "{said}");
+    daemon.counts("ringtap_store_written_total", |written| written >= 6);
+    at(began, 5_000);
+    daemon.signal("KILL");
+    assert_eq!(daemon.end().0, None);
+    sender.join().unwrap();
+    let said = |bytes: &[u8], name: &str| holds(bytes, &format!("<talk:{name}>"));
+    let bytes = spooled(dir);
+    for name in ids.keys() {
+        assert!(said(&bytes, name) && holds(&bytes, &ids[name]), "{name} is on the disk, {interfaces}");
+    }
+
+    let mut daemon = place.start();
+    daemon.says("the run before ended while it was not known whether 3 calls may be kept: erased");
+    daemon.counts("ringtap_calls_cleared_total", |cleared| cleared == 3);
+    daemon.signal("TERM");
+    assert_eq!(daemon.end().0, Some(0));
+    let bytes = spooled(dir);
+    for (name, call, media) in [
+        ("wanted", true, true),
+        ("doubtful", false, false),
+        ("half", true, false),
+        ("demanded", true, true),
+        ("good", false, false),
+        ("bad", true, true),
+    ] {
+        assert_eq!(holds(&bytes, &ids[name]), call, "{name}, {interfaces}");
+        assert_eq!(said(&bytes, name), media, "{name}, {interfaces}");
+    }
+    let calls = place.calls();
+    assert_eq!(calls.len(), 6);
+    is_whole(dir, &ids["bad"], &calls[&ids["bad"]]);
+
+    // And that was that.
+    let mut daemon = place.start();
+    daemon.says("/metrics and /health");
+    daemon.signal("TERM");
+    let (_, log) = daemon.end();
+    assert!(!log.contains("the run before ended while"), "{log}");
+    assert_eq!(fs::metadata(dir.join("spool/provisional")).unwrap().len(), 8);
+}
+
 /// Digits that are pressed before anybody knows which payload type they have, or whose they are; and digits in a part of a body.
 #[test]
 fn digits_that_no_description_has_told_of() {

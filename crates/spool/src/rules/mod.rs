@@ -151,6 +151,14 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// What is to be kept, or the most that is.
+    pub fn what(&self) -> What {
+        let (Self::Decided { what, .. } | Self::Open { what, .. }) = *self;
+        what
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Yes,

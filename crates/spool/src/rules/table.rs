@@ -42,6 +42,8 @@ pub struct Standing {
     pub mask_digits: bool,
     /// Those who speak may pause it.
     pub may_pause: bool,
+    /// Until the end, and its media would not all be kept if that never came.
+    pub provisional: bool,
     /// Payload types that its descriptions gave to telephone-events: bit 0 is 96, bit 31 is 127.
     pub events: u32,
 }
@@ -58,7 +60,8 @@ impl Standing {
             | (self.state as u64) << 2
             | bit(self.paused, PAUSED)
             | bit(self.mask_digits, 5)
-            | bit(self.may_pause, 6);
+            | bit(self.may_pause, 6)
+            | bit(self.provisional, 7);
         u64::from(self.events) << 32 | u64::from(generation & GENERATIONS) << 8 | flags
     }
 
@@ -75,6 +78,7 @@ impl Standing {
             paused: bit(PAUSED),
             mask_digits: bit(5),
             may_pause: bit(6),
+            provisional: bit(7),
             events: (word >> 32) as u32,
         }
     }
@@ -147,6 +151,7 @@ mod tests {
                     state,
                     what,
                     mask_digits: true,
+                    provisional: true,
                     events: 1 << 5 | 1 << 31,
                     ..Standing::default()
                 };

@@ -1,0 +1,187 @@
+//! Calls that are on the disk before it is known whether they may be: kept in mind there, so that the next start erases what a kill
+//! has left of them.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use ringtap_engine::CallNumber;
+use ringtap_spool::{Doubt, Provisional};
+
+use super::log;
+
+/// Names a call as long as this program runs: worker, generation, place.
+pub(super) fn number(call: CallNumber) -> u64 {
+    (call.worker() as u64 & 0x7f) << 56
+        | u64::from(call.generation() & 0xff_ffff) << 32
+        | u64::from(call.slot())
+}
+
+/// A worker's way to have something kept in mind. Nobody waits.
+#[derive(Clone, Debug)]
+pub(super) struct Doubts {
+    sender: SyncSender<Doubt>,
+    /// What found no room.
+    late: VecDeque<Doubt>,
+    missed: Arc<AtomicU64>,
+}
+
+impl Doubts {
+    /// In order.
+    pub(super) fn tell(&mut self, doubt: Doubt) {
+        if self.late.len() < MOST_LATE {
+            self.late.push_back(doubt);
+        } else {
+            self.missed.fetch_add(1, Ordering::Relaxed);
+        }
+        self.catch_up();
+    }
+
+    /// What found no room may find some.
+    pub(super) fn catch_up(&mut self) {
+        while let Some(doubt) = self.late.pop_front() {
+            if let Err(TrySendError::Full(doubt)) = self.sender.try_send(doubt) {
+                return self.late.push_front(doubt);
+            }
+        }
+    }
+
+    /// Waits for room where there is none: for those who may.
+    pub(super) fn wait(&self, doubt: Doubt) {
+        // Where nobody hears it, that was by a fault, which is told at the end.
+        let _ = self.sender.send(doubt);
+    }
+
+    /// Waits for room for everything.
+    pub(super) fn flush(&mut self) {
+        std::mem::take(&mut self.late).into_iter().for_each(|doubt| self.wait(doubt));
+    }
+}
+
+/// The thread that writes.
+#[derive(Debug)]
+pub(super) struct Doubting {
+    doubts: Doubts,
+    thread: JoinHandle<()>,
+}
+
+impl Doubting {
+    pub(super) fn start(provisional: Provisional) -> std::io::Result<Self> {
+        let (sender, todo) = sync_channel(MOST);
+        let missed = Arc::new(AtomicU64::new(0));
+        let work = Work {
+            provisional,
+            missed: Arc::clone(&missed),
+            ended: HashSet::new(),
+            order: VecDeque::new(),
+            fails: false,
+        };
+        let thread = thread::Builder::new().name("provisional".into()).spawn(move || work.serve(&todo))?;
+        Ok(Self { doubts: Doubts { sender, late: VecDeque::new(), missed }, thread })
+    }
+
+    pub(super) fn doubts(&self) -> Doubts {
+        self.doubts.clone()
+    }
+
+    /// Nobody has any doubts any more.
+    pub(super) fn close(self) {
+        drop(self.doubts);
+        if self.thread.join().is_err() {
+            log::error(
+                "spool",
+                "a thread ended by a fault of the program: the next start may erase calls that should be kept",
+            );
+        }
+    }
+}
+
+struct Work {
+    provisional: Provisional,
+    missed: Arc<AtomicU64>,
+    /// The calls that were decided last: what other workers say of them comes too late.
+    ended: HashSet<u64>,
+    order: VecDeque<u64>,
+    fails: bool,
+}
+
+impl Work {
+    fn serve(mut self, todo: &Receiver<Doubt>) {
+        let mut unsynced: Option<Instant> = None;
+        let mut batch = Vec::new();
+        loop {
+            let next = match unsynced {
+                None => todo.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(since) => todo.recv_timeout(SYNC.saturating_sub(since.elapsed())),
+            };
+            let is_over = next == Err(RecvTimeoutError::Disconnected);
+            if let Ok(doubt) = next {
+                batch.push(doubt);
+                batch.extend(todo.try_iter().take(BATCH));
+                batch.retain(|doubt| self.is_news(*doubt));
+                let written = self.provisional.write(&batch);
+                self.told(written);
+                batch.clear();
+                unsynced.get_or_insert_with(Instant::now);
+            }
+            if is_over || unsynced.is_some_and(|since| since.elapsed() >= SYNC) {
+                unsynced = None;
+                let synced = self.provisional.sync();
+                self.told(synced);
+            }
+            if is_over {
+                return;
+            }
+        }
+    }
+
+    fn is_news(&mut self, doubt: Doubt) -> bool {
+        match doubt {
+            Doubt::Begun { call, .. } => !self.ended.contains(&call),
+            Doubt::Ended { call } => {
+                if self.ended.insert(call) {
+                    self.order.push_back(call);
+                }
+                if self.order.len() > BATCH {
+                    self.order.pop_front().iter().for_each(|call| _ = self.ended.remove(call));
+                }
+                true
+            }
+        }
+    }
+
+    fn told(&mut self, result: Result<(), ringtap_spool::Error>) {
+        let failed = std::mem::replace(&mut self.fails, result.is_err());
+        match result {
+            Err(error) if !failed => {
+                log::error(
+                    "spool",
+                    format_args!("{error}; a kill now would leave calls that wait for their MOS"),
+                );
+            }
+            Ok(()) if failed => log::info("spool", "calls that wait for their MOS are kept in mind again"),
+            _ => {}
+        }
+        let missed = self.missed.swap(0, Ordering::Relaxed);
+        if missed > 0 {
+            log::error(
+                "spool",
+                format_args!(
+                    "{missed} things about calls that wait for their MOS were not kept in mind: the disk is too slow"
+                ),
+            );
+        }
+    }
+}
+
+/// What waits for the thread.
+const MOST: usize = 1 << 12;
+/// What waits with each worker: more than its calls and streams.
+const MOST_LATE: usize = 1 << 20;
+/// Written at once; calls that are remembered as decided.
+const BATCH: usize = 1024;
+/// The spool itself is synced once a second.
+const SYNC: Duration = Duration::from_millis(200);
