@@ -1,6 +1,6 @@
 //! The log of what was taken out of a spool on purpose: `deletions.log`.
 //!
-//! It is only ever added to. Each entry is a signed line (see `sign`) that holds the SHA-256 of the line before, so that
+//! It is only ever added to, but for its beginning, which is taken together as it grows (see `earlier`). Each entry is a signed line (see `sign`) that holds the SHA-256 of the line before, so that
 //! `verify` can tell a segment that was deleted by rule from one that was cut out. An entry is on the disk before what it tells
 //! of is done: a log that says more than was done is repaired by doing it again.
 
@@ -15,6 +15,7 @@ use ringtap_model::Nanos;
 use rustix::fs::{FallocateFlags, fallocate};
 use serde::{Deserialize, Serialize};
 
+use crate::earlier::Earlier;
 use crate::error::Error;
 use crate::name::Segment;
 use crate::seal::{self, Seal};
@@ -26,7 +27,7 @@ const LOG: &str = "deletions.log";
 const RESERVED: u64 = 256 << 10;
 
 /// What was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Deleted {
@@ -36,6 +37,8 @@ pub enum Deleted {
     Chunks,
     /// Keys of a segment were overwritten: its sealed chunks cannot be read any more.
     Keys,
+    /// The log itself was shortened: this stands for what it said before of segments of which nothing is left.
+    Earlier,
 }
 
 /// An entry.
@@ -62,6 +65,9 @@ pub struct Deletion {
     /// Of a segment of interception product: the cases that its packets were kept for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<String>,
+    /// In the first line: what it stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Earlier>,
     /// The segment's seal, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<SealOf>,
@@ -116,19 +122,33 @@ impl Deletion {
     ) -> Result<Self, Error> {
         let path = segment.seal_path(dir);
         let seal = seal::optional(std::fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
-        Ok(Self {
+        let seal = seal.map(|bytes| SealOf::of(&bytes));
+        Ok(Self { segment: segment.to_string(), seal, ..Self::blank(deleted, utc(at), why) })
+    }
+
+    /// The first line of a log that was shortened.
+    pub(crate) fn earlier(earlier: Earlier) -> Self {
+        let at = earlier.totals.iter().map(|total| total.until.clone()).max().unwrap_or_default();
+        let blank =
+            Self::blank(Deleted::Earlier, at, "what the log said of segments of which nothing is left");
+        Self { earlier: Some(earlier), ..blank }
+    }
+
+    fn blank(deleted: Deleted, at: String, why: &str) -> Self {
+        Self {
             number: 0,
-            at: utc(at),
+            at,
             deleted,
-            segment: segment.to_string(),
+            segment: String::new(),
             why: why.to_owned(),
             owners: Vec::new(),
             places: Vec::new(),
             cases: Vec::new(),
-            seal: seal.map(|bytes| SealOf::of(&bytes)),
+            earlier: None,
+            seal: None,
             previous: String::new(),
             key: None,
-        })
+        }
     }
 }
 
@@ -175,7 +195,7 @@ impl Deletions {
             .map_err(wrong("opened"))?;
         file.lock().map_err(wrong("locked"))?;
         let (end, last) = last_line(&file).map_err(wrong("read"))?;
-        let (mut number, mut previous) = match last {
+        let (number, previous) = match last {
             None => (0, sign::hex(&[0; 32])),
             Some(line) => {
                 let entry =
@@ -189,6 +209,25 @@ impl Deletions {
                 (entry.number.saturating_add(1), sign::sha256(&line))
             }
         };
+        let text = self.lines(entries, number, previous);
+        // What was cut off within a line, by a power cut, was never acted upon. Where nothing was, the room that is put aside stays.
+        if file.metadata().map_err(wrong("read"))?.len() != end {
+            file.set_len(end).map_err(wrong("written"))?;
+        }
+        file.write_all_at(text.as_bytes(), end).map_err(wrong("written"))?;
+        file.sync_data().map_err(wrong("synced to disk"))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn signer(&self) -> Option<&Signer> {
+        self.signer.as_deref()
+    }
+
+    /// The lines of these entries, of which the first has that number and comes behind a line with that hash.
+    pub(crate) fn lines(&self, entries: &[Deletion], mut number: u64, mut previous: String) -> String {
         let mut text = String::new();
         for entry in entries {
             let key = self.signer.as_ref().map(|signer| signer.public().to_string());
@@ -196,15 +235,10 @@ impl Deletions {
             // Numbers and texts: they can always be written.
             let json = serde_json::to_string(&entry).unwrap_or_default();
             let line = sign::line(self.signer.as_deref(), &json);
-            (number, previous) = (number + 1, sign::sha256(line.as_bytes()));
+            (number, previous) = (number.saturating_add(1), sign::sha256(line.as_bytes()));
             text.push_str(&line);
         }
-        // What was cut off within a line, by a power cut, was never acted upon. Where nothing was, the room that is put aside stays.
-        if file.metadata().map_err(wrong("read"))?.len() != end {
-            file.set_len(end).map_err(wrong("written"))?;
-        }
-        file.write_all_at(text.as_bytes(), end).map_err(wrong("written"))?;
-        file.sync_data().map_err(wrong("synced to disk"))
+        text
     }
 }
 
@@ -270,7 +304,7 @@ impl Log {
         }
     }
 
-    fn parse(bytes: &[u8], keys: &[PublicKey]) -> Self {
+    pub(crate) fn parse(bytes: &[u8], keys: &[PublicKey]) -> Self {
         let mut log = Self::default();
         let (mut number, mut previous) = (0, sign::hex(&[0; 32]));
         for (place, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -283,7 +317,11 @@ impl Log {
                     if !keys.is_empty() && !keys.iter().any(|key| line.is_by(key)) {
                         flaw(LogFlaw::Signature);
                     } else {
-                        if entry.number != expected || entry.previous != previous {
+                        let is_first = place == 0 && entry.deleted == Deleted::Earlier;
+                        let follows = entry.number == expected
+                            && entry.previous == previous
+                            && entry.deleted != Deleted::Earlier;
+                        if !is_first && !follows {
                             flaw(LogFlaw::Chain);
                         }
                         log.entries.push(entry);

@@ -12,6 +12,7 @@ use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use crate::catalogue::{self, Catalogue};
 use crate::deletions::{Deletion, Deletions};
 use crate::disk::Written;
+use crate::earlier;
 use crate::error::Error;
 use crate::hold::{self, HELD, Holds, Turn, gone};
 use crate::name::{Category, Segment};
@@ -104,6 +105,8 @@ pub struct Janitor {
     more: bool,
     failed: bool,
     stopped: Option<Nanos>,
+    /// Length of the log of deletions, when it was shortened last.
+    shortened: u64,
     /// Length of the log of product, when it was looked through last.
     tidied: u64,
     tended: Tended,
@@ -132,6 +135,7 @@ impl Janitor {
             more: false,
             failed: false,
             stopped: None,
+            shortened: 0,
             tidied: 0,
             tended: Tended::default(),
         }
@@ -400,6 +404,7 @@ impl Janitor {
             }
         }
         self.remove_days(items.iter().map(|(item, ..)| item));
+        self.shorten(tell);
         if items.iter().any(|(item, ..)| item.segment.category() == Category::Product) {
             let dirs = [self.dir.clone(), self.dir.join(TIER), self.dir.join(HELD)];
             if let Some(length) = Products::of(&self.dir).tidy(&dirs, now, self.tidied)? {
@@ -407,6 +412,26 @@ impl Janitor {
             }
         }
         Ok(())
+    }
+
+    /// Takes the beginning of the log together, once it has grown to twice its length. What fails is tried when it has again.
+    fn shorten(&mut self, tell: Tell<'_>) {
+        let length = fs::metadata(self.deletions.path()).map_or(0, |told| told.len());
+        if length < earlier::SHORT.max(2 * self.shortened) {
+            return;
+        }
+        self.shortened = length;
+        let dirs = [self.dir.clone(), self.dir.join(TIER), self.dir.join(HELD)];
+        // Something that cannot be told is there.
+        let is_there = |segment: &Segment| {
+            let any = |dir: &PathBuf| segment.files(dir).iter().any(|path| path.try_exists().unwrap_or(true));
+            dirs.iter().any(any)
+        };
+        match self.deletions.shorten(&is_there) {
+            Ok(length) => self.shortened = length,
+            Err(error) if error.is_full() => {}
+            Err(error) => self.fails(error, tell),
+        }
     }
 
     /// For the log of deletions: whose product it was that goes.

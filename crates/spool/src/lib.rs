@@ -57,6 +57,7 @@
 //! | `janitor` | [`Janitor`], which carries that out: [`Notice`], [`Tended`] |
 //! | `catalogue` | what there is on the disk |
 //! | `hold` | calls that outlive any clock: [`Hold`], [`Holds`], [`release()`] |
+//! | `earlier` | the beginning of the log of deletions, taken together |
 //! | `product` | which interception product is whose |
 //! | `provisional` | [`Provisional`]: what is kept before it is known whether it may be |
 //! | `tier` | a second directory for older segments |
@@ -67,6 +68,7 @@
 mod catalogue;
 mod deletions;
 mod disk;
+mod earlier;
 mod error;
 mod forget;
 mod hold;
@@ -95,6 +97,7 @@ mod wrap;
 
 pub use deletions::{Deleted, Deletion, Deletions, Log, LogFlaw, SealOf};
 pub use disk::Written;
+pub use earlier::{Earlier, Run, Total};
 pub use error::Error;
 pub use forget::{Forgotten, Order, forget};
 pub use hold::{Hold, Holds, Part, release};

@@ -318,11 +318,18 @@ impl Verifier<'_> {
     /// Follows every chain through its seals and through what the log has of those that were deleted.
     fn chains(&mut self, root: &Path, known: &[Known]) -> Result<(Chains, Vec<(String, Fault)>), Error> {
         let deletions = self.log.entries.iter().filter(|entry| entry.deleted == Deleted::Segment);
-        let gone: BTreeMap<&str, &SealOf> = deletions
+        let mut gone: BTreeMap<&str, &SealOf> = deletions
             .filter_map(|entry| entry.seal.as_ref())
             .map(|seal| (seal.sha256.as_str(), seal))
             .collect();
         self.verdict.deleted = gone.len() as u64;
+        // A run of them is passed over at once, from its last to its first.
+        for run in
+            self.log.entries.iter().filter_map(|entry| entry.earlier.as_ref()).flat_map(|told| &told.runs)
+        {
+            gone.insert(&run.seal.sha256, &run.seal);
+            self.verdict.deleted += run.segments();
+        }
         let mut chains: BTreeMap<Name, Vec<&Known>> = BTreeMap::new();
         for known in known.iter().filter(|known| known.seal.is_some()) {
             if let Some((worker, _)) = known.segment.origin() {

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_spool::{
-    Category, Deletions, Hold, Holds, Janitor, Keeper, Limits, Log, Marks, MasterKey, Notice, Order, Part,
-    Place, Reader, Reason, Room, Segment, Settings, Space, forget, release, scan, space,
+    Category, Deletion, Deletions, Hold, Holds, Janitor, Keeper, Limits, Log, Look, Marks, MasterKey, Notice,
+    Order, Part, Place, Reader, Reason, Room, Segment, Settings, Signer, Space, forget, release, scan, space,
+    verify,
 };
 
 const START: Nanos = Nanos::from_secs(1_795_219_200);
@@ -450,4 +451,56 @@ fn a_disk_filled_to_the_last_byte() {
     assert_eq!((packets(&dir, 2), packets(&dir, 7)), (1_000, 100));
     let log = Log::read(&dir, &[]).unwrap();
     assert!(log.flaws.is_empty() && !log.entries.is_empty());
+}
+
+/// The log of deletions is no longer than it has to be, and proves what it proved before.
+#[test]
+fn a_log_that_has_grown_is_taken_together_and_the_chain_is_still_whole() {
+    let dir = tempfile::tempdir().expect("done");
+    let signer = Arc::new(Signer::of(&[3; 32]));
+    let sealed = Settings {
+        seal: Some(MasterKey::of([7; 32])),
+        sign: Some(Arc::clone(&signer)),
+        span: MINUTE,
+        ..settings(dir.path())
+    };
+    let mut spool = Calls::new(sealed);
+    (0..40).for_each(|call| spool.call(call, 50));
+    spool.keeper.close(spool.now);
+    let all = segments(dir.path()).len() as u64;
+    // One is forgotten in what stays and one in what goes; years of other entries stand before.
+    let deletions = Deletions::of(dir.path(), Some(Arc::clone(&signer)));
+    let long_ago = |number| {
+        let segment = format!("2024-01-01/{number:06}.000-w7-m-{number}.pcap").parse().expect("a name");
+        Deletion::segment(dir.path(), &segment, START, "older than media is kept").expect("done")
+    };
+    deletions.append(&(0..4_000).map(long_ago).collect::<Vec<_>>()).expect("done");
+    let order = Order { why: "request 9", at: START, product: false };
+    for call in [2, 39] {
+        let done = forget(&[dir.path()], &owners(call), START..START + DAY, &deletions, order).expect("done");
+        assert!(done.keys > 0);
+    }
+    let log = dir.path().join("deletions.log");
+    let before = fs::metadata(&log).expect("done").len();
+    assert!(before > 1 << 20);
+    let limits = Limits { age: [Some(HOUR), Some(HOUR), None], ..Limits::default() };
+    let mut janitor = Janitor::new(dir.path().to_owned(), limits, deletions, Vec::new()).measured(roomy);
+    let look = Look { keys: vec![signer.public()], quick: false };
+    let verified = || verify(&[dir.path()], &look, &mut |_, _| ()).expect("done");
+    for minutes in [25, 38] {
+        let notices = tend(&mut janitor, START + HOUR + Nanos(MINUTE.0 * minutes));
+        assert!(matches!(&notices[..], [Notice::Deleted { .. }, Notice::Deleted { .. }]), "{notices:?}");
+        let verdict = verified();
+        assert_eq!(verdict.findings, []);
+        assert_eq!((verdict.proven, verdict.deleted), (verdict.segments, all - verdict.segments));
+        assert!(verdict.forgotten > 0 && fs::metadata(&log).expect("done").len() < before / 10);
+    }
+    let told = Log::read(dir.path(), &[signer.public()]).expect("done");
+    let earlier = told.entries[0].earlier.as_ref().expect("it was taken together");
+    assert!(earlier.totals.iter().any(|total| total.entries >= 4_000), "{:?}", earlier.totals);
+    // A segment that was cut out of what is left is still missed.
+    let left = segments(dir.path());
+    let cut = &left[left.len() / 2];
+    cut.files(dir.path()).iter().for_each(|path| fs::remove_file(path).expect("done"));
+    assert_eq!(verified().findings.len(), 1, "{:?}", verified().findings);
 }
