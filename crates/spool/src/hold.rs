@@ -2,7 +2,8 @@
 //!
 //! A hold is a file in the spool, `holds/CASE/ID.json`, that names a call's owners and their times. It pins no segment: before one
 //! is deleted, the chunks of calls that are held are copied out of it, as they are, into a segment of the same name in `held/`.
-//! So a hold costs what its call takes, whatever else was in the segment. Readers look into `held/` by themselves.
+//! So a hold costs what its call takes, whatever else was in the segment. Readers look into `held/` by themselves. Where segments are signed,
+//! a copy has a seal of its own, in no chain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -21,6 +22,8 @@ use crate::mark::{self, GLOBAL, Link, Mark};
 use crate::name::{Category, Segment};
 use crate::reader::{indexed, scanned};
 use crate::retain::Listed;
+use crate::seal::{self, State};
+use crate::sign::Signer;
 
 /// Of the holds, in the spool's directory.
 const HOLDS: &str = "holds";
@@ -232,7 +235,8 @@ impl Holds {
 }
 
 /// Ends holds for a case: all of them, or those of a call by its Call-ID or id; of product, or of what is kept beside it. What they alone held is deleted when the clocks
-/// say so, and at once where the segment that it was copied out of is gone. Returns what is not held for that case any more.
+/// say so, and at once where the segment that it was copied out of is gone; but a signed copy that others are held in as well is
+/// left to who can sign what is left of it. Returns what is not held for that case any more.
 ///
 /// # Errors
 ///
@@ -253,7 +257,7 @@ pub fn release(dir: &Path, case: &str, call: Option<&str>, product: bool) -> Res
         let _ = fs::remove_dir(dir.join(HOLDS).join(case));
     }
     if !released.is_empty() {
-        prune(dir, &Holds::of(remaining))?;
+        prune(dir, &Holds::of(remaining), None)?;
     }
     Ok(released)
 }
@@ -263,7 +267,13 @@ pub fn release(dir: &Path, case: &str, call: Option<&str>, product: bool) -> Res
 /// # Errors
 ///
 /// A file that cannot be read or written: the segment must stay then.
-pub(crate) fn rescue(dir: &Path, from: &Path, item: &Listed, holds: &Holds) -> Result<u64, Error> {
+pub(crate) fn rescue(
+    dir: &Path,
+    from: &Path,
+    item: &Listed,
+    holds: &Holds,
+    signer: Option<&Signer>,
+) -> Result<u64, Error> {
     let category = item.segment.category();
     let owners = holds.between(category, item.begins, item.ends);
     if owners.is_empty() {
@@ -281,17 +291,18 @@ pub(crate) fn rescue(dir: &Path, from: &Path, item: &Listed, holds: &Holds) -> R
     if rows.is_empty() {
         return Ok(0);
     }
-    rewrite(from, &file, &item.segment, &mut rows, &dir.join(HELD), dir)
+    rewrite(from, &file, &item.segment, &mut rows, &dir.join(HELD), dir, signer)
 }
 
-/// Deletes chunks that nobody holds any more from what was copied.
-pub(crate) fn prune(dir: &Path, holds: &Holds) -> Result<(), Error> {
+/// Deletes chunks that nobody holds any more from what was copied. Without a key, signed copies of which something stays are left as
+/// they are; with one, copies that have no seal get one.
+pub(crate) fn prune(dir: &Path, holds: &Holds, signer: Option<&Signer>) -> Result<(), Error> {
     let held = dir.join(HELD);
     let read = |error| Error::io(&held, "read", error);
     for day in names(&held).map_err(read)? {
         for file in names(&held.join(&day)).map_err(read)? {
             let Ok(segment) = format!("{day}/{file}").parse::<Segment>() else { continue };
-            prune_segment(&held, &segment, holds, dir)?;
+            prune_segment(&held, &segment, holds, dir, signer)?;
         }
         // Where something is left in it, it stays.
         let _ = fs::remove_dir(held.join(&day));
@@ -299,7 +310,13 @@ pub(crate) fn prune(dir: &Path, holds: &Holds) -> Result<(), Error> {
     Ok(())
 }
 
-fn prune_segment(held: &Path, segment: &Segment, holds: &Holds, dir: &Path) -> Result<(), Error> {
+fn prune_segment(
+    held: &Path,
+    segment: &Segment,
+    holds: &Holds,
+    dir: &Path,
+    signer: Option<&Signer>,
+) -> Result<(), Error> {
     let path = segment.path(held);
     let wrong = |error| Error::io(&path, "read", error);
     let file = File::open(&path).map_err(wrong)?;
@@ -312,7 +329,12 @@ fn prune_segment(held: &Path, segment: &Segment, holds: &Holds, dir: &Path) -> R
             gone(&path).map_err(|error| Error::io(&path, "deleted", error))?;
         }
     } else if kept.len() < all.len() {
-        rewrite(held, &file, segment, &mut kept, held, dir)?;
+        if signer.is_some() || !segment.seal_path(held).exists() {
+            rewrite(held, &file, segment, &mut kept, held, dir, signer)?;
+        }
+    } else if let Some(signer) = signer.filter(|_| !segment.seal_path(held).exists()) {
+        // Copied before copies had one, or its writer was stopped before it came to that.
+        sign_copy(dir, held, segment, kept.len() as u64, State::Recovered, signer)?;
     }
     Ok(())
 }
@@ -347,6 +369,7 @@ fn rewrite(
     rows: &mut [Row],
     to: &Path,
     dir: &Path,
+    signer: Option<&Signer>,
 ) -> Result<u64, Error> {
     let path = segment.path(to);
     let mut write = || -> io::Result<u64> {
@@ -367,7 +390,8 @@ fn rewrite(
             given_to_the_owner_of(dir, &part)?;
             fs::rename(&part, name)
         };
-        // Keys before what they open; the segment before its index, and without that of another.
+        // What it says will be true no more. Keys before what they open; the segment before its index, and without that of another.
+        gone(&segment.seal_path(to))?;
         if let Some(keys) = keys_of(from, segment, rows)? {
             put(&segment.keys_path(to), 0o640, &mut |fresh| fresh.write_all(&keys))?;
         }
@@ -384,7 +408,26 @@ fn rewrite(
         File::open(day)?.sync_all()?;
         Ok(count)
     };
-    write().map_err(|error| Error::io(&path, "written", error))
+    let count = write().map_err(|error| Error::io(&path, "written", error))?;
+    if let Some(signer) = signer.filter(|_| count > 0) {
+        sign_copy(dir, to, segment, count, State::Closed, signer)?;
+    }
+    Ok(count)
+}
+
+/// Writes the seal of a copy whose files are on the disk.
+fn sign_copy(
+    dir: &Path,
+    held: &Path,
+    segment: &Segment,
+    chunks: u64,
+    state: State,
+    signer: &Signer,
+) -> Result<(), Error> {
+    seal::of_copy(held, &format!("{HELD}/{segment}"), segment, chunks, state, signer)?;
+    let path = segment.seal_path(held);
+    given_to_the_owner_of(dir, &path)
+        .map_err(|error| Error::io(&path, "given to the user of the spool", error))
 }
 
 /// The key file of a segment with the keys of these chunks alone: a key that is copied opens what else there is of its owner.

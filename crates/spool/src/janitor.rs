@@ -344,7 +344,7 @@ impl Janitor {
     fn read_holds(&mut self) -> Result<(), Error> {
         let holds = Holds::read(&self.dir)?;
         if holds != self.holds {
-            hold::prune(&self.dir, &holds)?;
+            hold::prune(&self.dir, &holds, self.deletions.signer())?;
             self.holds = holds;
         }
         Ok(())
@@ -352,10 +352,10 @@ impl Janitor {
 
     fn rescue(&mut self, item: &Listed) -> Result<u64, Error> {
         let Some(from) = self.directory(item.place) else { return Ok(0) };
-        match hold::rescue(&self.dir, from, item, &self.holds) {
+        match hold::rescue(&self.dir, from, item, &self.holds, self.deletions.signer()) {
             Err(error) if error.is_full() && self.give_reserve() => {
                 let Some(from) = self.directory(item.place) else { return Ok(0) };
-                hold::rescue(&self.dir, from, item, &self.holds)
+                hold::rescue(&self.dir, from, item, &self.holds, self.deletions.signer())
             }
             other => other,
         }

@@ -172,6 +172,40 @@ impl Chain {
     }
 }
 
+/// Seals a copy of a segment, which is in no chain: under a name of its own, so that the seal of neither can stand for the other.
+pub(crate) fn of_copy(
+    dir: &Path,
+    name: &str,
+    segment: &Segment,
+    chunks: u64,
+    state: State,
+    signer: &Signer,
+) -> Result<(), Error> {
+    let read = |path: &Path| optional(fs::read(path)).map_err(|error| Error::io(path, "read", error));
+    let path = segment.path(dir);
+    let (bytes, sha256) = hash(&path, &mut |_| ()).map_err(|error| Error::io(&path, "read", error))?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seal = Seal {
+        segment: name.to_owned(),
+        number: 0,
+        state,
+        bytes,
+        chunks,
+        sha256: sign::hex(&sha256),
+        index: read(&segment.index_path(dir))?.map(|index| sign::sha256(&index)),
+        keys: read(&segment.keys_path(dir))?.map(|keys| sign::hex(&keys::proof(&keys))),
+        damages: Vec::new(),
+        previous: sign::hex(&[0; 32]),
+        at: utc(Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))),
+        key: signer.public().to_string(),
+    };
+    // Numbers and texts: they can always be written.
+    let json = serde_json::to_string(&seal).unwrap_or_default();
+    let path = segment.seal_path(dir);
+    let line = sign::line(Some(signer), &json);
+    replace(&path, line.as_bytes()).map_err(|error| Error::io(&path, "written", error))
+}
+
 /// The name of the copy of a chain's newest seal.
 pub(crate) fn head_name(worker: u16, category: Category) -> String {
     format!("w{worker}-{}.head", category.letter())

@@ -30,6 +30,11 @@ pub enum Fault {
     /// The seal cannot be read, or its signature is not of its text.
     #[error("its seal was changed")]
     Seal,
+    /// A held copy where segments are signed.
+    #[error(
+        "the copy has no seal: the seal was removed, or the copy was put in; a running ringtap seals what it copies"
+    )]
+    UnsealedCopy,
     /// Somebody else signed.
     #[error("its seal is signed by another key, {0}")]
     Key(PublicKey),
@@ -151,6 +156,10 @@ pub struct Verified {
     pub open: Vec<(Segment, u64)>,
     /// Of the segments: those sealed by a later writer, since their own was stopped.
     pub recovered: u64,
+    /// Held copies, and those of them that a seal proves.
+    pub held: u64,
+    /// See `held`.
+    pub held_proven: u64,
     /// Segments that were deleted by order.
     pub deleted: u64,
     /// Chunks erased, and keys forgotten, by order.
@@ -184,7 +193,8 @@ struct Known {
 }
 
 /// Looks at a spool: its directory, its tier, what is held in it, and further directories of its segments. Tells of bytes done
-/// and in all. What is held is copies of chunks, without a seal: checksums alone tell.
+/// and in all. What is held is copies of chunks: each has a seal of its own where segments are signed, in no chain, so that a copy which is gone
+/// is not missed.
 ///
 /// # Errors
 ///
@@ -194,7 +204,9 @@ pub fn verify(dirs: &[&Path], look: &Look, told: &mut dyn FnMut(u64, u64)) -> Re
     let tier = root.join(TIER);
     let dirs: Vec<&Path> = [*root, &tier].into_iter().chain(dirs[1..].iter().copied()).collect();
     let known = known(&dirs)?;
-    let total = if look.quick { 0 } else { known.iter().map(|known| known.length).sum() };
+    let held = root.join(HELD);
+    let copies = if held.exists() { self::known(&[&held])? } else { Vec::new() };
+    let total = if look.quick { 0 } else { known.iter().chain(&copies).map(|known| known.length).sum() };
     let mut signers: BTreeMap<PublicKey, u64> = BTreeMap::new();
     for key in known.iter().filter_map(|known| signer(known.seal.as_deref()?)) {
         *signers.entry(key).or_default() += 1;
@@ -211,6 +223,8 @@ pub fn verify(dirs: &[&Path], look: &Look, told: &mut dyn FnMut(u64, u64)) -> Re
         look,
         keys,
         log: &log,
+        signed,
+        copies: false,
         verdict: Verified { key, ..Verified::default() },
         done: 0,
         total,
@@ -224,7 +238,9 @@ pub fn verify(dirs: &[&Path], look: &Look, told: &mut dyn FnMut(u64, u64)) -> Re
         }
         verifier.segment(known, &chains, before)?;
     }
-    verifier.held(&root.join(HELD))?;
+    verifier.copies = true;
+    copies.iter().try_for_each(|copy| verifier.held(copy))?;
+    verifier.copies = false;
     let missing =
         faults.iter().filter(|(segment, _)| known.iter().all(|known| known.segment.as_str() != segment));
     for (segment, fault) in missing {
@@ -304,6 +320,10 @@ struct Verifier<'a> {
     look: &'a Look,
     keys: Vec<PublicKey>,
     log: &'a Log,
+    /// Somebody signs.
+    signed: bool,
+    /// It is held copies that are looked at.
+    copies: bool,
     verdict: Verified,
     done: u64,
     total: u64,
@@ -312,7 +332,8 @@ struct Verifier<'a> {
 
 impl Verifier<'_> {
     fn find(&mut self, place: &str, fault: Fault) {
-        self.verdict.findings.push(Finding { place: place.to_owned(), fault });
+        let place = if self.copies { format!("{HELD}/{place}") } else { place.to_owned() };
+        self.verdict.findings.push(Finding { place, fault });
     }
 
     /// Follows every chain through its seals and through what the log has of those that were deleted.
@@ -387,18 +408,47 @@ impl Verifier<'_> {
         Ok((ends, faults))
     }
 
-    /// Copies of chunks: each has its checksum.
-    fn held(&mut self, dir: &Path) -> Result<(), Error> {
-        if self.look.quick || !dir.exists() {
+    /// A copy of chunks, by its seal, or by the checksum of each.
+    fn held(&mut self, known: &Known) -> Result<(), Error> {
+        let (name, proven) = (known.segment.as_str(), self.verdict.proven);
+        let Some(dir) = &known.dir else {
+            self.find(name, Fault::Gone);
+            return Ok(());
+        };
+        self.verdict.held += 1;
+        let seal = known.seal.as_deref().map(Seal::parse);
+        let fault = match seal {
+            None if self.signed => Fault::UnsealedCopy,
+            None => return self.copied(known, dir),
+            Some(None) => Fault::Seal,
+            Some(Some((seal, line))) if !self.keys.iter().any(|key| line.is_by(key)) => {
+                seal.public().filter(|key| line.is_by(key)).map_or(Fault::Seal, Fault::Key)
+            }
+            Some(Some((seal, _))) if seal.segment != format!("{HELD}/{name}") => {
+                Fault::Misplaced(seal.segment)
+            }
+            Some(Some((seal, _))) => {
+                self.sealed(known, dir, &seal)?;
+                self.verdict.recovered += u64::from(seal.state == State::Recovered);
+                self.verdict.held_proven += self.verdict.proven - proven;
+                self.verdict.proven = proven;
+                return Ok(());
+            }
+        };
+        self.find(name, fault);
+        self.copied(known, dir)
+    }
+
+    /// A copy that no seal proves.
+    fn copied(&mut self, known: &Known, dir: &Path) -> Result<(), Error> {
+        if self.look.quick {
             return Ok(());
         }
-        for known in known(&[dir])? {
-            let path = known.segment.path(dir);
-            let scan = scanned(&path)?;
-            for damage in scan.damages {
-                self.find(&format!("{HELD}/{}", known.segment), Fault::Changed(damage));
-            }
+        for damage in scanned(&known.segment.path(dir))?.damages {
+            self.find(known.segment.as_str(), Fault::Changed(damage));
         }
+        self.done += known.length;
+        (self.told)(self.done, self.total);
         Ok(())
     }
 
@@ -535,6 +585,10 @@ impl Verifier<'_> {
                 (None, Some(false)) => self.find(name, Fault::OtherKeys),
                 (None, _) => {}
             }
+        }
+        // A copy has the keys of its own chunks alone; the proof is that of all.
+        if self.copies {
+            return Ok(());
         }
         let ordered = self.places(Deleted::Keys, name);
         for (number, row) in (0..).zip(&rows) {

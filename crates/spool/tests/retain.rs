@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_spool::{
-    Category, Deletion, Deletions, Hold, Holds, Janitor, Keeper, Limits, Log, Look, Marks, MasterKey, Notice,
-    Order, Part, Place, Reader, Reason, Room, Segment, Settings, Signer, Space, forget, release, scan, space,
-    verify,
+    Category, Deletion, Deletions, Fault, Hold, Holds, Janitor, Keeper, Limits, Log, Look, Marks, MasterKey,
+    Notice, Order, Part, Place, Reader, Reason, Room, Segment, Settings, Signer, Space, forget, release,
+    scan, space, verify,
 };
 
 const START: Nanos = Nanos::from_secs(1_795_219_200);
@@ -503,4 +503,87 @@ fn a_log_that_has_grown_is_taken_together_and_the_chain_is_still_whole() {
     let cut = &left[left.len() / 2];
     cut.files(dir.path()).iter().for_each(|path| fs::remove_file(path).expect("done"));
     assert_eq!(verified().findings.len(), 1, "{:?}", verified().findings);
+}
+
+/// What is held is proven when what it was copied out of is gone.
+#[test]
+fn a_held_copy_has_a_seal_of_its_own() {
+    let dir = tempfile::tempdir().expect("done");
+    let dir = dir.path();
+    let signer = Arc::new(Signer::of(&[3; 32]));
+    let sealed = Settings {
+        seal: Some(MasterKey::of([7; 32])),
+        sign: Some(Arc::clone(&signer)),
+        span: HOUR,
+        ..settings(dir)
+    };
+    let mut spool = Calls::new(sealed);
+    (0..9).for_each(|call| spool.call(call, 200));
+    spool.keeper.close(spool.now);
+    hold(4, "x").place(dir).expect("done");
+    hold(5, "y").place(dir).expect("done");
+    let limits = Limits { age: [Some(HOUR), Some(HOUR), None], ..Limits::default() };
+    let deletions = Deletions::of(dir, Some(Arc::clone(&signer)));
+    let mut janitor =
+        Janitor::new(dir.to_owned(), limits.clone(), deletions.clone(), Vec::new()).measured(roomy);
+    tend(&mut janitor, START + DAY);
+    let look = |quick| Look { keys: vec![signer.public()], quick };
+    let verified = |quick| verify(&[dir], &look(quick), &mut |_, _| ()).expect("done");
+    for quick in [false, true] {
+        let verdict = verified(quick);
+        assert_eq!(verdict.findings, []);
+        assert_eq!((verdict.segments, verdict.held, verdict.held_proven, verdict.recovered), (0, 2, 2, 0));
+    }
+    let copies = segments(dir);
+    let held = dir.join("held");
+    let path = copies[0].path(&held);
+    let place = format!("held/{}", copies[0]);
+    let whole = fs::read(&path).expect("done");
+    let [keys, index] =
+        [copies[0].keys_path(&held), copies[0].index_path(&held)].map(|path| fs::read(path).expect("done"));
+    for at in (0..whole.len()).step_by(997) {
+        let mut bad = whole.clone();
+        bad[at] ^= 1;
+        fs::write(&path, bad).expect("done");
+        let verdict = verified(false);
+        assert!(!verdict.findings.is_empty(), "byte {at}");
+        assert!(verdict.findings.iter().all(|finding| finding.place == place), "{:?}", verdict.findings);
+        assert_eq!(verdict.held_proven, 1);
+    }
+    // Packets in the place of others have every checksum, with an index of their own.
+    let other = fs::read(copies[1].path(&held)).expect("done");
+    fs::write(&path, &other).expect("done");
+    fs::copy(copies[1].index_path(&held), copies[0].index_path(&held)).expect("done");
+    assert!(verified(false).findings.iter().all(|finding| finding.place == place));
+    assert!(!verified(false).findings.is_empty());
+    // With everything that belongs to it, it is another's.
+    for (from, to) in copies[1].files(&held).iter().zip(copies[0].files(&held)) {
+        fs::copy(from, to).expect("done");
+    }
+    let misplaced = Fault::Misplaced(format!("held/{}", copies[1]));
+    assert_eq!(
+        verified(false).findings.iter().map(|finding| &finding.fault).collect::<Vec<_>>(),
+        [&misplaced]
+    );
+    fs::write(&path, &whole).expect("done");
+    fs::write(copies[0].index_path(&held), &index).expect("done");
+    fs::write(copies[0].keys_path(&held), &keys).expect("done");
+    fs::remove_file(copies[0].seal_path(&held)).expect("done");
+    let faults: Vec<Fault> = verified(true).findings.into_iter().map(|finding| finding.fault).collect();
+    assert_eq!(faults, [Fault::UnsealedCopy]);
+
+    // Who has no key leaves a signed copy that others are held in to who has, and the copy that has no seal gets one.
+    assert_eq!(release(dir, "y", None, false).expect("done").len(), 1);
+    let key = MasterKey::of([7; 32]);
+    let left = |call| packets_with(dir, call, Some(&key));
+    // A tenth is signalling.
+    assert_eq!((left(4), left(5)), (200, 180));
+    tend(&mut janitor, START + DAY + HOUR);
+    assert_eq!((left(4), left(5)), (200, 0));
+    assert_eq!((verified(false).findings, verified(false).held_proven), (vec![], 2));
+    fs::remove_file(copies[0].seal_path(&held)).expect("done");
+    let mut next = Janitor::new(dir.to_owned(), limits, deletions, Vec::new()).measured(roomy);
+    tend(&mut next, START + DAY + HOUR);
+    let verdict = verified(false);
+    assert_eq!((verdict.findings, verdict.held_proven, verdict.recovered), (vec![], 2, 1));
 }

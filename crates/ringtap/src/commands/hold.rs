@@ -70,7 +70,8 @@ pub(crate) struct Holds {
 
 /// End the hold of a case, or of one call in it: the clocks count again
 ///
-/// What has outlived them already is deleted: copied packets at once, records with their day.
+/// What has outlived them already is deleted: copied packets at once, records with their day. Where segments are signed, a copy in which
+/// other calls are held as well is shortened by the running ringtap, which has the key.
 #[derive(Args, Debug)]
 pub(crate) struct Release {
     /// A Call-ID or the id of a record; all of the case where it is left out

@@ -116,6 +116,8 @@ impl Verify {
         row(open.len() as u64, written[0], written[1])?;
         let later = "sealed by a later writer, since its own was stopped";
         row(verified.recovered, later, later)?;
+        let copy = ("copy of held calls, as sealed", "copies of held calls, as sealed");
+        row(verified.held_proven, copy.0, copy.1)?;
         row(verified.deleted, "deleted by order", "deleted by order")?;
         row(verified.forgotten, "key forgotten by order", "keys forgotten by order")?;
         row(verified.erased, "chunk erased by order", "chunks erased by order")?;

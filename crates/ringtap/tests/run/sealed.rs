@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::daemon::Place;
+use crate::replayed::nothing;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../demo/calls.pcap");
 
@@ -88,6 +89,51 @@ fn a_sealed_spool_is_proven_forgotten_in_part_and_a_change_found() {
     assert!(status == Some(3) && shown.starts_with(&name) && shown.contains("is gone"), "{shown}");
     let (status, _, told) = ringtap(&["verify", &spool, "--key", "nobody"]);
     assert!(status == Some(1) && told.contains("nobody"), "{told}");
+}
+
+#[test]
+fn a_held_copy_is_proven_when_its_segments_are_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (spool, records, master, sign) = (at("spool"), at("records"), at("seal.key"), at("sign.pem"));
+    assert_eq!(ringtap(&["key", "--seal", &master, "--sign", &sign]).0, Some(0));
+    let mut place = Place::new(dir.path());
+    let run = |place: &mut Place, capture: &str, more: &str| {
+        let path = place.configure(capture, "");
+        let text = fs::read_to_string(&path).unwrap();
+        let keys = format!("seal = \"{master}\"\nsign = \"{sign}\"");
+        fs::write(&path, format!("{text}[spool]\ndirectory = \"{spool}\"\nsegment = \"5s\"\n{keys}\n{more}"))
+            .unwrap();
+        let (status, log) = place.start().end();
+        assert_eq!(status, Some(0), "{log}");
+    };
+    run(&mut place, &format!("files = [\"{DEMO}\"]\nspeed = \"max\""), "");
+    let calls = place.calls();
+    let held = calls.iter().find(|(_, (_, streams))| streams.len() >= 2).unwrap().0.clone();
+    let hold = ["hold", &held, "--case", "K-1", "--store", &records, "--spool", &spool];
+    let (status, _, told) = ringtap(&hold);
+    assert_eq!(status, Some(0), "{told}");
+    // Every clock has run out for calls of the beginning of 2026.
+    run(
+        &mut place,
+        &nothing(dir.path()),
+        "[retention]\nsignalling = \"1m\"\nmedia = \"1m\"\nfree = \"0%\"\n",
+    );
+    let verify = || ringtap(&["verify", &spool, "--key", &format!("{sign}.pub")]);
+    let (status, shown, told) = verify();
+    assert_eq!(status, Some(0), "{shown}{told}");
+    assert!(
+        shown.contains("copies of held calls, as sealed") && shown.contains("deleted by order"),
+        "{shown}"
+    );
+    let copy = segments(&at("spool/held")).pop().unwrap();
+    let name = format!("{}", copy.strip_prefix(&spool).unwrap().display());
+    let mut bytes = fs::read(&copy).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&copy, bytes).unwrap();
+    let (status, shown, _) = verify();
+    assert!(status == Some(3) && shown.starts_with(&name), "{shown}");
 }
 
 #[test]
