@@ -1,7 +1,8 @@
-//! Signalling over TCP as connections again.
+//! Signalling over TCP, WebSocket and SCTP as connections again.
 //!
 //! The spool has messages. One that came in a segment of its own lies there as that segment, one that came in several as a
 //! datagram: a connection with holes, which nobody could follow. So each message becomes the next of a connection made for it.
+//! What came over WebSocket or SCTP lies there as datagrams; the record says what carried it.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -32,9 +33,15 @@ struct Carried<'a> {
 }
 
 impl<'a> Joined<'a> {
-    /// Of a call's packets in order of time. All but messages over TCP stay as they are.
+    /// Of a call's packets in order of time. All but messages over what the record says stay as they are.
     pub(crate) fn of(frames: &[Frame<'a>], call: &Value) -> Self {
-        let ends = connections(frames, call);
+        let transport = match call["transport"].as_str() {
+            Some("tcp") => Transport::Tcp,
+            Some("ws") => Transport::Ws,
+            Some("sctp") => Transport::Sctp,
+            _ => Transport::Udp,
+        };
+        let ends = connections(transport, frames, call);
         let call_id = call["call_id"].as_str().unwrap_or_default();
         let mut wire = Frames::default();
         let mut joined = Self { pieces: Vec::with_capacity(frames.len()) };
@@ -56,7 +63,7 @@ impl<'a> Joined<'a> {
             }
             for message in messages {
                 let (src, dst) = carried.ends;
-                let Ok(made) = wire.message(Transport::Tcp, src, dst, message) else { continue };
+                let Ok(made) = wire.message(transport, src, dst, message) else { continue };
                 joined.pieces.extend(made.into_iter().map(|data| Piece {
                     time: frame.time,
                     link: ETHERNET,
@@ -89,10 +96,10 @@ impl<'a> Joined<'a> {
     }
 }
 
-/// Both directions of every connection of a call that was signalled over TCP; over WebSocket it is another matter.
-fn connections(frames: &[Frame<'_>], call: &Value) -> HashSet<(Endpoint, Endpoint)> {
+/// Both directions of every connection of a call that was signalled over one.
+fn connections(transport: Transport, frames: &[Frame<'_>], call: &Value) -> HashSet<(Endpoint, Endpoint)> {
     let mut ends = HashSet::new();
-    if call["transport"] != "tcp" {
+    if transport == Transport::Udp {
         return ends;
     }
     let both = |(src, dst): (Endpoint, Endpoint)| [(src, dst), (dst, src)];
@@ -100,7 +107,7 @@ fn connections(frames: &[Frame<'_>], call: &Value) -> HashSet<(Endpoint, Endpoin
         frames
             .iter()
             .filter_map(carried)
-            .filter(|carried| carried.is_tcp)
+            .filter(|carried| carried.is_tcp && transport == Transport::Tcp)
             .flat_map(|carried| both(carried.ends)),
     );
     // All of its messages may have come in several segments.

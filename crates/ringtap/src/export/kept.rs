@@ -194,7 +194,8 @@ impl Part {
 
     fn told(&self, found: Option<&Found>) -> String {
         let mut told = match self.counted {
-            Some(counted) if counted != self.packets => {
+            // Copies that a mirror made are there, and not counted.
+            Some(counted) if counted > self.packets => {
                 format!("{}: {} of {} packets", self.name, grouped(self.packets), grouped(counted))
             }
             _ => format!("{}: {}", self.name, packets(self.packets)),

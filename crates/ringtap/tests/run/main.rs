@@ -2,6 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `carried` | out of the spool, whatever carried it |
 //! | `daemon` | a running ringtap, and what it left |
 //! | `kept` | rules on a wire, by one worker and by two: who is kept, pauses, digits that nobody may read |
 //! | `product` | interception product, and that nothing else shows it |
@@ -11,6 +12,7 @@
 //! | `talk` | calls written by hand |
 //! | `wire` | on a veth pair in a network namespace: calls, loss counted to the packet, a disk that is full |
 
+mod carried;
 mod daemon;
 mod kept;
 mod product;

@@ -176,7 +176,7 @@ fn opus_for_keeping(dir: &Path, whole: &Calls) {
     fs::remove_dir_all(out).unwrap();
 }
 
-fn tshark(arguments: &[&str]) -> Option<String> {
+pub(crate) fn tshark(arguments: &[&str]) -> Option<String> {
     let output = Command::new("tshark").args(arguments).output().ok()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
