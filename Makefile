@@ -3,6 +3,7 @@
 CARGO ?= cargo
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 RINGTAP := $(or $(CARGO_TARGET_DIR),target)/release/ringtap
+MOTO := $(or $(CARGO_TARGET_DIR),target)/moto
 
 .PHONY: help demo test build lint bless bench instructions bless-instructions fuzz packages-build packages-test packages-bench
 
@@ -64,7 +65,17 @@ packages-test: packages-build
 	python3 -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
 	for library in bcg729:bcg729-0 opencore-amrnb:opencore-amrnb0 opencore-amrwb:opencore-amrwb0 opus:opus0 spandsp:spandsp2 vo-amrwbenc:vo-amrwbenc0; do \
 		/sbin/ldconfig -p | grep -q "lib$${library%%:*}\.so" || missing="$$missing lib$${library##*:}"; done; \
+	python3 -c 'import ensurepip' 2>/dev/null || missing="$$missing python3-venv"; \
 	[ -z "$$missing" ] || $(MAKE) --no-print-directory install PACKAGES="$$missing"
+	@$(MAKE) --no-print-directory $(MOTO)/requirements.txt || echo "no S3 server for tests: what needs it is skipped"
+
+# A server that speaks S3, in an environment of its own.
+$(MOTO)/requirements.txt: crates/bucket/tests/moto/requirements.txt
+	@echo "installing: moto into $(MOTO)"
+	@rm -rf $(MOTO)
+	@python3 -m venv $(MOTO)
+	@$(MOTO)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@cp $< $@
 
 packages-bench: packages-test
 	@missing=""; \

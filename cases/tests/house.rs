@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 14] = [
+const LAYERS: [(&str, u8); 15] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -17,6 +17,7 @@ const LAYERS: [(&str, u8); 14] = [
     ("store", 2),
     ("traffic", 2),
     ("bench", 3),
+    ("bucket", 3),
     ("console", 3),
     ("ringtap", 4),
 ];

@@ -24,6 +24,7 @@ mod cli;
 mod commands;
 mod config;
 mod daemon;
+mod distant;
 mod doctor;
 mod exit;
 mod export;

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use ringtap_model::Nanos;
 
+use crate::far::{self, Stub};
 use crate::name::{Category, Segment};
 use crate::retain::{Listed, Place, Sizes};
 
@@ -99,9 +100,13 @@ impl Catalogue {
 pub(crate) fn list(dir: &Path, day: &str, place: Place) -> io::Result<Vec<Listed>> {
     let mut found = Vec::new();
     for file in names(&dir.join(day))? {
-        let Ok(segment) = format!("{day}/{file}").parse::<Segment>() else { continue };
+        let Some(segment) = far::told_by(day, &file) else { continue };
         let Some((worker, begins)) = segment.origin() else { continue };
-        let bytes = size(dir, &segment);
+        let bytes = match place {
+            // One that cannot be read counts as nothing, and has its clock.
+            Place::Far => Stub::read(dir, &segment).ok().flatten().map_or(0, |stub| stub.all),
+            Place::Spool | Place::Tier => size(dir, &segment),
+        };
         found.push((worker, Listed { segment, place, bytes, begins, ends: begins + LONGEST }));
     }
     found.sort_by(|(_, a), (_, b)| a.segment.cmp(&b.segment));

@@ -1,6 +1,6 @@
 //! The beginning of the log of deletions, taken together.
 //!
-//! Of a segment of which nothing is left, in the spool, in its tier or held, only two things are still needed: that its seal stood between two
+//! Of a segment of which nothing is left, in the spool, in its tier, far or held, only two things are still needed: that its seal stood between two
 //! others in their chain, and that it went by order. So as the log grows, what it says of such segments becomes one signed
 //! entry at its beginning: for each chain the runs of seals that are gone, and totals by rule, order and case. What it says of all others stays, line by
 //! line. The chain of lines goes on through it: it has the number and the hash that come after the last line before.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use ringtap_model::LinkType;
 
+use crate::far::Refusal;
+
 /// A spool that cannot be opened, written or read.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -81,6 +83,11 @@ impl Error {
         Self::Key { path: path.to_owned(), problem: problem.to_owned() }
     }
 
+    /// Something of a place that is far, told beside a file that stands for it here.
+    pub(crate) fn far(path: &Path, action: &'static str, refusal: Refusal) -> Self {
+        Self::io(path, action, refusal.into())
+    }
+
     /// Whether there was no room on the disk.
     pub fn is_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
@@ -88,7 +95,9 @@ impl Error {
     }
 
     pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
+        let far = source.get_ref().is_some_and(|inner| inner.is::<Refusal>());
         let remedy = match source.kind() {
+            _ if far => "check that place, the network, and the credentials for it",
             io::ErrorKind::NotFound => "check the path and its spelling",
             io::ErrorKind::PermissionDenied => "give the user that ringtap runs as access to it",
             io::ErrorKind::StorageFull => "free some space, or let the retention rules free it earlier",

@@ -11,7 +11,9 @@ use ringtap_model::Nanos;
 use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::deletions::{Deleted, Deletion, Deletions};
+use crate::errand;
 use crate::error::Error;
+use crate::far::{self, Bytes, FAR, Far, Put, Stub};
 use crate::hold::{Holds, Turn};
 use crate::index::Row;
 use crate::keys::{KeyRow, Keys};
@@ -34,6 +36,10 @@ pub struct Forgotten {
     /// Chunks that are not where they should be: not wholly on the disk yet, as their call is under way, or damaged. Forget it
     /// again when the call has ended.
     pub missed: u64,
+    /// Segments that lay far and were brought back, since what is not sealed cannot be erased there.
+    pub fetched: u64,
+    /// Segments of which the far place keeps older versions: what was forgotten is still in those.
+    pub versions: u64,
 }
 
 /// Who orders it, when.
@@ -56,15 +62,19 @@ pub struct Order<'a> {
 /// The time has to cover the owner from its beginning to its end: a key lies in each segment where its owner has chunks, and
 /// one copy that is left opens them all.
 ///
+/// Of a segment that lies far, the copy of its keys there is replaced. One with chunks that are not sealed is brought back into
+/// the spool, erased here, and deleted there; it moves again when its time comes.
+///
 /// A disk that never writes to the same place twice (flash, a file system that copies on write, a snapshot) may still have the
 /// old bytes somewhere.
 ///
 /// # Errors
 ///
 /// A call that is held: nothing is done then. A file that cannot be read or written: what was done until then is done; doing it
-/// again does the rest.
+/// again does the rest. A segment that lies far while `far` is not told, or the place that cannot be reached: likewise.
 pub fn forget(
     dirs: &[&Path],
+    far: Option<&dyn Far>,
     owners: &[u64],
     time: Range<Nanos>,
     deletions: &Deletions,
@@ -72,21 +82,33 @@ pub fn forget(
 ) -> Result<Forgotten, Error> {
     let mut done = Forgotten::default();
     let Some((first, others)) = dirs.split_first() else { return Ok(done) };
-    // A segment that is on its way to the tier, or out of which something is copied, would be forgotten in one place alone.
-    let _turn = Turn::wait(first)?;
-    let holds = Holds::read(first)?;
-    if let Some(hold) =
-        owners.iter().find_map(|owner| holds.holding(order.product, *owner, time.start, time.end))
-    {
-        return Err(Error::Held { call_id: hold.call_id.clone(), case: hold.case.clone() });
-    }
+    let held = || -> Result<(), Error> {
+        let holds = Holds::read(first)?;
+        match owners.iter().find_map(|owner| holds.holding(order.product, *owner, time.start, time.end)) {
+            Some(hold) => Err(Error::Held { call_id: hold.call_id.clone(), case: hold.case.clone() }),
+            None => Ok(()),
+        }
+    };
+    held()?;
     let mut reader = Reader::open(first)?;
     others.iter().for_each(|dir| reader.also(dir));
     let dirs = reader.dirs().to_vec();
-    let mut segments = reader.between(time.start, time.end)?;
-    segments.retain(|segment| Category::of(order.product).contains(&segment.category()));
-    for segment in segments {
-        for dir in &dirs {
+    let distant = Distant { far, dir: first, beside: first.join(FAR) };
+    let between = || -> Result<Vec<Segment>, Error> {
+        let mut segments = reader.between(time.start, time.end)?;
+        segments.retain(|segment| Category::of(order.product).contains(&segment.category()));
+        Ok(segments)
+    };
+    // Nobody need wait for the network: the turn comes later.
+    for segment in between()? {
+        distant.bring(&segment, owners, &time, &mut done)?;
+    }
+    // A segment that is on its way to the tier, or out of which something is copied, would be forgotten in one place alone.
+    let _turn = Turn::wait(first)?;
+    held()?;
+    for segment in between()? {
+        let lies = distant.bring(&segment, owners, &time, &mut done)?;
+        for dir in dirs.iter().filter(|dir| **dir != distant.beside) {
             let path = segment.path(dir);
             match OpenOptions::new().read(true).write(true).open(&path) {
                 Ok(file) => {
@@ -97,8 +119,119 @@ pub fn forget(
                 Err(error) => return Err(Error::io(&path, "opened for writing", error)),
             }
         }
+        match lies {
+            Lies::Here => {}
+            Lies::Both => distant.delete(&segment, &mut done)?,
+            Lies::Far(sealed) => {
+                let before = (done.keys, done.already);
+                forget_keys(&distant.beside, &segment, sealed, owners, &time, deletions, order, &mut done)?;
+                // Also where it was done before: the copy may not have been replaced then.
+                if before != (done.keys, done.already) {
+                    distant.replace_keys(&segment, &mut done)?;
+                }
+            }
+        }
     }
     Ok(done)
+}
+
+/// Where a segment is that packets may have to be forgotten in.
+enum Lies {
+    /// Not far; or nothing of the owners is.
+    Here,
+    /// It has been brought here, and is to be deleted there.
+    Both,
+    /// There alone, with sealed chunks of the owners under these keys.
+    Far(BTreeSet<u32>),
+}
+
+/// What lies far.
+struct Distant<'a> {
+    far: Option<&'a dyn Far>,
+    dir: &'a Path,
+    beside: PathBuf,
+}
+
+impl Distant<'_> {
+    fn far(&self, path: &Path) -> Result<&dyn Far, Error> {
+        self.far.ok_or_else(|| Error::far(path, "reached", far::nowhere()))
+    }
+
+    /// Brings a segment here that has chunks of the owners which are not sealed.
+    fn bring(
+        &self,
+        segment: &Segment,
+        owners: &[u64],
+        time: &Range<Nanos>,
+        done: &mut Forgotten,
+    ) -> Result<Lies, Error> {
+        let path = Stub::path(&self.beside, segment);
+        let read = |error| Error::io(&path, "read", error);
+        let Some(stub) = Stub::read(&self.beside, segment).map_err(read)? else {
+            // It was brought before, and may be there still.
+            let loose = far::loose(&self.beside).map_err(read)?.contains(segment)
+                && reader::indexed(self.dir, segment, owners, &mut 0)
+                    .map_err(read)?
+                    .is_none_or(|rows| !rows.is_empty());
+            return Ok(if loose && segment.path(self.dir).exists() { Lies::Both } else { Lies::Here });
+        };
+        let indexed = reader::indexed(&self.beside, segment, owners, &mut 0).map_err(read)?;
+        let mut rows = match indexed {
+            Some(rows) => rows,
+            None => {
+                let far = self.far(&path)?;
+                reader::scanned(Bytes::Far { far, segment, length: stub.bytes }, owners).map_err(read)?
+            }
+        };
+        rows.retain(|row| row.chunk.first < time.end && row.chunk.last >= time.start);
+        let plain: Vec<Row> = rows.iter().filter(|row| !row.chunk.is_sealed()).copied().collect();
+        if plain.is_empty() {
+            let sealed = rows.iter().map(|row| row.chunk.key).collect();
+            return Ok(Lies::Far(sealed));
+        }
+        if !segment.path(self.dir).exists() {
+            let far = self.far(&path)?;
+            errand::bring_home(far, self.dir, segment)
+                .map_err(|error| Error::io(&path, "brought back to be erased", error))?;
+            done.fetched += 1;
+        }
+        Ok(Lies::Both)
+    }
+
+    /// Deletes a segment there that has been brought here.
+    fn delete(&self, segment: &Segment, done: &mut Forgotten) -> Result<(), Error> {
+        let path = Stub::path(&self.beside, segment);
+        let far = self.far(&path)?;
+        let wrong = |error| Error::io(&path, "deleted", error);
+        done.versions +=
+            u64::from(Stub::read(&self.beside, segment).map_err(wrong)?.is_some_and(|stub| stub.versioned));
+        // Whoever sends it at this moment must not take what is about to be deleted for it.
+        let here = File::options().write(true).open(segment.path(self.dir)).map_err(wrong)?;
+        here.set_modified(std::time::SystemTime::now()).map_err(wrong)?;
+        far::remove(&self.beside, segment).map_err(wrong)?;
+        // It stays loose: that ends when it is sent again, or deleted here.
+        far.delete(&far::objects(segment)).map_err(|refusal| Error::far(&path, "deleted there", refusal))
+    }
+
+    /// Puts the keys there as they are here.
+    fn replace_keys(&self, segment: &Segment, done: &mut Forgotten) -> Result<(), Error> {
+        let path = segment.keys_path(&self.beside);
+        let far = self.far(&path)?;
+        let put = || -> io::Result<Put> {
+            let bytes = std::fs::read(&path)?;
+            let [name, ..] = far::objects(segment);
+            let mut upload = far.upload(&name, bytes.len() as u64)?;
+            for piece in bytes.chunks(upload.piece()) {
+                upload.put(piece.to_vec())?;
+            }
+            Ok(upload.finish()?)
+        };
+        let put = put().map_err(|error| {
+            Error::io(&path, "replaced at the far place, though it is overwritten here", error)
+        })?;
+        done.versions += u64::from(put.versioned);
+        Ok(())
+    }
 }
 
 /// A segment to forget in.
@@ -147,7 +280,7 @@ impl Place<'_> {
             }
         }
         self.erase_plain(link, &plain, deletions, order, done)?;
-        self.forget_keys(sealed, owners, time, deletions, order, done)
+        forget_keys(self.dir, self.segment, sealed, owners, time, deletions, order, done)
     }
 
     fn erase_plain(
@@ -171,56 +304,6 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// The keys of these rows, and those of the owners that were made in that time: a chunk of theirs may be damaged now, and
-    /// be found by somebody later.
-    fn forget_keys(
-        &self,
-        mut sealed: BTreeSet<u32>,
-        owners: &[u64],
-        time: &Range<Nanos>,
-        deletions: &Deletions,
-        order: Order<'_>,
-        done: &mut Forgotten,
-    ) -> Result<(), Error> {
-        let path = self.segment.keys_path(self.dir);
-        let file = match OpenOptions::new().read(true).write(true).open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                done.missed += sealed.len() as u64;
-                return Ok(());
-            }
-            Err(error) => return Err(Error::io(&path, "opened for writing", error)),
-        };
-        let read = |error| Error::io(&path, "read", error);
-        let keys = Keys::open(file).map_err(read)?;
-        let mut rows = Vec::new();
-        for (number, row) in (0..).zip(keys.rows().map_err(read)?) {
-            let theirs = row.owner().is_some_and(|owner| owners.contains(&owner));
-            let then = row.made().is_some_and(|made| time.contains(&made));
-            let named = sealed.remove(&number);
-            if !(named || theirs && then) {
-                continue;
-            }
-            match row {
-                KeyRow::Key(bytes) if theirs => rows.push((number, bytes)),
-                KeyRow::Forgotten(_) => done.already += 1,
-                // Damaged: nobody has a key of it. Or another's, which a mark names that was changed.
-                _ => done.missed += 1,
-            }
-        }
-        done.missed += sealed.len() as u64;
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let mut entry = Deletion::new(Deleted::Keys, self.dir, self.segment, order.at, order.why)?;
-        entry.owners = names(rows.iter().filter_map(|(_, row)| KeyRow::of(row).owner()));
-        entry.places = rows.iter().map(|(number, _)| u64::from(*number)).collect();
-        deletions.append(&[entry])?;
-        keys.forget(&rows).map_err(|error| Error::io(&path, "overwritten", error))?;
-        done.keys += rows.len() as u64;
-        Ok(())
-    }
-
     /// The chunks of the owners in that time.
     fn rows(&self, owners: &[u64], time: &Range<Nanos>) -> io::Result<Option<(Link, Vec<Row>)>> {
         let mut header = [0; GLOBAL];
@@ -231,7 +314,7 @@ impl Place<'_> {
         let Some(link) = mark::link_of(&header) else { return Ok(None) };
         let mut rows = match reader::indexed(self.dir, self.segment, owners, &mut 0)? {
             Some(rows) => rows,
-            None => reader::scanned(&self.file, owners)?,
+            None => reader::scanned(Bytes::File(&self.file), owners)?,
         };
         rows.retain(|row| row.chunk.first < time.end && row.chunk.last >= time.start);
         Ok(Some((link, rows)))
@@ -266,6 +349,58 @@ impl Place<'_> {
         }
         self.file.sync_data()
     }
+}
+
+/// The keys of these rows, and those of the owners that were made in that time: a chunk of theirs may be damaged now, and
+/// be found by somebody later.
+#[expect(clippy::too_many_arguments, reason = "where, whose, and by whom")]
+fn forget_keys(
+    dir: &Path,
+    segment: &Segment,
+    mut sealed: BTreeSet<u32>,
+    owners: &[u64],
+    time: &Range<Nanos>,
+    deletions: &Deletions,
+    order: Order<'_>,
+    done: &mut Forgotten,
+) -> Result<(), Error> {
+    let path = segment.keys_path(dir);
+    let file = match OpenOptions::new().read(true).write(true).open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            done.missed += sealed.len() as u64;
+            return Ok(());
+        }
+        Err(error) => return Err(Error::io(&path, "opened for writing", error)),
+    };
+    let read = |error| Error::io(&path, "read", error);
+    let keys = Keys::open(file).map_err(read)?;
+    let mut rows = Vec::new();
+    for (number, row) in (0..).zip(keys.rows().map_err(read)?) {
+        let theirs = row.owner().is_some_and(|owner| owners.contains(&owner));
+        let then = row.made().is_some_and(|made| time.contains(&made));
+        let named = sealed.remove(&number);
+        if !(named || theirs && then) {
+            continue;
+        }
+        match row {
+            KeyRow::Key(bytes) if theirs => rows.push((number, bytes)),
+            KeyRow::Forgotten(_) => done.already += 1,
+            // Damaged: nobody has a key of it. Or another's, which a mark names that was changed.
+            _ => done.missed += 1,
+        }
+    }
+    done.missed += sealed.len() as u64;
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut entry = Deletion::new(Deleted::Keys, dir, segment, order.at, order.why)?;
+    entry.owners = names(rows.iter().filter_map(|(_, row)| KeyRow::of(row).owner()));
+    entry.places = rows.iter().map(|(number, _)| u64::from(*number)).collect();
+    deletions.append(&[entry])?;
+    keys.forget(&rows).map_err(|error| Error::io(&path, "overwritten", error))?;
+    done.keys += rows.len() as u64;
+    Ok(())
 }
 
 /// Owners as the log has them, each once.

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::names;
 use crate::error::Error;
+use crate::far::{Bytes, Far, Stub};
 use crate::index::{self, Row};
 use crate::keys::{self, KeyRow};
 use crate::mark::{self, GLOBAL, Link, Mark};
@@ -121,8 +122,13 @@ fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(known)
 }
 
-/// What root writes here, the user that runs ringtap has to read, and to delete.
-fn given_to_the_owner_of(dir: &Path, made: &Path) -> io::Result<()> {
+/// What root writes here, the user that runs ringtap has to read, and to delete: what was made in a spool gets the owner of its
+/// directory.
+///
+/// # Errors
+///
+/// One of them is not there.
+pub fn given_to_the_owner_of(dir: &Path, made: &Path) -> io::Result<()> {
     let owner = fs::metadata(dir)?;
     let now = fs::metadata(made)?;
     if (now.uid(), now.gid()) != (owner.uid(), owner.gid()) {
@@ -294,6 +300,29 @@ pub(crate) fn rescue(
     rewrite(from, &file, &item.segment, &mut rows, &dir.join(HELD), dir, signer)
 }
 
+/// The chunks of held calls in a segment that lies far, by what is known of it here; without an index it is read there.
+///
+/// # Errors
+///
+/// As [`rescue`].
+pub(crate) fn held_far(far: &dyn Far, from: &Path, item: &Listed, holds: &Holds) -> Result<Vec<Row>, Error> {
+    let category = item.segment.category();
+    let owners = holds.between(category, item.begins, item.ends);
+    if owners.is_empty() {
+        return Ok(Vec::new());
+    }
+    let read = || -> io::Result<Vec<Row>> {
+        if let Some(rows) = indexed(from, &item.segment, &owners, &mut 0)? {
+            return Ok(rows);
+        }
+        let length = Stub::read(from, &item.segment)?.map_or(0, |stub| stub.bytes);
+        scanned(Bytes::Far { far, segment: &item.segment, length }, &owners)
+    };
+    let mut rows = read().map_err(|error| Error::io(&item.segment.path(from), "read", error))?;
+    rows.retain(|row| holds.is_held(category, row.chunk.owner, row.chunk.first, row.chunk.last));
+    Ok(rows)
+}
+
 /// Deletes chunks that nobody holds any more from what was copied. Without a key, signed copies of which something stays are left as
 /// they are; with one, copies that have no seal get one.
 pub(crate) fn prune(dir: &Path, holds: &Holds, signer: Option<&Signer>) -> Result<(), Error> {
@@ -350,7 +379,7 @@ pub(crate) fn gone(path: &Path) -> io::Result<()> {
 fn rows(dir: &Path, segment: &Segment, file: &File, owners: &[u64]) -> io::Result<Vec<Row>> {
     match indexed(dir, segment, owners, &mut 0)? {
         Some(rows) => Ok(rows),
-        None => scanned(file, owners),
+        None => scanned(Bytes::File(file), owners),
     }
 }
 

@@ -5,11 +5,12 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use ringtap_model::Nanos;
 
-use crate::mark::{Chunk, u32_at, u64_at};
+use crate::mark::{self, Chunk, Link, u32_at, u64_at};
 
 /// Where a chunk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,13 @@ pub struct Row {
     pub offset: u64,
     /// As the mark says it.
     pub chunk: Chunk,
+}
+
+impl Row {
+    /// The bytes of the chunk with its mark.
+    pub(crate) fn range(&self, link: Link) -> Range<u64> {
+        self.offset..self.offset + mark::len(link) as u64 + u64::from(self.chunk.length)
+    }
 }
 
 const PAGE: usize = 4096;

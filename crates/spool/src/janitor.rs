@@ -13,8 +13,11 @@ use crate::catalogue::{self, Catalogue};
 use crate::deletions::{Deletion, Deletions};
 use crate::disk::Written;
 use crate::earlier;
+use crate::errand::{self, Done, Errand, Running, Sending};
 use crate::error::Error;
+use crate::far::{self, FAR, Far, STAGED};
 use crate::hold::{self, HELD, Holds, Turn, gone};
+use crate::index::Row;
 use crate::name::{Category, Segment};
 use crate::product::Products;
 use crate::retain::{Limits, Listed, Place, Reason, Sizes, Space, Sweep, Verdict};
@@ -37,8 +40,12 @@ pub enum Notice {
         /// Chunks of calls that are held, copied out of them before.
         held: u64,
     },
-    /// A segment has moved to the tier.
+    /// A segment has moved to the tier, or to the far place.
     Moved(Segment),
+    /// The far place cannot be reached or refuses; told once until it works again. What should move stays.
+    Away(Error),
+    /// It works again.
+    Back,
     /// Something cannot be deleted, moved or held; told once until it works again.
     Fails(Error),
     /// It works again.
@@ -68,6 +75,12 @@ pub struct Tended {
     pub moved: (u64, u64),
     /// Deletions and moves that failed.
     pub failures: u64,
+    /// The far place cannot be reached, or refuses.
+    pub away: bool,
+    /// What failed there, since the start.
+    pub refused: u64,
+    /// Segments of which objects are there that are on their way, or still to be deleted.
+    pub loose: u64,
     /// Calls that are held.
     pub held: u64,
     /// Bytes of what was copied for them.
@@ -100,6 +113,7 @@ pub struct Janitor {
     /// Of all keepers, at the last look.
     full: u64,
     moving: Option<Moving>,
+    distant: Option<Distant>,
     /// When it was walked last, and whether there is more to do.
     walked: Option<Nanos>,
     more: bool,
@@ -110,6 +124,21 @@ pub struct Janitor {
     /// Length of the log of product, when it was looked through last.
     tidied: u64,
     tended: Tended,
+}
+
+/// The far place, and what is being done there.
+struct Distant {
+    far: Arc<dyn Far>,
+    dir: PathBuf,
+    /// Older segments move there; None where they do not any more, otherwise with the bytes a second that may go.
+    moves: Option<Option<u64>>,
+    errand: Option<Running>,
+    /// Chunks of a segment that are here for a moment, by their offsets.
+    staged: Option<(Segment, BTreeSet<u64>)>,
+    /// Failures since the last success.
+    failures: u32,
+    /// It is left alone until then.
+    rests: Option<Nanos>,
 }
 
 type Measure = Box<dyn FnMut(&Path) -> io::Result<Space> + Send>;
@@ -131,6 +160,7 @@ impl Janitor {
             short: [false; Place::ALL.len()],
             full: 0,
             moving: None,
+            distant: None,
             walked: None,
             more: false,
             failed: false,
@@ -165,6 +195,25 @@ impl Janitor {
         Ok(())
     }
 
+    /// What lies far lies there. With `moves`, older segments move there, so many bytes a second at most.
+    pub fn to_far(&mut self, far: Arc<dyn Far>, moves: Option<Option<u64>>) {
+        let dir = self.dir.join(FAR);
+        // What it was doing at another place ends first.
+        self.distant = None;
+        // What a run before needed for a moment. It is written over otherwise.
+        let _ = fs::remove_dir_all(dir.join(STAGED));
+        let (errand, staged) = (None, None);
+        self.distant = Some(Distant { far, dir, moves, errand, staged, failures: 0, rests: None });
+        self.tended.away = false;
+        self.walked = None;
+    }
+
+    /// From now on segments move there so, or not at all: what lies there has its clocks.
+    pub fn pace(&mut self, moves: Option<Option<u64>>) {
+        self.distant.iter_mut().for_each(|distant| distant.moves = moves);
+        self.walked = None;
+    }
+
     /// What there is and what was done.
     pub fn tended(&self) -> &Tended {
         &self.tended
@@ -175,6 +224,7 @@ impl Janitor {
         let tell: Tell<'_> = &mut tell;
         let refused = self.measure_all();
         let mut hopeless = false;
+        self.go_on_far(now, tell);
         let due = self.walked.is_none_or(|walked| now.since(walked) >= EVERY || now < walked);
         if self.moving.is_some() {
             let result = self.go_on_moving(tell);
@@ -208,7 +258,7 @@ impl Janitor {
     fn measure_all(&mut self) -> bool {
         let full: u64 = self.keepers.iter().map(|keeper| keeper.full()).sum();
         let refused = std::mem::replace(&mut self.full, full) < full;
-        for place in Place::ALL {
+        for place in [Place::Spool, Place::Tier] {
             let at = place as usize;
             let Some(dir) = self.directory(place).map(Path::to_owned) else { continue };
             self.tended.space[at] = (self.measure)(&dir).ok();
@@ -228,6 +278,7 @@ impl Janitor {
         match place {
             Place::Spool => Some(&self.dir),
             Place::Tier => self.tier.as_deref(),
+            Place::Far => self.distant.as_ref().map(|distant| distant.dir.as_path()),
         }
     }
 
@@ -242,8 +293,14 @@ impl Janitor {
         if refused && place == Place::Spool { missing.max(PRESSED) } else { missing }
     }
 
-    /// Bytes that may move to the tier.
-    fn room(&self) -> Option<u64> {
+    /// Bytes that may move, to the far place or to the tier.
+    fn room(&self, now: Nanos, refused: bool) -> Option<u64> {
+        if let Some(distant) = self.distant.as_ref().filter(|distant| distant.moves.is_some()) {
+            let Space { total, free } = self.tended.space[Place::Spool as usize].unwrap_or_default();
+            // A network may be slower than packets come: near the end the oldest goes for good.
+            let hurried = refused || free < self.limits.free.low.of(total) / 2;
+            return (!hurried && !distant.is_resting(now)).then_some(u64::MAX);
+        }
         self.tier.as_ref()?;
         let Space { total, free } = self.tended.space[Place::Tier as usize]?;
         Some(free.saturating_sub(self.limits.free.low.of(total)))
@@ -257,34 +314,41 @@ impl Janitor {
         let sizes = self.catalogues.each_ref().map(Catalogue::bytes);
         let sizes = Category::ALL.map(|category| sizes.iter().map(|sizes| sizes[category as usize]).sum());
         let short = Place::ALL.map(|place| self.wanted(place, refused));
-        let mut sweep = Sweep::new(&self.limits, now, sizes, short, self.room());
-        let chosen = self.choose(&mut sweep, tell)?;
-        let more = chosen.moves.is_some() || chosen.cut;
+        let mut sweep = Sweep::new(&self.limits, now, sizes, short, self.room(now, refused));
+        let chosen = self.choose(now, &mut sweep, tell)?;
+        let (moves, cut) = (chosen.moves.is_some(), chosen.cut);
         let deleted = chosen.deletes.len();
         self.delete(now, chosen.deletes, tell)?;
         if let Some(item) = chosen.moves {
             self.begin_moving(item)?;
         }
+        if let Some((item, rows)) = chosen.fetch
+            && let Some(distant) = &mut self.distant
+        {
+            distant.begin(&self.dir, Errand::Fetch(item.segment, rows))?;
+        }
         if deleted > 0 {
             self.refresh()?;
         }
         // The tier makes room for what should come.
-        self.short[Place::Tier as usize] |= sweep.refused();
-        Ok(Walked { more, deleted, short: sweep.short(Place::Spool) })
+        self.short[Place::Tier as usize] |= sweep.refused() && self.tier.is_some();
+        let waits = self.distant.as_ref().is_some_and(Distant::is_busy);
+        Ok(Walked { more: cut || moves && !waits, deleted, short: sweep.short(Place::Spool), waits })
     }
 
     /// Decides about a slice: a number of segments to delete, or one to move. Interception product is looked at last.
-    fn choose(&mut self, sweep: &mut Sweep, tell: Tell<'_>) -> Result<Chosen, Error> {
-        let chosen = self.choose_among(sweep, tell)?;
-        let nothing = chosen.deletes.is_empty() && chosen.moves.is_none() && !chosen.cut;
-        if !nothing || Place::ALL.iter().all(|place| sweep.short(*place) == 0) {
+    fn choose(&mut self, now: Nanos, sweep: &mut Sweep, tell: Tell<'_>) -> Result<Chosen, Error> {
+        let chosen = self.choose_among(now, sweep, tell)?;
+        let nothing =
+            chosen.deletes.is_empty() && chosen.moves.is_none() && chosen.fetch.is_none() && !chosen.cut;
+        if !nothing || self.is_far_busy() || Place::ALL.iter().all(|place| sweep.short(*place) == 0) {
             return Ok(chosen);
         }
         sweep.last_resort();
-        self.choose_among(sweep, tell)
+        self.choose_among(now, sweep, tell)
     }
 
-    fn choose_among(&mut self, sweep: &mut Sweep, tell: Tell<'_>) -> Result<Chosen, Error> {
+    fn choose_among(&mut self, now: Nanos, sweep: &mut Sweep, tell: Tell<'_>) -> Result<Chosen, Error> {
         let writing: BTreeSet<Segment> = self.keepers.iter().flat_map(|keeper| keeper.open()).collect();
         let mut chosen = Chosen::default();
         for day in self.days() {
@@ -294,13 +358,27 @@ impl Janitor {
                     continue;
                 }
                 let Some(verdict) = sweep.judge(&item) else { continue };
+                if let Some(sending) = self.distant.as_ref().and_then(|distant| distant.sending(&item)) {
+                    // It goes on, or ends soon and is deleted then.
+                    if verdict != Verdict::Move {
+                        sending.stop();
+                    }
+                    continue;
+                }
                 match verdict {
-                    Verdict::Move if chosen.deletes.is_empty() => {
+                    Verdict::Move if self.is_far_busy() => {}
+                    Verdict::Move if chosen.deletes.is_empty() && chosen.fetch.is_none() => {
                         chosen.moves = Some(item);
                         return Ok(chosen);
                     }
                     Verdict::Delete(reason) if chosen.deletes.len() < SLICE => match self.rescue(&item) {
-                        Ok(held) => {
+                        Ok(Rescue::Far(rows)) => {
+                            // The chunks come first, when nothing else is done there.
+                            if !self.is_far_resting(now) && !self.is_far_busy() && chosen.fetch.is_none() {
+                                chosen.fetch = Some((item, rows));
+                            }
+                        }
+                        Ok(Rescue::Done(held)) => {
                             sweep.done(&item, verdict, item.bytes);
                             chosen.deletes.push((item, reason, held));
                         }
@@ -350,15 +428,35 @@ impl Janitor {
         Ok(())
     }
 
-    fn rescue(&mut self, item: &Listed) -> Result<u64, Error> {
-        let Some(from) = self.directory(item.place) else { return Ok(0) };
-        match hold::rescue(&self.dir, from, item, &self.holds, self.deletions.signer()) {
+    /// Copies what is held out of a segment that is to be deleted.
+    fn rescue(&mut self, item: &Listed) -> Result<Rescue, Error> {
+        let Some(mut from) = self.directory(item.place).map(Path::to_owned) else {
+            return Ok(Rescue::Done(0));
+        };
+        if item.place == Place::Far {
+            let Some(distant) = &self.distant else { return Ok(Rescue::Done(0)) };
+            let rows = hold::held_far(&*distant.far, &from, item, &self.holds)?;
+            if rows.is_empty() {
+                return Ok(Rescue::Done(0));
+            }
+            let staged = distant.staged.as_ref().filter(|(segment, _)| *segment == item.segment);
+            if !staged.is_some_and(|(_, offsets)| rows.iter().all(|row| offsets.contains(&row.offset))) {
+                return Ok(Rescue::Far(rows));
+            }
+            from.push(STAGED);
+        }
+        let rescued = match hold::rescue(&self.dir, &from, item, &self.holds, self.deletions.signer()) {
             Err(error) if error.is_full() && self.give_reserve() => {
-                let Some(from) = self.directory(item.place) else { return Ok(0) };
-                hold::rescue(&self.dir, from, item, &self.holds, self.deletions.signer())
+                hold::rescue(&self.dir, &from, item, &self.holds, self.deletions.signer())
             }
             other => other,
+        }?;
+        if let Some(distant) = self.distant.as_mut().filter(|_| item.place == Place::Far) {
+            distant.staged = None;
+            let done = errand::unstage(&distant.dir, &item.segment);
+            done.map_err(|error| Error::io(&from, "deleted", error))?;
         }
+        Ok(Rescue::Done(rescued))
     }
 
     /// Deletes segments of which the held chunks are safe. First the log says so.
@@ -388,7 +486,12 @@ impl Janitor {
             let (mut segments, mut bytes, mut held) = (0, 0, 0);
             for (item, _, rescued) in &alike {
                 let Some(dir) = self.directory(item.place) else { continue };
-                let result = remove(dir, &item.segment);
+                let result = match item.place {
+                    Place::Far => {
+                        far::remove(dir, &item.segment).map_err(|error| Error::io(dir, "written", error))
+                    }
+                    Place::Spool | Place::Tier => remove(dir, &item.segment),
+                };
                 match result {
                     Ok(freed) => {
                         self.tended.deleted[reason as usize] += 1;
@@ -406,7 +509,7 @@ impl Janitor {
         self.remove_days(items.iter().map(|(item, ..)| item));
         self.shorten(tell);
         if items.iter().any(|(item, ..)| item.segment.category() == Category::Product) {
-            let dirs = [self.dir.clone(), self.dir.join(TIER), self.dir.join(HELD)];
+            let dirs = [self.dir.clone(), self.dir.join(TIER), self.dir.join(FAR), self.dir.join(HELD)];
             if let Some(length) = Products::of(&self.dir).tidy(&dirs, now, self.tidied)? {
                 self.tidied = length;
             }
@@ -421,11 +524,13 @@ impl Janitor {
             return;
         }
         self.shortened = length;
-        let dirs = [self.dir.clone(), self.dir.join(TIER), self.dir.join(HELD)];
+        let far = self.dir.join(FAR);
+        let dirs = [&self.dir, &self.dir.join(TIER), &self.dir.join(HELD), &far];
         // Something that cannot be told is there.
+        let exists = |path: &PathBuf| path.try_exists().unwrap_or(true);
         let is_there = |segment: &Segment| {
-            let any = |dir: &PathBuf| segment.files(dir).iter().any(|path| path.try_exists().unwrap_or(true));
-            dirs.iter().any(any)
+            exists(&far::Stub::path(&far, segment))
+                || dirs.iter().any(|dir| segment.files(dir).iter().any(exists))
         };
         match self.deletions.shorten(&is_there) {
             Ok(length) => self.shortened = length,
@@ -482,6 +587,14 @@ impl Janitor {
     }
 
     fn begin_moving(&mut self, item: Listed) -> Result<(), Error> {
+        if let Some(distant) = self.distant.as_mut().filter(|distant| distant.moves.is_some()) {
+            let path = item.segment.path(&self.dir);
+            let sending = Sending::open(&self.dir, item).map_err(|error| Error::io(&path, "read", error))?;
+            return match sending {
+                Some(sending) => distant.begin(&self.dir, Errand::Send(sending)),
+                None => Ok(()),
+            };
+        }
         let Some(tier) = &self.tier else { return Ok(()) };
         let path = item.segment.path(tier);
         self.moving =
@@ -516,6 +629,98 @@ impl Janitor {
         Ok(())
     }
 
+    fn is_far_busy(&self) -> bool {
+        self.distant.as_ref().is_some_and(Distant::is_busy)
+    }
+
+    fn is_far_resting(&self, now: Nanos) -> bool {
+        self.distant.as_ref().is_some_and(|distant| distant.is_resting(now))
+    }
+
+    /// Takes what an errand brought, and has objects deleted that nothing tells of.
+    fn go_on_far(&mut self, now: Nanos, tell: Tell<'_>) {
+        let Some(distant) = &mut self.distant else { return };
+        if let Some(outcome) = distant.errand.as_ref().and_then(Running::outcome) {
+            // Where it was told to end, that is no failure of the place.
+            let stopped = distant.errand.take().is_some_and(|running| running.is_stopped());
+            let result = outcome.and_then(|done| self.take_far(done, tell));
+            let Some(distant) = &mut self.distant else { return };
+            match result {
+                Ok(()) => {
+                    (distant.failures, distant.rests) = (0, None);
+                    if std::mem::take(&mut self.tended.away) {
+                        tell(Notice::Back);
+                    }
+                }
+                Err(_) if stopped => {}
+                Err(error) => {
+                    distant.rests = Some(now + PAUSE.times(distant.failures));
+                    distant.failures = distant.failures.saturating_add(1);
+                    self.tended.refused += 1;
+                    if !std::mem::replace(&mut self.tended.away, true) {
+                        tell(Notice::Away(error));
+                    }
+                }
+            }
+            // The next one need not wait for the clock.
+            self.walked = None;
+        }
+        if let Err(error) = self.clear_far(now) {
+            self.fails(error, tell);
+        }
+    }
+
+    fn take_far(&mut self, done: Done, tell: Tell<'_>) -> Result<(), Error> {
+        match done {
+            Done::Cleared => {}
+            Done::Fetched(segment, offsets) => {
+                self.distant
+                    .iter_mut()
+                    .for_each(|distant| distant.staged = Some((segment.clone(), offsets.clone())));
+            }
+            Done::Sent(sending, stub) => {
+                let item = sending.item.clone();
+                let path = item.segment.path(&self.dir);
+                let _turn = Turn::wait(&self.dir)?;
+                let moved = sending.finish(&self.dir, &stub);
+                if moved.map_err(|error| Error::io(&path, "replaced by what lies far", error))? {
+                    self.tended.moved.0 += 1;
+                    self.tended.moved.1 += item.bytes;
+                    self.remove_days(std::iter::once(&item));
+                    tell(Notice::Moved(item.segment));
+                }
+                self.refresh()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Objects that are there and should not be.
+    fn clear_far(&mut self, now: Nanos) -> Result<(), Error> {
+        let Some(distant) = &mut self.distant else { return Ok(()) };
+        let wrong = |error| Error::io(&distant.dir, "read", error);
+        let loose = far::loose(&distant.dir).map_err(wrong)?;
+        self.tended.loose = loose.len() as u64;
+        if distant.is_busy() || distant.is_resting(now) {
+            return Ok(());
+        }
+        let mut orphans = Vec::new();
+        for segment in loose {
+            // Where a power cut came between the stub and the end of its way.
+            match far::Stub::read(&distant.dir, &segment).map_err(wrong)? {
+                Some(_) => far::fasten(&distant.dir, &segment).map_err(wrong)?,
+                // It is sent again, in place of what is there.
+                None if segment.path(&self.dir).exists() => {}
+                None => orphans.push(segment),
+            }
+        }
+        orphans.truncate(SLICE);
+        match orphans.is_empty() {
+            true => Ok(()),
+            false => distant.begin(&self.dir, Errand::Clear(orphans)),
+        }
+    }
+
     fn stop(&mut self, at: Option<Nanos>, tell: Tell<'_>) {
         self.stopped = at;
         self.tended.stopped = at.is_some();
@@ -546,11 +751,10 @@ impl Janitor {
             let known = &mut self.catalogues[place as usize];
             known.refresh(&dir, place).map_err(|error| Error::io(&dir, "read", error))?;
         }
-        let [spool, tier] = &self.catalogues;
-        self.tended.bytes = [spool.bytes(), tier.bytes()];
-        self.tended.segments = [spool.segments(), tier.segments()];
+        self.tended.bytes = self.catalogues.each_ref().map(Catalogue::bytes);
+        self.tended.segments = self.catalogues.each_ref().map(Catalogue::segments);
         self.tended.oldest = Category::ALL
-            .map(|category| [spool, tier].into_iter().filter_map(|known| known.oldest(category)).min());
+            .map(|category| self.catalogues.iter().filter_map(|known| known.oldest(category)).min());
         self.tended.held = self.holds.calls() as u64;
         let mut held = Catalogue::default();
         // What cannot be read counts as nothing here; whoever reads it will say so.
@@ -581,18 +785,63 @@ impl Janitor {
     }
 }
 
+impl Distant {
+    fn begin(&mut self, dir: &Path, errand: Errand) -> Result<(), Error> {
+        let rate = self.moves.flatten();
+        self.errand = Some(Running::begin(Arc::clone(&self.far), dir.to_owned(), errand, rate)?);
+        Ok(())
+    }
+
+    fn is_busy(&self) -> bool {
+        self.errand.is_some()
+    }
+
+    fn is_resting(&self, now: Nanos) -> bool {
+        // A clock that was put back does not prolong it for ever.
+        self.rests.is_some_and(|until| now < until && until.since(now) <= PAUSE.times(u32::MAX))
+    }
+
+    /// The errand that sends this segment.
+    fn sending(&self, item: &Listed) -> Option<&Running> {
+        let running = self.errand.as_ref()?;
+        (item.place == Place::Spool && running.sending.as_ref() == Some(&item.segment)).then_some(running)
+    }
+}
+
+/// How long a place that refuses is left alone: longer each time, up to ten minutes.
+struct Pause(Nanos);
+
+impl Pause {
+    fn times(&self, failures: u32) -> Nanos {
+        Nanos((self.0.0 << failures.min(10)).min(LONGEST.0))
+    }
+}
+
+const PAUSE: Pause = Pause(Nanos::from_secs(5));
+const LONGEST: Nanos = Nanos::from_secs(600);
+
+/// What was done for calls on hold before a segment may be deleted.
+enum Rescue {
+    /// So many chunks are safe.
+    Done(u64),
+    /// These have to be fetched first.
+    Far(Vec<Row>),
+}
+
 /// What a walk did.
 struct Walked {
     more: bool,
     deleted: usize,
     /// Bytes that the spool still has too little.
     short: u64,
+    /// Something is on its way to the far place.
+    waits: bool,
 }
 
 impl Walked {
     /// There is too little room and nothing that may be deleted.
     fn is_stuck(&self) -> bool {
-        !self.more && self.deleted == 0 && self.short > 0
+        !self.more && !self.waits && self.deleted == 0 && self.short > 0
     }
 }
 
@@ -602,6 +851,8 @@ struct Chosen {
     /// With chunks that were copied out of each.
     deletes: Vec<(Listed, Reason, u64)>,
     moves: Option<Listed>,
+    /// Of a segment that lies far: chunks that are needed here before it may be deleted.
+    fetch: Option<(Listed, Vec<Row>)>,
     /// There is more.
     cut: bool,
 }

@@ -61,6 +61,8 @@
 //! | `product` | which interception product is whose |
 //! | `provisional` | [`Provisional`]: what is kept before it is known whether it may be |
 //! | `tier` | a second directory for older segments |
+//! | `far` | a far place for them: [`Far`], which others implement; what is known here of what lies there |
+//! | `errand` | what is done at the far place, behind the janitor's back |
 //! | [`rules`] | which calls are kept: [`rules::Rules`], decided as far as is known; the table that tells all workers; what waits |
 //! | `error` | [`Error`] |
 #![forbid(unsafe_code)]
@@ -69,7 +71,9 @@ mod catalogue;
 mod deletions;
 mod disk;
 mod earlier;
+mod errand;
 mod error;
+mod far;
 mod forget;
 mod hold;
 mod index;
@@ -99,8 +103,9 @@ pub use deletions::{Deleted, Deletion, Deletions, Log, LogFlaw, SealOf};
 pub use disk::Written;
 pub use earlier::{Earlier, Run, Total};
 pub use error::Error;
+pub use far::{FAR, Far, Put, Refusal, Upload, is_anything_far};
 pub use forget::{Forgotten, Order, forget};
-pub use hold::{Hold, Holds, Part, release};
+pub use hold::{Hold, Holds, Part, given_to_the_owner_of, release};
 pub use index::Row;
 pub use janitor::{Janitor, Notice, Tended, space};
 pub use keeper::{Counts, Keeper, Kept, Owner, Settings};
@@ -113,5 +118,6 @@ pub use provisional::{Doubt, Left, Provisional};
 pub use reader::{Found, Reader};
 pub use retain::{Limits, Listed, Marks, Place, Reason, Room, Sizes, Space, Sweep, Verdict};
 pub use scan::{Damage, Flaw, Packet, Scan, scan};
+pub use secret::read as secret;
 pub use sign::{NotAKey, PublicKey, Signer};
 pub use verify::{Fault, Finding, Head, Look, Verified, verify};

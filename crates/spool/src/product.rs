@@ -155,13 +155,15 @@ fn line(entry: &ProductOf) -> String {
 fn owners(dir: &Path, segment: &Segment) -> Result<BTreeSet<u64>, Error> {
     let path = segment.path(dir);
     let read = || -> io::Result<Vec<Row>> {
-        let Some(file) = optional(File::open(&path))? else { return Ok(Vec::new()) };
+        let file = optional(File::open(&path))?;
         let index = optional(File::open(segment.index_path(dir)))?;
         if let Some(mut index) = index.map(Index::open).transpose()?.flatten()
             && let Some(rows) = index.all()?
         {
             return Ok(rows);
         }
+        // Of what lies far, only the index is here.
+        let Some(file) = file else { return Ok(Vec::new()) };
         let scan = scan_file(&file)?;
         Ok(scan.rows.into_iter().chain(scan.erased).chain(scan.spoiled).collect())
     };

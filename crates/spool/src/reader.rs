@@ -6,10 +6,12 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ringtap_model::{LinkType, Nanos};
 
 use crate::error::Error;
+use crate::far::{self, Bytes, FAR, Far, Stub};
 use crate::hold::HELD;
 use crate::index::{Index, Row};
 use crate::keys::{KeyRow, Keys, OwnerKey, Unwrapped};
@@ -28,6 +30,7 @@ const MARGIN: Nanos = Nanos::from_secs(300);
 pub struct Reader {
     /// The spool's, and others of the same layout.
     dirs: Vec<PathBuf>,
+    far: Option<Arc<dyn Far>>,
     masters: Vec<MasterKey>,
     reads: u64,
 }
@@ -85,17 +88,23 @@ impl Found {
 }
 
 impl Reader {
-    /// Of that directory, with what is held in it and what has moved to its tier.
+    /// Of that directory, with what is held in it and what has moved to its tier. Of segments that lie far it knows; to read
+    /// them it has to be told [where](Self::far).
     pub fn open(dir: &Path) -> Result<Self, Error> {
         std::fs::read_dir(dir).map_err(|error| Error::io(dir, "read", error))?;
-        let dirs = vec![dir.to_owned(), dir.join(TIER), dir.join(HELD)];
-        Ok(Self { dirs, masters: Vec::new(), reads: 0 })
+        let dirs = vec![dir.to_owned(), dir.join(TIER), dir.join(FAR), dir.join(HELD)];
+        Ok(Self { dirs, far: None, masters: Vec::new(), reads: 0 })
     }
 
     /// Looks for segments there as well: a directory of the same layout, where they are held or have been moved to. It may
     /// come into being later.
     pub fn also(&mut self, dir: &Path) {
         self.dirs.push(dir.to_owned());
+    }
+
+    /// Where segments lie that are far.
+    pub fn far(&mut self, far: Arc<dyn Far>) {
+        self.far = Some(far);
     }
 
     /// Where it looks.
@@ -150,25 +159,31 @@ impl Reader {
         let mut found = Found::default();
         let mut next: BTreeMap<u64, u32> = owners.iter().map(|owner| (*owner, 0)).collect();
         for segment in segments {
-            let Some((dir, file)) = self.open_segment(segment)? else {
+            let Some((dir, place)) = self.open_segment(segment)? else {
                 found.gone.push(segment.clone());
                 continue;
             };
-            self.segment(&dir, &file, segment, owners, &mut found, &mut next)
-                .map_err(|error| Error::io(&segment.path(&dir), "read", error))?;
+            match self.segment(&dir, &place, segment, owners, &mut found, &mut next) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => found.gone.push(segment.clone()),
+                other => other.map_err(|error| Error::io(&segment.path(&dir), "read", error))?,
+            }
         }
         found.order.sort_unstable();
         Ok(found)
     }
 
     /// The first directory that has it.
-    fn open_segment(&self, segment: &Segment) -> Result<Option<(PathBuf, File)>, Error> {
+    fn open_segment(&self, segment: &Segment) -> Result<Option<(PathBuf, Place)>, Error> {
         for dir in &self.dirs {
             let path = segment.path(dir);
             match File::open(&path) {
-                Ok(file) => return Ok(Some((dir.clone(), file))),
+                Ok(file) => return Ok(Some((dir.clone(), Place::Here(file)))),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io(&path, "opened", error)),
+            }
+            let stub = Stub::read(dir, segment).map_err(|error| Error::io(&path, "read", error))?;
+            if let Some(stub) = stub {
+                return Ok(Some((dir.clone(), Place::Far(self.far.clone(), stub))));
             }
         }
         Ok(None)
@@ -177,74 +192,113 @@ impl Reader {
     fn segment(
         &mut self,
         dir: &Path,
-        file: &File,
+        place: &Place,
         segment: &Segment,
         owners: &[u64],
         found: &mut Found,
         next: &mut BTreeMap<u64, u32>,
     ) -> io::Result<()> {
-        let rows = self.rows(dir, file, segment, owners)?;
+        let rows = self.rows(dir, place, segment, owners)?;
         if rows.is_empty() {
             return Ok(());
         }
-        let mut header = [0; GLOBAL];
-        self.reads += 1;
-        let link = match file.read_exact_at(&mut header, 0) {
-            Ok(()) => mark::link_of(&header),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => None,
-            Err(error) => return Err(error),
-        };
-        let Some(link) = link else {
+        let Some(link) = self.link(place)? else {
             found.damaged += 1;
             return Ok(());
         };
         found.link = Some(link.number());
         let mut keys = KeyRing::default();
-        for row in rows {
-            // Chunks are counted from 0: what is left out is missing, wherever it has gone.
-            if let Some(expected) = next.get_mut(&row.chunk.owner) {
-                found.damaged += u64::from(row.chunk.number.saturating_sub(*expected));
-                *expected = (*expected).max(row.chunk.number + 1);
+        for rows in rows.chunks(place.batch()) {
+            let contents = self.contents(place, segment, link, rows)?;
+            for (row, bytes) in rows.iter().zip(contents) {
+                // Chunks are counted from 0: what is left out is missing, wherever it has gone.
+                if let Some(expected) = next.get_mut(&row.chunk.owner) {
+                    found.damaged += u64::from(row.chunk.number.saturating_sub(*expected));
+                    *expected = (*expected).max(row.chunk.number + 1);
+                }
+                match bytes {
+                    Some(bytes) => self.chunk(dir, bytes, segment, link, row, &mut keys, found)?,
+                    None => found.damaged += 1,
+                }
             }
-            self.chunk(dir, file, segment, link, &row, &mut keys, found)?;
         }
         Ok(())
     }
 
+    fn link(&mut self, place: &Place) -> io::Result<Option<Link>> {
+        let file = match place {
+            Place::Here(file) => file,
+            Place::Far(_, stub) => return Ok(stub.link()),
+        };
+        let mut header = [0; GLOBAL];
+        self.reads += 1;
+        match file.read_exact_at(&mut header, 0) {
+            Ok(()) => Ok(mark::link_of(&header)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The chunks of the owners, in order of the file: one way over the disk.
-    fn rows(&mut self, dir: &Path, file: &File, segment: &Segment, owners: &[u64]) -> io::Result<Vec<Row>> {
+    fn rows(&mut self, dir: &Path, place: &Place, segment: &Segment, owners: &[u64]) -> io::Result<Vec<Row>> {
         let mut rows = match indexed(dir, segment, owners, &mut self.reads)? {
             Some(rows) => rows,
             None => {
                 self.reads += 1;
-                scanned(file, owners)?
+                scanned(place.bytes(segment)?, owners)?
             }
         };
         rows.sort_unstable_by_key(|row| row.offset);
         Ok(rows)
     }
 
+    /// Chunks with their marks; None for one that is cut off.
+    fn contents(
+        &mut self,
+        place: &Place,
+        segment: &Segment,
+        link: Link,
+        rows: &[Row],
+    ) -> io::Result<Vec<Option<Vec<u8>>>> {
+        match place {
+            Place::Here(file) => rows
+                .iter()
+                .map(|row| {
+                    let mut bytes = vec![0; mark::len(link) + row.chunk.length as usize];
+                    self.reads += 1;
+                    match file.read_exact_at(&mut bytes, row.offset) {
+                        Ok(()) => Ok(Some(bytes)),
+                        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+                        Err(error) => Err(error),
+                    }
+                })
+                .collect(),
+            Place::Far(far, stub) => {
+                let far = far.as_ref().ok_or_else(far::nowhere)?;
+                let ranges: Vec<_> = rows.iter().map(|row| row.range(link)).collect();
+                let there: Vec<_> = ranges.iter().filter(|range| range.end <= stub.bytes).cloned().collect();
+                self.reads += there.len() as u64;
+                let mut read = match there.is_empty() {
+                    true => Vec::new(),
+                    false => far.read(segment.as_str(), &there)?,
+                }
+                .into_iter();
+                Ok(ranges.iter().map(|range| (range.end <= stub.bytes).then(|| read.next())?).collect())
+            }
+        }
+    }
+
     #[expect(clippy::too_many_arguments, reason = "where, what, and whereto")]
     fn chunk(
         &mut self,
         dir: &Path,
-        file: &File,
+        bytes: Vec<u8>,
         segment: &Segment,
         link: Link,
         row: &Row,
         keys: &mut KeyRing,
         found: &mut Found,
     ) -> io::Result<()> {
-        let mut bytes = vec![0; mark::len(link) + row.chunk.length as usize];
-        self.reads += 1;
-        match file.read_exact_at(&mut bytes, row.offset) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                found.damaged += 1;
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        }
         let (chunk, range) = match scan::content(link, &bytes, &row.chunk) {
             Content::Whole(chunk, range) => (chunk, range),
             Content::Erased => {
@@ -288,6 +342,32 @@ impl Reader {
             None => found.damaged += 1,
         }
         Ok(())
+    }
+}
+
+/// Where a segment lies that was found.
+enum Place {
+    Here(File),
+    Far(Option<Arc<dyn Far>>, Stub),
+}
+
+impl Place {
+    /// Chunks that are read at once: of those that lie far many, and no more than memory bears.
+    fn batch(&self) -> usize {
+        match self {
+            Self::Here(_) => 1,
+            Self::Far(..) => 64,
+        }
+    }
+
+    fn bytes<'a>(&'a self, segment: &'a Segment) -> io::Result<Bytes<'a>> {
+        match self {
+            Self::Here(file) => Ok(Bytes::File(file)),
+            Self::Far(far, stub) => {
+                let far = far.as_deref().ok_or_else(far::nowhere)?;
+                Ok(Bytes::Far { far, segment, length: stub.bytes })
+            }
+        }
     }
 }
 
@@ -363,7 +443,7 @@ pub(crate) fn segments(dirs: &[PathBuf]) -> Result<Vec<Segment>, Error> {
         for day in days {
             // What is no directory, or has gone meanwhile, has no segments.
             for file in entries(&dir.join(&day)).unwrap_or_default() {
-                found.extend(format!("{day}/{file}").parse::<Segment>());
+                found.extend(far::told_by(&day, &file));
             }
         }
     }
@@ -402,8 +482,8 @@ pub(crate) fn indexed(
 
 /// The chunks of the owners by the segment itself: it is still open, or its writer was killed, or its index is damaged.
 /// Erased ones and those that are not whole as well.
-pub(crate) fn scanned(file: &File, owners: &[u64]) -> io::Result<Vec<Row>> {
-    let Scan { rows, erased, spoiled, .. } = scan::scan_file(file)?;
+pub(crate) fn scanned(bytes: Bytes<'_>, owners: &[u64]) -> io::Result<Vec<Row>> {
+    let Scan { rows, erased, spoiled, .. } = scan::scan_bytes(bytes)?;
     let all = rows.into_iter().chain(erased).chain(spoiled);
     Ok(all.filter(|row| owners.contains(&row.chunk.owner)).collect())
 }

@@ -70,17 +70,20 @@ pub enum Place {
     Spool,
     /// In the second one, to which older segments move.
     Tier,
+    /// In the far place, to which they move.
+    Far,
 }
 
 impl Place {
-    /// Both: each at the place that it has as a number.
-    pub const ALL: [Self; 2] = [Self::Spool, Self::Tier];
+    /// All of them: each at the place that it has as a number.
+    pub const ALL: [Self; 3] = [Self::Spool, Self::Tier, Self::Far];
 
     /// On pages and in logs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Spool => "spool",
             Self::Tier => "tier",
+            Self::Far => "far",
         }
     }
 }
@@ -159,7 +162,13 @@ pub struct Sweep {
 impl Sweep {
     /// A walk at `now`, with so much on disk, and so many bytes to be freed at each place. `room` is what the tier may take,
     /// where there is one.
-    pub fn new(limits: &Limits, now: Nanos, sizes: Sizes, short: [u64; 2], room: Option<u64>) -> Self {
+    pub fn new(
+        limits: &Limits,
+        now: Nanos,
+        sizes: Sizes,
+        short: [u64; Place::ALL.len()],
+        room: Option<u64>,
+    ) -> Self {
         // Nothing expires before time began.
         let before = |age: Option<Nanos>| age.and_then(|age| now.0.checked_sub(age.0)).map(Nanos);
         let excess = |category: Category| {
@@ -287,7 +296,7 @@ mod tests {
         let listing = listing(10);
         let limits = Limits { age: [Some(DAY), Some(DAY + DAY), None], ..Limits::default() };
         let at = |now| {
-            let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0, 0], None);
+            let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0; 3], None);
             carry_out(&mut sweep, &listing)
         };
         assert_eq!(at(START + DAY + Nanos::from_secs(59)), []);
@@ -300,7 +309,7 @@ mod tests {
         assert_eq!(at(START + DAY + DAY + Nanos::from_secs(600)).len(), 20);
         // A clock longer than time itself expires nothing.
         let limits = Limits { age: [Some(Nanos::MAX), None, None], ..Limits::default() };
-        let sweep = Sweep::new(&limits, START, [0; 3], [0, 0], None);
+        let sweep = Sweep::new(&limits, START, [0; 3], [0; 3], None);
         assert!(Category::ALL.iter().all(|category| !sweep.reaches(Place::Spool, *category, Nanos::ZERO)));
     }
 
@@ -308,7 +317,7 @@ mod tests {
     fn each_category_has_its_size() {
         let listing = listing(10);
         let limits = Limits { size: [None, Some(750), None], ..Limits::default() };
-        let mut sweep = Sweep::new(&limits, START, sizes(&listing), [0, 0], None);
+        let mut sweep = Sweep::new(&limits, START, sizes(&listing), [0; 3], None);
         let gone = carry_out(&mut sweep, &listing);
         // 1000 bytes of media: the three oldest go, of signalling none.
         let names: Vec<_> = gone.iter().map(|(place, _)| listing[*place].segment.as_str()).collect();
@@ -323,12 +332,12 @@ mod tests {
     #[test]
     fn a_short_disk_takes_the_oldest_of_all() {
         let listing = listing(10);
-        let mut sweep = Sweep::new(&Limits::default(), START, sizes(&listing), [250, 0], None);
+        let mut sweep = Sweep::new(&Limits::default(), START, sizes(&listing), [250, 0, 0], None);
         let gone: Vec<usize> = carry_out(&mut sweep, &listing).into_iter().map(|(place, _)| place).collect();
         assert_eq!(gone, [0, 1, 2, 3, 4]);
         assert_eq!(sweep.short(Place::Spool), 0);
         // What cannot be deleted is passed over, and what is missing at the end is told.
-        let mut sweep = Sweep::new(&Limits::default(), START, sizes(&listing), [5_000, 0], None);
+        let mut sweep = Sweep::new(&Limits::default(), START, sizes(&listing), [5_000, 0, 0], None);
         for item in &listing {
             let verdict = sweep.judge(item);
             assert_eq!(verdict, Some(Verdict::Delete(Reason::Space)));
@@ -343,23 +352,23 @@ mod tests {
         let is_product = |place: &usize| listing[*place].segment.category() == Category::Product;
         let limits = Limits { age: [None, None, Some(DAY)], ..Limits::default() };
         let now = START + DAY + Nanos::from_secs(120);
-        let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0, 0], None);
+        let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0; 3], None);
         let gone: Vec<usize> = carry_out(&mut sweep, &listing).into_iter().map(|(place, _)| place).collect();
         assert!(gone.len() == 2 && gone.iter().all(is_product), "{gone:?}");
         // Size counts its own bytes alone.
         let limits = Limits { size: [None, None, Some(30)], ..Limits::default() };
-        let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0, 0], None);
+        let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0; 3], None);
         let gone: Vec<usize> = carry_out(&mut sweep, &listing).into_iter().map(|(place, _)| place).collect();
         assert!(gone.len() == 1 && is_product(&gone[0]), "{gone:?}");
         // However short the disk is, it stays while anything else is there.
-        let mut sweep = Sweep::new(&Limits::default(), now, sizes(&listing), [10_000, 0], None);
+        let mut sweep = Sweep::new(&Limits::default(), now, sizes(&listing), [10_000, 0, 0], None);
         let gone: Vec<usize> = carry_out(&mut sweep, &listing).into_iter().map(|(place, _)| place).collect();
         assert!(gone.len() == 8 && !gone.iter().any(is_product), "{gone:?}");
         sweep.last_resort();
         let left: Vec<Listed> = listing.iter().filter(|item| sweep.judge(item).is_some()).cloned().collect();
         assert!(left.iter().any(|item| item.segment.category() == Category::Product));
         // It may move.
-        let mut sweep = Sweep::new(&Limits::default(), now, sizes(&listing), [10_000, 0], Some(10_000));
+        let mut sweep = Sweep::new(&Limits::default(), now, sizes(&listing), [10_000, 0, 0], Some(10_000));
         assert!(carry_out(&mut sweep, &listing).iter().all(|(_, verdict)| *verdict == Verdict::Move));
     }
 
@@ -369,17 +378,17 @@ mod tests {
         let limits =
             Limits { tier_after: Some(DAY), age: [None, Some(DAY + DAY), None], ..Limits::default() };
         let now = START + DAY + Nanos::from_secs(180);
-        let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0, 0], Some(235));
+        let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0; 3], Some(235));
         let moved = carry_out(&mut sweep, &listing);
         // Three minutes are old enough; the third minute of media finds no room.
         assert_eq!(moved.len(), 5);
         assert!(moved.iter().all(|(_, verdict)| *verdict == Verdict::Move));
         assert!(sweep.refused());
         // Without a tier nothing moves.
-        let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0, 0], None);
+        let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0; 3], None);
         assert_eq!(carry_out(&mut sweep, &listing), []);
         // A disk that is short moves its oldest as long as the tier takes them, then deletes.
-        let mut sweep = Sweep::new(&Limits::default(), now, sizes(&listing), [300, 0], Some(120));
+        let mut sweep = Sweep::new(&Limits::default(), now, sizes(&listing), [300, 0, 0], Some(120));
         let gone: Vec<Verdict> =
             carry_out(&mut sweep, &listing).into_iter().map(|(_, verdict)| verdict).collect();
         let (deleted, moved) = (Verdict::Delete(Reason::Space), Verdict::Move);
@@ -387,7 +396,7 @@ mod tests {
         // A tier that is short deletes its own, and nothing of the spool's.
         let mut older = listing.clone();
         older.iter_mut().take(6).for_each(|item| item.place = Place::Tier);
-        let mut sweep = Sweep::new(&Limits::default(), now, sizes(&older), [0, 150], Some(0));
+        let mut sweep = Sweep::new(&Limits::default(), now, sizes(&older), [0, 150, 0], Some(0));
         let gone = carry_out(&mut sweep, &older);
         assert!(gone.iter().all(|(place, _)| older[*place].place == Place::Tier), "{gone:?}");
         assert_eq!(gone.len(), 3);

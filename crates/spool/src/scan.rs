@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
 use ringtap_model::Nanos;
 
+use crate::far::Bytes;
 use crate::index::Row;
 use crate::mark::{self, Chunk, GLOBAL, Link, MAGIC, Mark, RECORD};
 
@@ -64,7 +64,7 @@ pub struct Scan {
     pub start: Option<(u16, u64)>,
 }
 
-/// Bytes of a file that are read at once.
+/// Bytes that are searched at once.
 const PIECE: usize = 1 << 20;
 /// More damages than this are not listed one by one.
 const MOST_DAMAGES: usize = 1000;
@@ -81,8 +81,17 @@ pub fn scan(bytes: &[u8]) -> Scan {
 ///
 /// The file cannot be read.
 pub(crate) fn scan_file(file: &File) -> io::Result<Scan> {
-    let size = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    scan_of(&mut Window { file, size, from: 0, bytes: Vec::new() })
+    scan_bytes(Bytes::File(file))
+}
+
+/// Reads a whole segment, here or far, piece by piece.
+///
+/// # Errors
+///
+/// It cannot be read.
+pub(crate) fn scan_bytes(source: Bytes<'_>) -> io::Result<Scan> {
+    let size = usize::try_from(source.length()?).unwrap_or(usize::MAX);
+    scan_of(&mut Window { source, size, from: 0, bytes: Vec::new() })
 }
 
 /// Where a segment is read from.
@@ -106,7 +115,7 @@ impl Source for &[u8] {
 
 /// A piece of a file.
 struct Window<'a> {
-    file: &'a File,
+    source: Bytes<'a>,
     /// When it was opened: it may grow.
     size: usize,
     from: usize,
@@ -123,15 +132,8 @@ impl Source for Window<'_> {
         let length = length.min(self.size - from);
         if from < self.from || from + length > self.from + self.bytes.len() {
             self.from = from;
-            self.bytes.resize(length.max(PIECE.min(self.size - from)), 0);
-            let mut filled = 0;
-            // A file that became shorter meanwhile ends where it ends.
-            while filled < self.bytes.len() {
-                match self.file.read_at(&mut self.bytes[filled..], (from + filled) as u64)? {
-                    0 => break,
-                    some => filled += some,
-                }
-            }
+            self.bytes.resize(length.max(self.source.piece().min(self.size - from)), 0);
+            let filled = self.source.read_at(&mut self.bytes, from as u64)?;
             self.bytes.truncate(filled);
         }
         let start = from - self.from;

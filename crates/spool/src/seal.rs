@@ -5,7 +5,7 @@
 //! segment has been deleted.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::deletions::utc;
 use crate::error::Error;
+use crate::far::Bytes;
 use crate::index;
 use crate::keys;
 use crate::name::{Category, Segment};
@@ -254,17 +255,19 @@ fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error> {
 
 /// Length and SHA-256 of a file; told of every piece that was read.
 pub(crate) fn hash(path: &Path, read: &mut dyn FnMut(u64)) -> io::Result<(u64, [u8; 32])> {
-    let (mut file, mut digest, mut length) = (File::open(path)?, Sha256::new(), 0);
-    let mut piece = vec![0; 1 << 20];
-    loop {
-        let some = file.read(&mut piece)?;
-        if some == 0 {
-            return Ok((length, digest.finalize().into()));
-        }
-        digest.update(&piece[..some]);
-        length += some as u64;
-        read(some as u64);
-    }
+    hash_bytes(Bytes::File(&File::open(path)?), read)
+}
+
+/// The same of a segment, here or far.
+pub(crate) fn hash_bytes(bytes: Bytes<'_>, read: &mut dyn FnMut(u64)) -> io::Result<(u64, [u8; 32])> {
+    let (mut digest, mut length) = (Sha256::new(), 0);
+    bytes.each(&mut |piece| {
+        digest.update(piece);
+        length += piece.len() as u64;
+        read(piece.len() as u64);
+        Ok(())
+    })?;
+    Ok((length, digest.finalize().into()))
 }
 
 /// None where the file is not there.

@@ -11,8 +11,12 @@ use crate::error::Error;
 /// A key file is not longer.
 const MOST: u64 = 4096;
 
-/// The content of a file that nobody but its owner, and readers of its group, may touch.
-pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+/// The content of a file that nobody but its owner, and readers of its group, may touch: its first 4 KiB.
+///
+/// # Errors
+///
+/// A file that cannot be read, or that others may read or change.
+pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     let file = std::fs::File::open(path).map_err(|error| Error::io(path, "opened", error))?;
     let told = file.metadata().map_err(|error| Error::io(path, "read", error))?;
     if told.mode() & 0o027 != 0 {

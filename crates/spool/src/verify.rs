@@ -10,15 +10,17 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::deletions::{Deleted, Log, LogFlaw, SealOf};
 use crate::error::Error;
+use crate::far::{self, Bytes, FAR, Far, Refusal, Stub};
 use crate::hold::HELD;
 use crate::index::Index;
 use crate::keys::{KeyRow, ROW, proof};
 use crate::mark;
 use crate::name::{Category, Segment};
-use crate::scan::{Damage, Flaw, Scan, scan_file};
+use crate::scan::{Damage, Flaw, Scan, scan_bytes, scan_file};
 use crate::seal::{self, Seal, State, head_name, optional};
 use crate::sign::{self, PublicKey};
 use crate::tier::TIER;
@@ -58,6 +60,9 @@ pub enum Fault {
     /// The chain has other seals than it had.
     #[error("its seal does not follow the one before it: seals were written anew")]
     Chain,
+    /// The far place has no such segment.
+    #[error("it should lie far, and is not there")]
+    NotFar,
     /// Too short or too long.
     #[error("it has {found} bytes, and was sealed with {sealed}")]
     Length {
@@ -146,6 +151,10 @@ pub struct Verified {
     pub segments: u64,
     /// Bytes of them that were read.
     pub bytes: u64,
+    /// Of the segments: those that lie far.
+    pub far: u64,
+    /// Of the segments that lie far: those that were left out.
+    pub left_out: u64,
     /// Of the segments: those that a seal proves.
     pub proven: u64,
     /// Of the segments: those that have a seal, and of which chunks were erased by order: of the rest, checksums alone tell.
@@ -179,6 +188,10 @@ pub struct Look {
     pub keys: Vec<PublicKey>,
     /// Leaves the segments unread: their seals, indexes, keys and lengths alone.
     pub quick: bool,
+    /// Leaves segments that lie far out: of those, what is here is looked at alone.
+    pub near: bool,
+    /// Where segments lie that are far.
+    pub far: Option<Arc<dyn Far>>,
 }
 
 /// A segment's name, and what there is of it.
@@ -190,10 +203,12 @@ struct Known {
     seal: Option<Vec<u8>>,
     length: u64,
     indexed: bool,
+    /// It lies far: `dir` has what is known of it here.
+    far: bool,
 }
 
 /// Looks at a spool: its directory, its tier, what is held in it, and further directories of its segments. Tells of bytes done
-/// and in all. What is held is copies of chunks: each has a seal of its own where segments are signed, in no chain, so that a copy which is gone
+/// and in all. Segments that lie far are read there. What is held is copies of chunks: each has a seal of its own where segments are signed, in no chain, so that a copy which is gone
 /// is not missed.
 ///
 /// # Errors
@@ -201,12 +216,13 @@ struct Known {
 /// A file that cannot be read. What is not as it should be is no error, but in the [`Verified`].
 pub fn verify(dirs: &[&Path], look: &Look, told: &mut dyn FnMut(u64, u64)) -> Result<Verified, Error> {
     let Some(root) = dirs.first() else { return Ok(Verified::default()) };
-    let tier = root.join(TIER);
-    let dirs: Vec<&Path> = [*root, &tier].into_iter().chain(dirs[1..].iter().copied()).collect();
+    let (tier, far) = (root.join(TIER), root.join(FAR));
+    let dirs: Vec<&Path> = [*root, &tier, &far].into_iter().chain(dirs[1..].iter().copied()).collect();
     let known = known(&dirs)?;
     let held = root.join(HELD);
     let copies = if held.exists() { self::known(&[&held])? } else { Vec::new() };
-    let total = if look.quick { 0 } else { known.iter().chain(&copies).map(|known| known.length).sum() };
+    let read = known.iter().chain(&copies).filter(|known| !(look.quick || known.far && look.near));
+    let total = read.map(|known| known.length).sum();
     let mut signers: BTreeMap<PublicKey, u64> = BTreeMap::new();
     for key in known.iter().filter_map(|known| signer(known.seal.as_deref()?)) {
         *signers.entry(key).or_default() += 1;
@@ -273,7 +289,7 @@ fn known(dirs: &[&Path]) -> Result<Vec<Known>, Error> {
             for file in read(&day.path())?.into_iter().flatten().flatten() {
                 let (day, file) = (day.file_name(), file.file_name());
                 let (Some(day), Some(file)) = (day.to_str(), file.to_str()) else { continue };
-                let Some((stem, kind @ ("pcap" | "seal"))) = file.rsplit_once('.') else { continue };
+                let Some((stem, kind @ ("pcap" | "seal" | "far"))) = file.rsplit_once('.') else { continue };
                 let Ok(segment) = format!("{day}/{stem}.pcap").parse::<Segment>() else { continue };
                 let known = found.entry(segment.clone()).or_insert_with(|| Known {
                     segment: segment.clone(),
@@ -281,6 +297,7 @@ fn known(dirs: &[&Path]) -> Result<Vec<Known>, Error> {
                     seal: None,
                     length: 0,
                     indexed: false,
+                    far: false,
                 });
                 if kind == "pcap" && known.dir.is_none() {
                     let path = segment.path(dir);
@@ -288,6 +305,14 @@ fn known(dirs: &[&Path]) -> Result<Vec<Known>, Error> {
                     known.dir = Some(dir.to_path_buf());
                     known.length = told.len();
                     known.indexed = segment.index_path(dir).exists();
+                }
+                if kind == "far" && known.dir.is_none() {
+                    let stub = Stub::read(dir, &segment)
+                        .map_err(|error| Error::io(&Stub::path(dir, &segment), "read", error))?;
+                    known.dir = Some(dir.to_path_buf());
+                    known.length = stub.map_or(0, |stub| stub.bytes);
+                    known.indexed = segment.index_path(dir).exists();
+                    known.far = true;
                 }
                 if kind == "seal" && known.seal.is_none() {
                     let path = segment.seal_path(dir);
@@ -297,6 +322,24 @@ fn known(dirs: &[&Path]) -> Result<Vec<Known>, Error> {
         }
     }
     Ok(found.into_values().collect())
+}
+
+impl Known {
+    /// Its bytes, here or far.
+    fn with<T>(
+        &self,
+        dir: &Path,
+        far: Option<&dyn Far>,
+        read: impl FnOnce(Bytes<'_>) -> io::Result<T>,
+    ) -> Result<T, Error> {
+        let path = self.segment.path(dir);
+        let result = match (self.far, far) {
+            (false, _) => File::open(&path).and_then(|file| read(Bytes::File(&file))),
+            (true, None) => Err(far::nowhere().into()),
+            (true, Some(far)) => read(Bytes::Far { far, segment: &self.segment, length: self.length }),
+        };
+        result.map_err(|error| Error::io(&path, "read", error))
+    }
 }
 
 fn scanned(path: &Path) -> Result<Scan, Error> {
@@ -466,6 +509,13 @@ impl Verifier<'_> {
             return Ok(());
         };
         self.verdict.segments += 1;
+        if known.far {
+            self.verdict.far += 1;
+            self.verdict.left_out += u64::from(self.look.near);
+            if !self.look.near && !self.is_there(known)? {
+                return Ok(());
+            }
+        }
         let Some(bytes) = &known.seal else { return self.unsealed(known, dir, chains) };
         let Some((seal, line)) = Seal::parse(bytes) else {
             self.find(name, Fault::Seal);
@@ -485,24 +535,43 @@ impl Verifier<'_> {
         Ok(())
     }
 
+    /// Whether a segment that should lie far does, with all its bytes.
+    fn is_there(&mut self, known: &Known) -> Result<bool, Error> {
+        let (name, path) = (known.segment.as_str(), known.segment.path(Path::new(FAR)));
+        let refused = |refusal| Error::far(&path, "looked at", refusal);
+        let far = self.look.far.as_ref().ok_or_else(far::nowhere).map_err(refused)?;
+        match far.length(name) {
+            Ok(length) if length == known.length => return Ok(true),
+            Ok(found) => self.find(name, Fault::Length { sealed: known.length, found }),
+            Err(Refusal::Gone(_)) => self.find(name, Fault::NotFar),
+            Err(refusal) => return Err(refused(refusal)),
+        }
+        Ok(false)
+    }
+
+    /// Whether the bytes of a segment are looked at.
+    fn is_read(&self, known: &Known) -> bool {
+        !(self.look.quick || known.far && self.look.near)
+    }
+
     /// A segment against its seal.
     fn sealed(&mut self, known: &Known, dir: &Path, seal: &Seal) -> Result<(), Error> {
         let (name, before) = (known.segment.as_str(), self.verdict.findings.len());
-        let path = known.segment.path(dir);
         let mut altered = false;
         if known.length != seal.bytes {
             self.find(name, Fault::Length { sealed: seal.bytes, found: known.length });
-            self.damages(&path, name, seal.state == State::Recovered)?;
-        } else if !self.look.quick {
-            let Self { done, total, told, .. } = self;
-            let hashed = seal::hash(&path, &mut |some| {
-                *done += some;
-                told(*done, *total);
-            });
-            let (length, sha256) = hashed.map_err(|error| Error::io(&path, "read", error))?;
+            self.damages(known, dir, seal.state == State::Recovered)?;
+        } else if self.is_read(known) {
+            let Self { done, total, told, look, .. } = self;
+            let (length, sha256) = known.with(dir, look.far.as_deref(), |bytes| {
+                seal::hash_bytes(bytes, &mut |some| {
+                    *done += some;
+                    told(*done, *total);
+                })
+            })?;
             self.verdict.bytes += length;
             if sign::hex(&sha256) != seal.sha256 {
-                let scan = self.damages(&path, name, seal.state == State::Recovered)?;
+                let scan = self.damages(known, dir, seal.state == State::Recovered)?;
                 altered = !scan.erased.is_empty() && self.verdict.findings.len() == before;
                 if !altered && self.verdict.findings.len() == before {
                     self.find(name, Fault::Rewritten);
@@ -512,6 +581,7 @@ impl Verifier<'_> {
         self.index(known, dir, seal)?;
         self.keys(known, dir, Some(seal))?;
         match (self.verdict.findings.len() == before, altered) {
+            _ if known.far && self.look.near => {}
             (true, false) => self.verdict.proven += 1,
             (true, true) => self.verdict.altered += 1,
             _ => {}
@@ -520,8 +590,9 @@ impl Verifier<'_> {
     }
 
     /// What a scan finds.
-    fn damages(&mut self, path: &Path, name: &str, recovered: bool) -> Result<Scan, Error> {
-        let scan = scanned(path)?;
+    fn damages(&mut self, known: &Known, dir: &Path, recovered: bool) -> Result<Scan, Error> {
+        let name = known.segment.as_str();
+        let scan = known.with(dir, self.look.far.as_deref(), scan_bytes)?;
         for damage in &scan.damages {
             // A segment that was recovered was never closed, and its seal says what else there was.
             if !(recovered && damage.what == Flaw::Open) {
@@ -621,7 +692,6 @@ impl Verifier<'_> {
     /// A segment that no seal proves. One that was not closed may end anywhere.
     fn checksums(&mut self, known: &Known, dir: &Path, closed: bool) -> Result<(), Error> {
         let name = known.segment.as_str();
-        let path = known.segment.path(dir);
         let file = |path: &Path| optional(File::open(path)).map_err(|error| Error::io(path, "opened", error));
         let index_path = known.segment.index_path(dir);
         let index = match file(&index_path)? {
@@ -644,7 +714,7 @@ impl Verifier<'_> {
             self.verdict.open.push((known.segment.clone(), 0));
             return Ok(());
         }
-        if self.look.quick {
+        if !self.is_read(known) {
             let end = |row: &crate::index::Row| row.offset + u64::from(row.chunk.length);
             let needed = index.iter().flatten().map(end).max().unwrap_or(0);
             if needed > known.length {
@@ -652,7 +722,8 @@ impl Verifier<'_> {
             }
             return Ok(());
         }
-        let Scan { rows, erased, spoiled, damages, .. } = scanned(&path)?;
+        let Scan { rows, erased, spoiled, damages, .. } =
+            known.with(dir, self.look.far.as_deref(), scan_bytes)?;
         self.done += known.length;
         (self.told)(self.done, self.total);
         self.verdict.bytes += known.length;

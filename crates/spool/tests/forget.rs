@@ -72,7 +72,7 @@ fn a_call_is_forgotten_and_no_other() {
             assert_eq!((said(dir, 2, b'0'), said(dir, 2, b'1')), (2_000, 2_000));
             let deletions = Deletions::of(dir, None);
             let first = START..START + Nanos::from_secs(1_800);
-            let done = forget(&[dir], &[2, 3], first.clone(), &deletions, ORDER).unwrap();
+            let done = forget(&[dir], None, &[2, 3], first.clone(), &deletions, ORDER).unwrap();
             assert_eq!((done.packets, done.already, done.missed), (4_000, 0, 0), "{done:?}");
             assert!(done.chunks >= 8, "{done:?}");
             let mut reader = Reader::open(dir).unwrap();
@@ -99,7 +99,7 @@ fn a_call_is_forgotten_and_no_other() {
             assert_eq!(places as u64, done.chunks);
             assert_eq!(log.entries[0].owners, ["0000000000000002", "0000000000000003"]);
             // Again there is nothing to do, and nothing to tell.
-            let again = forget(&[dir], &[2, 3], first, &deletions, ORDER).unwrap();
+            let again = forget(&[dir], None, &[2, 3], first, &deletions, ORDER).unwrap();
             assert_eq!((again.chunks, again.already), (0, done.chunks));
             assert_eq!(Log::read(dir, &[]).unwrap(), log);
         }
@@ -115,7 +115,7 @@ fn other_programs_go_on_behind_what_was_forgotten() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let end = spool(dir, 101);
-    forget(&[dir], &[2], START..end, &Deletions::of(dir, None), ORDER).unwrap();
+    forget(&[dir], None, &[2], START..end, &Deletions::of(dir, None), ORDER).unwrap();
     for path in paths(dir) {
         let whole = scan(&fs::read(&path).unwrap());
         let packets: u32 = whole.rows.iter().map(|row| row.chunk.packets).sum();
@@ -135,7 +135,7 @@ fn a_damaged_mark_hides_nothing() {
     let row = scan(&bytes).rows.into_iter().find(|row| row.chunk.owner == 2).unwrap();
     bytes[row.offset as usize + 40] ^= 1;
     fs::write(&path, &bytes).unwrap();
-    let done = forget(&[dir], &[2], START..end, &Deletions::of(dir, None), ORDER).unwrap();
+    let done = forget(&[dir], None, &[2], START..end, &Deletions::of(dir, None), ORDER).unwrap();
     assert_eq!(done.missed, 0);
     assert_eq!(said(dir, 2, b'0') + said(dir, 2, b'1'), 0);
 }
@@ -158,7 +158,8 @@ fn a_segment_elsewhere_is_found() {
     assert_eq!(reader.between(START, end).unwrap(), before);
     let found = reader.read(&[1], &before).unwrap();
     assert_eq!((found.len(), found.gone.len(), found.damaged), (4_000, 0, 0));
-    let done = forget(&[&spooled, &held], &[1], START..end, &Deletions::of(&spooled, None), ORDER).unwrap();
+    let done =
+        forget(&[&spooled, &held], None, &[1], START..end, &Deletions::of(&spooled, None), ORDER).unwrap();
     assert_eq!(done.packets, 4_000);
     assert_eq!(reader.read(&[1], &before).unwrap().len(), 0);
 }

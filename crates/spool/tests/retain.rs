@@ -207,7 +207,14 @@ fn held_call_outlives_its_segments(seal: Option<MasterKey>) {
     hold(4, "x-18").place(dir.path()).expect("done");
     let order = Order { why: "asked for", at: START, product: false };
     let erase = |call| {
-        forget(&[dir.path()], &owners(call), START..START + DAY, &Deletions::of(dir.path(), None), order)
+        forget(
+            &[dir.path()],
+            None,
+            &owners(call),
+            START..START + DAY,
+            &Deletions::of(dir.path(), None),
+            order,
+        )
     };
     let error = erase(4).expect_err("held").to_string();
     assert!(error.contains("4@example.org") && error.contains("x-17"), "{error}");
@@ -219,7 +226,7 @@ fn held_call_outlives_its_segments(seal: Option<MasterKey>) {
     let [Notice::Deleted { held: 1.., .. }, Notice::Deleted { held: 1.., .. }] = &notices[..] else {
         panic!("{notices:?}");
     };
-    assert_eq!(janitor.tended().bytes, [[0; 3], [0; 3]]);
+    assert_eq!(janitor.tended().bytes, [[0; 3]; 3]);
     assert_eq!(packets(dir.path(), 4), 200);
     for call in [0, 1, 3, 5, 8] {
         assert_eq!(packets(dir.path(), call), 0, "call {call}");
@@ -477,7 +484,8 @@ fn a_log_that_has_grown_is_taken_together_and_the_chain_is_still_whole() {
     deletions.append(&(0..4_000).map(long_ago).collect::<Vec<_>>()).expect("done");
     let order = Order { why: "request 9", at: START, product: false };
     for call in [2, 39] {
-        let done = forget(&[dir.path()], &owners(call), START..START + DAY, &deletions, order).expect("done");
+        let done =
+            forget(&[dir.path()], None, &owners(call), START..START + DAY, &deletions, order).expect("done");
         assert!(done.keys > 0);
     }
     let log = dir.path().join("deletions.log");
@@ -485,7 +493,7 @@ fn a_log_that_has_grown_is_taken_together_and_the_chain_is_still_whole() {
     assert!(before > 1 << 20);
     let limits = Limits { age: [Some(HOUR), Some(HOUR), None], ..Limits::default() };
     let mut janitor = Janitor::new(dir.path().to_owned(), limits, deletions, Vec::new()).measured(roomy);
-    let look = Look { keys: vec![signer.public()], quick: false };
+    let look = Look { keys: vec![signer.public()], quick: false, ..Look::default() };
     let verified = || verify(&[dir.path()], &look, &mut |_, _| ()).expect("done");
     for minutes in [25, 38] {
         let notices = tend(&mut janitor, START + HOUR + Nanos(MINUTE.0 * minutes));
@@ -527,7 +535,7 @@ fn a_held_copy_has_a_seal_of_its_own() {
     let mut janitor =
         Janitor::new(dir.to_owned(), limits.clone(), deletions.clone(), Vec::new()).measured(roomy);
     tend(&mut janitor, START + DAY);
-    let look = |quick| Look { keys: vec![signer.public()], quick };
+    let look = |quick| Look { keys: vec![signer.public()], quick, ..Look::default() };
     let verified = |quick| verify(&[dir], &look(quick), &mut |_, _| ()).expect("done");
     for quick in [false, true] {
         let verdict = verified(quick);

@@ -143,7 +143,7 @@ fn a_forgotten_key_is_forgotten_for_good() {
     };
     let (before, keys) = (files("pcap"), files("keys"));
     let deletions = Deletions::of(dir, None);
-    let done = forget(&[dir], &[2, 5], START..end, &deletions, ORDER).unwrap();
+    let done = forget(&[dir], None, &[2, 5], START..end, &deletions, ORDER).unwrap();
     // Each owner's key lies in each segment of its category.
     assert_eq!((done.keys, done.chunks, done.already, done.missed), (paths(dir).len() as u64, 0, 0, 0));
     assert_eq!(files("pcap"), before);
@@ -173,7 +173,7 @@ fn a_forgotten_key_is_forgotten_for_good() {
     let log = Log::read(dir, &[]).unwrap();
     assert!(log.entries.iter().all(|entry| entry.deleted == Deleted::Keys && entry.places.len() == 1));
     assert_eq!(log.entries.len() as u64, done.keys);
-    let again = forget(&[dir], &[2, 5], START..end, &deletions, ORDER).unwrap();
+    let again = forget(&[dir], None, &[2, 5], START..end, &deletions, ORDER).unwrap();
     assert_eq!((again.keys, again.already), (0, done.keys));
     assert_eq!(Log::read(dir, &[]).unwrap(), log);
 }

@@ -64,7 +64,7 @@ fn of(dir: &Path, category: Category) -> Vec<Segment> {
 
 fn look(dir: &Path) -> Verified {
     let keys = vec![signer().public()];
-    verify(&[dir], &Look { keys, quick: false }, &mut |_, _| ()).expect("readable")
+    verify(&[dir], &Look { keys, quick: false, ..Look::default() }, &mut |_, _| ()).expect("readable")
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -126,7 +126,9 @@ fn a_spool_as_it_was_written_is_proven() {
     let told = verify(&[&case.dir], &Look::default(), &mut |_, _| ()).unwrap();
     assert_eq!(told, verdict);
     let other = PublicKey([9; 32]);
-    let told = verify(&[&case.dir], &Look { keys: vec![other], quick: false }, &mut |_, _| ()).unwrap();
+    let told =
+        verify(&[&case.dir], &Look { keys: vec![other], quick: false, ..Look::default() }, &mut |_, _| ())
+            .unwrap();
     assert_eq!(told.proven, 0);
     assert!(told.findings.iter().all(|finding| finding.fault == Fault::Key(signer().public())));
     assert_eq!(told.findings.len() as u64, all);
@@ -321,7 +323,8 @@ fn what_is_signed_anew_by_another_key_is_named() {
             fs::copy(from, to).unwrap();
         }
         for keys in [vec![signer().public()], Vec::new()] {
-            let verdict = verify(&[dir], &Look { keys, quick: true }, &mut |_, _| ()).unwrap();
+            let verdict =
+                verify(&[dir], &Look { keys, quick: true, ..Look::default() }, &mut |_, _| ()).unwrap();
             assert_eq!(verdict.findings.len(), 1, "{:?}", verdict.findings);
             assert_eq!(verdict.findings[0].place, segment.as_str());
             assert_eq!(verdict.findings[0].fault, Fault::Key(Signer::of(&[4; 32]).public()));
@@ -401,7 +404,7 @@ fn what_was_forgotten_by_order_is_still_proven() {
     let dir = case.copied();
     let end = START + Nanos::from_secs(60);
     let deletions = Deletions::of(dir, Some(signer()));
-    let done = forget(&[dir], &[4], START..end, &deletions, ORDER).unwrap();
+    let done = forget(&[dir], None, &[4], START..end, &deletions, ORDER).unwrap();
     let verdict = look(dir);
     assert_eq!(verdict.findings, []);
     assert_eq!((verdict.forgotten, verdict.proven), (done.keys, verdict.segments));
@@ -418,7 +421,7 @@ fn plain_chunks_erased_by_order_are_told_apart_from_changes() {
     let dir = case.copied();
     let end = START + Nanos::from_secs(60);
     let deletions = Deletions::of(dir, Some(signer()));
-    let done = forget(&[dir], &[4], START..end, &deletions, ORDER).unwrap();
+    let done = forget(&[dir], None, &[4], START..end, &deletions, ORDER).unwrap();
     let verdict = look(dir);
     assert_eq!(verdict.findings, []);
     assert_eq!((verdict.erased, verdict.altered), (done.chunks, of(dir, Category::Media).len() as u64));

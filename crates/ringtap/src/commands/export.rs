@@ -16,6 +16,7 @@ use ringtap_store::Row;
 use serde_json::{Value, json};
 
 use crate::anonymous::{Anonymise, Anonymous};
+use crate::distant;
 use crate::exit::{Exit, Misuse};
 use crate::export::files::{Content, Files, Wanted, call_of};
 use crate::export::joined::Joined;
@@ -135,6 +136,9 @@ impl Export {
         let mut dirs = self.spool.iter();
         let first = dirs.next().map_or(Path::new("."), PathBuf::as_path);
         let mut spool = Reader::open(first)?;
+        if let Some(far) = distant::of(first)? {
+            spool.far(far);
+        }
         dirs.for_each(|dir| spool.also(dir));
         for path in &self.key {
             spool.unlock(MasterKey::read(path)?);

@@ -7,8 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::bail;
 use clap::Args;
 use ringtap_model::Nanos;
-use ringtap_spool::{Deletions, Forgotten, Order, Signer, forget};
+use ringtap_spool::{Deletions, Far, Forgotten, Order, Signer, forget};
 
+use crate::distant;
 use crate::exit::{Exit, Misuse};
 use crate::export::kept::{self, Part};
 use crate::screen::Screen;
@@ -18,7 +19,8 @@ use crate::text::counted;
 ///
 /// Where the spool is sealed, the keys of the call's signalling and streams are overwritten: nobody can read them any more, and
 /// the segments stay as they were signed. Where it is not, the packets are overwritten. Both are written into the log of deletions
-/// first. The record of the call stays in the database. A call on hold is not forgotten.
+/// first. Of segments that lie far, the keys are replaced there as well; one with packets that are not sealed is brought back first.
+/// The record of the call stays in the database. A call on hold is not forgotten.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Forget {
@@ -71,6 +73,7 @@ impl Forget {
             .into());
         }
         let deletions = Deletions::of(&self.spool, signer);
+        let far = distant::of(&self.spool)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at = Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
         let order = Order { why: &self.why, at, product: self.product };
@@ -78,12 +81,28 @@ impl Forget {
         for part in &parts {
             // To the end of the last microsecond that it may have: a key is forgotten as a whole, and RTCP lies with its stream.
             let (from, to) = part.reach();
-            let done = forget(&[&self.spool], &[part.key], from..to + Nanos(1), &deletions, order)?;
+            let done =
+                forget(&[&self.spool], far.as_deref(), &[part.key], from..to + Nanos(1), &deletions, order)?;
             screen.remark(told(part, &done));
             all.chunks += done.chunks;
             all.keys += done.keys;
             all.already += done.already;
             all.missed += done.missed;
+            all.fetched += done.fetched;
+            all.versions += done.versions;
+        }
+        if all.fetched > 0 {
+            let segments = counted(all.fetched, "segment");
+            screen.remark(format!(
+                "{segments} brought back from {}, to be overwritten here",
+                place(far.as_deref())
+            ));
+        }
+        if all.versions > 0 {
+            screen.remark(format!(
+                "{} keeps older versions: what was forgotten can be had from them until they are deleted there",
+                place(far.as_deref())
+            ));
         }
         if all.missed > 0 {
             let missed = counted(all.missed, "chunk");
@@ -101,6 +120,10 @@ impl Forget {
         let files = std::fs::read_dir(&self.spool).into_iter().flatten().flatten();
         files.map(|file| file.path()).any(|path| path.extension().is_some_and(|kind| kind == "head"))
     }
+}
+
+fn place(far: Option<&dyn Far>) -> String {
+    far.map_or_else(|| "far".to_owned(), Far::place)
 }
 
 fn told(part: &Part, done: &Forgotten) -> String {

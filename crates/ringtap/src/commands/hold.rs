@@ -11,6 +11,7 @@ use ringtap_spool::{Category, Hold as Held, Holds as AllHeld, Part, Reader, of_c
 use ringtap_store::{Query, Row};
 use serde_json::Value;
 
+use crate::distant;
 use crate::exit::Exit;
 use crate::filter::Filter;
 use crate::screen::Screen;
@@ -96,6 +97,9 @@ impl Hold {
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let store = ringtap_store::Reader::open(&self.store)?;
         let mut spool = Reader::open(&self.spool)?;
+        if let Some(far) = distant::of(&self.spool)? {
+            spool.far(far);
+        }
         let rows = self.rows(&store)?;
         for row in &rows {
             let streams = store.streams_of(&row.id)?;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ringtap_spool::{Look, PublicKey, Verified};
+use ringtap_spool::{Far, Look, PublicKey, Verified};
 
+use crate::distant;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::screen::Screen;
@@ -32,11 +33,15 @@ pub(crate) struct Verify {
     /// Leave the segments unread: look at seals, indexes, keys and lengths
     #[arg(long)]
     quick: bool,
+    /// Leave segments that lie far (S3) unread: of those, look at seals, indexes and keys, which are here
+    #[arg(long)]
+    near: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   ringtap verify /var/lib/ringtap/spool --key /etc/ringtap/sign.pub
+  ringtap verify --near /var/lib/ringtap/spool    # nothing is fetched
   ringtap verify --quick /var/lib/ringtap/spool || echo 'look at it'
 
 A seal by hand, in the directory of its day:
@@ -50,8 +55,9 @@ impl Verify {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let keys = self.key.iter().map(|key| public(key)).collect::<Result<Vec<_>, _>>()?;
-        let look = Look { keys, quick: self.quick };
         let dirs: Vec<&Path> = self.dirs.iter().map(PathBuf::as_path).collect();
+        let far = distant::of(dirs.first().copied().unwrap_or(Path::new(".")))?;
+        let look = Look { keys, quick: self.quick, near: self.near, far };
         let bar = bar(screen);
         let verified = ringtap_spool::verify(&dirs, &look, &mut |done, total| {
             bar.set_length(total);
@@ -63,12 +69,18 @@ impl Verify {
             }
         })?;
         bar.finish_and_clear();
-        self.print(&verified, screen).context("cannot write the results")?;
+        self.print(&verified, look.far.as_deref(), screen).context("cannot write the results")?;
         if self.key.is_empty()
             && let Some(key) = verified.key
         {
             screen.remark(format!(
                 "the key is that of the seals themselves: compare {key} with yours, or give `--key`"
+            ));
+        }
+        if verified.left_out > 0 {
+            let segments = counted(verified.left_out, "segment");
+            screen.remark(format!(
+                "{segments} that lie far were left unread: only what is known of them here was looked at"
             ));
         }
         if verified.unsigned > 0 {
@@ -81,7 +93,12 @@ impl Verify {
         Ok(if verified.findings.is_empty() { Exit::Done } else { Exit::Damaged })
     }
 
-    fn print(&self, verified: &Verified, screen: &mut Screen) -> std::io::Result<()> {
+    fn print(
+        &self,
+        verified: &Verified,
+        far_place: Option<&dyn Far>,
+        screen: &mut Screen,
+    ) -> std::io::Result<()> {
         let out = &mut screen.out;
         let Verified { findings, segments, bytes, proven, altered, unsigned, open, .. } = verified;
         for finding in findings.iter().take(SHOWN) {
@@ -95,6 +112,10 @@ impl Verify {
             false => format!(", {:.1} MiB", *bytes as f64 / f64::from(1 << 20)),
         };
         writeln!(out, "{}{read}", counted(*segments, "segment"))?;
+        if verified.far > 0 {
+            let place = far_place.map_or_else(String::new, |far| format!(", in {}", far.place()));
+            writeln!(out, "{} of them far{place}", grouped(verified.far))?;
+        }
         let mut row = |count: u64, one: &str, many: &str| match count {
             0 => Ok(()),
             1 => writeln!(out, "  {:>8} {one}", 1),

@@ -56,7 +56,7 @@ const fn live(key: Key) -> Key {
 }
 
 /// In the order of the file.
-pub(crate) const KEYS: [Key; 69] = [
+pub(crate) const KEYS: [Key; 75] = [
     key(
         "capture",
         "interfaces",
@@ -446,8 +446,53 @@ pub(crate) const KEYS: [Key; 69] = [
         "retention",
         "tier",
         "\"\"",
-        "a path, such as \"/mnt/archive/ringtap\", or \"\" for none",
-        "A second directory, on a larger disk, to which segments move. `ringtap export` finds them there.",
+        "a path, such as \"/mnt/archive/ringtap\", a bucket, such as \"s3://recordings/sensor-1\", or \"\" for none",
+        "Where segments move: a second directory, on a larger disk, or storage that speaks S3, as bucket and prefix. `ringtap \
+         export` and the others find them there.",
+    )),
+    live(key(
+        "retention",
+        "tier_endpoint",
+        "\"\"",
+        "a URL, such as \"https://s3.example.org:9000\", or \"\" for AWS",
+        "The server of the bucket that `tier` names: scheme, host and port. Empty is AWS.",
+    )),
+    live(key(
+        "retention",
+        "tier_region",
+        "\"us-east-1\"",
+        "a region, such as \"eu-central-1\"",
+        "The region of the bucket. Servers other than AWS take what they were configured with, usually this one.",
+    )),
+    live(key(
+        "retention",
+        "tier_path_style",
+        "true",
+        FLAG,
+        "Requests name the bucket in the path. False: in the host, as AWS has it.",
+    )),
+    live(key(
+        "retention",
+        "tier_http",
+        "false",
+        FLAG,
+        "Allows an endpoint of `http://`: whoever is on the way can read what is not sealed.",
+    )),
+    live(key(
+        "retention",
+        "tier_credentials",
+        "\"\"",
+        "a path, such as \"/etc/ringtap/s3\", \"machine\", or \"\" for the environment",
+        "File with the lines `aws_access_key_id = ...` and `aws_secret_access_key = ...`, readable by its owner alone. It is read at \
+         the start, before the program gives up its rights, and on a reload where it still may be. \"machine\" asks the metadata \
+         service of the cloud; empty takes AWS_ACCESS_KEY_ID and so on out of the environment.",
+    )),
+    live(key(
+        "retention",
+        "tier_rate",
+        "0",
+        SIZE,
+        "Bytes a second that go to the bucket at most. Zero is no limit.",
     )),
     live(key(
         "retention",

@@ -357,12 +357,19 @@ pub(crate) struct Retention {
     pub(crate) free: Free,
     free_again: Free,
     tier: PathBuf,
+    tier_endpoint: String,
+    tier_region: String,
+    tier_path_style: bool,
+    tier_http: bool,
+    tier_credentials: String,
+    tier_rate: Size,
     tier_after: Span,
 }
 
 impl Default for Retention {
     fn default() -> Self {
         let Marks { low, high } = Marks::default();
+        let far = ringtap_bucket::Settings::default();
         Self {
             signalling: Span(Nanos::ZERO),
             media: Span(Nanos::ZERO),
@@ -373,6 +380,12 @@ impl Default for Retention {
             free: Free(low),
             free_again: Free(high),
             tier: PathBuf::new(),
+            tier_endpoint: String::new(),
+            tier_region: far.region,
+            tier_path_style: far.path_style,
+            tier_http: far.http,
+            tier_credentials: String::new(),
+            tier_rate: Size(0),
             tier_after: Span(Nanos::ZERO),
         }
     }
@@ -399,9 +412,45 @@ impl Retention {
         }
     }
 
-    /// Where older segments move; None where they do not.
+    /// The directory that older segments move to; None where they move to none.
     pub(crate) fn tier(&self) -> Option<&Path> {
-        (!self.tier.as_os_str().is_empty()).then_some(&*self.tier)
+        (!self.tier.as_os_str().is_empty() && !self.is_far()).then_some(&*self.tier)
+    }
+
+    /// The bucket that they move to; None where they move to none.
+    pub(crate) fn far(&self) -> Option<ringtap_bucket::Settings> {
+        let (bucket, prefix) = ringtap_bucket::of_url(self.tier.to_str()?)?;
+        Some(ringtap_bucket::Settings {
+            bucket,
+            prefix,
+            endpoint: self.tier_endpoint.trim_end_matches('/').to_owned(),
+            region: self.tier_region.clone(),
+            path_style: self.tier_path_style,
+            http: self.tier_http,
+            credentials: self.tier_credentials.clone().into(),
+        })
+    }
+
+    /// Bytes a second that may go there.
+    pub(crate) fn tier_rate(&self) -> Option<u64> {
+        (self.tier_rate.0 != 0).then_some(self.tier_rate.0)
+    }
+
+    /// When segments move, and how fast, for the log.
+    pub(crate) fn moves(&self) -> String {
+        let when = match self.tier_after.0 {
+            Nanos::ZERO => format!("when less than {} is free", self.free),
+            _ => format!("when they are older than {}", self.tier_after),
+        };
+        match self.tier_rate() {
+            None => when,
+            Some(_) => format!("{when}, at most {} a second", self.tier_rate),
+        }
+    }
+
+    /// Whether `tier` is meant to be a bucket.
+    fn is_far(&self) -> bool {
+        self.tier.to_str().is_some_and(|tier| tier.contains("://") || tier.starts_with("s3:"))
     }
 }
 
@@ -637,18 +686,61 @@ impl Config {
     }
 
     fn check_tier(&self) -> Result<(), (&'static str, &'static str, String)> {
+        self.check_far()?;
         match (self.retention.tier(), self.spool.directory()) {
             (Some(tier), Some(spool)) if tier.starts_with(spool) || spool.starts_with(tier) => {
                 let problem =
                     "must not lie in the directory of the spool, nor that in it: name one on another disk";
                 Err(("retention", "tier", problem.to_owned()))
             }
-            (None, _) if self.retention.tier_after.0 != Nanos::ZERO => {
+            (None, _) if self.retention.tier_after.0 != Nanos::ZERO && !self.retention.is_far() => {
                 let problem = "there is no `tier` for segments to move to: name it, or leave this out";
                 Err(("retention", "tier_after", problem.to_owned()))
             }
             _ => Ok(()),
         }
+    }
+
+    fn check_far(&self) -> Result<(), (&'static str, &'static str, String)> {
+        let wrong = |key, problem: &str| Err(("retention", key, problem.to_owned()));
+        let retention = &self.retention;
+        if !retention.is_far() {
+            return match retention.tier_endpoint.is_empty() {
+                true => Ok(()),
+                false => wrong(
+                    "tier_endpoint",
+                    "`tier` names no bucket: say s3://bucket/prefix there, or leave this out",
+                ),
+            };
+        }
+        let Some(far) = retention.far() else {
+            return wrong(
+                "tier",
+                "is no bucket: s3://, its name, and a prefix, for example s3://recordings/sensor-1",
+            );
+        };
+        let host = match far.endpoint.split_once("://") {
+            None if far.endpoint.is_empty() => "aws",
+            Some(("http", _)) if !far.http => {
+                let problem = "is not encrypted: write https, or allow it with tier_http = true";
+                return wrong("tier_endpoint", problem);
+            }
+            Some(("http" | "https", host)) => host,
+            _ => "",
+        };
+        if host.is_empty() || host.contains(['/', '?', '#', '@', ' ']) {
+            return wrong(
+                "tier_endpoint",
+                "must be a scheme, a host and a port, for example https://s3.example.org:9000",
+            );
+        }
+        if far.region.is_empty() {
+            return wrong("tier_region", "must not be empty, for example us-east-1");
+        }
+        if retention.tier_rate.0 != 0 && retention.tier_rate.0 < 64 << 10 {
+            return wrong("tier_rate", "must be at least 64KiB, for example 50MiB; 0 is no limit");
+        }
+        Ok(())
     }
 
     fn check_engine(&self) -> Result<(), (&'static str, &'static str, String)> {
@@ -939,6 +1031,22 @@ mod tests {
             (
                 "[capture]\nfiles = [\"a\"]\n[retention]\ntier_after = \"2d\"\n",
                 "x.toml:4: [retention] tier_after: there is no `tier` for segments to move to: name it, or leave this out",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"s3:/b\"\n",
+                "x.toml:4: [retention] tier: is no bucket: s3://, its name, and a prefix, for example s3://recordings/sensor-1",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"s3://b\"\ntier_endpoint = \"http://s3.example.org\"\n",
+                "x.toml:5: [retention] tier_endpoint: is not encrypted: write https, or allow it with tier_http = true",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"s3://b\"\ntier_endpoint = \"s3.example.org\"\n",
+                "x.toml:5: [retention] tier_endpoint: must be a scheme, a host and a port, for example https://s3.example.org:9000",
+            ),
+            (
+                "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"/t\"\ntier_endpoint = \"https://s3.example.org\"\n",
+                "x.toml:5: [retention] tier_endpoint: `tier` names no bucket: say s3://bucket/prefix there, or leave this out",
             ),
             (
                 "[capture]\nfiles = [\"a\"]\n[metrics]\nlisten = \"9464\"\n",

@@ -13,6 +13,7 @@ use ringtap_model::Nanos;
 use ringtap_spool::{Deletions, Doubt, Error, Forgotten, Left, Order, Provisional, forget};
 
 use super::board::Board;
+use super::distant::Distant;
 use super::doubt::{Doubting, Doubts};
 use super::log;
 use crate::text::counted;
@@ -72,6 +73,7 @@ impl Erasing {
     /// undecided is erased first: of what is replayed before anything else is done, or it would be taken for what follows.
     pub(crate) fn start(
         dirs: Vec<PathBuf>,
+        distant: Arc<Distant>,
         deletions: Deletions,
         wait: Duration,
         replayed: bool,
@@ -83,7 +85,7 @@ impl Erasing {
         let (jobs, todo) = sync_channel(MOST);
         let missed = Arc::new(AtomicBool::new(false));
         let eraser = Eraser { jobs, missed: Arc::clone(&missed), doubts: doubting.doubts() };
-        let mut work = Work { dirs, deletions, wait, missed, doubts: doubting.doubts(), board };
+        let mut work = Work { dirs, distant, deletions, wait, missed, doubts: doubting.doubts(), board };
         // Of the calls that go on, what comes from now on is another matter.
         let until = if replayed { Nanos::MAX } else { log::now() };
         let left = match replayed {
@@ -119,6 +121,7 @@ impl Erasing {
 
 struct Work {
     dirs: Vec<PathBuf>,
+    distant: Arc<Distant>,
     deletions: Deletions,
     wait: Duration,
     missed: Arc<AtomicBool>,
@@ -182,7 +185,8 @@ impl Work {
     fn forget(&self, owners: &[u64], time: Range<Nanos>, why: &str) -> Result<Forgotten, Error> {
         let order = Order { why, at: log::now(), product: false };
         let dirs: Vec<&Path> = self.dirs.iter().map(PathBuf::as_path).filter(|dir| dir.exists()).collect();
-        forget(&dirs, owners, time, &self.deletions, order)
+        let far = self.distant.far();
+        forget(&dirs, far.as_deref(), owners, time, &self.deletions, order)
     }
 
     /// Erases what the run before left undecided: of many calls at once, or segments would be gone through for each.

@@ -337,7 +337,8 @@ fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
             let space = tended.space[place as usize].unwrap_or_default();
             (vec![("place", place.name().to_owned())], Value::Whole(figure(space)))
         };
-        Place::ALL.map(of).to_vec()
+        // Nobody knows what is free at a far place.
+        [Place::Spool, Place::Tier].map(of).to_vec()
     };
     let by_reason = |figures: &[u64; Reason::ALL.len()]| {
         let of = |reason: Reason| {
@@ -361,10 +362,10 @@ fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
         counter("ringtap_spool_failures", "Writes that the disk refused.", &|kept| kept.failures),
         gauge(
             "ringtap_spool_bytes",
-            "What segments take on the disk, in the spool and in its tier.",
+            "What segments take, in the spool, in its tier and far.",
             by_category(&tended.bytes),
         ),
-        gauge("ringtap_spool_segments", "Segments on the disk.", by_category(&tended.segments)),
+        gauge("ringtap_spool_segments", "Segments that are there.", by_category(&tended.segments)),
         gauge(
             "ringtap_spool_oldest_seconds",
             "When the oldest segment begins, since 1970, UTC; 0 where there is none.",
@@ -378,13 +379,36 @@ fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
             by_reason(&tended.deleted),
         ),
         total("ringtap_spool_freed_bytes", "Bytes that this freed.", by_reason(&tended.freed)),
-        single("ringtap_spool_moved_segments", "Segments moved to the tier.", Kind::Counter, tended.moved.0),
+        single(
+            "ringtap_spool_moved_segments",
+            "Segments moved to the tier, or far.",
+            Kind::Counter,
+            tended.moved.0,
+        ),
         single("ringtap_spool_moved_bytes", "Bytes of them.", Kind::Counter, tended.moved.1),
         single(
             "ringtap_spool_tending_failures",
             "Deletions and moves that failed.",
             Kind::Counter,
             tended.failures,
+        ),
+        single(
+            "ringtap_spool_far_away",
+            "1 while the far place cannot be reached or refuses; nothing moves there then.",
+            Kind::Gauge,
+            tended.away.into(),
+        ),
+        single(
+            "ringtap_spool_far_failures",
+            "What could not be put, read or deleted there.",
+            Kind::Counter,
+            tended.refused,
+        ),
+        single(
+            "ringtap_spool_far_loose",
+            "Segments on their way there, or deleted and still to be deleted there.",
+            Kind::Gauge,
+            tended.loose,
         ),
         single("ringtap_spool_held_calls", "Calls on hold.", Kind::Gauge, tended.held),
         single(

@@ -13,6 +13,7 @@
 //! | `orders`, `control` | rules and commands for all workers, and the socket that brings them |
 //! | `cases` | whose interception product is, written down |
 //! | `erase`, `doubt` | what was kept until it was known that it should not be, also by a run that was killed |
+//! | `distant` | the far place that segments move to |
 //! | `tend` | the thread that keeps the spool within its clocks and its disk |
 //! | `log` | lines for the operator |
 
@@ -20,6 +21,7 @@ mod board;
 mod cases;
 mod complete;
 pub(crate) mod control;
+mod distant;
 mod doubt;
 mod erase;
 mod facts;
@@ -59,6 +61,7 @@ use crate::exit::Exit;
 use crate::text::counted;
 use board::{Board, Post};
 use cases::Cases;
+use distant::Distant;
 use erase::Erasing;
 use orders::{Orders, Ruling};
 use status::{Losses, Status};
@@ -108,10 +111,14 @@ pub(crate) fn run(started: Started) -> anyhow::Result<Exit> {
     let control = config.process.control().map(|path| control::listen(path, user.as_ref())).transpose()?;
     // Keys are read while this may be root.
     let secrets = config.spool.secrets().context("[spool]")?;
+    let distant = Arc::new(Distant::default());
+    if let Some(directory) = config.spool.directory() {
+        distant.open(directory, &config.retention)?;
+    }
     system::give_up(user.as_ref())?;
     let signals = listen_to_signals()?;
     let keeper = Keeper::open(&settings(&config), tell)?;
-    let running = Running::start(&config, source, &keeper, &secrets)?;
+    let running = Running::start(&config, source, &keeper, &secrets, &distant)?;
     if let Some(control) = control {
         let orders = running.keeping.as_ref().map(|keeping| Arc::clone(&keeping.orders));
         control::serve(control, orders).context("[process] control")?;
@@ -190,6 +197,7 @@ impl Keeping {
         files: bool,
         secrets: &Secrets,
         board: &Arc<Board>,
+        distant: &Arc<Distant>,
     ) -> anyhow::Result<Option<Self>> {
         let Some(directory) = config.spool.directory() else { return Ok(None) };
         // Replays are repeatable; on the wire nobody may know which calls are chosen.
@@ -202,8 +210,9 @@ impl Keeping {
         let wait = Duration::from_nanos(config.spool.age().0) + MARGIN;
         let dirs = [Some(directory), config.retention.tier()].into_iter().flatten().map(Path::to_owned);
         let deletions = Deletions::of(directory, secrets.sign.clone());
-        let erasing = Erasing::start(dirs.collect(), deletions, wait, files, Arc::clone(board))
-            .context("[spool] directory")?;
+        let erasing =
+            Erasing::start(dirs.collect(), Arc::clone(distant), deletions, wait, files, Arc::clone(board))
+                .context("[spool] directory")?;
         Ok(Some(Self { orders, erasing, cases, secret }))
     }
 
@@ -235,7 +244,13 @@ struct Running {
 }
 
 impl Running {
-    fn start(config: &Config, source: Source, keeper: &Keeper, secrets: &Secrets) -> anyhow::Result<Self> {
+    fn start(
+        config: &Config,
+        source: Source,
+        keeper: &Keeper,
+        secrets: &Secrets,
+        distant: &Arc<Distant>,
+    ) -> anyhow::Result<Self> {
         // Replays are repeatable; on the wire nobody may know which keys collide.
         let seed = match source.files {
             true => ringtap_engine::Config::default().seed,
@@ -258,7 +273,7 @@ impl Running {
         let posts = source.taps.iter().map(|(_, post)| post.clone()).collect();
         let board = Arc::new(Board::new(posts, keeper.gauge()));
         let mut running = Self {
-            keeping: Keeping::start(config, workers, calls, source.files, secrets, &board)?,
+            keeping: Keeping::start(config, workers, calls, source.files, secrets, &board, distant)?,
             board,
             stop: Arc::new(AtomicBool::new(false)),
             workers: Vec::new(),
@@ -299,8 +314,15 @@ impl Running {
         if let Some(directory) = config.spool.directory() {
             let (directory, board) = (directory.to_owned(), Arc::clone(&running.board));
             let deletions = Deletions::of(&directory, secrets.sign.clone());
-            running.tending =
-                Some(Tending::start(directory, config.retention.clone(), deletions, written, board)?);
+            let distant = Arc::clone(distant);
+            running.tending = Some(Tending::start(
+                directory,
+                distant,
+                config.retention.clone(),
+                deletions,
+                written,
+                board,
+            )?);
         }
         Ok(running)
     }

@@ -85,10 +85,16 @@ fn spool(before: &Snapshot, now: &Snapshot, seconds: f64) -> String {
         true => "STOPPED".to_owned(),
         false => format!("{:.0}/s", kept(now).saturating_sub(kept(before)) as f64 / seconds),
     };
-    let bytes: u64 = tended.bytes.iter().flatten().sum::<u64>() + tended.held_bytes;
-    let [space, _] = tended.space;
+    let [here @ .., far] = tended.bytes;
+    let bytes: u64 = here.iter().flatten().sum::<u64>() + tended.held_bytes;
+    let far = match (far.iter().sum::<u64>(), tended.away) {
+        (_, true) => " spool_far=AWAY".to_owned(),
+        (0, false) => String::new(),
+        (far, false) => format!(" spool_far={}MiB", far >> 20),
+    };
+    let [space, ..] = tended.space;
     let free = space.map_or(0.0, |space| space.free as f64 * 100.0 / space.total.max(1) as f64);
-    format!(" spool={rate} spool_size={}MiB spool_free={free:.1}%", bytes >> 20)
+    format!(" spool={rate} spool_size={}MiB spool_free={free:.1}%{far}", bytes >> 20)
 }
 
 /// Tells of losses that began, go on or ended, between two looks.

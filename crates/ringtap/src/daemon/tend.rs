@@ -10,6 +10,7 @@ use anyhow::Context;
 use ringtap_spool::{Deletions, Janitor, Notice, Reason, Space, Written};
 
 use super::board::Board;
+use super::distant::Distant;
 use super::log;
 use crate::config::Retention;
 use crate::text::counted;
@@ -24,14 +25,15 @@ impl Tending {
     /// Begins to look after the spool in that directory, into which these write.
     pub(crate) fn start(
         directory: PathBuf,
+        distant: Arc<Distant>,
         retention: Retention,
         deletions: Deletions,
         keepers: Vec<Arc<Written>>,
         board: Arc<Board>,
     ) -> anyhow::Result<Self> {
         let (limits, changes) = channel();
-        let janitor = Janitor::new(directory, retention.limits(), deletions, keepers);
-        let run = move || tend(janitor, retention, &changes, &board);
+        let janitor = Janitor::new(directory.clone(), retention.limits(), deletions, keepers);
+        let run = move || Tend { directory, distant, retention, janitor }.run(&changes, &board);
         let thread = thread::Builder::new().name("janitor".into()).spawn(run);
         Ok(Self { limits, thread: thread.context("cannot start the thread that looks after the spool")? })
     }
@@ -49,32 +51,67 @@ impl Tending {
     }
 }
 
-fn tend(mut janitor: Janitor, mut retention: Retention, changes: &Receiver<Retention>, board: &Board) {
-    into_effect(&mut janitor, &retention);
-    loop {
-        let more = janitor.look(log::now(), |notice| tell(&retention, &notice));
-        board.tend(janitor.tended().clone());
-        match changes.recv_timeout(if more { Duration::ZERO } else { LOOK }) {
-            Ok(fresh) => {
-                retention = fresh;
-                into_effect(&mut janitor, &retention);
+struct Tend {
+    directory: PathBuf,
+    distant: Arc<Distant>,
+    retention: Retention,
+    janitor: Janitor,
+}
+
+impl Tend {
+    fn run(mut self, changes: &Receiver<Retention>, board: &Board) {
+        self.put_into_effect(true);
+        loop {
+            let Self { janitor, retention, distant, .. } = &mut self;
+            let more = janitor.look(log::now(), |notice| tell(retention, distant, &notice));
+            board.tend(janitor.tended().clone());
+            match changes.recv_timeout(if more { Duration::ZERO } else { LOOK }) {
+                Ok(fresh) => {
+                    self.retention = fresh;
+                    self.again();
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
             }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+
+    /// After a change of the configuration.
+    fn again(&mut self) {
+        let changed = self.distant.open(&self.directory, &self.retention);
+        match changed {
+            Ok(changed) => self.put_into_effect(changed),
+            Err(error) => {
+                log::error("spool", format_args!("{error:#}; segments move as before"));
+                self.put_into_effect(false);
+            }
+        }
+    }
+
+    fn put_into_effect(&mut self, changed: bool) {
+        let Self { janitor, retention, distant, .. } = self;
+        janitor.limit(retention.limits());
+        if let Some(tier) = retention.tier()
+            && let Err(error) = janitor.to_tier(tier)
+        {
+            log::error("spool", format_args!("[retention] tier: {error}"));
+        }
+        let rate = retention.far().map(|_| retention.tier_rate());
+        match distant.now() {
+            Some(bucket) if changed => {
+                if rate.is_some() {
+                    let place = bucket.settings().describe();
+                    log::info("spool", format_args!("segments move to {place} {}", retention.moves()));
+                }
+                janitor.to_far(bucket, rate);
+            }
+            Some(_) => janitor.pace(rate),
+            None => {}
         }
     }
 }
 
-fn into_effect(janitor: &mut Janitor, retention: &Retention) {
-    janitor.limit(retention.limits());
-    if let Some(tier) = retention.tier()
-        && let Err(error) = janitor.to_tier(tier)
-    {
-        log::error("spool", format_args!("[retention] tier: {error}"));
-    }
-}
-
-fn tell(retention: &Retention, notice: &Notice) {
+fn tell(retention: &Retention, distant: &Distant, notice: &Notice) {
     match notice {
         Notice::Deleted { reason, segments, bytes, names, held } => {
             let why = match reason {
@@ -97,7 +134,17 @@ fn tell(retention: &Retention, notice: &Notice) {
                 ),
             );
         }
-        Notice::Moved(segment) => log::info("spool", format_args!("{segment} has moved to the tier")),
+        Notice::Moved(segment) => match distant.far().filter(|_| retention.far().is_some()) {
+            Some(far) => log::info("spool", format_args!("{segment} has moved to {}", far.place())),
+            None => log::info("spool", format_args!("{segment} has moved to the tier")),
+        },
+        Notice::Away(error) => log::error(
+            "spool",
+            format_args!(
+                "segments cannot move, or be deleted where they lie far: {error}; what should move stays until it works again"
+            ),
+        ),
+        Notice::Back => log::info("spool", "the far place works again"),
         Notice::Fails(error) => {
             log::error("spool", format_args!("something cannot be deleted or moved: {error}"))
         }

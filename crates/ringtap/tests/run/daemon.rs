@@ -115,7 +115,7 @@ impl Daemon {
     /// A page that it serves.
     pub(crate) fn page(&self, target: &str) -> Option<String> {
         let log = self.log();
-        let address = log.split("http://").nth(1)?.split('/').next()?.to_owned();
+        let address = log.split("metrics: http://").nth(1)?.split('/').next()?.to_owned();
         let mut connection = TcpStream::connect(address).ok()?;
         connection.set_read_timeout(Some(PATIENCE)).ok()?;
         write!(connection, "GET {target} HTTP/1.1\r\nHost: ringtap\r\n\r\n").ok()?;

@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `carried` | out of the spool, whatever carried it |
 //! | `daemon` | a running ringtap, and what it left |
+//! | `far` | segments that move to a bucket |
 //! | `kept` | rules on a wire, by one worker and by two: who is kept, pauses, digits that nobody may read |
+//! | `moto` | a server that speaks S3 |
 //! | `product` | interception product, and that nothing else shows it |
 //! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
 //! | `retained` | clocks that run out, calls on hold, a disk that is full |
@@ -14,7 +16,10 @@
 
 mod carried;
 mod daemon;
+mod far;
 mod kept;
+#[path = "../../../bucket/tests/moto/mod.rs"]
+mod moto;
 mod product;
 mod replayed;
 mod retained;

@@ -1,0 +1,86 @@
+//! An object on its way: as one request where it is small, in parts where it is large.
+
+use std::sync::Arc;
+
+use md5::{Digest, Md5};
+use object_store::path::Path;
+use object_store::{MultipartUpload, ObjectStoreExt as _, PutPayload, PutResult};
+use ringtap_spool::{Put, Refusal, Upload};
+
+use crate::bucket::Client;
+
+/// Bytes of a part: at least 5 MiB are asked for, and memory holds one at a time.
+const PART: u64 = 8 << 20;
+/// Parts that an object may have, with some to spare (AWS: 10,000).
+const PARTS: u64 = 9_000;
+
+/// An upload that goes on.
+pub(crate) struct Parts {
+    client: Arc<Client>,
+    path: Path,
+    part: usize,
+    /// Where it is small: all of it.
+    whole: Vec<u8>,
+    upload: Option<Box<dyn MultipartUpload>>,
+    /// MD5 of each part.
+    digests: Vec<[u8; 16]>,
+}
+
+impl Parts {
+    pub(crate) fn begin(client: Arc<Client>, path: Path, bytes: u64) -> Result<Self, Refusal> {
+        let part = PART.max(bytes.div_ceil(PARTS).next_multiple_of(1 << 20));
+        let upload = match bytes > part {
+            true => Some(client.ask(client.store.put_multipart(&path))?),
+            false => None,
+        };
+        let part = usize::try_from(part).unwrap_or(usize::MAX);
+        Ok(Self { client, path, part, whole: Vec::new(), upload, digests: Vec::new() })
+    }
+}
+
+impl Upload for Parts {
+    fn piece(&self) -> usize {
+        self.part
+    }
+
+    fn put(&mut self, piece: Vec<u8>) -> Result<(), Refusal> {
+        let Some(upload) = &mut self.upload else {
+            self.whole.extend(piece);
+            return Ok(());
+        };
+        self.digests.push(Md5::digest(&piece).into());
+        self.client.ask(upload.put_part(PutPayload::from(piece)))
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Put, Refusal> {
+        let (wanted, put) = match &mut self.upload {
+            Some(upload) => (tag_of_parts(&self.digests), self.client.ask(upload.complete())?),
+            None => {
+                let digest: [u8; 16] = Md5::digest(&self.whole).into();
+                let whole = PutPayload::from(std::mem::take(&mut self.whole));
+                (hex(&digest), self.client.ask(self.client.store.put(&self.path, whole))?)
+            }
+        };
+        let PutResult { e_tag, version, .. } = put;
+        let tag = e_tag.as_deref().map(|tag| tag.trim_matches('"').to_ascii_lowercase());
+        // Without encryption by the place, its tag is the MD5 of what it has.
+        Ok(Put { proven: tag == Some(wanted), versioned: version.is_some_and(|version| version != "null") })
+    }
+
+    fn give_up(mut self: Box<Self>) {
+        if let Some(upload) = &mut self.upload {
+            // The place may be away: then its own rules have to clear what is unfinished.
+            let _ = self.client.ask(upload.abort());
+        }
+    }
+}
+
+/// The tag of an object that came in parts: MD5 over the MD5 of each, and their number.
+fn tag_of_parts(digests: &[[u8; 16]]) -> String {
+    let all: [u8; 16] = Md5::digest(digests.as_flattened()).into();
+    format!("{}-{}", hex(&all), digests.len())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

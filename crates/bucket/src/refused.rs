@@ -1,0 +1,82 @@
+//! What the place said, as a sentence.
+
+use std::error::Error as _;
+
+use object_store::Error;
+use ringtap_spool::Refusal;
+
+/// `place` names the bucket and its server.
+pub(crate) fn refusal(place: &str, error: &Error) -> Refusal {
+    let said = said(error);
+    let because = |what: String| Refusal::Because(format!("{place}: {what}"));
+    let refused = "the credentials are refused";
+    let remedy = "correct them, or give them the right to it";
+    match (code(&said), error) {
+        (Some("NoSuchBucket"), _) => {
+            because("there is no such bucket: make it, or correct [retention] tier".into())
+        }
+        (_, Error::NotFound { .. }) => Refusal::Gone(place.to_owned()),
+        (Some(code), Error::PermissionDenied { .. } | Error::Unauthenticated { .. }) => {
+            because(format!("{refused} ({code}): {remedy}"))
+        }
+        (None, Error::PermissionDenied { .. } | Error::Unauthenticated { .. }) => {
+            because(format!("{refused}: {remedy}"))
+        }
+        (Some(code), _) => because(format!("it answers {code}")),
+        (None, _) => match status(&said) {
+            Some(status) => because(format!("it answers with status {status}")),
+            None => because(format!("it cannot be reached: {}", root(error))),
+        },
+    }
+}
+
+/// All that is said of an error, by it and by what is behind it.
+fn said(error: &Error) -> String {
+    let mut said = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        said.push('\n');
+        said.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    said
+}
+
+/// The status of an answer, where there was one.
+fn status(said: &str) -> Option<&str> {
+    let (_, rest) = said.split_once("status code: ")?;
+    rest.get(..3).filter(|status| status.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The word in the answer's XML.
+fn code(body: &str) -> Option<&str> {
+    let (_, rest) = body.split_once("<Code>")?;
+    let (code, _) = rest.split_once("</Code>")?;
+    let known = !code.is_empty() && code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    known.then_some(code)
+}
+
+/// What is behind it all: `Connection refused`.
+fn root(error: &Error) -> String {
+    let mut last: &dyn std::error::Error = error;
+    while let Some(inner) = last.source() {
+        last = inner;
+    }
+    // One line of it is enough for a log.
+    last.to_string().lines().next().unwrap_or_default().chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_of_an_answer() {
+        let body =
+            "<?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code><Message>x</Message></Error>";
+        assert_eq!(code(body), Some("SignatureDoesNotMatch"));
+        for wrong in ["", "<Code>", "<Code></Code>", "<Code>a\nb</Code>"] {
+            assert_eq!(code(wrong), None, "{wrong}");
+        }
+    }
+}
