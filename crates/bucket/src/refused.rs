@@ -25,7 +25,9 @@ pub(crate) fn refusal(place: &str, error: &Error) -> Refusal {
         (Some(code), _) => because(format!("it answers {code}")),
         (None, _) => match status(&said) {
             Some(status) => because(format!("it answers with status {status}")),
-            None => because(format!("it cannot be reached: {}", root(error))),
+            None => {
+                because(format!("it cannot be reached: {}: check the network and the endpoint", root(error)))
+            }
         },
     }
 }

@@ -195,7 +195,7 @@ impl Work {
                 let objects: Vec<String> = segments.iter().flat_map(far::objects).collect();
                 self.far
                     .delete(&objects)
-                    .map_err(|refusal| Error::far(&self.far_dir, "cleared of deleted segments", refusal))?;
+                    .map_err(|refusal| Error::far(&self.far_dir, "cleared of deleted segments", &refusal))?;
                 for segment in &segments {
                     let told = far::fasten(&self.far_dir, segment);
                     told.map_err(|error| Error::io(&self.far_dir, "written", error))?;

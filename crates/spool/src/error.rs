@@ -24,6 +24,16 @@ pub enum Error {
         /// What the operating system said.
         source: Arc<io::Error>,
     },
+    /// A place that is far refuses, or cannot be reached.
+    #[error("`{path}` cannot be {action}: {refusal}", path = path.display())]
+    Far {
+        /// The file that stands for the segment here.
+        path: PathBuf,
+        /// What was to be done.
+        action: &'static str,
+        /// What that place is, and what it said.
+        refusal: String,
+    },
     /// A key that cannot be used.
     #[error("the key `{path}` cannot be used: {problem}", path = path.display())]
     Key {
@@ -83,9 +93,8 @@ impl Error {
         Self::Key { path: path.to_owned(), problem: problem.to_owned() }
     }
 
-    /// Something of a place that is far, told beside a file that stands for it here.
-    pub(crate) fn far(path: &Path, action: &'static str, refusal: Refusal) -> Self {
-        Self::io(path, action, refusal.into())
+    pub(crate) fn far(path: &Path, action: &'static str, refusal: &Refusal) -> Self {
+        Self::Far { path: path.to_owned(), action, refusal: refusal.to_string() }
     }
 
     /// Whether there was no room on the disk.
@@ -95,9 +104,10 @@ impl Error {
     }
 
     pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
-        let far = source.get_ref().is_some_and(|inner| inner.is::<Refusal>());
+        if let Some(refusal) = source.get_ref().and_then(|inner| inner.downcast_ref::<Refusal>()) {
+            return Self::far(path, action, refusal);
+        }
         let remedy = match source.kind() {
-            _ if far => "check that place, the network, and the credentials for it",
             io::ErrorKind::NotFound => "check the path and its spelling",
             io::ErrorKind::PermissionDenied => "give the user that ringtap runs as access to it",
             io::ErrorKind::StorageFull => "free some space, or let the retention rules free it earlier",

@@ -154,7 +154,7 @@ struct Distant<'a> {
 
 impl Distant<'_> {
     fn far(&self, path: &Path) -> Result<&dyn Far, Error> {
-        self.far.ok_or_else(|| Error::far(path, "reached", far::nowhere()))
+        self.far.ok_or_else(|| Error::far(path, "reached", &far::nowhere()))
     }
 
     /// Brings a segment here that has chunks of the owners which are not sealed.
@@ -210,7 +210,7 @@ impl Distant<'_> {
         here.set_modified(std::time::SystemTime::now()).map_err(wrong)?;
         far::remove(&self.beside, segment).map_err(wrong)?;
         // It stays loose: that ends when it is sent again, or deleted here.
-        far.delete(&far::objects(segment)).map_err(|refusal| Error::far(&path, "deleted there", refusal))
+        far.delete(&far::objects(segment)).map_err(|refusal| Error::far(&path, "deleted there", &refusal))
     }
 
     /// Puts the keys there as they are here.

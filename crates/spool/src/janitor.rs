@@ -219,6 +219,11 @@ impl Janitor {
         &self.tended
     }
 
+    /// Whether something is being done at the far place: it had better be called again soon.
+    pub fn is_waiting(&self) -> bool {
+        self.is_far_busy()
+    }
+
     /// Does a piece of what is to be done at `now`. True: there is more, and it had better be called again at once.
     pub fn look(&mut self, now: Nanos, mut tell: impl FnMut(Notice)) -> bool {
         let tell: Tell<'_> = &mut tell;

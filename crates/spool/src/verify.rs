@@ -538,7 +538,7 @@ impl Verifier<'_> {
     /// Whether a segment that should lie far does, with all its bytes.
     fn is_there(&mut self, known: &Known) -> Result<bool, Error> {
         let (name, path) = (known.segment.as_str(), known.segment.path(Path::new(FAR)));
-        let refused = |refusal| Error::far(&path, "looked at", refusal);
+        let refused = |refusal| Error::far(&path, "looked at", &refusal);
         let far = self.look.far.as_ref().ok_or_else(far::nowhere).map_err(refused)?;
         match far.length(name) {
             Ok(length) if length == known.length => return Ok(true),

@@ -65,7 +65,12 @@ impl Tend {
             let Self { janitor, retention, distant, .. } = &mut self;
             let more = janitor.look(log::now(), |notice| tell(retention, distant, &notice));
             board.tend(janitor.tended().clone());
-            match changes.recv_timeout(if more { Duration::ZERO } else { LOOK }) {
+            let pause = match (more, janitor.is_waiting()) {
+                (true, _) => Duration::ZERO,
+                (false, true) => SOON,
+                (false, false) => LOOK,
+            };
+            match changes.recv_timeout(pause) {
                 Ok(fresh) => {
                     self.retention = fresh;
                     self.again();
@@ -172,3 +177,5 @@ fn free(space: &Space) -> String {
 
 /// How often the room on the disk is looked at.
 const LOOK: Duration = Duration::from_secs(1);
+/// The same while something is on its way to a far place, or from there.
+const SOON: Duration = Duration::from_millis(50);

@@ -225,8 +225,13 @@ fn a_bucket_that_is_away_or_refuses_stops_nothing() {
     moto.trust(false);
     let (status, told) = sensor.export(&one);
     assert!(status == Some(1) && told.contains("the credentials are refused (InvalidAccessKeyId)"), "{told}");
-    let (status, told) = sensor.command(&["verify", &sensor.at("spool")]);
-    assert!(status == Some(1) && told.contains("the credentials are refused"), "{told}");
+    let (records, spool) = (sensor.at("records"), sensor.at("spool"));
+    let (status, told) = sensor.command(&["verify", &spool]);
+    assert!(status == Some(1) && told.matches("the credentials are refused").count() == 1, "{told}");
+    // A hold needs nobody's leave.
+    let hold = ["hold", &one, "--case", "K-1", "--store", &records, "--spool", &spool];
+    let (status, told) = sensor.command(&hold);
+    assert!(status == Some(0) && told.contains("not counted") && told.contains("1 call on hold"), "{told}");
     fs::set_permissions(sensor.at("credentials"), PermissionsExt::from_mode(0o644)).unwrap();
     let (status, told) = sensor.export(&one);
     assert!(status == Some(1) && told.contains("chmod 600"), "{told}");
