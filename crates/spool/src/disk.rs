@@ -9,12 +9,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use ringtap_model::Nanos;
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 use crate::index::{self, Row};
 use crate::keys::{self, Proof};
-use crate::mark::{self, Link};
+use crate::mark::{self, Chunk, Link};
 use crate::name::{Category, Segment};
 use crate::seal::{self, Chain, Content, State};
 use crate::sign;
@@ -63,6 +64,22 @@ pub(crate) enum Job {
     Close(Category, Vec<Row>),
 }
 
+/// A chunk that the disk refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// See [`key`](crate::key).
+    pub owner: u64,
+    /// In it.
+    pub packets: u32,
+    /// The time of the first of them, and of the last.
+    pub first: Nanos,
+    /// See `first`.
+    pub last: Nanos,
+}
+
+/// Refused chunks that are remembered until somebody takes them.
+const MOST_REFUSED: usize = 1 << 16;
+
 /// What was written since the start; read by whoever wants to know.
 #[derive(Debug, Default)]
 pub struct Written {
@@ -75,6 +92,8 @@ pub struct Written {
     /// Of these, for want of room.
     full: AtomicU64,
     failure: Mutex<Option<Error>>,
+    /// Of closed segments, product left out.
+    refused: Mutex<Vec<Refused>>,
     /// What is being written, by category.
     open: Mutex<[Option<Segment>; Category::ALL.len()]>,
     stopped: AtomicBool,
@@ -104,6 +123,20 @@ impl Written {
     /// Packets of chunks that the disk refused.
     pub fn lost_packets(&self) -> u64 {
         self.lost_packets.load(Relaxed)
+    }
+
+    /// Chunks that the disk refused, as it turned out when their segments were closed: each once, interception product not among
+    /// them. Where nobody asks, the later ones are only counted.
+    pub fn take_refused(&self) -> Vec<Refused> {
+        std::mem::take(&mut *self.refused.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn refuse(&self, chunk: &Chunk) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() < MOST_REFUSED {
+            let Chunk { owner, packets, first, last, .. } = *chunk;
+            refused.push(Refused { owner, packets, first, last });
+        }
     }
 
     /// Operations that the disk refused.
@@ -349,6 +382,9 @@ impl Disk {
             let whole = !refused(&open.refused, from, to) && !keyless;
             if !whole {
                 self.written.lost_packets.fetch_add(u64::from(row.chunk.packets), Relaxed);
+                if Category::of(false).contains(&open.segment.category()) {
+                    self.written.refuse(&row.chunk);
+                }
             }
             whole
         });

@@ -100,7 +100,7 @@ mod verify;
 mod wrap;
 
 pub use deletions::{Deleted, Deletion, Deletions, Log, LogFlaw, SealOf};
-pub use disk::Written;
+pub use disk::{Refused, Written};
 pub use earlier::{Earlier, Run, Total};
 pub use error::Error;
 pub use far::{FAR, Far, Put, Refusal, Upload, is_anything_far};

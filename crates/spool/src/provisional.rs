@@ -76,7 +76,7 @@ impl Provisional {
     ///
     /// # Errors
     ///
-    /// A file that cannot be read or written, or is another program's.
+    /// A file that cannot be read, or is another program's.
     pub fn open(dir: &Path) -> Result<(Self, Vec<Left>), Error> {
         fs::create_dir_all(dir).map_err(|error| Error::io(dir, "made", error))?;
         let path = dir.join(NAME);
@@ -96,7 +96,8 @@ impl Provisional {
         // This run counts its calls anew.
         let calls = std::mem::take(&mut all.calls).into_values();
         all.calls = (LEFT..).zip(calls).collect();
-        all.write_anew()?;
+        // A disk that is full, or fails, stops nothing else: the next to be written says so.
+        let _ = all.write_anew();
         let left = all.calls.iter().map(|(call, owners)| {
             let from = owners.iter().map(|(_, from)| *from).min().unwrap_or_default();
             Left { call: *call, owners: owners.iter().map(|(owner, _)| *owner).collect(), from }

@@ -315,6 +315,11 @@ impl Spool {
         self.age.0
     }
 
+    /// How long after a packet it may turn out that the disk refused it: when its segment is closed, and a little later.
+    pub(crate) fn late(&self) -> Duration {
+        Duration::from_nanos(self.age.0.0 + 2 * self.segment.0.0) + Duration::from_secs(10)
+    }
+
     /// Bytes for what is not decided yet.
     pub(crate) fn undecided(&self) -> usize {
         usize::try_from(self.undecided.0).unwrap_or(usize::MAX)

@@ -59,6 +59,8 @@ pub(crate) struct Board {
     tended: Mutex<Option<Tended>>,
     /// Calls that the run before left undecided, and that were erased.
     cleared: AtomicU64,
+    /// Records that were put right.
+    amended: AtomicU64,
     store: Gauge,
     pub(crate) started: Instant,
 }
@@ -71,6 +73,7 @@ impl Board {
             posts,
             tended: Mutex::default(),
             cleared: AtomicU64::new(0),
+            amended: AtomicU64::new(0),
             store,
             started: Instant::now(),
         }
@@ -100,6 +103,11 @@ impl Board {
         self.cleared.store(calls, Ordering::Relaxed);
     }
 
+    /// A call's record now says what the disk refused of it later.
+    pub(crate) fn amended(&self) {
+        self.amended.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Everything lost outside of the engines: before them by any worker, and behind them by the store.
     pub(crate) fn lost_outside(&self) -> u64 {
         let before: u64 = self.lost.iter().map(|lost| lost.load(Ordering::Relaxed)).sum();
@@ -114,6 +122,7 @@ impl Board {
             store: self.store.counts(),
             spool: held(&self.tended).clone(),
             cleared: self.cleared.load(Ordering::Relaxed),
+            amended: self.amended.load(Ordering::Relaxed),
             resident: resident(),
         }
     }
@@ -144,6 +153,8 @@ pub(crate) struct Snapshot {
     pub(crate) spool: Option<Tended>,
     /// Calls that the run before left undecided, and that were erased.
     pub(crate) cleared: u64,
+    /// Records of calls that were put right.
+    pub(crate) amended: u64,
     /// Bytes of memory in use.
     pub(crate) resident: u64,
 }

@@ -18,6 +18,7 @@ use ringtap_spool::{Category, Counts, Doubt, Error, Keeper, Settings, Written, k
 use ringtap_wire::sip;
 
 use self::product::{Products, Target};
+use super::amend::Amender;
 use super::complete::complete;
 use super::doubt::number;
 use super::erase::{Erase, Eraser};
@@ -35,6 +36,7 @@ pub(crate) struct Recorder {
     ruling: Arc<Ruling>,
     epoch: u64,
     eraser: Option<Eraser>,
+    amender: Option<Amender>,
     /// By the stream's serial.
     streams: HashMap<u64, Stream, BuildHasherDefault<Serials>>,
     /// Streams of which packets wait.
@@ -219,6 +221,7 @@ impl Recorder {
             ruling,
             epoch,
             eraser,
+            amender: None,
             streams: HashMap::default(),
             waiting: Vec::new(),
             calls: HashMap::new(),
@@ -351,6 +354,12 @@ impl Recorder {
             failures: written.failures(),
             decisions: Decisions { lost: self.shelf.undecided.lost(), ..self.counts },
         }
+    }
+
+    /// Has records put right of which the disk refuses something later.
+    pub(crate) fn amend_by(&mut self, amender: Amender) {
+        amender.listen(self.written());
+        self.amender = Some(amender);
     }
 
     /// What the disk has taken, for other threads.
@@ -582,6 +591,7 @@ impl Recorder {
             let lost = streams.iter().map(|stream| stream.kept.lost).sum::<u64>();
             call.recorded_missing = Some(signalling.lost + lost);
         }
+        self.amender.iter().for_each(|amender| amender.end(call, streams));
         self.counts.incomplete += u64::from(call.recorded_missing.is_some_and(|missing| missing > 0));
         self.counts.one_way += u64::from(call.recorded_empty.is_some_and(|empty| empty > 0));
         if state.standing.mask_digits {

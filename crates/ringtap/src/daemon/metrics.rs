@@ -121,6 +121,11 @@ fn of_keeping(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
             vec![(Vec::new(), Value::Whole(now.cleared))],
         ),
         counter(
+            "ringtap_calls_amended",
+            "Calls of which the disk refused packets after their record was made: `recorded_missing` was changed.",
+            vec![(Vec::new(), Value::Whole(now.amended))],
+        ),
+        counter(
             "ringtap_calls_recorded_incomplete",
             "Calls of which packets that were to be kept are missing (`recorded_missing` of their records).",
             incomplete,

@@ -13,10 +13,12 @@
 //! | `orders`, `control` | rules and commands for all workers, and the socket that brings them |
 //! | `cases` | whose interception product is, written down |
 //! | `erase`, `doubt` | what was kept until it was known that it should not be, also by a run that was killed |
+//! | `amend` | records of calls of which the disk refused something later |
 //! | `distant` | the far place that segments move to |
 //! | `tend` | the thread that keeps the spool within its clocks and its disk |
 //! | `log` | lines for the operator |
 
+mod amend;
 mod board;
 mod cases;
 mod complete;
@@ -59,6 +61,7 @@ use signal_hook::iterator::Signals;
 use crate::config::{Config, Secrets, Span, Speed};
 use crate::exit::Exit;
 use crate::text::counted;
+use amend::Amending;
 use board::{Board, Post};
 use cases::Cases;
 use distant::Distant;
@@ -240,6 +243,7 @@ struct Running {
     workers: Vec<JoinHandle<Ended>>,
     tending: Option<Tending>,
     keeping: Option<Keeping>,
+    amending: Option<Amending>,
     files: bool,
 }
 
@@ -278,8 +282,16 @@ impl Running {
             stop: Arc::new(AtomicBool::new(false)),
             workers: Vec::new(),
             tending: None,
+            amending: None,
             files: source.files,
         };
+        if running.keeping.is_some() {
+            let keep = config.spool.late();
+            let inlet = keeper.inlet().context("the store has ended")?;
+            let records = config.store.directory.clone();
+            let amending = Amending::start(records, inlet, keep, Arc::clone(&running.board));
+            running.amending = Some(amending.context("cannot start a thread that puts records right")?);
+        }
         let mut written = Vec::new();
         for ((tap, Post { number, .. }), engine) in source.taps.into_iter().zip(engines) {
             let settings = config.spool.settings(number, tap.link(), source.files, secrets);
@@ -292,7 +304,10 @@ impl Running {
                     Some(keeping.erasing.eraser()),
                 )
             });
-            let recorder = recorder.transpose().context("[spool]")?;
+            let mut recorder = recorder.transpose().context("[spool]")?;
+            if let (Some(recorder), Some(amending)) = (&mut recorder, &running.amending) {
+                recorder.amend_by(amending.amender());
+            }
             written.extend(recorder.as_ref().map(keep::Recorder::written));
             let worker = Worker {
                 number,
@@ -353,6 +368,9 @@ impl Running {
             // A team cannot end without one of its own. The next start records what was under way.
             log::error("worker", "calls under way are in the journal alone");
             drop(ended);
+        }
+        if let Some(amending) = self.amending {
+            amending.close();
         }
         if let Some(keeping) = self.keeping {
             keeping.erasing.close();

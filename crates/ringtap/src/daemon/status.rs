@@ -195,6 +195,7 @@ mod tests {
             store: Counts { waiting: 3, outbox_records: 7, ..Counts::default() },
             spool: None,
             cleared: 0,
+            amended: 0,
             resident: 212 << 20,
         };
         assert_eq!(

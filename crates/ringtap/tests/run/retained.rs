@@ -116,3 +116,36 @@ fn a_full_disk_stops_recording_and_nothing_else() {
     assert!(log.contains("stopped: 12 calls") && log.contains("drops began at spool"), "{log}");
     assert_eq!(place.calls().len(), 12);
 }
+
+/// What the disk refuses when a call's record is made already is in the record all the same, and in the log.
+#[test]
+fn a_disk_that_refuses_is_in_the_records() {
+    let Some(disk) = Mounted::new() else {
+        println!("SKIP: no file system can be mounted here");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let mut place = Place::new(dir.path());
+    let path = place.configure(&files("\"max\""), "");
+    let text = fs::read_to_string(&path).unwrap();
+    let spool = disk.file("spool");
+    let more = format!("[spool]\ndirectory = \"{}\"\n[retention]\nfree = \"0%\"\n", spool.display());
+    fs::write(&path, format!("{text}{more}")).unwrap();
+    // Room for files, and for none of their megabytes.
+    let ballast = fs::write(disk.file("ballast"), vec![1; 65 << 20]);
+    assert!(ballast.is_err(), "the disk is full");
+    let (status, log) = place.start().end();
+    assert_eq!(status, Some(0), "{log}");
+    let calls = place.calls();
+    assert_eq!(calls.len(), 12);
+    for (call_id, (call, _)) in &calls {
+        assert_eq!(
+            (&call["recorded"], &call["recorded_packets"]),
+            (&"full".into(), &0.into()),
+            "{call}\n{log}"
+        );
+        let missing = call["recorded_missing"].as_u64().unwrap();
+        assert!(missing >= call["messages"].as_u64().unwrap(), "{call}");
+        assert!(log.contains(&format!("call {call_id}: the disk refused {missing} packets")), "{log}");
+    }
+}

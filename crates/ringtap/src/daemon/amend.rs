@@ -1,0 +1,339 @@
+//! Records of calls of which the disk refused packets, as it says later than they were made: they are put right.
+//!
+//! A segment knows what the disk refused when it is closed, up to `[spool] segment` after a call. Of calls that are under way then,
+//! the record has it from the beginning; records that are made are read again, changed, and given to the store once more.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use ringtap_engine::StreamEnd;
+use ringtap_model::{Call, Endpoint, Id, Nanos, Recorded};
+use ringtap_spool::{Refused, Written, of_call, of_stream};
+use ringtap_store::{Inlet, Reader};
+
+use super::board::Board;
+use super::log;
+
+/// A call that was kept, and has ended.
+struct Ended {
+    id: Id,
+    call_id: Box<str>,
+    streams: Vec<(Endpoint, Endpoint, u32)>,
+    first: Nanos,
+    last: Nanos,
+    since: Instant,
+}
+
+impl Ended {
+    fn owners(&self) -> impl Iterator<Item = u64> {
+        let streams = self.streams.iter().map(|(src, dst, ssrc)| of_stream(*src, *dst, *ssrc));
+        std::iter::once(of_call(self.call_id.as_bytes())).chain(streams)
+    }
+}
+
+/// What workers and the thread share.
+#[derive(Default)]
+struct Shared {
+    disks: Mutex<Vec<Arc<Written>>>,
+    /// There is something in `refused`.
+    is_any: AtomicBool,
+    /// What the disk refused of owners of which no call has ended yet.
+    refused: Mutex<HashMap<u64, Vec<Refused>>>,
+    /// Calls that found no room on their way to the thread.
+    missed: AtomicU64,
+}
+
+impl Shared {
+    fn add(&self, refused: Refused) {
+        let mut all = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of media that no call ever claims it stays here: there is an end to it.
+        if all.len() < MOST_OPEN || all.contains_key(&refused.owner) {
+            let of_owner = all.entry(refused.owner).or_default();
+            if of_owner.len() < MOST_CHUNKS {
+                of_owner.push(refused);
+            }
+            self.is_any.store(true, Ordering::Release);
+        }
+    }
+
+    /// How many packets of these owners, within that time. They are told once.
+    fn take(&self, owners: impl Iterator<Item = u64>, first: Nanos, last: Nanos) -> u64 {
+        let mut all = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut packets = 0;
+        for owner in owners {
+            if let Some(of_owner) = all.get_mut(&owner) {
+                let theirs = |refused: &mut Refused| refused.first <= last && refused.last >= first;
+                packets +=
+                    of_owner.extract_if(.., theirs).map(|refused| u64::from(refused.packets)).sum::<u64>();
+                if of_owner.is_empty() {
+                    all.remove(&owner);
+                }
+            }
+        }
+        self.is_any.store(!all.is_empty(), Ordering::Release);
+        packets
+    }
+}
+
+/// A worker's way to say that a call has ended.
+#[derive(Clone)]
+pub(crate) struct Amender {
+    ended: SyncSender<Ended>,
+    shared: Arc<Shared>,
+}
+
+impl Amender {
+    /// This disk is listened to as well.
+    pub(crate) fn listen(&self, written: Arc<Written>) {
+        self.shared.disks.lock().unwrap_or_else(PoisonError::into_inner).push(written);
+    }
+
+    /// Its record is made, and is told what the disk refused until now. Never waits for the disk.
+    pub(super) fn end(&self, call: &mut Call, streams: &[StreamEnd]) {
+        if call.recorded == Recorded::None {
+            return;
+        }
+        let times = || streams.iter().map(|stream| (stream.record.first, stream.record.last));
+        let ended = Ended {
+            id: call.id,
+            call_id: call.call_id.as_str().into(),
+            streams: streams.iter().map(|end| (end.record.src, end.record.dst, end.record.ssrc)).collect(),
+            first: Nanos(
+                times()
+                    .map(|(first, _)| first)
+                    .chain(call.invite)
+                    .min()
+                    .unwrap_or_default()
+                    .0
+                    .saturating_sub(AROUND.0),
+            ),
+            last: times().map(|(_, last)| last).chain(call.end).chain(call.invite).max().unwrap_or_default()
+                + AROUND,
+            since: Instant::now(),
+        };
+        if self.shared.is_any.load(Ordering::Acquire) {
+            lack(call, self.shared.take(ended.owners(), ended.first, ended.last));
+        }
+        if self.ended.try_send(ended).is_err() {
+            self.shared.missed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// So many packets that were counted as kept are not.
+fn lack(call: &mut Call, packets: u64) {
+    if packets > 0 {
+        call.recorded_packets = call.recorded_packets.map(|kept| kept.saturating_sub(packets));
+        call.recorded_missing = Some(call.recorded_missing.unwrap_or_default() + packets);
+    }
+}
+
+/// The thread that puts records right.
+pub(crate) struct Amending {
+    amender: Amender,
+    thread: JoinHandle<()>,
+}
+
+impl Amending {
+    /// `records` is the store's directory; `keep` is how long after a call the disk may say what it refused.
+    pub(crate) fn start(
+        records: PathBuf,
+        inlet: Inlet,
+        keep: Duration,
+        board: Arc<Board>,
+    ) -> std::io::Result<Self> {
+        let (ended, todo) = sync_channel(MOST_ENDED);
+        let shared = Arc::new(Shared::default());
+        let amender = Amender { ended, shared: Arc::clone(&shared) };
+        let work = Work { records, inlet, keep, board, shared, recent: VecDeque::new(), due: Vec::new() };
+        let thread = thread::Builder::new().name("amend".into()).spawn(move || work.serve(&todo))?;
+        Ok(Self { amender, thread })
+    }
+
+    /// For a worker.
+    pub(crate) fn amender(&self) -> Amender {
+        self.amender.clone()
+    }
+
+    /// Every segment is closed, and every call has ended.
+    pub(crate) fn close(self) {
+        drop(self.amender);
+        if self.thread.join().is_err() {
+            log::error(
+                "spool",
+                "a thread ended by a fault of the program: records do not say all that the disk refused",
+            );
+        }
+    }
+}
+
+/// A record that is to be put right.
+struct Due {
+    id: Id,
+    call_id: Box<str>,
+    packets: u64,
+    since: Instant,
+}
+
+struct Work {
+    records: PathBuf,
+    inlet: Inlet,
+    keep: Duration,
+    board: Arc<Board>,
+    shared: Arc<Shared>,
+    recent: VecDeque<Ended>,
+    due: Vec<Due>,
+}
+
+impl Work {
+    fn serve(mut self, todo: &Receiver<Ended>) {
+        let mut looked = Instant::now();
+        loop {
+            match todo.recv_timeout(LOOK.saturating_sub(looked.elapsed())) {
+                Ok(ended) => {
+                    if self.recent.len() >= MOST_RECENT {
+                        self.recent.pop_front();
+                    }
+                    self.recent.push_back(ended);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                self.look();
+            }
+        }
+        // What was said last may still be on its way to the store.
+        let deadline = Instant::now() + PATIENCE;
+        self.look();
+        while !self.due.is_empty() && Instant::now() < deadline {
+            thread::sleep(LOOK / 10);
+            self.amend();
+        }
+        self.due.drain(..).for_each(|due| give_up(&due));
+    }
+
+    fn look(&mut self) {
+        let disks = self.shared.disks.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused: Vec<Refused> = disks.iter().flat_map(|written| written.take_refused()).collect();
+        drop(disks);
+        refused.into_iter().for_each(|refused| self.shared.add(refused));
+        if self.shared.is_any.load(Ordering::Acquire) {
+            for ended in &self.recent {
+                let packets = self.shared.take(ended.owners(), ended.first, ended.last);
+                if packets > 0 {
+                    let Ended { id, call_id, .. } = ended;
+                    self.due.push(Due { id: *id, call_id: call_id.clone(), packets, since: Instant::now() });
+                }
+            }
+        }
+        while self.recent.front().is_some_and(|ended| ended.since.elapsed() > self.keep) {
+            self.recent.pop_front();
+        }
+        let missed = self.shared.missed.swap(0, Ordering::Relaxed);
+        if missed > 0 {
+            log::warn(
+                "spool",
+                format_args!(
+                    "{missed} calls ended too fast: should the disk refuse something of them, their records do not say so"
+                ),
+            );
+        }
+        self.amend();
+    }
+
+    fn amend(&mut self) {
+        let Self { due, records, inlet, board, .. } = self;
+        if due.is_empty() {
+            return;
+        }
+        let Ok(reader) = Reader::open(records) else { return };
+        due.retain(|due| {
+            let record = reader.call(&due.id).ok().flatten();
+            let Some(mut call) = record.and_then(|row| serde_json::from_value::<Call>(row.value).ok()) else {
+                let waits = due.since.elapsed() < PATIENCE_OF_STORE;
+                if !waits {
+                    give_up(due);
+                }
+                return waits;
+            };
+            lack(&mut call, due.packets);
+            board.amended();
+            log::warn(
+                "spool",
+                format_args!(
+                    "call {}: the disk refused {} packets of it after its record was made: recorded_missing is now {}",
+                    due.call_id,
+                    due.packets,
+                    call.recorded_missing.unwrap_or_default()
+                ),
+            );
+            inlet.call(call, Vec::new());
+            false
+        });
+    }
+}
+
+fn give_up(due: &Due) {
+    let Due { call_id, packets, .. } = due;
+    log::error(
+        "spool",
+        format_args!(
+            "call {call_id}: the disk refused {packets} packets of it, which its record does not say: it is not in the store"
+        ),
+    );
+}
+
+/// Calls on their way to the thread.
+const MOST_ENDED: usize = 1 << 14;
+/// Calls that are remembered: more than end while a segment is open.
+const MOST_RECENT: usize = 1 << 16;
+/// Owners of which something was refused, and chunks of one.
+const MOST_OPEN: usize = 1 << 16;
+const MOST_CHUNKS: usize = 1 << 10;
+/// Packets may stand a little before a record's first time, and behind its last.
+const AROUND: Nanos = Nanos::from_secs(10);
+/// How often disks are asked.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long a record may be on its way, in all and at the end of the program.
+const PATIENCE_OF_STORE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(3);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::show::samples;
+
+    #[test]
+    fn what_was_refused_is_told_once_and_to_whom_it_belongs() {
+        let shared = Shared::default();
+        let refused = |owner, packets, secs| Refused {
+            owner,
+            packets,
+            first: Nanos::from_secs(secs),
+            last: Nanos::from_secs(secs + 1),
+        };
+        for one in [refused(1, 5, 10), refused(1, 7, 100), refused(2, 1, 10), refused(3, 9, 10)] {
+            shared.add(one);
+        }
+        let take =
+            |owners: &[u64]| shared.take(owners.iter().copied(), Nanos::from_secs(5), Nanos::from_secs(20));
+        assert_eq!((take(&[1, 2]), take(&[1, 2]), take(&[3])), (6, 0, 9));
+        assert!(shared.is_any.load(Ordering::Acquire), "another call's is still there");
+        assert_eq!(shared.take([1].into_iter(), Nanos::ZERO, Nanos::MAX), 7);
+        assert!(!shared.is_any.load(Ordering::Acquire));
+        let mut call = Call { recorded_packets: Some(10), recorded_missing: Some(1), ..samples::call() };
+        lack(&mut call, 6);
+        assert_eq!((call.recorded_packets, call.recorded_missing), (Some(4), Some(7)));
+        for owner in 0..2 * MOST_OPEN as u64 {
+            shared.add(refused(owner, 1, 1));
+        }
+        assert_eq!(shared.refused.lock().unwrap().len(), MOST_OPEN);
+    }
+}
