@@ -8,6 +8,7 @@
 //! | `filter`, `find`, `search` | which calls, the one call, those of a database |
 //! | `steps`, `take`, `sound` | its messages, its packets and its sound |
 //! | `export` | a call of the past into files |
+//! | `holding` | calls on hold, by their records |
 //! | `anonymous` | frames without what names anybody |
 //! | `live` | calls as they pass, in the terminal |
 //! | `helper` | the process that decodes with codec libraries |
@@ -31,6 +32,7 @@ mod export;
 mod filter;
 mod find;
 mod helper;
+mod holding;
 mod input;
 mod interrupt;
 mod live;

@@ -18,6 +18,7 @@ use crate::catalogue::names;
 use crate::error::Error;
 use crate::far::{Bytes, Far, Stub};
 use crate::index::{self, Row};
+use crate::key::of_call;
 use crate::keys::{self, KeyRow};
 use crate::mark::{self, GLOBAL, Link, Mark};
 use crate::name::{Category, Segment};
@@ -32,6 +33,8 @@ const HOLDS: &str = "holds";
 pub(crate) const HELD: &str = "held";
 /// Holds that are kept in memory; more are refused.
 const MOST: usize = 100_000;
+/// A call that is put on hold while it is under way has not begun longer ago.
+const LONGEST: Nanos = Nanos::from_secs(30 * 86_400);
 /// A chunk may have waited so long before it came into a segment, and packets come a little out of order.
 const MARGIN: Nanos = Nanos::from_secs(120);
 
@@ -49,6 +52,10 @@ pub struct Hold {
     pub since: u64,
     /// Whose packets: its signalling and its streams.
     pub parts: Vec<Part>,
+    /// It was under way at this time, in nanoseconds since 1970, by its packets: what is to be held is known when it has ended, until then its
+    /// signalling is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<u64>,
     /// Those of its interception product; otherwise those that are kept beside it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub product: bool,
@@ -81,6 +88,32 @@ pub(crate) mod hex {
 }
 
 impl Hold {
+    /// Of a call that is under way `at` that time by its packets.
+    pub fn of_call_under_way(case: &str, call_id: &str, at: Nanos, since: Nanos, product: bool) -> Self {
+        let owner = of_call(call_id.as_bytes());
+        Self {
+            case: case.to_owned(),
+            id: format!("under-way-{owner:016x}"),
+            call_id: call_id.to_owned(),
+            since: since.0,
+            parts: vec![Part { owner, from: at.0.saturating_sub(LONGEST.0), to: u64::MAX }],
+            pending: Some(at.0),
+            product,
+        }
+    }
+
+    /// Puts another in its place: that of the call, which has ended.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`place`](Self::place) and [`release`].
+    pub fn becomes(&self, held: &Self, dir: &Path) -> Result<(), Error> {
+        held.place(dir)?;
+        let _turn = Turn::wait(dir)?;
+        let path = self.path(dir);
+        gone(&path).map_err(|error| Error::io(&path, "deleted", error))
+    }
+
     fn path(&self, dir: &Path) -> PathBuf {
         let product = if self.product { ".product" } else { "" };
         dir.join(HOLDS).join(&self.case).join(format!("{}{product}.json", self.id))
@@ -525,6 +558,7 @@ mod tests {
             call_id: format!("{id}@example.org"),
             since: 5,
             parts: vec![Part { owner, from: 100, to: 200 }],
+            pending: None,
             product: false,
         }
     }

@@ -378,6 +378,7 @@ fn clocks_go_on_far_away_and_what_is_held_comes_back() {
         id: "4".into(),
         call_id: "4@example.org".into(),
         since: START.0,
+        pending: None,
         product: false,
         parts: owners(4).map(part).to_vec(),
     };

@@ -114,6 +114,7 @@ fn hold(call: u64, case: &str) -> Hold {
         call_id: format!("{call}@example.org"),
         since: START.0,
         parts: owners(call).map(part).to_vec(),
+        pending: None,
         product: false,
     }
 }

@@ -6,23 +6,25 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use ringtap_model::{Call, Endpoint, Id, Nanos};
-use ringtap_spool::{Category, Hold as Held, Holds as AllHeld, Part, Reader, of_call, of_stream, release};
+use ringtap_model::{Call, Id, Nanos};
+use ringtap_spool::{Category, Hold as Held, Holds as AllHeld, Reader, release};
 use ringtap_store::{Query, Row};
-use serde_json::Value;
 
+use crate::daemon::control::{Request, ask};
 use crate::distant;
 use crate::exit::Exit;
 use crate::filter::Filter;
+use crate::holding::{self, By, named};
 use crate::screen::Screen;
 use crate::show::summary::grouped;
-use crate::text::counted;
+use crate::text::{counted, shown};
 
 /// Put calls on hold for a case: their packets and records stay until they are released
 ///
 /// Whatever [retention] and [store] retain say, and however full the disk is. A running `ringtap run` sees it at once. Other
 /// calls are not kept longer for it: what is held is copied out of a segment before that is deleted. A call can be on hold for
-/// several cases; it is held until the last of them is released. A call under way has no record yet: hold it when it has ended.
+/// several cases; it is held until the last of them is released. A call that is under way has no record yet: the running ringtap, which is
+/// asked over its control socket, holds it when it has ended, also when it was started again meanwhile; its messages stay from now on.
 #[derive(Args, Debug)]
 #[command(after_help = HOLD)]
 pub(crate) struct Hold {
@@ -41,6 +43,9 @@ pub(crate) struct Hold {
     /// Their interception product, and nothing else of them
     #[arg(long)]
     product: bool,
+    /// The socket that [process] control of the daemon's configuration names: for a call under way
+    #[arg(long, value_name = "SOCKET", default_value = "/run/ringtap/control")]
+    control: PathBuf,
     #[command(flatten)]
     filter: Filter,
 }
@@ -100,14 +105,11 @@ impl Hold {
         if let Some(far) = distant::of(&self.spool)? {
             spool.far(far);
         }
-        let rows = self.rows(&store)?;
+        let (rows, under_way) = self.rows(&store)?;
+        under_way.iter().for_each(|told| screen.remark(told));
+        let by = By { case: &self.case, since: now(), product: self.product };
         for row in &rows {
-            let streams = store.streams_of(&row.id)?;
-            let hold = Held { product: self.product, ..held(row, &streams, &self.case, now()) };
-            // The record first: a hold whose record is gone would find no packets.
-            let records = std::iter::once(row.text.clone()).chain(streams.iter().map(ToString::to_string));
-            ringtap_store::hold(&self.store, &records.collect::<Vec<_>>())?;
-            hold.place(&self.spool)?;
+            let hold = holding::place(&self.store, &store, &self.spool, row, &by)?;
             let what = match packets(&mut spool, &hold) {
                 Ok(0) => "nothing of it is in the spool, its record is held".to_owned(),
                 Ok(packets) => format!("{} packets", grouped(packets)),
@@ -116,11 +118,13 @@ impl Hold {
             };
             screen.remark(format!("held for {}: {}: {what}", self.case, hold.call_id));
         }
-        screen.remark(format!("{} on hold for {}", counted(rows.len() as u64, "call"), self.case));
+        let calls = rows.len() + under_way.len();
+        screen.remark(format!("{} on hold for {}", counted(calls as u64, "call"), self.case));
         Ok(Exit::Done)
     }
 
-    fn rows(&self, store: &ringtap_store::Reader) -> anyhow::Result<Vec<Row>> {
+    /// Records of the calls; and what the daemon says of those that are under way.
+    fn rows(&self, store: &ringtap_store::Reader) -> anyhow::Result<(Vec<Row>, Vec<String>)> {
         match (self.calls.is_empty(), self.filter.is_set()) {
             (true, false) => bail!("no call is named: name Call-IDs, or filters such as --number"),
             (false, true) => bail!("calls are named, or filters say which, not both: leave one of them out"),
@@ -129,24 +133,48 @@ impl Hold {
                 if rows.is_empty() {
                     bail!("no call in `{}` passes the filters: nothing is held", self.store.display());
                 }
-                Ok(rows)
+                Ok((rows, Vec::new()))
             }
             (false, false) => {
-                let mut rows = Vec::new();
+                let (mut rows, mut under_way) = (Vec::new(), Vec::new());
                 for call in &self.calls {
-                    let found = named(store, call)?;
+                    let mut found = named(store, call)?;
                     if found.is_empty() {
-                        let store = self.store.display();
-                        bail!(
-                            "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists them; \
-                             nothing is held"
-                        );
+                        match self.under_way(call) {
+                            Ok(told) => {
+                                under_way.push(told);
+                                continue;
+                            }
+                            // It may have ended this moment.
+                            Err(error) => {
+                                found = named(store, call).and_then(|found| self.some(found, call, &error))?
+                            }
+                        }
                     }
                     rows.extend(found);
                 }
-                Ok(rows)
+                Ok((rows, under_way))
             }
         }
+    }
+}
+
+impl Hold {
+    /// Asks the daemon to hold a call when it has ended.
+    fn under_way(&self, call: &str) -> anyhow::Result<String> {
+        let (call, case, product) = (call.to_owned(), self.case.clone(), self.product);
+        ask(&self.control, &Request::Hold { call, case, product })
+    }
+
+    fn some(&self, found: Vec<Row>, call: &str, error: &anyhow::Error) -> anyhow::Result<Vec<Row>> {
+        if found.is_empty() {
+            let store = self.store.display();
+            bail!(
+                "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists them; and none under way is put on \
+                 hold: {error:#}"
+            );
+        }
+        Ok(found)
     }
 }
 
@@ -165,8 +193,9 @@ impl Holds {
                 writeln!(screen.out, "{line}").context(failed)?;
             } else {
                 let since = moment(Nanos(hold.since));
-                writeln!(screen.out, "{}  {since}  {}  {}", hold.case, hold.id, hold.call_id)
-                    .context(failed)?;
+                let id = if hold.pending.is_some() { UNDER_WAY } else { &hold.id };
+                let call_id = shown(&hold.call_id);
+                writeln!(screen.out, "{}  {since}  {id:<32}  {call_id}", hold.case).context(failed)?;
             }
         }
         screen.out.flush().context(failed)?;
@@ -204,17 +233,6 @@ impl Release {
     }
 }
 
-/// Calls of that Call-ID or id: a Call-ID may have been used again.
-fn named(store: &ringtap_store::Reader, call: &str) -> anyhow::Result<Vec<Row>> {
-    if let Ok(id) = call.parse()
-        && let Some(row) = store.call(&id)?
-    {
-        return Ok(vec![row]);
-    }
-    let query = Query { call_id: Some(call.to_owned()), ..Query::default() };
-    Ok(store.calls(&query)?.rows)
-}
-
 fn search(store: &ringtap_store::Reader, filter: &Filter) -> anyhow::Result<Vec<Row>> {
     let query = Query {
         from: filter.from.as_ref().map(ToString::to_string),
@@ -229,34 +247,6 @@ fn search(store: &ringtap_store::Reader, filter: &Filter) -> anyhow::Result<Vec<
     // What the database does not know: several states, the beginning of a Call-ID.
     rows.retain(|row| serde_json::from_str::<Call>(&row.text).is_ok_and(|call| filter.passes(&call)));
     Ok(rows)
-}
-
-/// What is to be held of a call.
-fn held(row: &Row, streams: &[Value], case: &str, since: Nanos) -> Held {
-    let time = |value: &Value, name: &str| value[name].as_u64().map(Nanos::from_micros);
-    let call_id = row.value["call_id"].as_str().unwrap_or_default();
-    let end = time(&row.value, "end_us").unwrap_or(row.start);
-    let last = streams.iter().filter_map(|stream| time(stream, "last_us")).max().unwrap_or(end);
-    let part = |owner, from: Nanos, to: Nanos| Part {
-        owner,
-        from: from.0.saturating_sub(BEFORE.0),
-        to: to.0.saturating_add(AFTER.0),
-    };
-    let media = streams.iter().filter_map(|stream| {
-        let end = |name: &str| stream[name].as_str()?.parse::<Endpoint>().ok();
-        let ssrc = u32::try_from(stream["ssrc"].as_u64()?).ok()?;
-        let owner = of_stream(end("src")?, end("dst")?, ssrc);
-        Some(part(owner, time(stream, "first_us")?, time(stream, "last_us")?))
-    });
-    let signalling = part(of_call(call_id.as_bytes()), row.start, end.max(last));
-    Held {
-        case: case.to_owned(),
-        id: row.id.to_string(),
-        call_id: call_id.to_owned(),
-        since: since.0,
-        parts: std::iter::once(signalling).chain(media).collect(),
-        product: false,
-    }
 }
 
 /// Packets of it that are in the spool.
@@ -285,6 +275,5 @@ fn now() -> Nanos {
     Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Challenges, retransmissions and RTCP may come before the record's times and after them.
-const BEFORE: Nanos = Nanos::from_secs(1);
-const AFTER: Nanos = Nanos::from_secs(64);
+/// In place of an id.
+const UNDER_WAY: &str = "under way";

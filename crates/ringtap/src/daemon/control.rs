@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use nix::unistd::{User, chown};
+use ringtap_model::Nanos;
+use ringtap_spool::Hold;
 use ringtap_spool::rules::What;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +42,15 @@ pub(crate) enum Request {
     Resume {
         /// Its Call-ID.
         call: String,
+    },
+    /// It is held for a case when it has ended.
+    Hold {
+        /// Its Call-ID.
+        call: String,
+        /// The case.
+        case: String,
+        /// Its interception product.
+        product: bool,
     },
     /// The rules now, and how many calls each decided.
     Rules,
@@ -85,8 +96,16 @@ pub(crate) fn listen(path: &Path, user: Option<&User>) -> anyhow::Result<UnixLis
     Ok(listener)
 }
 
-/// Serves in a thread of its own, for as long as the process lives. None of `orders`: nothing is kept.
-pub(crate) fn serve(listener: UnixListener, orders: Option<Arc<Orders>>) -> io::Result<()> {
+/// What commands are about: where nothing is kept, nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Desk {
+    pub(crate) orders: Arc<Orders>,
+    /// The spool's directory.
+    pub(crate) spool: PathBuf,
+}
+
+/// Serves in a thread of its own, for as long as the process lives. None: nothing is kept.
+pub(crate) fn serve(listener: UnixListener, desk: Option<Desk>) -> io::Result<()> {
     let open = Arc::new(AtomicUsize::new(0));
     let accept = move || {
         for connection in listener.incoming() {
@@ -99,9 +118,9 @@ pub(crate) fn serve(listener: UnixListener, orders: Option<Arc<Orders>>) -> io::
                 open.fetch_sub(1, Ordering::Relaxed);
                 continue;
             }
-            let (orders, mine) = (orders.clone(), Arc::clone(&open));
+            let (desk, mine) = (desk.clone(), Arc::clone(&open));
             let served = thread::Builder::new().name("control".into()).spawn(move || {
-                if let Err(error) = talk(&connection, orders.as_deref()) {
+                if let Err(error) = talk(&connection, desk.as_ref()) {
                     log::debug("control", format_args!("a connection ended: {error}"));
                 }
                 mine.fetch_sub(1, Ordering::Relaxed);
@@ -115,15 +134,15 @@ pub(crate) fn serve(listener: UnixListener, orders: Option<Arc<Orders>>) -> io::
 }
 
 /// One line, one answer.
-fn talk(mut connection: &UnixStream, orders: Option<&Orders>) -> io::Result<()> {
+fn talk(mut connection: &UnixStream, desk: Option<&Desk>) -> io::Result<()> {
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
     BufReader::new(connection.take(REQUEST)).read_line(&mut line)?;
-    let answer = match (serde_json::from_str(&line), orders) {
+    let answer = match (serde_json::from_str(&line), desk) {
         (Err(error), _) => Err(anyhow::anyhow!("not a request: {error}")),
         (Ok(_), None) => Err(anyhow::anyhow!("nothing is kept: [spool] directory is empty")),
-        (Ok(request), Some(orders)) => answer(request, orders),
+        (Ok(request), Some(desk)) => answer(request, desk),
     };
     let answer = match answer {
         Ok(told) => Answer { ok: true, told },
@@ -134,13 +153,15 @@ fn talk(mut connection: &UnixStream, orders: Option<&Orders>) -> io::Result<()> 
     connection.write_all(line.as_bytes())
 }
 
-fn answer(request: Request, orders: &Orders) -> anyhow::Result<String> {
+fn answer(request: Request, desk: &Desk) -> anyhow::Result<String> {
+    let orders = &desk.orders;
     let (call, act) = match request {
         Request::Rules => {
             let ruling = orders.ruling().0;
             return Ok([ruling.product_lines(), ruling.lines()].concat().join("\n"));
         }
         Request::Keep { call, what } => (call, Act::Keep(what.parse::<What>()?)),
+        Request::Hold { call, case, product } => return hold(desk, &call, &case, product),
         Request::Pause { call } => (call, Act::Pause),
         Request::Resume { call } => (call, Act::Resume),
     };
@@ -148,6 +169,20 @@ fn answer(request: Request, orders: &Orders) -> anyhow::Result<String> {
         Some(told) => Ok(told),
         None => bail!("no call under way has the Call-ID `{call}`"),
     }
+}
+
+/// Puts a call on hold that is under way: what is to be held is known when it has ended.
+fn hold(desk: &Desk, call: &str, case: &str, product: bool) -> anyhow::Result<String> {
+    let Some(at) = desk.orders.command(call, Act::When)? else {
+        bail!("no call under way has the Call-ID `{call}`");
+    };
+    // By its packets: those of a replay are of another time than now.
+    let at = Nanos(at.parse().context("a worker does not know what time it is")?);
+    Hold::of_call_under_way(case, call, at, log::now(), product).place(&desk.spool)?;
+    if !product {
+        log::info("spool", format_args!("call {call}: is held for {case} when it has ended, by command"));
+    }
+    Ok(format!("{call} is under way: it is held for {case} when it has ended"))
 }
 
 /// Asks a running program.

@@ -733,9 +733,10 @@ impl Recorder {
                 Act::Pause => "was paused already".to_owned(),
                 Act::Resume if table.pause(place(state.number), false) => "goes on".to_owned(),
                 Act::Resume => "was not paused".to_owned(),
+                Act::When => self.now.0.to_string(),
             }
         });
-        if let Some(told) = &told {
+        if let Some(told) = told.as_ref().filter(|_| command.act != Act::When) {
             log::info("rules", format_args!("call {}: {told}, by command", command.call_id));
         }
         // Who asked may have gone.

@@ -123,8 +123,10 @@ pub(crate) fn run(started: Started) -> anyhow::Result<Exit> {
     let keeper = Keeper::open(&settings(&config), tell)?;
     let running = Running::start(&config, source, &keeper, &secrets, &distant)?;
     if let Some(control) = control {
-        let orders = running.keeping.as_ref().map(|keeping| Arc::clone(&keeping.orders));
-        control::serve(control, orders).context("[process] control")?;
+        let desk = running.keeping.as_ref().zip(config.spool.directory()).map(|(keeping, spool)| {
+            control::Desk { orders: Arc::clone(&keeping.orders), spool: spool.to_owned() }
+        });
+        control::serve(control, desk).context("[process] control")?;
     }
     if let Some(listener) = listener {
         let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
@@ -333,6 +335,7 @@ impl Running {
             running.tending = Some(Tending::start(
                 directory,
                 distant,
+                config.store.directory.clone(),
                 config.retention.clone(),
                 deletions,
                 written,

@@ -197,6 +197,8 @@ pub(crate) enum Act {
     Pause,
     /// It is again.
     Resume,
+    /// Nothing is done: tells the time by its packets, in nanoseconds since 1970.
+    When,
 }
 
 /// A command on its way to the workers.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use ringtap_spool::{Deletions, Janitor, Notice, Reason, Space, Written};
@@ -13,6 +13,7 @@ use super::board::Board;
 use super::distant::Distant;
 use super::log;
 use crate::config::Retention;
+use crate::holding;
 use crate::text::counted;
 
 /// The thread at work.
@@ -22,18 +23,20 @@ pub(crate) struct Tending {
 }
 
 impl Tending {
-    /// Begins to look after the spool in that directory, into which these write.
+    /// Begins to look after the spool in that directory, into which these write; `store` has the records of its calls.
     pub(crate) fn start(
         directory: PathBuf,
         distant: Arc<Distant>,
+        store: PathBuf,
         retention: Retention,
         deletions: Deletions,
         keepers: Vec<Arc<Written>>,
         board: Arc<Board>,
     ) -> anyhow::Result<Self> {
         let (limits, changes) = channel();
+        let holding = Holding { store, spool: directory.clone(), looked: None, failed: false };
         let janitor = Janitor::new(directory.clone(), retention.limits(), deletions, keepers);
-        let run = move || Tend { directory, distant, retention, janitor }.run(&changes, &board);
+        let run = move || Tend { directory, distant, holding, retention, janitor }.run(&changes, &board);
         let thread = thread::Builder::new().name("janitor".into()).spawn(run);
         Ok(Self { limits, thread: thread.context("cannot start the thread that looks after the spool")? })
     }
@@ -54,6 +57,7 @@ impl Tending {
 struct Tend {
     directory: PathBuf,
     distant: Arc<Distant>,
+    holding: Holding,
     retention: Retention,
     janitor: Janitor,
 }
@@ -62,6 +66,7 @@ impl Tend {
     fn run(mut self, changes: &Receiver<Retention>, board: &Board) {
         self.put_into_effect(true);
         loop {
+            self.holding.look();
             let Self { janitor, retention, distant, .. } = &mut self;
             let more = janitor.look(log::now(), |notice| tell(retention, distant, &notice));
             board.tend(janitor.tended().clone());
@@ -112,6 +117,40 @@ impl Tend {
             }
             Some(_) => janitor.pace(rate),
             None => {}
+        }
+    }
+}
+
+/// Calls that were put on hold while they were under way.
+struct Holding {
+    store: PathBuf,
+    spool: PathBuf,
+    looked: Option<Instant>,
+    failed: bool,
+}
+
+impl Holding {
+    /// Whether they have ended.
+    fn look(&mut self) {
+        if self.looked.is_some_and(|looked| looked.elapsed() < PENDING) {
+            return;
+        }
+        self.looked = Some(Instant::now());
+        match holding::complete(&self.store, &self.spool) {
+            Ok(done) => {
+                self.failed = false;
+                for hold in done.iter().filter(|hold| !hold.product) {
+                    log::info(
+                        "spool",
+                        format_args!("call {}: has ended, and is on hold for {}", hold.call_id, hold.case),
+                    );
+                }
+            }
+            // It is tried again, and told once.
+            Err(error) if !std::mem::replace(&mut self.failed, true) => {
+                log::error("spool", format_args!("a call that has ended cannot be put on hold: {error:#}"));
+            }
+            Err(_) => {}
         }
     }
 }
@@ -175,6 +214,8 @@ fn free(space: &Space) -> String {
     format!("{} MiB ({share:.1}%) are free", space.free >> 20)
 }
 
+/// How often calls that were put on hold under way are looked for among those that have ended.
+const PENDING: Duration = Duration::from_secs(5);
 /// How often the room on the disk is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 /// The same while something is on its way to a far place, or from there.

@@ -65,6 +65,91 @@ fn a_held_call_outlives_its_record_and_its_segments() {
     assert!(status == Some(1) && told.contains("K-2026-17"), "{told}");
 }
 
+/// Calls of the demo: one of its beginning, and one of its end.
+const EARLY: &str = "9e05e6ff2872490d00000002@192.0.2.107";
+const LATE: &str = "0d6d8cadbfcfc2aa0000000b@192.0.2.76";
+
+#[test]
+fn a_call_under_way_is_held_when_it_has_ended_whatever_becomes_of_the_daemon() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (records, spool, control) = (at("records"), at("spool"), at("control"));
+    let mut place = Place::new(dir.path());
+    let configure = |place: &Place, capture: &str, more: &str| {
+        configure(place, capture, "", more);
+        let path = dir.path().join("ringtap.toml");
+        // Calls are over soon after their BYE.
+        let text = fs::read_to_string(&path).unwrap().replace("[engine]\n", "[engine]\nlinger = \"1s\"\n");
+        fs::write(&path, format!("{text}[process]\ncontrol = \"{control}\"\n")).unwrap();
+    };
+    configure(&place, &files("2.0"), "[retention]\nfree = \"0%\"\n");
+    let hold = |call: &str, case: &str| {
+        let both = ["--case", case, "--store", &records, "--spool", &spool, "--control", &control];
+        ringtap(&[&["hold", call][..], &both].concat())
+    };
+    let holds = || {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_ringtap")).args(["holds", "--spool", &spool]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let mut daemon = place.start();
+    daemon.says(&format!("rules: call {EARLY}: "));
+    let (status, told) = hold(EARLY, "K-1");
+    assert!(
+        status == Some(0) && told.contains("is under way: it is held for K-1 when it has ended"),
+        "{told}"
+    );
+    assert!(
+        holds().starts_with("K-1  ")
+            && holds().contains(&format!("  under way                         {EARLY}\n")),
+        "{}",
+        holds()
+    );
+    let (status, told) = hold("nobody@nowhere", "K-1");
+    assert!(
+        status == Some(1) && told.contains("none under way is put on hold: no call under way has"),
+        "{told}"
+    );
+    let (status, told) = hold(EARLY, "no name");
+    assert!(status == Some(1) && told.contains("cannot name a case"), "{told}");
+    daemon.says(&format!("call {EARLY}: has ended, and is on hold for K-1"));
+    assert!(!holds().contains("under way"), "{}", holds());
+    // One is held for two cases, of which the one ends before the call does.
+    daemon.says(&format!("rules: call {LATE}: "));
+    for case in ["K-2", "K-3"] {
+        assert_eq!(hold(LATE, case).0, Some(0));
+    }
+    let release = ["release", LATE, "--case", "K-3", "--store", &records, "--spool", &spool];
+    assert_eq!(ringtap(&release).0, Some(0));
+    assert_eq!(holds().matches("  under way  ").count(), 1, "{}", holds());
+    // Killed while the call is under way: its record comes out of the journal, and its hold from the disk.
+    daemon.signal("KILL");
+    assert_eq!(daemon.end().0, None);
+    configure(&place, &nothing(dir.path()), "[retention]\nfree = \"0%\"\n");
+    assert_eq!(place.start().end().0, Some(0));
+    assert_eq!(place.start().end().0, Some(0));
+    let held = holds();
+    let (late, _) = &place.calls()[LATE];
+    let id = late["id"].as_str().unwrap();
+    assert!(held.lines().count() == 2 && held.contains(id) && !held.contains("under way"), "{held}");
+
+    // Every clock has run out: what is held is there, whole where its call was.
+    configure(
+        &place,
+        &nothing(dir.path()),
+        "[retention]\nsignalling = \"1m\"\nmedia = \"1m\"\nfree = \"0%\"\n",
+    );
+    let (status, log) = place.start().end();
+    assert!(status == Some(0) && log.contains("of held calls copied"), "{log}");
+    let pcap = at("call.pcap");
+    let export = |call: &str| {
+        ringtap(&["export", call, "--store", &records, "--spool", &spool, "--pcap", &pcap, "--force"])
+    };
+    assert_eq!(export(EARLY).0, Some(0), "{}", export(EARLY).1);
+    // What a kill took of the other is not there; its hold is.
+    assert_eq!(holds(), held);
+}
+
 /// A small file system of its own; None where none can be mounted.
 struct Mounted(tempfile::TempDir);
 
