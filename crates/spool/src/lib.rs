@@ -43,6 +43,7 @@
 //! | `key` | [`key()`], an owner's name |
 //! | `scan` | a segment read from its beginning: [`scan()`], [`Scan`], [`Damage`], [`Flaw`] |
 //! | `reader` | [`Reader`], [`Found`], [`Packet`] |
+//! | `ordered` | [`Ordered`]: the same in order of time, a few chunks in memory at once |
 //! | `forget` | [`forget()`]: what was kept of an owner, out of the spool for good; [`Forgotten`], [`Order`] |
 //! | `deletions` | [`Deletions`], the log of what was deleted: [`Deletion`], [`Log`] |
 //! | `seal` | the signed seal beside a segment, and the chain of them |
@@ -84,6 +85,7 @@ mod keys;
 mod mark;
 mod master;
 mod name;
+mod ordered;
 mod pages;
 mod product;
 mod provisional;
@@ -113,6 +115,7 @@ pub use key::{key, of_call, of_stream};
 pub use mark::Chunk;
 pub use master::MasterKey;
 pub use name::{Category, NotASegment, Segment};
+pub use ordered::{Chunks, Lacks, Ordered};
 pub use product::{ProductOf, Products};
 pub use provisional::{Doubt, Left, Provisional};
 pub use reader::{Found, Reader};

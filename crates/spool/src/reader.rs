@@ -71,9 +71,28 @@ impl Found {
 
     /// In order of time.
     pub fn packets(&self) -> impl Iterator<Item = Packet<'_>> {
-        self.order.iter().filter_map(|&(_, content, at)| {
-            scan::packets(self.contents.get(content as usize)?.get(at as usize..)?).next()
-        })
+        (0..self.order.len()).filter_map(|place| self.packet(place))
+    }
+
+    /// Nothing yet.
+    pub(crate) fn of(link: Link) -> Self {
+        Self { link: Some(link.number()), ..Self::default() }
+    }
+
+    /// When a packet was captured, by its place in the order.
+    pub(crate) fn time(&self, place: usize) -> Option<u64> {
+        self.order.get(place).map(|(time, ..)| *time)
+    }
+
+    /// A packet by its place in the order.
+    pub(crate) fn packet(&self, place: usize) -> Option<Packet<'_>> {
+        let &(_, content, at) = self.order.get(place)?;
+        scan::packets(self.contents.get(content as usize)?.get(at as usize..)?).next()
+    }
+
+    /// Brings what was added into order.
+    pub(crate) fn sort(&mut self) {
+        self.order.sort_unstable();
     }
 
     fn add(&mut self, bytes: Vec<u8>, range: std::ops::Range<usize>) {
@@ -168,12 +187,12 @@ impl Reader {
                 other => other.map_err(|error| Error::io(&segment.path(&dir), "read", error))?,
             }
         }
-        found.order.sort_unstable();
+        found.sort();
         Ok(found)
     }
 
     /// The first directory that has it.
-    fn open_segment(&self, segment: &Segment) -> Result<Option<(PathBuf, Place)>, Error> {
+    pub(crate) fn open_segment(&self, segment: &Segment) -> Result<Option<(PathBuf, Place)>, Error> {
         for dir in &self.dirs {
             let path = segment.path(dir);
             match File::open(&path) {
@@ -225,7 +244,8 @@ impl Reader {
         Ok(())
     }
 
-    fn link(&mut self, place: &Place) -> io::Result<Option<Link>> {
+    /// The link type that a segment's header says; `None` where it has none that is right.
+    pub(crate) fn link(&mut self, place: &Place) -> io::Result<Option<Link>> {
         let file = match place {
             Place::Here(file) => file,
             Place::Far(_, stub) => return Ok(stub.link()),
@@ -240,7 +260,13 @@ impl Reader {
     }
 
     /// The chunks of the owners, in order of the file: one way over the disk.
-    fn rows(&mut self, dir: &Path, place: &Place, segment: &Segment, owners: &[u64]) -> io::Result<Vec<Row>> {
+    pub(crate) fn rows(
+        &mut self,
+        dir: &Path,
+        place: &Place,
+        segment: &Segment,
+        owners: &[u64],
+    ) -> io::Result<Vec<Row>> {
         let mut rows = match indexed(dir, segment, owners, &mut self.reads)? {
             Some(rows) => rows,
             None => {
@@ -253,7 +279,7 @@ impl Reader {
     }
 
     /// Chunks with their marks; None for one that is cut off.
-    fn contents(
+    pub(crate) fn contents(
         &mut self,
         place: &Place,
         segment: &Segment,
@@ -289,7 +315,7 @@ impl Reader {
     }
 
     #[expect(clippy::too_many_arguments, reason = "where, what, and whereto")]
-    fn chunk(
+    pub(crate) fn chunk(
         &mut self,
         dir: &Path,
         bytes: Vec<u8>,
@@ -346,14 +372,15 @@ impl Reader {
 }
 
 /// Where a segment lies that was found.
-enum Place {
+#[derive(Debug)]
+pub(crate) enum Place {
     Here(File),
     Far(Option<Arc<dyn Far>>, Stub),
 }
 
 impl Place {
     /// Chunks that are read at once: of those that lie far many, and no more than memory bears.
-    fn batch(&self) -> usize {
+    pub(crate) fn batch(&self) -> usize {
         match self {
             Self::Here(_) => 1,
             Self::Far(..) => 64,
@@ -372,13 +399,14 @@ impl Place {
 }
 
 /// The keys of a segment, as far as they were looked for.
-#[derive(Default)]
-struct KeyRing {
+#[derive(Default, Debug)]
+pub(crate) struct KeyRing {
     file: Option<Keys>,
     found: BTreeMap<u32, Access>,
 }
 
 /// Whether a chunk can be read.
+#[derive(Debug)]
 enum Access {
     /// By this key.
     Key(OwnerKey),

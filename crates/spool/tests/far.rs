@@ -196,6 +196,21 @@ fn packets(dir: &Path, call: u64, far: Option<Arc<dyn Far>>, key: Option<&Master
     found.len()
 }
 
+/// A few chunks at once, in order of time.
+fn in_order(dir: &Path, call: u64, far: Arc<dyn Far>) -> usize {
+    let mut reader = Reader::open(dir).expect("a spool");
+    reader.far(far);
+    let all = reader.between(Nanos::ZERO, Nanos::MAX).expect("a directory");
+    let chunks = reader.locate(&[(&owners(call), &all)]).expect("readable");
+    let mut ordered = reader.in_order(&chunks);
+    let mut count = 0;
+    while let Some((_, _, packet)) = ordered.next_packet().expect("readable") {
+        assert!(packet.data[8..].iter().all(|byte| *byte == call as u8));
+        count += 1;
+    }
+    count
+}
+
 /// Everything has moved.
 fn moved(dir: &Path, cellar: &Cellar) -> (Janitor, Nanos) {
     let mut janitor = janitor(dir, moving(), cellar);
@@ -241,6 +256,8 @@ fn segments_move_and_are_read_there_in_few_requests() {
     let reads = std::mem::take(&mut cellar.stock().reads);
     let asked: u64 = reads.iter().map(|(_, range)| range.end - range.start).sum();
     assert!(reads.len() <= 10 && asked < 60_000, "{reads:?}");
+    assert_eq!(in_order(dir.path(), 4, cellar.far()), 50);
+    assert_eq!(std::mem::take(&mut cellar.stock().reads), reads, "the same requests");
     // Without the index it takes longer.
     let index = reads[0].0.replace(".pcap", ".idx");
     fs::remove_file(dir.path().join("far").join(index)).expect("an index");

@@ -80,6 +80,23 @@ fn check(dir: &Path, owner: u64, keys: &[MasterKey]) {
     }
 }
 
+/// Packets of all owners together, in order of time, and the chunks that there was no key for.
+fn ordered(dir: &Path, keys: &[MasterKey]) -> (usize, u64) {
+    let mut reader = Reader::open(dir).expect("a directory");
+    keys.iter().for_each(|key| reader.unlock(key.clone()));
+    let all = reader.between(Nanos::ZERO, Nanos::MAX).expect("segments");
+    let owners: Vec<u64> = (0..OWNERS).collect();
+    let chunks = reader.locate(&[(&owners, &all)]).expect("readable");
+    let mut ordered = reader.in_order(&chunks);
+    let (mut packets, mut now) = (0, Nanos::ZERO);
+    while let Some((_, _, packet)) = ordered.next_packet().expect("readable") {
+        assert!(now < packet.time, "one each millisecond");
+        now = packet.time;
+        packets += 1;
+    }
+    (packets, ordered.lacks().values().map(|lacks| lacks.sealed).sum())
+}
+
 fn paths(dir: &Path) -> Vec<PathBuf> {
     let reader = Reader::open(dir).expect("a directory");
     let all = reader.between(Nanos::ZERO, Nanos::MAX).expect("segments");
@@ -96,6 +113,7 @@ fn sealed_packed_both() {
             write(Settings { seal: seal.clone(), compress, link: LinkType(link), ..settings(dir) });
             let wrong = MasterKey::of([1; 32]);
             (0..OWNERS).for_each(|owner| check(dir, owner, &[wrong.clone(), master()]));
+            assert_eq!(ordered(dir, &[master()]), (20_000, 0));
             let (mut bytes, mut content) = (0, 0);
             for path in paths(dir) {
                 let whole = fs::read(&path).unwrap();
@@ -119,6 +137,8 @@ fn sealed_packed_both() {
                     let found = read(dir, 3, keys);
                     assert_eq!((found.len(), found.damaged, found.erased), (0, 0, 0));
                     assert!(found.sealed > 2);
+                    let (packets, sealed) = ordered(dir, keys);
+                    assert!(packets == 0 && sealed > 40, "{packets}, {sealed}");
                 }
             }
         }

@@ -80,9 +80,31 @@ fn segments(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// All owners' packets in order of time are those of each by itself, and so is what is missing.
+fn ordered_is_the_same(reader: &mut Reader, owners: &[u64]) {
+    let segments = all(reader);
+    let chunks = reader.locate(&[(owners, &segments)]).expect("readable");
+    let mut ordered = reader.in_order(&chunks);
+    let (mut now, mut given) = (Nanos::ZERO, BTreeMap::<u64, Vec<(Nanos, Vec<u8>)>>::new());
+    while let Some((owner, link, packet)) = ordered.next_packet().expect("readable") {
+        assert!(now <= packet.time && link == LinkType(1));
+        now = packet.time;
+        given.entry(owner).or_default().push((packet.time, packet.data.to_vec()));
+    }
+    let lacks = ordered.lacks().clone();
+    for owner in owners {
+        let found = reader.read(&[*owner], &segments).expect("readable");
+        let packets: Vec<_> = found.packets().map(|packet| (packet.time, packet.data.to_vec())).collect();
+        assert!(given.remove(owner).unwrap_or_default() == packets, "owner {owner}");
+        assert_eq!(lacks.get(owner).map_or(0, |lacks| lacks.damaged), found.damaged);
+    }
+    assert!(given.is_empty());
+}
+
 /// Every packet of every owner, each once, in order, as it was put in; what is missing was counted.
 fn check(dir: &Path, kept: &[Kept], put: &[u32]) {
     let mut reader = Reader::open(dir).expect("the spool");
+    ordered_is_the_same(&mut reader, &kept.iter().map(|kept| kept.owner).collect::<Vec<_>>());
     for (owner, kept) in kept.iter().enumerate() {
         let found = reader.read(&[kept.owner], &all(&reader)).expect("readable");
         assert_eq!((found.gone.len(), found.damaged), (0, 0));
@@ -319,6 +341,7 @@ fn what_is_gone_or_damaged_is_told() {
     // One was changed; those of the segment that is gone are missing from the count.
     assert!(found.damaged > 1);
     assert!((found.len() as u64) < kept.packets);
+    ordered_is_the_same(&mut reader, &[kept.owner]);
     assert!(scan(&bad).damages.iter().any(|damage| damage.what == Flaw::Changed));
 }
 
@@ -376,6 +399,7 @@ proptest! {
         let counts = keeper.close(now);
         prop_assert_eq!(counts.lost_memory + counts.lost_disk, 0);
         let mut reader = Reader::open(dir.path()).unwrap();
+        ordered_is_the_same(&mut reader, &ended.iter().map(|(kept, _)| kept.owner).collect::<Vec<_>>());
         for (kept, put) in ended {
             let found = reader.read(&[kept.owner], &all(&reader)).unwrap();
             prop_assert_eq!(found.damaged, 0);

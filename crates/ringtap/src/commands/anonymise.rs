@@ -69,7 +69,7 @@ impl Anonymise {
             bail!("there is neither a SIP message nor a stream in it");
         }
         let path = target.path().display().to_string();
-        files::packets(&own, target).with_context(|| format!("cannot write {path}"))?;
+        files::frames(&own, target).with_context(|| format!("cannot write {path}"))?;
         let (before, after) = (frames.len() as u64, own.len() as u64);
         screen.remark(format!("{path}: {} packets of {}", grouped(after), grouped(before)));
         if anonymous.left_out > 0 {

@@ -10,7 +10,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_anonymise::Mask;
-use ringtap_model::{Id, Nanos};
+use ringtap_engine::Engine;
+use ringtap_model::{Id, LinkType, Nanos};
 use ringtap_spool::{MasterKey, Reader};
 use ringtap_store::Row;
 use serde_json::{Value, json};
@@ -19,9 +20,9 @@ use crate::anonymous::{Anonymise, Anonymous};
 use crate::distant;
 use crate::exit::{Exit, Misuse};
 use crate::export::files::{Content, Files, Wanted, call_of};
-use crate::export::joined::Joined;
 use crate::export::kept::{self, Kept};
 use crate::export::replay::{Replay, small};
+use crate::export::source::{Source, Whole};
 use crate::filter::Filter;
 use crate::interrupt;
 use crate::moment;
@@ -88,7 +89,7 @@ Put CALL before an option whose name of a file you leave out.";
 struct Outcome {
     id: Id,
     paths: Vec<PathBuf>,
-    packets: usize,
+    packets: u64,
     kept: Value,
     call_id: Value,
     exit: Exit,
@@ -156,21 +157,43 @@ impl Export {
         screen: &mut Screen,
     ) -> anyhow::Result<Outcome> {
         let streams = store.streams_of(&row.id)?;
-        let kept = Kept::read(spool, row, &streams, self.product)?;
-        let found = kept.frames();
-        if found.is_empty() {
+        let mut kept = Kept::find(spool, row, &streams, self.product)?;
+        let (mut replay, mut links) = (Replay::default(), Vec::new());
+        let mut engine = Engine::new(small(kept.most()));
+        // Without names all of it is held in memory: what names whom has to be known before the first packet is written.
+        let mut whole = Whole::default();
+        kept.first(spool, &mut |frames| {
+            for frame in frames {
+                if mask.is_some() {
+                    whole.push(frame);
+                }
+                if !links.contains(&frame.link) {
+                    links.push(frame.link);
+                }
+            }
+            engine.batch(frames, &mut replay);
+            Ok(())
+        })?;
+        engine.close(&mut replay);
+        if kept.packets == 0 {
             bail!(kept.nothing(&self.spool[0].display().to_string()));
         }
-        let joined = Joined::of(&found, &row.value);
-        let found = joined.frames();
         for part in kept.told().filter(|_| mask.is_none()) {
             screen.remark(part);
         }
+        let found = whole.frames();
         let anonymous =
-            mask.map(|mask| Anonymous::of(&found, mask, self.anonymise.how.keep_voice, &small(&found)));
+            mask.map(|mask| Anonymous::of(&found, mask, self.anonymise.how.keep_voice, &small(found.len())));
         let own = anonymous.as_ref().map(Anonymous::frames);
-        let frames = own.as_deref().unwrap_or(&found);
-        let replay = Replay::of(frames);
+        let mut source = match &own {
+            Some(frames) => Source::Frames(frames),
+            None => Source::Kept { kept: &kept, spool },
+        };
+        if own.is_some() {
+            (replay, links) = (Replay::default(), vec![ETHERNET]);
+            source.run(&mut replay)?;
+        }
+        let replay = replay.sorted();
         // Without names the record is that of what is written, or none.
         let stored = anonymous.is_none().then(|| call_of(&row.text)).flatten();
         let Some(meant) = replay.meant(stored) else {
@@ -194,13 +217,15 @@ impl Export {
         let files = Files::create(&wanted, &self.stem(row.start, id)?, self.force)?;
         let paths = files.paths.clone();
         let content = Content {
-            frames,
+            source,
+            links: &links,
             replay: &replay,
             meant,
             record,
             kept: kept_value.clone(),
             mute: kept.is_mute() && anonymous.is_none(),
         };
+        let packets = own.as_ref().map_or(kept.packets, |frames| frames.len() as u64);
         let exit = files.write(content, self.sound, screen)?;
         let left_out = anonymous.as_ref().map_or(0, |anonymous| anonymous.left_out);
         if left_out > 0 {
@@ -210,7 +235,7 @@ impl Export {
             Exit::Done if kept.lacks() || left_out > 0 => Exit::Damaged,
             exit => exit,
         };
-        Ok(Outcome { id, paths, packets: frames.len(), kept: kept_value, call_id, exit })
+        Ok(Outcome { id, paths, packets, kept: kept_value, call_id, exit })
     }
 
     /// Where files go whose names are made: of the time and the id alone, since everything else came from the wire.
@@ -376,4 +401,6 @@ fn quiet(screen: &Screen) -> (Screen, Told) {
     (quiet, told)
 }
 
+/// That of frames that are made.
+const ETHERNET: LinkType = LinkType(1);
 const INDEX: &str = "index.jsonl";

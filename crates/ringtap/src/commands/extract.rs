@@ -193,9 +193,9 @@ fn packets(
             bail!(Interrupted);
         }
     }
-    let anonymous = mask.map(|(mask, voice)| Anonymous::of(&kept, mask, voice, &small(&kept)));
+    let anonymous = mask.map(|(mask, voice)| Anonymous::of(&kept, mask, voice, &small(kept.len())));
     let own = anonymous.as_ref().map(Anonymous::frames);
     let kept = own.as_deref().unwrap_or(&kept);
-    files::packets(kept, target)?;
+    files::frames(kept, target)?;
     Ok(kept.len() as u64)
 }

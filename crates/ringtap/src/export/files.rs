@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_capture::Writer;
-use ringtap_model::{Call, Frame};
+use ringtap_model::{Call, Frame, LinkType};
 use serde_json::Value;
 
 use crate::exit::{Exit, Misuse};
 use crate::export::page;
 use crate::export::replay::Replay;
+use crate::export::source::Source;
 use crate::find::Meant;
 use crate::helper::Helpers;
 use crate::screen::Screen;
@@ -124,7 +125,9 @@ pub(crate) struct Files {
 /// What is in them.
 pub(crate) struct Content<'a> {
     /// Packets of the call, in order of time.
-    pub(crate) frames: &'a [Frame<'a>],
+    pub(crate) source: Source<'a>,
+    /// Their link types.
+    pub(crate) links: &'a [LinkType],
     pub(crate) replay: &'a Replay,
     pub(crate) meant: Meant,
     /// Its record and those of its streams.
@@ -173,11 +176,12 @@ impl Files {
 
     /// Writes them all. What can be written is, also where the sound cannot: then the status says so.
     pub(crate) fn write(self, content: Content<'_>, how: How, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let Content { frames, replay, meant, record: (call, streams), kept, mute } = content;
+        let Content { mut source, links, replay, meant, record: (call, streams), kept, mute } = content;
         if let Some(target) = self.pcap {
             let path = target.path().to_path_buf();
-            packets(frames, target).with_context(|| format!("cannot write {}", path.display()))?;
-            screen.remark(format!("{}: {} packets", path.display(), grouped(frames.len() as u64)));
+            let count = packets(&mut source, links, target)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+            screen.remark(format!("{}: {} packets", path.display(), grouped(count)));
         }
         if let Some(target) = self.json {
             written(target, screen, |out| page::json(out, call, streams, replay, kept))?;
@@ -200,7 +204,7 @@ impl Files {
             return Ok(Exit::Failed);
         }
         let decoders = Helpers;
-        let (sound, mute) = Replay::sound(&meant, frames, &decoders);
+        let (sound, mute) = Replay::sound(&meant, &mut source, &decoders)?;
         let exit = self.sounds.save(sound, how, &decoders, screen)?;
         for stream in &mute {
             screen.remark(stream);
@@ -210,11 +214,21 @@ impl Files {
 }
 
 /// Frames as a capture.
-pub(crate) fn packets(frames: &[Frame<'_>], target: Target) -> anyhow::Result<()> {
+pub(crate) fn frames(frames: &[Frame<'_>], target: Target) -> anyhow::Result<()> {
     let links: Vec<_> = frames.iter().map(|frame| frame.link).collect();
-    let mut writer = Writer::new(target, &links)?;
-    frames.iter().try_for_each(|frame| writer.write(frame))?;
-    writer.finish()?.keep()
+    packets(&mut Source::Frames(frames), &links, target).map(drop)
+}
+
+/// Packets as a capture; how many there were.
+fn packets(source: &mut Source<'_>, links: &[LinkType], target: Target) -> anyhow::Result<u64> {
+    let mut writer = Writer::new(target, links)?;
+    let mut count = 0;
+    source.each(&mut |frames| {
+        count += frames.len() as u64;
+        Ok(frames.iter().try_for_each(|frame| writer.write(frame))?)
+    })?;
+    writer.finish()?.keep()?;
+    Ok(count)
 }
 
 fn written(

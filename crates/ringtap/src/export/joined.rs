@@ -4,7 +4,6 @@
 //! datagram: a connection with holes, which nobody could follow. So each message becomes the next of a connection made for it.
 //! What came over WebSocket or SCTP lies there as datagrams; the record says what carried it.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use ringtap_anonymise::Frames;
@@ -13,16 +12,16 @@ use ringtap_wire::frame::{Body, decode};
 use ringtap_wire::sip::{Message, sniff};
 use serde_json::Value;
 
-/// Packets, some of them made here.
-pub(crate) struct Joined<'a> {
-    pieces: Vec<Piece<'a>>,
-}
+use crate::export::source::Take;
 
-struct Piece<'a> {
-    time: Nanos,
-    link: LinkType,
-    wire_len: u32,
-    data: Cow<'a, [u8]>,
+/// Makes them, packet by packet in order of time.
+pub(crate) struct Joiner {
+    transport: Transport,
+    /// Both directions of every connection of the call.
+    ends: HashSet<(Endpoint, Endpoint)>,
+    call_id: String,
+    wire: Frames,
+    last: Option<(Nanos, Vec<u8>)>,
 }
 
 /// What a frame carries.
@@ -32,88 +31,63 @@ struct Carried<'a> {
     is_tcp: bool,
 }
 
-impl<'a> Joined<'a> {
-    /// Of a call's packets in order of time. All but messages over what the record says stay as they are.
-    pub(crate) fn of(frames: &[Frame<'a>], call: &Value) -> Self {
+impl Joiner {
+    /// For a call that was signalled over what the record says, whose packets `each` gives; `None` where that is no connection.
+    pub(crate) fn of(
+        call: &Value,
+        each: impl FnOnce(Take<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Option<Self>> {
         let transport = match call["transport"].as_str() {
             Some("tcp") => Transport::Tcp,
             Some("ws") => Transport::Ws,
             Some("sctp") => Transport::Sctp,
-            _ => Transport::Udp,
+            _ => return Ok(None),
         };
-        let ends = connections(transport, frames, call);
-        let call_id = call["call_id"].as_str().unwrap_or_default();
-        let mut wire = Frames::default();
-        let mut joined = Self { pieces: Vec::with_capacity(frames.len()) };
-        let mut last: Option<(Nanos, &[u8])> = None;
-        for frame in frames {
-            let carried =
-                carried(frame).filter(|carried| ends.contains(&carried.ends) && frame.link == ETHERNET);
-            let Some(carried) = carried else {
-                joined.keep(frame);
-                continue;
-            };
-            // A segment with two messages of the call lies there twice.
-            if last.replace((frame.time, frame.data)) == Some((frame.time, frame.data)) {
-                continue;
-            }
-            let messages = own(&carried, call_id);
-            if messages.is_empty() {
-                joined.keep(frame);
-            }
-            for message in messages {
-                let (src, dst) = carried.ends;
-                let Ok(made) = wire.message(transport, src, dst, message) else { continue };
-                joined.pieces.extend(made.into_iter().map(|data| Piece {
-                    time: frame.time,
-                    link: ETHERNET,
-                    wire_len: data.len() as u32,
-                    data: Cow::Owned(data),
-                }));
+        let mut ends = HashSet::new();
+        let both = |(src, dst): (Endpoint, Endpoint)| [(src, dst), (dst, src)];
+        let mut segments = |frames: &[Frame<'_>]| {
+            let carried = frames.iter().filter_map(carried).filter(|carried| carried.is_tcp);
+            ends.extend(carried.flat_map(|carried| both(carried.ends)));
+            Ok(())
+        };
+        if transport == Transport::Tcp {
+            each(&mut segments)?;
+        }
+        // All of its messages may have come in several segments.
+        let end = |name: &str| call[name].as_str()?.parse::<Endpoint>().ok();
+        ends.extend(end("src").zip(end("dst")).into_iter().flat_map(both));
+        let call_id = call["call_id"].as_str().unwrap_or_default().to_owned();
+        Ok(Some(Self { transport, ends, call_id, wire: Frames::default(), last: None }))
+    }
+
+    /// One that has made nothing yet.
+    pub(crate) fn anew(&self) -> Self {
+        let (ends, call_id) = (self.ends.clone(), self.call_id.clone());
+        Self { transport: self.transport, ends, call_id, wire: Frames::default(), last: None }
+    }
+
+    /// Gives what becomes of the next packet: itself, unless it has messages that came over a connection.
+    pub(crate) fn frame(&mut self, frame: &Frame<'_>, give: &mut dyn FnMut(&Frame<'_>)) {
+        let carried =
+            carried(frame).filter(|carried| self.ends.contains(&carried.ends) && frame.link == ETHERNET);
+        let Some(carried) = carried else { return give(frame) };
+        // A segment with two messages of the call lies there twice.
+        if self.last.as_ref().is_some_and(|(time, data)| *time == frame.time && data == frame.data) {
+            return;
+        }
+        self.last = Some((frame.time, frame.data.to_vec()));
+        let messages = own(&carried, &self.call_id);
+        if messages.is_empty() {
+            give(frame);
+        }
+        for message in messages {
+            let (src, dst) = carried.ends;
+            let Ok(made) = self.wire.message(self.transport, src, dst, message) else { continue };
+            for data in &made {
+                give(&Frame { wire_len: data.len() as u32, data, ..*frame });
             }
         }
-        joined
     }
-
-    fn keep(&mut self, frame: &Frame<'a>) {
-        let Frame { time, link, wire_len, data, .. } = *frame;
-        self.pieces.push(Piece { time, link, wire_len, data: Cow::Borrowed(data) });
-    }
-
-    /// In order, numbered from 1.
-    pub(crate) fn frames(&self) -> Vec<Frame<'_>> {
-        self.pieces
-            .iter()
-            .zip(1..)
-            .map(|(piece, number)| Frame {
-                time: piece.time,
-                number,
-                link: piece.link,
-                wire_len: piece.wire_len,
-                data: &piece.data,
-            })
-            .collect()
-    }
-}
-
-/// Both directions of every connection of a call that was signalled over one.
-fn connections(transport: Transport, frames: &[Frame<'_>], call: &Value) -> HashSet<(Endpoint, Endpoint)> {
-    let mut ends = HashSet::new();
-    if transport == Transport::Udp {
-        return ends;
-    }
-    let both = |(src, dst): (Endpoint, Endpoint)| [(src, dst), (dst, src)];
-    ends.extend(
-        frames
-            .iter()
-            .filter_map(carried)
-            .filter(|carried| carried.is_tcp && transport == Transport::Tcp)
-            .flat_map(|carried| both(carried.ends)),
-    );
-    // All of its messages may have come in several segments.
-    let end = |name: &str| call[name].as_str()?.parse::<Endpoint>().ok();
-    ends.extend(end("src").zip(end("dst")).into_iter().flat_map(both));
-    ends
 }
 
 fn carried<'a>(frame: &Frame<'a>) -> Option<Carried<'a>> {
@@ -186,17 +160,24 @@ mod tests {
             })
             .collect();
         let call = json!({ "transport": "tcp", "call_id": "own", "src": "192.0.2.1:40000", "dst": "192.0.2.2:5060" });
-        let joined = Joined::of(&frames, &call);
+        let joined = |call: &Value| {
+            let mut got: Vec<Vec<u8>> = Vec::new();
+            let joiner = Joiner::of(call, |take| take(&frames)).unwrap();
+            if let Some(joiner) = joiner {
+                let mut joiner = joiner.anew();
+                frames.iter().for_each(|frame| joiner.frame(frame, &mut |made| got.push(made.data.to_vec())));
+            }
+            got
+        };
         let mut expected = Frames::default();
         let mut made = |src, dst, cseq| {
             expected.message(Transport::Tcp, src, dst, &message(cseq, "own")).unwrap().remove(0)
         };
         let expected =
             [made(ends[0], ends[1], 1), made(ends[0], ends[1], 2), media.clone(), made(ends[1], ends[0], 3)];
-        let got: Vec<Vec<u8>> = joined.frames().iter().map(|frame| frame.data.to_vec()).collect();
-        assert_eq!(got, expected);
+        assert_eq!(joined(&call), expected);
         // Over UDP nothing changes.
         let call = json!({ "transport": "udp", "call_id": "own" });
-        assert_eq!(Joined::of(&frames, &call).frames().len(), 5);
+        assert!(joined(&call).is_empty(), "nothing is made");
     }
 }

@@ -1,25 +1,31 @@
 //! What the spool has of a call, held against its record.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::bail;
-use ringtap_model::{Endpoint, Frame, LinkType, Nanos};
-use ringtap_spool::{Category, Found, Packet, Reader, of_call, of_stream};
+use ringtap_model::{Endpoint, LinkType, Nanos};
+use ringtap_spool::{Category, Chunks, Lacks, Packet, Reader, of_call, of_stream};
 use ringtap_store::{Query, Row};
 use ringtap_wire::frame::{Body, decode};
 use ringtap_wire::rtcp::looks_like_rtcp;
 use serde_json::{Value, json};
 
+use crate::export::joined::Joiner;
+use crate::export::source::{Pass, Passed, Source, Take};
 use crate::show::summary::grouped;
 use crate::text::counted;
 
-/// Packets of a call, by what they belong to.
+/// Packets of a call, by what they belong to: where they lie, and what a first way through them found.
 pub(crate) struct Kept {
     pub(crate) parts: Vec<Part>,
+    pub(crate) chunks: Chunks,
     /// By the owner's key.
-    found: HashMap<u64, Found>,
+    lacks: BTreeMap<u64, Lacks>,
+    /// What makes connections again of its messages, where they came over some.
+    joiner: Option<Joiner>,
+    /// Packets that there are.
+    pub(crate) packets: u64,
 }
 
 /// Packets of one owner that were looked for.
@@ -34,7 +40,13 @@ pub(crate) struct Part {
     is_media: bool,
     /// Packets that the record counts; None where it counts none.
     counted: Option<u64>,
-    /// Packets that are there: RTP of a stream, whatever there is of the signalling.
+    count: Count,
+}
+
+/// What there is of a part.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Count {
+    /// RTP of a stream, whatever there is of the signalling.
     packets: u64,
     /// RTCP.
     reports: u64,
@@ -43,18 +55,18 @@ pub(crate) struct Part {
 }
 
 impl Kept {
-    /// Reads what there is of the call with that record and those streams.
+    /// Looks for what there is of the call with that record and those streams. What is missing is known after [`Kept::first`].
     ///
     /// Of `product`: the copy that was kept of a call that was intercepted, and nothing else.
-    pub(crate) fn read(
+    pub(crate) fn find(
         spool: &mut Reader,
         row: &Row,
         streams: &[Value],
         product: bool,
     ) -> anyhow::Result<Self> {
-        let mut kept = Self { parts: parts(row, streams), found: HashMap::new() };
+        let parts = parts(row, streams);
         // Which segments there are is asked once: there may be many.
-        let reach = || kept.parts.iter().map(Part::reach);
+        let reach = || parts.iter().map(Part::reach);
         let from = reach().map(|(from, _)| from).min().unwrap_or(row.start);
         let to = reach().map(|(_, to)| to).max().unwrap_or(row.start);
         let segments = spool.between(from, to)?;
@@ -64,60 +76,56 @@ impl Kept {
             true => (of(Category::Product), of(Category::Product)),
             false => (of(Category::Signalling), of(Category::Media)),
         };
-        for part in &kept.parts {
-            // Two streams of one source between the same ends have one owner.
-            if let Entry::Vacant(place) = kept.found.entry(part.key) {
-                let segments = if part.is_media { &media } else { &signalling };
-                place.insert(spool.read(&[part.key], segments)?);
-            }
-        }
-        let mut parts = kept.parts.clone();
-        for (index, _, packet, is_report) in kept.placed() {
-            let part = &mut parts[index];
-            *(if is_report { &mut part.reports } else { &mut part.packets }) += 1;
-            part.cut +=
-                u64::from(part.is_media && !is_report && packet.data.len() < packet.wire_len as usize);
-        }
-        kept.parts = parts;
+        // Two streams of one source between the same ends have one owner.
+        let owners = |is_media: bool| -> Vec<u64> {
+            let parts = parts.iter().filter(|part| part.is_media == is_media);
+            parts.map(|part| part.key).collect::<BTreeSet<_>>().into_iter().collect()
+        };
+        let chunks = spool.locate(&[(&owners(false), &signalling), (&owners(true), &media)])?;
+        let mut kept = Self { parts, chunks, lacks: BTreeMap::new(), joiner: None, packets: 0 };
+        kept.joiner = Joiner::of(&row.value, |take| Source::Kept { kept: &kept, spool }.each(take))?;
         Ok(kept)
     }
 
-    /// Every packet that is the call's: which part it is of, its link type, and whether it is RTCP.
-    fn placed(&self) -> impl Iterator<Item = (usize, LinkType, Packet<'_>, bool)> {
-        self.found.iter().flat_map(move |(key, found)| {
-            let link = found.link().unwrap_or(ETHERNET);
-            found.packets().filter_map(move |packet| {
-                let is_report = is_rtcp(link, &packet);
-                let index = self
-                    .parts
-                    .iter()
-                    .position(|part| part.key == *key && part.has(packet.time, is_report))?;
-                Some((index, link, packet, is_report && self.parts[index].is_media))
-            })
-        })
+    /// The first way through its packets, on which is counted what there is and what is not.
+    pub(crate) fn first(&mut self, spool: &mut Reader, take: Take<'_>) -> anyhow::Result<()> {
+        let Passed { counts, lacks, packets } = Pass::new(self, spool).each(take)?;
+        self.parts.iter_mut().zip(counts).for_each(|(part, count)| part.count = count);
+        (self.lacks, self.packets) = (lacks, packets);
+        Ok(())
     }
 
-    /// Its packets in order of time, numbered from 1.
-    pub(crate) fn frames(&self) -> Vec<Frame<'_>> {
-        let mut frames: Vec<Frame<'_>> = self
-            .placed()
-            .map(|(_, link, Packet { time, wire_len, data, .. }, _)| Frame {
-                time,
-                number: 0,
-                link,
-                wire_len,
-                data,
-            })
-            .collect();
-        frames.sort_by_key(|frame| frame.time);
-        frames.iter_mut().zip(1..).for_each(|(frame, number)| frame.number = number);
-        frames
+    /// As many packets as there may be.
+    pub(crate) fn most(&self) -> usize {
+        usize::try_from(self.chunks.packets()).unwrap_or(usize::MAX)
+    }
+
+    /// Anew for each way through.
+    pub(crate) fn joiner(&self) -> Option<Joiner> {
+        self.joiner.as_ref().map(Joiner::anew)
+    }
+
+    /// Counts a packet to the part that it is of; false where it is of none.
+    pub(crate) fn place(
+        &self,
+        owner: u64,
+        link: LinkType,
+        packet: &Packet<'_>,
+        counts: &mut [Count],
+    ) -> bool {
+        let is_report = is_rtcp(link, packet);
+        let mut parts = self.parts.iter().zip(counts);
+        let found = parts.find(|(part, _)| part.key == owner && part.has(packet.time, is_report));
+        let Some((part, count)) = found else { return false };
+        let is_report = is_report && part.is_media;
+        *(if is_report { &mut count.reports } else { &mut count.packets }) += 1;
+        count.cut += u64::from(part.is_media && !is_report && packet.data.len() < packet.wire_len as usize);
+        true
     }
 
     /// Less is there than the record counts, or something of it is not as it was written.
     pub(crate) fn lacks(&self) -> bool {
-        let damaged = self.found.values().any(|found| found.damaged + found.erased + found.sealed > 0);
-        damaged || self.parts.iter().any(Part::lacks)
+        self.lacks.values().any(|lacks| !lacks.is_none()) || self.parts.iter().any(Part::lacks)
     }
 
     /// The record knows of no media.
@@ -128,7 +136,8 @@ impl Kept {
     /// Its media were kept without what was said.
     pub(crate) fn is_mute(&self) -> bool {
         let media = self.parts.iter().filter(|part| part.is_media);
-        let (packets, cut) = media.fold((0, 0), |sum, part| (sum.0 + part.packets, sum.1 + part.cut));
+        let (packets, cut) =
+            media.fold((0, 0), |sum, part| (sum.0 + part.count.packets, sum.1 + part.count.cut));
         packets > 0 && packets == cut
     }
 
@@ -137,7 +146,7 @@ impl Kept {
         let mut told: Vec<u64> = Vec::new();
         self.parts.iter().map(move |part| {
             // What is wrong with an owner's chunks is told once.
-            let found = self.found.get(&part.key).filter(|_| !told.contains(&part.key));
+            let found = self.lacks.get(&part.key).filter(|_| !told.contains(&part.key));
             told.push(part.key);
             part.told(found)
         })
@@ -145,11 +154,11 @@ impl Kept {
 
     /// The same for programs.
     pub(crate) fn value(&self) -> Value {
-        let sum = |of: fn(&Found) -> u64| self.found.values().map(of).sum::<u64>();
+        let sum = |of: fn(&Lacks) -> u64| self.lacks.values().map(of).sum::<u64>();
         let parts = self.parts.iter().map(|part| {
             json!({
-                "part": part.name, "packets": part.packets, "of": part.counted, "rtcp": part.reports,
-                "headers_only": part.cut,
+                "part": part.name, "packets": part.count.packets, "of": part.counted, "rtcp": part.count.reports,
+                "headers_only": part.count.cut,
             })
         });
         json!({
@@ -163,7 +172,7 @@ impl Kept {
 
     /// Why there is nothing, in a sentence.
     pub(crate) fn nothing(&self, spool: &str) -> String {
-        let any = |of: fn(&Found) -> u64| self.found.values().any(|found| of(found) > 0);
+        let any = |of: fn(&Lacks) -> u64| self.lacks.values().any(|lacks| of(lacks) > 0);
         let why = match () {
             () if any(|found| found.sealed) => "it is sealed; name the file of the key with `--key`",
             () if any(|found| found.erased) => "it was erased on purpose",
@@ -189,21 +198,21 @@ impl Part {
     }
 
     fn lacks(&self) -> bool {
-        self.counted.is_some_and(|counted| counted > self.packets)
+        self.counted.is_some_and(|counted| counted > self.count.packets)
     }
 
-    fn told(&self, found: Option<&Found>) -> String {
+    fn told(&self, found: Option<&Lacks>) -> String {
         let mut told = match self.counted {
             // Copies that a mirror made are there, and not counted.
-            Some(counted) if counted > self.packets => {
-                format!("{}: {} of {} packets", self.name, grouped(self.packets), grouped(counted))
+            Some(counted) if counted > self.count.packets => {
+                format!("{}: {} of {} packets", self.name, grouped(self.count.packets), grouped(counted))
             }
-            _ => format!("{}: {}", self.name, packets(self.packets)),
+            _ => format!("{}: {}", self.name, packets(self.count.packets)),
         };
-        if self.reports > 0 {
-            told.push_str(&format!(", {} RTCP", grouped(self.reports)));
+        if self.count.reports > 0 {
+            told.push_str(&format!(", {} RTCP", grouped(self.count.reports)));
         }
-        if self.cut > 0 {
+        if self.count.cut > 0 {
             told.push_str(", headers only");
         }
         let Some(found) = found else { return told };
@@ -282,7 +291,6 @@ pub(crate) fn parts(row: &Row, streams: &[Value]) -> Vec<Part> {
     std::iter::once(signalling).chain(media).collect()
 }
 
-const ETHERNET: LinkType = LinkType(1);
 /// Challenges and retransmissions may come before the record's time and after it.
 const BEFORE: Nanos = Nanos::from_secs(1);
 const AFTER: Nanos = Nanos::from_secs(64);
@@ -308,9 +316,8 @@ mod tests {
         assert_eq!((parts[0].from, parts[0].to), (Nanos::from_secs(2), Nanos::from_secs(73)));
         let ends: [Endpoint; 2] = ["192.0.2.1:4000".parse().unwrap(), "[2001:db8::1]:4002".parse().unwrap()];
         assert_eq!(parts[1].key, of_stream(ends[0], ends[1], u32::MAX));
-        (parts[1].packets, parts[1].reports) = (199, 2);
-        let mut found = Found::default();
-        found.damaged = 1;
+        parts[1].count = Count { packets: 199, reports: 2, cut: 0 };
+        let found = Lacks { damaged: 1, ..Lacks::default() };
         assert_eq!(
             parts[1].told(Some(&found)),
             "192.0.2.1:4000 to [2001:db8::1]:4002: 199 of 200 packets, 2 RTCP; 1 chunk damaged or missing"

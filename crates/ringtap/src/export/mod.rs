@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `kept` | its packets, and what is missing of them |
+//! | `source` | them in order, as often as one likes, a few hundred in memory at once |
 //! | `joined` | messages over TCP as connections again |
 //! | `replay` | the packets through an engine again: messages, streams, sound |
 //! | `files` | every kind of file at once |
@@ -13,3 +14,4 @@ pub(crate) mod joined;
 pub(crate) mod kept;
 pub(crate) mod page;
 pub(crate) mod replay;
+pub(crate) mod source;

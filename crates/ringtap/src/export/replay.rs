@@ -7,6 +7,7 @@ use ringtap_engine::{Config, Engine, RtcpSeen, Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, Message, Nanos, Registration, Stream, Transport};
 use serde_json::{Value, json};
 
+use crate::export::source::Source;
 use crate::find::{Found, Meant};
 use crate::show::ladder::Band;
 use crate::show::streams::codec;
@@ -29,12 +30,10 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// Runs them through.
-    pub(crate) fn of(frames: &[Frame<'_>]) -> Self {
-        let mut replay = Self::default();
-        run(frames, &small(frames), &mut replay);
-        replay.streams.sort_by_key(|stream| (stream.record.first, stream.serial));
-        replay
+    /// In order of their first packet, once all packets have passed.
+    pub(crate) fn sorted(mut self) -> Self {
+        self.streams.sort_by_key(|stream| (stream.record.first, stream.serial));
+        self
     }
 
     /// The call that this is, with its streams: `record`, or the first that this engine made. `None` where there was neither.
@@ -51,13 +50,13 @@ impl Replay {
     /// The call's sound, and a sentence for each stream that cannot be decoded.
     pub(crate) fn sound(
         meant: &Meant,
-        frames: &[Frame<'_>],
+        source: &mut Source<'_>,
         decoders: &dyn Decoders,
-    ) -> (Sound, Vec<String>) {
+    ) -> anyhow::Result<(Sound, Vec<String>)> {
         let (sound, mute) = Sound::of(meant, true, decoders);
         let mut taker = Taker::new(meant, sound, false);
-        run(frames, &small(frames), &mut taker);
-        (taker.taken().1, mute)
+        source.run(&mut taker)?;
+        Ok((taker.taken().1, mute))
     }
 
     /// Its streams, for the ladder.
@@ -100,9 +99,9 @@ pub(crate) fn run<S: Sink>(frames: &[Frame<'_>], config: &Config, sink: &mut S) 
     engine.close(sink);
 }
 
-/// Room for the packets of one call, which has few of everything: many may be exported one after the other.
-pub(crate) fn small(frames: &[Frame<'_>]) -> Config {
-    let few = frames.len().clamp(64, 100_000);
+/// Room for so many packets of one call, which has few of everything: many may be exported one after the other.
+pub(crate) fn small(packets: usize) -> Config {
+    let few = packets.clamp(64, 100_000);
     Config {
         max_calls: few.min(1_000),
         max_streams: few,
