@@ -79,7 +79,7 @@ impl Engine {
         for (turn, frame) in frames.iter().enumerate() {
             self.counters.bytes += frame.data.len() as u64;
             if S::PACKETS {
-                lanes.name(turn, &self.tracker.media);
+                lanes.name(turn, &self.tracker.media, sink);
             }
             let lane = lanes.step(frames, turn, &self.tracker.media, &self.hasher);
             self.frame(frame, lane, sink);

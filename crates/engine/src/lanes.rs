@@ -6,6 +6,7 @@ use ringtap_wire::{frame, rtcp, rtp, sip, stun};
 use crate::hash::Hasher;
 use crate::index::NONE;
 use crate::media::{Key, Media, RtpPacket};
+use crate::sink::Sink;
 use crate::tcp;
 
 /// How many frames lie between a look at a frame, at its place in the index, and its turn: enough for memory to answer, few
@@ -117,7 +118,7 @@ impl Lanes {
 
     /// Before [`Lanes::step`], for a sink that is told of every packet: asks for what it is told of those to come.
     #[inline]
-    pub(crate) fn name(&self, turn: usize, media: &Media) {
+    pub(crate) fn name<S: Sink>(&self, turn: usize, media: &Media, sink: &S) {
         let of = |at: usize| self.0.get(at % LANES).filter(|lane| lane.kind == Kind::Media);
         // The last one that was found.
         if let Some(lane) = of(turn + DEPTH - 1) {
@@ -125,6 +126,7 @@ impl Lanes {
         }
         if let Some(lane) = of(turn + DEPTH / 2) {
             media.prefetch_view(lane.slot);
+            sink.soon(lane.slot);
         }
     }
 

@@ -79,6 +79,9 @@ pub struct RtpSeen<'a> {
     pub frames: &'a [u64],
     /// Its stream: [`StreamEnd::serial`].
     pub serial: u64,
+    /// Where its stream stands among those of this worker, below `max_streams`: another's once it has left. A table with a
+    /// place for each finds it without searching.
+    pub place: u32,
     /// Sender.
     pub src: Endpoint,
     /// Receiver.
@@ -158,6 +161,9 @@ pub trait Sink {
     fn sip(&mut self, _seen: &SipSeen<'_>) {}
     /// An RTP packet passed. Its stream may still turn out to be none: then no record carries its serial.
     fn rtp(&mut self, _seen: &RtpSeen<'_>) {}
+    /// A packet of the stream at that place ([`RtpSeen::place`]) is likely to be told of after a few others: the time to ask for
+    /// what is known of it. A hint; it may be left out, or be for nothing.
+    fn soon(&self, _place: u32) {}
     /// An RTCP datagram passed, of a stream whose RTP passed this worker before.
     fn rtcp(&mut self, _seen: &RtcpSeen<'_>) {}
     /// No packet of the stream will be told of any more: its figures go to where its call's record is made, or it turned

@@ -217,7 +217,7 @@ fn figures(counts: &Counts, written: &Written) -> String {
     format!(
         "\"packets\": {}, \"chunks\": {}, \"lost\": {}, \"bytes\": {}, \"writes\": {}, \"syncs\": {}, \"segments\": {}",
         counts.packets,
-        counts.chunks,
+        written.chunks(),
         counts.lost_memory + counts.lost_disk + counts.refused + written.lost_packets(),
         written.bytes(),
         written.writes(),

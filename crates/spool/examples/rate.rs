@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         counts.packets as f64 / put.as_secs_f64() / 1e6,
         written.bytes() as f64 / all.as_secs_f64() / 1e6,
         written.writes(),
-        counts.chunks,
+        written.chunks(),
         counts.lost_memory,
         counts.lost_disk,
     );

@@ -21,13 +21,13 @@ use crate::seal::{self, Chain, Content, State};
 use crate::sign;
 
 /// Bytes of a block: what one write takes.
-pub(crate) const BLOCK: usize = 1 << 20;
+pub(crate) const BLOCK: usize = 2 << 20;
 /// What addresses, offsets and lengths of direct writes must be multiples of.
 pub(crate) const ALIGN: usize = 4096;
 /// How often what is written is forced out of the disk's own memory.
 const SYNC: Duration = Duration::from_secs(1);
 
-/// A megabyte at an address that direct writes take.
+/// Bytes at an address that direct writes take.
 pub(crate) struct Block {
     bytes: Vec<u8>,
     start: usize,
@@ -87,6 +87,7 @@ pub struct Written {
     pub(crate) writes: AtomicU64,
     pub(crate) syncs: AtomicU64,
     pub(crate) segments: AtomicU64,
+    chunks: AtomicU64,
     pub(crate) lost_packets: AtomicU64,
     pub(crate) failures: AtomicU64,
     /// Of these, for want of room.
@@ -113,6 +114,11 @@ impl Written {
     /// Times that the disk was asked to keep what it has.
     pub fn syncs(&self) -> u64 {
         self.syncs.load(Relaxed)
+    }
+
+    /// Chunks packed for the disk.
+    pub fn chunks(&self) -> u64 {
+        self.chunks.load(Relaxed)
     }
 
     /// Segments closed, with their indexes.
@@ -168,6 +174,19 @@ impl Written {
     /// Whether it was told to stop.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Relaxed)
+    }
+
+    /// A chunk is on its way.
+    pub(crate) fn packed(&self) {
+        self.chunks.fetch_add(1, Relaxed);
+    }
+
+    /// A chunk that never came to the disk.
+    pub(crate) fn lose(&self, category: Category, chunk: &Chunk) {
+        self.lost_packets.fetch_add(u64::from(chunk.packets), Relaxed);
+        if Category::of(false).contains(&category) {
+            self.refuse(chunk);
+        }
     }
 
     fn opened(&self, category: Category, segment: Option<Segment>) {
@@ -381,10 +400,7 @@ impl Disk {
             let keyless = row.chunk.is_sealed() && refused(&open.keys.refused, key, key + keys::ROW as u64);
             let whole = !refused(&open.refused, from, to) && !keyless;
             if !whole {
-                self.written.lost_packets.fetch_add(u64::from(row.chunk.packets), Relaxed);
-                if Category::of(false).contains(&open.segment.category()) {
-                    self.written.refuse(&row.chunk);
-                }
+                self.written.lose(open.segment.category(), &row.chunk);
             }
             whole
         });

@@ -34,9 +34,11 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `keeper` | [`Keeper`], chunks that grow in memory; [`Settings`], [`Owner`], [`Kept`], [`Counts`] |
-//! | `pages` | their memory |
+//! | `keeper` | [`Keeper`], which takes packets; [`Settings`], [`Owner`], [`Kept`], [`Counts`] |
+//! | `log` | packets in order of time, on their way to the packer |
+//! | `packer` | the thread that gathers chunks and lines them up for the disk |
 //! | `disk` | the thread that writes; [`Written`] |
+//! | `sys` | the log's memory, between two threads: all unsafe code |
 //! | `mark` | what a segment says of itself: [`Chunk`] |
 //! | `index` | the index beside a segment: [`Row`] |
 //! | `name` | [`Segment`], a segment's name; [`Category`] |
@@ -66,7 +68,7 @@
 //! | `errand` | what is done at the far place, behind the janitor's back |
 //! | [`rules`] | which calls are kept: [`rules::Rules`], decided as far as is known; the table that tells all workers; what waits |
 //! | `error` | [`Error`] |
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod catalogue;
 mod deletions;
@@ -82,11 +84,12 @@ mod janitor;
 mod keeper;
 mod key;
 mod keys;
+mod log;
 mod mark;
 mod master;
 mod name;
 mod ordered;
-mod pages;
+mod packer;
 mod product;
 mod provisional;
 mod reader;
@@ -97,6 +100,8 @@ mod seal;
 mod sealer;
 mod secret;
 mod sign;
+#[expect(unsafe_code, reason = "one thread writes where another will read")]
+mod sys;
 mod tier;
 mod verify;
 mod wrap;

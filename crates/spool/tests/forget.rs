@@ -15,7 +15,7 @@ const ORDER: Order<'_> = Order { why: "asked for", at: START, product: false };
 /// Packets of two calls with the same owners, an hour apart: what is said is 32 bytes of the owner's letter and the call's.
 fn spool(dir: &Path, link: u16) -> Nanos {
     let settings = Settings {
-        memory: 40 * 4096,
+        memory: 70 * 4096,
         owners: 10,
         link: LinkType(link),
         wait: true,

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Instant;
 
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_spool::{
@@ -100,6 +102,15 @@ fn packets_with(dir: &Path, call: u64, key: Option<&MasterKey>) -> usize {
         assert!(packet.data[8..].iter().all(|byte| *byte == call as u8));
     }
     found.len()
+}
+
+/// Waits for the disk to have that many packets of a call.
+fn await_packets(dir: &Path, call: u64, wanted: usize) {
+    let begun = Instant::now();
+    while packets(dir, call) != wanted {
+        assert!(begun.elapsed().as_secs() < 20, "{} of {wanted} packets of {call}", packets(dir, call));
+        thread::yield_now();
+    }
 }
 
 fn segments(dir: &Path) -> Vec<Segment> {
@@ -312,8 +323,8 @@ fn a_short_disk_loses_the_oldest_then_recording_stops_and_goes_on_by_itself() {
     );
     assert_eq!(calls.keeper.counts().lost_stopped, 0);
     // The last calls are there, the first are not, and the one that is held is.
+    await_packets(&path, 37, 200);
     assert_eq!((packets(&path, 0), packets(&path, 3)), (0, 200));
-    assert_eq!(packets(&path, 37), 200);
     // Somebody else takes everything.
     *others.lock().unwrap() = 4 << 20;
     notices.clear();
@@ -429,9 +440,9 @@ fn a_disk_filled_to_the_last_byte() {
     };
     assert_eq!(fill(64 << 20), 0, "nothing is left");
     calls.call(5, 1_000);
-    let wait = std::time::Instant::now();
+    let wait = Instant::now();
     while written.full() == 0 && wait.elapsed().as_secs() < 10 {
-        std::thread::yield_now();
+        thread::yield_now();
     }
     assert!(written.full() > 0);
     while janitor.look(calls.now, |notice| notices.push(notice)) {}

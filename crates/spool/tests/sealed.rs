@@ -19,7 +19,7 @@ fn master() -> MasterKey {
 
 fn settings(dir: &Path) -> Settings {
     Settings {
-        memory: 60 * 4096,
+        memory: 70 * 4096,
         owners: 50,
         span: Nanos::from_secs(7),
         wait: true,

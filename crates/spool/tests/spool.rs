@@ -172,7 +172,7 @@ fn without_an_index_a_scan_finds_the_same() {
 #[test]
 fn little_memory_makes_small_chunks_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let tight = Settings { memory: 40 * 4096, ..settings(dir.path()) };
+    let tight = Settings { memory: 70 * 4096, ..settings(dir.path()) };
     let mut spool = Spool::new(tight, 100);
     (0..20_000).for_each(|round| spool.put(round * 13 % 100, 300));
     let kept = spool.end();
@@ -275,7 +275,7 @@ fn another_program_opens_a_segment() {
 /// A segment with chunks of several owners, whole.
 fn sample() -> Vec<u8> {
     let dir = tempfile::tempdir().expect("a directory");
-    let mut spool = Spool::new(Settings { memory: 40 * 4096, ..settings(dir.path()) }, 20);
+    let mut spool = Spool::new(Settings { memory: 70 * 4096, ..settings(dir.path()) }, 20);
     (0..6_000).for_each(|round| spool.put(round * 3 % 20, 60 + round % 40));
     spool.end();
     fs::read(&segments(dir.path())[0]).expect("a segment")
@@ -367,7 +367,7 @@ proptest! {
     #[test]
     fn what_goes_in_comes_out(
         steps in proptest::collection::vec((0usize..8, 0usize..3000, 0u64..3, any::<bool>()), 1..600),
-        pages in 36usize..200,
+        pages in 69usize..200,
     ) {
         let dir = tempfile::tempdir().unwrap();
         let settings = Settings {

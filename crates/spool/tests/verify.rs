@@ -19,7 +19,7 @@ fn signer() -> Arc<Signer> {
 
 fn settings(dir: &Path) -> Settings {
     Settings {
-        memory: 40 * 4096,
+        memory: 70 * 4096,
         owners: 20,
         span: Nanos::from_secs(2),
         wait: true,

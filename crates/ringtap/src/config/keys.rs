@@ -299,8 +299,8 @@ pub(crate) const KEYS: [Key; 75] = [
         "memory",
         "\"256MiB\"",
         SIZE,
-        "Memory of each worker in which packets of a stream are gathered before they are written. More makes longer pieces \
-         on the disk: 52,000 calls need 1.2 GiB for pieces of 8 KiB.",
+        "Memory of each worker in which packets wait to be gathered and written. More makes longer pieces on the disk, 52,000 \
+         calls need 1 GiB for pieces of 8 KiB, and longer pauses of the disk that lose nothing.",
     ),
     key(
         "spool",

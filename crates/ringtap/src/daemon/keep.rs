@@ -14,7 +14,9 @@ use std::sync::Arc;
 use ringtap_engine::{CallNumber, Kept, RtcpSeen, RtpSeen, Sink, SipSeen, Step, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Recorded, Registration, Transport};
 use ringtap_spool::rules::{Facts, Standing, State, Undecided, Verdict, What};
-use ringtap_spool::{Category, Counts, Doubt, Error, Keeper, Settings, Written, key, of_call, of_stream};
+use ringtap_spool::{
+    Category, Counts, Doubt, Error, Keeper, Owner, Settings, Written, key, of_call, of_stream,
+};
 use ringtap_wire::sip;
 
 use self::product::{Products, Target};
@@ -39,6 +41,8 @@ pub(crate) struct Recorder {
     amender: Option<Amender>,
     /// By the stream's serial.
     streams: HashMap<u64, Stream, BuildHasherDefault<Serials>>,
+    /// By the stream's place in the engine.
+    straight: Box<[Straight]>,
     /// Streams of which packets wait.
     waiting: Vec<u64>,
     /// Calls that this worker has the signalling of, by their place.
@@ -141,6 +145,8 @@ struct Other {
 /// A media stream.
 struct Stream {
     track: Track,
+    /// In the engine, see [`RtpSeen::place`].
+    place: u32,
     call: Option<CallNumber>,
     hosts: [IpAddr; 2],
     ssrc: u32,
@@ -155,6 +161,28 @@ struct Stream {
     digits: Pressed,
     /// The call that is in doubt, as is kept in mind on the disk.
     doubted: Option<CallNumber>,
+}
+
+/// A stream of which every packet goes the same way, whole, until something else is decided: a line, which all that is needed for
+/// the next packet fits into.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Straight {
+    /// Whose line it is.
+    serial: u64,
+    /// [`Recorder::version`] when it was written; not good for any other.
+    version: u64,
+    /// As the engine named it.
+    call: Option<CallNumber>,
+    /// None where the packets do not go straight.
+    owner: Option<Owner>,
+    last: Nanos,
+}
+
+const _: () = assert!(size_of::<Straight>() == 64);
+
+impl Straight {
+    const NONE: Self = Self { serial: 0, version: 0, call: None, owner: None, last: Nanos::ZERO };
 }
 
 /// The last digits that somebody pressed.
@@ -201,9 +229,10 @@ impl Hasher for Serials {
 }
 
 impl Recorder {
-    /// `undecided` bytes are for what no rule can decide yet. Without an eraser, what was kept until the end stays.
+    /// For so many `streams` at once. `undecided` bytes are for what no rule can decide yet. Without an eraser, what was kept until the end stays.
     pub(crate) fn open(
         settings: Settings,
+        streams: usize,
         undecided: usize,
         orders: Arc<Orders>,
         eraser: Option<Eraser>,
@@ -223,6 +252,7 @@ impl Recorder {
             eraser,
             amender: None,
             streams: HashMap::default(),
+            straight: vec![Straight::NONE; streams].into_boxed_slice(),
             waiting: Vec::new(),
             calls: HashMap::new(),
             by_key: HashMap::new(),
@@ -308,8 +338,15 @@ impl Recorder {
 
     /// Who is silent has no packets in memory any more, and needs no place there.
     fn sweep(&mut self, now: Nanos) {
-        for stream in self.streams.values_mut().filter(|stream| stream.last + SILENCE < now) {
-            self.shelf.finish(&mut stream.track, now);
+        let Self { streams, straight, shelf, .. } = self;
+        for (serial, stream) in streams.iter_mut() {
+            let straight = straight.get_mut(stream.place as usize).filter(|line| line.serial == *serial);
+            let last = straight.as_ref().map_or(Nanos::ZERO, |line| line.last);
+            stream.last = stream.last.max(last);
+            if stream.last + SILENCE < now {
+                straight.into_iter().for_each(|line| line.owner = None);
+                shelf.finish(&mut stream.track, now);
+            }
         }
         let silent = |_: &u64, other: &mut Other| other.last + SILENCE < now;
         for (_, mut other) in self.others.extract_if(silent) {
@@ -625,11 +662,31 @@ impl Recorder {
         }
     }
 
-    /// Keeps a media packet. HOT.
+    /// While it stays the same, so does how a stream stands whose packets go straight.
+    fn version(&self) -> u64 {
+        self.orders.table.changes() ^ self.epoch << 40
+    }
+
+    /// Keeps a media packet. HOT: a line, and a copy.
+    #[inline]
     fn media(&mut self, seen: &RtpSeen<'_>, piece: &Piece<'_>) {
+        let version = self.version();
+        if let Some(line) = self.straight.get_mut(seen.place as usize)
+            && (line.serial, line.version, line.call) == (seen.serial, version, seen.call)
+            && let Some(owner) = line.owner
+        {
+            line.last = seen.time;
+            return self.shelf.keeper.put_parts(owner, piece.time, piece.wire_len, piece.data);
+        }
+        self.media_anew(seen, piece, version);
+    }
+
+    /// The same where it has to be looked up how the stream stands.
+    #[inline(never)]
+    fn media_anew(&mut self, seen: &RtpSeen<'_>, piece: &Piece<'_>, version: u64) {
+        let intercepts_nobody = self.intercepts_nobody();
         let Self { streams, shelf, orders, ruling, eraser, .. } = self;
-        let ends = (seen.src, seen.dst, seen.ssrc);
-        let stream = streams.entry(seen.serial).or_insert_with(|| Stream::new(ends, seen.time));
+        let stream = streams.entry(seen.serial).or_insert_with(|| Stream::new(seen));
         stream.last = seen.time;
         stream.call = seen.call.or(stream.call);
         let standing = stand(orders, ruling, stream);
@@ -642,7 +699,12 @@ impl Recorder {
         if shelf.put(&mut stream.track, &standing, piece) {
             self.waiting.push(seen.serial);
         }
-        if !self.intercepts_nobody() {
+        let is_straight = goes_straight(&standing, ruling) && !stream.track.waits() && intercepts_nobody;
+        let owner = stream.track.owner().filter(|_| is_straight);
+        if let Some(line) = self.straight.get_mut(seen.place as usize) {
+            *line = Straight { serial: seen.serial, version, call: seen.call, owner, last: seen.time };
+        }
+        if !intercepts_nobody {
             self.product_media(seen, piece);
         }
     }
@@ -695,6 +757,10 @@ impl Recorder {
             self.shelf.settle(&mut stream.track, &standing);
         }
         let Some(mut stream) = self.streams.remove(&serial) else { return Kept::default() };
+        if let Some(line) = self.straight.get_mut(stream.place as usize).filter(|line| line.serial == serial)
+        {
+            line.owner = None;
+        }
         self.shelf.end(&mut stream.track, now)
     }
 
@@ -766,9 +832,11 @@ impl Recorder {
 }
 
 impl Stream {
-    fn new((src, dst, ssrc): (Endpoint, Endpoint, u32), time: Nanos) -> Self {
+    fn new(seen: &RtpSeen<'_>) -> Self {
+        let RtpSeen { src, dst, ssrc, time, place, .. } = *seen;
         Self {
             track: Track::new(Category::Media, of_stream(src, dst, ssrc)),
+            place,
             call: None,
             hosts: [src.ip, dst.ip],
             ssrc,
@@ -842,6 +910,14 @@ fn stand(orders: &Orders, ruling: &Ruling, stream: &Stream) -> Standing {
     }
 }
 
+/// Whether all of every packet is kept, whatever is in it, and nobody looks for digits there.
+fn goes_straight(standing: &Standing, ruling: &Ruling) -> bool {
+    let Standing { state, what, paused, mask_digits, may_pause, .. } = *standing;
+    let is_kept = matches!(state, State::UntilEnd | State::Decided) && what == What::Full;
+    let listens = may_pause && [&ruling.pause, &ruling.resume].iter().any(|switch| !switch.digits.is_empty());
+    is_kept && !paused && !mask_digits && !listens
+}
+
 /// What the rules say of a stream that no call claims.
 fn alone(ruling: &Ruling, stream: &Stream) -> Standing {
     alone_facts(ruling, &stream.hosts, stream.ssrc, |facts| standing(&ruling.rules.decide(facts)))
@@ -876,15 +952,27 @@ fn mask(call: &mut Call) {
 
 /// A sink that keeps what the engine saw of a batch.
 pub(crate) struct Keeping<'a> {
-    pub(crate) outlet: &'a mut Outlet,
-    pub(crate) recorder: &'a mut Recorder,
-    /// The batch, in order of the frames' numbers.
-    pub(crate) frames: &'a [Frame<'a>],
+    outlet: &'a mut Outlet,
+    recorder: &'a mut Recorder,
+    frames: &'a [Frame<'a>],
+    /// Behind the frame that was asked for last: they are asked for in order, but for a few.
+    next: usize,
 }
 
 impl<'a> Keeping<'a> {
+    /// `frames` are the batch, in order of their numbers.
+    pub(crate) fn new(outlet: &'a mut Outlet, recorder: &'a mut Recorder, frames: &'a [Frame<'a>]) -> Self {
+        Self { outlet, recorder, frames, next: 0 }
+    }
+
+    #[inline]
     fn frame(&mut self, number: u64) -> Option<&'a Frame<'a>> {
-        let at = self.frames.binary_search_by_key(&number, |frame| frame.number).ok()?;
+        let is_next = self.frames.get(self.next).is_some_and(|frame| frame.number == number);
+        let at = match is_next {
+            true => self.next,
+            false => self.frames.binary_search_by_key(&number, |frame| frame.number).ok()?,
+        };
+        self.next = at + 1;
         if let Some(rest) = &mut self.recorder.rest
             && let Some(kept) = rest.1.get_mut(at)
         {
@@ -894,6 +982,7 @@ impl<'a> Keeping<'a> {
     }
 
     /// The one frame that carried something, where it is at hand.
+    #[inline]
     fn only(&mut self, frames: &[u64]) -> Option<&'a Frame<'a>> {
         match *frames {
             [number] => self.frame(number),
@@ -965,6 +1054,15 @@ impl Sink for Keeping<'_> {
     }
 
     // HOT.
+    #[inline]
+    fn soon(&self, place: u32) {
+        if let Some(line) = self.recorder.straight.get(place as usize) {
+            ringtap_cpu::prefetch(line);
+        }
+    }
+
+    // HOT.
+    #[inline]
     fn rtp(&mut self, seen: &RtpSeen<'_>) {
         let frame = self.only(seen.frames);
         let (time, payload_type) = (seen.time, seen.payload_type);

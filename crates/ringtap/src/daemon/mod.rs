@@ -301,6 +301,7 @@ impl Running {
                 let orders = Arc::clone(&keeping.orders);
                 keep::Recorder::open(
                     settings,
+                    streams,
                     config.spool.undecided(),
                     orders,
                     Some(keeping.erasing.eraser()),

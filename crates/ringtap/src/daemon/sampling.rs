@@ -42,7 +42,7 @@ fn both_legs_of_one_in_a_hundred_calls() {
     let config: Config = toml::from_str(&text).unwrap();
     let orders = Arc::new(Orders::new(Ruling::of(&config, "a secret").unwrap(), 1, 1 << 16));
     let settings = Settings { memory: 8 << 20, owners: 4096, wait: true, ..Settings::new(at("spool")) };
-    let mut recorder = Recorder::open(settings, 1 << 20, orders, None).unwrap();
+    let mut recorder = Recorder::open(settings, 1_000, 1 << 20, orders, None).unwrap();
     let store = ringtap_store::Settings {
         directory: at("records"),
         queue: 16,
@@ -98,12 +98,12 @@ fn both_legs_of_one_in_a_hundred_calls() {
             .collect();
         now = frames.last().map_or(now, |last| last.time);
         recorder.begin(frames.len(), now);
-        engine.batch(&frames, &mut Keeping { outlet: &mut outlet, recorder: &mut recorder, frames: &frames });
+        engine.batch(&frames, &mut Keeping::new(&mut outlet, &mut recorder, &frames));
         recorder.tick(now);
         batch.clear();
         traffic.truth().for_each(drop);
     }
-    engine.close(&mut Keeping { outlet: &mut outlet, recorder: &mut recorder, frames: &[] });
+    engine.close(&mut Keeping::new(&mut outlet, &mut recorder, &[]));
     assert_eq!((ids.len() as u64, engine.counters().calls_refused), (CALLS, 0));
     let decided = recorder.figures().decisions.calls;
     assert_eq!(decided.iter().sum::<u64>(), 2 * CALLS);

@@ -80,6 +80,11 @@ impl Track {
         self.owner.is_some()
     }
 
+    /// Where its packets go, once one has gone there.
+    pub(super) fn owner(&self) -> Option<Owner> {
+        self.owner
+    }
+
     /// Whether packets wait.
     pub(super) fn waits(&self) -> bool {
         self.list.is_some()
@@ -181,7 +186,7 @@ impl Shelf {
     }
 }
 
-// HOT: two copies, nothing else.
+// HOT: a copy, nothing else.
 fn keep(keeper: &mut Keeper, left_out: &mut u64, track: &mut Track, time: Nanos, wire_len: u32, data: &[u8]) {
     if track.owner.is_none() {
         track.owner = keeper.begin(track.series(), track.key);

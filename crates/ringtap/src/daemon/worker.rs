@@ -116,7 +116,7 @@ impl Worker {
                     (Some(now), Some(recorder)) => {
                         recorder.tick(now);
                         let outlet = &mut self.outlet;
-                        self.engine.tick(now, &mut Keeping { outlet, recorder, frames: &[] });
+                        self.engine.tick(now, &mut Keeping::new(outlet, recorder, &[]));
                     }
                     // What other workers sent.
                     (None, _) => self.batch(&[]),
@@ -156,7 +156,7 @@ impl Worker {
             None => engine.batch(frames, outlet),
             Some(recorder) => {
                 recorder.begin(frames.len(), *now);
-                engine.batch(frames, &mut Keeping { outlet, recorder, frames });
+                engine.batch(frames, &mut Keeping::new(outlet, recorder, frames));
                 recorder.rest(frames);
                 recorder.tick(*now);
             }
@@ -168,7 +168,7 @@ impl Worker {
         let Self { engine, outlet, recorder, .. } = self;
         match recorder {
             None => engine.close(outlet),
-            Some(recorder) => engine.close(&mut Keeping { outlet, recorder, frames: &[] }),
+            Some(recorder) => engine.close(&mut Keeping::new(outlet, recorder, &[])),
         }
     }
 
@@ -177,7 +177,7 @@ impl Worker {
         let Self { engine, outlet, recorder, .. } = self;
         match recorder {
             None => engine.stage(stage, &[], outlet),
-            Some(recorder) => engine.stage(stage, &[], &mut Keeping { outlet, recorder, frames: &[] }),
+            Some(recorder) => engine.stage(stage, &[], &mut Keeping::new(outlet, recorder, &[])),
         }
     }
 

@@ -89,17 +89,26 @@ const GENERATIONS: u32 = 0xff_ffff;
 
 /// A word for each call that there may be. Whoever has a call's signalling writes, everybody reads, nobody waits.
 #[derive(Debug)]
-pub struct Table(Box<[Box<[AtomicU64]>]>);
+pub struct Table {
+    words: Box<[Box<[AtomicU64]>]>,
+    changes: AtomicU64,
+}
 
 impl Table {
     /// For so many workers with so many calls each.
     pub fn new(workers: usize, calls: usize) -> Self {
         let of_worker = |_| (0..calls).map(|_| AtomicU64::new(0)).collect();
-        Self((0..workers).map(of_worker).collect())
+        Self { words: (0..workers).map(of_worker).collect(), changes: AtomicU64::new(0) }
+    }
+
+    /// Counts how often what was decided of a call has been changed, of any call: while it stays the same, so does every
+    /// standing that was [`State::UntilEnd`] or [`State::Decided`]. HOT.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
     }
 
     fn word(&self, place: Place) -> Option<&AtomicU64> {
-        self.0.get(place.worker)?.get(place.slot)
+        self.words.get(place.worker)?.get(place.slot)
     }
 
     /// How the call stands. HOT: one load.
@@ -114,7 +123,11 @@ impl Table {
         let fresh = standing.pack(place.generation) & !(1 << PAUSED);
         let update = |old: u64| Some(if is_of(old, place) { old & 1 << PAUSED } else { 0 } | fresh);
         // It gives a value each time.
-        let _ = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, update);
+        let (Ok(old) | Err(old)) = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, update);
+        let was_decided = is_of(old, place) && old >> 2 & 3 >= State::UntilEnd as u64;
+        if was_decided && old & !(1 << PAUSED) != fresh {
+            self.changes.fetch_add(1, Ordering::AcqRel);
+        }
     }
 
     /// Pauses the call, or goes on. Whether that was anything new.
@@ -124,7 +137,9 @@ impl Table {
             let new = old & !(1 << PAUSED) | u64::from(paused) << PAUSED;
             (is_of(old, place) && new != old).then_some(new)
         };
-        word.fetch_update(Ordering::AcqRel, Ordering::Acquire, update).is_ok()
+        let is_new = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, update).is_ok();
+        self.changes.fetch_add(u64::from(is_new), Ordering::AcqRel);
+        is_new
     }
 }
 
@@ -173,6 +188,29 @@ mod tests {
         table.write(nowhere, full);
         assert_eq!(table.look(nowhere), Standing::default());
         assert_eq!(table.look(Place { worker: 2, ..first }), Standing::default());
+    }
+
+    #[test]
+    fn only_what_changes_a_decision_is_a_change() {
+        let table = Table::new(1, 2);
+        let place = Place { worker: 0, slot: 1, generation: 7 };
+        let of = |state, what| Standing { state, what, ..Standing::default() };
+        for (standing, changes) in [
+            (of(State::Open, What::Full), 0),
+            (of(State::UntilEnd, What::Full), 0),
+            (of(State::UntilEnd, What::Full), 0),
+            (of(State::Decided, What::Full), 1),
+            (of(State::Decided, What::Signalling), 2),
+        ] {
+            table.write(place, standing);
+            assert_eq!(table.changes(), changes, "{standing:?}");
+        }
+        assert!(table.pause(place, true));
+        assert!(!table.pause(place, true));
+        assert_eq!(table.changes(), 3);
+        // The next call in its place changes nothing of this one's.
+        table.write(Place { generation: 8, ..place }, of(State::Decided, What::Full));
+        assert_eq!(table.changes(), 3);
     }
 
     #[test]

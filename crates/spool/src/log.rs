@@ -1,0 +1,212 @@
+//! What a keeper is told, in order, on its way to the packer: packets as they will stand in their chunks, and who begins and ends.
+//!
+//! An entry is a head of 16 bytes, what it is about, its length and its time, and that many bytes; entries begin at multiples of 16.
+
+use ringtap_model::Nanos;
+
+use crate::name::Category;
+use crate::sys::{Reader, Writer};
+
+/// Bytes of an entry's head, and what its place is a multiple of.
+pub(crate) const HEAD: usize = 16;
+/// Places of owners are below this.
+pub(crate) const OWNERS: u32 = u32::MAX - 15;
+
+// What an entry is about, where it is no packet of the owner at that place.
+const SKIP: u32 = u32::MAX;
+const TICK: u32 = u32::MAX - 1;
+const END: u32 = u32::MAX - 2;
+const BEGIN: u32 = u32::MAX - 3;
+const FINISH: u32 = u32::MAX - 4;
+
+/// The keeper's end.
+pub(crate) struct Log {
+    writer: Writer,
+    /// Bytes that the packer may not know of.
+    pub(crate) unseen: usize,
+}
+
+impl Log {
+    pub(crate) fn new(writer: Writer) -> Self {
+        Self { writer, unseen: 0 }
+    }
+
+    /// Appends an entry, whose bytes `fill` writes. False where there is no room now. HOT.
+    #[inline]
+    fn put(&mut self, what: u32, time: Nanos, bytes: usize, fill: impl FnOnce(&mut [u8])) -> bool {
+        let whole = (HEAD + bytes).next_multiple_of(HEAD);
+        if whole > self.writer.ahead() && !self.skip() {
+            return false;
+        }
+        let Some(place) = self.writer.place(whole) else { return false };
+        let (head, body) = place.split_at_mut(HEAD);
+        head[..4].copy_from_slice(&what.to_le_bytes());
+        head[4..8].copy_from_slice(&(bytes as u32).to_le_bytes());
+        head[8..].copy_from_slice(&time.0.to_le_bytes());
+        fill(&mut body[..bytes]);
+        self.writer.pass(whole);
+        self.unseen += whole;
+        true
+    }
+
+    /// The end of the ring stays empty.
+    #[cold]
+    fn skip(&mut self) -> bool {
+        let ahead = self.writer.ahead();
+        let Some(place) = self.writer.place(ahead) else { return false };
+        place[..4].copy_from_slice(&SKIP.to_le_bytes());
+        self.writer.pass(ahead);
+        self.unseen += ahead;
+        true
+    }
+
+    /// A packet's record. HOT.
+    #[inline]
+    pub(crate) fn packet(
+        &mut self,
+        slot: u32,
+        time: Nanos,
+        bytes: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> bool {
+        self.put(slot, time, bytes, fill)
+    }
+
+    pub(crate) fn begin(&mut self, slot: u32, category: Category, key: u64) -> bool {
+        self.put(BEGIN, Nanos::ZERO, 16, |body| {
+            body[..4].copy_from_slice(&slot.to_le_bytes());
+            body[4..8].copy_from_slice(&(category as u32).to_le_bytes());
+            body[8..].copy_from_slice(&key.to_le_bytes());
+        })
+    }
+
+    pub(crate) fn finish(&mut self, slot: u32, now: Nanos) -> bool {
+        self.put(FINISH, now, 4, |body| body.copy_from_slice(&slot.to_le_bytes()))
+    }
+
+    pub(crate) fn tick(&mut self, now: Nanos) -> bool {
+        self.put(TICK, now, 0, |_| ())
+    }
+
+    pub(crate) fn end(&mut self, now: Nanos) -> bool {
+        self.put(END, now, 0, |_| ())
+    }
+
+    /// Lets the packer see what there is.
+    #[inline]
+    pub(crate) fn publish(&mut self) {
+        self.writer.publish();
+        self.unseen = 0;
+    }
+
+    /// Whether the packer is gone.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.writer.is_alone()
+    }
+}
+
+/// An entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// A packet of the owner at that place: its record lies there, with so many bytes.
+    Packet { slot: u32, time: Nanos, place: usize, bytes: usize },
+    /// Somebody else's place from now on.
+    Begin { slot: u32, category: Category, key: u64 },
+    /// The owner there is over.
+    Finish { slot: u32, now: Nanos },
+    /// It is that time.
+    Tick(Nanos),
+    /// Nothing comes any more.
+    End(Nanos),
+    /// Nothing.
+    Skip,
+}
+
+/// The entry that begins at that byte, and the byte at which the next one does. None where nothing can be read there.
+#[inline]
+pub(crate) fn entry(reader: &Reader, at: u64) -> Option<(Entry, u64)> {
+    let place = reader.place_of(at);
+    let (head, _) = reader.bytes(place, HEAD).split_first_chunk::<HEAD>()?;
+    let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    let (what, bytes) = (word(0), word(4) as usize);
+    let time = Nanos(u64::from(word(8)) | u64::from(word(12)) << 32);
+    if what == SKIP {
+        return Some((Entry::Skip, at + (reader.size() - place) as u64));
+    }
+    let next = at + (HEAD + bytes).next_multiple_of(HEAD) as u64;
+    let place = place + HEAD;
+    if what < OWNERS {
+        return Some((Entry::Packet { slot: what, time, place, bytes }, next));
+    }
+    let body = reader.bytes(place, bytes);
+    let slot = || body.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+    let entry = match what {
+        TICK => Entry::Tick(time),
+        END => Entry::End(time),
+        FINISH => Entry::Finish { slot: slot()?, now: time },
+        BEGIN => Entry::Begin {
+            slot: slot()?,
+            category: *Category::ALL.get(usize::from(*body.get(4)?))?,
+            key: u64::from_le_bytes(*body.last_chunk()?),
+        },
+        _ => Entry::Skip,
+    };
+    Some((entry, next))
+}
+
+/// The length that an entry's head tells.
+#[inline]
+pub(crate) fn length(head: &[u8]) -> usize {
+    head.get(4..8)
+        .and_then(|bytes| bytes.first_chunk())
+        .map_or(0, |bytes| u32::from_le_bytes(*bytes) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::ring;
+
+    #[test]
+    fn entries_come_as_they_went() {
+        let (writer, mut reader) = ring(256);
+        let mut log = Log::new(writer);
+        let (mut at, mut round) = (0, 0u32);
+        let mut skipped = 0;
+        while round < 100 {
+            let now = Nanos(u64::from(round) << 33 | 5);
+            let bytes = 1 + round as usize % 60;
+            assert!(log.begin(round, Category::ALL[round as usize % 2], u64::MAX - 3));
+            assert!(log.packet(OWNERS - 1, now, bytes, |body| body.fill(round as u8)));
+            assert!(log.finish(round, now));
+            assert!(log.tick(now) && log.end(now));
+            log.publish();
+            reader.look();
+            let mut next = || loop {
+                let (entry, next) = entry(&reader, at).expect("published");
+                at = next;
+                match entry {
+                    Entry::Skip => skipped += 1,
+                    other => return other,
+                }
+            };
+            let category = Category::ALL[round as usize % 2];
+            assert_eq!(next(), Entry::Begin { slot: round, category, key: u64::MAX - 3 });
+            let Entry::Packet { slot, time, place, bytes: length } = next() else { panic!("no packet") };
+            assert_eq!((slot, time, length), (OWNERS - 1, now, bytes));
+            assert_eq!(next(), Entry::Finish { slot: round, now });
+            assert_eq!((next(), next()), (Entry::Tick(now), Entry::End(now)));
+            assert_eq!(reader.bytes(place, bytes), vec![round as u8; bytes]);
+            assert!(entry(&reader, at).is_none());
+            reader.release(at);
+            round += 1;
+        }
+        assert!(skipped > 10);
+        // Until it is full.
+        let mut put = 0;
+        while log.packet(1, Nanos::ZERO, 40, |body| body.fill(9)) {
+            put += 1;
+        }
+        assert!((3..=5).contains(&put), "{put}");
+    }
+}
