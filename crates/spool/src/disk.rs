@@ -35,8 +35,8 @@ pub(crate) struct Block {
 
 impl Block {
     pub(crate) fn new() -> Self {
-        // Touched now, so that no packet waits for the kernel later.
-        let bytes = vec![0xff; BLOCK + ALIGN];
+        // The kernel gives it when it is filled for the first time: the packer may wait for that.
+        let bytes = vec![0; BLOCK + ALIGN];
         let start = bytes.as_ptr().align_offset(ALIGN);
         // `align_offset` may decline in principle; then the writes are ordinary ones.
         let start = if start <= ALIGN { start } else { 0 };
