@@ -4,6 +4,7 @@
 //! answer into the table that all workers share; the worker that sees its media looks there.
 
 mod product;
+mod sink;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,25 +12,24 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use ringtap_engine::{CallNumber, Kept, RtcpSeen, RtpSeen, Sink, SipSeen, Step, StreamEnd};
-use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Recorded, Registration, Transport};
+use ringtap_engine::{CallNumber, Kept, RtcpSeen, RtpSeen, SipSeen, Step, StreamEnd};
+use ringtap_model::{Call, Endpoint, Frame, Nanos, Recorded, Transport};
 use ringtap_spool::rules::{Facts, Standing, State, Undecided, Verdict, What};
 use ringtap_spool::{
     Category, Counts, Doubt, Error, Keeper, Owner, Settings, Written, key, of_call, of_stream,
 };
-use ringtap_wire::sip;
 
 use self::product::{Products, Target};
+pub(crate) use self::sink::Keeping;
+pub(super) use self::sink::wrapped;
 use super::amend::Amender;
 use super::complete::complete;
 use super::doubt::number;
 use super::erase::{Erase, Eraser};
-use super::facts::{Gathered, digit, digit_of_event, events, has_digits};
+use super::facts::{Gathered, digit, digit_of_event, events};
 use super::log;
 use super::orders::{Act, Command, Orders, Ruling, Switch, place};
 use super::shelf::{Piece, Shelf, Track};
-use super::worker::Outlet;
-use crate::rebuilt;
 
 /// A worker's part of the spool.
 pub(crate) struct Recorder {
@@ -950,184 +950,6 @@ fn mask(call: &mut Call) {
     call.dtmf.iter_mut().for_each(|dtmf| dtmf.digit = "x".to_owned());
 }
 
-/// A sink that keeps what the engine saw of a batch.
-pub(crate) struct Keeping<'a> {
-    outlet: &'a mut Outlet,
-    recorder: &'a mut Recorder,
-    frames: &'a [Frame<'a>],
-    /// Behind the frame that was asked for last: they are asked for in order, but for a few.
-    next: usize,
-}
-
-impl<'a> Keeping<'a> {
-    /// `frames` are the batch, in order of their numbers.
-    pub(crate) fn new(outlet: &'a mut Outlet, recorder: &'a mut Recorder, frames: &'a [Frame<'a>]) -> Self {
-        Self { outlet, recorder, frames, next: 0 }
-    }
-
-    #[inline]
-    fn frame(&mut self, number: u64) -> Option<&'a Frame<'a>> {
-        let is_next = self.frames.get(self.next).is_some_and(|frame| frame.number == number);
-        let at = match is_next {
-            true => self.next,
-            false => self.frames.binary_search_by_key(&number, |frame| frame.number).ok()?,
-        };
-        self.next = at + 1;
-        if let Some(rest) = &mut self.recorder.rest
-            && let Some(kept) = rest.1.get_mut(at)
-        {
-            *kept = true;
-        }
-        self.frames.get(at)
-    }
-
-    /// The one frame that carried something, where it is at hand.
-    #[inline]
-    fn only(&mut self, frames: &[u64]) -> Option<&'a Frame<'a>> {
-        match *frames {
-            [number] => self.frame(number),
-            _ => {
-                // They are kept as what was put together from them.
-                frames.iter().for_each(|number| _ = self.frame(*number));
-                None
-            }
-        }
-    }
-}
-
-impl Sink for Keeping<'_> {
-    const PACKETS: bool = true;
-    const PROGRESS: bool = Outlet::PROGRESS;
-
-    fn call(&mut self, mut call: Call, mut streams: Vec<StreamEnd>) {
-        self.recorder.end(&mut call, &mut streams);
-        self.outlet.call(call, streams);
-    }
-
-    fn stream(&mut self, stream: StreamEnd) {
-        self.outlet.stream(stream);
-    }
-
-    fn registration(&mut self, registration: Registration) {
-        self.outlet.registration(registration);
-    }
-
-    fn message(&mut self, message: Message) {
-        self.outlet.message(message);
-    }
-
-    fn progress(&mut self, step: Step, number: CallNumber, call: &Call) {
-        let state = self.recorder.progress(step, number, call);
-        if state.standing.mask_digits && !call.dtmf.is_empty() {
-            let mut call = call.clone();
-            mask(&mut call);
-            self.outlet.progress(step, number, &call);
-        } else {
-            self.outlet.progress(step, number, call);
-        }
-    }
-
-    fn sip(&mut self, seen: &SipSeen<'_>) {
-        let Some(standing) = self.recorder.see(seen) else { return };
-        let frame = self.only(seen.frames);
-        self.recorder.product_message(seen, frame);
-        if standing.what < What::Signalling {
-            return;
-        }
-        let masked = standing.mask_digits && has_digits(seen.message);
-        // A datagram is kept as it came. A message that was put together, that came by way of another worker, or that may stand
-        // beside another call's in its frame, is kept in a datagram of its own; so is one that nobody could read without what
-        // passed before it in its connection.
-        let as_is = match seen.transport {
-            Transport::Udp => !masked,
-            Transport::Tcp => !masked && self.recorder.ruling.rules.always().is_some(),
-            _ => false,
-        };
-        if let Some(frame) = frame.filter(|_| as_is) {
-            return self.recorder.message(seen, &standing, frame.data, frame.wire_len);
-        }
-        let message = if masked { without_body(seen.message) } else { seen.message.raw().to_vec() };
-        match wrapped((seen.src, seen.dst), &message, self.recorder.shelf.link()) {
-            Some(data) => self.recorder.message(seen, &standing, &data, data.len() as u32),
-            None => self.recorder.shelf.left_out += 1,
-        }
-    }
-
-    // HOT.
-    #[inline]
-    fn soon(&self, place: u32) {
-        if let Some(line) = self.recorder.straight.get(place as usize) {
-            ringtap_cpu::prefetch(line);
-        }
-    }
-
-    // HOT.
-    #[inline]
-    fn rtp(&mut self, seen: &RtpSeen<'_>) {
-        let frame = self.only(seen.frames);
-        let (time, payload_type) = (seen.time, seen.payload_type);
-        if let Some(frame) = frame
-            && let Some(head) = offset(frame.data, seen.payload)
-        {
-            let Frame { wire_len, data, .. } = *frame;
-            return self.recorder.media(seen, &Piece { time, wire_len, data, head, payload_type });
-        }
-        let made = seen.packet.and_then(|packet| {
-            let data = wrapped((seen.src, seen.dst), packet, self.recorder.shelf.link())?;
-            Some((data.len() - packet.len() + offset(packet, seen.payload)?, data))
-        });
-        match made {
-            Some((head, data)) => {
-                let wire_len = data.len() as u32;
-                self.recorder.media(seen, &Piece { time, wire_len, data: &data, head, payload_type });
-            }
-            None => self.recorder.shelf.left_out += 1,
-        }
-    }
-
-    fn rtcp(&mut self, seen: &RtcpSeen<'_>) {
-        match self.only(seen.frames) {
-            Some(frame) => self.recorder.reports(seen, frame.data, frame.wire_len),
-            None => {
-                let Some(data) = wrapped((seen.src, seen.dst), seen.data, self.recorder.shelf.link()) else {
-                    return self.recorder.shelf.left_out += 1;
-                };
-                self.recorder.reports(seen, &data, data.len() as u32);
-            }
-        }
-    }
-
-    fn leaving(&mut self, serial: u64) -> Kept {
-        self.recorder.leaving(serial)
-    }
-}
-
-/// Where the payload stands in the bytes that it was found in; None where these are others.
-fn offset(bytes: &[u8], payload: &[u8]) -> Option<usize> {
-    let at = (payload.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
-    (at + payload.len() <= bytes.len()).then_some(at)
-}
-
-/// The message with an `x` for each byte of its body.
-fn without_body(message: &sip::Message<'_>) -> Vec<u8> {
-    let mut bytes = message.raw().to_vec();
-    let body = bytes.len() - message.body().len();
-    bytes[body..].fill(b'x');
-    bytes
-}
-
-/// A message in a frame of its own: what carried it is not at hand any more.
-pub(super) fn wrapped((src, dst): (Endpoint, Endpoint), message: &[u8], link: LinkType) -> Option<Vec<u8>> {
-    let datagram = rebuilt::datagram(src, dst, message)?;
-    if link != ETHERNET {
-        return Some(datagram);
-    }
-    let kind = if datagram[0] >> 4 == 4 { [0x08, 0x00] } else { [0x86, 0xdd] };
-    // Between two locally administered addresses.
-    Some([&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2][..], &kind, &datagram].concat())
-}
-
-const ETHERNET: LinkType = LinkType(1);
 const MINUTE: u64 = 60_000_000_000;
 /// How often decisions are looked for by those who wait for them.
 const LOOK: Nanos = Nanos::from_millis(200);
