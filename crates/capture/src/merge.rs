@@ -58,6 +58,20 @@ impl<'a> Iterator for Merge<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Frame<'a>> {
+        let frame = match &mut self.sources[..] {
+            // Nothing to compare it with: as it comes.
+            [only] => only.head.take().or_else(|| only.frames.next())?,
+            _ => self.first()?,
+        };
+        self.number += 1;
+        Some(Frame { number: self.number, ..frame })
+    }
+}
+
+impl<'a> Merge<'a> {
+    /// The earliest of the heads.
+    #[inline]
+    fn first(&mut self) -> Option<Frame<'a>> {
         let index = self.current?;
         let source = self.sources.get_mut(index)?;
         let frame = source.head.take()?;
@@ -66,12 +80,9 @@ impl<'a> Iterator for Merge<'a> {
             Some(head) => Some(self.earliest((head.time, index))),
             None => self.waiting.pop().map(|Reverse((_, index))| index),
         };
-        self.number += 1;
-        Some(Frame { number: self.number, ..frame })
+        Some(frame)
     }
-}
 
-impl Merge<'_> {
     /// The index of whichever comes first: the key given or one that waits, whose place the key then takes.
     #[inline]
     fn earliest(&mut self, key: (Nanos, usize)) -> usize {
