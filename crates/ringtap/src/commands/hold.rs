@@ -111,8 +111,13 @@ impl Hold {
         for row in &rows {
             let hold = holding::place(&self.store, &store, &self.spool, row, &by)?;
             let what = match packets(&mut spool, &hold) {
-                Ok(0) => "nothing of it is in the spool, its record is held".to_owned(),
-                Ok(packets) => format!("{} packets", grouped(packets)),
+                Ok((0, 0)) => "nothing of it is in the spool, its record is held".to_owned(),
+                Ok((packets, 0)) => format!("{} packets", grouped(packets)),
+                // What is in them cannot be counted without the key, and is held all the same.
+                Ok((0, sealed)) => format!("{}, sealed", counted(sealed, "chunk")),
+                Ok((packets, sealed)) => {
+                    format!("{} packets, and {}, sealed", grouped(packets), counted(sealed, "chunk"))
+                }
                 // It is in effect all the same: segments may lie where nobody can look now.
                 Err(error) => format!("its packets were not counted: {error}"),
             };
@@ -249,19 +254,18 @@ fn search(store: &ringtap_store::Reader, filter: &Filter) -> anyhow::Result<Vec<
     Ok(rows)
 }
 
-/// Packets of it that are in the spool.
-fn packets(spool: &mut Reader, hold: &Held) -> anyhow::Result<u64> {
-    let mut packets = 0;
+/// Packets of it that are in the spool, and sealed chunks.
+fn packets(spool: &mut Reader, hold: &Held) -> anyhow::Result<(u64, u64)> {
+    let (mut packets, mut sealed) = (0, 0);
     for part in &hold.parts {
         let (from, to) = (Nanos(part.from), Nanos(part.to));
         let mut segments = spool.between(from, to)?;
         segments.retain(|segment| Category::of(hold.product).contains(&segment.category()));
         let found = spool.read(&[part.owner], &segments)?;
         packets += found.packets().filter(|packet| (from..=to).contains(&packet.time)).count() as u64;
-        // Without the key it cannot be counted, and is held all the same.
-        packets += found.sealed;
+        sealed += found.sealed;
     }
-    Ok(packets)
+    Ok((packets, sealed))
 }
 
 fn moment(at: Nanos) -> String {
