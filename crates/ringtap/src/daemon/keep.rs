@@ -364,8 +364,10 @@ impl Recorder {
         if lost > self.told {
             let why = match written.failure() {
                 Some(error) => error.to_string(),
-                None if lost_disk > 0 => "the disk does not keep up".to_owned(),
-                None if lost_memory > 0 => "[spool] memory is too small".to_owned(),
+                None if lost_disk > 0 => {
+                    "the disk does not keep up, or pauses for longer than [spool] memory bridges".to_owned()
+                }
+                None if lost_memory > 0 => "they are longer than 68 KiB".to_owned(),
                 None if left_out > 0 => "more streams at once than the spool has places".to_owned(),
                 None => "their calls were not decided in time: [spool] undecided is too small".to_owned(),
             };
