@@ -3,8 +3,11 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
+
+use nix::sys::signal::{self, Signal};
+use nix::unistd::Pid;
 
 use crate::run::{PCAP, Run, file, ringtap, run};
 
@@ -158,10 +161,9 @@ fn standard_input_is_read_once() {
     assert!(run.out.starts_with("Calls          0\n"));
 }
 
-/// Sends SIGINT without a dependency that could.
 fn interrupt(process: u32) {
-    let status = Command::new("sh").args(["-c", &format!("kill -INT {process}")]).status().expect("a shell");
-    assert!(status.success());
+    let process = Pid::from_raw(process.cast_signed());
+    signal::kill(process, Signal::SIGINT).expect("it runs");
 }
 
 /// Waits until the process catches SIGINT: before that the signal would end it as it ends any other.

@@ -9,6 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{self, Signal};
+use nix::unistd::Pid;
 use ringtap_store::{Query, Reader};
 use serde_json::Value;
 
@@ -136,9 +138,10 @@ impl Daemon {
         page.lines().filter_map(of).sum::<f64>() as u64
     }
 
+    /// Sends it a signal, named without its `SIG`.
     pub(crate) fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
-        assert!(sent.expect("kill runs").success());
+        let signal: Signal = format!("SIG{name}").parse().expect("a signal");
+        signal::kill(Pid::from_raw(self.child.id().cast_signed()), signal).expect("it runs");
     }
 
     /// Waits for its end: the exit status.
