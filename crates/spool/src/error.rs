@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ringtap_model::LinkType;
 
-use crate::far::Refusal;
+use crate::far::storage::Refusal;
 
 /// A spool that cannot be opened, written or read.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -32,100 +32,48 @@
 //! of its own that says whose packets follow, how many and with which checksum. `.idx` beside it finds the chunks of an owner
 //! in two reads; without it a scan does.
 //!
-//! | module | holds |
+//! | folder | holds |
 //! |---|---|
-//! | `keeper` | [`Keeper`], which takes packets; [`Settings`], [`Owner`], [`Kept`], [`Counts`] |
-//! | `log` | packets in order of time, on their way to the packer |
-//! | `packer` | the thread that gathers chunks and lines them up for the disk |
-//! | `disk` | the thread that writes; [`Written`] |
-//! | `sys` | the log's memory, between two threads: all unsafe code |
-//! | `mark` | what a segment says of itself: [`Chunk`] |
-//! | `index` | the index beside a segment: [`Row`] |
-//! | `name` | [`Segment`], a segment's name; [`Category`] |
-//! | `key` | [`key()`], an owner's name |
-//! | `scan` | a segment read from its beginning: [`scan()`], [`Scan`], [`Damage`], [`Flaw`] |
-//! | `reader` | [`Reader`], [`Found`], [`Packet`] |
-//! | `ordered` | [`Ordered`]: the same in order of time, a few chunks in memory at once |
-//! | `forget` | [`forget()`]: what was kept of an owner, out of the spool for good; [`Forgotten`], [`Order`] |
-//! | `deletions` | [`Deletions`], the log of what was deleted: [`Deletion`], [`Log`] |
-//! | `seal` | the signed seal beside a segment, and the chain of them |
-//! | `verify` | [`verify()`]: whether a spool is as it was written; [`Verified`], [`Fault`] |
-//! | `sign` | [`Signer`], [`PublicKey`], signed lines |
-//! | `master` | [`MasterKey`]: who has it reads what is sealed |
-//! | `keys` | the file of wrapped keys beside a segment |
-//! | `sealer` | keys of owners while they are written |
-//! | `wrap` | a chunk's packets, packed and sealed |
-//! | `secret` | files that hold keys |
-//! | `retain` | what is given up, and when: [`Limits`], [`Sweep`] |
-//! | `janitor` | [`Janitor`], which carries that out: [`Notice`], [`Tended`] |
-//! | `catalogue` | what there is on the disk |
-//! | `hold` | calls that outlive any clock: [`Hold`], [`Holds`], [`release()`] |
-//! | `earlier` | the beginning of the log of deletions, taken together |
-//! | `product` | which interception product is whose |
-//! | `provisional` | [`Provisional`]: what is kept before it is known whether it may be |
-//! | `tier` | a second directory for older segments |
-//! | `far` | a far place for them: [`Far`], which others implement; what is known here of what lies there |
-//! | `errand` | what is done at the far place, behind the janitor's back |
-//! | [`rules`] | which calls are kept: [`rules::Rules`], decided as far as is known; the table that tells all workers; what waits |
-//! | `error` | [`Error`] |
+//! | `segment` | the format: names of segments and owners, marks, the index beside a segment, scans |
+//! | `write` | [`Keeper`]: the ring, the packer's thread, the disk's thread |
+//! | `read` | [`Reader`], [`Ordered`], the catalogue |
+//! | `trust` | master key, keys of owners, signatures, seals, the log of deletions, [`verify()`] |
+//! | `retain` | [`Janitor`], [`Limits`], holds, [`forget()`], [`Provisional`], [`Products`], the tier |
+//! | `far` | [`Far`], which others implement, and transfers to it |
+//! | [`rules`] | which calls are kept |
+//!
+//! All unsafe code is in `write/sys.rs`.
 #![deny(unsafe_code)]
 
-mod catalogue;
-mod deletions;
-mod disk;
-mod earlier;
-mod errand;
 mod error;
 mod far;
-mod forget;
-mod hold;
-mod index;
-mod janitor;
-mod keeper;
-mod key;
-mod keys;
-mod log;
-mod mark;
-mod master;
-mod name;
-mod ordered;
-mod packer;
-mod product;
-mod provisional;
-mod reader;
+mod read;
 mod retain;
 pub mod rules;
-mod scan;
-mod seal;
-mod sealer;
-mod secret;
-mod sign;
-#[expect(unsafe_code, reason = "one thread writes where another will read")]
-mod sys;
-mod tier;
-mod verify;
-mod wrap;
+mod segment;
+mod trust;
+mod write;
 
-pub use deletions::{Deleted, Deletion, Deletions, Log, LogFlaw, SealOf};
-pub use disk::{Refused, Written};
-pub use earlier::{Earlier, Run, Total};
 pub use error::Error;
-pub use far::{FAR, Far, Put, Refusal, Upload, is_anything_far};
-pub use forget::{Forgotten, Order, forget};
-pub use hold::{Hold, Holds, Part, given_to_the_owner_of, release};
-pub use index::Row;
-pub use janitor::{Janitor, Notice, Tended, space};
-pub use keeper::{Counts, Keeper, Kept, Owner, Settings};
-pub use key::{key, of_call, of_stream};
-pub use mark::Chunk;
-pub use master::MasterKey;
-pub use name::{Category, NotASegment, Segment};
-pub use ordered::{Chunks, Lacks, Ordered};
-pub use product::{ProductOf, Products};
-pub use provisional::{Doubt, Left, Provisional};
-pub use reader::{Found, Reader};
-pub use retain::{Limits, Listed, Marks, Place, Reason, Room, Sizes, Space, Sweep, Verdict};
-pub use scan::{Damage, Flaw, Packet, Scan, scan};
-pub use secret::read as secret;
-pub use sign::{NotAKey, PublicKey, Signer};
-pub use verify::{Fault, Finding, Head, Look, Verified, verify};
+pub use far::storage::{FAR, Far, Put, Refusal, Upload, is_anything_far};
+pub use read::ordered::{Chunks, Lacks, Ordered};
+pub use read::reader::{Found, Reader};
+pub use retain::forget::{Forgotten, Order, forget};
+pub use retain::hold::{Hold, Holds, Part, given_to_the_owner_of, release};
+pub use retain::janitor::{Janitor, Notice, Tended, space};
+pub use retain::policy::{Limits, Listed, Marks, Place, Reason, Room, Sizes, Space, Sweep, Verdict};
+pub use retain::product::{ProductOf, Products};
+pub use retain::provisional::{Doubt, Left, Provisional};
+pub use segment::index::Row;
+pub use segment::key::{key, of_call, of_stream};
+pub use segment::mark::Chunk;
+pub use segment::name::{Category, NotASegment, Segment};
+pub use segment::scan::{Damage, Flaw, Packet, Scan, scan};
+pub use trust::deletion_summary::{Earlier, Run, Total};
+pub use trust::deletions::{Deleted, Deletion, Deletions, Log, LogFlaw, SealOf};
+pub use trust::master_key::MasterKey;
+pub use trust::secret_file::read as secret;
+pub use trust::sign::{NotAKey, PublicKey, Signer};
+pub use trust::verify::{Fault, Finding, Head, Look, Verified, verify};
+pub use write::disk::{Refused, Written};
+pub use write::writer::{Counts, Keeper, Kept, Owner, Settings};

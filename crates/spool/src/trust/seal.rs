@@ -15,15 +15,15 @@ use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::deletions::utc;
 use crate::error::Error;
-use crate::far::Bytes;
-use crate::index;
-use crate::keys;
-use crate::name::{Category, Segment};
-use crate::reader;
-use crate::scan::scan_file;
-use crate::sign::{self, Line, PublicKey, Signer};
+use crate::far::storage::Bytes;
+use crate::read::reader;
+use crate::segment::index;
+use crate::segment::name::{Category, Segment};
+use crate::segment::scan::scan_file;
+use crate::trust::deletions::utc;
+use crate::trust::keys;
+use crate::trust::sign::{self, Line, PublicKey, Signer};
 
 /// How a segment came to be sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,18 +12,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::deletions::{Deleted, Log, LogFlaw, SealOf};
 use crate::error::Error;
-use crate::far::{self, Bytes, FAR, Far, Refusal, Stub};
-use crate::hold::HELD;
-use crate::index::Index;
-use crate::keys::{KeyRow, ROW, proof};
-use crate::mark;
-use crate::name::{Category, Segment};
-use crate::scan::{Damage, Flaw, Scan, scan_bytes, scan_file};
-use crate::seal::{self, Seal, State, head_name, optional};
-use crate::sign::{self, PublicKey};
-use crate::tier::TIER;
+use crate::far::storage::{self as far, Bytes, FAR, Far, Refusal, Stub};
+use crate::retain::hold::HELD;
+use crate::retain::tier::TIER;
+use crate::segment::index::Index;
+use crate::segment::mark;
+use crate::segment::name::{Category, Segment};
+use crate::segment::scan::{Damage, Flaw, Scan, scan_bytes, scan_file};
+use crate::trust::deletions::{Deleted, Log, LogFlaw, SealOf};
+use crate::trust::keys::{KeyRow, ROW, proof};
+use crate::trust::seal::{self, Seal, State, head_name, optional};
+use crate::trust::sign::{self, PublicKey};
 
 /// What is not as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -649,7 +649,7 @@ impl Verifier<'_> {
         let proven = stated.map(|stated| stated == Some(&*sign::hex(&proof(&bytes))));
         if proven != Some(true) {
             // The header is row 0 of the file.
-            let header = bytes.get(..ROW).is_none_or(|header| !crate::keys::is_header(header));
+            let header = bytes.get(..ROW).is_none_or(|header| !crate::trust::keys::is_header(header));
             let changed = rows.iter().position(|row| *row == KeyRow::Damaged).map(|row| row as u64 + 1);
             match (header.then_some(0).or(changed), proven) {
                 (Some(row), _) => self.find(name, Fault::KeyRow(row)),
@@ -715,7 +715,7 @@ impl Verifier<'_> {
             return Ok(());
         }
         if !self.is_read(known) {
-            let end = |row: &crate::index::Row| row.offset + u64::from(row.chunk.length);
+            let end = |row: &crate::segment::index::Row| row.offset + u64::from(row.chunk.length);
             let needed = index.iter().flatten().map(end).max().unwrap_or(0);
             if needed > known.length {
                 self.find(name, Fault::Changed(Damage { offset: known.length, what: Flaw::Cut }));
@@ -748,8 +748,9 @@ impl Verifier<'_> {
             }
         }
         if let Some(index) = index {
-            let key =
-                |row: &crate::index::Row| (row.offset, row.chunk.owner, row.chunk.number, row.chunk.length);
+            let key = |row: &crate::segment::index::Row| {
+                (row.offset, row.chunk.owner, row.chunk.number, row.chunk.length)
+            };
             let there: BTreeSet<_> = rows.iter().chain(&erased).chain(&spoiled).map(key).collect();
             let named: BTreeSet<_> = index.iter().map(key).collect();
             if there != named && spoiled.is_empty() {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
 
-use crate::hold::gone;
-use crate::retain::Listed;
+use crate::retain::hold::gone;
+use crate::retain::policy::Listed;
 
 /// Of the link, in the spool's directory, to the second one: readers look there by themselves.
 pub(crate) const TIER: &str = "tier";

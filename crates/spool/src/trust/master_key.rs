@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::Error;
-use crate::secret;
-use crate::sign::{hex, unhex};
+use crate::trust::secret_file as secret;
+use crate::trust::sign::{hex, unhex};
 
 /// 32 bytes under which the keys of owners are wrapped.
 #[derive(Clone)]

@@ -10,18 +10,18 @@ use std::time::Duration;
 
 use ringtap_model::Nanos;
 
-use crate::disk::{ALIGN, BLOCK, Block, Disk, Job, Written};
 use crate::error::Error;
-use crate::index::Row;
-use crate::keeper::Settings;
-use crate::keys::Bytes;
-use crate::log::{self, Entry, HEAD};
-use crate::mark::{self, Chunk, Link, Mark};
-use crate::name::{Category, Segment};
-use crate::seal::Chain;
-use crate::sealer::Sealer;
-use crate::sys::Reader;
-use crate::wrap::Wrap;
+use crate::segment::index::Row;
+use crate::segment::mark::{self, Chunk, Link, Mark};
+use crate::segment::name::{Category, Segment};
+use crate::trust::keys::Bytes;
+use crate::trust::seal::Chain;
+use crate::trust::wrap::Wrap;
+use crate::write::disk::{ALIGN, BLOCK, Block, Disk, Job, Written};
+use crate::write::ring::{self as log, Entry, HEAD};
+use crate::write::sealer::Sealer;
+use crate::write::sys::Reader;
+use crate::write::writer::Settings;
 
 /// Bytes that a chunk may grow to.
 const LIMIT: usize = 64 << 10;

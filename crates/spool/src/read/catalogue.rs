@@ -10,9 +10,9 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 use ringtap_model::Nanos;
 
-use crate::far::{self, Stub};
-use crate::name::{Category, Segment};
-use crate::retain::{Listed, Place, Sizes};
+use crate::far::storage::{self as far, Stub};
+use crate::retain::policy::{Listed, Place, Sizes};
+use crate::segment::name::{Category, Segment};
 
 /// Days of one directory, and what each holds. A day is listed again when its directory has changed: what is kept here is small
 /// however much there is on the disk.

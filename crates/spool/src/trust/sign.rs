@@ -21,8 +21,8 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::master::random;
-use crate::secret;
+use crate::trust::master_key::random;
+use crate::trust::secret_file as secret;
 
 /// Signs what closes: an Ed25519 key.
 #[derive(Clone)]

@@ -14,12 +14,12 @@ use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::hold::Turn;
-use crate::index::{Index, Row};
-use crate::name::{Category, Segment};
-use crate::reader::segments;
-use crate::scan::scan_file;
-use crate::seal::optional;
+use crate::read::reader::segments;
+use crate::retain::hold::Turn;
+use crate::segment::index::{Index, Row};
+use crate::segment::name::{Category, Segment};
+use crate::segment::scan::scan_file;
+use crate::trust::seal::optional;
 
 /// Its name in the spool's directory.
 const LOG: &str = "product.log";
@@ -32,7 +32,7 @@ const FRESH: Nanos = Nanos::from_secs(2 * 3_600);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProductOf {
     /// The owner's key.
-    #[serde(with = "crate::hold::hex")]
+    #[serde(with = "crate::retain::hold::hex")]
     pub owner: u64,
     /// The case: a LIID.
     pub case: String,
@@ -174,7 +174,7 @@ fn owners(dir: &Path, segment: &Segment) -> Result<BTreeSet<u64>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keeper::{Keeper, Settings};
+    use crate::write::writer::{Keeper, Settings};
 
     fn of(owner: u64, case: &str, at: Nanos) -> ProductOf {
         ProductOf { owner, case: case.to_owned(), at: at.0 }

@@ -13,12 +13,12 @@ use ringtap_model::Nanos;
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
-use crate::index::{self, Row};
-use crate::keys::{self, Proof};
-use crate::mark::{self, Chunk, Link};
-use crate::name::{Category, Segment};
-use crate::seal::{self, Chain, Content, State};
-use crate::sign;
+use crate::segment::index::{self, Row};
+use crate::segment::mark::{self, Chunk, Link};
+use crate::segment::name::{Category, Segment};
+use crate::trust::keys::{self, Proof};
+use crate::trust::seal::{self, Chain, Content, State};
+use crate::trust::sign;
 
 /// Bytes of a block: what one write takes.
 pub(crate) const BLOCK: usize = 2 << 20;

@@ -3,7 +3,7 @@
 
 use ringtap_model::Nanos;
 
-use crate::name::{Category, Segment};
+use crate::segment::name::{Category, Segment};
 
 /// How long and how much is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

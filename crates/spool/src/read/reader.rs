@@ -11,16 +11,16 @@ use std::sync::Arc;
 use ringtap_model::{LinkType, Nanos};
 
 use crate::error::Error;
-use crate::far::{self, Bytes, FAR, Far, Stub};
-use crate::hold::HELD;
-use crate::index::{Index, Row};
-use crate::keys::{KeyRow, Keys, OwnerKey, Unwrapped};
-use crate::mark::{self, GLOBAL, Link};
-use crate::master::MasterKey;
-use crate::name::{Category, Segment};
-use crate::scan::{self, Content, Packet, Scan};
-use crate::tier::TIER;
-use crate::wrap;
+use crate::far::storage::{self as far, Bytes, FAR, Far, Stub};
+use crate::retain::hold::HELD;
+use crate::retain::tier::TIER;
+use crate::segment::index::{Index, Row};
+use crate::segment::mark::{self, GLOBAL, Link};
+use crate::segment::name::{Category, Segment};
+use crate::segment::scan::{self, Content, Packet, Scan};
+use crate::trust::keys::{KeyRow, Keys, OwnerKey, Unwrapped};
+use crate::trust::master_key::MasterKey;
+use crate::trust::wrap;
 
 /// The longest that a packet may have waited in memory: for a decision (`rules`), then for its chunk and its block.
 const MARGIN: Nanos = Nanos::from_secs(300);

@@ -11,10 +11,10 @@ use std::io::Write;
 
 use serde::{Deserialize, Serialize};
 
-use crate::deletions::{Deleted, Deletion, Deletions, Log, LogFlaw, SealOf};
 use crate::error::Error;
-use crate::name::Segment;
-use crate::sign;
+use crate::segment::name::Segment;
+use crate::trust::deletions::{Deleted, Deletion, Deletions, Log, LogFlaw, SealOf};
+use crate::trust::sign;
 
 /// A log that is shorter is left as it is.
 pub(crate) const SHORT: u64 = 1 << 20;
@@ -228,7 +228,7 @@ mod tests {
     use ringtap_model::Nanos;
 
     use super::*;
-    use crate::sign::Signer;
+    use crate::trust::sign::Signer;
 
     const NOW: Nanos = Nanos(1_795_219_261_250_999_999);
 

@@ -27,8 +27,8 @@ use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::Error;
-use crate::mark::{u32_at, u64_at};
-use crate::master::{MasterKey, random};
+use crate::segment::mark::{u32_at, u64_at};
+use crate::trust::master_key::{MasterKey, random};
 
 /// Bytes of a row, and of the header.
 pub(crate) const ROW: usize = 96;

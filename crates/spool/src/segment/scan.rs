@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use ringtap_model::Nanos;
 
-use crate::far::Bytes;
-use crate::index::Row;
-use crate::mark::{self, Chunk, GLOBAL, Link, MAGIC, Mark, RECORD};
+use crate::far::storage::Bytes;
+use crate::segment::index::Row;
+use crate::segment::mark::{self, Chunk, GLOBAL, Link, MAGIC, Mark, RECORD};
 
 /// What is wrong at a place of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

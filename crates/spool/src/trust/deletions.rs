@@ -15,11 +15,11 @@ use ringtap_model::Nanos;
 use rustix::fs::{FallocateFlags, fallocate};
 use serde::{Deserialize, Serialize};
 
-use crate::earlier::Earlier;
 use crate::error::Error;
-use crate::name::Segment;
-use crate::seal::{self, Seal};
-use crate::sign::{self, Line, PublicKey, Signer};
+use crate::segment::name::Segment;
+use crate::trust::deletion_summary::Earlier;
+use crate::trust::seal::{self, Seal};
+use crate::trust::sign::{self, Line, PublicKey, Signer};
 
 /// Its name in the spool's directory.
 const LOG: &str = "deletions.log";

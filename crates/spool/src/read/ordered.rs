@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use ringtap_model::LinkType;
 
 use crate::error::Error;
-use crate::index::Row;
-use crate::mark::Link;
-use crate::name::Segment;
-use crate::reader::{Found, KeyRing, Place, Reader};
-use crate::scan::Packet;
+use crate::read::reader::{Found, KeyRing, Place, Reader};
+use crate::segment::index::Row;
+use crate::segment::mark::Link;
+use crate::segment::name::Segment;
+use crate::segment::scan::Packet;
 
 /// Where the chunks of some owners lie, by the time at which they begin. It has none of their content, and can be read through as
 /// often as one likes: [`Reader::in_order`].

@@ -4,8 +4,8 @@
 
 use ringtap_model::Nanos;
 
-use crate::name::Category;
-use crate::sys::{Reader, Writer};
+use crate::segment::name::Category;
+use crate::write::sys::{Reader, Writer};
 
 /// Bytes of an entry's head, and what its place is a multiple of.
 pub(crate) const HEAD: usize = 16;
@@ -165,7 +165,7 @@ pub(crate) fn length(head: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::ring;
+    use crate::write::sys::ring;
 
     #[test]
     fn entries_come_as_they_went() {

@@ -14,12 +14,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::far::{self, Bytes, FAR, Far, Put, Refusal, STAGED, Stub};
-use crate::hold::{given_to_the_owner_of, gone};
-use crate::index::Row;
-use crate::mark::{self, GLOBAL};
-use crate::name::Segment;
-use crate::retain::Listed;
+use crate::far::storage::{self as far, Bytes, FAR, Far, Put, Refusal, STAGED, Stub};
+use crate::retain::hold::{given_to_the_owner_of, gone};
+use crate::retain::policy::Listed;
+use crate::segment::index::Row;
+use crate::segment::mark::{self, GLOBAL};
+use crate::segment::name::Segment;
 
 /// What is to be done.
 pub(crate) enum Errand {

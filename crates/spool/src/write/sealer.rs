@@ -4,8 +4,8 @@ use ringtap_model::Nanos;
 use zeroize::Zeroize;
 
 use crate::error::Error;
-use crate::keys::{Bytes, OwnerKey, ROW, Wrapper};
-use crate::master::MasterKey;
+use crate::trust::keys::{Bytes, OwnerKey, ROW, Wrapper};
+use crate::trust::master_key::MasterKey;
 
 /// Keys by the owners' places.
 pub(crate) struct Sealer {

@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 
 use ringtap_model::Nanos;
 
-use crate::mark::{self, Chunk, Link, u32_at, u64_at};
+use crate::segment::mark::{self, Chunk, Link, u32_at, u64_at};
 
 /// Where a chunk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

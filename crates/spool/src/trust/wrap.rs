@@ -9,8 +9,8 @@ use aes_gcm::{AeadCore, Aes256Gcm, Nonce, Tag};
 use zstd::bulk::Compressor;
 
 use crate::error::Error;
-use crate::keys::OwnerKey;
-use crate::mark::{self, Chunk, Link};
+use crate::segment::mark::{self, Chunk, Link};
+use crate::trust::keys::OwnerKey;
 
 /// Bytes of the tag of AES-GCM.
 const TAG: usize = 16;
@@ -125,7 +125,7 @@ mod tests {
     use ringtap_model::Nanos;
 
     use super::*;
-    use crate::mark::Mark;
+    use crate::segment::mark::Mark;
 
     const KEY: [u8; 32] = [9; 32];
 

@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 use ringtap_model::Nanos;
 use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::deletions::{Deleted, Deletion, Deletions};
-use crate::errand;
 use crate::error::Error;
-use crate::far::{self, Bytes, FAR, Far, Put, Stub};
-use crate::hold::{Holds, Turn};
-use crate::index::Row;
-use crate::keys::{KeyRow, Keys};
-use crate::mark::{self, Chunk, GLOBAL, Link, Mark};
-use crate::name::{Category, Segment};
-use crate::reader::{self, Reader};
-use crate::sign;
+use crate::far::storage::{self as far, Bytes, FAR, Far, Put, Stub};
+use crate::far::transfer as errand;
+use crate::read::reader::{self, Reader};
+use crate::retain::hold::{Holds, Turn};
+use crate::segment::index::Row;
+use crate::segment::mark::{self, Chunk, GLOBAL, Link, Mark};
+use crate::segment::name::{Category, Segment};
+use crate::trust::deletions::{Deleted, Deletion, Deletions};
+use crate::trust::keys::{KeyRow, Keys};
+use crate::trust::sign;
 
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,19 +9,19 @@ use std::sync::Arc;
 use ringtap_model::Nanos;
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 
-use crate::catalogue::{self, Catalogue};
-use crate::deletions::{Deletion, Deletions};
-use crate::disk::Written;
-use crate::earlier;
-use crate::errand::{self, Done, Errand, Running, Sending};
 use crate::error::Error;
-use crate::far::{self, FAR, Far, STAGED};
-use crate::hold::{self, HELD, Holds, Turn, gone};
-use crate::index::Row;
-use crate::name::{Category, Segment};
-use crate::product::Products;
-use crate::retain::{Limits, Listed, Place, Reason, Sizes, Space, Sweep, Verdict};
-use crate::tier::{self, Moving, TIER};
+use crate::far::storage::{self as far, FAR, Far, STAGED};
+use crate::far::transfer::{self as errand, Done, Errand, Running, Sending};
+use crate::read::catalogue::{self, Catalogue};
+use crate::retain::hold::{self, HELD, Holds, Turn, gone};
+use crate::retain::policy::{Limits, Listed, Place, Reason, Sizes, Space, Sweep, Verdict};
+use crate::retain::product::Products;
+use crate::retain::tier::{self, Moving, TIER};
+use crate::segment::index::Row;
+use crate::segment::name::{Category, Segment};
+use crate::trust::deletion_summary as earlier;
+use crate::trust::deletions::{Deletion, Deletions};
+use crate::write::disk::Written;
 
 /// What an operator ought to know.
 #[derive(Clone, Debug)]

@@ -14,18 +14,18 @@ use std::path::{Path, PathBuf};
 use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::names;
 use crate::error::Error;
-use crate::far::{Bytes, Far, Stub};
-use crate::index::{self, Row};
-use crate::key::of_call;
-use crate::keys::{self, KeyRow};
-use crate::mark::{self, GLOBAL, Link, Mark};
-use crate::name::{Category, Segment};
-use crate::reader::{indexed, scanned};
-use crate::retain::Listed;
-use crate::seal::{self, State};
-use crate::sign::Signer;
+use crate::far::storage::{Bytes, Far, Stub};
+use crate::read::catalogue::names;
+use crate::read::reader::{indexed, scanned};
+use crate::retain::policy::Listed;
+use crate::segment::index::{self, Row};
+use crate::segment::key::of_call;
+use crate::segment::mark::{self, GLOBAL, Link, Mark};
+use crate::segment::name::{Category, Segment};
+use crate::trust::keys::{self, KeyRow};
+use crate::trust::seal::{self, State};
+use crate::trust::sign::Signer;
 
 /// Of the holds, in the spool's directory.
 const HOLDS: &str = "holds";
@@ -419,7 +419,7 @@ fn rows(dir: &Path, segment: &Segment, file: &File, owners: &[u64]) -> io::Resul
 fn scanned_all(mut file: &File) -> io::Result<Vec<Row>> {
     let mut bytes = Vec::new();
     io::Read::read_to_end(&mut file, &mut bytes)?;
-    Ok(crate::scan::scan(&bytes).rows)
+    Ok(crate::segment::scan::scan(&bytes).rows)
 }
 
 /// Writes a segment of that name with these chunks of another alone, marks and content as they are. Returns how many there

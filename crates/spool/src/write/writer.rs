@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use ringtap_model::{Frame, LinkType, Nanos};
 
-use crate::disk::Written;
 use crate::error::Error;
-use crate::log::{Log, OWNERS};
-use crate::mark::{self, Link, RECORD};
-use crate::master::MasterKey;
-use crate::name::Category;
-use crate::packer::{LEAST, MOST, Packer};
-use crate::sign::Signer;
-use crate::sys;
+use crate::segment::mark::{self, Link, RECORD};
+use crate::segment::name::Category;
+use crate::trust::master_key::MasterKey;
+use crate::trust::sign::Signer;
+use crate::write::disk::Written;
+use crate::write::packer::{LEAST, MOST, Packer};
+use crate::write::ring::{Log, OWNERS};
+use crate::write::sys;
 
 /// How a worker keeps.
 #[derive(Clone, Debug)]

@@ -22,11 +22,11 @@ use std::path::{Path, PathBuf};
 use ringtap_model::LinkType;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::names;
-use crate::hold::{given_to_the_owner_of, gone};
-use crate::mark::Link;
-use crate::name::Segment;
-use crate::seal::optional;
+use crate::read::catalogue::names;
+use crate::retain::hold::{given_to_the_owner_of, gone};
+use crate::segment::mark::Link;
+use crate::segment::name::Segment;
+use crate::trust::seal::optional;
 
 /// Keeps objects. It may be asked by several threads; each answer takes as long as a network may take.
 pub trait Far: Send + Sync + fmt::Debug {
@@ -187,7 +187,7 @@ pub fn is_anything_far(dir: &Path) -> io::Result<bool> {
     if !loose(&far)?.is_empty() {
         return Ok(true);
     }
-    let days = names(&far)?.into_iter().filter(|day| crate::catalogue::start(day).is_some());
+    let days = names(&far)?.into_iter().filter(|day| crate::read::catalogue::start(day).is_some());
     for day in days {
         if names(&far.join(day))?.iter().any(|file| file.ends_with(".far")) {
             return Ok(true);

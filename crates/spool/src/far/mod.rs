@@ -1,0 +1,2 @@
+pub(crate) mod storage;
+pub(crate) mod transfer;

@@ -1,0 +1,3 @@
+pub(crate) mod catalogue;
+pub(crate) mod ordered;
+pub(crate) mod reader;

@@ -1,0 +1,9 @@
+pub(crate) mod deletion_summary;
+pub(crate) mod deletions;
+pub(crate) mod keys;
+pub(crate) mod master_key;
+pub(crate) mod seal;
+pub(crate) mod secret_file;
+pub(crate) mod sign;
+pub(crate) mod verify;
+pub(crate) mod wrap;

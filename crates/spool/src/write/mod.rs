@@ -1,0 +1,7 @@
+pub(crate) mod disk;
+pub(crate) mod packer;
+pub(crate) mod ring;
+pub(crate) mod sealer;
+#[expect(unsafe_code, reason = "one thread writes where another will read")]
+pub(crate) mod sys;
+pub(crate) mod writer;
