@@ -224,7 +224,7 @@ const ANSWER: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use ringtap_wire::frame::{Body, decode, link};
+    use ringtap_wire::frame::{Payload, decode, link};
     use ringtap_wire::websocket;
 
     use super::*;
@@ -245,7 +245,7 @@ mod tests {
             let src = if six { wide } else { four };
             let frame = Frames::default().udp(src, src, &payload).unwrap();
             let packet = decode(link::ETHERNET, frame.len() as u32, &frame).unwrap();
-            let Body::Udp(udp) = packet.body else { panic!("not UDP") };
+            let Payload::Udp(udp) = packet.payload else { panic!("not UDP") };
             prop_assert_eq!((udp.data, udp.src_port), (&payload[..], src.port));
             let at = if six { 54 } else { 34 };
             prop_assert!(is_right(src.ip, src.ip, UDP, &frame[at..]));
@@ -262,7 +262,7 @@ mod tests {
                 let mut got: Vec<u8> = Vec::new();
                 for frame in frames.message(Transport::Tcp, src, dst, message).unwrap() {
                     prop_assert!(is_right(src.ip, dst.ip, TCP, &frame[34..]) && frame.len() <= 1514);
-                    let Body::Tcp(tcp) = decode(link::ETHERNET, frame.len() as u32, &frame).unwrap().body else { panic!("not TCP") };
+                    let Payload::Tcp(tcp) = decode(link::ETHERNET, frame.len() as u32, &frame).unwrap().payload else { panic!("not TCP") };
                     prop_assert_eq!((tcp.seq, tcp.ack), (next, 1 + index as u32));
                     next += tcp.data.len() as u32;
                     got.extend(tcp.data);

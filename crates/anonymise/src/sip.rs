@@ -1,6 +1,6 @@
 //! Messages: RFC 3261 and what stands in its headers.
 
-use ringtap_wire::sip::{Field, Header, Message, Part, StartLine, unfolded};
+use ringtap_wire::sip::{BodyPart, Header, HeaderField, Message, StartLine, unfolded};
 
 use crate::mask::Mask;
 use crate::uri::split;
@@ -11,7 +11,7 @@ impl Mask {
     /// codes, sequence numbers, ports, codecs and the names of products stay. Content-Length is that of the new body.
     pub fn sip(&mut self, message: &Message<'_>) -> Vec<u8> {
         let content_type = message.header(Header::ContentType).unwrap_or_default();
-        let whole = Part { content_type, body: message.body(), ..Part::default() };
+        let whole = BodyPart { content_type, body: message.body(), ..BodyPart::default() };
         let mut body = Vec::with_capacity(message.body().len() + 64);
         self.body(&whole, message.sdp().is_some(), &mut body);
         let mut out = Vec::with_capacity(message.raw().len() + 64);
@@ -49,7 +49,7 @@ impl Mask {
     }
 
     /// A header's value.
-    fn field(&mut self, field: Field<'_>, out: &mut Vec<u8>) {
+    fn field(&mut self, field: HeaderField<'_>, out: &mut Vec<u8>) {
         let value: Vec<u8> = unfolded(field.value).collect();
         let value = &value[..];
         use Header as H;
@@ -238,7 +238,7 @@ impl Mask {
         self.params(&value[end..], out);
     }
 
-    fn body(&mut self, part: &Part<'_>, has_sdp: bool, out: &mut Vec<u8>) {
+    fn body(&mut self, part: &BodyPart<'_>, has_sdp: bool, out: &mut Vec<u8>) {
         let kind = part.media_type().to_ascii_lowercase();
         let is_plain_sdp = kind.is_empty() && has_sdp;
         match &kind[..] {
@@ -252,7 +252,7 @@ impl Mask {
     }
 
     /// RFC 2046 section 5.1: each part by its own type, nothing between them.
-    fn multipart(&mut self, whole: &Part<'_>, out: &mut Vec<u8>) {
+    fn multipart(&mut self, whole: &BodyPart<'_>, out: &mut Vec<u8>) {
         let line = |body: &[u8]| body.iter().position(|byte| *byte == b'\n').map_or(body.len(), |at| at + 1);
         // The first line that begins so names the boundary, whatever the header says.
         let mut rest = whole.body;
@@ -296,7 +296,7 @@ impl Mask {
 
     /// Headers, an empty line, content.
     fn part(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        let mut found = Part::default();
+        let mut found = BodyPart::default();
         let mut rest = bytes;
         while !rest.is_empty() {
             let end = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
@@ -315,7 +315,7 @@ impl Mask {
             if header != Header::ContentLength {
                 out.extend_from_slice(name);
                 out.extend_from_slice(b": ");
-                self.field(Field { header, name, value }, out);
+                self.field(HeaderField { header, name, value }, out);
                 out.extend_from_slice(b"\r\n");
             }
         }

@@ -135,7 +135,7 @@ impl Noise {
 
 #[cfg(test)]
 mod tests {
-    use ringtap_wire::frame::{Body, decode, link};
+    use ringtap_wire::frame::{Payload, decode, link};
     use ringtap_wire::rtp::View;
 
     use super::*;
@@ -148,7 +148,7 @@ mod tests {
             advance(&mut frame, 3);
             assert_eq!(frame.len(), bytes);
             let packet = decode(link::ETHERNET, bytes as u32, &frame).unwrap();
-            let Body::Udp(udp) = packet.body else { panic!("not UDP") };
+            let Payload::Udp(udp) = packet.payload else { panic!("not UDP") };
             let (host, port) = media(4_321, Side::Callee);
             assert_eq!((packet.ip.src, udp.src_port), (host.into(), port));
             let view = View::parse(udp.data, udp.data.len()).unwrap();

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use ringtap_engine::{Engine, Sink};
-use ringtap_wire::frame::{Body, decode};
+use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::{rtp, sip};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -73,7 +73,7 @@ pub(crate) fn header(stretch: Stretch<'_>) -> Pass {
         let mut counted = 0;
         stretch.each(|frame| {
             let Ok(packet) = decode(frame.link.0, frame.wire_len, frame.data) else { return };
-            let Body::Udp(udp) = packet.body else { return };
+            let Payload::Udp(udp) = packet.payload else { return };
             if !rtp::looks_like_rtp(udp.data) {
                 return;
             }
@@ -91,7 +91,7 @@ pub(crate) fn messages(stretch: Stretch<'_>) -> Pass {
         let mut counted = 0;
         stretch.each(|frame| {
             let Ok(packet) = decode(frame.link.0, frame.wire_len, frame.data) else { return };
-            let Body::Udp(udp) = packet.body else { return };
+            let Payload::Udp(udp) = packet.payload else { return };
             let Some(start) = sip::sniff(udp.data) else { return };
             let message = black_box(sip::Message::parse(&udp.data[start..]));
             counted += u64::from(message.is_ok());

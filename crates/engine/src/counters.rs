@@ -1,6 +1,6 @@
 //! What the engine counts. Every frame lands in exactly one kind; whatever is dropped or damaged has a counter of its own.
 
-use ringtap_wire::frame::Skip;
+use ringtap_wire::frame::DecodeError;
 
 /// Counts since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Counters {
     /// IP packets of other protocols.
     pub ip_other: u64,
     /// Frames that gave no IP packet, by reason.
-    pub skipped: [u64; Skip::COUNT],
+    pub skipped: [u64; DecodeError::COUNT],
     /// Messages that look like SIP and cannot be read.
     pub sip_bad: u64,
     /// SIP messages without a Call-ID.
@@ -111,7 +111,7 @@ impl Counters {
     /// What was dropped or damaged, by reason: name and count, zero counts included, in a fixed order.
     pub fn drops(&self) -> Vec<(&'static str, u64)> {
         let mut rows: Vec<(&'static str, u64)> =
-            Skip::ALL.iter().map(|reason| (reason.name(), self.skipped[reason.index()])).collect();
+            DecodeError::ALL.iter().map(|reason| (reason.name(), self.skipped[reason.index()])).collect();
         rows.extend([
             ("sip_bad", self.sip_bad),
             ("sip_without_call_id", self.sip_without_call_id),

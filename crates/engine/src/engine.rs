@@ -1,7 +1,7 @@
 //! Frames in, records out.
 
 use ringtap_model::{Call, Endpoint, Frame, Id, Nanos, Stream, Transport};
-use ringtap_wire::frame::{self, Body, Ip, Packet, Udp};
+use ringtap_wire::frame::{self, Ip, Packet, Payload, Udp};
 use ringtap_wire::{hep, rtcp, rtp, sip, stun};
 
 use crate::calls::Hop;
@@ -182,9 +182,9 @@ impl Engine {
     }
 
     pub(crate) fn packet<S: Sink>(&mut self, packet: &Packet<'_>, time: Nanos, frames: &[u64], sink: &mut S) {
-        match &packet.body {
-            Body::Udp(udp) => self.udp(&packet.ip, udp, time, frames, sink),
-            Body::Tcp(tcp) => {
+        match &packet.payload {
+            Payload::Udp(udp) => self.udp(&packet.ip, udp, time, frames, sink),
+            Payload::Tcp(tcp) => {
                 self.counters.tcp += 1;
                 let src = Endpoint::new(packet.ip.src, tcp.src_port);
                 let dst = Endpoint::new(packet.ip.dst, tcp.dst_port);
@@ -208,7 +208,7 @@ impl Engine {
                     }
                 }
             }
-            Body::Sctp(sctp) => {
+            Payload::Sctp(sctp) => {
                 self.counters.sctp += 1;
                 let src = Endpoint::new(packet.ip.src, sctp.src_port);
                 let dst = Endpoint::new(packet.ip.dst, sctp.dst_port);
@@ -220,7 +220,7 @@ impl Engine {
                     });
                 }
             }
-            Body::Fragment(fragment) => {
+            Payload::Fragment(fragment) => {
                 self.counters.fragments += 1;
                 let whole = self.fragments.push((&packet.ip, packet.depth), fragment, time, frames);
                 let Some(whole) = whole else { return };
@@ -229,8 +229,8 @@ impl Engine {
                     Err(reason) => self.counters.skipped[reason.index()] += 1,
                 }
             }
-            Body::Icmp => self.counters.icmp += 1,
-            Body::Other(_) => self.counters.ip_other += 1,
+            Payload::Icmp => self.counters.icmp += 1,
+            Payload::Other(_) => self.counters.ip_other += 1,
         }
     }
 

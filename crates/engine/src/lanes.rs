@@ -164,7 +164,7 @@ fn fetch(frame: &Frame<'_>) {
 /// What a frame is, as far as it tells by itself; media is in the lane then.
 #[inline]
 fn decode(frame: &Frame<'_>, lane: &mut Lane, hasher: &Hasher) -> Kind {
-    let Some(plain) = frame::plain(frame.link.0, frame.data) else { return segment(frame, lane, hasher) };
+    let Some(plain) = frame::plain_udp(frame.link.0, frame.data) else { return segment(frame, lane, hasher) };
     let Ok(view) = rtp::View::parse(plain.udp.data, plain.udp.len) else { return datagram(plain.udp.data) };
     lane.key = Key::v4(plain.src, plain.dst, (plain.udp.src_port, plain.udp.dst_port), view.ssrc());
     lane.hash = lane.key.hash(hasher);

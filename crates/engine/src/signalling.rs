@@ -316,7 +316,7 @@ impl Offers {
 
     /// The payload types of a medium, whose `a=rtpmap` lines have these values.
     fn types_of(&mut self, media: &sdp::Media<'_>, maps: &[&[u8]], codecs: &mut Codecs) -> Types {
-        let hash = self.hasher.of((media.kind == sdp::Kind::Video, media.formats, maps));
+        let hash = self.hasher.of((media.media_type == sdp::MediaType::Video, media.formats, maps));
         let place = &mut self.lately[hash as usize % OFFERS];
         match place {
             // Nobody finds two lists of one keyed hash.
@@ -371,9 +371,9 @@ fn announced(
     let mut ends = Vec::new();
     let (mut session, mut medium) = (None, None);
     let (mut sections, mut described) = (0, 0);
-    for said in sdp::walk(body) {
-        match said {
-            sdp::Said::Media(line) => {
+    for line in sdp::media_lines(body) {
+        match line {
+            sdp::MediaLine::Media(line) => {
                 let before: Option<(usize, Medium<'_>)> = medium.take();
                 if let Some((section, medium)) = before {
                     finish(medium, session, (body, section), codecs, offers, &mut ends);
@@ -391,17 +391,17 @@ fn announced(
                 }
                 sections += 1;
             }
-            sdp::Said::Connection(ip) => match &mut medium {
+            sdp::MediaLine::Connection(ip) => match &mut medium {
                 Some((_, medium)) => _ = medium.connection.get_or_insert(ip),
                 None if sections == 0 => _ = session.get_or_insert(ip),
                 None => {}
             },
-            sdp::Said::Rtpmap(value) => {
+            sdp::MediaLine::Rtpmap(value) => {
                 if let Some((_, medium)) = &mut medium {
                     medium.add_map(value);
                 }
             }
-            sdp::Said::Candidate(candidate) => {
+            sdp::MediaLine::Candidate(candidate) => {
                 if let Some((_, medium)) = &mut medium {
                     medium.add_candidate(&candidate);
                 }

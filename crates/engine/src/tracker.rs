@@ -196,7 +196,8 @@ impl Tracker {
         counters: &mut Counters,
         sink: &mut S,
     ) {
-        if Message::read(bytes, |message| self.message(bytes, message, hop, frames, counters, sink)).is_err()
+        if Message::parse_with(bytes, |message| self.message(bytes, message, hop, frames, counters, sink))
+            .is_err()
         {
             counters.sip_bad += 1;
         }

@@ -10,7 +10,7 @@ use clap::Args;
 use ringtap_anonymise::{Frames, Key, Mask, TooLong, Voice};
 use ringtap_engine::{Config, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Registration};
-use ringtap_wire::frame::{Body, decode};
+use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::sdp::Sdp;
 
 use crate::exit::Misuse;
@@ -214,7 +214,7 @@ impl Sink for Veil<'_> {
             (None, [number]) => {
                 let Some(frame) = self.frames.get(*number as usize - 1) else { return };
                 let Ok(decoded) = decode(frame.link.0, frame.wire_len, frame.data) else { return };
-                let Body::Udp(udp) = decoded.body else { return };
+                let Payload::Udp(udp) = decoded.payload else { return };
                 (udp.data, udp.len)
             }
             _ => return,

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use ringtap_audio::{Carries, Codec, Decoders, RtpSound, Track};
 use ringtap_engine::{RtpSeen, Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Direction, Endpoint, Frame, Hz, Message, Nanos, Registration, Stream};
-use ringtap_wire::frame::{Body, decode};
+use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::rtcp::looks_like_rtcp;
-use ringtap_wire::sdp::{Kind, Sdp};
+use ringtap_wire::sdp::{MediaType, Sdp};
 use ringtap_wire::sip;
 
 use crate::find::Meant;
@@ -110,7 +110,7 @@ impl Sound {
     /// answer gives the same (RFC 3264 section 5.1 asks for it), and the type of most packets of a stream is known by its record.
     fn announce(&mut self, message: &sip::Message<'_>) {
         let Some(Ok(description)) = message.sdp().map(Sdp::parse) else { return };
-        for media in description.media().filter(|media| media.kind == Kind::Audio) {
+        for media in description.media().filter(|media| media.media_type == MediaType::Audio) {
             for payload_type in media.payload_types() {
                 let Some(codec) = media.rtpmap(payload_type) else { continue };
                 let name = String::from_utf8_lossy(codec.name);
@@ -203,7 +203,7 @@ impl Reports {
     /// Whether `frame` is one.
     pub(crate) fn has(&self, frame: &Frame<'_>) -> bool {
         let Ok(packet) = decode(frame.link.0, frame.wire_len, frame.data) else { return false };
-        let Body::Udp(udp) = packet.body else { return false };
+        let Payload::Udp(udp) = packet.payload else { return false };
         let pair = (Endpoint::new(packet.ip.src, udp.src_port), Endpoint::new(packet.ip.dst, udp.dst_port));
         let time = self.pairs.get(&pair);
         time.is_some_and(|(first, last)| *first <= frame.time + REPORTS && frame.time <= *last + REPORTS)

@@ -34,7 +34,7 @@ pub mod proto_type {
 
 /// Why bytes are no HEP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
+pub enum ParseError {
     /// Does not begin with `HEP3` or `EEP3`.
     NotHep,
     /// Less than the header, or less than the total length that it states.
@@ -51,17 +51,17 @@ pub enum Reason {
 ///
 /// # Errors
 ///
-/// [`Reason::NotHep`] and [`Reason::BadLength`]: the stream is out of step.
-pub fn total_len(data: &[u8]) -> Result<Option<usize>, Reason> {
+/// [`ParseError::NotHep`] and [`ParseError::BadLength`]: the stream is out of step.
+pub fn total_len(data: &[u8]) -> Result<Option<usize>, ParseError> {
     let magic = data.get(..4).unwrap_or(data);
     if !b"HEP3".starts_with(magic) && !b"EEP3".starts_with(magic) {
-        return Err(Reason::NotHep);
+        return Err(ParseError::NotHep);
     }
     let Some(&[_, _, _, _, high, low]) = data.first_chunk::<HEADER>() else {
         return Ok(None);
     };
     match usize::from(u16::from_be_bytes([high, low])) {
-        len if len < HEADER => Err(Reason::BadLength),
+        len if len < HEADER => Err(ParseError::BadLength),
         len => Ok(Some(len)),
     }
 }
@@ -93,16 +93,16 @@ impl<'a> View<'a> {
     /// # Errors
     ///
     /// Why the bytes are no HEP packet.
-    pub fn parse(data: &'a [u8]) -> Result<Self, Reason> {
-        let total_len = total_len(data)?.ok_or(Reason::Truncated)?;
-        let mut rest = data.get(HEADER..total_len).ok_or(Reason::Truncated)?;
+    pub fn parse(data: &'a [u8]) -> Result<Self, ParseError> {
+        let total_len = total_len(data)?.ok_or(ParseError::Truncated)?;
+        let mut rest = data.get(HEADER..total_len).ok_or(ParseError::Truncated)?;
         let mut view = Self { total_len, ..Self::default() };
         while !rest.is_empty() {
             let Some(&[v0, v1, t0, t1, l0, l1]) = rest.first_chunk::<CHUNK_HEADER>() else {
-                return Err(Reason::BadChunk);
+                return Err(ParseError::BadChunk);
             };
             let len = usize::from(u16::from_be_bytes([l0, l1]));
-            let content = rest.get(CHUNK_HEADER..len).ok_or(Reason::BadChunk)?;
+            let content = rest.get(CHUNK_HEADER..len).ok_or(ParseError::BadChunk)?;
             if u16::from_be_bytes([v0, v1]) == GENERIC {
                 view.generic(u16::from_be_bytes([t0, t1]), content);
             }
@@ -318,13 +318,13 @@ mod tests {
     #[test]
     fn what_is_not_hep_says_why() {
         let reason = |bytes: &[u8]| View::parse(bytes).map(|_| ()).unwrap_err();
-        assert_eq!(reason(b"INVITE sip:"), Reason::NotHep);
-        assert_eq!(reason(b"HEP"), Reason::Truncated);
-        assert_eq!(reason(b"HEP3\0\x05"), Reason::BadLength);
-        assert_eq!(reason(b"HEP3\0\x0d\0\0\0\x01\0\x07"), Reason::Truncated);
-        assert_eq!(reason(b"HEP3\0\x0c\0\0\0\x01\0\x05"), Reason::BadChunk, "shorter than its header");
-        assert_eq!(reason(b"HEP3\0\x0c\0\0\0\x01\0\x07"), Reason::BadChunk, "longer than the rest");
-        assert_eq!(reason(b"HEP3\0\x09\0\0\0"), Reason::BadChunk);
+        assert_eq!(reason(b"INVITE sip:"), ParseError::NotHep);
+        assert_eq!(reason(b"HEP"), ParseError::Truncated);
+        assert_eq!(reason(b"HEP3\0\x05"), ParseError::BadLength);
+        assert_eq!(reason(b"HEP3\0\x0d\0\0\0\x01\0\x07"), ParseError::Truncated);
+        assert_eq!(reason(b"HEP3\0\x0c\0\0\0\x01\0\x05"), ParseError::BadChunk, "shorter than its header");
+        assert_eq!(reason(b"HEP3\0\x0c\0\0\0\x01\0\x07"), ParseError::BadChunk, "longer than the rest");
+        assert_eq!(reason(b"HEP3\0\x09\0\0\0"), ParseError::BadChunk);
     }
 
     #[test]
@@ -332,8 +332,8 @@ mod tests {
         assert_eq!(total_len(b""), Ok(None));
         assert_eq!(total_len(b"HEP3\x01"), Ok(None));
         assert_eq!(total_len(b"HEP3\x01\x02more"), Ok(Some(258)));
-        assert_eq!(total_len(b"HEX"), Err(Reason::NotHep));
-        assert_eq!(total_len(b"EEP3\0\0"), Err(Reason::BadLength));
+        assert_eq!(total_len(b"HEX"), Err(ParseError::NotHep));
+        assert_eq!(total_len(b"EEP3\0\0"), Err(ParseError::BadLength));
         // What follows a packet is the next one's.
         let mut bytes = packet(b"HEP3", &CHUNKS);
         let len = bytes.len();

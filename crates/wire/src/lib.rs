@@ -5,7 +5,7 @@
 //! The one invariant: no input panics, loops or allocates. `parse` checks every length once, accessors after it cannot fail.
 //!
 //! ```
-//! use ringtap_wire::frame::{Body, decode, link};
+//! use ringtap_wire::frame::{Payload, decode, link};
 //! use ringtap_wire::rtp;
 //!
 //! // A media packet of 20 ms of PCMU, captured with a snap length of 58 bytes.
@@ -17,7 +17,7 @@
 //!     0xff, 0x7f, 0xff, 0x7f,
 //! ];
 //! let packet = decode(link::ETHERNET, 214, &frame).expect("an IP packet");
-//! let Body::Udp(udp) = packet.body else { panic!("not UDP") };
+//! let Payload::Udp(udp) = packet.payload else { panic!("not UDP") };
 //! assert!(rtp::looks_like_rtp(udp.data));
 //! let view = rtp::View::parse(udp.data, udp.len).expect("an RTP packet");
 //! assert_eq!((view.payload_type(), view.sequence(), view.ssrc()), (0, 0x1234, 0xdead_beef));

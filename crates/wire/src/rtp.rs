@@ -15,7 +15,7 @@ pub fn looks_like_rtp(data: &[u8]) -> bool {
 
 /// Why bytes are no RTP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
+pub enum ParseError {
     /// Less than the fixed header and the contributing sources that it counts.
     TooShort,
     /// Not version 2.
@@ -55,14 +55,14 @@ impl<'a> View<'a> {
     /// Why the bytes are no RTP packet.
     // HOT: every media packet.
     #[inline]
-    pub fn parse(data: &'a [u8], declared_len: usize) -> Result<Self, Reason> {
+    pub fn parse(data: &'a [u8], declared_len: usize) -> Result<Self, ParseError> {
         let declared_len = declared_len.max(data.len());
-        let (head, rest) = data.split_first_chunk::<FIXED>().ok_or(Reason::TooShort)?;
+        let (head, rest) = data.split_first_chunk::<FIXED>().ok_or(ParseError::TooShort)?;
         if head[0] >> 6 != 2 {
-            return Err(Reason::Version);
+            return Err(ParseError::Version);
         }
         if matches!(head[1], 192..=223) {
-            return Err(Reason::Rtcp);
+            return Err(ParseError::Rtcp);
         }
         // Any CSRC, extension or padding: rare in telephony.
         if head[0] & 0x3f != 0 {
@@ -73,19 +73,19 @@ impl<'a> View<'a> {
     }
 
     #[cold]
-    fn parse_rest(head: &'a [u8; FIXED], rest: &'a [u8], declared_len: usize) -> Result<Self, Reason> {
+    fn parse_rest(head: &'a [u8; FIXED], rest: &'a [u8], declared_len: usize) -> Result<Self, ParseError> {
         let whole = declared_len == FIXED + rest.len();
         let sources = usize::from(head[0] & 0x0f) * 4;
-        let mut payload_len = (declared_len - FIXED).checked_sub(sources).ok_or(Reason::TooShort)?;
-        let mut payload = rest.get(sources..).ok_or(Reason::TooShort)?;
+        let mut payload_len = (declared_len - FIXED).checked_sub(sources).ok_or(ParseError::TooShort)?;
+        let mut payload = rest.get(sources..).ok_or(ParseError::TooShort)?;
         let mut extension = None;
         if head[0] & 0x10 != 0 {
-            payload_len = payload_len.checked_sub(4).ok_or(Reason::BadExtension)?;
+            payload_len = payload_len.checked_sub(4).ok_or(ParseError::BadExtension)?;
             // Cut before the extension's own length: all that is known is that its header was there.
             let (found, rest) = match payload.split_first_chunk::<4>() {
                 Some((&[p0, p1, l0, l1], words)) => {
                     let len = usize::from(u16::from_be_bytes([l0, l1])) * 4;
-                    payload_len = payload_len.checked_sub(len).ok_or(Reason::BadExtension)?;
+                    payload_len = payload_len.checked_sub(len).ok_or(ParseError::BadExtension)?;
                     let (data, rest) = words.split_at_checked(len).unwrap_or((words, &[]));
                     (Some(Extension { profile: u16::from_be_bytes([p0, p1]), data }), rest)
                 }
@@ -171,7 +171,7 @@ impl<'a> View<'a> {
 
 /// A telephone event (RFC 4733 section 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct TelephoneEvent {
     /// 0 to 9 the digits, 10 `*`, 11 `#`, 12 to 15 A to D, 16 flash; RFC 4733 section 3 and IANA have the rest.
     pub code: u8,
     /// The event is over; this packet is sent three times.
@@ -182,11 +182,13 @@ pub struct Event {
     pub duration: u16,
 }
 
-/// The event in a payload of type telephone-event; `None` if it is too short for one.
-pub fn event(payload: &[u8]) -> Option<Event> {
-    let &[code, bits, high, low] = payload.first_chunk::<4>()?;
-    let duration = u16::from_be_bytes([high, low]);
-    Some(Event { code, end: bits & 0x80 != 0, volume: bits & 0x3f, duration })
+impl TelephoneEvent {
+    /// Reads a payload of type telephone-event; `None` if it is shorter than an event.
+    pub fn parse(payload: &[u8]) -> Option<Self> {
+        let &[code, bits, high, low] = payload.first_chunk::<4>()?;
+        let duration = u16::from_be_bytes([high, low]);
+        Some(Self { code, end: bits & 0x80 != 0, volume: bits & 0x3f, duration })
+    }
 }
 
 #[cfg(test)]
@@ -243,11 +245,11 @@ mod tests {
             data[at] = byte;
             View::parse(&data, 16).map(|_| ()).unwrap_err()
         };
-        assert_eq!(with(0, 0x40), Reason::Version);
-        assert_eq!(with(1, 200), Reason::Rtcp);
-        assert_eq!(with(0, 0x82), Reason::TooShort, "two contributing sources in four bytes");
-        assert_eq!(with(0, 0x90), Reason::BadExtension, "an extension of 772 words");
-        assert_eq!(View::parse(&PLAIN[..11], 172).map(|_| ()).unwrap_err(), Reason::TooShort);
+        assert_eq!(with(0, 0x40), ParseError::Version);
+        assert_eq!(with(1, 200), ParseError::Rtcp);
+        assert_eq!(with(0, 0x82), ParseError::TooShort, "two contributing sources in four bytes");
+        assert_eq!(with(0, 0x90), ParseError::BadExtension, "an extension of 772 words");
+        assert_eq!(View::parse(&PLAIN[..11], 172).map(|_| ()).unwrap_err(), ParseError::TooShort);
         assert!(!looks_like_rtp(&PLAIN[..11]));
         assert!(!looks_like_rtp(&[0; 12]));
     }
@@ -264,8 +266,8 @@ mod tests {
 
     #[test]
     fn telephone_event() {
-        let star = event(&[10, 0x8a, 0x03, 0x20]);
-        assert_eq!(star, Some(Event { code: 10, end: true, volume: 10, duration: 800 }));
-        assert_eq!(event(&[5, 0x0a, 0]), None);
+        let star = TelephoneEvent::parse(&[10, 0x8a, 0x03, 0x20]);
+        assert_eq!(star, Some(TelephoneEvent { code: 10, end: true, volume: 10, duration: 800 }));
+        assert_eq!(TelephoneEvent::parse(&[5, 0x0a, 0]), None);
     }
 }

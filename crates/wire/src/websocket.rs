@@ -12,7 +12,7 @@
 //! let payload = &mut frame[header.payload()];
 //! header.mask.into_iter().for_each(|mask| unmask(mask, payload));
 //! assert_eq!(payload, b"BYE");
-//! # Ok::<(), ringtap_wire::websocket::Reason>(())
+//! # Ok::<(), ringtap_wire::websocket::ParseError>(())
 //! ```
 
 use std::ops::Range;
@@ -23,7 +23,7 @@ use crate::sip::text::word;
 /// Why bytes are not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum ParseError {
     /// A reserved bit is set (compression is not negotiated for SIP) or the opcode is not known: RFC 6455 section 5.2.
     Reserved,
     /// A control frame that is fragmented or longer than 125 bytes, section 5.5.
@@ -32,13 +32,13 @@ pub enum Reason {
     TooLong,
 }
 
-impl Reason {
+impl ParseError {
     /// Name for a counter.
     pub const fn name(self) -> &'static str {
         match self {
-            Reason::Reserved => "websocket_reserved",
-            Reason::Control => "websocket_control",
-            Reason::TooLong => "websocket_too_long",
+            ParseError::Reserved => "websocket_reserved",
+            ParseError::Control => "websocket_control",
+            ParseError::TooLong => "websocket_too_long",
         }
     }
 }
@@ -61,18 +61,18 @@ pub struct Header {
 
 impl Header {
     /// Reads the header at the start of `bytes`; None where more bytes are needed.
-    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, Reason> {
+    pub fn parse(bytes: &[u8]) -> Result<Option<Self>, ParseError> {
         let &[first, second, ref rest @ ..] = bytes else { return Ok(None) };
         if first & 0x70 != 0 {
-            return Err(Reason::Reserved);
+            return Err(ParseError::Reserved);
         }
         let opcode = first & 0x0f;
         if !matches!(opcode, CONTINUATION | TEXT | BINARY | CLOSE | PING | PONG) {
-            return Err(Reason::Reserved);
+            return Err(ParseError::Reserved);
         }
         let (fin, masked, short) = (first & 0x80 != 0, second & 0x80 != 0, second & 0x7f);
         if opcode >= CLOSE && (!fin || short > 125) {
-            return Err(Reason::Control);
+            return Err(ParseError::Control);
         }
         let (extra, length) = match short {
             126 => (2, rest.first_chunk().map(|n| u64::from(u16::from_be_bytes(*n)))),
@@ -81,7 +81,7 @@ impl Header {
         };
         let Some(length) = length else { return Ok(None) };
         let payload_len =
-            usize::try_from(length).ok().filter(|&n| n <= MAX_PAYLOAD).ok_or(Reason::TooLong)?;
+            usize::try_from(length).ok().filter(|&n| n <= MAX_PAYLOAD).ok_or(ParseError::TooLong)?;
         let mut header = Self { fin, opcode, mask: None, header_len: 2 + extra, payload_len };
         if masked {
             let Some(mask) = rest.get(extra..).and_then(<[u8]>::first_chunk) else { return Ok(None) };
@@ -233,12 +233,12 @@ mod tests {
 
     #[test]
     fn what_is_no_frame() {
-        assert_eq!(Header::parse(b"\xc1\x05"), Err(Reason::Reserved));
-        assert_eq!(Header::parse(b"\x83\x05"), Err(Reason::Reserved));
-        assert_eq!(Header::parse(b"\x09\x00"), Err(Reason::Control));
-        assert_eq!(Header::parse(b"\x89\x7e"), Err(Reason::Control));
-        assert_eq!(Header::parse(b"\x81\x7f\0\0\0\0\0\x01\0\x01"), Err(Reason::TooLong));
-        assert_eq!(Header::parse(b"\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xff"), Err(Reason::TooLong));
+        assert_eq!(Header::parse(b"\xc1\x05"), Err(ParseError::Reserved));
+        assert_eq!(Header::parse(b"\x83\x05"), Err(ParseError::Reserved));
+        assert_eq!(Header::parse(b"\x09\x00"), Err(ParseError::Control));
+        assert_eq!(Header::parse(b"\x89\x7e"), Err(ParseError::Control));
+        assert_eq!(Header::parse(b"\x81\x7f\0\0\0\0\0\x01\0\x01"), Err(ParseError::TooLong));
+        assert_eq!(Header::parse(b"\x81\x7f\xff\xff\xff\xff\xff\xff\xff\xff"), Err(ParseError::TooLong));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use ringtap_wire::frame::{Body, Packet, decode, link};
+use ringtap_wire::frame::{Packet, Payload, decode, link};
 
 /// Ports of tunnels, which etherparse does not look into.
 const TUNNELS: [u16; 7] = [1701, 2152, 4789, 4790, 6081, 8472, 37008];
@@ -72,7 +72,7 @@ fn compare(frame: &[u8]) -> Result<bool, TestCaseError> {
             if TUNNELS.contains(&udp.source_port()) || TUNNELS.contains(&udp.destination_port()) {
                 return Ok(false);
             }
-            let Ok(Packet { ip, depth: 0, body: Body::Udp(found) }) = ours else {
+            let Ok(Packet { ip, depth: 0, payload: Payload::Udp(found) }) = ours else {
                 return Err(TestCaseError::fail(format!("{ours:?} for {udp:?}")));
             };
             prop_assert_eq!((ip.src, ip.dst, ip.proto), (src, dst, 17));
@@ -81,7 +81,7 @@ fn compare(frame: &[u8]) -> Result<bool, TestCaseError> {
             prop_assert!(ip.len as usize == len || len == 40 || len == 0);
         }
         Some(TransportSlice::Tcp(tcp)) => {
-            let Ok(Packet { ip, depth: 0, body: Body::Tcp(found) }) = ours else {
+            let Ok(Packet { ip, depth: 0, payload: Payload::Tcp(found) }) = ours else {
                 return Err(TestCaseError::fail(format!("{ours:?} for {tcp:?}")));
             };
             prop_assert_eq!((ip.src, ip.dst, ip.proto), (src, dst, 6));

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use ringtap_wire::frame::{
-    Body, Ip, MAX_DEPTH, Packet, Skip, Tcp, TcpFlags, Udp, decode, decode_payload, link,
+    DecodeError, Ip, MAX_DEPTH, Packet, Payload, Tcp, TcpFlags, Udp, decode, decode_payload, link,
 };
 
 /// Every link type that the decoder knows, and one that it does not.
@@ -370,15 +370,15 @@ impl Emitted {
     }
 
     fn expected(&self) -> Packet<'_> {
-        let (body, proto, len) = match &self.inner {
+        let (payload, proto, len) = match &self.inner {
             Inner::Udp { src, dst, data } => {
                 let udp = Udp { src_port: *src, dst_port: *dst, data, len: data.len() };
-                (Body::Udp(udp), 17, data.len() + 8)
+                (Payload::Udp(udp), 17, data.len() + 8)
             }
             Inner::Tcp { src, dst, seq, ack, flags, options, data } => {
                 let (seq, ack, flags) = (*seq, *ack, TcpFlags(*flags));
                 let tcp = Tcp { src_port: *src, dst_port: *dst, seq, ack, flags, data, len: data.len() };
-                (Body::Tcp(tcp), 6, data.len() + 20 + usize::from(*options) * 4)
+                (Payload::Tcp(tcp), 6, data.len() + 20 + usize::from(*options) * 4)
             }
         };
         let (src, dst, header_len): (IpAddr, IpAddr, u32) = match self.addresses {
@@ -386,7 +386,7 @@ impl Emitted {
             Addresses::V6(src, dst) => (src.into(), dst.into(), 40),
         };
         let len = header_len + len as u32;
-        Packet { ip: Ip { src, dst, proto, len, header_len }, depth: self.depth, body }
+        Packet { ip: Ip { src, dst, proto, len, header_len }, depth: self.depth, payload }
     }
 }
 
@@ -413,12 +413,12 @@ proptest! {
             match decode(emitted.link, emitted.frame.len() as u32, &emitted.frame[..cut]) {
                 Ok(packet) if packet.depth == emitted.depth => {
                     prop_assert_eq!(packet.ip, expected.ip);
-                    match (packet.body, expected.body) {
-                        (Body::Udp(cut), Body::Udp(whole)) => {
+                    match (packet.payload, expected.payload) {
+                        (Payload::Udp(cut), Payload::Udp(whole)) => {
                             prop_assert!(whole.data.starts_with(cut.data));
                             prop_assert_eq!(Udp { data: whole.data, ..cut }, whole);
                         }
-                        (Body::Tcp(cut), Body::Tcp(whole)) => {
+                        (Payload::Tcp(cut), Payload::Tcp(whole)) => {
                             prop_assert!(whole.data.starts_with(cut.data));
                             prop_assert_eq!(Tcp { data: whole.data, ..cut }, whole);
                         }
@@ -427,10 +427,10 @@ proptest! {
                 }
                 Ok(packet) => {
                     prop_assert!(packet.depth < emitted.depth);
-                    prop_assert!(matches!(packet.body, Body::Udp(_)), "cut at {}: {:?}", cut, packet);
+                    prop_assert!(matches!(packet.payload, Payload::Udp(_)), "cut at {}: {:?}", cut, packet);
                 }
                 // A pseudowire is not believed before its packet's header is seen.
-                Err(skip) => prop_assert!(matches!(skip, Skip::Truncated | Skip::NotIp), "cut at {}: {:?}", cut, skip),
+                Err(skip) => prop_assert!(matches!(skip, DecodeError::Truncated | DecodeError::NotIp), "cut at {}: {:?}", cut, skip),
             }
         }
     }
@@ -500,20 +500,20 @@ fn outer_of(wrap: &Wrap) -> Addresses {
 }
 
 /// What holds for the packet of any bytes: declared lengths cover what was captured, and the data lies within the frame.
-fn check(packet: Result<Packet<'_>, Skip>, frame: &[u8]) -> Result<(), TestCaseError> {
+fn check(packet: Result<Packet<'_>, DecodeError>, frame: &[u8]) -> Result<(), TestCaseError> {
     let Ok(packet) = packet else { return Ok(()) };
     prop_assert!(packet.depth <= MAX_DEPTH);
     prop_assert!(packet.ip.header_len <= packet.ip.len);
-    let (data, len) = match packet.body {
-        Body::Udp(udp) => (udp.data, udp.len),
-        Body::Tcp(tcp) => (tcp.data, tcp.len),
-        Body::Fragment(part) => (part.data, part.len),
-        Body::Sctp(sctp) => {
+    let (data, len) = match packet.payload {
+        Payload::Udp(udp) => (udp.data, udp.len),
+        Payload::Tcp(tcp) => (tcp.data, tcp.len),
+        Payload::Fragment(part) => (part.data, part.len),
+        Payload::Sctp(sctp) => {
             let chunks: usize = sctp.data_chunks().map(|chunk| chunk.data.len() + 16).sum();
             prop_assert!(chunks <= sctp.chunks.len());
             (sctp.chunks, sctp.chunks.len())
         }
-        Body::Icmp | Body::Other(_) => return Ok(()),
+        Payload::Icmp | Payload::Other(_) => return Ok(()),
     };
     prop_assert!(data.len() <= len);
     prop_assert!(data.is_empty() || frame.as_ptr_range().contains(&data.as_ptr()));

@@ -107,7 +107,7 @@ proptest! {
             prop_assert!(rtp::looks_like_rtp(&data));
             prop_assert!(view.payload().len() <= view.payload_len());
             prop_assert!(view.payload_len() + 12 <= declared.max(data.len()));
-            let _ = rtp::event(view.payload());
+            let _ = rtp::TelephoneEvent::parse(view.payload());
         }
     }
 

@@ -5,7 +5,7 @@ mod common;
 
 use common::ask_sdp;
 use proptest::prelude::*;
-use ringtap_wire::sdp::{self, Direction, Kind, Said, Sdp, walk};
+use ringtap_wire::sdp::{self, Direction, MediaLine, MediaType, Sdp, media_lines};
 use ringtap_wire::websocket::{Header, Upgrade, unmask, upgrade};
 
 const PIECES: &[&str] = &[
@@ -60,7 +60,7 @@ fn asked(bytes: &[u8]) -> Vec<Spoken> {
     sdp.media()
         .map(|media| {
             let line =
-                format!("{:?}", (media.kind, media.port, media.port_count, media.proto, media.formats));
+                format!("{:?}", (media.media_type, media.port, media.port_count, media.proto, media.formats));
             let codecs = media.rtpmaps().map(|map| format!("{map:?}")).collect();
             let candidates = media.candidates().map(|candidate| format!("{candidate:?}")).collect();
             (line, media.connection(), codecs, candidates)
@@ -73,28 +73,30 @@ fn walked(bytes: &[u8]) -> Vec<Spoken> {
     let (mut found, mut session, mut own) = (Vec::<Spoken>::new(), None, None);
     let mut current = None;
     let mut sections = 0;
-    for said in walk(bytes) {
+    for said in media_lines(bytes) {
         match (said, &current) {
-            (Said::Media(media), _) => {
+            (MediaLine::Media(media), _) => {
                 (current, own, sections) = (media, None, sections + 1);
                 if sections > sdp::MAX_MEDIA {
                     break;
                 }
                 let Some(media) = media else { continue };
-                let line =
-                    format!("{:?}", (media.kind, media.port, media.port_count, media.proto, media.formats));
+                let line = format!(
+                    "{:?}",
+                    (media.media_type, media.port, media.port_count, media.proto, media.formats)
+                );
                 found.push((line, session.flatten(), Vec::new(), Vec::new()));
             }
-            (Said::Connection(ip), None) if sections == 0 => _ = session.get_or_insert(ip),
+            (MediaLine::Connection(ip), None) if sections == 0 => _ = session.get_or_insert(ip),
             (_, None) => {}
-            (Said::Connection(ip), Some(_)) => {
+            (MediaLine::Connection(ip), Some(_)) => {
                 found.last_mut().unwrap().1 = *own.get_or_insert(ip);
             }
-            (Said::Rtpmap(value), Some(media)) => {
+            (MediaLine::Rtpmap(value), Some(media)) => {
                 let map = sdp::rtpmap(media, value).map(|map| format!("{map:?}"));
                 found.last_mut().unwrap().2.extend(map);
             }
-            (Said::Candidate(candidate), Some(_)) => {
+            (MediaLine::Candidate(candidate), Some(_)) => {
                 found.last_mut().unwrap().3.push(format!("{candidate:?}"));
             }
         }
@@ -128,7 +130,7 @@ proptest! {
         let sdp = Sdp::parse(text.as_bytes()).unwrap();
         let media: Vec<_> = sdp.media().collect();
         prop_assert_eq!(media.len(), 2);
-        prop_assert_eq!((media[0].kind, media[0].port, media[0].direction()), (Kind::Audio, port, Direction::RecvOnly));
+        prop_assert_eq!((media[0].media_type, media[0].port, media[0].direction()), (MediaType::Audio, port, Direction::RecvOnly));
         prop_assert_eq!(media[0].connection(), "ff02::1".parse().ok());
         prop_assert_eq!(media[0].codec(96).map(|codec| (codec.clock, codec.channels)), Some((44100, 2)));
         prop_assert_eq!(media[1].codec(96), None);

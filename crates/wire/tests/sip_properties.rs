@@ -5,7 +5,9 @@ mod common;
 
 use common::ask_all;
 use proptest::prelude::*;
-use ringtap_wire::sip::{Framing, Header, MAX_MESSAGE, Message, NameAddr, Reason, framing, sniff, unfolded};
+use ringtap_wire::sip::{
+    Framing, Header, MAX_MESSAGE, Message, NameAddr, ParseError, framing, sniff, unfolded,
+};
 
 /// Pieces that SIP is made of, which random bytes would not hit.
 const PIECES: &[&str] = &[
@@ -204,11 +206,11 @@ proptest! {
     #[test]
     fn what_is_found_is_a_message(bytes in any_bytes()) {
         if let Some(at) = sniff(&bytes) {
-            prop_assert!(matches!(Message::parse(&bytes[at..]), Ok(_) | Err(Reason::StatusCode)));
+            prop_assert!(matches!(Message::parse(&bytes[at..]), Ok(_) | Err(ParseError::StatusCode)));
         }
         if let Framing::Message(len) = framing(&bytes) {
             prop_assert!((1..=bytes.len()).contains(&len));
-            prop_assert!(matches!(Message::parse(&bytes[..len]), Ok(_) | Err(Reason::StatusCode)));
+            prop_assert!(matches!(Message::parse(&bytes[..len]), Ok(_) | Err(ParseError::StatusCode)));
         }
     }
 

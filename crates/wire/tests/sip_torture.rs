@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use common::ask_all;
 use ringtap_wire::sdp::Sdp;
 use ringtap_wire::sip::{
-    Field, Framing, Header, Message, Method, NameAddr, Reason, StartLine, framing, sniff, unfolded,
+    Framing, Header, HeaderField, Message, Method, NameAddr, ParseError, StartLine, framing, sniff, unfolded,
 };
 
 /// The folder of torture messages; None, and a sentence, where it is not at hand.
@@ -190,7 +190,7 @@ fn dblreq_is_one_message() {
 fn bigcode_does_not_wrap() {
     let Some(bytes) = read("rfc4475/bigcode.dat") else { return };
     assert_eq!(sniff(&bytes), Some(0));
-    assert_eq!(Message::parse(&bytes).err(), Some(Reason::StatusCode));
+    assert_eq!(Message::parse(&bytes).err(), Some(ParseError::StatusCode));
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn bare_line_feeds_read_like_line_ends() {
         // One archive copy has another Content-Length, two lack the empty line.
         let fields =
             |message: &Message<'_>| message.fields().filter(|f| f.header != Header::ContentLength).count();
-        let same = |(a, b)| a == b || matches!(a, Field { header: Header::ContentLength, .. });
+        let same = |(a, b)| a == b || matches!(a, HeaderField { header: Header::ContentLength, .. });
         assert!(bare.fields().zip(wire.fields()).all(same) && fields(&bare) == fields(&wire), "{}", row.file);
         assert_eq!(bare.headers_complete(), !row.file.contains("-abnf-"), "{}", row.file);
         compared += 1;

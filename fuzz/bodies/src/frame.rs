@@ -1,6 +1,6 @@
 //! Link layers, tunnels, IP and transport.
 
-use ringtap_wire::frame::{Body, Packet, Skip, decode, decode_payload, link};
+use ringtap_wire::frame::{DecodeError, Packet, Payload, decode, decode_payload, link};
 
 /// Link type and declared length by the first three bytes, the frame behind them; a fragment's content goes on as the
 /// payload of its datagram.
@@ -16,26 +16,26 @@ pub fn frame(bytes: &[u8]) {
     }
 }
 
-fn check_reason(reason: Skip) {
-    assert_eq!(Skip::ALL[reason.index()], reason);
+fn check_reason(reason: DecodeError) {
+    assert_eq!(DecodeError::ALL[reason.index()], reason);
     assert!(!reason.name().is_empty());
 }
 
 fn check(packet: &Packet<'_>, frame: &[u8]) {
     assert!(packet.ip.header_len <= packet.ip.len, "{packet:?}");
     assert_eq!(packet.ip.src.is_ipv4(), packet.ip.dst.is_ipv4());
-    match &packet.body {
-        Body::Udp(udp) => within(udp.data, udp.len, frame),
-        Body::Tcp(tcp) => {
+    match &packet.payload {
+        Payload::Udp(udp) => within(udp.data, udp.len, frame),
+        Payload::Tcp(tcp) => {
             within(tcp.data, tcp.len, frame);
             let flags = tcp.flags;
             let _ = (flags.syn(), flags.ack(), flags.fin(), flags.rst(), flags.psh());
         }
-        Body::Sctp(sctp) => {
+        Payload::Sctp(sctp) => {
             let chunks = sctp.data_chunks().inspect(|chunk| within(chunk.data, chunk.len, frame));
             assert!(chunks.count() <= sctp.chunks.len() / 16);
         }
-        Body::Fragment(fragment) => {
+        Payload::Fragment(fragment) => {
             within(fragment.data, fragment.len, frame);
             assert!(fragment.offset < 1 << 16);
             // The payload is shorter than the fragment's: no endless descent.
@@ -44,7 +44,7 @@ fn check(packet: &Packet<'_>, frame: &[u8]) {
                 Err(reason) => check_reason(reason),
             }
         }
-        Body::Icmp | Body::Other(_) => {}
+        Payload::Icmp | Payload::Other(_) => {}
     }
 }
 

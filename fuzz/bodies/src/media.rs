@@ -25,7 +25,7 @@ fn check_rtp(bytes: &[u8], declared: usize) {
     if let Ok(again) = rtp::View::parse(&bytes[..bytes.len() - view.payload().len()], bytes.len()) {
         assert_eq!(fields, (again.marker(), again.sequence(), again.timestamp(), again.ssrc()));
     }
-    if let Some(event) = rtp::event(view.payload()) {
+    if let Some(event) = rtp::TelephoneEvent::parse(view.payload()) {
         assert!(event.volume < 64);
     }
 }

@@ -441,7 +441,7 @@ impl Media {
         if flow.flags & EVENT != 0 && cold.event == packet.timestamp {
             return;
         }
-        if let Some(event) = rtp::event(view.payload()) {
+        if let Some(event) = rtp::TelephoneEvent::parse(view.payload()) {
             flow.flags |= EVENT;
             cold.event = packet.timestamp;
             if event.code <= 16 {

@@ -20,7 +20,7 @@ pub(crate) use member::Member;
 use std::collections::VecDeque;
 
 use ringtap_model::{Frame, Nanos};
-use ringtap_wire::frame::{self, Body, Fragment, Ip, Packet};
+use ringtap_wire::frame::{self, Fragment, Ip, Packet, Payload};
 
 use crate::config::Config;
 use crate::engine::Engine;
@@ -135,7 +135,7 @@ impl Engine {
                 self.send_inner(&packet, frame.time, frame.number, &[frame.number])
             }
             Ok(packet) => {
-                if let Body::Fragment(fragment) = &packet.body {
+                if let Payload::Fragment(fragment) = &packet.payload {
                     let depth = packet.depth;
                     self.fragment(&packet.ip, depth, fragment, (frame.time, frame.number, &[frame.number]));
                 }
@@ -156,7 +156,7 @@ impl Engine {
         let Some(whole) = self.fragments.push((ip, depth), fragment, time, frames) else { return };
         let fragments::Whole { ip, bytes, frames } = whole;
         match frame::decode_payload(ip, depth, &bytes) {
-            Ok(inner) if matches!(inner.body, Body::Fragment(_)) => {
+            Ok(inner) if matches!(inner.payload, Payload::Fragment(_)) => {
                 self.send_inner(&inner, time, number, &frames);
             }
             Ok(inner) => {
@@ -169,7 +169,7 @@ impl Engine {
 
     /// A fragment in a tunnel: what the tunnel's own fragments hold is known only when those are put together.
     fn send_inner(&mut self, packet: &Packet<'_>, time: Nanos, number: u64, frames: &[u64]) {
-        let Body::Fragment(fragment) = packet.body else { return };
+        let Payload::Fragment(fragment) = packet.payload else { return };
         let Fragment { id, offset, more, proto, len, data } = fragment;
         let worker = share::of_packet(packet, self.tracker.workers());
         let (ip, depth) = (packet.ip, packet.depth);

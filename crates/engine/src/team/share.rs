@@ -1,7 +1,7 @@
 //! Which worker gets a frame, where that is ours to choose.
 
 use ringtap_model::{Endpoint, Frame};
-use ringtap_wire::frame::{Body, Packet, decode};
+use ringtap_wire::frame::{Packet, Payload, decode};
 
 use crate::hash::Hasher;
 
@@ -20,7 +20,7 @@ pub struct Share {
 pub fn share(frame: &Frame<'_>, workers: usize) -> Share {
     match decode(frame.link.0, frame.wire_len, frame.data) {
         Ok(packet) => {
-            let is_fragment = matches!(packet.body, Body::Fragment(_));
+            let is_fragment = matches!(packet.payload, Payload::Fragment(_));
             Share { worker: of_packet(&packet, workers), is_fragment }
         }
         Err(_) => Share { worker: 0, is_fragment: false },
@@ -36,12 +36,12 @@ pub(crate) fn of_packet(packet: &Packet<'_>, workers: usize) -> usize {
     let hasher = Hasher::new(0);
     let ends = |src, dst| (Endpoint::new(packet.ip.src, src), Endpoint::new(packet.ip.dst, dst));
     let either = |(a, b): (Endpoint, Endpoint)| hasher.of((a.min(b), a.max(b)));
-    let hash = match &packet.body {
-        Body::Udp(udp) => hasher.of(Endpoint::new(packet.ip.src, udp.src_port)),
-        Body::Tcp(tcp) => either(ends(tcp.src_port, tcp.dst_port)),
-        Body::Sctp(sctp) => either(ends(sctp.src_port, sctp.dst_port)),
-        Body::Fragment(_) => hasher.of((packet.ip.src, packet.ip.dst)),
-        Body::Icmp | Body::Other(_) => return 0,
+    let hash = match &packet.payload {
+        Payload::Udp(udp) => hasher.of(Endpoint::new(packet.ip.src, udp.src_port)),
+        Payload::Tcp(tcp) => either(ends(tcp.src_port, tcp.dst_port)),
+        Payload::Sctp(sctp) => either(ends(sctp.src_port, sctp.dst_port)),
+        Payload::Fragment(_) => hasher.of((packet.ip.src, packet.ip.dst)),
+        Payload::Icmp | Payload::Other(_) => return 0,
     };
     ((hash >> 32) as usize * workers) >> 32
 }

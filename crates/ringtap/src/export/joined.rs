@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use ringtap_anonymise::Frames;
 use ringtap_model::{Endpoint, Frame, LinkType, Nanos, Transport};
-use ringtap_wire::frame::{Body, decode};
+use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::sip::{Message, sniff};
 use serde_json::Value;
 
@@ -92,9 +92,9 @@ impl Joiner {
 
 fn carried<'a>(frame: &Frame<'a>) -> Option<Carried<'a>> {
     let packet = decode(frame.link.0, frame.wire_len, frame.data).ok()?;
-    let (ports, data, is_tcp) = match packet.body {
-        Body::Tcp(tcp) => ((tcp.src_port, tcp.dst_port), tcp.data, true),
-        Body::Udp(udp) => ((udp.src_port, udp.dst_port), udp.data, false),
+    let (ports, data, is_tcp) = match packet.payload {
+        Payload::Tcp(tcp) => ((tcp.src_port, tcp.dst_port), tcp.data, true),
+        Payload::Udp(udp) => ((udp.src_port, udp.dst_port), udp.data, false),
         _ => return None,
     };
     let ends = (Endpoint::new(packet.ip.src, ports.0), Endpoint::new(packet.ip.dst, ports.1));

@@ -7,7 +7,7 @@ use anyhow::bail;
 use ringtap_model::{Endpoint, LinkType, Nanos};
 use ringtap_spool::{Category, Chunks, Lacks, Packet, Reader, of_call, of_stream};
 use ringtap_store::{Query, Row};
-use ringtap_wire::frame::{Body, decode};
+use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::rtcp::looks_like_rtcp;
 use serde_json::{Value, json};
 
@@ -234,7 +234,7 @@ fn packets(count: u64) -> String {
 /// RTCP lies with the stream that it speaks of.
 fn is_rtcp(link: LinkType, packet: &Packet<'_>) -> bool {
     let decoded = decode(link.0, packet.wire_len, packet.data);
-    matches!(decoded.map(|packet| packet.body), Ok(Body::Udp(udp)) if looks_like_rtcp(udp.data))
+    matches!(decoded.map(|packet| packet.payload), Ok(Payload::Udp(udp)) if looks_like_rtcp(udp.data))
 }
 
 /// The one call that a Call-ID, or the id of a record, means.

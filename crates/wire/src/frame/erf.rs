@@ -1,11 +1,11 @@
 //! Endace's Extensible Record Format, where a capture file keeps whole records.
 
 use super::span::{Span, be16};
-use super::{Packet, Skip, ethernet, ip, ppp};
+use super::{DecodeError, Packet, ethernet, ip, ppp};
 
 /// Timestamp (8 bytes), type, flags, record length, loss counter, wire length; then extension headers of 8 bytes each while
 /// the first bit of the type, then of each of them, says that another follows.
-pub(super) fn decode(record: Span<'_>) -> Result<Packet<'_>, Skip> {
+pub(super) fn decode(record: Span<'_>) -> Result<Packet<'_>, DecodeError> {
     const MORE: u8 = 0x80;
     const MAX_EXTENSIONS: usize = 16;
     let (head, mut rest) = record.head::<16>()?;
@@ -18,7 +18,7 @@ pub(super) fn decode(record: Span<'_>) -> Result<Packet<'_>, Skip> {
         (more, rest) = (extension[0], after);
     }
     if more & MORE != 0 {
-        return Err(Skip::TooDeep);
+        return Err(DecodeError::TooDeep);
     }
     let wire_len = usize::from(be16::<14, _>(head));
     match head[8] & !MORE {
@@ -28,14 +28,14 @@ pub(super) fn decode(record: Span<'_>) -> Result<Packet<'_>, Skip> {
         1 | 10 | 15 | 19 => ppp::serial(Span::new(rest.data, wire_len), 0),
         22 => ip::v4(Span::new(rest.data, wire_len), 0),
         23 => ip::v6(Span::new(rest.data, wire_len), 0),
-        _ => Err(Skip::LinkUnknown),
+        _ => Err(DecodeError::LinkUnknown),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::sample::{INNER, INNER_V6, ethernet, inner, whole};
-    use super::super::{Body, link};
+    use super::super::{Payload, link};
     use super::*;
 
     /// A record of this type with a wire length and what follows its header.
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(whole(link::ERF, &record(1, 36, &serial)), Ok(inner(0, false)));
         assert_eq!(whole(link::ERF, &record(22, 32, &INNER)), Ok(inner(0, false)));
         assert_eq!(whole(link::ERF, &record(23, 52, &INNER_V6)), Ok(inner(0, true)));
-        assert_eq!(whole(link::ERF, &record(48, 0, &[])), Err(Skip::LinkUnknown));
+        assert_eq!(whole(link::ERF, &record(48, 0, &[])), Err(DecodeError::LinkUnknown));
     }
 
     #[test]
@@ -64,7 +64,7 @@ mod tests {
         let two = [&[0x83, 0, 0, 0, 0, 0, 0, 1, 0x10, 0, 0, 0, 0, 0, 0, 2][..], &frame].concat();
         assert_eq!(whole(link::ERF, &record(0x82, 50, &two)), Ok(inner(0, false)));
         let endless = [&[0x83; 8 * 17][..], &frame].concat();
-        assert_eq!(whole(link::ERF, &record(0x82, 50, &endless)), Err(Skip::TooDeep));
+        assert_eq!(whole(link::ERF, &record(0x82, 50, &endless)), Err(DecodeError::TooDeep));
     }
 
     #[test]
@@ -74,7 +74,7 @@ mod tests {
         let frame = [&[0, 0][..], &ethernet(0x0800, &packet)].concat();
         let record = record(2, 1514, &frame);
         let packet = whole(link::ERF, &record).unwrap();
-        let Body::Udp(udp) = packet.body else { panic!("{packet:?}") };
+        let Payload::Udp(udp) = packet.payload else { panic!("{packet:?}") };
         assert_eq!((packet.ip.len, udp.len), (1500, 1472));
     }
 }

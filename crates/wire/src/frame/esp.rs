@@ -66,7 +66,7 @@ fn checksum_holds(ip: &Ip, proto: u8, payload: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::sample::{ipv4, whole};
-    use super::super::{Body, Skip, Udp, link};
+    use super::super::{DecodeError, Payload, Udp, link};
     use super::*;
 
     /// UDP from 192.0.2.1:5060 to 192.0.2.2:5060 with "ping"; its checksum is worked out here.
@@ -93,8 +93,8 @@ mod tests {
             let packet = sealed(icv);
             let got = whole(link::RAW, &packet).unwrap();
             assert_eq!(
-                got.body,
-                Body::Udp(Udp { src_port: 5060, dst_port: 5060, data: b"ping", len: 4 }),
+                got.payload,
+                Payload::Udp(Udp { src_port: 5060, dst_port: 5060, data: b"ping", len: 4 }),
                 "icv {icv}"
             );
             assert_eq!((got.ip.proto, got.ip.header_len), (UDP, 28));
@@ -108,7 +108,11 @@ mod tests {
             let mut damaged = packet.clone();
             damaged[at] ^= 0x40;
             let got = whole(link::RAW, &damaged);
-            assert_eq!(got.map(|packet| packet.body), Ok::<_, Skip>(Body::Other(ESP)), "byte {at}");
+            assert_eq!(
+                got.map(|packet| packet.payload),
+                Ok::<_, DecodeError>(Payload::Other(ESP)),
+                "byte {at}"
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Ethernet II, IEEE 802.3 with LLC, and every tag between the addresses and IP.
 
 use super::span::{Span, be16};
-use super::{Packet, Skip, deeper, ip, mpls, nsh, ppp};
+use super::{DecodeError, Packet, deeper, ip, mpls, nsh, ppp};
 
 /// EtherType of IPv4 (RFC 894).
 pub(super) const IPV4: u16 = 0x0800;
@@ -31,13 +31,13 @@ pub(super) const MAX_LENGTH: u16 = 1500;
 const MAX_TAGS: usize = 16;
 
 /// From the destination address on.
-pub(super) fn decode(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+pub(super) fn decode(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let (head, rest) = frame.head::<14>()?;
     ether_type(be16::<12, _>(head), rest, depth)
 }
 
 /// From behind an EtherType or length field on.
-pub(super) fn ether_type(mut kind: u16, mut rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+pub(super) fn ether_type(mut kind: u16, mut rest: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     for _ in 0..=MAX_TAGS {
         match kind {
             IPV4 => return ip::v4(rest, depth),
@@ -46,17 +46,17 @@ pub(super) fn ether_type(mut kind: u16, mut rest: Span<'_>, depth: u8) -> Result
             BRIDGED => return decode(rest, deeper(depth)?),
             NSH => return nsh::decode(rest, depth),
             BACKBONE => return decode(rest.skip(4)?, deeper(depth)?),
-            0..=MAX_LENGTH => (kind, rest) = snap(rest).ok_or(Skip::NotIp)?,
+            0..=MAX_LENGTH => (kind, rest) = snap(rest).ok_or(DecodeError::NotIp)?,
             _ if MPLS.contains(&kind) => return mpls::decode(rest, depth),
-            _ => (kind, rest) = tag(kind, rest)?.ok_or(Skip::NotIp)?,
+            _ => (kind, rest) = tag(kind, rest)?.ok_or(DecodeError::NotIp)?,
         }
     }
-    Err(Skip::TooDeep)
+    Err(DecodeError::TooDeep)
 }
 
 /// IEEE 802.2 logical link control: IP only behind a SNAP header.
-pub(super) fn llc(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
-    let (kind, rest) = snap(rest).ok_or(Skip::NotIp)?;
+pub(super) fn llc(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
+    let (kind, rest) = snap(rest).ok_or(DecodeError::NotIp)?;
     ether_type(kind, rest, depth)
 }
 
@@ -71,7 +71,7 @@ fn snap(rest: Span<'_>) -> Option<(u16, Span<'_>)> {
 }
 
 /// What follows a tag, if `kind` is one's.
-fn tag(kind: u16, rest: Span<'_>) -> Result<Option<(u16, Span<'_>)>, Skip> {
+fn tag(kind: u16, rest: Span<'_>) -> Result<Option<(u16, Span<'_>)>, DecodeError> {
     Ok(match kind {
         // The last three are service tags from before IEEE 802.1ad.
         VLAN | VLAN_SERVICE | 0x9100 | 0x9200 | 0x9300 => {
@@ -114,7 +114,7 @@ pub(super) fn sound(frame: Span<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::sample::{INNER, INNER_V6, ethernet, inner, whole};
-    use super::super::{Body, link};
+    use super::super::{Payload, link};
     use super::*;
 
     fn tagged(tags: &[(u16, &[u8])], kind: u16, rest: &[u8]) -> Vec<u8> {
@@ -152,7 +152,7 @@ mod tests {
     fn tags_have_a_ceiling() {
         let with = |count| tagged(&vec![(VLAN, &[0, 1][..]); count], IPV4, &INNER);
         assert_eq!(whole(link::ETHERNET, &with(MAX_TAGS)), Ok(inner(0, false)));
-        assert_eq!(whole(link::ETHERNET, &with(MAX_TAGS + 1)), Err(Skip::TooDeep));
+        assert_eq!(whole(link::ETHERNET, &with(MAX_TAGS + 1)), Err(DecodeError::TooDeep));
     }
 
     #[test]
@@ -160,12 +160,16 @@ mod tests {
         let snap = |oui: u8| [&[0xaa, 0xaa, 3, 0, 0, oui, 8, 0][..], &INNER].concat();
         assert_eq!(whole(link::ETHERNET, &ethernet(40, &snap(0))), Ok(inner(0, false)));
         assert_eq!(whole(link::ETHERNET, &ethernet(40, &snap(0xf8))), Ok(inner(0, false)));
-        assert_eq!(whole(link::ETHERNET, &ethernet(40, &snap(0x0c))), Err(Skip::NotIp), "another's numbers");
+        assert_eq!(
+            whole(link::ETHERNET, &ethernet(40, &snap(0x0c))),
+            Err(DecodeError::NotIp),
+            "another's numbers"
+        );
         let spanning_tree = [&[0x42, 0x42, 3][..], &[0; 43]].concat();
-        assert_eq!(whole(link::ETHERNET, &ethernet(38, &spanning_tree)), Err(Skip::NotIp));
+        assert_eq!(whole(link::ETHERNET, &ethernet(38, &spanning_tree)), Err(DecodeError::NotIp));
         assert_eq!(
             whole(link::ETHERNET, &ethernet(1510, &INNER)),
-            Err(Skip::NotIp),
+            Err(DecodeError::NotIp),
             "neither length nor type"
         );
     }
@@ -176,7 +180,7 @@ mod tests {
         for _ in 0..10_000 {
             bytes.extend([0xaa, 0xaa, 3, 0, 0, 0, 0, 8]);
         }
-        assert_eq!(whole(link::ETHERNET, &ethernet(8, &bytes)), Err(Skip::TooDeep));
+        assert_eq!(whole(link::ETHERNET, &ethernet(8, &bytes)), Err(DecodeError::TooDeep));
     }
 
     #[test]
@@ -196,11 +200,11 @@ mod tests {
     #[test]
     fn what_is_not_ip() {
         for kind in [0x0806, 0x88cc, 0x8863, 0x888e, 0xffff] {
-            assert_eq!(whole(link::ETHERNET, &ethernet(kind, &[0; 46])), Err(Skip::NotIp));
+            assert_eq!(whole(link::ETHERNET, &ethernet(kind, &[0; 46])), Err(DecodeError::NotIp));
         }
-        assert_eq!(whole(link::ETHERNET, &[0; 13]), Err(Skip::BadLength));
+        assert_eq!(whole(link::ETHERNET, &[0; 13]), Err(DecodeError::BadLength));
         let frame = ethernet(VLAN, &[0, 1]);
-        assert_eq!(super::super::decode(link::ETHERNET, 60, &frame), Err(Skip::Truncated));
+        assert_eq!(super::super::decode(link::ETHERNET, 60, &frame), Err(DecodeError::Truncated));
     }
 
     /// Any one header byte at any value, and lengths that wrap: whatever the straight path takes, it decodes as the
@@ -239,7 +243,7 @@ mod tests {
                 assert_eq!(straight, link::decode(link::ETHERNET, span));
                 let all_headers = cut + 4 >= frame.len();
                 assert_eq!(
-                    matches!(straight, Ok(packet) if matches!(packet.body, Body::Udp(_))),
+                    matches!(straight, Ok(packet) if matches!(packet.payload, Payload::Udp(_))),
                     all_headers
                 );
             }

@@ -1,7 +1,7 @@
 //! GRE (RFC 2784, RFC 2890, source routes of RFC 1701), PPTP's version 1 (RFC 2637) and ERSPAN, types I to III.
 
 use super::span::{Span, be16, be32};
-use super::{Packet, Skip, deeper, ethernet, ip, mpls, ppp};
+use super::{DecodeError, Packet, deeper, ethernet, ip, mpls, ppp};
 
 const CHECKSUM: u16 = 0x8000;
 const ROUTING: u16 = 0x4000;
@@ -24,12 +24,12 @@ const ERSPAN: u16 = 0x88be;
 const ERSPAN_III: u16 = 0x22eb;
 
 /// From the GRE header on.
-pub(super) fn decode(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+pub(super) fn decode(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let (head, mut rest) = packet.head::<4>()?;
     let (flags, protocol) = (be16::<0, _>(head), be16::<2, _>(head));
     let version = flags & VERSION;
     if version > 1 || (version == 1 && (protocol != PPP || flags & KEY == 0)) {
-        return Err(Skip::BadTunnel);
+        return Err(DecodeError::BadTunnel);
     }
     let depth = deeper(depth)?;
     if flags & (CHECKSUM | ROUTING) != 0 {
@@ -40,7 +40,7 @@ pub(super) fn decode(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
         let acknowledgment = if flags & ACKNOWLEDGMENT == 0 { 0 } else { 4 };
         // Without a sequence number it only acknowledges.
         if flags & SEQUENCE == 0 {
-            return Err(Skip::NotIp);
+            return Err(DecodeError::NotIp);
         }
         let payload = after.skip(4 + acknowledgment)?;
         return ppp::decode(payload.declare(usize::from(be16::<0, _>(key))), depth);
@@ -69,7 +69,7 @@ pub(super) fn decode(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
 }
 
 /// Source route entries (RFC 1701): address family, offset, length, then that many bytes; all zero ends them.
-fn source_routes(mut rest: Span<'_>) -> Result<Span<'_>, Skip> {
+fn source_routes(mut rest: Span<'_>) -> Result<Span<'_>, DecodeError> {
     loop {
         let (entry, after) = rest.head::<4>()?;
         if *entry == [0; 4] {
@@ -80,7 +80,7 @@ fn source_routes(mut rest: Span<'_>) -> Result<Span<'_>, Skip> {
 }
 
 /// Type II: version 1, 8 bytes. Type III: version 2, 12 bytes, and 8 of a platform's own where the last bit says so.
-fn erspan(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+fn erspan(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     /// Type III's frame type for IP without a link layer (draft-foschiano-erspan-03 section 4.3).
     const FRAME_IP: u32 = 2;
     let [first] = *rest.head::<1>()?.0;
@@ -96,7 +96,7 @@ fn erspan(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
                 ethernet::decode(rest, depth)
             }
         }
-        _ => Err(Skip::BadTunnel),
+        _ => Err(DecodeError::BadTunnel),
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
     use super::super::sample::{INNER, INNER_V6, ethernet as frame, inner, ipv4, whole};
     use super::*;
 
-    fn check(parts: &[&[u8]], expected: Result<Packet<'_>, Skip>) {
+    fn check(parts: &[&[u8]], expected: Result<Packet<'_>, DecodeError>) {
         let packet = ipv4(47, &parts.concat());
         assert_eq!(whole(link::RAW, &packet), expected, "{parts:x?}");
     }
@@ -131,10 +131,10 @@ mod tests {
         check(&[&[0, 0, 0x88, 0x0b], &[0xff, 3, 0, 0x21], &INNER], Ok(inner(1, false)));
         check(&[&[0, 0, 0x88, 0x3e], &INNER], Ok(inner(1, false))); // WCCP, first version
         check(&[&[0, 0, 0x88, 0x3e], &[0; 4], &INNER], Ok(inner(1, false)));
-        check(&[&[0, 0, 0, 0]], Err(Skip::NotIp)); // keepalive
-        check(&[&[0, 0, 0x20, 0], &[0; 20]], Err(Skip::NotIp)); // discovery protocol
-        check(&[&[0, 2, 8, 0], &INNER], Err(Skip::BadTunnel));
-        check(&[&[0x20, 0, 8, 0]], Err(Skip::BadLength));
+        check(&[&[0, 0, 0, 0]], Err(DecodeError::NotIp)); // keepalive
+        check(&[&[0, 0, 0x20, 0], &[0; 20]], Err(DecodeError::NotIp)); // discovery protocol
+        check(&[&[0, 2, 8, 0], &INNER], Err(DecodeError::BadTunnel));
+        check(&[&[0x20, 0, 8, 0]], Err(DecodeError::BadLength));
     }
 
     #[test]
@@ -143,8 +143,8 @@ mod tests {
         check(&[&data, &[0xff, 3, 0, 0x21], &INNER], Ok(inner(1, false)));
         let both = [0x30, 0x81, 0x88, 0x0b, 0, 33, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2];
         check(&[&both, &[0x21], &INNER], Ok(inner(1, false)));
-        check(&[&[0x20, 0x81, 0x88, 0x0b, 0, 0, 0, 1, 0, 0, 0, 2]], Err(Skip::NotIp));
-        check(&[&[0x30, 1, 8, 0, 0, 32, 0, 1, 0, 0, 0, 1], &INNER], Err(Skip::BadTunnel));
+        check(&[&[0x20, 0x81, 0x88, 0x0b, 0, 0, 0, 1, 0, 0, 0, 2]], Err(DecodeError::NotIp));
+        check(&[&[0x30, 1, 8, 0, 0, 32, 0, 1, 0, 0, 0, 1], &INNER], Err(DecodeError::BadTunnel));
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
         check(&[&[0, 0, 0x88, 0xbe], &ethernet], Ok(inner(1, false)));
         let sequenced = [0x10, 0, 0x88, 0xbe, 0, 0, 0, 1];
         check(&[&sequenced, &[0x10, 5, 0x18, 9, 0, 0, 0, 1], &ethernet], Ok(inner(1, false)));
-        check(&[&sequenced, &[0x30, 5, 0x18, 9, 0, 0, 0, 1], &ethernet], Err(Skip::BadTunnel));
+        check(&[&sequenced, &[0x30, 5, 0x18, 9, 0, 0, 0, 1], &ethernet], Err(DecodeError::BadTunnel));
         let third = [0x10, 0, 0x22, 0xeb, 0, 0, 0, 1];
         let header = |word: u32| [&[0x20, 5, 0x18, 9, 0, 0, 0, 1][..], &word.to_be_bytes()].concat();
         check(&[&third, &header(0), &ethernet], Ok(inner(1, false)));
@@ -163,6 +163,6 @@ mod tests {
 
     #[test]
     fn source_routes_that_do_not_end() {
-        check(&[&[0x40, 0, 8, 0], &[0; 4], &[8, 0, 0, 0].repeat(500)], Err(Skip::BadLength));
+        check(&[&[0x40, 0, 8, 0], &[0; 4], &[8, 0, 0, 0].repeat(500)], Err(DecodeError::BadLength));
     }
 }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::esp::{self, ESP};
 use super::span::{Span, be16, be32};
-use super::{Body, Fragment, Ip, Packet, Skip, deeper, ethernet, gre, l2tp, mpls, transport};
+use super::{DecodeError, Fragment, Ip, Packet, Payload, deeper, ethernet, gre, l2tp, mpls, transport};
 
 /// IPv4 in IP (RFC 2003).
 const IPV4: u8 = 4;
@@ -38,21 +38,21 @@ const SCTP: u8 = 132;
 const MAX_EXTENSIONS: usize = 16;
 
 /// The version is in the first four bits.
-pub(super) fn either(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+pub(super) fn either(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let [first] = packet.head::<1>()?.0;
     match first >> 4 {
         4 => v4(packet, depth),
         6 => v6(packet, depth),
-        _ => Err(Skip::NotIp),
+        _ => Err(DecodeError::NotIp),
     }
 }
 
 /// RFC 791 section 3.1.
-pub(super) fn v4(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+pub(super) fn v4(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let (head, _) = packet.head::<20>()?;
     let header_len = usize::from(head[0] & 0x0f) * 4;
     if head[0] >> 4 != 4 || header_len < 20 {
-        return Err(Skip::BadIpHeader);
+        return Err(DecodeError::BadIpHeader);
     }
     let packet = match usize::from(be16::<2, _>(head)) {
         // Segmentation offload: the card fills the length in, so the frame's own length is all there is.
@@ -76,10 +76,10 @@ pub(super) fn v4(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
 }
 
 /// RFC 8200 section 3.
-pub(super) fn v6(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+pub(super) fn v6(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let (head, _) = packet.head::<40>()?;
     if head[0] >> 4 != 6 {
-        return Err(Skip::BadIpHeader);
+        return Err(DecodeError::BadIpHeader);
     }
     let packet = match usize::from(be16::<4, _>(head)) {
         // A jumbogram (RFC 2675) or segmentation offload.
@@ -100,7 +100,7 @@ pub(super) fn v6(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
 }
 
 /// Walks to the protocol above IP: extension headers of IPv6 (RFC 8200 section 4), the authentication header of both.
-pub(super) fn extensions<'a>(mut ip: Ip, mut rest: Span<'a>, depth: u8) -> Result<Packet<'a>, Skip> {
+pub(super) fn extensions<'a>(mut ip: Ip, mut rest: Span<'a>, depth: u8) -> Result<Packet<'a>, DecodeError> {
     let v6 = ip.src.is_ipv6();
     for _ in 0..MAX_EXTENSIONS {
         let len = match ip.proto {
@@ -125,31 +125,39 @@ pub(super) fn extensions<'a>(mut ip: Ip, mut rest: Span<'a>, depth: u8) -> Resul
         rest = rest.skip(len)?;
         (ip.proto, ip.header_len) = (next, ip.header_len.saturating_add(saturate(len)));
     }
-    Err(Skip::BadIpHeader)
+    Err(DecodeError::BadIpHeader)
 }
 
 /// What IP carries, tunnels that have a protocol number included.
-pub(super) fn upper<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, Skip> {
-    let body = match ip.proto {
+pub(super) fn upper<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, DecodeError> {
+    let payload = match ip.proto {
         UDP => return transport::udp(ip, body, depth),
-        TCP => Body::Tcp(transport::tcp(body)?),
-        SCTP => Body::Sctp(transport::sctp(body)?),
-        ICMP | ICMPV6 => Body::Icmp,
+        TCP => Payload::Tcp(transport::tcp(body)?),
+        SCTP => Payload::Sctp(transport::sctp(body)?),
+        ICMP | ICMPV6 => Payload::Icmp,
         IPV4 => return v4(body, deeper(depth)?),
         IPV6 => return v6(body, deeper(depth)?),
         GRE => return gre::decode(body, depth),
-        L2TP => return l2tp::over_ip(body, depth).or(Ok(Packet { ip, depth, body: Body::Other(L2TP) })),
+        L2TP => {
+            return l2tp::over_ip(body, depth).or(Ok(Packet { ip, depth, payload: Payload::Other(L2TP) }));
+        }
         MPLS => return mpls::decode(body, deeper(depth)?),
         ETHERIP => return ethernet::decode(body.skip(2)?, deeper(depth)?),
-        ESP => return Ok(esp::null(ip, body, depth).unwrap_or(Packet { ip, depth, body: Body::Other(ESP) })),
-        other => Body::Other(other),
+        ESP => {
+            return Ok(esp::null(ip, body, depth).unwrap_or(Packet {
+                ip,
+                depth,
+                payload: Payload::Other(ESP),
+            }));
+        }
+        other => Payload::Other(other),
     };
-    Ok(Packet { ip, depth, body })
+    Ok(Packet { ip, depth, payload })
 }
 
 fn fragment<'a>(ip: Ip, body: Span<'a>, depth: u8, id: u32, offset: u32, more: bool) -> Packet<'a> {
     let part = Fragment { id, offset, more, proto: ip.proto, data: body.data, len: body.len };
-    Packet { ip, depth, body: Body::Fragment(part) }
+    Packet { ip, depth, payload: Payload::Fragment(part) }
 }
 
 /// Whether a guess that an IP packet begins here holds: the length fits, and IPv4's header checksum is right.
@@ -198,13 +206,16 @@ mod tests {
 
     const PING: [u8; 12] = [0x13, 0xc4, 0x13, 0xc4, 0, 12, 0, 0, b'p', b'i', b'n', b'g'];
 
-    fn raw(packet: &[u8]) -> Result<Packet<'_>, Skip> {
+    fn raw(packet: &[u8]) -> Result<Packet<'_>, DecodeError> {
         whole(link::RAW, packet)
     }
 
     fn ping(packet: &[u8]) -> Ip {
         let packet = raw(packet).unwrap();
-        assert_eq!(packet.body, Body::Udp(Udp { src_port: 5060, dst_port: 5060, data: b"ping", len: 4 }));
+        assert_eq!(
+            packet.payload,
+            Payload::Udp(Udp { src_port: 5060, dst_port: 5060, data: b"ping", len: 4 })
+        );
         packet.ip
     }
 
@@ -224,7 +235,7 @@ mod tests {
         // Of a capture that was cut, the frame's length on the wire.
         let cut = decode(link::RAW, 1492, &packet).unwrap();
         assert_eq!(cut.ip.len, 1492);
-        let Body::Udp(udp) = cut.body else { panic!("{cut:?}") };
+        let Payload::Udp(udp) = cut.payload else { panic!("{cut:?}") };
         assert_eq!((udp.data, udp.len), (&b"ping"[..], 1464));
     }
 
@@ -234,7 +245,7 @@ mod tests {
         (packet[3], packet[25]) = (192, 172);
         for wire_len in [192, 32, 0] {
             let packet = decode(link::RAW, wire_len, &packet).unwrap();
-            let Body::Udp(udp) = packet.body else { panic!("{packet:?}") };
+            let Payload::Udp(udp) = packet.payload else { panic!("{packet:?}") };
             assert_eq!((udp.data, udp.len, packet.ip.len), (&b"ping"[..], 164, 192));
         }
     }
@@ -246,15 +257,15 @@ mod tests {
             packet[at] = byte;
             raw(&packet).unwrap_err()
         };
-        assert_eq!(with(0, 0x44), Skip::BadIpHeader);
-        assert_eq!(with(0, 0x55), Skip::NotIp);
-        assert_eq!(with(3, 19), Skip::BadLength);
-        assert_eq!(with(3, 27), Skip::BadLength, "no room for UDP's header");
-        assert_eq!(with(0, 0x4f), Skip::BadLength, "options beyond the total length");
-        assert_eq!(whole(link::IPV6, &[&INNER[..], &[0; 8]].concat()), Err(Skip::BadIpHeader));
-        assert_eq!(whole(link::IPV4, &INNER_V6), Err(Skip::BadIpHeader));
-        assert_eq!(raw(&INNER_V6[..39]), Err(Skip::BadLength));
-        assert_eq!(decode(link::RAW, 52, &INNER_V6[..39]), Err(Skip::Truncated));
+        assert_eq!(with(0, 0x44), DecodeError::BadIpHeader);
+        assert_eq!(with(0, 0x55), DecodeError::NotIp);
+        assert_eq!(with(3, 19), DecodeError::BadLength);
+        assert_eq!(with(3, 27), DecodeError::BadLength, "no room for UDP's header");
+        assert_eq!(with(0, 0x4f), DecodeError::BadLength, "options beyond the total length");
+        assert_eq!(whole(link::IPV6, &[&INNER[..], &[0; 8]].concat()), Err(DecodeError::BadIpHeader));
+        assert_eq!(whole(link::IPV4, &INNER_V6), Err(DecodeError::BadIpHeader));
+        assert_eq!(raw(&INNER_V6[..39]), Err(DecodeError::BadLength));
+        assert_eq!(decode(link::RAW, 52, &INNER_V6[..39]), Err(DecodeError::Truncated));
     }
 
     #[test]
@@ -262,9 +273,9 @@ mod tests {
         let with = |flags: [u8; 2]| {
             let mut packet = INNER;
             (packet[6], packet[7]) = (flags[0], flags[1]);
-            let decoded = raw(&packet).map(|packet| (packet.ip.proto, packet.body));
+            let decoded = raw(&packet).map(|packet| (packet.ip.proto, packet.payload));
             decoded.map(|(proto, body)| match body {
-                Body::Fragment(part) => {
+                Payload::Fragment(part) => {
                     Some((proto, part.id, part.offset, part.more, part.data.len(), part.len))
                 }
                 _ => None,
@@ -278,7 +289,7 @@ mod tests {
         let frame = ethernet(0x0800, &ipv4(UDP, &[0; 4]));
         let mut second = frame.clone();
         second[21] = 1;
-        assert!(matches!(whole(link::ETHERNET, &second), Ok(Packet { body: Body::Fragment(_), .. })));
+        assert!(matches!(whole(link::ETHERNET, &second), Ok(Packet { payload: Payload::Fragment(_), .. })));
     }
 
     #[test]
@@ -293,11 +304,11 @@ mod tests {
         let v4 = ipv4(AH, &[&authentication[..], &PING].concat());
         assert_eq!(ping(&v4).header_len, 44);
         // Hop-by-hop's number means nothing in IPv4.
-        assert_eq!(raw(&ipv4(0, &PING)).unwrap().body, Body::Other(0));
+        assert_eq!(raw(&ipv4(0, &PING)).unwrap().payload, Payload::Other(0));
         // A chain without end.
         let endless = ipv6(60, &[60, 0, 1, 4, 0, 0, 0, 0].repeat(MAX_EXTENSIONS + 1));
-        assert_eq!(raw(&endless), Err(Skip::BadIpHeader));
-        assert_eq!(raw(&ipv6(60, &[UDP, 9, 0, 0, 0, 0, 0, 0])), Err(Skip::BadLength));
+        assert_eq!(raw(&endless), Err(DecodeError::BadIpHeader));
+        assert_eq!(raw(&ipv6(60, &[UDP, 9, 0, 0, 0, 0, 0, 0])), Err(DecodeError::BadLength));
     }
 
     #[test]
@@ -307,7 +318,7 @@ mod tests {
             ipv6(FRAGMENT, &[&[UDP, 0, high, low, 0xde, 0xad, 0xbe, 0xef][..], &PING].concat())
         };
         let fragment = |packet: &[u8]| match raw(packet).unwrap() {
-            Packet { ip, body: Body::Fragment(part), .. } => {
+            Packet { ip, payload: Payload::Fragment(part), .. } => {
                 assert_eq!((ip.proto, ip.header_len, part.proto, part.id), (UDP, 48, UDP, 0xdead_beef));
                 (part.offset, part.more, part.len)
             }
@@ -345,19 +356,19 @@ mod tests {
             nested = ipv4(IPV4, &nested);
             assert_eq!(raw(&nested), Ok(inner(depth, false)));
         }
-        assert_eq!(raw(&ipv4(IPV4, &nested)), Err(Skip::TooDeep));
+        assert_eq!(raw(&ipv4(IPV4, &nested)), Err(DecodeError::TooDeep));
     }
 
     #[test]
     fn other_protocols() {
-        assert_eq!(raw(&ipv4(ICMP, &[3, 3, 0, 0, 0, 0, 0, 0])).unwrap().body, Body::Icmp);
-        assert_eq!(raw(&ipv6(ICMPV6, &[1, 4])).unwrap().body, Body::Icmp);
+        assert_eq!(raw(&ipv4(ICMP, &[3, 3, 0, 0, 0, 0, 0, 0])).unwrap().payload, Payload::Icmp);
+        assert_eq!(raw(&ipv6(ICMPV6, &[1, 4])).unwrap().payload, Payload::Icmp);
         for proto in [2, 50, 89, 103] {
-            assert_eq!(raw(&ipv4(proto, &INNER)).unwrap().body, Body::Other(proto));
+            assert_eq!(raw(&ipv4(proto, &INNER)).unwrap().payload, Payload::Other(proto));
         }
         let padded = [&ipv6(NONE, &[])[..], &[0; 6]].concat();
-        let nothing = raw(&padded).map(|packet| (packet.body, packet.ip.len));
-        assert_eq!(nothing, Ok((Body::Other(NONE), 40)));
+        let nothing = raw(&padded).map(|packet| (packet.payload, packet.ip.len));
+        assert_eq!(nothing, Ok((Payload::Other(NONE), 40)));
         let etherip = ipv4(ETHERIP, &[&[0x30, 0][..], &ethernet(0x0800, &INNER)].concat());
         assert_eq!(raw(&etherip), Ok(inner(1, false)));
         assert_eq!(raw(&ipv4(MPLS, &[&[0, 1, 1, 64][..], &INNER].concat())), Ok(inner(1, false)));

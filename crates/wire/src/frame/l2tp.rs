@@ -1,7 +1,7 @@
 //! L2TP: version 2 with PPP (RFC 2661), version 3 over UDP and over IP (RFC 3931).
 
 use super::span::{Span, be16, be32};
-use super::{Packet, Skip, deeper, ethernet, ip, ppp};
+use super::{DecodeError, Packet, deeper, ethernet, ip, ppp};
 
 const CONTROL: u16 = 0x8000;
 const LENGTH: u16 = 0x4000;
@@ -12,33 +12,38 @@ const VERSION: u16 = 0x000f;
 const RESERVED: u16 = 0x34f0;
 
 /// The payload of UDP port 1701. Control messages are no tunnel's content.
-pub(super) fn over_udp(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
-    let (head, rest) = content.head::<2>().map_err(|_| Skip::BadTunnel)?;
+pub(super) fn over_udp(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
+    let (head, rest) = content.head::<2>().map_err(|_| DecodeError::BadTunnel)?;
     let flags = be16::<0, _>(head);
     if flags & (CONTROL | RESERVED) != 0 {
-        return Err(Skip::BadTunnel);
+        return Err(DecodeError::BadTunnel);
     }
     match flags & VERSION {
         2 => version2(flags, content, rest, depth),
         // RFC 3931 section 4.1.2.1: reserved, then the session header.
         3 if flags == 3 => {
             let (reserved, rest) = rest.head::<2>()?;
-            if *reserved == [0, 0] { session(rest, depth) } else { Err(Skip::BadTunnel) }
+            if *reserved == [0, 0] { session(rest, depth) } else { Err(DecodeError::BadTunnel) }
         }
-        _ => Err(Skip::BadTunnel),
+        _ => Err(DecodeError::BadTunnel),
     }
 }
 
 /// RFC 2661 section 3.1: optional length, tunnel and session, optional sequence numbers, optional offset, PPP.
-fn version2<'a>(flags: u16, content: Span<'a>, mut rest: Span<'a>, depth: u8) -> Result<Packet<'a>, Skip> {
+fn version2<'a>(
+    flags: u16,
+    content: Span<'a>,
+    mut rest: Span<'a>,
+    depth: u8,
+) -> Result<Packet<'a>, DecodeError> {
     if flags & LENGTH != 0 {
         let (field, after) = rest.head::<2>()?;
         // It counts from the flags on.
         let len = usize::from(be16::<0, _>(field));
         if len > content.len {
-            return Err(Skip::BadTunnel);
+            return Err(DecodeError::BadTunnel);
         }
-        rest = after.declare(len.checked_sub(4).ok_or(Skip::BadTunnel)?);
+        rest = after.declare(len.checked_sub(4).ok_or(DecodeError::BadTunnel)?);
     }
     rest = rest.skip(4)?;
     if flags & SEQUENCE != 0 {
@@ -52,17 +57,17 @@ fn version2<'a>(flags: u16, content: Span<'a>, mut rest: Span<'a>, depth: u8) ->
 }
 
 /// The payload of IP protocol 115 (RFC 3931 section 4.1.1). Session 0 is a control message.
-pub(super) fn over_ip(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+pub(super) fn over_ip(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     session(content, depth)
 }
 
 /// Session identifier, cookie, sublayer, payload. How long the middle two are and what the payload is was agreed in
 /// control messages, so each length is tried (RFC 3931 sections 4.1 and 4.6), and believed where a sound IP packet comes
 /// out, checksum and all.
-fn session(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+fn session(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let (id, rest) = content.head::<4>()?;
     if be32::<0, _>(id) == 0 {
-        return Err(Skip::BadTunnel);
+        return Err(DecodeError::BadTunnel);
     }
     for skipped in [0, 4, 8, 12] {
         let Ok(payload) = rest.skip(skipped) else { break };
@@ -78,13 +83,13 @@ fn session(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
             return ppp::decode(payload, deeper(depth)?);
         }
     }
-    Err(Skip::BadTunnel)
+    Err(DecodeError::BadTunnel)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::sample::{INNER, INNER_V6, ethernet as frame, inner, ipv4, udp_to, whole};
-    use super::super::{Body, link};
+    use super::super::{Payload, link};
     use super::*;
 
     fn check(parts: &[&[u8]], expected: Option<Packet<'_>>) {
@@ -93,7 +98,7 @@ mod tests {
             (found, Some(_)) => assert_eq!(found.ok(), expected, "{parts:x?}"),
             (found, None) => {
                 let found = found.unwrap();
-                assert!(found.depth == 0 && matches!(found.body, Body::Udp(_)), "{parts:x?}");
+                assert!(found.depth == 0 && matches!(found.payload, Payload::Udp(_)), "{parts:x?}");
             }
         }
     }
@@ -139,7 +144,7 @@ mod tests {
     fn version_3_over_ip_that_cannot_be_told() {
         for payload in [&[0; 40][..], &[0, 0, 0, 1], &[1, 2, 3]] {
             let packet = ipv4(115, payload);
-            assert_eq!(whole(link::RAW, &packet).map(|packet| packet.body), Ok(Body::Other(115)));
+            assert_eq!(whole(link::RAW, &packet).map(|packet| packet.payload), Ok(Payload::Other(115)));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Link layers, by their LINKTYPE number (tcpdump.org's list, which pcap and pcapng share).
 
 use super::span::{Span, be16, be32};
-use super::{Packet, Skip, erf, ethernet, ip, mpls, ppp, wifi};
+use super::{DecodeError, Packet, erf, ethernet, ip, mpls, ppp, wifi};
 
 /// BSD loopback: address family in the byte order of the machine that captured.
 pub const NULL: u16 = 0;
@@ -43,7 +43,7 @@ pub const LINUX_SLL2: u16 = 276;
 /// Any link layer, without the straight path.
 #[cold]
 #[inline(never)]
-pub(super) fn decode(link: u16, frame: Span<'_>) -> Result<Packet<'_>, Skip> {
+pub(super) fn decode(link: u16, frame: Span<'_>) -> Result<Packet<'_>, DecodeError> {
     match link {
         ETHERNET => ethernet::decode(frame, 0),
         LINUX_SLL => cooked(frame),
@@ -60,34 +60,34 @@ pub(super) fn decode(link: u16, frame: Span<'_>) -> Result<Packet<'_>, Skip> {
         ERF => erf::decode(frame),
         NULL => loopback(frame, false),
         LOOP => loopback(frame, true),
-        _ => Err(Skip::LinkUnknown),
+        _ => Err(DecodeError::LinkUnknown),
     }
 }
 
 /// Packet type, ARPHRD type, address length, address (8 bytes), protocol; all big-endian.
-fn cooked(frame: Span<'_>) -> Result<Packet<'_>, Skip> {
+fn cooked(frame: Span<'_>) -> Result<Packet<'_>, DecodeError> {
     let (head, rest) = frame.head::<16>()?;
     cooked_protocol(be16::<14, _>(head), rest)
 }
 
 /// Protocol, reserved, interface index, ARPHRD type, packet type, address length, address (8 bytes).
-fn cooked2(frame: Span<'_>) -> Result<Packet<'_>, Skip> {
+fn cooked2(frame: Span<'_>) -> Result<Packet<'_>, DecodeError> {
     let (head, rest) = frame.head::<20>()?;
     cooked_protocol(be16::<0, _>(head), rest)
 }
 
 /// An EtherType, or one of Linux's small numbers for frames that have none.
-fn cooked_protocol(protocol: u16, rest: Span<'_>) -> Result<Packet<'_>, Skip> {
+fn cooked_protocol(protocol: u16, rest: Span<'_>) -> Result<Packet<'_>, DecodeError> {
     const ETH_P_802_2: u16 = 4;
     match protocol {
         ETH_P_802_2 => ethernet::llc(rest, 0),
-        0..=ethernet::MAX_LENGTH => Err(Skip::NotIp),
+        0..=ethernet::MAX_LENGTH => Err(DecodeError::NotIp),
         kind => ethernet::ether_type(kind, rest, 0),
     }
 }
 
 /// Address family in 4 bytes. 24, 28 and 30 are AF_INET6 on the BSDs and macOS, 10 on Linux, 23 on Windows.
-fn loopback(frame: Span<'_>, network_order: bool) -> Result<Packet<'_>, Skip> {
+fn loopback(frame: Span<'_>, network_order: bool) -> Result<Packet<'_>, DecodeError> {
     const AF_INET: u32 = 2;
     let (head, rest) = frame.head::<4>()?;
     let family = be32::<0, _>(head);
@@ -96,7 +96,7 @@ fn loopback(frame: Span<'_>, network_order: bool) -> Result<Packet<'_>, Skip> {
     match family {
         AF_INET => ip::v4(rest, 0),
         10 | 23 | 24 | 28 | 30 => ip::v6(rest, 0),
-        _ => Err(Skip::NotIp),
+        _ => Err(DecodeError::NotIp),
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
         }
         check(IPV4, &[], false);
         check(IPV6, &[], true);
-        assert_eq!(whole(RAW, &[0; 40]), Err(Skip::NotIp));
+        assert_eq!(whole(RAW, &[0; 40]), Err(DecodeError::NotIp));
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
         check(LINUX_SLL, &[&version1([0x81, 0])[..], &[0, 5, 8, 0]].concat(), false);
         check(LINUX_SLL, &[&version1([0, 4])[..], &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]].concat(), false);
         let ipx = [&version1([0, 1])[..], &INNER].concat();
-        assert_eq!(whole(LINUX_SLL, &ipx), Err(Skip::NotIp));
+        assert_eq!(whole(LINUX_SLL, &ipx), Err(DecodeError::NotIp));
         let version2 = |protocol: [u8; 2]| {
             [&protocol[..], &[0, 0, 0, 0, 0, 2, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0]].concat()
         };
@@ -148,8 +148,8 @@ mod tests {
         check(NULL, &[2, 0, 0, 0], false);
         check(NULL, &[0, 0, 0, 2], false);
         check(LOOP, &[0, 0, 0, 2], false);
-        assert_eq!(whole(LOOP, &[2, 0, 0, 0]), Err(Skip::NotIp));
-        assert_eq!(whole(NULL, &[7, 0, 0, 0]), Err(Skip::NotIp));
+        assert_eq!(whole(LOOP, &[2, 0, 0, 0]), Err(DecodeError::NotIp));
+        assert_eq!(whole(NULL, &[7, 0, 0, 0]), Err(DecodeError::NotIp));
     }
 
     #[test]
@@ -160,6 +160,6 @@ mod tests {
         check(PPPOE, &[0x11, 0, 0, 1, 0, 34, 0, 0x21], false);
         check(C_HDLC, &[0x0f, 0, 8, 0], false);
         check(MPLS, &[0, 1, 1, 64], false);
-        assert_eq!(whole(147, &INNER), Err(Skip::LinkUnknown));
+        assert_eq!(whole(147, &INNER), Err(DecodeError::LinkUnknown));
     }
 }

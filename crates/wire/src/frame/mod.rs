@@ -12,7 +12,7 @@
 //! capture has seen the packet.
 //!
 //! ```
-//! use ringtap_wire::frame::{Body, decode, link};
+//! use ringtap_wire::frame::{Payload, decode, link};
 //!
 //! let frame = [
 //!     0x02, 0, 0, 0, 0, 2, 0x02, 0, 0, 0, 0, 1, 0x08, 0x00, // Ethernet II, IPv4
@@ -21,11 +21,12 @@
 //! ];
 //! let packet = decode(link::ETHERNET, 44, &frame).expect("a whole packet");
 //! assert_eq!(packet.ip.src.to_string(), "192.0.2.1");
-//! let Body::Udp(udp) = packet.body else { panic!("not UDP") };
+//! let Payload::Udp(udp) = packet.payload else { panic!("not UDP") };
 //! assert_eq!((udp.dst_port, udp.data), (5060, &b"\r\n"[..]));
 //! ```
 
 mod erf;
+mod error;
 mod esp;
 mod ethernet;
 mod gre;
@@ -37,7 +38,6 @@ mod nsh;
 mod ppp;
 #[cfg(test)]
 mod sample;
-mod skip;
 mod span;
 mod transport;
 mod tunnel;
@@ -45,7 +45,7 @@ mod wifi;
 
 use std::net::{IpAddr, Ipv4Addr};
 
-pub use skip::Skip;
+pub use error::DecodeError;
 pub use transport::{Fragment, Sctp, SctpChunks, SctpData, Tcp, TcpFlags, Udp};
 
 use span::{Span, be16, be32};
@@ -76,12 +76,12 @@ pub struct Packet<'a> {
     /// How many tunnels it was in.
     pub depth: u8,
     /// What it carries.
-    pub body: Body<'a>,
+    pub payload: Payload<'a>,
 }
 
 /// What an IP packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body<'a> {
+pub enum Payload<'a> {
     /// UDP, on a port that is no tunnel's, or with content that is not that tunnel's.
     Udp(Udp<'a>),
     /// TCP.
@@ -102,11 +102,11 @@ pub enum Body<'a> {
 ///
 /// # Errors
 ///
-/// The reason why there is no packet, see [`Skip`].
+/// The reason why there is no packet, see [`DecodeError`].
 // HOT: one call a frame.
 #[inline]
-pub fn decode(link: u16, wire_len: u32, data: &[u8]) -> Result<Packet<'_>, Skip> {
-    if let Some(plain) = plain(link, data) {
+pub fn decode(link: u16, wire_len: u32, data: &[u8]) -> Result<Packet<'_>, DecodeError> {
+    if let Some(plain) = plain_udp(link, data) {
         return Ok(plain.packet());
     }
     link::decode(link, Span::new(data, wire_len as usize))
@@ -119,7 +119,7 @@ pub fn decode(link: u16, wire_len: u32, data: &[u8]) -> Result<Packet<'_>, Skip>
 /// # Errors
 ///
 /// As [`decode`].
-pub fn decode_payload(ip: Ip, depth: u8, payload: &[u8]) -> Result<Packet<'_>, Skip> {
+pub fn decode_payload(ip: Ip, depth: u8, payload: &[u8]) -> Result<Packet<'_>, DecodeError> {
     let declared = ip.len.saturating_sub(ip.header_len) as usize;
     let body = Span::new(payload, declared);
     let body = body.declare(body.len);
@@ -129,7 +129,7 @@ pub fn decode_payload(ip: Ip, depth: u8, payload: &[u8]) -> Result<Packet<'_>, S
 
 /// What nearly every packet of media is: IPv4 without options, not a fragment, with UDP on no tunnel's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plain<'a> {
+pub struct PlainUdp<'a> {
     /// Source and destination address, in host byte order.
     pub src: u32,
     /// Destination.
@@ -144,7 +144,7 @@ pub struct Plain<'a> {
 /// UDP on no tunnel's port. `None` for everything else, without saying why: [`decode`] does.
 // HOT: no allocation, no bounds check left; what has to be as expected is compared four bytes at a time.
 #[inline]
-pub fn plain(link: u16, data: &[u8]) -> Option<Plain<'_>> {
+pub fn plain_udp(link: u16, data: &[u8]) -> Option<PlainUdp<'_>> {
     if link != link::ETHERNET {
         return None;
     }
@@ -168,7 +168,7 @@ pub fn plain(link: u16, data: &[u8]) -> Option<Plain<'_>> {
     let len = usize::from(length - 8);
     let data = payload.get(..len).unwrap_or(payload);
     let udp = Udp { src_port, dst_port, data, len };
-    Some(Plain { src: be32::<26, _>(head), dst: be32::<30, _>(head), ip_len: total, udp })
+    Some(PlainUdp { src: be32::<26, _>(head), dst: be32::<30, _>(head), ip_len: total, udp })
 }
 
 /// TCP over IPv4 as [`decode`] gives it, without the general way there.
@@ -186,7 +186,7 @@ pub struct PlainTcp<'a> {
     pub data: &'a [u8],
 }
 
-/// As [`plain`], for TCP.
+/// As [`plain_udp`], for TCP.
 // HOT: what a mirror port brings besides media.
 #[inline]
 pub fn plain_tcp(link: u16, data: &[u8]) -> Option<PlainTcp<'_>> {
@@ -218,7 +218,7 @@ const TCP_HEADERS: usize = 14 + 20 + 20;
 /// Bytes of Ethernet, IPv4 and UDP without tags and options.
 const HEADERS: usize = 14 + 20 + 8;
 
-impl<'a> Plain<'a> {
+impl<'a> PlainUdp<'a> {
     /// As [`decode`] gives it.
     #[inline]
     fn packet(self) -> Packet<'a> {
@@ -229,11 +229,11 @@ impl<'a> Plain<'a> {
             len: u32::from(self.ip_len),
             header_len: 20,
         };
-        Packet { ip, depth: 0, body: Body::Udp(self.udp) }
+        Packet { ip, depth: 0, payload: Payload::Udp(self.udp) }
     }
 }
 
 /// The depth inside one more tunnel.
-fn deeper(depth: u8) -> Result<u8, Skip> {
-    if depth < MAX_DEPTH { Ok(depth + 1) } else { Err(Skip::TooDeep) }
+fn deeper(depth: u8) -> Result<u8, DecodeError> {
+    if depth < MAX_DEPTH { Ok(depth + 1) } else { Err(DecodeError::TooDeep) }
 }

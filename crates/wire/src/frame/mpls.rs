@@ -1,13 +1,13 @@
 //! MPLS label stacks (RFC 3032), and what can be told of the payload that they do not name.
 
 use super::span::Span;
-use super::{Packet, Skip, deeper, ethernet, ip};
+use super::{DecodeError, Packet, deeper, ethernet, ip};
 
 /// Labels in a row; a handful is usual.
 const MAX_LABELS: usize = 16;
 
 /// From the first label stack entry on.
-pub(super) fn decode(mut stack: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+pub(super) fn decode(mut stack: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     for _ in 0..MAX_LABELS {
         let (entry, rest) = stack.head::<4>()?;
         if entry[2] & 1 == 1 {
@@ -15,13 +15,13 @@ pub(super) fn decode(mut stack: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip>
         }
         stack = rest;
     }
-    Err(Skip::TooDeep)
+    Err(DecodeError::TooDeep)
 }
 
 /// The first four bits tell IP; 0 begins a control word (RFC 4385 section 3), 1 an associated channel. What is left is an
 /// Ethernet pseudowire (RFC 4448), to be believed only if a sound packet is inside. MAC addresses that begin with 4 or 6
 /// look like IP, and nodes that balance load by that guess are known to fail (RFC 4928): both readings are checked.
-fn payload(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+fn payload(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let [first] = *rest.head::<1>()?.0;
     let ip = matches!(first >> 4, 4 | 6);
     if ip && (ip::sound(rest) || !ethernet::sound(rest)) {
@@ -33,7 +33,7 @@ fn payload(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
     {
         return ethernet::decode(frame, deeper(depth)?);
     }
-    if ethernet::sound(rest) { ethernet::decode(rest, deeper(depth)?) } else { Err(Skip::NotIp) }
+    if ethernet::sound(rest) { ethernet::decode(rest, deeper(depth)?) } else { Err(DecodeError::NotIp) }
 }
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ mod tests {
     const LABEL: [u8; 4] = [0, 1, 0, 64];
     const BOTTOM: [u8; 4] = [0, 2, 1, 64];
 
-    fn check(parts: &[&[u8]], expected: Result<Packet<'_>, Skip>) {
+    fn check(parts: &[&[u8]], expected: Result<Packet<'_>, DecodeError>) {
         assert_eq!(whole(link::MPLS, &parts.concat()), expected, "{parts:x?}");
     }
 
@@ -54,8 +54,8 @@ mod tests {
         check(&[&BOTTOM, &INNER], Ok(inner(0, false)));
         check(&[&LABEL, &LABEL, &BOTTOM, &INNER_V6], Ok(inner(0, true)));
         check(&[&LABEL.repeat(MAX_LABELS - 1), &BOTTOM, &INNER], Ok(inner(0, false)));
-        check(&[&LABEL.repeat(MAX_LABELS), &BOTTOM, &INNER], Err(Skip::TooDeep));
-        check(&[&LABEL], Err(Skip::BadLength));
+        check(&[&LABEL.repeat(MAX_LABELS), &BOTTOM, &INNER], Err(DecodeError::TooDeep));
+        check(&[&LABEL], Err(DecodeError::BadLength));
     }
 
     #[test]
@@ -79,7 +79,7 @@ mod tests {
         let mut packet = INNER;
         packet[10] = 0;
         check(&[&BOTTOM, &packet], Ok(inner(0, false)));
-        check(&[&BOTTOM, &[0x10, 0, 0, 7], &[0; 30]], Err(Skip::NotIp));
-        check(&[&BOTTOM, &ethernet(0x0806, &[0; 46])], Err(Skip::NotIp));
+        check(&[&BOTTOM, &[0x10, 0, 0, 7], &[0; 30]], Err(DecodeError::NotIp));
+        check(&[&BOTTOM, &ethernet(0x0806, &[0; 46])], Err(DecodeError::NotIp));
     }
 }

@@ -1,10 +1,10 @@
 //! PPP (RFC 1661, RFC 1662), PPPoE sessions (RFC 2516) and Cisco's HDLC.
 
 use super::span::{Span, be16};
-use super::{Packet, Skip, ethernet, ip, mpls};
+use super::{DecodeError, Packet, ethernet, ip, mpls};
 
 /// A PPP frame, with or without address and control field, from the protocol field on.
-pub(super) fn decode(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+pub(super) fn decode(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let frame = match frame.peek::<2>() {
         Some([0xff, 0x03]) => frame.skip(2)?,
         _ => frame,
@@ -21,22 +21,22 @@ pub(super) fn decode(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
         0x0021 => ip::v4(rest, depth),
         0x0057 => ip::v6(rest, depth),
         0x0281 | 0x0283 => mpls::decode(rest, depth),
-        _ => Err(Skip::NotIp),
+        _ => Err(DecodeError::NotIp),
     }
 }
 
 /// From behind the EtherType 0x8864 on: version and type, code, session, length (RFC 2516 section 4).
-pub(super) fn over_ethernet(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+pub(super) fn over_ethernet(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let (head, rest) = rest.head::<6>()?;
     match (head[0], head[1]) {
         (0x11, 0) => decode(rest.declare(usize::from(be16::<4, _>(head))), depth),
-        (0x11, _) => Err(Skip::NotIp),
-        _ => Err(Skip::BadTunnel),
+        (0x11, _) => Err(DecodeError::NotIp),
+        _ => Err(DecodeError::BadTunnel),
     }
 }
 
 /// PPP or Cisco's HDLC on a serial line; the first octet tells them apart.
-pub(super) fn serial(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+pub(super) fn serial(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     match frame.peek::<4>() {
         // Unicast or multicast, control 0, EtherType.
         Some(&[0x0f | 0x8f, 0, high, low]) => {
@@ -64,16 +64,20 @@ mod tests {
         check(link::PPP, &[0xff, 3, 0, 0x21], false);
         check(link::PPP, &[0xff, 3, 0x57], true);
         check(link::PPP, &[2, 0x81, 0, 1, 1, 64], false);
-        assert_eq!(whole(link::PPP, &[0xff, 3, 0xc0, 0x21, 1, 1, 0, 4]), Err(Skip::NotIp), "link control");
-        assert_eq!(whole(link::PPP, &[0xff, 3]), Err(Skip::BadLength));
+        assert_eq!(
+            whole(link::PPP, &[0xff, 3, 0xc0, 0x21, 1, 1, 0, 4]),
+            Err(DecodeError::NotIp),
+            "link control"
+        );
+        assert_eq!(whole(link::PPP, &[0xff, 3]), Err(DecodeError::BadLength));
     }
 
     #[test]
     fn sessions_over_ethernet() {
         check(link::PPPOE, &[0x11, 0, 0, 1, 0, 34, 0, 0x21], false);
         let frame = |head: [u8; 2]| [&head[..], &[0, 1, 0, 34, 0, 0x21], &INNER].concat();
-        assert_eq!(whole(link::PPPOE, &frame([0x11, 9])), Err(Skip::NotIp), "discovery");
-        assert_eq!(whole(link::PPPOE, &frame([0x21, 0])), Err(Skip::BadTunnel));
+        assert_eq!(whole(link::PPPOE, &frame([0x11, 9])), Err(DecodeError::NotIp), "discovery");
+        assert_eq!(whole(link::PPPOE, &frame([0x21, 0])), Err(DecodeError::BadTunnel));
         // IP claims more than the session's frame holds: the outer length counts.
         let short = [&[0x11, 0, 0, 1, 0, 32, 0, 0x21][..], &INNER].concat();
         let packet = whole(link::PPPOE, &short).unwrap();

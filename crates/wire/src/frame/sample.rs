@@ -1,6 +1,6 @@
 //! Bytes that the tests of this folder share.
 
-use super::{Body, Ip, Packet, Skip, Udp, decode};
+use super::{DecodeError, Ip, Packet, Payload, Udp, decode};
 
 /// IPv4 from 192.0.2.1 to 192.0.2.2 with a right checksum, UDP 5060 to 5060, `ping`.
 pub(super) const INNER: [u8; 32] = [
@@ -24,11 +24,11 @@ pub(super) fn inner(depth: u8, v6: bool) -> Packet<'static> {
     } else {
         Ip { src: [192, 0, 2, 1].into(), dst: [192, 0, 2, 2].into(), proto: 17, len: 32, header_len: 20 }
     };
-    Packet { ip, depth, body: Body::Udp(udp) }
+    Packet { ip, depth, payload: Payload::Udp(udp) }
 }
 
 /// Decodes a whole frame.
-pub(super) fn whole(link: u16, frame: &[u8]) -> Result<Packet<'_>, Skip> {
+pub(super) fn whole(link: u16, frame: &[u8]) -> Result<Packet<'_>, DecodeError> {
     decode(link, frame.len() as u32, frame)
 }
 

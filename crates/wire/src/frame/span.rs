@@ -1,6 +1,6 @@
 //! Captured bytes together with how many there were on the wire.
 
-use super::Skip;
+use super::DecodeError;
 
 /// What is left of a packet at one layer.
 ///
@@ -22,7 +22,7 @@ impl<'a> Span<'a> {
 
     /// A header of `N` bytes and what follows it.
     #[inline]
-    pub(super) fn head<const N: usize>(self) -> Result<(&'a [u8; N], Self), Skip> {
+    pub(super) fn head<const N: usize>(self) -> Result<(&'a [u8; N], Self), DecodeError> {
         match self.data.split_first_chunk::<N>() {
             Some((head, data)) => Ok((head, Self { data, len: self.len - N, ..self })),
             None => Err(self.short_of(N)),
@@ -37,7 +37,7 @@ impl<'a> Span<'a> {
 
     /// What follows the first `n` bytes.
     #[inline]
-    pub(super) fn skip(self, n: usize) -> Result<Self, Skip> {
+    pub(super) fn skip(self, n: usize) -> Result<Self, DecodeError> {
         match self.data.get(n..) {
             Some(data) => Ok(Self { data, len: self.len - n, ..self }),
             None => Err(self.short_of(n)),
@@ -52,8 +52,8 @@ impl<'a> Span<'a> {
     }
 
     /// Why `n` bytes could not be had: the packet is too short for them, or only the capture.
-    fn short_of(self, n: usize) -> Skip {
-        if n > self.len { Skip::BadLength } else { Skip::Truncated }
+    fn short_of(self, n: usize) -> DecodeError {
+        if n > self.len { DecodeError::BadLength } else { DecodeError::Truncated }
     }
 }
 
@@ -78,9 +78,9 @@ mod tests {
     #[test]
     fn a_short_packet_and_a_short_capture_are_told_apart() {
         let span = Span::new(&[1, 2, 3], 10);
-        assert_eq!(span.head::<4>().map(|_| ()), Err(Skip::Truncated));
-        assert_eq!(span.head::<11>().map(|_| ()), Err(Skip::BadLength));
-        assert_eq!(span.skip(11).map(|_| ()), Err(Skip::BadLength));
+        assert_eq!(span.head::<4>().map(|_| ()), Err(DecodeError::Truncated));
+        assert_eq!(span.head::<11>().map(|_| ()), Err(DecodeError::BadLength));
+        assert_eq!(span.skip(11).map(|_| ()), Err(DecodeError::BadLength));
         assert_eq!(span.skip(3).map(|rest| (rest.data.len(), rest.len)), Ok((0, 7)));
     }
 

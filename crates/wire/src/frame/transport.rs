@@ -1,7 +1,7 @@
 //! UDP, TCP, SCTP and parts of datagrams.
 
 use super::span::{Span, be16, be32};
-use super::{Body, Ip, Packet, Skip, tunnel};
+use super::{DecodeError, Ip, Packet, Payload, tunnel};
 
 /// A UDP datagram (RFC 768).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,12 +167,12 @@ pub struct Fragment<'a> {
 }
 
 /// A datagram, or the packet inside where the port and the content are a tunnel's.
-pub(super) fn udp<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, Skip> {
+pub(super) fn udp<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, DecodeError> {
     let (head, rest) = body.head::<8>()?;
     let rest = match usize::from(be16::<4, _>(head)) {
         // A jumbogram (RFC 2675 section 4) or segmentation offload: IP's length counts.
         0 => rest,
-        1..8 => return Err(Skip::BadLength),
+        1..8 => return Err(DecodeError::BadLength),
         len => rest.declare(len - 8),
     };
     let udp =
@@ -182,17 +182,17 @@ pub(super) fn udp<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, S
     {
         return inner;
     }
-    Ok(Packet { ip, depth, body: Body::Udp(udp) })
+    Ok(Packet { ip, depth, payload: Payload::Udp(udp) })
 }
 
 /// A segment; where the capture ends within its options the payload is empty and its length still known.
-pub(super) fn tcp(body: Span<'_>) -> Result<Tcp<'_>, Skip> {
+pub(super) fn tcp(body: Span<'_>) -> Result<Tcp<'_>, DecodeError> {
     let (head, _) = body.head::<20>()?;
     let header_len = usize::from(head[12] >> 4) * 4;
     if header_len < 20 {
-        return Err(Skip::BadLength);
+        return Err(DecodeError::BadLength);
     }
-    let len = body.len.checked_sub(header_len).ok_or(Skip::BadLength)?;
+    let len = body.len.checked_sub(header_len).ok_or(DecodeError::BadLength)?;
     Ok(Tcp {
         src_port: be16::<0, _>(head),
         dst_port: be16::<2, _>(head),
@@ -205,7 +205,7 @@ pub(super) fn tcp(body: Span<'_>) -> Result<Tcp<'_>, Skip> {
 }
 
 /// The common header and the chunks behind it.
-pub(super) fn sctp(body: Span<'_>) -> Result<Sctp<'_>, Skip> {
+pub(super) fn sctp(body: Span<'_>) -> Result<Sctp<'_>, DecodeError> {
     let (head, rest) = body.head::<12>()?;
     let (src_port, dst_port) = (be16::<0, _>(head), be16::<2, _>(head));
     Ok(Sctp { src_port, dst_port, tag: be32::<4, _>(head), chunks: rest.data })
@@ -217,9 +217,9 @@ mod tests {
     use super::super::{decode, ip, link};
     use super::*;
 
-    fn body(proto: u8, payload: &[u8]) -> Result<Body<'static>, Skip> {
+    fn body(proto: u8, payload: &[u8]) -> Result<Payload<'static>, DecodeError> {
         let packet = ipv4(proto, payload).leak();
-        whole(link::RAW, packet).map(|packet| packet.body)
+        whole(link::RAW, packet).map(|packet| packet.payload)
     }
 
     #[test]
@@ -227,7 +227,7 @@ mod tests {
         let with = |length: u8| {
             let body = body(ip::UDP, &[0x13, 0xc4, 0x13, 0xc5, 0, length, 0, 0, 1, 2, 3, 4]);
             body.map(|body| match body {
-                Body::Udp(udp) => (udp.src_port, udp.dst_port, udp.data.len(), udp.len),
+                Payload::Udp(udp) => (udp.src_port, udp.dst_port, udp.data.len(), udp.len),
                 other => panic!("{other:?}"),
             })
         };
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(with(8), Ok((5060, 5061, 0, 0)));
         assert_eq!(with(0), Ok((5060, 5061, 4, 4)), "IP's length counts");
         assert_eq!(with(200), Ok((5060, 5061, 4, 4)), "no more than IP has");
-        assert_eq!(with(7), Err(Skip::BadLength));
+        assert_eq!(with(7), Err(DecodeError::BadLength));
     }
 
     const SEGMENT: [u8; 28] = [
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn segments() {
-        let Ok(Body::Tcp(tcp)) = body(ip::TCP, &SEGMENT) else { panic!() };
+        let Ok(Payload::Tcp(tcp)) = body(ip::TCP, &SEGMENT) else { panic!() };
         assert_eq!((tcp.src_port, tcp.dst_port, tcp.seq, tcp.ack), (5060, 50000, 1, 2));
         assert_eq!((tcp.data, tcp.len), (&b"ping"[..], 4));
         let flags = tcp.flags;
@@ -255,19 +255,19 @@ mod tests {
 
         let mut bad = SEGMENT;
         bad[12] = 0x40;
-        assert_eq!(body(ip::TCP, &bad), Err(Skip::BadLength));
+        assert_eq!(body(ip::TCP, &bad), Err(DecodeError::BadLength));
         bad[12] = 0x80;
-        assert_eq!(body(ip::TCP, &bad), Err(Skip::BadLength), "options beyond the packet");
-        assert_eq!(body(ip::TCP, &SEGMENT[..19]), Err(Skip::BadLength));
+        assert_eq!(body(ip::TCP, &bad), Err(DecodeError::BadLength), "options beyond the packet");
+        assert_eq!(body(ip::TCP, &SEGMENT[..19]), Err(DecodeError::BadLength));
     }
 
     #[test]
     fn a_segment_cut_in_its_options_keeps_its_length() {
         let packet = ipv4(ip::TCP, &SEGMENT);
         let cut = decode(link::RAW, 48, &packet[..42]).unwrap();
-        let Body::Tcp(tcp) = cut.body else { panic!("{cut:?}") };
+        let Payload::Tcp(tcp) = cut.payload else { panic!("{cut:?}") };
         assert_eq!((tcp.data, tcp.len), (&[][..], 4));
-        assert_eq!(decode(link::RAW, 48, &packet[..39]), Err(Skip::Truncated));
+        assert_eq!(decode(link::RAW, 48, &packet[..39]), Err(DecodeError::Truncated));
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
             &[0, 3, 0, 2],
         ]
         .concat();
-        let Ok(Body::Sctp(sctp)) = body(132, &packet) else { panic!() };
+        let Ok(Payload::Sctp(sctp)) = body(132, &packet) else { panic!() };
         assert_eq!((sctp.src_port, sctp.dst_port, sctp.tag), (5060, 5060, 0xcafe_0001));
         let whole = SctpData {
             tsn: 9,

@@ -4,7 +4,7 @@
 //! reserved bits and what is inside parses; anything else on its port is UDP like any other.
 
 use super::span::{Span, be16};
-use super::{Packet, Skip, Udp, deeper, ethernet, ip, l2tp, nsh, ppp, wifi};
+use super::{DecodeError, Packet, Udp, deeper, ethernet, ip, l2tp, nsh, ppp, wifi};
 
 /// L2TP.
 const L2TP: u16 = 1701;
@@ -49,7 +49,7 @@ const PORTS: [u16; 8] = {
 
 /// The packet inside, or why there is none. `None` where the content is not that tunnel's.
 #[cold]
-pub(super) fn decode<'a>(udp: &Udp<'a>, depth: u8) -> Option<Result<Packet<'a>, Skip>> {
+pub(super) fn decode<'a>(udp: &Udp<'a>, depth: u8) -> Option<Result<Packet<'a>, DecodeError>> {
     let content = Span::new(udp.data, udp.len);
     // The destination is what standards fix; the source is looked at for the way back through translated addresses.
     let port = if is_port(udp.dst_port) { udp.dst_port } else { udp.src_port };
@@ -63,58 +63,58 @@ pub(super) fn decode<'a>(udp: &Udp<'a>, depth: u8) -> Option<Result<Packet<'a>, 
         _ => return None,
     };
     match packet {
-        Err(Skip::BadTunnel | Skip::BadIpHeader | Skip::BadLength) => None,
+        Err(DecodeError::BadTunnel | DecodeError::BadIpHeader | DecodeError::BadLength) => None,
         told => Some(told),
     }
 }
 
 /// RFC 7348 section 5: flags, reserved, network identifier, reserved. The group policy extension sets the first
 /// flag too and uses the bytes that are reserved otherwise (draft-smith-vxlan-group-policy-05 section 2.1).
-fn vxlan(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
-    let (head, frame) = content.head::<8>().map_err(|_| Skip::BadTunnel)?;
+fn vxlan(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
+    let (head, frame) = content.head::<8>().map_err(|_| DecodeError::BadTunnel)?;
     match *head {
         [0x08, 0, 0, 0, _, _, _, 0] | [0x88, _, _, _, _, _, _, 0] => ethernet::decode(frame, deeper(depth)?),
-        _ => Err(Skip::BadTunnel),
+        _ => Err(DecodeError::BadTunnel),
     }
 }
 
 /// draft-ietf-nvo3-vxlan-gpe-13 section 3: one reserved byte names what follows, Ethernet if it is 0.
-fn vxlan_gpe(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+fn vxlan_gpe(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     const VERSION: u8 = 0x30;
     const NETWORK: u8 = 0x08;
     const ETHERNET: u8 = 3;
-    let (head, rest) = content.head::<8>().map_err(|_| Skip::BadTunnel)?;
+    let (head, rest) = content.head::<8>().map_err(|_| DecodeError::BadTunnel)?;
     match *head {
         [flags, 0, 0, next, _, _, _, 0] if flags & (VERSION | NETWORK) == NETWORK => {
             nsh::next_protocol(if next == 0 { ETHERNET } else { next }, rest, deeper(depth)?)
         }
-        _ => Err(Skip::BadTunnel),
+        _ => Err(DecodeError::BadTunnel),
     }
 }
 
 /// RFC 8926 section 3.4: version and options' length, flags, protocol, network identifier, reserved.
-fn geneve(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
-    let (head, rest) = content.head::<8>().map_err(|_| Skip::BadTunnel)?;
+fn geneve(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
+    let (head, rest) = content.head::<8>().map_err(|_| DecodeError::BadTunnel)?;
     if head[0] >> 6 != 0 || head[1] & 0x3f != 0 || head[7] != 0 {
-        return Err(Skip::BadTunnel);
+        return Err(DecodeError::BadTunnel);
     }
     let rest = rest.skip(usize::from(head[0] & 0x3f) * 4)?;
     match be16::<2, _>(head) {
         ethernet::BRIDGED => ethernet::decode(rest, deeper(depth)?),
         // Below are lengths, which do not occur here.
         kind @ 0x0600.. => ethernet::ether_type(kind, rest, deeper(depth)?),
-        _ => Err(Skip::BadTunnel),
+        _ => Err(DecodeError::BadTunnel),
     }
 }
 
 /// 3GPP TS 29.281 section 5: version 1, T-PDUs only; echoes, error indications and end markers carry no packet.
-fn gtp_u(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+fn gtp_u(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     const T_PDU: u8 = 255;
-    let (head, rest) = content.head::<8>().map_err(|_| Skip::BadTunnel)?;
+    let (head, rest) = content.head::<8>().map_err(|_| DecodeError::BadTunnel)?;
     let len = usize::from(be16::<2, _>(head));
     // Version 1, protocol type GTP, the spare bit clear; the length may leave bytes over but not claim more.
     if head[0] & 0xf8 != 0x30 || head[1] != T_PDU || len > rest.len {
-        return Err(Skip::BadTunnel);
+        return Err(DecodeError::BadTunnel);
     }
     let mut rest = rest.declare(len);
     if head[0] & 0x07 != 0 {
@@ -128,32 +128,32 @@ fn gtp_u(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
         Some([0xff, 0x03]) => ppp::decode(rest, depth),
         // An Ethernet PDU session of 5G.
         _ if ethernet::sound(rest) => ethernet::decode(rest, depth),
-        _ => Err(Skip::NotIp),
+        _ => Err(DecodeError::NotIp),
     }
 }
 
 /// TS 29.281 section 5.2: length in units of 4 bytes, content, type of the next.
-fn extensions(mut next: u8, mut rest: Span<'_>) -> Result<Span<'_>, Skip> {
+fn extensions(mut next: u8, mut rest: Span<'_>) -> Result<Span<'_>, DecodeError> {
     while next != 0 {
         let [units] = *rest.head::<1>()?.0;
         let len = usize::from(units) * 4;
         let after = rest.skip(len)?;
         // A length of 0 would stay in place for ever.
-        let last = len.checked_sub(1).ok_or(Skip::BadTunnel)?;
-        next = *rest.data.get(last).ok_or(Skip::Truncated)?;
+        let last = len.checked_sub(1).ok_or(DecodeError::BadTunnel)?;
+        next = *rest.data.get(last).ok_or(DecodeError::Truncated)?;
         rest = after;
     }
     Ok(rest)
 }
 
 /// TaZmen Sniffer Protocol: version, type, protocol, then tagged fields up to the end tag.
-fn tzsp(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+fn tzsp(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     const PADDING: u8 = 0;
     const END: u8 = 1;
-    let (head, mut rest) = content.head::<4>().map_err(|_| Skip::BadTunnel)?;
+    let (head, mut rest) = content.head::<4>().map_err(|_| DecodeError::BadTunnel)?;
     // Received, or to be sent.
     if head[0] != 1 || head[1] > 1 {
-        return Err(Skip::BadTunnel);
+        return Err(DecodeError::BadTunnel);
     }
     loop {
         let [tag] = *rest.head::<1>()?.0;
@@ -167,17 +167,17 @@ fn tzsp(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
     match be16::<2, _>(head) {
         1 => ethernet::decode(frame, deeper(depth)?),
         18 => wifi::decode(frame, deeper(depth)?),
-        _ => Err(Skip::BadTunnel),
+        _ => Err(DecodeError::BadTunnel),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::sample::{INNER, INNER_V6, ethernet as frame, inner, udp_to, whole};
-    use super::super::{Body, link};
+    use super::super::{Payload, link};
     use super::*;
 
-    fn check(port: u16, parts: &[&[u8]], expected: Result<Packet<'_>, Skip>) {
+    fn check(port: u16, parts: &[&[u8]], expected: Result<Packet<'_>, DecodeError>) {
         let packet = udp_to(port, &parts.concat());
         assert_eq!(whole(link::ETHERNET, &packet), expected, "{parts:x?}");
     }
@@ -188,7 +188,7 @@ mod tests {
         let packet = udp_to(port, &content);
         let packet = whole(link::ETHERNET, &packet).unwrap();
         let udp = Udp { src_port: 50000, dst_port: port, data: &content, len: content.len() };
-        assert_eq!((packet.body, packet.depth), (Body::Udp(udp), 0));
+        assert_eq!((packet.payload, packet.depth), (Payload::Udp(udp), 0));
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
             check(port, &[&[8, 0, 0, 0, 0, 0, 7, 0], &ethernet], Ok(inner(1, false)));
         }
         check(VXLAN, &[&[0x88, 0x40, 1, 2, 0, 0, 7, 0], &ethernet], Ok(inner(1, false)));
-        check(VXLAN, &[&[8, 0, 0, 0, 0, 0, 7, 0], &frame(0x0806, &[0; 28])], Err(Skip::NotIp));
+        check(VXLAN, &[&[8, 0, 0, 0, 0, 0, 7, 0], &frame(0x0806, &[0; 28])], Err(DecodeError::NotIp));
         check_plain(VXLAN, &[&[0, 0, 0, 0, 0, 0, 7, 0], &ethernet]);
         check_plain(VXLAN, &[&[8, 0, 0, 0, 0, 0, 7]]);
         check_plain(VXLAN, &[&[8, 0, 0, 0, 0, 0, 7, 0], &frame(0x0800, &[0x55; 40])]);
@@ -243,7 +243,7 @@ mod tests {
         check_plain(GTP_U, &[&[0x34, 255, 0, 40, 0, 0, 0, 1], &[0, 0, 0, 0x85, 0, 0, 0, 0], &INNER]);
         check_plain(GTP_U, &[&[0x80, 0, 0, 1, 0, 0, 0, 160, 1, 2, 3, 4], &[0xff; 160]]); // RTP
         check_plain(GTP_U, &[b"OPTIONS sip:a@b SIP/2.0\r\n\r\n"]);
-        check(GTP_U, &[&[0x30, 255, 0, 30, 0, 0, 0, 1], &[0; 30]], Err(Skip::NotIp));
+        check(GTP_U, &[&[0x30, 255, 0, 30, 0, 0, 0, 1], &[0; 30]], Err(DecodeError::NotIp));
     }
 
     #[test]
@@ -269,6 +269,6 @@ mod tests {
     fn a_tunnel_that_the_capture_cut() {
         let packet = udp_to(GTP_U, &[&[0x30, 255, 0, 32, 0, 0, 0, 1][..], &INNER].concat());
         let cut = super::super::decode(link::ETHERNET, packet.len() as u32, &packet[..packet.len() - 20]);
-        assert_eq!(cut, Err(Skip::Truncated));
+        assert_eq!(cut, Err(DecodeError::Truncated));
     }
 }

@@ -1,15 +1,15 @@
 //! IEEE 802.11 data frames, by themselves and behind radiotap.
 
 use super::span::Span;
-use super::{Packet, Skip, ethernet};
+use super::{DecodeError, Packet, ethernet};
 
 /// From the frame control field on (IEEE 802.11-2020 section 9.3.2).
-pub(super) fn decode(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, Skip> {
+pub(super) fn decode(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     decode_padded(frame, depth, false)
 }
 
 /// `padded`: some radios align the body to four bytes, which radiotap tells.
-fn decode_padded(frame: Span<'_>, depth: u8, padded: bool) -> Result<Packet<'_>, Skip> {
+fn decode_padded(frame: Span<'_>, depth: u8, padded: bool) -> Result<Packet<'_>, DecodeError> {
     const TYPE_AND_VERSION: u8 = 0x0f;
     const DATA: u8 = 0x08;
     const NO_DATA: u8 = 0x40;
@@ -22,10 +22,10 @@ fn decode_padded(frame: Span<'_>, depth: u8, padded: bool) -> Result<Packet<'_>,
 
     let [control, flags] = *frame.head::<2>()?.0;
     if control & TYPE_AND_VERSION != DATA || control & NO_DATA != 0 {
-        return Err(Skip::NotIp);
+        return Err(DecodeError::NotIp);
     }
     if flags & PROTECTED != 0 {
-        return Err(Skip::Encrypted);
+        return Err(DecodeError::Encrypted);
     }
     let mut len = 24;
     if flags & BOTH_DISTRIBUTION_BITS == BOTH_DISTRIBUTION_BITS {
@@ -42,12 +42,12 @@ fn decode_padded(frame: Span<'_>, depth: u8, padded: bool) -> Result<Packet<'_>,
 }
 
 /// Version, padding, length and presence bits, little-endian (radiotap.org).
-pub(super) fn radiotap(frame: Span<'_>) -> Result<Packet<'_>, Skip> {
+pub(super) fn radiotap(frame: Span<'_>) -> Result<Packet<'_>, DecodeError> {
     const DATA_PAD: u8 = 0x20;
     let (head, _) = frame.head::<8>()?;
     let len = usize::from(u16::from_le_bytes([head[2], head[3]]));
     if head[0] != 0 || len < 8 {
-        return Err(Skip::BadTunnel);
+        return Err(DecodeError::BadTunnel);
     }
     let body = frame.skip(len)?;
     let padded = radiotap_flags(frame.data).is_some_and(|flags| flags & DATA_PAD != 0);
@@ -89,10 +89,10 @@ mod tests {
         assert_eq!(found(&frame(0x88, 0x83, &[2, 2, 2, 2, 2, 2, 0, 0, 1, 2, 3, 4])), Ok(true), "all of them");
         let aggregate = [&[0x80, 0][..], &[2; 12], &[0, 40]].concat();
         assert_eq!(found(&frame(0x88, 0x02, &aggregate)), Ok(true));
-        assert_eq!(found(&frame(0x08, 0x41, &[])), Err(Skip::Encrypted));
-        assert_eq!(found(&frame(0x48, 0x01, &[])), Err(Skip::NotIp), "no data");
-        assert_eq!(found(&frame(0x80, 0x00, &[])), Err(Skip::NotIp), "a beacon");
-        assert_eq!(found(&[8]), Err(Skip::BadLength));
+        assert_eq!(found(&frame(0x08, 0x41, &[])), Err(DecodeError::Encrypted));
+        assert_eq!(found(&frame(0x48, 0x01, &[])), Err(DecodeError::NotIp), "no data");
+        assert_eq!(found(&frame(0x80, 0x00, &[])), Err(DecodeError::NotIp), "a beacon");
+        assert_eq!(found(&[8]), Err(DecodeError::BadLength));
     }
 
     #[test]
@@ -110,8 +110,8 @@ mod tests {
         let chained = [&[0, 0, 25, 0, 3, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0][..], &[9; 8], &[0x20]].concat();
         check(&chained, &padded);
         let found = |bytes: &[u8]| whole(link::RADIOTAP, bytes).map(|_| ());
-        assert_eq!(found(&[1, 0, 8, 0, 0, 0, 0, 0]), Err(Skip::BadTunnel));
-        assert_eq!(found(&[0, 0, 4, 0, 8, 1, 0, 0]), Err(Skip::BadTunnel));
-        assert_eq!(found(&[0, 0, 200, 0, 0, 0, 0, 0]), Err(Skip::BadLength));
+        assert_eq!(found(&[1, 0, 8, 0, 0, 0, 0, 0]), Err(DecodeError::BadTunnel));
+        assert_eq!(found(&[0, 0, 4, 0, 8, 1, 0, 0]), Err(DecodeError::BadTunnel));
+        assert_eq!(found(&[0, 0, 200, 0, 0, 0, 0, 0]), Err(DecodeError::BadLength));
     }
 }

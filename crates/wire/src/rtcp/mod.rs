@@ -47,7 +47,7 @@ pub fn looks_like_rtcp(data: &[u8]) -> bool {
 
 /// Why bytes are no RTCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
+pub enum ParseError {
     /// Less than a header and a source.
     TooShort,
     /// Not version 2.
@@ -68,13 +68,13 @@ impl<'a> Compound<'a> {
     /// # Errors
     ///
     /// Why the bytes are no RTCP.
-    pub fn parse(data: &'a [u8]) -> Result<Self, Reason> {
-        let &[first, kind, ..] = data.first_chunk::<8>().ok_or(Reason::TooShort)?;
+    pub fn parse(data: &'a [u8]) -> Result<Self, ParseError> {
+        let &[first, kind, ..] = data.first_chunk::<8>().ok_or(ParseError::TooShort)?;
         if first >> 6 != 2 {
-            return Err(Reason::Version);
+            return Err(ParseError::Version);
         }
         if !matches!(kind, 192..=223) {
-            return Err(Reason::NotRtcp);
+            return Err(ParseError::NotRtcp);
         }
         Ok(Self { data })
     }
@@ -431,9 +431,9 @@ mod tests {
     #[test]
     fn what_is_not_rtcp_says_why() {
         let reason = |data: &[u8]| Compound::parse(data).map(|_| ()).unwrap_err();
-        assert_eq!(reason(&COMPOUND[..7]), Reason::TooShort);
-        assert_eq!(reason(&[0x40, 200, 0, 1, 0, 0, 0, 0]), Reason::Version);
-        assert_eq!(reason(&[0x80, 0, 0, 1, 0, 0, 0, 0]), Reason::NotRtcp);
+        assert_eq!(reason(&COMPOUND[..7]), ParseError::TooShort);
+        assert_eq!(reason(&[0x40, 200, 0, 1, 0, 0, 0, 0]), ParseError::Version);
+        assert_eq!(reason(&[0x80, 0, 0, 1, 0, 0, 0, 0]), ParseError::NotRtcp);
         let encrypted = [&COMPOUND[..], &[0x80, 0, 0, 1, 1, 2, 3, 4]].concat();
         assert!(!Compound::parse(&encrypted[..76]).unwrap().is_exact(), "an SRTCP index behind");
     }

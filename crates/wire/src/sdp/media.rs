@@ -12,7 +12,7 @@ use crate::sip::text::{leading_number, number, split_once, word};
 #[derive(Clone, Copy, Debug)]
 pub struct Media<'a> {
     /// What it carries.
-    pub kind: Kind,
+    pub media_type: MediaType,
     /// Port of the first stream; 0 for media that were refused (RFC 3264 section 6) and where none was written.
     pub port: u16,
     /// Number of consecutive port pairs, 1 where nothing is said.
@@ -31,7 +31,7 @@ pub struct Media<'a> {
 
 /// What a media description carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum MediaType {
     /// Sound.
     Audio,
     /// Pictures that move.
@@ -70,15 +70,15 @@ impl<'a> Media<'a> {
 
     /// What the `m=` line alone says. None where that is empty.
     pub(super) fn of_line(line: &'a [u8]) -> Option<Self> {
-        let (kind, rest) = word(line);
+        let (media_type, rest) = word(line);
         let (ports, rest) = word(rest);
         let (proto, formats) = word(rest);
         let (port, count) = split_once(ports, b'/').unwrap_or((ports, b"1"));
-        if kind.is_empty() {
+        if media_type.is_empty() {
             return None;
         }
         Some(Self {
-            kind: Kind::parse(kind),
+            media_type: MediaType::parse(media_type),
             port: number(port).unwrap_or(0),
             port_count: number(count).filter(|&n| n > 0).unwrap_or(1),
             proto,
@@ -149,7 +149,7 @@ impl<'a> Media<'a> {
 
     /// The clock of an `a=rtpmap` that gives none.
     pub(super) fn clock(&self) -> u32 {
-        if self.kind == Kind::Video { 90000 } else { 8000 }
+        if self.media_type == MediaType::Video { 90000 } else { 8000 }
     }
 
     /// The codec of a payload type: `a=rtpmap`, else the static one.
@@ -200,7 +200,8 @@ impl<'a> Media<'a> {
     pub fn is_t38(&self) -> bool {
         let last = memchr::memrchr(b'/', self.proto).map_or(self.proto, |at| &self.proto[at + 1..]);
         last.eq_ignore_ascii_case(b"udptl")
-            || self.kind == Kind::Image && self.format_words().any(|text| text.eq_ignore_ascii_case(b"t38"))
+            || self.media_type == MediaType::Image
+                && self.format_words().any(|text| text.eq_ignore_ascii_case(b"t38"))
     }
 
     /// The value of an attribute of the media; empty for one without value.
@@ -214,7 +215,7 @@ impl<'a> Media<'a> {
     }
 }
 
-impl Kind {
+impl MediaType {
     fn parse(text: &[u8]) -> Self {
         let known: [(&[u8], Self); 4] = [
             (b"audio", Self::Audio),
@@ -267,7 +268,7 @@ mod tests {
     #[test]
     fn what_the_audio_says() {
         let audio = media(OFFER)[0];
-        assert_eq!((audio.kind, audio.port, audio.port_count), (Kind::Audio, 49170, 2));
+        assert_eq!((audio.media_type, audio.port, audio.port_count), (MediaType::Audio, 49170, 2));
         assert_eq!((audio.proto, audio.is_secure(), audio.is_t38()), (&b"RTP/SAVP"[..], true, false));
         assert_eq!(audio.connection(), "192.0.2.1".parse().ok());
         assert_eq!(audio.direction(), Direction::RecvOnly);
@@ -290,11 +291,11 @@ mod tests {
     #[test]
     fn refused_named_and_held() {
         let [_, video, fax] = media(OFFER)[..] else { panic!("three media") };
-        assert_eq!((video.kind, video.port, video.connection()), (Kind::Video, 0, None));
+        assert_eq!((video.media_type, video.port, video.connection()), (MediaType::Video, 0, None));
         assert_eq!((video.direction(), video.ptime()), (Direction::SendOnly, Some(30.0)));
         assert_eq!(video.codec(31).map(|codec| codec.clock), Some(90000));
         assert!(fax.is_t38() && !fax.is_secure());
-        assert_eq!((fax.kind, fax.direction()), (Kind::Image, Direction::Inactive));
+        assert_eq!((fax.media_type, fax.direction()), (MediaType::Image, Direction::Inactive));
         assert_eq!(fax.connection(), "0.0.0.0".parse().ok());
         assert_eq!(fax.payload_types().count(), 0);
     }
@@ -313,7 +314,7 @@ mod tests {
         );
         let [bare, no_port, large] = found[..] else { panic!("the empty one is left out") };
         assert_eq!((bare.port, bare.proto, no_port.port), (0, &b""[..], 0));
-        assert_eq!((large.kind, large.port, large.port_count), (Kind::Audio, 0, 1));
+        assert_eq!((large.media_type, large.port, large.port_count), (MediaType::Audio, 0, 1));
         assert_eq!((large.ptime(), large.rtcp(), large.connection()), (None, None, None));
         assert_eq!(large.direction(), Direction::SendRecv);
     }

@@ -14,7 +14,7 @@
 //! assert_eq!(audio.payload_types().collect::<Vec<_>>(), [0, 96]);
 //! assert_eq!(audio.codec(0).map(|codec| codec.name), Some(&b"PCMU"[..]));
 //! assert_eq!(audio.codec(96).map(|codec| (codec.clock, codec.channels)), Some((48000, 2)));
-//! # Ok::<(), ringtap_wire::sdp::Reason>(())
+//! # Ok::<(), ringtap_wire::sdp::ParseError>(())
 //! ```
 //!
 //! | module | holds |
@@ -24,19 +24,19 @@
 //! | `codec` | [`Codec`] and the static payload types of RFC 3551 |
 //! | `candidate`, `crypto` | ICE candidates (RFC 8839), SDES keys (RFC 4568) |
 //! | `lines` | lines and attributes |
-//! | `walk` | [`walk()`]: all that says where media goes, in one pass |
+//! | `media_lines` | [`media_lines()`]: all that says where media goes, in one pass |
 
 mod candidate;
 mod codec;
 mod crypto;
 mod lines;
 mod media;
+mod media_lines;
 mod session;
-mod walk;
 
 pub use candidate::{Candidate, CandidateType};
 pub use codec::{Codec, static_payload};
 pub use crypto::Crypto;
-pub use media::{Direction, Kind, MAX_MEDIA, Media};
-pub use session::{Origin, Reason, Sdp};
-pub use walk::{Said, rtpmap, walk};
+pub use media::{Direction, MAX_MEDIA, Media, MediaType};
+pub use media_lines::{MediaLine, media_lines, rtpmap};
+pub use session::{Origin, ParseError, Sdp};

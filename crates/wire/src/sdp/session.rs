@@ -9,16 +9,16 @@ use crate::sip::text::word;
 /// Why bytes are not a session description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum ParseError {
     /// Neither a `v=`, an `o=` nor an `m=` line is there.
     NoLines,
 }
 
-impl Reason {
+impl ParseError {
     /// Name for a counter.
     pub const fn name(self) -> &'static str {
         match self {
-            Reason::NoLines => "sdp_no_lines",
+            ParseError::NoLines => "sdp_no_lines",
         }
     }
 }
@@ -51,7 +51,7 @@ pub struct Origin<'a> {
 
 impl<'a> Sdp<'a> {
     /// Reads a description: a body, or a part of one.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, Reason> {
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
         let (mut known, mut connected) = (false, None);
         let mut media_at = bytes.len();
         for (at, line) in raw_lines(bytes) {
@@ -67,7 +67,7 @@ impl<'a> Sdp<'a> {
             }
         }
         if !known {
-            return Err(Reason::NoLines);
+            return Err(ParseError::NoLines);
         }
         let (session, media) = bytes.split_at(media_at);
         Ok(Self { session, media, connection: connected })
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn what_is_no_description() {
         for bytes in [&b""[..], b"\r\n", b"<xml v=0>", b"s=x\r\na=y", b"hello"] {
-            assert_eq!(Sdp::parse(bytes).err(), Some(Reason::NoLines), "{}", bytes.escape_ascii());
+            assert_eq!(Sdp::parse(bytes).err(), Some(ParseError::NoLines), "{}", bytes.escape_ascii());
         }
         assert!(Sdp::parse(b"m=audio 1 RTP/AVP 0").is_ok());
     }

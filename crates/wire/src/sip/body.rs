@@ -7,7 +7,7 @@ use super::text::is_token;
 
 /// A part of a body, or a body of one part. Headers that are missing are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Part<'a> {
+pub struct BodyPart<'a> {
     /// Content-Type with its parameters.
     pub content_type: &'a [u8],
     /// Content-Disposition with its parameters.
@@ -18,7 +18,7 @@ pub struct Part<'a> {
     pub body: &'a [u8],
 }
 
-impl<'a> Part<'a> {
+impl<'a> BodyPart<'a> {
     /// `type/subtype` without parameters.
     pub fn media_type(&self) -> &'a [u8] {
         let text = self.content_type.trim_ascii();
@@ -48,7 +48,7 @@ impl<'a> Part<'a> {
 }
 
 /// The parts of `whole`, two levels deep; itself where it has none.
-pub(super) fn parts(whole: Part<'_>) -> impl Iterator<Item = Part<'_>> {
+pub(super) fn parts(whole: BodyPart<'_>) -> impl Iterator<Item = BodyPart<'_>> {
     Parts::new(whole).flat_map(Parts::new)
 }
 
@@ -56,13 +56,13 @@ pub(super) fn parts(whole: Part<'_>) -> impl Iterator<Item = Part<'_>> {
 #[derive(Clone, Debug)]
 struct Parts<'a> {
     /// A body that is not made of parts.
-    single: Option<Part<'a>>,
+    single: Option<BodyPart<'a>>,
     boundary: &'a [u8],
     rest: &'a [u8],
 }
 
 impl<'a> Parts<'a> {
-    fn new(whole: Part<'a>) -> Self {
+    fn new(whole: BodyPart<'a>) -> Self {
         let Some(boundary) = whole.boundary() else {
             return Self { single: Some(whole), boundary: &[], rest: &[] };
         };
@@ -75,9 +75,9 @@ impl<'a> Parts<'a> {
 }
 
 impl<'a> Iterator for Parts<'a> {
-    type Item = Part<'a>;
+    type Item = BodyPart<'a>;
 
-    fn next(&mut self) -> Option<Part<'a>> {
+    fn next(&mut self) -> Option<BodyPart<'a>> {
         if self.single.is_some() {
             return self.single.take();
         }
@@ -105,8 +105,8 @@ fn delimiter<'a>(bytes: &'a [u8], boundary: &[u8]) -> Option<(&'a [u8], &'a [u8]
 }
 
 /// Reads the headers of a part.
-fn part(bytes: &[u8]) -> Part<'_> {
-    let mut part = Part::default();
+fn part(bytes: &[u8]) -> BodyPart<'_> {
+    let mut part = BodyPart::default();
     let mut fields = Fields::new(bytes, 0);
     for line in fields.by_ref() {
         let value = &bytes[line.value];
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn bodies<'a>(content_type: &'a [u8], body: &'a [u8]) -> Vec<(&'a [u8], &'a [u8])> {
-        let whole = Part { content_type, body, ..Part::default() };
+        let whole = BodyPart { content_type, body, ..BodyPart::default() };
         parts(whole).map(|p| (p.media_type(), p.body)).collect()
     }
 

@@ -1,13 +1,13 @@
 //! A message as an index of spans over its bytes, RFC 3261 section 7.
 
-use super::body::{self, Part};
+use super::body::{self, BodyPart};
+use super::error::ParseError;
 use super::fields::{Fields, Line, colon};
 use super::header::Header;
 use super::length::Length;
 use super::method::Method;
 use super::nameaddr::NameAddr;
 use super::params::param;
-use super::reason::Reason;
 use super::start::StartLine;
 use super::text::{Split, first_of, is_token, leading_number, number};
 use super::uri::Uri;
@@ -46,7 +46,7 @@ struct Span {
 
 /// One header line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field<'a> {
+pub struct HeaderField<'a> {
     /// What it is.
     pub header: Header,
     /// Its name as written; empty for a line without colon.
@@ -62,7 +62,7 @@ impl<'a> Message<'a> {
     /// Content-Length cuts the body, and what is behind is ignored (section 18.3); where it is missing or makes no
     /// sense, the body is all that is left; where it is too large, the body is what there is, and
     /// [`Message::truncated`] says so.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, Reason> {
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
         let (start, raw, next) = Self::begin(bytes)?;
         let mut message = Self::unread(start, raw);
         message.index(next);
@@ -72,7 +72,7 @@ impl<'a> Message<'a> {
     /// As [`Message::parse`], for what needs the message for a while only: it is not moved, which its index makes dear.
     // HOT: one pass over the header; no allocation, no copy.
     #[inline(always)]
-    pub fn read<T>(bytes: &'a [u8], then: impl FnOnce(&Self) -> T) -> Result<T, Reason> {
+    pub fn parse_with<T>(bytes: &'a [u8], then: impl FnOnce(&Self) -> T) -> Result<T, ParseError> {
         let (start, raw, next) = Self::begin(bytes)?;
         let mut message = Self::unread(start, raw);
         message.index(next);
@@ -99,7 +99,7 @@ impl<'a> Message<'a> {
     }
 
     /// The start line, the message from there on, and where in it the headers begin.
-    fn begin(bytes: &'a [u8]) -> Result<(StartLine<'a>, &'a [u8], usize), Reason> {
+    fn begin(bytes: &'a [u8]) -> Result<(StartLine<'a>, &'a [u8], usize), ParseError> {
         let lead = bytes.iter().position(|&b| !matches!(b, b'\r' | b'\n')).unwrap_or(bytes.len());
         let bytes = &bytes[lead..];
         let line = memchr::memchr(b'\n', bytes);
@@ -361,9 +361,13 @@ impl<'a> Message<'a> {
     }
 
     /// Every header line in order.
-    pub fn fields(&self) -> impl Iterator<Item = Field<'a>> {
+    pub fn fields(&self) -> impl Iterator<Item = HeaderField<'a>> {
         let ids = self.ids[..self.count].iter().zip(&self.spans);
-        ids.map(|(&header, span)| Field { header, name: span.name(self.raw), value: span.value(self.raw) })
+        ids.map(|(&header, span)| HeaderField {
+            header,
+            name: span.name(self.raw),
+            value: span.value(self.raw),
+        })
     }
 
     /// The body, empty where there is none.
@@ -383,8 +387,8 @@ impl<'a> Message<'a> {
 
     /// The parts of a `multipart` body, those of a part that is itself `multipart` included; without that, the body as
     /// the only part.
-    pub fn parts(&self) -> impl Iterator<Item = Part<'a>> {
-        let whole = Part {
+    pub fn parts(&self) -> impl Iterator<Item = BodyPart<'a>> {
+        let whole = BodyPart {
             content_type: self.header(Header::ContentType).unwrap_or_default(),
             disposition: self.header(Header::ContentDisposition).unwrap_or_default(),
             content_id: self.header(Header::ContentId).unwrap_or_default(),
@@ -403,7 +407,7 @@ impl<'a> Message<'a> {
         if self.header(Header::ContentType) == Some(b"application/sdp") {
             return Some(self.body());
         }
-        self.parts().find(Part::is_sdp).map(|part| part.body)
+        self.parts().find(BodyPart::is_sdp).map(|part| part.body)
     }
 
     /// The message ends before it should: in the middle of a header line, or before the end of its body.

@@ -15,19 +15,20 @@
 //! assert_eq!(message.method(), Method::Invite);
 //! assert_eq!(message.header(Header::CallId), Some(&b"843817637684230@998sdasdh09"[..]));
 //! assert_eq!(message.from().and_then(|from| from.uri.user), Some(&b"alice"[..]));
-//! # Ok::<(), ringtap_wire::sip::Reason>(())
+//! # Ok::<(), ringtap_wire::sip::ParseError>(())
 //! ```
 //!
 //! | module | holds |
 //! |---|---|
 //! | `message` | the index: [`Message`] |
-//! | `start`, `method`, `header`, `reason` | start lines, the names that are known, why bytes are no message |
+//! | `start`, `method`, `header`, `error` | start lines, the names that are known, why bytes are no message |
 //! | `uri`, `nameaddr`, `via`, `params` | what stands in headers |
 //! | `body`, `length` | parts of a body, Content-Length |
 //! | `sniff`, `framing` | finding messages in datagrams and in streams |
 //! | `fields`, `text` | header lines and lexical rules, shared with SDP and HTTP |
 
 mod body;
+mod error;
 pub(crate) mod fields;
 mod framing;
 mod header;
@@ -36,21 +37,20 @@ mod message;
 mod method;
 mod nameaddr;
 mod params;
-mod reason;
 mod sniff;
 mod start;
 pub(crate) mod text;
 pub(crate) mod uri;
 mod via;
 
-pub use body::Part;
+pub use body::BodyPart;
+pub use error::ParseError;
 pub use framing::{Framing, MAX_MESSAGE, framing};
 pub use header::Header;
-pub use message::{Field, Message};
+pub use message::{HeaderField, Message};
 pub use method::Method;
 pub use nameaddr::NameAddr;
 pub use params::{Param, params};
-pub use reason::Reason;
 pub use sniff::sniff;
 pub use start::StartLine;
 pub use text::unfolded;

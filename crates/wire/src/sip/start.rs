@@ -1,7 +1,7 @@
 //! Start lines, RFC 3261 section 7.1 and 7.2.
 
+use super::error::ParseError;
 use super::method::Method;
-use super::reason::Reason;
 use super::text::{is_token, leading_number};
 
 /// The first line of a message.
@@ -29,7 +29,7 @@ impl<'a> StartLine<'a> {
     /// Reads a line without its line end. Several spaces, and spaces at its end, are taken as one and none
     /// (RFC 4475 sections 3.1.2.9 and 3.1.2.10).
     // HOT: once a message.
-    pub(crate) fn parse(line: &'a [u8]) -> Result<Self, Reason> {
+    pub(crate) fn parse(line: &'a [u8]) -> Result<Self, ParseError> {
         // What half of all begin with; the same as below, without a question at every byte.
         if let [b'S', b'I', b'P', b'/', b'2', b'.', b'0', b' ', a @ b'1'..=b'6', b, c, b' ', reason @ ..] =
             line
@@ -59,21 +59,21 @@ pub(super) fn before_version(line: &[u8]) -> Option<&[u8]> {
     (is_version(version) && matches!(rest, [.., b' ' | b'\t'])).then_some(rest)
 }
 
-fn response(rest: &[u8]) -> Result<StartLine<'_>, Reason> {
-    let (code, rest) = leading_number(rest).ok_or(Reason::StatusCode)?;
-    let code = u16::try_from(code).ok().filter(|c| (100..700).contains(c)).ok_or(Reason::StatusCode)?;
+fn response(rest: &[u8]) -> Result<StartLine<'_>, ParseError> {
+    let (code, rest) = leading_number(rest).ok_or(ParseError::StatusCode)?;
+    let code = u16::try_from(code).ok().filter(|c| (100..700).contains(c)).ok_or(ParseError::StatusCode)?;
     match rest {
         [] | [b' ' | b'\t', ..] => Ok(StartLine::Response { code, reason: rest.trim_ascii() }),
-        _ => Err(Reason::StatusCode),
+        _ => Err(ParseError::StatusCode),
     }
 }
 
-fn request(line: &[u8]) -> Result<StartLine<'_>, Reason> {
-    let rest = before_version(line).ok_or(Reason::StartLine)?;
-    let space = rest.iter().position(|&b| matches!(b, b' ' | b'\t')).ok_or(Reason::StartLine)?;
+fn request(line: &[u8]) -> Result<StartLine<'_>, ParseError> {
+    let rest = before_version(line).ok_or(ParseError::StartLine)?;
+    let space = rest.iter().position(|&b| matches!(b, b' ' | b'\t')).ok_or(ParseError::StartLine)?;
     let (method_text, uri) = (&rest[..space], rest[space..].trim_ascii());
     if method_text.is_empty() || !method_text.iter().all(|&b| is_token(b)) || uri.is_empty() {
-        return Err(Reason::StartLine);
+        return Err(ParseError::StartLine);
     }
     Ok(StartLine::Request { method: Method::parse(method_text), method_text, uri })
 }
@@ -91,7 +91,7 @@ const VERSION: usize = 7;
 mod tests {
     use super::*;
 
-    fn uri(line: &[u8]) -> Result<&[u8], Reason> {
+    fn uri(line: &[u8]) -> Result<&[u8], ParseError> {
         match StartLine::parse(line)? {
             StartLine::Request { uri, .. } => Ok(uri),
             StartLine::Response { reason, .. } => Ok(reason),
@@ -115,7 +115,7 @@ mod tests {
             b"IN<VITE sip:a@b SIP/2.0",
             b" sip:a@b SIP/2.0",
         ] {
-            assert_eq!(uri(bad), Err(Reason::StartLine), "{}", bad.escape_ascii());
+            assert_eq!(uri(bad), Err(ParseError::StartLine), "{}", bad.escape_ascii());
         }
     }
 
@@ -136,7 +136,7 @@ mod tests {
             b"SIP/2.0 OK",
             b"SIP/2.0 ",
         ] {
-            assert_eq!(uri(bad), Err(Reason::StatusCode), "{}", bad.escape_ascii());
+            assert_eq!(uri(bad), Err(ParseError::StatusCode), "{}", bad.escape_ascii());
         }
     }
 }

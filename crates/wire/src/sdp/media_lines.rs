@@ -7,9 +7,9 @@ use super::codec::Codec;
 use super::lines::{attribute_named, connection, raw_lines, typed};
 use super::media::Media;
 
-/// A line that says where media goes or in which codec. What follows a [`Said::Media`] is said of that.
+/// A line that says where media goes or in which codec. What follows a [`MediaLine::Media`] is said of that.
 #[derive(Clone, Copy, Debug)]
-pub enum Said<'a> {
+pub enum MediaLine<'a> {
     /// An `m=` line. The lines below it are not in it: what they say comes next. None for one that is empty.
     Media(Option<Media<'a>>),
     /// A `c=` line: an address, or None for a name.
@@ -23,19 +23,19 @@ pub enum Said<'a> {
 /// Walks over the lines of a description that say where media goes. Together they say the same as
 /// [`Sdp::media`](super::Sdp::media) and what can be asked of each, which goes over the lines anew with every question.
 // HOT: once an offer and once an answer.
-pub fn walk(bytes: &[u8]) -> impl Iterator<Item = Said<'_>> {
+pub fn media_lines(bytes: &[u8]) -> impl Iterator<Item = MediaLine<'_>> {
     raw_lines(bytes).filter_map(|(_, line)| {
         let (kind, value) = typed(line)?;
         match kind {
             b'a' => match value.first()? {
-                b'r' | b'R' => attribute_named(value, b"rtpmap").map(Said::Rtpmap),
+                b'r' | b'R' => attribute_named(value, b"rtpmap").map(MediaLine::Rtpmap),
                 b'c' | b'C' => {
-                    attribute_named(value, b"candidate").and_then(Candidate::parse).map(Said::Candidate)
+                    attribute_named(value, b"candidate").and_then(Candidate::parse).map(MediaLine::Candidate)
                 }
                 _ => None,
             },
-            b'c' => Some(Said::Connection(connection(value))),
-            b'm' => Some(Said::Media(Media::of_line(value))),
+            b'c' => Some(MediaLine::Connection(connection(value))),
+            b'm' => Some(MediaLine::Media(Media::of_line(value))),
             _ => None,
         }
     })

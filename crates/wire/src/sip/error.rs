@@ -3,19 +3,19 @@
 /// Why bytes are not a SIP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum ParseError {
     /// The first line is neither a request line nor a status line.
     StartLine,
     /// A status line whose code is not 100 to 699 (RFC 4475 section 3.1.2.19 sends 4294967301).
     StatusCode,
 }
 
-impl Reason {
+impl ParseError {
     /// Name for a counter.
     pub const fn name(self) -> &'static str {
         match self {
-            Reason::StartLine => "start_line",
-            Reason::StatusCode => "status_code",
+            ParseError::StartLine => "start_line",
+            ParseError::StatusCode => "status_code",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// The reason why a frame, or what a tunnel in it carries, gives no packet. One counter each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Skip {
+pub enum DecodeError {
     /// ARP, LLDP, spanning tree, a control frame: sound as far as it was read, and not IP.
     NotIp,
     /// A link type that is not read here.
@@ -21,11 +21,11 @@ pub enum Skip {
     Encrypted,
 }
 
-impl Skip {
-    /// How many reasons there are; [`Skip::index`] is below it.
+impl DecodeError {
+    /// How many reasons there are; [`DecodeError::index`] is below it.
     pub const COUNT: usize = 8;
 
-    /// All of them, in the order of [`Skip::index`].
+    /// All of them, in the order of [`DecodeError::index`].
     pub const ALL: [Self; Self::COUNT] = [
         Self::NotIp,
         Self::LinkUnknown,
@@ -63,9 +63,9 @@ mod tests {
 
     #[test]
     fn indices_are_places_in_all_and_names_differ() {
-        for (place, skip) in Skip::ALL.into_iter().enumerate() {
+        for (place, skip) in DecodeError::ALL.into_iter().enumerate() {
             assert_eq!(skip.index(), place);
-            let same = Skip::ALL.into_iter().filter(|other| other.name() == skip.name()).count();
+            let same = DecodeError::ALL.into_iter().filter(|other| other.name() == skip.name()).count();
             assert_eq!(same, 1, "{}", skip.name());
         }
     }
