@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ringtap_capture::{Capture, Error};
-use ringtap_engine::team::InTurn;
+use ringtap_engine::team::RoundRobin;
 use ringtap_engine::{Config, Counters, Engine, Sink, StreamEnd};
 use ringtap_model::{Call, Frame, Message, Registration, Stream};
 use serde_json::Value;
@@ -94,7 +94,7 @@ pub fn team<'a>(
     workers: usize,
     batch: usize,
 ) -> Records {
-    let mut team = InTurn::new(config, workers);
+    let mut team = RoundRobin::new(config, workers);
     let mut records = Records::default();
     let mut pending = Vec::with_capacity(batch);
     for frame in frames {

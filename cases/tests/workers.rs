@@ -250,7 +250,7 @@ proptest! {
         let team = live(&captured, spread, salt, workers, Nanos::from_micros(lag));
         let difference = difference(&essence(&single, spread), &essence(&team, spread)).unwrap_or_default();
         prop_assert!(difference.is_empty(), "\n{}", difference);
-        let lost = (team.counters.forwards_lost, team.counters.letters_lost, team.counters.calls_incomplete);
+        let lost = (team.counters.sip_forwards_lost, team.counters.worker_messages_lost, team.counters.calls_incomplete);
         prop_assert_eq!(lost, (0, 0, 0));
         prop_assert_eq!(team.counters.sip, single.counters.sip);
     }

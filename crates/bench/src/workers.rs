@@ -191,5 +191,5 @@ impl Team {
 
 /// The worker that a fan-out gives a frame to.
 fn place(frame: &Frame<'_>) -> usize {
-    team::share(frame, WORKERS).worker
+    team::assign(frame, WORKERS).worker
 }

@@ -66,9 +66,9 @@ pub struct Counters {
     /// Fragments that contradict each other or run past 64 KiB.
     pub fragments_bad: u64,
     /// SIP messages that found no room on their way to the worker that owns their Call-ID.
-    pub forwards_lost: u64,
+    pub sip_forwards_lost: u64,
     /// Announcements and figures that found no room on their way to another worker.
-    pub letters_lost: u64,
+    pub worker_messages_lost: u64,
     /// Calls whose record lacks the streams of a worker that did not answer.
     pub calls_incomplete: u64,
 }
@@ -85,7 +85,7 @@ impl std::ops::AddAssign<&Self> for Counters {
         add!(sip_bad sip_without_call_id rtp_unconfirmed calls_refused flows_refused legs_refused);
         add!(intervals_refused registrations_refused messages_refused connections_refused);
         add!(tcp_holes tcp_overflow sctp_evicted fragments_incomplete fragments_evicted fragments_bad);
-        add!(forwards_lost letters_lost calls_incomplete);
+        add!(sip_forwards_lost worker_messages_lost calls_incomplete);
     }
 }
 
@@ -128,8 +128,8 @@ impl Counters {
             ("fragments_incomplete", self.fragments_incomplete),
             ("fragments_evicted", self.fragments_evicted),
             ("fragments_bad", self.fragments_bad),
-            ("forwards_lost", self.forwards_lost),
-            ("letters_lost", self.letters_lost),
+            ("sip_forwards_lost", self.sip_forwards_lost),
+            ("worker_messages_lost", self.worker_messages_lost),
             ("calls_incomplete", self.calls_incomplete),
         ]);
         rows
@@ -143,6 +143,6 @@ impl Counters {
             + self.connections_refused
             + self.fragments_evicted
             + self.tcp_overflow
-            + self.forwards_lost
+            + self.sip_forwards_lost
     }
 }

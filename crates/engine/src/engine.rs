@@ -125,8 +125,8 @@ impl Engine {
 
     /// Tells how many packets were lost before this engine so far, a running total: in the network card, the kernel's ring,
     /// a queue. What it grows by while a call lasts is in that call's `capture_drops`.
-    pub fn lost_outside(&mut self, packets: u64) {
-        self.tracker.lost_outside = self.tracker.lost_outside.max(packets);
+    pub fn report_external_drops(&mut self, packets: u64) {
+        self.tracker.external_drops = self.tracker.external_drops.max(packets);
     }
 
     /// The records of a call under way as they would be if it ended now, its streams in order of their first packet; None

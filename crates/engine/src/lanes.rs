@@ -126,7 +126,7 @@ impl Lanes {
         }
         if let Some(lane) = of(turn + DEPTH / 2) {
             media.prefetch_view(lane.slot);
-            sink.soon(lane.slot);
+            sink.prefetch(lane.slot);
         }
     }
 

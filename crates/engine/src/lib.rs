@@ -66,4 +66,4 @@ mod written;
 pub use config::Config;
 pub use counters::Counters;
 pub use engine::Engine;
-pub use sink::{CallNumber, Kept, RtcpSeen, RtpSeen, Sink, SipSeen, Step, StreamEnd};
+pub use sink::{CallNumber, CallPhase, RecordedPackets, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};

@@ -14,7 +14,7 @@ use crate::media::{Codecs, Soon};
 use crate::messages::Messages;
 use crate::note::{CallRef, Note, Order, Types};
 use crate::registrations::Registrations;
-use crate::sink::{CallNumber, Sink, Step};
+use crate::sink::{CallNumber, CallPhase, Sink};
 use crate::slots::Ticket;
 use crate::wheel::{Timer, Wheel};
 
@@ -496,10 +496,10 @@ impl Progress {
     fn tell<S: Sink>(self, call: &CallEntry, number: CallNumber, drops: u64, sink: &mut S) {
         let now = Self::of(call);
         let steps = [
-            (Step::Started, self.is_new && !now.is_new),
-            (Step::Ringing, now.is_ringing && !self.is_ringing),
-            (Step::Answered, now.is_answered && !self.is_answered),
-            (Step::Released, now.is_released && !self.is_released),
+            (CallPhase::Started, self.is_new && !now.is_new),
+            (CallPhase::Ringing, now.is_ringing && !self.is_ringing),
+            (CallPhase::Answered, now.is_answered && !self.is_answered),
+            (CallPhase::Released, now.is_released && !self.is_released),
         ];
         let mut record = None;
         for (step, _) in steps.into_iter().filter(|(_, taken)| *taken) {

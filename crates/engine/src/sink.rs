@@ -1,56 +1,56 @@
-//! Where the engine puts what it found.
+//! Where the engine delivers records, events and, on request, packets.
 
 use ringtap_model::{Call, Endpoint, Message, Nanos, Registration, Stream, Transport};
 use ringtap_wire::sip;
 
 use crate::note::CallRef;
 
-/// Names a call while it is under way, over all workers of a team. A table with a place for each of a worker's calls
-/// finds it without searching.
+/// Identifies a call in progress across all workers of a team. A table indexed by [`CallNumber::slot`] finds it without a
+/// search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CallNumber(pub(crate) CallRef);
 
 impl CallNumber {
-    /// The worker that has its signalling.
+    /// The worker that owns its signalling.
     pub fn worker(self) -> usize {
         self.0.worker()
     }
 
-    /// Its place among the calls of that worker, below the worker's part of `max_calls`. Free again when the call has ended.
+    /// Its slot in that worker's table of calls, below the worker's share of `max_calls`. Reused once the call has ended.
     pub fn slot(self) -> u32 {
         self.0.ticket().slot
     }
 
-    /// Tells it from those that had the same place before it, the last sixteen million of them.
+    /// Distinguishes it from the last sixteen million calls that used the same slot.
     pub fn generation(self) -> u32 {
         self.0.ticket().generation
     }
 }
 
-/// What a sink has kept of a stream's packets.
+/// How many packets of a stream a sink has recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// Packets kept, whole or in part.
+pub struct RecordedPackets {
+    /// Packets recorded, whole or in part.
     pub packets: u64,
-    /// Packets that were to be kept and are not.
+    /// Packets that should have been recorded and were not.
     pub lost: u64,
 }
 
-/// A stream's record with the number under which [`Sink::rtp`] named its packets.
+/// A stream's record, with the serial number that [`Sink::rtp`] gave its packets.
 #[derive(Clone, Debug)]
 pub struct StreamEnd {
-    /// Counts streams in order of their first packet; the same for the same input, run after run.
+    /// Ascends in order of the streams' first packets; the same in every run over the same input.
     pub serial: u64,
     /// The record.
     pub record: Stream,
-    /// What [`Sink::leaving`] said of it.
-    pub kept: Kept,
+    /// What [`Sink::stream_finished`] returned for it.
+    pub recorded: RecordedPackets,
 }
 
-/// A SIP message as it passed, after reassembly.
+/// A SIP message after reassembly.
 #[derive(Clone, Copy)]
 pub struct SipSeen<'a> {
-    /// When its last part was captured.
+    /// Capture time of its last frame.
     pub time: Nanos,
     /// Numbers of the frames that carried it, ascending.
     pub frames: &'a [u64],
@@ -58,30 +58,30 @@ pub struct SipSeen<'a> {
     pub src: Endpoint,
     /// Receiver.
     pub dst: Endpoint,
-    /// What carried it.
+    /// Transport protocol.
     pub transport: Transport,
     /// The message.
     pub message: &'a sip::Message<'a>,
-    /// It repeats one already seen between the same two endpoints.
+    /// A retransmission: seen before between the same two endpoints.
     pub retransmission: bool,
-    /// It is the mirror's second copy of the same packet.
+    /// The mirror port's second copy of the same packet.
     pub mirrored: bool,
-    /// Its call. None where it belongs to none: a REGISTER, an OPTIONS, a call that found no place.
+    /// Its call. None for requests outside a call (REGISTER, OPTIONS) and for calls refused at the ceiling.
     pub call: Option<CallNumber>,
 }
 
-/// An RTP packet as it passed.
+/// An RTP packet.
 #[derive(Clone, Copy, Debug)]
 pub struct RtpSeen<'a> {
-    /// When it was captured.
+    /// Capture time.
     pub time: Nanos,
     /// Numbers of the frames that carried it, ascending.
     pub frames: &'a [u64],
     /// Its stream: [`StreamEnd::serial`].
     pub serial: u64,
-    /// Where its stream stands among those of this worker, below `max_streams`: another's once it has left. A table with a
-    /// place for each finds it without searching.
-    pub place: u32,
+    /// Slot of its stream in this worker's table, below `max_streams`; reused once the stream has ended. A table indexed by
+    /// it finds the stream without a search.
+    pub stream_slot: u32,
     /// Sender.
     pub src: Endpoint,
     /// Receiver.
@@ -96,18 +96,18 @@ pub struct RtpSeen<'a> {
     pub timestamp: u32,
     /// Payload without header, extension, CSRC and padding; shorter than sent where the capture was cut.
     pub payload: &'a [u8],
-    /// Its number was already seen in this stream.
+    /// Its sequence number was seen before in this stream.
     pub duplicate: bool,
-    /// The call of its stream. None until signalling claims the stream, which may be later than its packets.
+    /// The call of its stream. None until signalling claims the stream, which may happen after its first packets.
     pub call: Option<CallNumber>,
-    /// All of the RTP packet. None where its one frame is an ordinary one that has it in it.
+    /// The whole RTP packet. None where a single ordinary frame contains it.
     pub packet: Option<&'a [u8]>,
 }
 
-/// An RTCP datagram as it passed, beside a stream that is known.
+/// An RTCP datagram that belongs to a known stream.
 #[derive(Clone, Copy, Debug)]
 pub struct RtcpSeen<'a> {
-    /// When it was captured.
+    /// Capture time.
     pub time: Nanos,
     /// Numbers of the frames that carried it, ascending.
     pub frames: &'a [u64],
@@ -117,7 +117,7 @@ pub struct RtcpSeen<'a> {
     pub dst: Endpoint,
     /// The compound packet.
     pub data: &'a [u8],
-    /// The stream that it speaks of, by its sender or by what it reports: [`RtpSeen::serial`].
+    /// The stream it concerns, by its sender SSRC or its first report block: [`RtpSeen::serial`].
     pub serial: u64,
     /// Sender, receiver and SSRC of that stream.
     pub stream: (Endpoint, Endpoint, u32),
@@ -125,25 +125,26 @@ pub struct RtcpSeen<'a> {
     pub call: Option<CallNumber>,
 }
 
-/// How far a call has come.
+/// Progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum CallPhase {
     /// Its first message was seen.
     Started,
     /// The first 18x.
     Ringing,
     /// The first 2xx.
     Answered,
-    /// Nothing is expected any more but stragglers. A challenge is no release; an attempt that failed and is tried again
-    /// under the same Call-ID is released again.
+    /// Only late packets are expected from now on. A challenge (401, 407) is no release; an attempt that failed and is
+    /// retried under the same Call-ID is released a second time.
     Released,
 }
 
 /// Receives records, and packets where it asks for them.
 pub trait Sink {
-    /// Whether [`Sink::sip`], [`Sink::rtp`], [`Sink::rtcp`] and [`Sink::leaving`] are wanted; without it they cost nothing.
+    /// Whether the engine calls [`Sink::sip`], [`Sink::rtp`], [`Sink::rtcp`] and [`Sink::stream_finished`]. When false they
+    /// cost nothing.
     const PACKETS: bool = false;
-    /// Whether [`Sink::progress`] is wanted; without it it costs nothing.
+    /// Whether the engine calls [`Sink::progress`]. When false it costs nothing.
     const PROGRESS: bool = false;
 
     /// A call ended, with its streams in order of their first packet.
@@ -152,23 +153,23 @@ pub trait Sink {
     fn stream(&mut self, stream: StreamEnd);
     /// A registration ended.
     fn registration(&mut self, registration: Registration);
-    /// A MESSAGE was answered or given up.
+    /// A MESSAGE transaction was answered or timed out.
     fn message(&mut self, message: Message);
-    /// A call under way came one step further: its record as far as it is known, still without streams. The message that
-    /// did it is told of after that.
-    fn progress(&mut self, _step: Step, _number: CallNumber, _call: &Call) {}
-    /// A SIP message of any method passed.
+    /// A call in progress reached a new phase: its record so far, without streams. [`Sink::sip`] for the message that caused
+    /// it follows.
+    fn progress(&mut self, _phase: CallPhase, _number: CallNumber, _call: &Call) {}
+    /// A SIP message of any method.
     fn sip(&mut self, _seen: &SipSeen<'_>) {}
-    /// An RTP packet passed. Its stream may still turn out to be none: then no record carries its serial.
+    /// An RTP packet. Its stream may later prove not to be RTP: then no record carries its serial.
     fn rtp(&mut self, _seen: &RtpSeen<'_>) {}
-    /// A packet of the stream at that place ([`RtpSeen::place`]) is likely to be told of after a few others: the time to ask for
-    /// what is known of it. A hint; it may be left out, or be for nothing.
-    fn soon(&self, _place: u32) {}
-    /// An RTCP datagram passed, of a stream whose RTP passed this worker before.
+    /// A packet of the stream in that slot ([`RtpSeen::stream_slot`]) will probably arrive within the next few packets: the
+    /// moment to prefetch its data. A hint: it may be missing or wrong.
+    fn prefetch(&self, _stream_slot: u32) {}
+    /// An RTCP datagram of a stream whose RTP this worker has seen.
     fn rtcp(&mut self, _seen: &RtcpSeen<'_>) {}
-    /// No packet of the stream will be told of any more: its figures go to where its call's record is made, or it turned
-    /// out to be none. Asked in the worker that saw its packets; the answer comes with the record.
-    fn leaving(&mut self, _serial: u64) -> Kept {
-        Kept::default()
+    /// No further packet of the stream follows: it has ended, or proved not to be RTP. Called in the worker that saw its
+    /// packets; the result is delivered with the record.
+    fn stream_finished(&mut self, _serial: u64) -> RecordedPackets {
+        RecordedPackets::default()
     }
 }

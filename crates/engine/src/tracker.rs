@@ -40,7 +40,7 @@ pub(crate) struct Tracker {
     /// The team that it works in, if it does.
     pub(crate) member: Option<Box<Member>>,
     /// Packets lost before this engine, a running total.
-    pub(crate) lost_outside: u64,
+    pub(crate) external_drops: u64,
 }
 
 impl Tracker {
@@ -54,7 +54,7 @@ impl Tracker {
             hasher,
             order: Order::default(),
             config,
-            lost_outside: 0,
+            external_drops: 0,
         }
     }
 
@@ -62,7 +62,7 @@ impl Tracker {
     pub(crate) fn drops(&self, counters: &Counters) -> u64 {
         match &self.member {
             Some(member) => member.links.drops(),
-            None => counters.turned_away() + self.lost_outside,
+            None => counters.turned_away() + self.external_drops,
         }
     }
 
@@ -89,7 +89,7 @@ impl Tracker {
                 time: frame.time,
                 frames: &[frame.number],
                 serial: self.media.serial(lane.slot),
-                place: lane.slot,
+                stream_slot: lane.slot,
                 src: ends.src,
                 dst: ends.dst,
                 ssrc: ends.ssrc,
@@ -148,7 +148,7 @@ impl Tracker {
                 time: datagram.time,
                 frames,
                 serial: accepted.serial,
-                place: accepted.slot,
+                stream_slot: accepted.slot,
                 src: key.src,
                 dst: key.dst,
                 ssrc: key.ssrc,
@@ -375,8 +375,8 @@ impl Tracker {
         if provisional {
             self.media.counts.unconfirmed += figures.packets();
         } else {
-            let (serial, kept) = (figures.serial, figures.kept);
-            sink.stream(StreamEnd { serial, record: figures.record(None), kept });
+            let (serial, recorded) = (figures.serial, figures.recorded);
+            sink.stream(StreamEnd { serial, record: figures.record(None), recorded });
         }
     }
 
@@ -414,8 +414,8 @@ impl Tracker {
         counters.legs_refused = self.media.counts.legs_refused;
         counters.intervals_refused = self.media.intervals_refused();
         if let Some(member) = &self.member {
-            counters.forwards_lost = member.links.counts.sip_lost;
-            counters.letters_lost = member.links.counts.letters_lost;
+            counters.sip_forwards_lost = member.links.counts.sip_lost;
+            counters.worker_messages_lost = member.links.counts.worker_messages_lost;
             counters.calls_incomplete = member.incomplete;
         }
         counters.registrations_refused = registrations;
@@ -426,7 +426,7 @@ impl Tracker {
 /// No packet of these streams will come any more: asks the sink what it kept of them.
 pub(crate) fn leave<S: Sink>(figures: &mut [Figures], sink: &mut S) {
     for figures in figures.iter_mut().filter(|_| S::PACKETS) {
-        figures.kept = sink.leaving(figures.serial);
+        figures.recorded = sink.stream_finished(figures.serial);
     }
 }
 
@@ -444,8 +444,8 @@ fn complete(ended: Ended, mut figures: Vec<Figures>) -> (Call, Vec<StreamEnd>) {
             Some(Dtmf { digit: digit_name(digit.code)?, source: DtmfSource::Rfc4733, time: digit.time })
         });
         call.dtmf.extend(digits);
-        let (serial, kept) = (figures.serial, figures.kept);
-        streams.push(StreamEnd { serial, record: figures.record(Some(&context)), kept });
+        let (serial, recorded) = (figures.serial, figures.recorded);
+        streams.push(StreamEnd { serial, record: figures.record(Some(&context)), recorded });
     }
     call.streams = streams.iter().map(|stream| stream.record.id).collect();
     let lowest = |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::min);

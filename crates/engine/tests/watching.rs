@@ -1,6 +1,8 @@
 //! What those see who look on while calls are under way: steps, snapshots, packets lost outside.
 
-use ringtap_engine::{CallNumber, Config, Engine, Kept, RtcpSeen, RtpSeen, Sink, SipSeen, Step, StreamEnd};
+use ringtap_engine::{
+    CallNumber, CallPhase, Config, Engine, RecordedPackets, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd,
+};
 use ringtap_model::{Call, CallState, Frame, LinkType, Message, Nanos, Registration};
 
 const CALLER: [u8; 4] = [192, 0, 2, 1];
@@ -8,7 +10,7 @@ const CALLEE: [u8; 4] = [198, 51, 100, 1];
 
 #[derive(Default)]
 struct Watcher {
-    steps: Vec<(Step, CallState)>,
+    steps: Vec<(CallPhase, CallState)>,
     ended: Vec<(Call, Vec<StreamEnd>)>,
     /// The call of each message and step, of each RTP packet, of each RTCP datagram with the stream it speaks of.
     sip: Vec<Option<CallNumber>>,
@@ -27,8 +29,8 @@ impl Sink for Watcher {
     fn stream(&mut self, _: StreamEnd) {}
     fn registration(&mut self, _: Registration) {}
     fn message(&mut self, _: Message) {}
-    fn progress(&mut self, step: Step, number: CallNumber, call: &Call) {
-        self.steps.push((step, call.state));
+    fn progress(&mut self, phase: CallPhase, number: CallNumber, call: &Call) {
+        self.steps.push((phase, call.state));
         self.sip.push(Some(number));
     }
     fn sip(&mut self, seen: &SipSeen<'_>) {
@@ -40,10 +42,10 @@ impl Sink for Watcher {
     fn rtcp(&mut self, seen: &RtcpSeen<'_>) {
         self.rtcp.push((seen.serial, seen.stream.2, seen.call));
     }
-    fn leaving(&mut self, serial: u64) -> Kept {
+    fn stream_finished(&mut self, serial: u64) -> RecordedPackets {
         self.left.push(serial);
         let packets = self.rtp.iter().filter(|(other, _)| *other == serial).count() as u64;
-        Kept { packets, lost: 0 }
+        RecordedPackets { packets, lost: 0 }
     }
 }
 
@@ -138,10 +140,10 @@ fn every_step_is_told_once() {
     feed.sip(2000, 1, "BYE sip:b@example.com SIP/2.0", "2 BYE");
     feed.sip(2010, 1, "SIP/2.0 200 OK", "2 BYE");
     let steps = [
-        (Step::Started, CallState::Trying),
-        (Step::Ringing, CallState::Ringing),
-        (Step::Answered, CallState::Active),
-        (Step::Released, CallState::Completed),
+        (CallPhase::Started, CallState::Trying),
+        (CallPhase::Ringing, CallState::Ringing),
+        (CallPhase::Answered, CallState::Active),
+        (CallPhase::Released, CallState::Completed),
     ];
     assert_eq!(feed.watcher.steps, steps);
 }
@@ -178,7 +180,7 @@ fn packets_name_their_call_and_streams_leave_with_what_was_kept() {
     assert_eq!(rtp[1..], vec![(serial, Some(call)); 8]);
     assert_eq!(rtcp, [(serial, 0x100, Some(call)); 2]);
     assert_eq!(left, [serial]);
-    assert_eq!(ended[0].1[0].kept, Kept { packets: 9, lost: 0 });
+    assert_eq!(ended[0].1[0].recorded, RecordedPackets { packets: 9, lost: 0 });
 }
 
 #[test]
@@ -188,7 +190,10 @@ fn a_challenge_is_no_release() {
     feed.sip(20, 1, "SIP/2.0 407 Proxy Authentication Required", "1 INVITE");
     feed.invite(40, 1, 2);
     feed.sip(60, 1, "SIP/2.0 486 Busy Here", "2 INVITE");
-    assert_eq!(feed.watcher.steps, [(Step::Started, CallState::Trying), (Step::Released, CallState::Failed)]);
+    assert_eq!(
+        feed.watcher.steps,
+        [(CallPhase::Started, CallState::Trying), (CallPhase::Released, CallState::Failed)]
+    );
 }
 
 #[test]
@@ -215,13 +220,13 @@ fn a_snapshot_is_what_the_end_would_tell() {
 #[test]
 fn loss_outside_is_stamped_on_the_calls_under_way() {
     let mut feed = Feed::new();
-    feed.engine.lost_outside(100);
+    feed.engine.report_external_drops(100);
     feed.invite(0, 1, 1);
-    feed.engine.lost_outside(107);
+    feed.engine.report_external_drops(107);
     feed.invite(10, 2, 1);
-    feed.engine.lost_outside(112);
+    feed.engine.report_external_drops(112);
     // A total never goes back.
-    feed.engine.lost_outside(50);
+    feed.engine.report_external_drops(50);
     feed.engine.close(&mut feed.watcher);
     let drops: Vec<u64> = feed.watcher.ended.iter().map(|(call, _)| call.capture_drops).collect();
     assert_eq!(drops, [12, 5]);

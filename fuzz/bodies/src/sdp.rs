@@ -17,8 +17,14 @@ pub fn sdp(bytes: &[u8]) {
 fn check(media: &Media<'_>, whole: &[u8]) {
     assert!(media.port_count > 0);
     assert!(media.lines.len() <= whole.len());
-    let _ =
-        (media.media_type, media.connection(), media.direction(), media.rtcp(), media.rtcp_mux(), media.is_t38());
+    let _ = (
+        media.media_type,
+        media.connection(),
+        media.direction(),
+        media.rtcp(),
+        media.rtcp_mux(),
+        media.is_t38(),
+    );
     let _ = (media.is_secure(), media.label(), media.mid());
     assert!(media.ptime().is_none_or(|ms| ms.is_finite() && ms > 0.0));
     let types: Vec<u8> = media.payload_types().collect();

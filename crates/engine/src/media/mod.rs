@@ -31,7 +31,7 @@ use crate::config::Config;
 use crate::hash::Hasher;
 use crate::note::{CallRef, Learned, Order};
 use crate::rows::{Chain, Rows};
-use crate::sink::Kept;
+use crate::sink::RecordedPackets;
 use crate::slots::Ticket;
 use crate::wheel::{Timer, Wheel};
 use endpoints::Endpoints;
@@ -527,7 +527,7 @@ impl Media {
             intervals: self.intervals.iter(cold.intervals).copied().chain(running).collect(),
             digits: self.digits.iter(cold.digits).copied().collect(),
             flow: flow.totals(&cold.rest),
-            kept: Kept::default(),
+            recorded: RecordedPackets::default(),
         })
     }
 

@@ -10,7 +10,7 @@ use super::flow::{IntervalRow, Totals};
 use super::sound::Sound;
 use crate::calls::{Side, round};
 use crate::hash;
-use crate::sink::Kept;
+use crate::sink::RecordedPackets;
 use crate::written::Written;
 
 /// What a stream's record takes from its call.
@@ -36,7 +36,7 @@ pub(crate) struct Figures {
     pub(super) intervals: Vec<IntervalRow>,
     pub(crate) digits: Vec<Digit>,
     /// What the sink kept of its packets.
-    pub(crate) kept: Kept,
+    pub(crate) recorded: RecordedPackets,
 }
 
 /// What three jitter buffers would have thrown away and added, over a stretch of packets.

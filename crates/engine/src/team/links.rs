@@ -84,7 +84,7 @@ pub(crate) enum Letter {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LinkCounts {
     pub(crate) sip_lost: u64,
-    pub(crate) letters_lost: u64,
+    pub(crate) worker_messages_lost: u64,
 }
 
 struct Peer {
@@ -171,7 +171,8 @@ impl Links {
         let is_sip = matches!(letter, Letter::Sip(_));
         let limit = if is_sip { MAX_WAITING_SIP } else { MAX_OUTBOX };
         if peer.outbox.len() >= limit && !self.lossless {
-            let count = if is_sip { &mut self.counts.sip_lost } else { &mut self.counts.letters_lost };
+            let count =
+                if is_sip { &mut self.counts.sip_lost } else { &mut self.counts.worker_messages_lost };
             *count += 1;
             return false;
         }
@@ -284,12 +285,12 @@ mod tests {
         for _ in 0..ring + MAX_WAITING_SIP + extra {
             one.send(1, sip());
         }
-        assert_eq!(one.counts, LinkCounts { sip_lost: 5, letters_lost: 0 });
+        assert_eq!(one.counts, LinkCounts { sip_lost: 5, worker_messages_lost: 0 });
         // The rest has room still.
         for _ in 0..MAX_OUTBOX - MAX_WAITING_SIP + extra {
             one.send(1, Letter::Ask(call()));
         }
-        assert_eq!(one.counts, LinkCounts { sip_lost: 5, letters_lost: 5 });
+        assert_eq!(one.counts, LinkCounts { sip_lost: 5, worker_messages_lost: 5 });
         one.lossless = true;
         assert!(one.send(1, sip()));
     }

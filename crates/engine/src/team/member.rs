@@ -153,7 +153,7 @@ impl Tracker {
     /// Tells the other workers what was dropped here.
     pub(crate) fn publish(&self, counters: &Counters) {
         if let Some(member) = &self.member {
-            member.links.publish(counters.turned_away() + self.lost_outside);
+            member.links.publish(counters.turned_away() + self.external_drops);
         }
     }
 

@@ -4,15 +4,15 @@
 //! packets. Each worker keeps a view of every call that announced media, made by the same notes in the same order, so that
 //! it knows a stream's call without asking. `docs/decisions/005-many-workers.md` says why, and what that costs.
 
-mod inturn;
+mod assignment;
 mod links;
 mod lockstep;
 mod member;
-mod share;
+mod round_robin;
 
-pub use inturn::InTurn;
-pub use lockstep::{Moment, Pace, Stage, batch, close};
-pub use share::{Share, share};
+pub use assignment::{Assignment, assign};
+pub use lockstep::{BatchCutter, ClockTick, Stage, batch, close};
+pub use round_robin::RoundRobin;
 
 pub(crate) use links::Links;
 pub(crate) use member::Member;
@@ -67,39 +67,39 @@ impl Engine {
     }
 
     /// Does one kind of work, with the frames for it where the stage takes any. True when letters are on their way: then
-    /// every worker does [`Stage::Settle`] until that is false for all. [`batch`] and [`close`] know the order.
+    /// every worker does [`Stage::Exchange`] until that is false for all. [`batch`] and [`close`] know the order.
     pub fn stage<S: Sink>(&mut self, stage: Stage, frames: &[Frame<'_>], sink: &mut S) -> bool {
         self.tracker.lockstep();
         self.tracker.receive(self.clock.now(), &self.counters, sink);
         let mut more = false;
         match stage {
-            Stage::Time(moment) => {
-                self.clock.pass(moment.now);
-                self.tracker.wheel.leap(moment.leap);
-                if self.tracker.wheel.due(moment.now) {
+            Stage::Tick(tick) => {
+                self.clock.pass(tick.now);
+                self.tracker.wheel.leap(tick.leap);
+                if self.tracker.wheel.due(tick.now) {
                     self.expire(sink);
                 }
             }
-            Stage::Settle => more = self.gather_inner(),
+            Stage::Exchange => more = self.gather_inner(),
             Stage::Fragments => {
                 frames.iter().for_each(|frame| self.gather(frame));
                 more = self.tracker.begin_inner();
             }
-            Stage::Front => {
+            Stage::Decode => {
                 self.tracker.publish(&self.counters);
                 self.front(frames, sink);
             }
             Stage::Signalling => self.tracker.take_messages(&self.counters, sink),
             Stage::Media => self.tracker.take_media(sink),
             Stage::Flush => self.flush(sink),
-            Stage::Learn => more = self.tracker.turn_at_end(),
-            Stage::End => self.tracker.end_calls(&self.counters, sink),
+            Stage::ApplyLearned => more = self.tracker.turn_at_end(),
+            Stage::EndCalls => self.tracker.end_calls(&self.counters, sink),
             Stage::Close => {
                 self.tracker.end_rest(sink);
                 self.collect();
             }
         }
-        let answered = !matches!(stage, Stage::Front | Stage::Signalling | Stage::Media | Stage::Close);
+        let answered = !matches!(stage, Stage::Decode | Stage::Signalling | Stage::Media | Stage::Close);
         let (sent, waits) = self.tracker.send_rest();
         more || waits || (answered && sent)
     }
@@ -160,7 +160,7 @@ impl Engine {
                 self.send_inner(&inner, time, number, &frames);
             }
             Ok(inner) => {
-                let worker = share::of_packet(&inner, self.tracker.workers());
+                let worker = assignment::of_packet(&inner, self.tracker.workers());
                 self.tracker.send_whole(worker, Whole { number, time, ip, depth, bytes, frames });
             }
             Err(reason) => self.counters.skipped[reason.index()] += 1,
@@ -171,7 +171,7 @@ impl Engine {
     fn send_inner(&mut self, packet: &Packet<'_>, time: Nanos, number: u64, frames: &[u64]) {
         let Payload::Fragment(fragment) = packet.payload else { return };
         let Fragment { id, offset, more, proto, len, data } = fragment;
-        let worker = share::of_packet(packet, self.tracker.workers());
+        let worker = assignment::of_packet(packet, self.tracker.workers());
         let (ip, depth) = (packet.ip, packet.depth);
         let (bytes, frames) = (data.to_vec(), frames.to_vec());
         let inner = Inner { number, time, ip, depth, id, offset, more, proto, len, bytes, frames };

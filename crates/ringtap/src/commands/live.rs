@@ -176,7 +176,7 @@ impl Live {
             }
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                engine.lost_outside(feed.lost().iter().map(|(_, count)| count).sum());
+                engine.report_external_drops(feed.lost().iter().map(|(_, count)| count).sum());
                 records.flush();
             }
             if records.failed.is_some() {

@@ -109,7 +109,7 @@ impl Board {
     }
 
     /// Everything lost outside of the engines: before them by any worker, and behind them by the store.
-    pub(crate) fn lost_outside(&self) -> u64 {
+    pub(crate) fn external_drops(&self) -> u64 {
         let before: u64 = self.lost.iter().map(|lost| lost.load(Ordering::Relaxed)).sum();
         before + self.store.counts().records_dropped()
     }
@@ -216,7 +216,7 @@ impl Snapshot {
 
 /// What found no place between workers.
 fn worker_drops(counters: &Counters) -> u64 {
-    counters.forwards_lost + counters.letters_lost
+    counters.sip_forwards_lost + counters.worker_messages_lost
 }
 
 /// What a table at its ceiling turned away.

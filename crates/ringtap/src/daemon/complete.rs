@@ -1,30 +1,36 @@
 //! How complete a recording is: what was counted of a call against what was kept.
 
-use ringtap_engine::{Kept, StreamEnd};
+use ringtap_engine::{RecordedPackets, StreamEnd};
 use ringtap_model::{Call, Direction, Recorded};
 
 /// Writes into a call's record what was kept of it, where `recorded` was to be kept.
 ///
 /// A stream's RTP is counted by the engine, its packets on disk by the spool, RTCP included there; what the spool says it
 /// lost, it lost. So a hole is seen that neither count shows alone.
-pub(super) fn complete(call: &mut Call, recorded: Recorded, signalling: Kept, streams: &[StreamEnd]) {
+pub(super) fn complete(
+    call: &mut Call,
+    recorded: Recorded,
+    signalling: RecordedPackets,
+    streams: &[StreamEnd],
+) {
     call.recorded = recorded;
     if recorded == Recorded::None {
         return;
     }
     let media = recorded != Recorded::Signalling;
-    let missing_of =
-        |stream: &StreamEnd| stream.kept.lost.max(stream.record.packets.saturating_sub(stream.kept.packets));
-    let packets: u64 = streams.iter().map(|stream| stream.kept.packets).sum();
+    let missing_of = |stream: &StreamEnd| {
+        stream.recorded.lost.max(stream.record.packets.saturating_sub(stream.recorded.packets))
+    };
+    let packets: u64 = streams.iter().map(|stream| stream.recorded.packets).sum();
     let missing: u64 = streams.iter().filter(|_| media).map(missing_of).sum();
     let unkept = u64::from(call.messages).saturating_sub(signalling.packets);
     call.recorded_packets = Some(signalling.packets + packets);
     call.recorded_missing = Some(signalling.lost.max(unkept) + missing);
     call.recorded_empty = (media && call.answer.is_some()).then(|| {
         let heard = |side: Direction| {
-            streams
-                .iter()
-                .any(|stream| stream.kept.packets > 0 && stream.record.direction.is_none_or(|of| of == side))
+            streams.iter().any(|stream| {
+                stream.recorded.packets > 0 && stream.record.direction.is_none_or(|of| of == side)
+            })
         };
         [Direction::CallerToCallee, Direction::CalleeToCaller]
             .into_iter()
@@ -40,12 +46,12 @@ mod tests {
 
     fn stream(direction: Option<Direction>, counted: u64, kept: u64, lost: u64) -> StreamEnd {
         let record = ringtap_model::Stream { direction, packets: counted, ..samples::stream() };
-        StreamEnd { serial: 1, record, kept: Kept { packets: kept, lost } }
+        StreamEnd { serial: 1, record, recorded: RecordedPackets { packets: kept, lost } }
     }
 
     #[test]
     fn what_lacks_is_counted() {
-        let kept = |packets, lost| Kept { packets, lost };
+        let kept = |packets, lost| RecordedPackets { packets, lost };
         let there = Some(Direction::CallerToCallee);
         let back = Some(Direction::CalleeToCaller);
         for (recorded, signalling, streams, expected) in [

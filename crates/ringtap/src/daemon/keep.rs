@@ -12,7 +12,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use ringtap_engine::{CallNumber, Kept, RtcpSeen, RtpSeen, SipSeen, Step, StreamEnd};
+use ringtap_engine::{CallNumber, CallPhase, RecordedPackets, RtcpSeen, RtpSeen, SipSeen, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, Nanos, Recorded, Transport};
 use ringtap_spool::rules::{Facts, Standing, State, Undecided, Verdict, What};
 use ringtap_spool::{
@@ -145,7 +145,7 @@ struct Other {
 /// A media stream.
 struct Stream {
     track: Track,
-    /// In the engine, see [`RtpSeen::place`].
+    /// In the engine, see [`RtpSeen::stream_slot`].
     place: u32,
     call: Option<CallNumber>,
     hosts: [IpAddr; 2],
@@ -465,14 +465,14 @@ impl Recorder {
         }
     }
 
-    /// A call came a step further.
-    fn progress(&mut self, step: Step, number: CallNumber, call: &Call) -> &CallState {
+    /// A call came a phase further.
+    fn progress(&mut self, phase: CallPhase, number: CallNumber, call: &Call) -> &CallState {
         let state = self.call(number, &call.call_id);
-        match step {
-            Step::Started => state.facts.introduce(call),
-            Step::Ringing => {}
-            Step::Answered => state.facts.answered = true,
-            Step::Released => state.facts.over = true,
+        match phase {
+            CallPhase::Started => state.facts.introduce(call),
+            CallPhase::Ringing => {}
+            CallPhase::Answered => state.facts.answered = true,
+            CallPhase::Released => state.facts.over = true,
         }
         state
     }
@@ -614,7 +614,7 @@ impl Recorder {
         let what = state.standing.what;
         if state.most.is_some_and(|most| what < most) {
             self.erase(&state, call, streams, now);
-            streams.iter_mut().for_each(|stream| stream.kept = Kept::default());
+            streams.iter_mut().for_each(|stream| stream.recorded = RecordedPackets::default());
         } else {
             self.sure(&state);
         }
@@ -627,7 +627,7 @@ impl Recorder {
         complete(call, recorded, signalling, streams);
         if state.demanded && recorded != Recorded::None {
             // What passed before it was asked for was not to be kept.
-            let lost = streams.iter().map(|stream| stream.kept.lost).sum::<u64>();
+            let lost = streams.iter().map(|stream| stream.recorded.lost).sum::<u64>();
             call.recorded_missing = Some(signalling.lost + lost);
         }
         self.amender.iter().for_each(|amender| amender.end(call, streams));
@@ -673,7 +673,7 @@ impl Recorder {
     #[inline]
     fn media(&mut self, seen: &RtpSeen<'_>, piece: &Piece<'_>) {
         let version = self.version();
-        if let Some(line) = self.straight.get_mut(seen.place as usize)
+        if let Some(line) = self.straight.get_mut(seen.stream_slot as usize)
             && (line.serial, line.version, line.call) == (seen.serial, version, seen.call)
             && let Some(owner) = line.owner
         {
@@ -703,7 +703,7 @@ impl Recorder {
         }
         let is_straight = goes_straight(&standing, ruling) && !stream.track.waits() && intercepts_nobody;
         let owner = stream.track.owner().filter(|_| is_straight);
-        if let Some(line) = self.straight.get_mut(seen.place as usize) {
+        if let Some(line) = self.straight.get_mut(seen.stream_slot as usize) {
             *line = Straight { serial: seen.serial, version, call: seen.call, owner, last: seen.time };
         }
         if !intercepts_nobody {
@@ -729,10 +729,10 @@ impl Recorder {
     }
 
     /// No packet of the stream will come.
-    fn leaving(&mut self, serial: u64) -> Kept {
+    fn stream_finished(&mut self, serial: u64) -> RecordedPackets {
         let now = self.now;
         self.product_leaving(serial);
-        let Some(stream) = self.streams.get(&serial) else { return Kept::default() };
+        let Some(stream) = self.streams.get(&serial) else { return RecordedPackets::default() };
         if let Some(number) = stream.call.filter(|_| stream.track.waits()) {
             // It ends with its call: what is not known now will not be.
             if number.worker() == self.worker
@@ -742,7 +742,7 @@ impl Recorder {
                 self.judge(number.slot(), None, false);
             }
         }
-        let Some(stream) = self.streams.get_mut(&serial) else { return Kept::default() };
+        let Some(stream) = self.streams.get_mut(&serial) else { return RecordedPackets::default() };
         stream.left = Some(now);
         if stream.track.waits() {
             if stream.call.is_none() {
@@ -751,14 +751,14 @@ impl Recorder {
             let standing = stand(&self.orders, &self.ruling, stream);
             if !matches!(standing.state, State::UntilEnd | State::Decided) {
                 // Another worker has not said yet.
-                return Kept::default();
+                return RecordedPackets::default();
             }
             if standing.provisional {
                 stream.doubt(self.eraser.as_mut());
             }
             self.shelf.settle(&mut stream.track, &standing);
         }
-        let Some(mut stream) = self.streams.remove(&serial) else { return Kept::default() };
+        let Some(mut stream) = self.streams.remove(&serial) else { return RecordedPackets::default() };
         if let Some(line) = self.straight.get_mut(stream.place as usize).filter(|line| line.serial == serial)
         {
             line.owner = None;
@@ -835,7 +835,7 @@ impl Recorder {
 
 impl Stream {
     fn new(seen: &RtpSeen<'_>) -> Self {
-        let RtpSeen { src, dst, ssrc, time, place, .. } = *seen;
+        let RtpSeen { src, dst, ssrc, time, stream_slot: place, .. } = *seen;
         Self {
             track: Track::new(Category::Media, of_stream(src, dst, ssrc)),
             place,

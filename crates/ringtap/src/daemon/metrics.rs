@@ -505,7 +505,7 @@ mod tests {
             assert!(page.contains(line), "{line} is not in\n{page}");
         }
         assert!(page.ends_with("# EOF\n"));
-        assert_eq!(board.lost_outside(), 19);
+        assert_eq!(board.external_drops(), 19);
     }
 
     /// Names as Prometheus wants them, each once, each with its help; the manual lists them.
@@ -542,7 +542,7 @@ mod tests {
              when a worker has stopped reporting.\n\n\
              `reason` of `ringtap_engine_drops_total` names the counter: what no table had room for (`calls_refused`, ...: a ceiling of \
              `[engine]`), what was damaged, what could not be put together, and what workers could not tell each other in time \
-             (`forwards_lost`, `letters_lost`).\n",
+             (`sip_forwards_lost`, `worker_messages_lost`).\n",
         );
         crate::config::held("docs/manual/metrics.md", &manual);
     }

@@ -1,6 +1,6 @@
 //! Where packets of an owner go: into memory while nobody knows whether they may be kept, then into the spool or nowhere.
 
-use ringtap_engine::Kept;
+use ringtap_engine::RecordedPackets;
 use ringtap_model::{LinkType, Nanos};
 use ringtap_spool::rules::{List, Standing, State, Undecided, What};
 use ringtap_spool::{Category, Keeper, Owner};
@@ -23,7 +23,7 @@ pub(super) struct Track {
     /// What waits.
     list: Option<List>,
     owner: Option<Owner>,
-    kept: Kept,
+    kept: RecordedPackets,
 }
 
 /// A packet on its way.
@@ -62,7 +62,7 @@ impl Piece<'_> {
 
 impl Track {
     pub(super) fn new(category: Category, key: u64) -> Self {
-        Self { category, is_product: false, key, list: None, owner: None, kept: Kept::default() }
+        Self { category, is_product: false, key, list: None, owner: None, kept: RecordedPackets::default() }
     }
 
     /// Of signalling or media that are intercepted.
@@ -174,7 +174,7 @@ impl Shelf {
     }
 
     /// Nothing comes any more: what was kept.
-    pub(super) fn end(&mut self, track: &mut Track, now: Nanos) -> Kept {
+    pub(super) fn end(&mut self, track: &mut Track, now: Nanos) -> RecordedPackets {
         self.give_up(track);
         self.finish(track, now);
         track.kept

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ringtap_capture::live::{self, Tap};
-use ringtap_engine::{CallNumber, Engine, Sink, Step, StreamEnd, team};
+use ringtap_engine::{CallNumber, CallPhase, Engine, Sink, StreamEnd, team};
 use ringtap_model::{Call, Frame, Message, Nanos, Registration};
 use ringtap_store::Inlet;
 
@@ -62,8 +62,8 @@ impl Sink for Outlet {
         self.inlet.message(message);
     }
 
-    fn progress(&mut self, step: Step, _: CallNumber, call: &Call) {
-        self.begun += u64::from(step == Step::Started);
+    fn progress(&mut self, phase: CallPhase, _: CallNumber, call: &Call) {
+        self.begun += u64::from(phase == CallPhase::Started);
         self.inlet.progress(call);
     }
 }
@@ -188,7 +188,7 @@ impl Worker {
             recorder.report();
         }
         self.post(tap, false);
-        self.engine.lost_outside(self.board.lost_outside());
+        self.engine.report_external_drops(self.board.external_drops());
     }
 
     fn post(&self, tap: &mut Tap, done: bool) {

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope};
 
 use anyhow::anyhow;
-use ringtap_engine::team::{self, Moment, Pace, Stage, share};
+use ringtap_engine::team::{self, BatchCutter, ClockTick, Stage, assign};
 use ringtap_engine::{Config, Counters, Engine, Sink, StreamEnd};
 use ringtap_model::{Call, Frame, Message, Registration};
 
@@ -62,7 +62,7 @@ impl Record {
 /// One worker's part of a batch.
 #[derive(Default)]
 struct Job<'a> {
-    moment: Option<Moment>,
+    tick: Option<ClockTick>,
     /// Whether any worker has some.
     has_fragments: bool,
     fragments: Vec<Frame<'a>>,
@@ -83,8 +83,8 @@ struct Worker<'a> {
 /// Worker threads, fed from the thread that reads.
 pub(super) struct Team<'a> {
     workers: Vec<Worker<'a>>,
-    pace: Pace,
-    moment: Option<Moment>,
+    cutter: BatchCutter,
+    tick: Option<ClockTick>,
     pending: Vec<Frame<'a>>,
     /// Batches whose records have not been taken yet.
     under_way: usize,
@@ -106,15 +106,15 @@ impl<'a> Team<'a> {
             Worker { jobs, done }
         };
         let workers = engines.into_iter().map(start).collect();
-        Self { workers, pace: Pace::default(), moment: None, pending: Vec::new(), under_way: 0 }
+        Self { workers, cutter: BatchCutter::default(), tick: None, pending: Vec::new(), under_way: 0 }
     }
 
     /// Takes frames in order, whose numbers ascend; records come some batches later.
     pub(super) fn batch<S: Sink>(&mut self, frames: &[Frame<'a>], sink: &mut S) -> anyhow::Result<()> {
         for frame in frames {
-            if let Some(moment) = self.pace.take(frame.time) {
+            if let Some(tick) = self.cutter.next_frame(frame.time) {
                 self.hand_out(sink)?;
-                self.moment = Some(moment);
+                self.tick = Some(tick);
             } else if self.pending.len() >= BATCH {
                 self.hand_out(sink)?;
             }
@@ -143,20 +143,20 @@ impl<'a> Team<'a> {
 
     /// Shares the pending frames out.
     fn hand_out<S: Sink>(&mut self, sink: &mut S) -> anyhow::Result<()> {
-        if self.pending.is_empty() && self.moment.is_none() {
+        if self.pending.is_empty() && self.tick.is_none() {
             return Ok(());
         }
         let mut jobs: Vec<Job<'a>> = self.workers.iter().map(|_| Job::default()).collect();
         for frame in self.pending.drain(..) {
-            let share = share(&frame, jobs.len());
-            let job = &mut jobs[share.worker];
-            let list = if share.is_fragment { &mut job.fragments } else { &mut job.frames };
+            let assignment = assign(&frame, jobs.len());
+            let job = &mut jobs[assignment.worker];
+            let list = if assignment.is_fragment { &mut job.fragments } else { &mut job.frames };
             list.push(frame);
         }
         let has_fragments = jobs.iter().any(|job| !job.fragments.is_empty());
-        let moment = self.moment.take();
+        let tick = self.tick.take();
         for (worker, job) in self.workers.iter().zip(jobs) {
-            worker.jobs.send(Job { moment, has_fragments, ..job }).map_err(|_| died())?;
+            worker.jobs.send(Job { tick, has_fragments, ..job }).map_err(|_| died())?;
         }
         self.under_way += 1;
         while self.under_way > AHEAD {
@@ -186,10 +186,10 @@ fn work(mut engine: Engine, todo: &Receiver<Job<'_>>, ready: &SyncSender<Done>, 
     let mut place = Place::default();
     let mut sink = Found::default();
     for job in todo {
-        team::batch(job.moment, job.has_fragments, |stage| {
+        team::batch(job.tick, job.has_fragments, |stage| {
             let frames = match stage {
                 Stage::Fragments => &job.fragments[..],
-                Stage::Front => &job.frames[..],
+                Stage::Decode => &job.frames[..],
                 _ => &[],
             };
             meeting.any(&mut place, engine.stage(stage, frames, &mut sink))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use ringtap_engine::{CallNumber, Counters, Sink, SipSeen, Step, StreamEnd};
+use ringtap_engine::{CallNumber, CallPhase, Counters, Sink, SipSeen, StreamEnd};
 use ringtap_model::{
     Call, CallState, Endpoint, Frame, Id, LinkType, Message, Nanos, Registration, Stream, Transport,
 };
@@ -325,10 +325,10 @@ impl Book {
         self.trim();
     }
 
-    fn progress(&mut self, step: Step, _: CallNumber, call: &Call) {
+    fn progress(&mut self, phase: CallPhase, _: CallNumber, call: &Call) {
         let call_id = cut(&call.call_id);
-        // One that had to leave does not come back with each step that it makes.
-        if step == Step::Started && !self.by_call_id.contains_key(call_id) {
+        // One that had to leave does not come back with each phase that it makes.
+        if phase == CallPhase::Started && !self.by_call_id.contains_key(call_id) {
             self.add(Entry {
                 serial: 0,
                 call_id: call_id.into(),
@@ -385,8 +385,8 @@ impl Sink for OnBatch<'_> {
         self.book.totals.texts += 1;
     }
 
-    fn progress(&mut self, step: Step, number: CallNumber, call: &Call) {
-        self.book.progress(step, number, call);
+    fn progress(&mut self, phase: CallPhase, number: CallNumber, call: &Call) {
+        self.book.progress(phase, number, call);
     }
 
     fn sip(&mut self, seen: &SipSeen<'_>) {

@@ -158,7 +158,7 @@ impl Desk {
         }
         if figures {
             self.view.lost = feed.lost();
-            self.engine.lost_outside(self.view.lost.iter().map(|(_, count)| count).sum());
+            self.engine.report_external_drops(self.view.lost.iter().map(|(_, count)| count).sum());
         }
         if let Some(entries) = self.book.published() {
             self.view.entries = Arc::new(entries);

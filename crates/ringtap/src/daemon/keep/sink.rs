@@ -1,6 +1,6 @@
 //! The engine's hooks, and which bytes of the wire each of them is about.
 
-use ringtap_engine::{CallNumber, Kept, RtcpSeen, RtpSeen, Sink, SipSeen, Step, StreamEnd};
+use ringtap_engine::{CallNumber, CallPhase, RecordedPackets, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Registration, Transport};
 use ringtap_spool::rules::What;
 use ringtap_wire::sip;
@@ -77,14 +77,14 @@ impl Sink for Keeping<'_> {
         self.outlet.message(message);
     }
 
-    fn progress(&mut self, step: Step, number: CallNumber, call: &Call) {
-        let state = self.recorder.progress(step, number, call);
+    fn progress(&mut self, phase: CallPhase, number: CallNumber, call: &Call) {
+        let state = self.recorder.progress(phase, number, call);
         if state.standing.mask_digits && !call.dtmf.is_empty() {
             let mut call = call.clone();
             mask(&mut call);
-            self.outlet.progress(step, number, &call);
+            self.outlet.progress(phase, number, &call);
         } else {
-            self.outlet.progress(step, number, call);
+            self.outlet.progress(phase, number, call);
         }
     }
 
@@ -116,7 +116,7 @@ impl Sink for Keeping<'_> {
 
     // HOT.
     #[inline]
-    fn soon(&self, place: u32) {
+    fn prefetch(&self, place: u32) {
         if let Some(line) = self.recorder.straight.get(place as usize) {
             ringtap_cpu::prefetch(line);
         }
@@ -158,8 +158,8 @@ impl Sink for Keeping<'_> {
         }
     }
 
-    fn leaving(&mut self, serial: u64) -> Kept {
-        self.recorder.leaving(serial)
+    fn stream_finished(&mut self, serial: u64) -> RecordedPackets {
+        self.recorder.stream_finished(serial)
     }
 }
 

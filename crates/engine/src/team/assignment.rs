@@ -7,7 +7,7 @@ use crate::hash::Hasher;
 
 /// The worker that gets a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct Assignment {
     /// Its number, from 0.
     pub worker: usize,
     /// It is a part of a datagram: for [`super::Stage::Fragments`], before the other frames of its batch.
@@ -17,13 +17,13 @@ pub struct Share {
 /// Shares frames out: UDP by its source, so that all streams of a source meet in one worker, which tells numbers spent on
 /// another destination from lost ones; TCP and SCTP by connection; fragments by their addresses. Of a tunnel the inner packet
 /// counts. Decodes the frame's headers, no more.
-pub fn share(frame: &Frame<'_>, workers: usize) -> Share {
+pub fn assign(frame: &Frame<'_>, workers: usize) -> Assignment {
     match decode(frame.link.0, frame.wire_len, frame.data) {
         Ok(packet) => {
             let is_fragment = matches!(packet.payload, Payload::Fragment(_));
-            Share { worker: of_packet(&packet, workers), is_fragment }
+            Assignment { worker: of_packet(&packet, workers), is_fragment }
         }
-        Err(_) => Share { worker: 0, is_fragment: false },
+        Err(_) => Assignment { worker: 0, is_fragment: false },
     }
 }
 
@@ -60,18 +60,18 @@ mod tests {
         packet
     }
 
-    fn of(data: &[u8], workers: usize) -> Share {
+    fn of(data: &[u8], workers: usize) -> Assignment {
         let (time, link, wire_len) = (Nanos::from_secs(1), LinkType(101), data.len() as u32);
-        share(&Frame { time, number: 1, link, wire_len, data }, workers)
+        assign(&Frame { time, number: 1, link, wire_len, data }, workers)
     }
 
     #[test]
     fn a_source_has_one_worker_and_sources_spread() {
         let mut counts = [0; 4];
         for port in 10_000..14_000 {
-            let share = of(&udp(port, 4000), 4);
-            assert_eq!(share, of(&udp(port, 6000), 4));
-            counts[share.worker] += 1;
+            let assignment = of(&udp(port, 4000), 4);
+            assert_eq!(assignment, of(&udp(port, 6000), 4));
+            counts[assignment.worker] += 1;
         }
         assert!(counts.iter().all(|count| (900..1100).contains(count)), "{counts:?}");
     }
@@ -91,6 +91,6 @@ mod tests {
 
     #[test]
     fn what_is_no_packet_has_a_worker_too() {
-        assert_eq!(of(&[], 4), Share { worker: 0, is_fragment: false });
+        assert_eq!(of(&[], 4), Assignment { worker: 0, is_fragment: false });
     }
 }

@@ -2,55 +2,55 @@
 
 use ringtap_model::Frame;
 
-use super::{Moment, Pace, lockstep, share};
+use super::{BatchCutter, ClockTick, assign, lockstep};
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::engine::Engine;
 use crate::sink::Sink;
 
 /// See the module. It gives the records of one [`Engine`] over the same frames, in another order.
-pub struct InTurn {
+pub struct RoundRobin {
     engines: Vec<Engine>,
-    pace: Pace,
+    cutter: BatchCutter,
 }
 
-impl InTurn {
+impl RoundRobin {
     /// With so many workers.
     pub fn new(config: &Config, workers: usize) -> Self {
-        Self { engines: Engine::team(config, workers), pace: Pace::default() }
+        Self { engines: Engine::team(config, workers), cutter: BatchCutter::default() }
     }
 
     /// Takes frames in order of capture, whose numbers ascend.
     pub fn batch<S: Sink>(&mut self, frames: &[Frame<'_>], sink: &mut S) {
         let mut start = 0;
-        let mut moment = None;
+        let mut tick = None;
         for (index, frame) in frames.iter().enumerate() {
-            if let Some(next) = self.pace.take(frame.time) {
-                self.step(moment.replace(next), &frames[start..index], sink);
+            if let Some(next) = self.cutter.next_frame(frame.time) {
+                self.step(tick.replace(next), &frames[start..index], sink);
                 start = index;
             }
         }
-        self.step(moment, &frames[start..], sink);
+        self.step(tick, &frames[start..], sink);
     }
 
-    fn step<S: Sink>(&mut self, moment: Option<Moment>, frames: &[Frame<'_>], sink: &mut S) {
-        if moment.is_none() && frames.is_empty() {
+    fn step<S: Sink>(&mut self, tick: Option<ClockTick>, frames: &[Frame<'_>], sink: &mut S) {
+        if tick.is_none() && frames.is_empty() {
             return;
         }
         let workers = self.engines.len();
         let mut plain = vec![Vec::new(); workers];
         let mut fragments = plain.clone();
         for frame in frames {
-            let share = share(frame, workers);
-            let list = if share.is_fragment { &mut fragments } else { &mut plain };
-            list[share.worker].push(*frame);
+            let assignment = assign(frame, workers);
+            let list = if assignment.is_fragment { &mut fragments } else { &mut plain };
+            list[assignment.worker].push(*frame);
         }
         let has_fragments = fragments.iter().any(|list| !list.is_empty());
-        lockstep::batch(moment, has_fragments, |stage| {
+        lockstep::batch(tick, has_fragments, |stage| {
             let none = vec![Vec::new(); workers];
             let lists = match stage {
                 lockstep::Stage::Fragments => &fragments,
-                lockstep::Stage::Front => &plain,
+                lockstep::Stage::Decode => &plain,
                 _ => &none,
             };
             let all = self.engines.iter_mut().zip(lists);
