@@ -131,7 +131,7 @@ fn receive(interface: &str, source: Source, seconds: u64, follow: bool) -> Resul
         }
     }
     engine.close(&mut found);
-    let counts = tap.counts();
+    let counts = tap.counters();
     println!(
         "{{\"got\": {got}, \"ring_drops\": {}, \"interface_drops\": {}, \"calls\": {}, \"streams\": {}, \"rtp\": {}, \"lost\": {}, \"sum\": {}}}",
         counts.ring_drops,

@@ -21,13 +21,13 @@ pub enum Format {
 }
 
 impl Format {
-    fn of(content: &[u8]) -> Option<Self> {
-        if pcap::is(content) {
+    fn detect(content: &[u8]) -> Option<Self> {
+        if pcap::is_format(content) {
             Some(Self::Pcap)
-        } else if pcapng::is(content) {
+        } else if pcapng::is_format(content) {
             Some(Self::PcapNg)
         } else {
-            erf::is(content).then_some(Self::Erf)
+            erf::is_format(content).then_some(Self::Erf)
         }
     }
 }
@@ -68,7 +68,7 @@ impl Capture {
 
     /// A capture that is in memory already, under a name for messages.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, Error> {
-        Self::of(name.to_owned(), Content::Memory(bytes))
+        Self::from_content(name.to_owned(), Content::Memory(bytes))
     }
 
     fn from_file(file: io::Result<File>, name: String) -> Result<Self, Error> {
@@ -76,15 +76,15 @@ impl Capture {
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Err(Error::Directory { path: name.trim_end_matches('/').to_owned() });
         }
-        let content = Content::of(file).map_err(|failure| failed(&name, failure))?;
-        Self::of(name, content)
+        let content = Content::load(file).map_err(|failure| failed(&name, failure))?;
+        Self::from_content(name, content)
     }
 
-    fn of(name: String, content: Content) -> Result<Self, Error> {
+    fn from_content(name: String, content: Content) -> Result<Self, Error> {
         if content.is_empty() {
             return Err(Error::Empty { path: name });
         }
-        match Compression::of(&content) {
+        match Compression::detect(&content) {
             Some(compression) => Self::compressed(name, content, compression),
             None => Self::plain(name, content, None, None),
         }
@@ -107,7 +107,7 @@ impl Capture {
         compression: Option<Compression>,
         damage: Option<Damage>,
     ) -> Result<Self, Error> {
-        let Some(format) = Format::of(&content) else {
+        let Some(format) = Format::detect(&content) else {
             return Err(Error::NotACapture { path: name, begins: beginning(&content) });
         };
         if Frames::new(&content, format, None).is_none() {

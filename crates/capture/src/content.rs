@@ -30,7 +30,7 @@ impl Deref for Content {
 
 impl Content {
     /// The whole of a file: mapped where it can be, read otherwise (pipes, devices, `/proc`).
-    pub(crate) fn of(mut file: File) -> Result<Self, Failure> {
+    pub(crate) fn load(mut file: File) -> Result<Self, Failure> {
         let metadata = file.metadata().map_err(Failure::Read)?;
         // A redirected standard input may have been read in part already.
         let mappable =
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn a_file_without_a_size_is_read() {
         let file = File::open("/proc/self/status").expect("Linux");
-        let content = Content::of(file).expect("readable");
+        let content = Content::load(file).expect("readable");
         assert!(content.starts_with(b"Name:"));
     }
 }

@@ -12,7 +12,7 @@ use crate::sys;
 pub(crate) const LINKTYPE: LinkType = LinkType(197);
 
 /// What one record holds.
-enum Content<'a> {
+enum Record<'a> {
     Packet {
         link: LinkType,
         wire_len: u32,
@@ -56,13 +56,13 @@ impl<'a> Records<'a> {
             };
             sys::prefetch(rest);
             self.rest = rest;
-            match content(header, record) {
-                Content::Packet { link, wire_len, data } => {
+            match read_record(header, record) {
+                Record::Packet { link, wire_len, data } => {
                     self.number += 1;
                     return Some(Frame { time: time(header), number: self.number, link, wire_len, data });
                 }
-                Content::Pad => {}
-                Content::Other => {
+                Record::Pad => {}
+                Record::Other => {
                     self.number += 1;
                     self.skipped += 1;
                 }
@@ -91,18 +91,18 @@ impl<'a> Records<'a> {
 
 /// Takes the packet out of an ERF record inside another format's record, whose time stays; what is no packet stays as it is.
 #[cold]
-pub(crate) fn unwrap(frame: Frame<'_>) -> Frame<'_> {
+pub(crate) fn unwrap_record(frame: Frame<'_>) -> Frame<'_> {
     let Some(header) = frame.data.first_chunk() else { return frame };
-    match content(header, frame.data) {
-        Content::Packet { link, wire_len, data } => Frame { link, wire_len, data, ..frame },
-        Content::Pad | Content::Other => frame,
+    match read_record(header, frame.data) {
+        Record::Packet { link, wire_len, data } => Frame { link, wire_len, data, ..frame },
+        Record::Pad | Record::Other => frame,
     }
 }
 
 /// Whether content without any magic number looks like ERF: its first records must be possible and follow in time.
 ///
 /// A file that is cut inside its first record is not recognised: nothing in it could be told from noise.
-pub(crate) fn is(content: &[u8]) -> bool {
+pub(crate) fn is_format(content: &[u8]) -> bool {
     let mut rest = content;
     let mut before = None;
     for seen in 0..RECORDS_TO_CHECK {
@@ -149,35 +149,35 @@ fn time(header: &[u8; HEADER]) -> Nanos {
     Nanos(u64::from(second) * 1_000_000_000 + nanos)
 }
 
-fn content<'a>(header: &[u8; HEADER], record: &'a [u8]) -> Content<'a> {
+fn read_record<'a>(header: &[u8; HEADER], record: &'a [u8]) -> Record<'a> {
     let kind = header[8] & TYPE;
     if kind == PAD {
-        return Content::Pad;
+        return Record::Pad;
     }
     // A frame that failed its checksum would have been dropped by the telephone too: no trust in its bytes.
     if header[9] & (RX_ERROR | DS_ERROR) != 0 {
-        return Content::Other;
+        return Record::Other;
     }
-    let Some(payload) = after_extensions(header[8], record) else { return Content::Other };
+    let Some(payload) = after_extensions(header[8], record) else { return Record::Other };
     let (skip, link) = match kind {
         _ if is_ethernet(kind) => (ETHERNET_PAD, Some(ETHERNET)),
         1 | 10 | 15 | 19 => (0, None),
         5 | 17 => (4, None),
         22 => (0, Some(IPV4)),
         23 => (0, Some(IPV6)),
-        _ => return Content::Other,
+        _ => return Record::Other,
     };
-    let Some(data) = payload.get(skip..) else { return Content::Other };
+    let Some(data) = payload.get(skip..) else { return Record::Other };
     let link = match (link, data) {
         (Some(link), _) => link,
         // HDLC carries Cisco's framing or PPP; the first two bytes tell (RFC 1547 section 4.3.1, RFC 1662 section 3.1).
         (None, [0x0f | 0x8f, 0x00, ..]) => CISCO_HDLC,
         (None, [0xff, 0x03, ..]) => PPP,
-        (None, _) => return Content::Other,
+        (None, _) => return Record::Other,
     };
     let wire = u16::from_be_bytes([header[14], header[15]]);
     let data = &data[..data.len().min(usize::from(wire))];
-    Content::Packet { link, wire_len: u32::from(wire), data }
+    Record::Packet { link, wire_len: u32::from(wire), data }
 }
 
 /// What follows the header and its extension headers, each of 8 bytes and with a bit that says that one more follows.
@@ -258,7 +258,7 @@ mod tests {
         ];
         for (kind, extensions, payload, link, data) in cases {
             let file = record(3, kind, 4, extensions, data.len() as u16, payload);
-            assert!(is(&file), "type {kind}");
+            assert!(is_format(&file), "type {kind}");
             let (frames, skipped, damage) = read(&file);
             let [frame] = frames[..] else { panic!("type {kind} gives {} frames", frames.len()) };
             assert_eq!(
@@ -285,7 +285,7 @@ mod tests {
         file.extend(record(0, 2, RX_ERROR, &[], 5, b"\0\0wrong"));
         file.extend(record(0, 27, 0, &[], 5, b"metadata"));
         file.extend(record(0, 2, 0, &[], 5, b"\0\0right"));
-        assert!(is(&file));
+        assert!(is_format(&file));
         let (frames, skipped, damage) = read(&file);
         assert_eq!((frames.len(), skipped, damage), (1, 2, None));
         assert_eq!((frames[0].number, frames[0].data), (3, &b"right"[..]));
@@ -296,7 +296,7 @@ mod tests {
         let good = record(0, 2, 0, &[], 5, b"\0\0right");
         for end in good.len() + 1..2 * good.len() {
             let file = [&good[..], &good[..end - good.len()]].concat();
-            assert!(is(&file));
+            assert!(is_format(&file));
             let (frames, _, damage) = read(&file);
             assert_eq!(frames.len(), 1);
             assert_eq!(damage, Some(Damage { offset: good.len() as u64, what: Flaw::Cut }));
@@ -316,22 +316,22 @@ mod tests {
 
     #[test]
     fn noise_is_not_erf() {
-        assert!(!is(b""));
-        assert!(!is(&[0; 4096]));
-        assert!(!is(&[0xff; 4096]));
-        assert!(!is(&b"The quick brown fox jumps over the lazy dog. ".repeat(2_000)));
+        assert!(!is_format(b""));
+        assert!(!is_format(&[0; 4096]));
+        assert!(!is_format(&[0xff; 4096]));
+        assert!(!is_format(&b"The quick brown fox jumps over the lazy dog. ".repeat(2_000)));
         let late = [record(0, 2, 0, &[], 1, b"\0\0a"), record(WEEK + 1, 2, 0, &[], 1, b"\0\0a")].concat();
-        assert!(!is(&late));
+        assert!(!is_format(&late));
     }
 
     #[test]
     fn a_record_inside_another_format_is_taken_out() {
         let record = record(3, 2, 4, &[], 5, b"\0\0ether");
         let frame = Frame { time: Nanos(9), number: 4, link: LINKTYPE, wire_len: 99, data: &record };
-        let inner = unwrap(frame);
+        let inner = unwrap_record(frame);
         assert_eq!((inner.time, inner.number, inner.link), (Nanos(9), 4, ETHERNET));
         assert_eq!((inner.wire_len, inner.data), (5, &b"ether"[..]));
-        let short = unwrap(Frame { data: &record[..9], ..frame });
+        let short = unwrap_record(Frame { data: &record[..9], ..frame });
         assert_eq!((short.link, short.data.len()), (LINKTYPE, 9));
     }
 }

@@ -12,16 +12,16 @@ use crate::{Capture, Damage, Frames};
 /// The order within a file never changes, also where its times go back; of equal times the earlier capture comes first.
 #[derive(Clone, Debug)]
 pub struct Merge<'a> {
-    sources: Vec<Source<'a>>,
-    /// Every source that has a head, but the current one.
+    inputs: Vec<Input<'a>>,
+    /// Every input that has a head, but the current one.
     waiting: BinaryHeap<Reverse<(Nanos, usize)>>,
-    /// The source that gave the last frame; while it stays the earliest, the heap is not touched.
+    /// The input that gave the last frame; while it stays the earliest, the heap is not touched.
     current: Option<usize>,
     number: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Source<'a> {
+struct Input<'a> {
     frames: Frames<'a>,
     head: Option<Frame<'a>>,
 }
@@ -29,27 +29,27 @@ struct Source<'a> {
 impl<'a> Merge<'a> {
     /// At the first frame of the earliest capture.
     pub fn new(captures: &'a [Capture]) -> Self {
-        let mut sources = Vec::with_capacity(captures.len());
+        let mut inputs = Vec::with_capacity(captures.len());
         let mut waiting = BinaryHeap::with_capacity(captures.len());
         for (index, capture) in captures.iter().enumerate() {
             let mut frames = capture.frames();
             let head = frames.next();
             waiting.extend(head.map(|frame| Reverse((frame.time, index))));
-            sources.push(Source { frames, head });
+            inputs.push(Input { frames, head });
         }
         let current = waiting.pop().map(|Reverse((_, index))| index);
-        Self { sources, waiting, current, number: 0 }
+        Self { inputs, waiting, current, number: 0 }
     }
 
     /// Where captures turned out to be damaged so far, with their indices; complete once the iterator has ended.
     pub fn damages(&self) -> Vec<(usize, Damage)> {
-        let damage = |(index, source): (usize, &Source<'a>)| Some((index, source.frames.damage()?));
-        self.sources.iter().enumerate().filter_map(damage).collect()
+        let damage = |(index, input): (usize, &Input<'a>)| Some((index, input.frames.damage()?));
+        self.inputs.iter().enumerate().filter_map(damage).collect()
     }
 
     /// Bytes consumed of all captures, out of the sum of their sizes.
     pub fn offset(&self) -> u64 {
-        self.sources.iter().map(|source| source.frames.offset()).sum()
+        self.inputs.iter().map(|input| input.frames.offset()).sum()
     }
 }
 
@@ -58,7 +58,7 @@ impl<'a> Iterator for Merge<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Frame<'a>> {
-        let frame = match &mut self.sources[..] {
+        let frame = match &mut self.inputs[..] {
             // Nothing to compare it with: as it comes.
             [only] => only.head.take().or_else(|| only.frames.next())?,
             _ => self.first()?,
@@ -73,10 +73,10 @@ impl<'a> Merge<'a> {
     #[inline]
     fn first(&mut self) -> Option<Frame<'a>> {
         let index = self.current?;
-        let source = self.sources.get_mut(index)?;
-        let frame = source.head.take()?;
-        source.head = source.frames.next();
-        self.current = match source.head {
+        let input = self.inputs.get_mut(index)?;
+        let frame = input.head.take()?;
+        input.head = input.frames.next();
+        self.current = match input.head {
             Some(head) => Some(self.earliest((head.time, index))),
             None => self.waiting.pop().map(|Reverse((_, index))| index),
         };

@@ -20,7 +20,7 @@ struct Variant {
 }
 
 impl Variant {
-    fn of(magic: [u8; 4]) -> Option<Self> {
+    fn from_magic(magic: [u8; 4]) -> Option<Self> {
         let little = u32::from_le_bytes(magic);
         [(false, little), (true, little.swap_bytes())].into_iter().find_map(|(big, value)| {
             let (unit, extra) = match value {
@@ -35,8 +35,8 @@ impl Variant {
 }
 
 /// Whether a file begins as a classic pcap.
-pub(crate) fn is(content: &[u8]) -> bool {
-    content.first_chunk().and_then(|magic| Variant::of(*magic)).is_some()
+pub(crate) fn is_format(content: &[u8]) -> bool {
+    content.first_chunk().and_then(|magic| Variant::from_magic(*magic)).is_some()
 }
 
 /// The records of one file.
@@ -54,7 +54,7 @@ impl<'a> Records<'a> {
     /// `None` where the header is not whole.
     pub(crate) fn new(content: &'a [u8]) -> Option<Self> {
         let (header, rest) = content.split_first_chunk::<HEADER>()?;
-        let variant = Variant::of(*header.first_chunk()?)?;
+        let variant = Variant::from_magic(*header.first_chunk()?)?;
         let network = word(header, 20, variant.big);
         Some(Self {
             rest,
@@ -97,7 +97,7 @@ impl<'a> Records<'a> {
             data,
         };
         if self.link == erf::LINKTYPE {
-            return Some(erf::unwrap(frame));
+            return Some(erf::unwrap_record(frame));
         }
         Some(frame)
     }

@@ -11,7 +11,7 @@ use crate::pcap::MAX_CAPTURED;
 use crate::{erf, sys};
 
 /// Whether a file begins as a pcapng.
-pub(crate) fn is(content: &[u8]) -> bool {
+pub(crate) fn is_format(content: &[u8]) -> bool {
     content.starts_with(&SECTION.to_le_bytes())
 }
 
@@ -75,7 +75,7 @@ impl<'a> Records<'a> {
             return None;
         }
         while !self.rest.is_empty() {
-            match self.step() {
+            match self.next_block() {
                 Ok(Some(frame)) => return Some(frame),
                 Ok(None) => {}
                 Err(what) => {
@@ -97,20 +97,20 @@ impl<'a> Records<'a> {
 
     /// Takes one block; consumed only if it is good.
     #[inline]
-    fn step(&mut self) -> Result<Option<Frame<'a>>, Flaw> {
+    fn next_block(&mut self) -> Result<Option<Frame<'a>>, Flaw> {
         let (kind, body, rest) = self.block()?;
         let frame = match kind {
-            ENHANCED => Some(self.frame(self.enhanced(body)?)?),
+            ENHANCED => Some(self.frame(self.enhanced_packet(body)?)?),
             SECTION => {
                 self.interfaces.clear();
                 None
             }
             INTERFACE => {
-                self.describe(body)?;
+                self.add_interface(body)?;
                 None
             }
-            SIMPLE => Some(self.frame(self.simple(body)?)?),
-            PACKET => Some(self.frame(self.old(body)?)?),
+            SIMPLE => Some(self.frame(self.simple_packet(body)?)?),
+            PACKET => Some(self.frame(self.obsolete_packet(body)?)?),
             _ => None,
         };
         sys::prefetch(rest);
@@ -124,10 +124,10 @@ impl<'a> Records<'a> {
         let head = self.rest.first_chunk::<8>().ok_or(Flaw::Cut)?;
         let [b0, b1, b2, b3, ..] = *head;
         if u32::from_le_bytes([b0, b1, b2, b3]) == SECTION {
-            self.turn()?;
+            self.begin_section()?;
         }
         let (kind, length) = (self.u32(head, 0), self.u32(head, 4));
-        let least = if kind == SECTION { SECTION_LEAST } else { BLOCK_LEAST };
+        let least = if kind == SECTION { MIN_SECTION } else { MIN_BLOCK };
         if length < least || length % 4 != 0 {
             return Err(Flaw::Length(length));
         }
@@ -142,7 +142,7 @@ impl<'a> Records<'a> {
 
     /// A section header sets the byte order of everything up to the next one (section 4.1).
     #[cold]
-    fn turn(&mut self) -> Result<(), Flaw> {
+    fn begin_section(&mut self) -> Result<(), Flaw> {
         let mark = self.rest.get(8..12).ok_or(Flaw::Cut)?;
         self.big = match mark {
             [0x4d, 0x3c, 0x2b, 0x1a] => false,
@@ -154,7 +154,7 @@ impl<'a> Records<'a> {
 
     /// An Interface Description Block (section 4.2).
     #[cold]
-    fn describe(&mut self, body: &[u8]) -> Result<(), Flaw> {
+    fn add_interface(&mut self, body: &[u8]) -> Result<(), Flaw> {
         let Some((fixed, mut options)) = body.split_at_checked(8) else {
             return Err(Flaw::Length(body.len() as u32));
         };
@@ -190,7 +190,7 @@ impl<'a> Records<'a> {
 
     /// An Enhanced Packet Block (section 4.3).
     #[inline]
-    fn enhanced(&self, body: &'a [u8]) -> Result<Packet<'a>, Flaw> {
+    fn enhanced_packet(&self, body: &'a [u8]) -> Result<Packet<'a>, Flaw> {
         let (fixed, data) = body.split_at_checked(20).ok_or(Flaw::Length(body.len() as u32))?;
         Ok(Packet {
             interface: self.u32(fixed, 0),
@@ -203,7 +203,7 @@ impl<'a> Records<'a> {
 
     /// A Simple Packet Block (section 4.4): on the first interface, without a time, cut at its snapshot length.
     #[cold]
-    fn simple(&self, body: &'a [u8]) -> Result<Packet<'a>, Flaw> {
+    fn simple_packet(&self, body: &'a [u8]) -> Result<Packet<'a>, Flaw> {
         let (fixed, data) = body.split_at_checked(4).ok_or(Flaw::Length(body.len() as u32))?;
         let wire_len = self.u32(fixed, 0);
         let snap = self.interfaces.first().map_or(0, |interface| interface.snap);
@@ -214,7 +214,7 @@ impl<'a> Records<'a> {
 
     /// The obsolete Packet Block (appendix A): a 16-bit interface, then a count of drops.
     #[cold]
-    fn old(&self, body: &'a [u8]) -> Result<Packet<'a>, Flaw> {
+    fn obsolete_packet(&self, body: &'a [u8]) -> Result<Packet<'a>, Flaw> {
         let (fixed, data) = body.split_at_checked(20).ok_or(Flaw::Length(body.len() as u32))?;
         Ok(Packet {
             interface: u32::from(self.u16(fixed, 0)),
@@ -242,7 +242,7 @@ impl<'a> Records<'a> {
         }
         self.number += 1;
         let frame = Frame { time: self.time, number: self.number, link: *link, wire_len, data };
-        Ok(if frame.link == erf::LINKTYPE { erf::unwrap(frame) } else { frame })
+        Ok(if frame.link == erf::LINKTYPE { erf::unwrap_record(frame) } else { frame })
     }
 
     /// The upper half of a time comes first in both byte orders.
@@ -272,8 +272,8 @@ const PACKET: u32 = 2;
 const SIMPLE: u32 = 3;
 pub(crate) const ENHANCED: u32 = 6;
 
-const BLOCK_LEAST: u32 = 12;
-const SECTION_LEAST: u32 = 28;
+const MIN_BLOCK: u32 = 12;
+const MIN_SECTION: u32 = 28;
 
 const OPTION_END: u16 = 0;
 pub(crate) const OPTION_RESOLUTION: u16 = 9;
@@ -340,7 +340,7 @@ mod tests {
     type Seen = (u64, u16, u32, Vec<u8>);
 
     fn read(file: &[u8]) -> (Vec<Seen>, Option<Damage>) {
-        assert!(is(file) && has_header(file));
+        assert!(is_format(file) && has_header(file));
         let mut records = Records::new(file);
         let frames: Vec<_> = std::iter::from_fn(|| records.next()).collect();
         let numbers: Vec<u64> = frames.iter().map(|frame| frame.number).collect();

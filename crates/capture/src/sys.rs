@@ -3,7 +3,7 @@
 #[cfg(target_os = "linux")]
 pub(crate) mod bpf;
 #[cfg(target_os = "linux")]
-pub(crate) mod held;
+pub(crate) mod owned_merge;
 #[cfg(target_os = "linux")]
 pub(crate) mod pcap;
 #[cfg(target_os = "linux")]

@@ -19,7 +19,7 @@ pub enum Compression {
 
 impl Compression {
     /// Told by the first bytes.
-    pub(crate) fn of(content: &[u8]) -> Option<Self> {
+    pub(crate) fn detect(content: &[u8]) -> Option<Self> {
         match content {
             [0x1f, 0x8b, 0x08, ..] => Some(Self::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
@@ -67,7 +67,7 @@ fn gunzip(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
             Ok(after) => after,
             Err(flaw) => return Ok(Some(flaw)),
         };
-        match Compression::of(after) {
+        match Compression::detect(after) {
             Some(Compression::Gzip) => rest = after,
             // Tapes and block devices pad with zeros.
             _ if after.iter().all(|byte| *byte == 0) => return Ok(None),
@@ -133,7 +133,7 @@ fn unzstd(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
     let mut decoder = Decoder::new().map_err(Failure::Unpack)?;
     let mut chunk = vec![0; CHUNK];
     let mut rest = packed;
-    let mut wanted = FRAME_LEAST;
+    let mut wanted = MIN_FRAME_HEADER;
     loop {
         let given = wanted.min(rest.len());
         let mut input = InBuffer::around(&rest[..given]);
@@ -146,11 +146,11 @@ fn unzstd(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
             Err(_) => return Ok(Some(Flaw::Zstd)),
             // The frame is complete and all of it written.
             Ok(0) if rest.is_empty() => return Ok(None),
-            Ok(0) if Compression::of(rest) != Some(Compression::Zstd) => {
+            Ok(0) if Compression::detect(rest) != Some(Compression::Zstd) => {
                 let padding = rest.iter().all(|byte| *byte == 0);
                 return Ok(if padding { None } else { Some(Flaw::Trailing) });
             }
-            Ok(0) => wanted = FRAME_LEAST,
+            Ok(0) => wanted = MIN_FRAME_HEADER,
             Ok(_) if rest.is_empty() && written == 0 => return Ok(Some(Flaw::ZstdCut)),
             Ok(hint) => wanted = hint,
         }
@@ -158,7 +158,7 @@ fn unzstd(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
 }
 
 /// What the decoder asks for at the start of a frame: enough to read the size of its header.
-const FRAME_LEAST: usize = 5;
+const MIN_FRAME_HEADER: usize = 5;
 
 #[cfg(test)]
 mod tests {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn unpack(packed: &[u8]) -> (Vec<u8>, Option<Flaw>) {
-        let compression = Compression::of(packed).expect("compressed");
+        let compression = Compression::detect(packed).expect("compressed");
         let (content, damage) = compression.unpack(packed).expect("memory");
         assert!(damage.is_none_or(|damage| damage.offset == content.len() as u64));
         (content.to_vec(), damage.map(|damage| damage.what))

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringtap_capture::live::{
-    self, Counts, Direction, Error, Fanout, Injector, Settings, Source, Tap, Timestamps, XdpMode,
+    self, Direction, Error, Fanout, Injector, Settings, Source, Tap, TapCounters, Timestamps, XdpMode,
 };
 use rustix::thread::{
     CapabilitySet, CapabilitySets, LinkNameSpaceType, move_into_link_name_space, set_capabilities,
@@ -159,7 +159,7 @@ fn every_frame_arrives(source: Source) {
     let times: BTreeSet<_> = got.iter().map(|(time, ..)| time).collect();
     assert!(times.len() > sent.len() / 2, "only {} times for {} frames", times.len(), sent.len());
     assert_eq!(rest(&mut tap), 0);
-    let counts = tap.counts();
+    let counts = tap.counters();
     assert_eq!((counts.received, counts.ring_drops, counts.damaged), (3000, 0, 0));
     assert_eq!(counts.bytes, sent.iter().map(|frame| frame.len() as u64).sum::<u64>());
     assert_eq!((injector.sent().frames, injector.sent().bytes), (3000, counts.bytes));
@@ -207,11 +207,11 @@ fn fan_out(fanout: Fanout) {
     let workers: Vec<_> = taps
         .into_iter()
         .map(|mut tap| {
-            thread::spawn(move || (receive_for(&mut tap, Duration::from_millis(500)), tap.counts()))
+            thread::spawn(move || (receive_for(&mut tap, Duration::from_millis(500)), tap.counters()))
         })
         .collect();
     send(&mut injector, &sent);
-    let shares: Vec<(Vec<Got>, Counts)> = workers.into_iter().map(|w| w.join().expect("ends")).collect();
+    let shares: Vec<(Vec<Got>, TapCounters)> = workers.into_iter().map(|w| w.join().expect("ends")).collect();
 
     let numbers: BTreeSet<u64> = shares.iter().flat_map(|(got, _)| got.iter().map(|got| got.1)).collect();
     assert_eq!(numbers.len(), sent.len(), "numbers are unique over the workers");
@@ -294,10 +294,10 @@ fn a_ring_too_small_drops_and_counts_to_the_packet() {
         let mut injector = Injector::open("v0", Source::Packet).expect("opens");
         let sent: Vec<_> = (0..2000).map(|n| udp([10, 9, 0, 1], 10_000, &[], n, 1000)).collect();
         send(&mut injector, &sent);
-        let full = tap.counts();
+        let full = tap.counters();
         assert!(full.fill > 0.99, "{full:?}");
         let received = rest(&mut tap) as u64;
-        let counts = tap.counts();
+        let counts = tap.counters();
         assert!(counts.ring_drops > 1500 && counts.freezes > 0, "{counts:?}");
         assert_eq!(received, counts.received);
         assert_eq!(counts.received + counts.ring_drops, 2000, "{counts:?}");
@@ -305,7 +305,7 @@ fn a_ring_too_small_drops_and_counts_to_the_packet() {
         // It goes on as if nothing had been, and the totals stay.
         send(&mut injector, &sent[..10]);
         assert_eq!(receive(&mut tap, 10).len(), 10);
-        assert_eq!(tap.counts().ring_drops, counts.ring_drops);
+        assert_eq!(tap.counters().ring_drops, counts.ring_drops);
     });
 }
 
@@ -321,7 +321,7 @@ fn long_packets_are_cut_and_counted() {
         let got = receive(&mut tap, 2);
         let lengths: Vec<_> = got.iter().map(|(.., wire_len, data)| (*wire_len, data.len())).collect();
         assert_eq!(lengths, [(1000, 100), (90, 90)]);
-        assert_eq!((tap.counts().cut, tap.counts().bytes), (1, 1090));
+        assert_eq!((tap.counters().cut, tap.counters().bytes), (1, 1090));
         let error = injector.send(&[&[0; 4000]]).expect_err("too long");
         assert!(
             error.to_string().contains("a frame of 4000 bytes is longer than `v0` sends (MTU 1500)"),
@@ -397,7 +397,7 @@ fn packets_longer_than_the_interface_carries_are_counted_as_merged() {
         let frames = [1514, 1522, 1523, 4000].map(|size| udp([10, 9, 0, 1], 10_000, &[], 1, size));
         send(&mut injector, &frames);
         assert_eq!(receive(&mut tap, 4).len(), 4);
-        assert_eq!(tap.counts().merged, 2);
+        assert_eq!(tap.counters().merged, 2);
     });
 }
 
@@ -409,7 +409,7 @@ fn an_interface_that_goes_down_comes_back_and_one_that_goes_away_is_an_error() {
         let frames = [udp([10, 9, 0, 1], 10_000, &[], 1, 214)];
         lab.ip("link set v1 down");
         assert_eq!(tap.batch(Duration::from_millis(20), |_| ()).expect("waits"), 0);
-        assert_eq!(tap.counts().downs, 1);
+        assert_eq!(tap.counters().downs, 1);
         // While it is down it gets another name, by which nobody looks for it.
         lab.ip("link set v1 name v2");
         lab.ip("link set v2 up");
@@ -454,7 +454,7 @@ fn what_cannot_be_opened_says_why() {
         assert!(live::pin(1023).expect_err("no such CPU").to_string().contains("this process may run on"));
         let soft = Settings { hardware_time: true, ..settings() };
         let tap = live::open(&soft).expect("opens without").remove(0);
-        assert!(tap.notes()[0].contains("no time stamps in hardware"), "{:?}", tap.notes());
+        assert!(tap.warnings()[0].contains("no time stamps in hardware"), "{:?}", tap.warnings());
         assert_eq!(tap.timestamps(), Timestamps::Kernel);
     });
 }
@@ -473,7 +473,7 @@ fn af_xdp_gives_the_tags_and_what_it_does_not_take_stays_with_the_host() {
     in_lab(|_| {
         let source = Source::Xdp { mode: XdpMode::Copy };
         let mut tap = live::open(&Settings { source, ..settings() }).expect("opens").remove(0);
-        assert_eq!(tap.notes(), ["AF_XDP on `v1`: native mode, with a copy of each packet"]);
+        assert_eq!(tap.warnings(), ["AF_XDP on `v1`: native mode, with a copy of each packet"]);
         let mut injector = Injector::open("v0", Source::Packet).expect("opens");
         let sent = [
             udp([10, 9, 0, 1], 10_000, &[0x81, 0, 0x20, 5], 1, 214),
@@ -505,10 +505,10 @@ fn af_xdp_with_too_little_room_drops_and_counts_to_the_packet() {
             let mut injector = Injector::open("v0", Source::Packet).expect("opens");
             let sent: Vec<_> = (0..1000).map(|n| udp([10, 9, 0, 1], 10_000, &[], n, 214)).collect();
             send(&mut injector, &sent);
-            let full = tap.counts();
+            let full = tap.counters();
             assert!(full.fill > 0.99, "{full:?}");
             let received = rest(&mut tap) as u64;
-            let counts = tap.counts();
+            let counts = tap.counters();
             assert_eq!((received, counts.received), (64, 64));
             assert_eq!(counts.received + counts.ring_drops, 1000, "{mode:?}: {counts:?}");
             send(&mut injector, &sent[..10]);

@@ -85,7 +85,7 @@ pub struct Timestamping {
 }
 
 /// Fills in what the driver answers; what it does not know stays unknown.
-pub(crate) fn look(control: &Control, interface: &mut Interface) {
+pub(crate) fn query(control: &Control, interface: &mut Interface) {
     let Ok(mut buffer) = Box::<[u32; ANSWER]>::try_from(vec![0; ANSWER].into_boxed_slice()) else { return };
     let mut ask = |words: &[u32]| {
         buffer.fill(0);
@@ -103,7 +103,7 @@ pub(crate) fn look(control: &Control, interface: &mut Interface) {
     let mut count = |set: u32| {
         let words = ask(&[GSSET_INFO, 0, 1 << set, 0])?;
         // The mask comes back without the bits of sets that there are not.
-        (words[2] & 1 << set != 0).then_some(words[4]).filter(|count| (1..=MOST).contains(count))
+        (words[2] & 1 << set != 0).then_some(words[4]).filter(|count| (1..=MAX_STRINGS).contains(count))
     };
     let (features, statistics) = (count(SS_FEATURES), count(SS_STATS));
     if let Some(count) = features {
@@ -168,7 +168,7 @@ fn timestamping(words: &[u32]) -> Timestamping {
 
 fn strings(words: &[u32]) -> Vec<String> {
     let bytes = bytes(words);
-    let count = words[2].min(MOST) as usize;
+    let count = words[2].min(MAX_STRINGS) as usize;
     bytes[12..].chunks_exact(32).take(count).map(text).collect()
 }
 
@@ -215,7 +215,7 @@ const RX_HARDWARE: u32 = 1 << 2;
 const RAW_HARDWARE: u32 = 1 << 6;
 const FILTER_ALL: u32 = 1 << 1;
 /// Half of what an answer has room for.
-const MOST: u32 = 4_096;
+const MAX_STRINGS: u32 = 4_096;
 
 #[cfg(test)]
 mod tests {
@@ -265,7 +265,7 @@ mod tests {
     fn the_loopback_answers() {
         let Ok(control) = Control::open() else { return eprintln!("skipped: no socket may be opened here") };
         let mut interface = Interface { name: "lo".into(), ..Interface::default() };
-        look(&control, &mut interface);
+        query(&control, &mut interface);
         // Every Linux has these two, whatever else the loopback answers.
         let has = |name| interface.features.iter().any(|feature| feature.name == name);
         assert!(has("rx-gro") && has("loopback"), "{:?}", interface.features);

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::ethtool::{Channels, Coalescing, Driver, Feature, Pause, Rings, Timestamping};
-use super::netdev::Xdp;
+use super::netdev::XdpFeatures;
 use super::tree::{Tree, cpus, mask};
 
 /// What stands behind an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum InterfaceKind {
     /// A card, or what a hypervisor gives as one.
     #[default]
     Device,
@@ -26,7 +26,7 @@ pub struct Interface {
     /// Its number.
     pub index: Option<u32>,
     /// What stands behind it.
-    pub kind: Kind,
+    pub kind: InterfaceKind,
     /// It is switched on.
     pub up: bool,
     /// There is somebody at the other end of the cable.
@@ -68,7 +68,7 @@ pub struct Interface {
     /// Hardware timestamps.
     pub timestamping: Option<Timestamping>,
     /// XDP; `None` where the kernel is older than 6.3 and does not tell.
-    pub xdp: Option<Xdp>,
+    pub xdp: Option<XdpFeatures>,
 }
 
 impl Interface {
@@ -119,7 +119,7 @@ pub(crate) fn names(tree: &Tree) -> Vec<String> {
 }
 
 /// What `/sys` and `/proc` know of it.
-pub(crate) fn look(tree: &Tree, name: &str) -> Interface {
+pub(crate) fn inspect(tree: &Tree, name: &str) -> Interface {
     let at = |entry: &str| format!("sys/class/net/{name}/{entry}");
     let flags =
         tree.text(at("flags")).and_then(|text| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok());
@@ -160,17 +160,17 @@ pub(crate) fn look(tree: &Tree, name: &str) -> Interface {
     }
 }
 
-fn kind(tree: &Tree, name: &str) -> Kind {
+fn kind(tree: &Tree, name: &str) -> InterfaceKind {
     let at = |entry: &str| format!("sys/class/net/{name}/{entry}");
     if tree.value(at("type")) == Some(ARPHRD_LOOPBACK) {
-        return Kind::Loopback;
+        return InterfaceKind::Loopback;
     }
     if tree.exists(at("device")) {
-        return Kind::Device;
+        return InterfaceKind::Device;
     }
     let uevent = tree.text(at("uevent")).unwrap_or_default();
     let kind = uevent.lines().find_map(|line| line.strip_prefix("DEVTYPE="));
-    Kind::Virtual(kind.unwrap_or("virtual").to_owned())
+    InterfaceKind::Virtual(kind.unwrap_or("virtual").to_owned())
 }
 
 fn steered(tree: &Tree, name: &str) -> Vec<Vec<usize>> {
@@ -281,10 +281,10 @@ mod tests {
         put(root, "sys/class/net/bonding_masters", "");
         let tree = Tree::new(root);
         assert_eq!(names(&tree), ["ens1"]);
-        let found = look(&tree, "ens1");
+        let found = inspect(&tree, "ens1");
         assert_eq!(
             (found.index, found.kind, found.up, found.promiscuous),
-            (Some(2), Kind::Device, true, true)
+            (Some(2), InterfaceKind::Device, true, true)
         );
         assert_eq!((found.speed, found.full_duplex, found.mtu), (Some(10_000), Some(true), Some(1500)));
         assert_eq!((found.numa, found.local_cpus.len(), found.master.as_deref()), (Some(1), 8, Some("br0")));
@@ -303,9 +303,12 @@ mod tests {
         put(folder.path(), "sys/class/net/veth1/speed", "-1");
         put(folder.path(), "sys/class/net/lo/type", "772");
         let tree = Tree::new(folder.path());
-        let found = look(&tree, "veth1");
-        assert_eq!((found.kind, found.speed, found.carrier), (Kind::Virtual("virtual".into()), None, None));
+        let found = inspect(&tree, "veth1");
+        assert_eq!(
+            (found.kind, found.speed, found.carrier),
+            (InterfaceKind::Virtual("virtual".into()), None, None)
+        );
         assert!(!found.up && found.interrupts.is_empty() && found.numa.is_none());
-        assert_eq!(look(&tree, "lo").kind, Kind::Loopback);
+        assert_eq!(inspect(&tree, "lo").kind, InterfaceKind::Loopback);
     }
 }

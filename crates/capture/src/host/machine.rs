@@ -34,7 +34,7 @@ pub struct Machine {
     /// Programs that run and matter to a capture: `irqbalance`, `chronyd`, `ptp4l`, ...
     pub programs: Vec<String>,
     /// The clock.
-    pub clock: Clock,
+    pub clock: SystemClock,
     /// Settings and counters of the network stack.
     pub network: Network,
 }
@@ -80,7 +80,7 @@ pub enum Capability {
 
 /// The clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Clock {
+pub struct SystemClock {
     /// What it counts by: `tsc`.
     pub source: Option<String>,
     /// What else it could count by.
@@ -130,7 +130,7 @@ impl Machine {
 }
 
 /// Looks at it.
-pub(crate) fn look(tree: &Tree) -> Machine {
+pub(crate) fn inspect(tree: &Tree) -> Machine {
     let cpu = "sys/devices/system/cpu";
     let status = tree.text("proc/self/status").unwrap_or_default();
     let capabilities = field(&status, "CapEff:").and_then(|mask| u64::from_str_radix(mask, 16).ok());
@@ -151,7 +151,7 @@ pub(crate) fn look(tree: &Tree) -> Machine {
         locked: locked(&tree.text("proc/self/limits").unwrap_or_default()),
         capabilities,
         programs: programs(tree),
-        clock: Clock {
+        clock: SystemClock {
             source: tree.text(format!("{clock}/current_clocksource")),
             sources: sources.split_whitespace().map(str::to_owned).collect(),
             synchronised,
@@ -283,7 +283,7 @@ mod tests {
         put("proc/13/comm", "bash\n");
         put("proc/sys/net/core/netdev_max_backlog", "1000\n");
         put("run/systemd/container", "lxc\n");
-        let machine = look(&Tree::new(folder.path()));
+        let machine = inspect(&Tree::new(folder.path()));
         assert_eq!((machine.cpus.len(), machine.isolated.len(), machine.smt), (4, 0, Some(true)));
         assert_eq!(machine.governors, BTreeMap::from([("powersave".into(), 2), ("performance".into(), 1)]));
         assert!(machine.hypervisor && machine.runs("irqbalance") && !machine.runs("chronyd"));

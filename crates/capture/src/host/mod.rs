@@ -8,15 +8,15 @@
 //! |---|---|
 //! | `interface` | [`Interface`]: link, rings, queues, interrupts, offloads, counters |
 //! | `machine` | [`Machine`]: processors, memory, clock, kernel settings, rights |
-//! | `place` | [`Place`]: the directory that records go to |
+//! | `directory` | [`Directory`]: the directory that records go to |
 //! | `ethtool`, `netdev` | answers of the kernel's ioctl and netlink interfaces |
 //! | `tree` | `/sys` and `/proc` below a root, which in tests is a folder |
 
+mod directory;
 mod ethtool;
 mod interface;
 mod machine;
 mod netdev;
-mod place;
 #[expect(
     unsafe_code,
     reason = "ioctl, netlink, adjtimex and statvfs have no safe form in the standard library"
@@ -24,11 +24,11 @@ mod place;
 mod sys;
 mod tree;
 
+pub use directory::{DayFile, Directory};
 pub use ethtool::{Channels, Coalescing, Driver, Feature, Pause, Rings, Timestamping};
-pub use interface::{Counters, Interface, Interrupt, Kind};
-pub use machine::{Capability, Clock, Limit, Machine, Memory, Network, Softnet};
-pub use netdev::Xdp;
-pub use place::{DayFile, Place};
+pub use interface::{Counters, Interface, InterfaceKind, Interrupt};
+pub use machine::{Capability, Limit, Machine, Memory, Network, Softnet, SystemClock};
+pub use netdev::XdpFeatures;
 
 use std::io;
 use std::path::Path;
@@ -43,14 +43,14 @@ pub struct Host {
     /// Its interfaces, those asked for in the order asked, else all in order of their names.
     pub interfaces: Vec<Interface>,
     /// The directory of the store, where one was named.
-    pub place: Option<Place>,
+    pub directory: Option<Directory>,
 }
 
 impl Host {
     /// Looks at this machine. Without `interfaces`, at all that it has.
     ///
     /// An error names an interface that does not exist, or a directory that cannot be looked at.
-    pub fn look(interfaces: &[String], store: Option<&Path>) -> Result<Self, Error> {
+    pub fn inspect(interfaces: &[String], store: Option<&Path>) -> Result<Self, Error> {
         let tree = Tree::new("/");
         let names = interface::names(&tree);
         if let Some(missing) = interfaces.iter().find(|name| !names.contains(name)) {
@@ -61,16 +61,16 @@ impl Host {
         let control = sys::Control::open().ok();
         let xdp = netdev::features().unwrap_or_default();
         let interfaces = wanted.iter().map(|name| {
-            let mut found = interface::look(&tree, name);
+            let mut found = interface::inspect(&tree, name);
             if let Some(control) = &control {
-                ethtool::look(control, &mut found);
+                ethtool::query(control, &mut found);
             }
             found.xdp = xdp.iter().find(|(index, _)| Some(*index) == found.index).map(|(_, xdp)| *xdp);
             found
         });
         let interfaces = interfaces.collect();
-        let place = store.map(|path| place::look(&tree, path)).transpose()?;
-        Ok(Self { machine: machine::look(&tree), interfaces, place })
+        let directory = store.map(|path| directory::inspect(&tree, path)).transpose()?;
+        Ok(Self { machine: machine::inspect(&tree), interfaces, directory })
     }
 }
 
@@ -88,7 +88,7 @@ pub enum Error {
     },
     /// The directory cannot be looked at.
     #[error("cannot look at `{path}`: {source}; create it, or name another directory")]
-    Place {
+    Directory {
         /// As it was given.
         path: String,
         /// What the operating system said.

@@ -8,7 +8,7 @@ use super::sys::Netlink;
 
 /// What a driver can do with XDP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Xdp {
+pub struct XdpFeatures {
     /// It runs programs itself (`NETDEV_XDP_ACT_BASIC`), before the kernel makes a packet of its own of it.
     pub native: bool,
     /// It can redirect (`NETDEV_XDP_ACT_REDIRECT`), which AF_XDP needs.
@@ -17,14 +17,14 @@ pub struct Xdp {
     pub zero_copy: bool,
 }
 
-impl Xdp {
+impl XdpFeatures {
     fn of(bits: u64) -> Self {
         Self { native: bits & 1 != 0, redirect: bits & 2 != 0, zero_copy: bits & 8 != 0 }
     }
 }
 
 /// Of each interface of this network namespace, by index. An error where the kernel does not know the family.
-pub(crate) fn features() -> io::Result<Vec<(u32, Xdp)>> {
+pub(crate) fn features() -> io::Result<Vec<(u32, XdpFeatures)>> {
     let netlink = Netlink::open()?;
     let mut buffer = vec![0; 64 << 10];
     // CTRL_CMD_GETFAMILY of "netdev"; the controller is the one family with a fixed number, 0x10.
@@ -34,7 +34,7 @@ pub(crate) fn features() -> io::Result<Vec<(u32, Xdp)>> {
     netlink.send(&request(family, NLM_F_REQUEST | NLM_F_DUMP, NETDEV_CMD_DEV_GET, &[]))?;
     let mut found = Vec::new();
     // A dump of every interface there can be takes fewer datagrams; a kernel that never ends must not hold us.
-    for _ in 0..MOST_DATAGRAMS {
+    for _ in 0..MAX_DATAGRAMS {
         if !devices(netlink.receive(&mut buffer)?, &mut found) {
             break;
         }
@@ -91,7 +91,7 @@ fn family(datagram: &[u8]) -> Option<u16> {
 }
 
 /// Takes the interfaces of a datagram; whether more will come.
-fn devices(datagram: &[u8], found: &mut Vec<(u32, Xdp)>) -> bool {
+fn devices(datagram: &[u8], found: &mut Vec<(u32, XdpFeatures)>) -> bool {
     for (kind, body) in messages(datagram) {
         if kind == NLMSG_DONE || kind == NLMSG_ERROR {
             return false;
@@ -104,7 +104,7 @@ fn devices(datagram: &[u8], found: &mut Vec<(u32, Xdp)>) -> bool {
                 _ => {}
             }
         }
-        found.extend(index.zip(bits.map(Xdp::of)));
+        found.extend(index.zip(bits.map(XdpFeatures::of)));
     }
     !datagram.is_empty()
 }
@@ -122,7 +122,7 @@ const ATTR_FAMILY_NAME: u16 = 2;
 const NETDEV_CMD_DEV_GET: u8 = 1;
 const DEV_IFINDEX: u16 = 1;
 const DEV_XDP_FEATURES: u16 = 3;
-const MOST_DATAGRAMS: usize = 4_096;
+const MAX_DATAGRAMS: usize = 4_096;
 
 #[cfg(test)]
 mod tests {
@@ -143,8 +143,8 @@ mod tests {
     fn devices_are_read() {
         let mut found = Vec::new();
         assert!(devices(&[device(1, 0), device(2, 0x2b)].concat(), &mut found));
-        let able = Xdp { native: true, redirect: true, zero_copy: true };
-        assert_eq!(found, [(1, Xdp::default()), (2, able)]);
+        let able = XdpFeatures { native: true, redirect: true, zero_copy: true };
+        assert_eq!(found, [(1, XdpFeatures::default()), (2, able)]);
         let mut end = request(NLMSG_DONE, 2, 0, &[]);
         assert!(!devices(&end, &mut found));
         end.truncate(7);

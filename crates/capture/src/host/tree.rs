@@ -25,7 +25,7 @@ impl Tree {
     /// is down.
     pub(crate) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         let mut text = Vec::new();
-        File::open(self.at(path)).ok()?.take(MOST).read_to_end(&mut text).ok()?;
+        File::open(self.at(path)).ok()?.take(MAX_FILE).read_to_end(&mut text).ok()?;
         Some(String::from_utf8_lossy(&text).trim().to_owned())
     }
 
@@ -65,7 +65,7 @@ pub(crate) fn cpus(text: &str) -> Vec<usize> {
     for part in text.trim().split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         if let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse::<usize>()) {
-            found.extend((first..=last.min(first.saturating_add(MOST_CPUS))).take(MOST_CPUS));
+            found.extend((first..=last.min(first.saturating_add(MAX_CPUS))).take(MAX_CPUS));
         }
     }
     found
@@ -82,8 +82,8 @@ pub(crate) fn mask(text: &str) -> Vec<usize> {
 }
 
 /// No file that is read here is longer; `/proc/interrupts` of a machine with hundreds of CPUs comes near.
-const MOST: u64 = 16 << 20;
-const MOST_CPUS: usize = 65_536;
+const MAX_FILE: u64 = 16 << 20;
+const MAX_CPUS: usize = 65_536;
 
 #[cfg(test)]
 mod tests {
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(cpus("0-3,8\n"), [0, 1, 2, 3, 8]);
         assert_eq!(cpus(""), [0_usize; 0]);
         assert_eq!(cpus("(null)"), [0_usize; 0]);
-        assert_eq!(cpus("0-99999999999").len(), MOST_CPUS);
+        assert_eq!(cpus("0-99999999999").len(), MAX_CPUS);
         assert_eq!(mask("3"), [0, 1]);
         assert_eq!(mask("80000000,00000001"), [0, 63]);
         assert_eq!(mask("0"), [0_usize; 0]);

@@ -1,7 +1,7 @@
 //! A block of an AF_PACKET ring, packet after packet.
 //!
 //! The kernel writes the headers, so they are right; they are checked all the same, since a wrong offset would read another
-//! packet's bytes. What cannot be ends the block and is counted ([`Walk::damaged`]).
+//! packet's bytes. What cannot be ends the block and is counted ([`BlockPackets::damaged`]).
 
 use crate::sys::ring::STATUS_END;
 
@@ -19,14 +19,14 @@ pub(super) struct Packet<'a> {
 
 /// The packets of one block.
 #[derive(Debug)]
-pub(super) struct Walk<'a> {
+pub(super) struct BlockPackets<'a> {
     /// From the next packet's header on.
     rest: &'a mut [u8],
     left: u32,
     damaged: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> BlockPackets<'a> {
     /// `block` are the bytes after the status word of the block's descriptor.
     pub(super) fn new(block: &'a mut [u8]) -> Self {
         let word = |at: usize| block.get(at..at + 4).map_or(0, |bytes| word(bytes, 0));
@@ -53,7 +53,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-impl<'a> Iterator for Walk<'a> {
+impl<'a> Iterator for BlockPackets<'a> {
     type Item = Packet<'a>;
 
     // HOT: one length check for the header, one for the data.
@@ -171,7 +171,7 @@ pub(super) mod tests {
             (tags, 0x2064, 0x88a8, 22, plain),
             (libc::TP_STATUS_VLAN_VALID, 5, 0, 22, plain),
         ]);
-        let mut walk = Walk::new(&mut block);
+        let mut walk = BlockPackets::new(&mut block);
         let first = walk.next().expect("a packet");
         assert_eq!((first.time, first.wire_len, first.data), (7_000_000_000, 30, &plain[..]));
         let second = walk.next().expect("a packet");
@@ -200,7 +200,7 @@ pub(super) mod tests {
         for (offset, bytes) in hostile {
             let mut block = good.clone();
             block[second + offset..][..bytes.len()].copy_from_slice(bytes);
-            let mut walk = Walk::new(&mut block);
+            let mut walk = BlockPackets::new(&mut block);
             assert_eq!(walk.by_ref().count(), 1, "{bytes:?} at {offset}");
             assert!(walk.damaged(), "{bytes:?} at {offset}");
         }
@@ -212,12 +212,12 @@ pub(super) mod tests {
         for (offset, value) in [(4, 0u32), (4, 11), (4, u32::MAX), (8, 0), (8, 60)] {
             let mut block = good.clone();
             block[offset..offset + 4].copy_from_slice(&value.to_ne_bytes());
-            let mut walk = Walk::new(&mut block);
+            let mut walk = BlockPackets::new(&mut block);
             assert_eq!((walk.by_ref().count(), walk.damaged()), (0, true), "{value} at {offset}");
         }
         let mut more = good;
         more[0..4].copy_from_slice(&9u32.to_ne_bytes());
-        let mut walk = Walk::new(&mut more);
+        let mut walk = BlockPackets::new(&mut more);
         assert_eq!((walk.by_ref().count(), walk.damaged()), (0, true), "the last packet is not the last");
     }
 
@@ -230,7 +230,7 @@ pub(super) mod tests {
                 }
             }
             let length = block.len();
-            for packet in Walk::new(&mut block) {
+            for packet in BlockPackets::new(&mut block) {
                 prop_assert!(packet.data.len() <= length);
             }
         }

@@ -65,7 +65,7 @@ impl Program {
         if count == 0 || count > libc::BPF_MAXINSNS as usize {
             return None;
         }
-        let sound = |(at, instruction): (usize, &Instruction)| sound(instruction, count - at - 1);
+        let sound = |(at, instruction): (usize, &Instruction)| is_valid(instruction, count - at - 1);
         instructions.iter().enumerate().all(sound).then(|| Self { instructions: instructions.into() })
     }
 
@@ -92,7 +92,7 @@ impl Program {
                 LDX => x = view_load(view, code, k, 0, &memory)?,
                 ST => memory[slot] = a,
                 STX => memory[slot] = x,
-                ALU => a = calculate(code, a, if u32::from(code) & SOURCE_X == 0 { k } else { x })?,
+                ALU => a = arithmetic(code, a, if u32::from(code) & SOURCE_X == 0 { k } else { x })?,
                 JMP if u32::from(code) & OPERATION == libc::BPF_JA => at += k as usize,
                 JMP => {
                     let with = if u32::from(code) & SOURCE_X == 0 { k } else { x };
@@ -123,7 +123,7 @@ fn view_load(view: &View<'_>, code: u16, k: u32, x: u32, memory: &[u32; MEMORY])
 }
 
 /// `None` divides by zero, which ends a program with 0.
-fn calculate(code: u16, a: u32, with: u32) -> Option<u32> {
+fn arithmetic(code: u16, a: u32, with: u32) -> Option<u32> {
     Some(match u32::from(code) & OPERATION {
         libc::BPF_ADD => a.wrapping_add(with),
         libc::BPF_SUB => a.wrapping_sub(with),
@@ -151,7 +151,7 @@ fn holds(code: u16, a: u32, with: u32) -> bool {
 }
 
 /// Whether an instruction with so many after it is known and stays within the program.
-fn sound(instruction: &Instruction, after: usize) -> bool {
+fn is_valid(instruction: &Instruction, after: usize) -> bool {
     let code = u32::from(instruction.code);
     let k = instruction.k;
     let (mode, size) = (code & MODE, code & SIZE);
@@ -209,13 +209,13 @@ impl Assembler {
         self.labels[label.0] = self.instructions.len();
     }
 
-    pub(super) fn put(&mut self, code: u32, k: u32) {
+    pub(super) fn push(&mut self, code: u32, k: u32) {
         self.instructions.push(Instruction { code: code as u16, jt: 0, jf: 0, k });
     }
 
     pub(super) fn jump(&mut self, code: u32, k: u32, yes: Option<Label>, no: Option<Label>) {
         self.jumps.push((self.instructions.len(), yes, no));
-        self.put(JMP | code, k);
+        self.push(JMP | code, k);
     }
 
     /// `None` when a label is too far away, behind, or nowhere.
@@ -339,7 +339,7 @@ mod tests {
             data in proptest::collection::vec(any::<u8>(), 0..80),
         ) {
             let mut code: Vec<_> = code.into_iter().map(|(c, jt, jf, k)| instruction(c.into(), jt, jf, k)).collect();
-            code.retain(|instruction| sound(instruction, 100));
+            code.retain(|instruction| is_valid(instruction, 100));
             code.push(instruction(RET | RETURN_A, 0, 0, 0));
             for _ in 0..8 {
                 code.push(instruction(RET, 0, 0, 7));

@@ -13,8 +13,8 @@ use super::bpf::{Assembler, Label, Program, RETURN_A};
 pub(super) fn program() -> Option<Program> {
     let mut code = Assembler::default();
     let [v4, v6, other, mix] = std::array::from_fn(|_| code.label());
-    code.put(LD | ABS | W, ancillary(libc::SKF_AD_PROTOCOL));
-    code.put(LDX | IMM, 0);
+    code.push(LD | ABS | W, ancillary(libc::SKF_AD_PROTOCOL));
+    code.push(LDX | IMM, 0);
     for _ in 0..TAGS {
         let [tag, none] = std::array::from_fn(|_| code.label());
         for kind in VLANS {
@@ -23,7 +23,7 @@ pub(super) fn program() -> Option<Program> {
         code.jump(JA, 0, Some(none), None);
         code.place(tag);
         advance(&mut code, 4);
-        code.put(LD | IND | H, network(-2));
+        code.push(LD | IND | H, network(-2));
         code.place(none);
     }
     code.jump(EQ, 0x0800, Some(v4), None);
@@ -32,13 +32,13 @@ pub(super) fn program() -> Option<Program> {
     let bottom = code.label();
     for _ in 0..LABELS {
         advance(&mut code, 4);
-        code.put(LD | IND | B, network(-2));
+        code.push(LD | IND | B, network(-2));
         code.jump(libc::BPF_JSET, 1, Some(bottom), None);
     }
     code.jump(JA, 0, Some(other), None);
     code.place(bottom);
-    code.put(LD | IND | B, network(0));
-    code.put(ALU | libc::BPF_RSH, 4);
+    code.push(LD | IND | B, network(0));
+    code.push(ALU | libc::BPF_RSH, 4);
     code.jump(EQ, 4, Some(v4), None);
     code.jump(EQ, 6, Some(v6), Some(other));
 
@@ -48,86 +48,86 @@ pub(super) fn program() -> Option<Program> {
     version_6(&mut code, mix);
 
     code.place(mix);
-    code.put(LD | MEM, ADDRESS);
-    code.put(ALU | libc::BPF_MUL, FACTORS[0]);
-    code.put(LDX | MEM, PORT);
-    code.put(ALU | libc::BPF_ADD | libc::BPF_X, 0);
-    code.put(ALU | libc::BPF_MUL, FACTORS[1]);
-    code.put(ST, ADDRESS);
-    code.put(ALU | libc::BPF_RSH, 16);
-    code.put(TAX, 0);
-    code.put(LD | MEM, ADDRESS);
-    code.put(ALU | libc::BPF_XOR | libc::BPF_X, 0);
-    code.put(RET | RETURN_A, 0);
+    code.push(LD | MEM, ADDRESS);
+    code.push(ALU | libc::BPF_MUL, FACTORS[0]);
+    code.push(LDX | MEM, PORT);
+    code.push(ALU | libc::BPF_ADD | libc::BPF_X, 0);
+    code.push(ALU | libc::BPF_MUL, FACTORS[1]);
+    code.push(ST, ADDRESS);
+    code.push(ALU | libc::BPF_RSH, 16);
+    code.push(TAX, 0);
+    code.push(LD | MEM, ADDRESS);
+    code.push(ALU | libc::BPF_XOR | libc::BPF_X, 0);
+    code.push(RET | RETURN_A, 0);
     code.place(other);
-    code.put(RET, 0);
+    code.push(RET, 0);
     code.finish()
 }
 
 /// Address and port of an IPv4 packet `X` bytes into the network header; its addresses alone where it is a fragment.
 fn version_4(code: &mut Assembler, mix: Label) {
     let [ports, end] = std::array::from_fn(|_| code.label());
-    code.put(LD | IND | W, network(12));
-    code.put(ST, ADDRESS);
-    code.put(LD | IMM, 0);
-    code.put(ST, PORT);
-    code.put(LD | IND | H, network(6));
+    code.push(LD | IND | W, network(12));
+    code.push(ST, ADDRESS);
+    code.push(LD | IMM, 0);
+    code.push(ST, PORT);
+    code.push(LD | IND | H, network(6));
     code.jump(libc::BPF_JSET, 0x3fff, Some(end), None);
-    code.put(LD | IND | B, network(9));
+    code.push(LD | IND | B, network(9));
     for protocol in PORTED {
         code.jump(EQ, protocol.into(), Some(ports), None);
     }
     code.place(end);
     code.jump(JA, 0, Some(mix), None);
     code.place(ports);
-    code.put(LD | IND | B, network(0));
-    code.put(ALU | libc::BPF_AND, 15);
-    code.put(ALU | libc::BPF_LSH, 2);
-    code.put(ALU | libc::BPF_ADD | libc::BPF_X, 0);
-    code.put(TAX, 0);
-    code.put(LD | IND | H, network(0));
-    code.put(ALU | libc::BPF_AND, PAIR);
-    code.put(ST, PORT);
+    code.push(LD | IND | B, network(0));
+    code.push(ALU | libc::BPF_AND, 15);
+    code.push(ALU | libc::BPF_LSH, 2);
+    code.push(ALU | libc::BPF_ADD | libc::BPF_X, 0);
+    code.push(TAX, 0);
+    code.push(LD | IND | H, network(0));
+    code.push(ALU | libc::BPF_AND, PAIR);
+    code.push(ST, PORT);
     code.jump(JA, 0, Some(mix), None);
 }
 
 /// The same for IPv6, whose address is folded into one word. What has an extension header goes by its address.
 fn version_6(code: &mut Assembler, mix: Label) {
     let ports = code.label();
-    code.put(libc::BPF_STX, BASE);
-    code.put(LD | IMM, 0);
-    code.put(ST, PORT);
-    code.put(LD | IND | W, network(8));
+    code.push(libc::BPF_STX, BASE);
+    code.push(LD | IMM, 0);
+    code.push(ST, PORT);
+    code.push(LD | IND | W, network(8));
     for word in 1..4 {
-        code.put(ST, ADDRESS);
-        code.put(LDX | MEM, BASE);
-        code.put(LD | IND | W, network(8 + 4 * word));
-        code.put(LDX | MEM, ADDRESS);
-        code.put(ALU | libc::BPF_XOR | libc::BPF_X, 0);
+        code.push(ST, ADDRESS);
+        code.push(LDX | MEM, BASE);
+        code.push(LD | IND | W, network(8 + 4 * word));
+        code.push(LDX | MEM, ADDRESS);
+        code.push(ALU | libc::BPF_XOR | libc::BPF_X, 0);
     }
-    code.put(ST, ADDRESS);
-    code.put(LDX | MEM, BASE);
-    code.put(LD | IND | B, network(6));
+    code.push(ST, ADDRESS);
+    code.push(LDX | MEM, BASE);
+    code.push(LD | IND | B, network(6));
     for protocol in PORTED {
         code.jump(EQ, protocol.into(), Some(ports), None);
     }
     code.jump(JA, 0, Some(mix), None);
     code.place(ports);
-    code.put(LD | IND | H, network(40));
-    code.put(ALU | libc::BPF_AND, PAIR);
-    code.put(ST, PORT);
+    code.push(LD | IND | H, network(40));
+    code.push(ALU | libc::BPF_AND, PAIR);
+    code.push(ST, PORT);
 }
 
 fn advance(code: &mut Assembler, by: u32) {
-    code.put(TXA, 0);
-    code.put(ALU | libc::BPF_ADD, by);
-    code.put(TAX, 0);
+    code.push(TXA, 0);
+    code.push(ALU | libc::BPF_ADD, by);
+    code.push(TAX, 0);
 }
 
 /// The same figure for a whole frame, for sources that are not the kernel's; `link` in the numbering of the pcap formats.
 ///
 /// Equal to what [`program`] returns for the frame, which a test holds.
-pub(super) fn source(link: u16, frame: &[u8]) -> u32 {
+pub(super) fn source_hash(link: u16, frame: &[u8]) -> u32 {
     hash(link, frame).unwrap_or(0)
 }
 
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn one_source_is_one_worker_whatever_it_is_wrapped_in() {
         let packet = v4([10, 1, 2, 3], 10_000, 0);
-        let plain = source(ETHERNET, &frame(&[8, 0], &packet));
+        let plain = source_hash(ETHERNET, &frame(&[8, 0], &packet));
         let wrapped: [&[u8]; 4] = [
             &[0x81, 0, 0, 5, 8, 0],
             &[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6, 8, 0],
@@ -278,18 +278,18 @@ mod tests {
         assert_ne!(plain, 0);
         for before in wrapped {
             let frame = frame(before, &packet);
-            assert_eq!((source(ETHERNET, &frame), in_kernel(&frame)), (plain, plain), "{before:x?}");
+            assert_eq!((source_hash(ETHERNET, &frame), in_kernel(&frame)), (plain, plain), "{before:x?}");
         }
-        assert_eq!(source(RAW, &packet), plain);
+        assert_eq!(source_hash(RAW, &packet), plain);
         let rtcp = v4([10, 1, 2, 3], 10_001, 0);
-        assert_eq!(source(RAW, &rtcp), plain, "RTCP goes with its RTP");
-        assert_ne!(source(RAW, &v4([10, 1, 2, 3], 10_002, 0)), plain);
-        assert_ne!(source(RAW, &v4([10, 1, 2, 4], 10_000, 0)), plain);
+        assert_eq!(source_hash(RAW, &rtcp), plain, "RTCP goes with its RTP");
+        assert_ne!(source_hash(RAW, &v4([10, 1, 2, 3], 10_002, 0)), plain);
+        assert_ne!(source_hash(RAW, &v4([10, 1, 2, 4], 10_000, 0)), plain);
     }
 
     #[test]
     fn fragments_go_by_their_address() {
-        let of = |port, fragment| source(ETHERNET, &frame(&[8, 0], &v4([10, 1, 2, 3], port, fragment)));
+        let of = |port, fragment| source_hash(ETHERNET, &frame(&[8, 0], &v4([10, 1, 2, 3], port, fragment)));
         assert_eq!(of(5060, 0x2000), of(0x6162, 0x00b9));
         assert_ne!(of(5060, 0x2000), of(5060, 0));
         assert_eq!(of(5060, 0x4000), of(5060, 0), "don't fragment is no fragment");
@@ -303,7 +303,7 @@ mod tests {
             for index in 0..4000u16 {
                 let [high, low] = (index / 40).to_be_bytes();
                 let packet = v4([10, 9, high, low], 10_000 + 2 * (index % 40), 0);
-                shares[source(RAW, &packet) as usize % workers] += 1;
+                shares[source_hash(RAW, &packet) as usize % workers] += 1;
             }
             let even = 4000 / workers;
             assert!(shares.iter().all(|share| share.abs_diff(even) < even / 5), "{shares:?}");
@@ -328,7 +328,7 @@ mod tests {
         ) {
             let mut frame = frame(&before, &packet);
             frame.truncate(cut.max(14));
-            prop_assert_eq!(source(ETHERNET, &frame), in_kernel(&frame));
+            prop_assert_eq!(source_hash(ETHERNET, &frame), in_kernel(&frame));
         }
     }
 }

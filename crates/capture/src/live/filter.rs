@@ -74,7 +74,7 @@ impl Filter {
     /// Whether the frame is one to keep. Frames of a link type for which libpcap cannot read the expression are not.
     pub fn matches(&mut self, frame: &Frame<'_>) -> bool {
         if !self.programs.iter().any(|(link, _)| *link == frame.link) {
-            self.meet(frame.link);
+            self.compile_for(frame.link);
         }
         self.matches_data(frame.link, frame.wire_len, frame.data)
     }
@@ -92,7 +92,7 @@ impl Filter {
     }
 
     #[cold]
-    fn meet(&mut self, link: LinkType) {
+    fn compile_for(&mut self, link: LinkType) {
         let code = Library::load()
             .and_then(|library| library.compile(&self.expression, data_link(link), self.snaplen));
         self.programs.push((link, code.ok().and_then(|code| Program::new(&code))));

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::sys::socket::{SEND, Socket};
-use crate::sys::xsk::{Plan, Xsk};
+use crate::sys::xsk::{UmemLayout, Xsk};
 
 use super::interface::Interface;
 use super::xdp::{self, HEADROOM};
@@ -33,12 +33,12 @@ use super::{Error, Source};
 #[derive(Debug)]
 pub struct Injector {
     interface: Interface,
-    way: Way,
+    backend: Backend,
     sent: Sent,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Backend {
     Packet(Socket),
     Xdp(Box<Xsk>),
 }
@@ -64,11 +64,11 @@ impl Injector {
     /// As for [`open`](super::open).
     pub fn open(interface: &str, source: Source) -> Result<Self, Error> {
         let interface = Interface::open(interface)?;
-        let way = match source {
-            Source::Packet => Way::Packet(packet(&interface)?),
-            Source::Xdp { mode } => Way::Xdp(Box::new(xdp::sender(&interface, mode)?)),
+        let backend = match source {
+            Source::Packet => Backend::Packet(packet(&interface)?),
+            Source::Xdp { mode } => Backend::Xdp(Box::new(xdp::sender(&interface, mode)?)),
         };
-        Ok(Self { interface, way, sent: Sent::default() })
+        Ok(Self { interface, backend, sent: Sent::default() })
     }
 
     /// Offers frames to the kernel, never waits; gives how many it took, from the first on. The rest, none or all of them, is to
@@ -78,9 +78,9 @@ impl Injector {
     ///
     /// A frame longer than the interface sends, an interface that is down or gone.
     pub fn send(&mut self, frames: &[&[u8]]) -> Result<usize, Error> {
-        let sent = match &mut self.way {
-            Way::Packet(socket) => send(socket, &self.interface, frames)?,
-            Way::Xdp(xsk) => queue(xsk, &self.interface, frames, &mut self.sent)?,
+        let sent = match &mut self.backend {
+            Backend::Packet(socket) => send(socket, &self.interface, frames)?,
+            Backend::Xdp(xsk) => queue(xsk, &self.interface, frames, &mut self.sent)?,
         };
         self.sent.frames += sent as u64;
         self.sent.bytes += frames.iter().take(sent).map(|frame| frame.len() as u64).sum::<u64>();
@@ -88,14 +88,14 @@ impl Injector {
         Ok(sent)
     }
 
-    /// Waits until nothing is under way any more.
+    /// Waits until nothing is under backend any more.
     ///
     /// # Errors
     ///
     /// An interface that is down or gone.
     pub fn flush(&mut self) -> Result<(), Error> {
         // sendmmsg has handed to the driver what it took.
-        let Way::Xdp(xsk) = &mut self.way else { return Ok(()) };
+        let Backend::Xdp(xsk) = &mut self.backend else { return Ok(()) };
         let began = Instant::now();
         loop {
             kick(xsk, &self.interface, &mut self.sent)?;
@@ -103,12 +103,12 @@ impl Injector {
             if xsk.under_way() == 0 {
                 return Ok(());
             }
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > FLUSH_TIMEOUT {
                 let source = io::ErrorKind::TimedOut.into();
                 return Err(Error::io(&self.interface.name, "waiting until all is sent", source));
             }
             if xsk.unsent() == 0 {
-                thread::sleep(PAUSE);
+                thread::sleep(POLL_INTERVAL);
             }
         }
     }
@@ -191,9 +191,9 @@ fn kick(xsk: &mut Xsk, interface: &Interface, sent: &mut Sent) -> Result<(), Err
 }
 
 /// How long [`Injector::flush`] waits, and between two looks.
-const PATIENCE: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_micros(100);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_micros(100);
 /// Bytes of a chunk to send from.
 pub(super) const CHUNK: usize = 4096;
 /// The plan of a sender's memory: 4096 frames.
-pub(super) const SENDER: Plan = Plan { chunk: CHUNK, chunks: 4096, receives: false, huge: false };
+pub(super) const SENDER: UmemLayout = UmemLayout { chunk: CHUNK, chunks: 4096, receives: false, huge: false };

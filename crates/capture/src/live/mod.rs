@@ -15,7 +15,7 @@
 //!                 // Frames borrow from the ring and go back to it afterwards.
 //!                 let _bytes: usize = frames.iter().map(|frame| frame.data.len()).sum();
 //!             })?;
-//!             let counts = tap.counts();
+//!             let counts = tap.counters();
 //!             assert_eq!(counts.ring_drops, 0, "the ring was full");
 //!         }
 //!     });
@@ -30,7 +30,7 @@
 //! driver directly and past the taps of the same interface.
 //!
 //! **As on the wire.** The kernel takes the outermost VLAN tag out of a packet; it is put back. Packets that an offload merged
-//! (GRO, LRO, TSO) cannot be taken apart again; they are counted ([`Counts::merged`]).
+//! (GRO, LRO, TSO) cannot be taken apart again; they are counted ([`TapCounters::merged`]).
 //!
 //! | module | holds |
 //! |---|---|
@@ -65,9 +65,9 @@ pub use filter::Filter;
 pub use inject::{Injector, Sent};
 pub use replay::{Pace, replay};
 
-use packet::Packet;
-use replay::Replay;
-use xdp::Xdp;
+use packet::PacketTap;
+use replay::ReplayTap;
+use xdp::XdpTap;
 
 /// How packets come from an interface, or go out of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -204,10 +204,10 @@ pub fn open(settings: &Settings) -> Result<Vec<Tap>, Error> {
     settings.check()?;
     Ok(match settings.source {
         Source::Packet => {
-            packet::open(settings)?.into_iter().map(|packet| Tap(Kind::Packet(Box::new(packet)))).collect()
+            packet::open(settings)?.into_iter().map(|packet| Tap(Backend::Packet(Box::new(packet)))).collect()
         }
         Source::Xdp { mode } => {
-            xdp::open(settings, mode)?.into_iter().map(|xdp| Tap(Kind::Xdp(Box::new(xdp)))).collect()
+            xdp::open(settings, mode)?.into_iter().map(|xdp| Tap(Backend::Xdp(Box::new(xdp)))).collect()
         }
     })
 }
@@ -227,13 +227,13 @@ pub fn pin(cpu: usize) -> Result<(), Error> {
 
 /// One worker's share of a source.
 #[derive(Debug)]
-pub struct Tap(Kind);
+pub struct Tap(Backend);
 
 #[derive(Debug)]
-enum Kind {
-    Packet(Box<Packet>),
-    Xdp(Box<Xdp>),
-    Replay(Box<Replay>),
+enum Backend {
+    Packet(Box<PacketTap>),
+    Xdp(Box<XdpTap>),
+    Replay(Box<ReplayTap>),
 }
 
 impl Tap {
@@ -245,57 +245,57 @@ impl Tap {
     /// # Errors
     ///
     /// [`Error::Gone`] when the interface was removed. One that is down gives nothing until it is up again
-    /// ([`Counts::downs`]).
+    /// ([`TapCounters::downs`]).
     #[inline]
     pub fn batch(&mut self, wait: Duration, take: impl FnMut(&[Frame<'_>])) -> Result<usize, Error> {
         match &mut self.0 {
-            Kind::Packet(packet) => packet.batch(wait, take),
-            Kind::Xdp(xdp) => xdp.batch(wait, take),
-            Kind::Replay(replay) => replay.batch(wait, take),
+            Backend::Packet(packet) => packet.batch(wait, take),
+            Backend::Xdp(xdp) => xdp.batch(wait, take),
+            Backend::Replay(replay) => replay.batch(wait, take),
         }
     }
 
     /// Running totals. One or two system calls: to be asked a few times a second, not per packet.
-    pub fn counts(&mut self) -> Counts {
+    pub fn counters(&mut self) -> TapCounters {
         match &mut self.0 {
-            Kind::Packet(packet) => packet.counts(),
-            Kind::Xdp(xdp) => xdp.counts(),
-            Kind::Replay(replay) => replay.counts(),
+            Backend::Packet(packet) => packet.counters(),
+            Backend::Xdp(xdp) => xdp.counters(),
+            Backend::Replay(replay) => replay.counters(),
         }
     }
 
     /// Where the time of the frames so far comes from.
     pub fn timestamps(&self) -> Timestamps {
         match &self.0 {
-            Kind::Packet(packet) => packet.timestamps(),
-            Kind::Xdp(xdp) => xdp.timestamps(),
-            Kind::Replay(_) => Timestamps::File,
+            Backend::Packet(packet) => packet.timestamps(),
+            Backend::Xdp(xdp) => xdp.timestamps(),
+            Backend::Replay(_) => Timestamps::File,
         }
     }
 
     /// How the frames begin; of files, the first one does. Each frame names its own.
     pub fn link(&self) -> LinkType {
         match &self.0 {
-            Kind::Packet(packet) => packet.interface.link,
-            Kind::Xdp(xdp) => xdp.interface.link,
-            Kind::Replay(replay) => replay.link,
+            Backend::Packet(packet) => packet.interface.link,
+            Backend::Xdp(xdp) => xdp.interface.link,
+            Backend::Replay(replay) => replay.link,
         }
     }
 
     /// What did not come out as asked for and does no harm, one sentence each: for the log.
-    pub fn notes(&self) -> &[String] {
+    pub fn warnings(&self) -> &[String] {
         match &self.0 {
-            Kind::Packet(packet) => packet.notes(),
-            Kind::Xdp(xdp) => xdp.notes(),
-            Kind::Replay(replay) => replay.notes(),
+            Backend::Packet(packet) => packet.warnings(),
+            Backend::Xdp(xdp) => xdp.warnings(),
+            Backend::Replay(replay) => replay.warnings(),
         }
     }
 
     /// Whether no frame will come any more: files were replayed to their end. Never at an interface.
     pub fn ended(&self) -> bool {
         match &self.0 {
-            Kind::Packet(_) | Kind::Xdp(_) => false,
-            Kind::Replay(replay) => replay.ended,
+            Backend::Packet(_) | Backend::Xdp(_) => false,
+            Backend::Replay(replay) => replay.ended,
         }
     }
 }
@@ -303,7 +303,7 @@ impl Tap {
 /// Where the time of a frame comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timestamps {
-    /// The NIC, as the packet arrived. [`Counts::hardware`] tells of how many packets: others carry the kernel's.
+    /// The NIC, as the packet arrived. [`TapCounters::hardware`] tells of how many packets: others carry the kernel's.
     Hardware,
     /// The kernel, as the packet entered it.
     Kernel,
@@ -327,7 +327,7 @@ impl Timestamps {
 
 /// What a tap has seen and lost since it was opened: running totals.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counts {
+pub struct TapCounters {
     /// Frames handed over.
     pub received: u64,
     /// Their bytes on the wire.
@@ -356,9 +356,9 @@ pub struct Counts {
     pub fill: f32,
 }
 
-impl Counts {
+impl TapCounters {
     #[inline(always)]
-    fn note(&mut self, packet: &block::Packet<'_>, longest: u32) {
+    fn count(&mut self, packet: &block::Packet<'_>, longest: u32) {
         self.bytes += u64::from(packet.wire_len);
         self.merged += u64::from(packet.wire_len > longest);
         self.cut += u64::from(packet.wire_len as usize > packet.data.len());
@@ -371,6 +371,6 @@ impl Counts {
 /// each batch: 64 cost it a third of its rate.
 pub const BATCH: usize = 512;
 /// How often a source that gets nothing looks for its interface.
-const LOOK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const EMPTY: Frame<'static> =
     Frame { time: Nanos::ZERO, number: 0, link: LinkType(0), wire_len: 0, data: &[] };

@@ -6,44 +6,46 @@ use ringtap_model::{Frame, Nanos};
 
 use crate::sys::ring::Blocks;
 use crate::sys::socket::Socket;
-use crate::sys::thread::Near;
+use crate::sys::thread::NodePreference;
 
-use super::block::Walk;
+use super::block::BlockPackets;
 use super::filter::Filter;
 use super::interface::Interface;
-use super::{BATCH, Counts, Direction, EMPTY, Error, Fanout, LOOK, Settings, Timestamps, bpf, fanout};
+use super::{
+    BATCH, CHECK_INTERVAL, Direction, EMPTY, Error, Fanout, Settings, TapCounters, Timestamps, bpf, fanout,
+};
 
 /// One worker's socket and ring.
 #[derive(Debug)]
-pub(super) struct Packet {
+pub(super) struct PacketTap {
     socket: Socket,
     blocks: Blocks,
     pub(super) interface: Interface,
     /// What the kernel cannot filter for us.
     filter: Option<Filter>,
-    counts: Counts,
+    counters: TapCounters,
     spin: Option<Duration>,
     /// Since the interface was found down and until packets come again: when it was last seen to be there at all.
     down: Option<Instant>,
     /// Number of the next frame, and the step to the one after it.
     number: u64,
     step: u64,
-    notes: Vec<String>,
+    warnings: Vec<String>,
 }
 
 /// One socket a worker, joined in a fan-out. Nothing is captured until all of them are ready.
-pub(super) fn open(settings: &Settings) -> Result<Vec<Packet>, Error> {
+pub(super) fn open(settings: &Settings) -> Result<Vec<PacketTap>, Error> {
     let filter = settings.filter(Interface::open(&settings.interface)?.link)?;
-    let worker = |index| Packet::open(settings, index, filter.as_ref());
+    let worker = |index| PacketTap::open(settings, index, filter.as_ref());
     let packets = (0..settings.workers).map(worker).collect::<Result<Vec<_>, _>>()?;
-    join(settings, &packets)?;
+    join_fanout(settings, &packets)?;
     for packet in &packets {
         packet.begin(settings, filter.as_ref())?;
     }
     Ok(packets)
 }
 
-impl Packet {
+impl PacketTap {
     /// A socket with its ring, bound, whose filter drops everything still.
     fn open(settings: &Settings, index: usize, filter: Option<&Filter>) -> Result<Self, Error> {
         let interface = Interface::open(&settings.interface)?;
@@ -58,9 +60,9 @@ impl Packet {
         set(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V3 as i32, "asking for TPACKET_V3")?;
         // Room for a VLAN tag before each frame.
         set(libc::PACKET_RESERVE, 4, "reserving room for VLAN tags")?;
-        let mut notes = Vec::new();
-        stamps(settings, &socket, &mut notes)?;
-        let blocks = ring(settings, &socket, &interface)?;
+        let mut warnings = Vec::new();
+        enable_timestamps(settings, &socket, &mut warnings)?;
+        let blocks = create_ring(settings, &socket, &interface)?;
         if settings.ignores_outgoing(interface.loopback) {
             set(libc::PACKET_IGNORE_OUTGOING, 1, "ignoring what is sent")?;
         }
@@ -81,12 +83,12 @@ impl Packet {
             blocks,
             filter: filter.filter(|filter| !filter.suits_kernel()).cloned(),
             interface,
-            counts: Counts::default(),
+            counters: TapCounters::default(),
             spin: settings.busy_poll,
             down: None,
             number: index as u64 + 1,
             step: settings.workers as u64,
-            notes,
+            warnings,
         })
     }
 
@@ -105,12 +107,12 @@ impl Packet {
         Ok(())
     }
 
-    pub(super) fn notes(&self) -> &[String] {
-        &self.notes
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     pub(super) fn timestamps(&self) -> Timestamps {
-        if self.counts.hardware > 0 { Timestamps::Hardware } else { Timestamps::Kernel }
+        if self.counters.hardware > 0 { Timestamps::Hardware } else { Timestamps::Kernel }
     }
 
     // HOT: no allocation, no lock; one system call per wait, none while blocks are ready.
@@ -123,15 +125,15 @@ impl Packet {
             return Ok(0);
         }
         let longest = self.interface.longest();
-        let (link, filter, counts) = (self.interface.link, self.filter.as_ref(), &mut self.counts);
+        let (link, filter, counters) = (self.interface.link, self.filter.as_ref(), &mut self.counters);
         let Some((_, block)) = self.blocks.ready() else { return Ok(0) };
-        let mut walk = Walk::new(block);
+        let mut walk = BlockPackets::new(block);
         let mut frames = [EMPTY; BATCH];
         let (mut filled, mut given) = (0, 0);
         for packet in walk.by_ref() {
-            counts.note(&packet, longest);
+            counters.count(&packet, longest);
             if filter.is_some_and(|filter| !filter.matches_data(link, packet.wire_len, packet.data)) {
-                counts.filtered += 1;
+                counters.filtered += 1;
                 continue;
             }
             frames[filled] = Frame {
@@ -153,8 +155,8 @@ impl Packet {
             take(&frames[..filled]);
             given += filled;
         }
-        counts.damaged += u64::from(walk.damaged());
-        counts.received += given as u64;
+        counters.damaged += u64::from(walk.damaged());
+        counters.received += given as u64;
         self.blocks.release();
         Ok(given)
     }
@@ -175,14 +177,14 @@ impl Packet {
         let rest = wait.saturating_sub(began.elapsed());
         let events = self.socket.wait(rest).map_err(failed)?;
         if events.is_some_and(|events| events & libc::POLLERR != 0) {
-            self.trouble(wait.saturating_sub(began.elapsed()))?;
+            self.handle_error(wait.saturating_sub(began.elapsed()))?;
         }
         let ready = self.blocks.is_ready();
         match self.down {
             Some(_) if ready => self.down = None,
             // The socket tells of an interface that goes down, not of one that is removed after that.
-            Some(seen) if seen.elapsed() > LOOK => {
-                self.check()?;
+            Some(seen) if seen.elapsed() > CHECK_INTERVAL => {
+                self.check_present()?;
                 self.down = Some(Instant::now());
             }
             _ => {}
@@ -190,7 +192,7 @@ impl Packet {
         Ok(ready)
     }
 
-    fn check(&self) -> Result<(), Error> {
+    fn check_present(&self) -> Result<(), Error> {
         if self.interface.is_there() {
             return Ok(());
         }
@@ -199,13 +201,13 @@ impl Packet {
 
     /// The interface went down, which may pass, or away, which does not.
     #[cold]
-    fn trouble(&mut self, wait: Duration) -> Result<(), Error> {
+    fn handle_error(&mut self, wait: Duration) -> Result<(), Error> {
         let failed = |source| Error::io(&self.interface.name, "asking for the error", source);
         let error = self.socket.error().map_err(failed)?;
-        self.check()?;
+        self.check_present()?;
         match error {
             Some(error) if error.raw_os_error() == Some(libc::ENETDOWN) => {
-                self.counts.downs += 1;
+                self.counters.downs += 1;
                 self.down = Some(Instant::now());
                 self.socket.wait(wait).map_err(failed)?;
                 Ok(())
@@ -215,22 +217,22 @@ impl Packet {
         }
     }
 
-    pub(super) fn counts(&mut self) -> Counts {
-        // The kernel counts from the last time it was asked.
+    pub(super) fn counters(&mut self) -> TapCounters {
+        // The kernel counters from the last time it was asked.
         let read = self.socket.get::<libc::tpacket_stats_v3>(libc::SOL_PACKET, libc::PACKET_STATISTICS);
         if let Ok(read) = read {
-            self.counts.ring_drops += u64::from(read.tp_drops);
-            self.counts.freezes += u64::from(read.tp_freeze_q_cnt);
+            self.counters.ring_drops += u64::from(read.tp_drops);
+            self.counters.freezes += u64::from(read.tp_freeze_q_cnt);
         }
-        self.counts.interface_drops = self.interface.lost();
+        self.counters.interface_drops = self.interface.lost();
         let (waiting, all) = self.blocks.waiting();
-        self.counts.fill = waiting as f32 / all as f32;
-        self.counts
+        self.counters.fill = waiting as f32 / all as f32;
+        self.counters
     }
 }
 
 /// Stamps of the NIC where they are asked for and there are any; else those that the kernel takes as a packet enters it.
-fn stamps(settings: &Settings, socket: &Socket, notes: &mut Vec<String>) -> Result<(), Error> {
+fn enable_timestamps(settings: &Settings, socket: &Socket, warnings: &mut Vec<String>) -> Result<(), Error> {
     let name = &settings.interface;
     if settings.hardware_time {
         match socket.stamp_in_hardware(name) {
@@ -240,7 +242,7 @@ fn stamps(settings: &Settings, socket: &Socket, notes: &mut Vec<String>) -> Resu
                     .set(libc::SOL_PACKET, libc::PACKET_TIMESTAMP, &raw)
                     .map_err(|source| Error::io(name, "asking for hardware time stamps", source))?;
             }
-            Err(error) => notes.push(format!(
+            Err(error) => warnings.push(format!(
                 "`{name}` takes no time stamps in hardware ({error}): packets carry the kernel's"
             )),
         }
@@ -250,7 +252,7 @@ fn stamps(settings: &Settings, socket: &Socket, notes: &mut Vec<String>) -> Resu
     Ok(())
 }
 
-fn ring(settings: &Settings, socket: &Socket, interface: &Interface) -> Result<Blocks, Error> {
+fn create_ring(settings: &Settings, socket: &Socket, interface: &Interface) -> Result<Blocks, Error> {
     let (size, count) = geometry(settings.ring);
     let request = libc::tpacket_req3 {
         tp_block_size: size as u32,
@@ -265,7 +267,7 @@ fn ring(settings: &Settings, socket: &Socket, interface: &Interface) -> Result<B
         Some(libc::EPERM | libc::EACCES) => Error::io(&interface.name, "making a ring", source),
         _ => Error::Ring { interface: interface.name.clone(), mebibytes: settings.ring >> 20, source },
     };
-    let _near = Near::node(interface.node);
+    let _near = NodePreference::new(interface.node);
     socket.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &request).map_err(failed)?;
     Blocks::new(socket.fd(), size, count).map_err(failed)
 }
@@ -280,7 +282,7 @@ fn geometry(ring: usize) -> (usize, usize) {
 }
 
 /// Joins the sockets in a fan-out, in their order: the first takes what falls to 0.
-fn join(settings: &Settings, packets: &[Packet]) -> Result<(), Error> {
+fn join_fanout(settings: &Settings, packets: &[PacketTap]) -> Result<(), Error> {
     let failed = |source| Error::io(&settings.interface, "joining the workers' sockets", source);
     let [first, others @ ..] = packets else { return Ok(()) };
     if others.is_empty() {

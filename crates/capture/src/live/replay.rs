@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use ringtap_model::{Frame, LinkType, Nanos};
 
 use crate::Capture;
-use crate::sys::held::{Choice, Held};
+use crate::sys::owned_merge::{Choice, OwnedMerge};
 
 use super::filter::Filter;
 use super::interface::ETHERNET;
-use super::{BATCH, Counts, EMPTY, Error, Kind, Tap, fanout};
+use super::{BATCH, Backend, EMPTY, Error, Tap, TapCounters, fanout};
 
 /// How fast files are replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -28,7 +28,7 @@ pub enum Pace {
 /// its source as in a live fan-out ([`Fanout::Source`](super::Fanout::Source)).
 ///
 /// Frames keep their times and their numbers over all files. The clock starts with the first call of [`Tap::batch`] of any
-/// worker. [`Tap::ended`] tells the end; what was damaged is in [`Tap::notes`] then.
+/// worker. [`Tap::ended`] tells the end; what was damaged is in [`Tap::warnings`] then.
 ///
 /// # Errors
 ///
@@ -54,11 +54,11 @@ pub fn replay(
     let filter = filter.map(|expression| Filter::new(expression, ETHERNET)).transpose()?;
     let start = Arc::new(OnceLock::new());
     let tap = |worker| {
-        let held = Held::new(captures.clone());
-        let head = held.head().map(|head| (head.time, head.link));
+        let frames = OwnedMerge::new(captures.clone());
+        let head = frames.head().map(|head| (head.time, head.link));
         let (first, link) = head.unwrap_or((Nanos::ZERO, ETHERNET));
-        let replay = Replay {
-            held,
+        let replay = ReplayTap {
+            frames,
             pace,
             first,
             link,
@@ -66,19 +66,19 @@ pub fn replay(
             worker: worker as u32,
             workers: workers as u32,
             filter: filter.clone(),
-            counts: Counts::default(),
-            notes: Vec::new(),
+            counters: TapCounters::default(),
+            warnings: Vec::new(),
             ended: false,
         };
-        Tap(Kind::Replay(Box::new(replay)))
+        Tap(Backend::Replay(Box::new(replay)))
     };
     Ok((0..workers).map(tap).collect())
 }
 
 /// One worker's share of the files.
 #[derive(Debug)]
-pub(super) struct Replay {
-    held: Held,
+pub(super) struct ReplayTap {
+    frames: OwnedMerge,
     pace: Pace,
     /// Time of the first frame of all.
     first: Nanos,
@@ -88,12 +88,12 @@ pub(super) struct Replay {
     worker: u32,
     workers: u32,
     filter: Option<Filter>,
-    counts: Counts,
-    notes: Vec<String>,
+    counters: TapCounters,
+    warnings: Vec<String>,
     pub(super) ended: bool,
 }
 
-impl Replay {
+impl ReplayTap {
     pub(super) fn batch(
         &mut self,
         wait: Duration,
@@ -107,22 +107,22 @@ impl Replay {
         let mut given = 0;
         for _ in 0..SLICES {
             let mut frames = [EMPTY; BATCH];
-            let (worker, workers, counts) = (self.worker, self.workers, &mut self.counts);
+            let (worker, workers, counters) = (self.worker, self.workers, &mut self.counters);
             let filter = &mut self.filter;
-            let filled = self.held.fill(&mut frames, |frame| {
+            let filled = self.frames.fill(&mut frames, |frame| {
                 if frame.time > due {
                     return Choice::Stop;
                 }
-                if workers > 1 && fanout::source(frame.link.0, frame.data) % workers != worker {
+                if workers > 1 && fanout::source_hash(frame.link.0, frame.data) % workers != worker {
                     return Choice::Skip;
                 }
                 if filter.as_mut().is_some_and(|filter| !filter.matches(frame)) {
-                    counts.filtered += 1;
+                    counters.filtered += 1;
                     return Choice::Skip;
                 }
-                counts.bytes += u64::from(frame.wire_len);
-                counts.cut += u64::from(frame.wire_len as usize > frame.data.len());
-                Choice::Keep
+                counters.bytes += u64::from(frame.wire_len);
+                counters.cut += u64::from(frame.wire_len as usize > frame.data.len());
+                Choice::Take
             });
             if filled > 0 {
                 take(&frames[..filled]);
@@ -132,13 +132,13 @@ impl Replay {
                 break;
             }
         }
-        self.counts.received += given as u64;
+        self.counters.received += given as u64;
         Ok(given)
     }
 
     /// Sleeps until the next frame is due or the time is over; whether one is due.
     fn sleep(&mut self, start: Instant, wait: Duration) -> bool {
-        let Some(head) = self.held.head() else {
+        let Some(head) = self.frames.head() else {
             self.end(wait);
             return false;
         };
@@ -167,16 +167,16 @@ impl Replay {
             return;
         }
         self.ended = true;
-        let damaged = self.held.damages().map(|(name, damage)| format!("`{name}` is damaged: {damage}"));
-        self.notes = damaged.collect();
+        let damaged = self.frames.damages().map(|(name, damage)| format!("`{name}` is damaged: {damage}"));
+        self.warnings = damaged.collect();
     }
 
-    pub(super) fn counts(&self) -> Counts {
-        self.counts
+    pub(super) fn counters(&self) -> TapCounters {
+        self.counters
     }
 
-    pub(super) fn notes(&self) -> &[String] {
-        &self.notes
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
         let frames = all(&mut one[0]);
         assert_eq!(frames.len(), 1000);
         assert!(frames.iter().zip(1..).all(|(frame, number)| frame.1 == number));
-        assert_eq!((one[0].counts().received, one[0].counts().bytes), (1000, 60_000));
+        assert_eq!((one[0].counters().received, one[0].counters().bytes), (1000, 60_000));
 
         let mut three = replay(&files, Pace::Unbound, 3, None).expect("opens");
         let shares: Vec<_> = three.iter_mut().map(all).collect();
@@ -255,14 +255,18 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_noted_and_nonsense_refused() {
+    fn damage_is_reported_and_nonsense_refused() {
         let directory = tempfile::tempdir().expect("a directory");
         let files = files(&directory);
         let bytes = fs::read(&files[1]).expect("reads");
         fs::write(&files[1], &bytes[..bytes.len() - 10]).expect("writes");
         let mut tap = replay(&files, Pace::Unbound, 1, None).expect("opens").remove(0);
         assert_eq!(all(&mut tap).len(), 999);
-        assert!(tap.notes()[0].contains("b.pcap` is damaged: the file ends inside"), "{:?}", tap.notes());
+        assert!(
+            tap.warnings()[0].contains("b.pcap` is damaged: the file ends inside"),
+            "{:?}",
+            tap.warnings()
+        );
         assert!(replay(&files, Pace::Times(0.0), 1, None).is_err());
         assert!(replay(&files, Pace::Unbound, 0, None).is_err());
         let nowhere = [PathBuf::from("/nowhere.pcap")];

@@ -9,17 +9,17 @@ use ringtap_model::{Frame, Nanos};
 
 use crate::sys::bpf::{self, Instruction};
 use crate::sys::socket::Socket;
-use crate::sys::thread::{Near, atomic_time_offset};
-use crate::sys::xsk::{Plan, Received, Xsk};
+use crate::sys::thread::{NodePreference, atomic_time_offset};
+use crate::sys::xsk::{Received, UmemLayout, Xsk};
 
 use super::filter::Filter;
 use super::inject::{CHUNK, SENDER};
 use super::interface::{ETHERNET, Interface};
-use super::{BATCH, Counts, EMPTY, Error, LOOK, Settings, Timestamps, XdpMode};
+use super::{BATCH, CHECK_INTERVAL, EMPTY, Error, Settings, TapCounters, Timestamps, XdpMode};
 
 /// One worker's socket on one receive queue.
 #[derive(Debug)]
-pub(super) struct Xdp {
+pub(super) struct XdpTap {
     xsk: Xsk,
     pub(super) interface: Interface,
     /// Attached as long as one worker lives.
@@ -30,7 +30,7 @@ pub(super) struct Xdp {
     offset: u64,
     filter: Option<Filter>,
     snaplen: usize,
-    counts: Counts,
+    counters: TapCounters,
     /// Packets without the program's stamp.
     unstamped: u64,
     spin: Option<Duration>,
@@ -40,24 +40,24 @@ pub(super) struct Xdp {
     seen: Instant,
     number: u64,
     step: u64,
-    notes: Vec<String>,
+    warnings: Vec<String>,
 }
 
 /// One socket a queue and the program that redirects to them.
-pub(super) fn open(settings: &Settings, mode: XdpMode) -> Result<Vec<Xdp>, Error> {
+pub(super) fn open(settings: &Settings, mode: XdpMode) -> Result<Vec<XdpTap>, Error> {
     let name = &settings.interface;
     let interface = Interface::open(name)?;
     let chunk = check(settings, &interface)?;
     let filter = settings.filter(interface.link)?;
     let chunks = (settings.ring / chunk).clamp(64, 1 << 20);
-    let plan = Plan {
+    let plan = UmemLayout {
         chunk,
         // The largest power of two that fits.
         chunks: 1 << chunks.ilog2(),
         receives: true,
         huge: settings.huge_pages,
     };
-    let _near = Near::node(interface.node);
+    let _near = NodePreference::new(interface.node);
     let failed = |what| move |source| Error::io(name, what, source);
     let cookie = COOKIE ^ u64::from(interface.index);
     let map = bpf::socket_map(settings.workers as u32).map_err(failed("making a map of AF_XDP sockets"))?;
@@ -73,25 +73,25 @@ pub(super) fn open(settings: &Settings, mode: XdpMode) -> Result<Vec<Xdp>, Error
     }
     let (link, generic) = attach(&program, &interface, mode)?;
     let link = Arc::new(link);
-    let worker = |(index, xsk): (usize, Xsk)| -> Result<Xdp, Error> {
-        let mut xdp = Xdp {
+    let worker = |(index, xsk): (usize, Xsk)| -> Result<XdpTap, Error> {
+        let mut xdp = XdpTap {
             interface: Interface::open(name)?,
             _link: link.clone(),
             cookie,
             offset: atomic_time_offset(),
             filter: filter.clone(),
             snaplen: settings.snaplen as usize,
-            counts: Counts::default(),
+            counters: TapCounters::default(),
             unstamped: 0,
             spin: settings.busy_poll,
             gave: false,
             seen: Instant::now(),
             number: index as u64 + 1,
             step: settings.workers as u64,
-            notes: Vec::new(),
+            warnings: Vec::new(),
             xsk,
         };
-        xdp.note(settings, generic);
+        xdp.collect_warnings(settings, generic);
         Ok(xdp)
     };
     sockets.into_iter().enumerate().map(worker).collect()
@@ -166,9 +166,9 @@ fn bind(xsk: &Xsk, interface: &Interface, queue: u32, mode: XdpMode) -> Result<(
     loop {
         let Err(error) = xsk.bind(interface.index, queue, flags) else { return Ok(()) };
         // The kernel frees the queue of a socket that was closed a moment later.
-        if error.raw_os_error() == Some(libc::EBUSY) && tries < TRIES {
+        if error.raw_os_error() == Some(libc::EBUSY) && tries < BIND_ATTEMPTS {
             tries += 1;
-            thread::sleep(AGAIN);
+            thread::sleep(BIND_RETRY);
             continue;
         }
         return Err(refused(interface, queue, mode, error));
@@ -225,23 +225,23 @@ fn attach(program: &OwnedFd, interface: &Interface, mode: XdpMode) -> Result<(Ow
     })
 }
 
-impl Xdp {
-    fn note(&mut self, settings: &Settings, generic: bool) {
+impl XdpTap {
+    fn collect_warnings(&mut self, settings: &Settings, generic: bool) {
         let name = &settings.interface;
         let options = self.xsk.socket().get::<libc::xdp_options>(libc::SOL_XDP, libc::XDP_OPTIONS);
         let direct = options.is_ok_and(|options| options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0);
         let place = if generic { "generic" } else { "native" };
         let copies = if direct { "without copies" } else { "with a copy of each packet" };
-        self.notes.push(format!("AF_XDP on `{name}`: {place} mode, {copies}"));
+        self.warnings.push(format!("AF_XDP on `{name}`: {place} mode, {copies}"));
         if settings.huge_pages && !self.xsk.huge() {
-            self.notes.push(format!(
+            self.warnings.push(format!(
                 "no huge pages were free for {} MiB: `sysctl vm.nr_hugepages={}` or more",
                 settings.ring >> 20,
                 (settings.ring >> 21) * settings.workers
             ));
         }
         if settings.hardware_time {
-            self.notes.push("AF_XDP packets carry the kernel's time stamps, not the NIC's".to_owned());
+            self.warnings.push("AF_XDP packets carry the kernel's time stamps, not the NIC's".to_owned());
         }
         if let Some(spin) = settings.busy_poll {
             let micros = spin.as_micros().min(i32::MAX as u128) as i32;
@@ -250,13 +250,13 @@ impl Xdp {
                 .and_then(|()| set(libc::SO_BUSY_POLL, micros))
                 .and_then(|()| set(SO_BUSY_POLL_BUDGET, BUDGET));
             if let Err(error) = done {
-                self.notes.push(format!("the kernel does not poll `{name}` busily ({error})"));
+                self.warnings.push(format!("the kernel does not poll `{name}` busily ({error})"));
             }
         }
     }
 
-    pub(super) fn notes(&self) -> &[String] {
-        &self.notes
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     pub(super) fn timestamps(&self) -> Timestamps {
@@ -276,15 +276,15 @@ impl Xdp {
         for _ in 0..SLICES {
             let mut received = [Received { meta: [0; 2], data: &[] }; BATCH];
             let (count, damaged) = self.xsk.receive(&mut received);
-            self.counts.damaged += damaged;
+            self.counters.damaged += damaged;
             let mut frames = [EMPTY; BATCH];
             let mut filled = 0;
             for received in &received[..count] {
                 let wire_len = received.data.len() as u32;
-                self.counts.bytes += u64::from(wire_len);
+                self.counters.bytes += u64::from(wire_len);
                 let filter = self.filter.as_ref();
                 if filter.is_some_and(|filter| !filter.matches_data(ETHERNET, wire_len, received.data)) {
-                    self.counts.filtered += 1;
+                    self.counters.filtered += 1;
                     continue;
                 }
                 let time = if received.meta[1] == self.cookie {
@@ -294,7 +294,7 @@ impl Xdp {
                     now()
                 };
                 let kept = received.data.len().min(self.snaplen);
-                self.counts.cut += u64::from(kept < received.data.len());
+                self.counters.cut += u64::from(kept < received.data.len());
                 let data = &received.data[..kept];
                 frames[filled] =
                     Frame { time: Nanos(time), number: self.number, link: ETHERNET, wire_len, data };
@@ -310,7 +310,7 @@ impl Xdp {
                 break;
             }
         }
-        self.counts.received += given as u64;
+        self.counters.received += given as u64;
         self.gave = true;
         Ok(given)
     }
@@ -331,7 +331,7 @@ impl Xdp {
         // Packets that come while nobody waits for them wake nobody up: at a steady rate a short sleep takes some dozens at
         // once, where waiting would cost a change of threads for each one or two.
         if std::mem::take(&mut self.gave) && self.spin.is_none() {
-            thread::sleep(PAUSE.min(wait));
+            thread::sleep(POLL_INTERVAL.min(wait));
             if self.xsk.is_ready() {
                 return Ok(true);
             }
@@ -345,7 +345,7 @@ impl Xdp {
             return Ok(true);
         }
         // Nothing tells an AF_XDP socket that its interface has gone: an idle one has to look.
-        if self.seen.elapsed() > LOOK {
+        if self.seen.elapsed() > CHECK_INTERVAL {
             if !self.interface.is_there() {
                 return Err(Error::Gone { interface: self.interface.name.clone() });
             }
@@ -354,18 +354,18 @@ impl Xdp {
         Ok(false)
     }
 
-    pub(super) fn counts(&mut self) -> Counts {
+    pub(super) fn counters(&mut self) -> TapCounters {
         self.offset = atomic_time_offset();
         let read = self.xsk.socket().get::<libc::xdp_statistics>(libc::SOL_XDP, libc::XDP_STATISTICS);
         if let Ok(read) = read {
             // These count on. What finds no chunk to fill is dropped, and in copy mode is in `rx_dropped` too.
-            self.counts.ring_drops = read.rx_dropped + read.rx_ring_full;
-            self.counts.freezes = read.rx_fill_ring_empty_descs;
+            self.counters.ring_drops = read.rx_dropped + read.rx_ring_full;
+            self.counters.freezes = read.rx_fill_ring_empty_descs;
         }
-        self.counts.interface_drops = self.interface.lost();
+        self.counters.interface_drops = self.interface.lost();
         let (waiting, all) = self.xsk.waiting();
-        self.counts.fill = waiting as f32 / all as f32;
-        self.counts
+        self.counters.fill = waiting as f32 / all as f32;
+        self.counters
     }
 }
 
@@ -377,36 +377,36 @@ fn now() -> u64 {
 /// it came, where the driver leaves room for that.
 fn program(map: &OwnedFd, cookie: Option<u64>) -> Vec<Instruction> {
     use std::os::fd::AsRawFd;
-    let mut code = vec![put(0xbf, 6, 1, 0, 0)]; // r6 = context
+    let mut code = vec![instruction(0xbf, 6, 1, 0, 0)]; // r6 = context
     if let Some(cookie) = cookie {
         code.extend([
-            put(0xb7, 2, 0, 0, -16),         // r2 = -16
-            put(0x85, 0, 0, 0, ADJUST_META), // makes room for metadata
-            put(0x55, 0, 0, 10, 0),          // if there is none, redirect
-            put(0x85, 0, 0, 0, TIME),        // r0 = time
-            put(0x61, 1, 6, 8, 0),           // r1 = where the metadata begin
-            put(0x61, 2, 6, 0, 0),           // r2 = where the packet begins
-            put(0xbf, 3, 1, 0, 0),           // r3 = r1
-            put(0x07, 3, 0, 0, 16),          // r3 += 16
-            put(0x2d, 3, 2, 4, 0),           // if r3 > r2, redirect: the verifier asks
-            put(0x7b, 1, 0, 0, 0),           // *r1 = time
-            put(0x18, 4, 0, 0, cookie as u32 as i32),
-            put(0, 0, 0, 0, (cookie >> 32) as i32), // r4 = cookie
-            put(0x7b, 1, 4, 8, 0),                  // *(r1 + 8) = cookie
+            instruction(0xb7, 2, 0, 0, -16),         // r2 = -16
+            instruction(0x85, 0, 0, 0, ADJUST_META), // makes room for metadata
+            instruction(0x55, 0, 0, 10, 0),          // if there is none, redirect
+            instruction(0x85, 0, 0, 0, TIME),        // r0 = time
+            instruction(0x61, 1, 6, 8, 0),           // r1 = where the metadata begin
+            instruction(0x61, 2, 6, 0, 0),           // r2 = where the packet begins
+            instruction(0xbf, 3, 1, 0, 0),           // r3 = r1
+            instruction(0x07, 3, 0, 0, 16),          // r3 += 16
+            instruction(0x2d, 3, 2, 4, 0),           // if r3 > r2, redirect: the verifier asks
+            instruction(0x7b, 1, 0, 0, 0),           // *r1 = time
+            instruction(0x18, 4, 0, 0, cookie as u32 as i32),
+            instruction(0, 0, 0, 0, (cookie >> 32) as i32), // r4 = cookie
+            instruction(0x7b, 1, 4, 8, 0),                  // *(r1 + 8) = cookie
         ]);
     }
     code.extend([
-        put(0x61, 2, 6, 16, 0),              // r2 = receive queue
-        put(0x18, 1, 1, 0, map.as_raw_fd()), // r1 = map
-        put(0, 0, 0, 0, 0),                  // (its second half)
-        put(0xb7, 3, 0, 0, XDP_PASS),        // r3 = what to do without a socket
-        put(0x85, 0, 0, 0, REDIRECT_MAP),    // r0 = redirection
-        put(0x95, 0, 0, 0, 0),               // return r0
+        instruction(0x61, 2, 6, 16, 0),              // r2 = receive queue
+        instruction(0x18, 1, 1, 0, map.as_raw_fd()), // r1 = map
+        instruction(0, 0, 0, 0, 0),                  // (its second half)
+        instruction(0xb7, 3, 0, 0, XDP_PASS),        // r3 = what to do without a socket
+        instruction(0x85, 0, 0, 0, REDIRECT_MAP),    // r0 = redirection
+        instruction(0x95, 0, 0, 0, 0),               // return r0
     ]);
     code
 }
 
-fn put(code: u8, to: u8, from: u8, offset: i16, immediate: i32) -> Instruction {
+fn instruction(code: u8, to: u8, from: u8, offset: i16, immediate: i32) -> Instruction {
     Instruction { code, registers: from << 4 | to, offset, immediate }
 }
 
@@ -423,10 +423,10 @@ const SENDER_MEBIBYTES: usize = (CHUNK * SENDER.chunks as usize) >> 20;
 /// XDP_PACKET_HEADROOM.
 pub(super) const HEADROOM: usize = 256;
 /// Between two attempts to bind, and how many there are.
-const AGAIN: Duration = Duration::from_millis(500);
-const TRIES: u32 = 6;
+const BIND_RETRY: Duration = Duration::from_millis(500);
+const BIND_ATTEMPTS: u32 = 6;
 /// A fraction of what a ring holds at the line rate of 10 GbE.
-const PAUSE: Duration = Duration::from_micros(200);
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
 /// Slices that one call hands over at most, so that timers are looked at between.
 const SLICES: usize = 16;
 

@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A mapping, unmapped when dropped.
 #[derive(Debug)]
-pub(super) struct Map {
+pub(super) struct Mapping {
     base: NonNull<u8>,
     length: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone and to no thread in particular.
-unsafe impl Send for Map {}
+unsafe impl Send for Mapping {}
 
-impl Map {
+impl Mapping {
     /// Maps `length` bytes, to read and write, shared with the kernel or (without a descriptor) of this process alone.
     pub(super) fn new(fd: Option<RawFd>, offset: u64, length: usize, flags: i32) -> io::Result<Self> {
         let kind = if fd.is_some() { libc::MAP_SHARED } else { libc::MAP_PRIVATE | libc::MAP_ANONYMOUS };
@@ -48,7 +48,7 @@ impl Map {
     }
 }
 
-impl Drop for Map {
+impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: exactly what was mapped; borrows of it end before the value does.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
@@ -58,7 +58,7 @@ impl Drop for Map {
 /// The receive ring of an AF_PACKET socket in version 3: blocks that the kernel fills and hands over whole.
 #[derive(Debug)]
 pub(crate) struct Blocks {
-    map: Map,
+    map: Mapping,
     size: usize,
     count: usize,
     next: usize,
@@ -72,8 +72,8 @@ impl Blocks {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         // The kernel's pages cannot be swapped out; to populate is what spares the first round its page faults.
-        let map = Map::new(Some(fd), 0, length, libc::MAP_POPULATE | libc::MAP_LOCKED)
-            .or_else(|_| Map::new(Some(fd), 0, length, libc::MAP_POPULATE))?;
+        let map = Mapping::new(Some(fd), 0, length, libc::MAP_POPULATE | libc::MAP_LOCKED)
+            .or_else(|_| Mapping::new(Some(fd), 0, length, libc::MAP_POPULATE))?;
         Ok(Self { map, size, count, next: 0 })
     }
 

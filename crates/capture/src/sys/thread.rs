@@ -34,17 +34,17 @@ pub(crate) fn cpus() -> Vec<usize> {
 
 /// While it lives, new memory of the calling thread comes from one NUMA node where that has some.
 #[derive(Debug)]
-pub(crate) struct Near(());
+pub(crate) struct NodePreference(());
 
-impl Near {
+impl NodePreference {
     /// Nothing happens where the node is not known or the kernel has no NUMA: all memory is as near then.
-    pub(crate) fn node(node: Option<u32>) -> Option<Self> {
+    pub(crate) fn new(node: Option<u32>) -> Option<Self> {
         let node = node.filter(|node| *node < 64)?;
         policy(libc::MPOL_PREFERRED, 1 << node).ok().map(|()| Self(()))
     }
 }
 
-impl Drop for Near {
+impl Drop for NodePreference {
     fn drop(&mut self) {
         let _ = policy(libc::MPOL_DEFAULT, 0);
     }

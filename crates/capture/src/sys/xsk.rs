@@ -5,7 +5,7 @@ use std::io;
 use std::mem::{size_of, zeroed};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::ring::Map;
+use super::ring::Mapping;
 use super::socket::{Plain, Socket, check};
 
 // SAFETY: integers; any bits are a value.
@@ -19,7 +19,7 @@ unsafe impl Plain for libc::xdp_options {}
 
 /// What is to be made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct UmemLayout {
     /// Bytes of a chunk: 2048 or 4096.
     pub(crate) chunk: usize,
     /// Chunks, a power of two.
@@ -38,7 +38,7 @@ pub(crate) struct Xsk {
     /// Chunks filled, or sent.
     take: Ring,
     // INVARIANT: declared after the socket, so that it is unmapped after the socket is closed.
-    memory: Map,
+    memory: Mapping,
     chunk: usize,
     /// Descriptors of `take` that were looked at but not given back.
     looked: u32,
@@ -55,7 +55,7 @@ pub(crate) struct Received<'a> {
 }
 
 impl Xsk {
-    pub(crate) fn new(plan: &Plan) -> io::Result<Self> {
+    pub(crate) fn new(plan: &UmemLayout) -> io::Result<Self> {
         let socket = Socket::open(libc::AF_XDP, libc::SOCK_RAW, 0)?;
         let length = plan.chunk * plan.chunks as usize;
         let (memory, huge) = memory(length, plan.huge)?;
@@ -258,18 +258,18 @@ impl Xsk {
 }
 
 /// Memory for chunks, present before it is used; and whether it is of huge pages.
-fn memory(length: usize, huge: bool) -> io::Result<(Map, bool)> {
+fn memory(length: usize, huge: bool) -> io::Result<(Mapping, bool)> {
     let length = length.next_multiple_of(1 << 21);
-    if huge && let Ok(map) = Map::new(None, 0, length, libc::MAP_HUGETLB | libc::MAP_POPULATE) {
+    if huge && let Ok(map) = Mapping::new(None, 0, length, libc::MAP_HUGETLB | libc::MAP_POPULATE) {
         return Ok((map, true));
     }
-    Ok((Map::new(None, 0, length, libc::MAP_POPULATE)?, false))
+    Ok((Mapping::new(None, 0, length, libc::MAP_POPULATE)?, false))
 }
 
 /// One ring: descriptors between two counters, of which we move one and the kernel the other.
 #[derive(Debug)]
 struct Ring {
-    map: Map,
+    map: Mapping,
     producer: usize,
     consumer: usize,
     flags: usize,
@@ -288,7 +288,7 @@ impl Ring {
         entry: usize,
     ) -> io::Result<Self> {
         let length = offsets.desc as usize + count as usize * entry;
-        let map = Map::new(Some(socket.fd()), page, length, libc::MAP_POPULATE)?;
+        let map = Mapping::new(Some(socket.fd()), page, length, libc::MAP_POPULATE)?;
         let inside = |offset: u64| offset as usize + size_of::<u32>() <= length && offset.is_multiple_of(4);
         if !count.is_power_of_two()
             || ![offsets.producer, offsets.consumer, offsets.flags].into_iter().all(inside)

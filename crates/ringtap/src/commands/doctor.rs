@@ -53,7 +53,7 @@ Exit status: 0 nothing is bad, 1 something is bad, or an interface or directory 
 impl Doctor {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let mut host = Host::look(&self.interface, self.store.as_deref())?;
+        let mut host = Host::inspect(&self.interface, self.store.as_deref())?;
         if self.interface.is_empty() {
             // Nobody captures there unless asked, nor on what is switched off.
             host.interfaces.retain(|interface| interface.name != "lo" && interface.up);

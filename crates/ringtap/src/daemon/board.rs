@@ -24,7 +24,7 @@ pub(crate) struct Report {
     /// Processor time of the thread.
     pub(crate) cpu: Duration,
     /// What the source counted.
-    pub(crate) tap: live::Counts,
+    pub(crate) tap: live::TapCounters,
     /// Where the time of its frames comes from.
     pub(crate) timestamps: Option<Timestamps>,
     /// Time by the packets, or by the clock where none come.

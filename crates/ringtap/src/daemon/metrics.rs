@@ -479,7 +479,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (_keeper, board) = board(dir.path());
         let counters = Counters { calls_refused: 77, ..Counters::default() };
-        let tap = live::Counts { ring_drops: 5, interface_drops: 9, ..live::Counts::default() };
+        let tap = live::TapCounters { ring_drops: 5, interface_drops: 9, ..live::TapCounters::default() };
         for worker in 0..2 {
             board.report(worker, Report { counters: counters.clone(), tap, ..Report::default() });
         }

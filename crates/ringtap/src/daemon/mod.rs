@@ -169,7 +169,9 @@ impl Source {
                     "capture",
                     format_args!("{interface}: {workers}, ring {} each, timestamps by {time}", capture.ring),
                 );
-                tap.notes().iter().for_each(|note| log::warn("capture", format_args!("{interface}: {note}")));
+                tap.warnings()
+                    .iter()
+                    .for_each(|note| log::warn("capture", format_args!("{interface}: {note}")));
             }
             source.add(interface, taps);
         }

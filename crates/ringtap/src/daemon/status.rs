@@ -178,12 +178,12 @@ mod tests {
             under_way: (4, 8),
             begun: 5 * scale,
             cpu: Duration::from_millis(1_000 * scale),
-            tap: live::Counts {
+            tap: live::TapCounters {
                 received: 1_000 * scale,
                 bytes: 214_000 * scale,
                 ring_drops: 10 * (scale - 1),
                 fill: 0.25,
-                ..live::Counts::default()
+                ..live::TapCounters::default()
             },
             timestamps: Some(Timestamps::Kernel),
             beat: Some(start + Duration::from_secs(seconds)),

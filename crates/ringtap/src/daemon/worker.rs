@@ -89,7 +89,7 @@ impl Worker {
     pub(crate) fn run(mut self, mut tap: Tap, clock: &Clock, cpu: Option<u16>) -> Ended {
         let pinned = cpu.map_or(Ok(()), |cpu| live::pin(cpu.into()));
         let result = pinned.and_then(|()| self.follow(&mut tap, clock));
-        for note in tap.notes().iter().filter(|_| tap.ended()) {
+        for note in tap.warnings().iter().filter(|_| tap.ended()) {
             log::warn("capture", note);
         }
         self.report(&mut tap);
@@ -197,7 +197,7 @@ impl Worker {
             under_way: if done { (0, 0) } else { self.engine.under_way() },
             begun: self.outlet.begun,
             cpu: thread_time(),
-            tap: tap.counts(),
+            tap: tap.counters(),
             timestamps: Some(tap.timestamps()),
             now: self.now,
             beat: Some(Instant::now()),

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ringtap_capture::host::{
-    Channels, Clock, Coalescing, Counters, DayFile, Driver, Feature, Host, Interface, Interrupt, Kind, Limit,
-    Machine, Memory, Network, Pause, Place, Rings, Softnet, Timestamping, Xdp,
+    Channels, Coalescing, Counters, DayFile, Directory, Driver, Feature, Host, Interface, InterfaceKind,
+    Interrupt, Limit, Machine, Memory, Network, Pause, Rings, Softnet, SystemClock, Timestamping,
+    XdpFeatures,
 };
 
 fn features(on: &[&str]) -> Vec<Feature> {
@@ -60,7 +61,7 @@ pub(super) fn good_server() -> Host {
         locked: Some(Limit::Unlimited),
         capabilities: Some(1 << 12 | 1 << 13 | 1 << 14 | 1 << 39),
         programs: vec!["phc2sys".into(), "ptp4l".into()],
-        clock: Clock {
+        clock: SystemClock {
             source: Some("tsc".into()),
             sources: vec!["tsc".into(), "hpet".into()],
             synchronised: Some(true),
@@ -95,10 +96,10 @@ pub(super) fn good_server() -> Host {
         channels: Some(Channels { rx: 8, rx_max: 64, combined: true }),
         features: features(&[]),
         timestamping: Some(Timestamping { hardware: true, every_packet: true, clock: Some(0) }),
-        xdp: Some(Xdp { native: true, redirect: true, zero_copy: true }),
+        xdp: Some(XdpFeatures { native: true, redirect: true, zero_copy: true }),
         ..Interface::default()
     };
-    let place = Place {
+    let directory = Directory {
         path: "/var/lib/ringtap".into(),
         file_system: Some("xfs".into()),
         mounted_at: Some("/var/lib/ringtap".into()),
@@ -116,7 +117,7 @@ pub(super) fn good_server() -> Host {
             log: 4 << 20,
         }],
     };
-    Host { machine, interfaces: vec![card], place: Some(place) }
+    Host { machine, interfaces: vec![card], directory: Some(directory) }
 }
 
 /// The same server as it came, with everything that can be wrong.
@@ -155,7 +156,7 @@ pub(super) fn bad_server() -> Host {
         Counters { missed: 1_204_331, crc: 17, errors: 1_204_360, dropped: 400_000, ..card.counters };
     card.driver_losses = vec![("rx_no_dma_resources".into(), 1_204_331)];
     card.master = Some("bond0".into());
-    host.place = host.place.map(|place| Place {
+    host.directory = host.directory.map(|directory| Directory {
         file_system: Some("nfs4".into()),
         source: Some("nas:/export".into()),
         options: vec!["rw".into(), "relatime".into(), "sync".into()],
@@ -168,7 +169,7 @@ pub(super) fn bad_server() -> Host {
             size: 3 << 30,
             log: 900 << 20,
         }],
-        ..place
+        ..directory
     });
     host
 }
@@ -205,10 +206,10 @@ pub(super) fn guest() -> Host {
         channels: Some(Channels { rx: 1, rx_max: 1, combined: true }),
         features: features(&["rx-gro"]),
         timestamping: Some(Timestamping::default()),
-        xdp: Some(Xdp { native: true, redirect: true, zero_copy: false }),
+        xdp: Some(XdpFeatures { native: true, redirect: true, zero_copy: false }),
         ..Interface::default()
     }];
-    host.place = None;
+    host.directory = None;
     host
 }
 
@@ -238,7 +239,7 @@ pub(super) fn laptop() -> Host {
     card.features = features(&["rx-gro", "rx-vlan-hw-parse"]);
     card.timestamping = Some(Timestamping { hardware: true, every_packet: false, clock: Some(0) });
     card.xdp = None;
-    host.place = None;
+    host.directory = None;
     host
 }
 
@@ -253,7 +254,7 @@ pub(super) fn container() -> Host {
     let veth = Interface {
         name: "eth0".into(),
         index: Some(7),
-        kind: Kind::Virtual("virtual".into()),
+        kind: InterfaceKind::Virtual("virtual".into()),
         carrier: Some(true),
         speed: Some(10_000),
         full_duplex: Some(true),
@@ -261,19 +262,24 @@ pub(super) fn container() -> Host {
         driver: driver("veth"),
         channels: Some(Channels { rx: 1, rx_max: 8, combined: false }),
         features: features(&["rx-vlan-hw-parse"]),
-        xdp: Some(Xdp { native: true, redirect: true, zero_copy: false }),
+        xdp: Some(XdpFeatures { native: true, redirect: true, zero_copy: false }),
         ..common.clone()
     };
-    let lo =
-        Interface { name: "lo".into(), index: Some(1), kind: Kind::Loopback, mtu: Some(65_536), ..common };
+    let lo = Interface {
+        name: "lo".into(),
+        index: Some(1),
+        kind: InterfaceKind::Loopback,
+        mtu: Some(65_536),
+        ..common
+    };
     host.interfaces = vec![veth, lo];
-    host.place = host.place.map(|place| Place {
+    host.directory = host.directory.map(|directory| Directory {
         file_system: Some("overlay".into()),
         source: Some("overlay".into()),
         mounted_at: Some("/".into()),
         options: vec!["rw".into(), "relatime".into()],
         days: vec![],
-        ..place
+        ..directory
     });
     host
 }

@@ -1,6 +1,6 @@
 //! One interface.
 
-use ringtap_capture::host::{Interface, Interrupt, Kind, Machine};
+use ringtap_capture::host::{Interface, InterfaceKind, Interrupt, Machine};
 
 use super::{Level, Report, list, machine, quoted, share};
 use crate::text::counted;
@@ -8,10 +8,10 @@ use crate::text::counted;
 pub(super) fn judge(interface: &Interface, machine: &Machine, report: &mut Report) {
     link(interface, report);
     // The loopback has neither rings nor a cable, and what is switched there is for all programs of this machine.
-    if interface.kind != Kind::Loopback {
+    if interface.kind != InterfaceKind::Loopback {
         rings(interface, report);
         coalescing(interface, report);
-        if interface.kind == Kind::Device {
+        if interface.kind == InterfaceKind::Device {
             channels(interface, machine, report);
         }
         interrupts(interface, machine, report);
@@ -30,17 +30,17 @@ fn link(interface: &Interface, report: &mut Report) {
     let name = quoted(&interface.name);
     let driver = interface.driver.as_ref().map(|driver| driver.name.as_str()).filter(|name| !name.is_empty());
     match &interface.kind {
-        Kind::Loopback => _ = report.note(
+        InterfaceKind::Loopback => _ = report.note(
             "kind",
             "the loopback",
             "It carries only what this machine says to itself, and a capture sees each packet once as sent and once as received.",
         ),
-        Kind::Virtual(kind) => _ = report.note(
+        InterfaceKind::Virtual(kind) => _ = report.note(
             "kind",
             format!("virtual: {}", driver.unwrap_or(kind)),
             "It has no ring and no clock of its own: packets are received by the CPU that sends them.",
         ),
-        Kind::Device => report.good("driver", driver.unwrap_or("unknown").to_string()),
+        InterfaceKind::Device => report.good("driver", driver.unwrap_or("unknown").to_string()),
     }
     if !interface.up {
         report.bad("link", "switched off", "No packet comes in.").mend(format!("ip link set dev {name} up"));
@@ -75,7 +75,7 @@ fn link(interface: &Interface, report: &mut Report) {
     }
     match interface.promiscuous {
         true => report.good("promiscuity", "on"),
-        false if interface.kind == Kind::Loopback => {}
+        false if interface.kind == InterfaceKind::Loopback => {}
         false => report.good("promiscuity", "off; a capture switches it on for as long as it lasts"),
     }
     if let Some(master) = &interface.master {
@@ -332,13 +332,13 @@ fn xdp(interface: &Interface, host: &Machine, report: &mut Report) {
     match interface.xdp {
         Some(xdp) if xdp.zero_copy => report.good("XDP", "native, AF_XDP without a copy"),
         Some(xdp) if xdp.native => report.good("XDP", "native, AF_XDP with a copy"),
-        Some(_) if interface.kind == Kind::Loopback => {}
+        Some(_) if interface.kind == InterfaceKind::Loopback => {}
         Some(_) => _ = report.note(
             "XDP",
             "generic only",
             "The driver cannot run it: AF_XDP works, but gains nothing over AF_PACKET here.",
         ),
-        None if interface.kind != Kind::Device => {}
+        None if interface.kind != InterfaceKind::Device => {}
         None if NATIVE.contains(&driver) => {
             let old = host.kernel.as_deref().and_then(machine::version).is_some_and(|version| version < (6, 3));
             let told = if old { " (kernels before 6.3 do not tell)" } else { "" };
@@ -365,7 +365,7 @@ fn timestamps(interface: &Interface, report: &mut Report) {
             "Jitter includes what the interrupt and the kernel add: tens of microseconds, more under load.",
         ),
         // Nobody expects a clock in a loopback or a veth.
-        (false, _) if interface.kind != Kind::Device => report.good("timestamps", "by the kernel"),
+        (false, _) if interface.kind != InterfaceKind::Device => report.good("timestamps", "by the kernel"),
         (false, _) => _ = report.note(
             "timestamps",
             "by the kernel",

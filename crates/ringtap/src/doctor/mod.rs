@@ -49,7 +49,7 @@ pub(crate) fn judge(host: &Host) -> Vec<Finding> {
         report.area.clone_from(&interface.name);
         interface::judge(interface, &host.machine, &mut report);
     }
-    if let Some(place) = &host.place {
+    if let Some(place) = &host.directory {
         report.area = "store".to_string();
         place::judge(place, &mut report);
     }

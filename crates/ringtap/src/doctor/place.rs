@@ -1,11 +1,11 @@
 //! The directory of the store.
 
-use ringtap_capture::host::Place;
+use ringtap_capture::host::Directory;
 
 use super::{Report, bytes, quoted, share};
 use crate::text::counted;
 
-pub(super) fn judge(place: &Place, report: &mut Report) {
+pub(super) fn judge(place: &Directory, report: &mut Report) {
     let path = place.path.display().to_string();
     if place.writable {
         report.good("directory", path);
@@ -21,7 +21,7 @@ pub(super) fn judge(place: &Place, report: &mut Report) {
     database(place, report);
 }
 
-fn file_system(place: &Place, report: &mut Report) {
+fn file_system(place: &Directory, report: &mut Report) {
     let Some(kind) = place.file_system.as_deref() else { return };
     let is = match &place.source {
         Some(source) => format!("{kind} on {source}"),
@@ -55,7 +55,7 @@ fn file_system(place: &Place, report: &mut Report) {
     }
 }
 
-fn options(place: &Place, report: &mut Report) {
+fn options(place: &Directory, report: &mut Report) {
     let Some(at) = &place.mounted_at else { return };
     let has = |option: &str| place.options.iter().any(|known| known == option);
     let remount = |option: &str| format!("mount -o remount,{option} {}   # and in /etc/fstab", quoted(at));
@@ -90,7 +90,7 @@ fn options(place: &Place, report: &mut Report) {
     }
 }
 
-fn room(place: &Place, report: &mut Report) {
+fn room(place: &Directory, report: &mut Report) {
     let is =
         format!("{} of {} free ({})", bytes(place.free), bytes(place.total), share(place.free, place.total));
     let why = "When the disk is full, no further record can be kept.";
@@ -103,7 +103,7 @@ fn room(place: &Place, report: &mut Report) {
     }
 }
 
-fn speed(place: &Place, report: &mut Report) {
+fn speed(place: &Directory, report: &mut Report) {
     let Some(sync) = place.sync else { return };
     // Virtual disks say that they turn too.
     let turns =
@@ -117,7 +117,7 @@ fn speed(place: &Place, report: &mut Report) {
     }
 }
 
-fn database(place: &Place, report: &mut Report) {
+fn database(place: &Directory, report: &mut Report) {
     let Some(last) = place.days.last() else {
         return report
             .good("database", "none there yet; SQLite, one file a day, write-ahead log, synchronous=FULL");

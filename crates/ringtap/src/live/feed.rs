@@ -122,7 +122,7 @@ impl Taps {
     /// What did not come out as asked for.
     pub(crate) fn notes(&self) -> Vec<String> {
         let of = |(name, tap): &(String, Tap)| -> Vec<String> {
-            tap.notes().iter().map(|note| format!("{name}: {note}")).collect()
+            tap.warnings().iter().map(|note| format!("{name}: {note}")).collect()
         };
         self.taps.iter().flat_map(of).collect()
     }
@@ -165,7 +165,7 @@ impl Feed for Taps {
     fn lost(&mut self) -> Vec<(String, u64)> {
         let mut lost = Vec::new();
         for (name, tap) in &mut self.taps {
-            let counts = tap.counts();
+            let counts = tap.counters();
             lost.push((format!("{name}: ring full"), counts.ring_drops));
             lost.push((format!("{name}: interface"), counts.interface_drops));
         }

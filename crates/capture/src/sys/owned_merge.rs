@@ -8,7 +8,7 @@ use crate::{Capture, Damage, Merge};
 
 /// The merged frames of captures that it keeps open.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct OwnedMerge {
     // INVARIANT: borrows from `captures`, which is never given up or changed; 'static only in name.
     merge: Merge<'static>,
     head: Option<Frame<'static>>,
@@ -18,14 +18,14 @@ pub(crate) struct Held {
 /// What becomes of the next frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    Keep,
+    Take,
     /// It is nobody's.
     Skip,
     /// Its time has not come.
     Stop,
 }
 
-impl Held {
+impl OwnedMerge {
     pub(crate) fn new(captures: Arc<[Capture]>) -> Self {
         // SAFETY: what is borrowed lies in the memory of the `Arc`, which does not move and is not changed while one
         // exists, and `captures` is one that lives as long as the borrow: both are dropped together, nothing in `Merge` looks at
@@ -50,7 +50,7 @@ impl Held {
         let mut filled = 0;
         while let (Some(head), Some(place)) = (self.head, frames.get_mut(filled)) {
             match choose(&head) {
-                Choice::Keep => {
+                Choice::Take => {
                     *place = head;
                     filled += 1;
                 }

@@ -10,7 +10,7 @@ use super::{Error, sys, tree::Tree};
 
 /// A directory on a file system.
 #[derive(Clone, Debug, Default)]
-pub struct Place {
+pub struct Directory {
     /// As it was named, without links.
     pub path: PathBuf,
     /// Type of its file system: `ext4`.
@@ -49,8 +49,8 @@ pub struct DayFile {
 }
 
 /// Looks at a directory; writes a few kilobytes into a file without a name, to learn how long the disk takes.
-pub(crate) fn look(tree: &Tree, path: &Path) -> Result<Place, Error> {
-    let named = |source: io::Error| Error::Place { path: path.display().to_string(), source };
+pub(crate) fn inspect(tree: &Tree, path: &Path) -> Result<Directory, Error> {
+    let named = |source: io::Error| Error::Directory { path: path.display().to_string(), source };
     let real = fs::canonicalize(path).map_err(named)?;
     let metadata = fs::metadata(&real).map_err(named)?;
     if !metadata.is_dir() {
@@ -59,7 +59,7 @@ pub(crate) fn look(tree: &Tree, path: &Path) -> Result<Place, Error> {
     let (total, free) = sys::space(&real).map_err(named)?;
     let mount = mount(&tree.text("proc/self/mountinfo").unwrap_or_default(), &real);
     let sync = sync(&real);
-    let mut place = Place {
+    let mut place = Directory {
         rotational: rotational(tree, metadata.dev()),
         total,
         free,
@@ -67,7 +67,7 @@ pub(crate) fn look(tree: &Tree, path: &Path) -> Result<Place, Error> {
         sync: sync.ok(),
         days: days(&real),
         path: real,
-        ..Place::default()
+        ..Directory::default()
     };
     if let Some(mount) = mount {
         place.file_system = Some(mount.kind);
@@ -183,12 +183,12 @@ mod tests {
         fs::write(folder.path().join("2026-11-21.sqlite"), &head).unwrap();
         fs::write(folder.path().join("2026-11-21.sqlite-wal"), [0; 7]).unwrap();
         fs::write(folder.path().join("x.sqlite"), b"no database").unwrap();
-        let place = look(&Tree::new("/"), folder.path()).unwrap();
+        let place = inspect(&Tree::new("/"), folder.path()).unwrap();
         assert!(place.writable && place.sync.is_some() && place.total >= place.free && place.total > 0);
         let day = DayFile { name: "2026-11-21.sqlite".into(), write_ahead: true, size: 22, log: 7 };
         assert_eq!(place.days, [day]);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
-        let missing = look(&Tree::new("/"), &folder.path().join("none")).unwrap_err().to_string();
+        let missing = inspect(&Tree::new("/"), &folder.path().join("none")).unwrap_err().to_string();
         assert!(missing.contains("create it"), "{missing}");
     }
 }
