@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ringtap_spool::{FAR, given_to_the_owner_of};
+use ringtap_spool::{FAR, give_to_owner_of};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -166,10 +166,10 @@ impl Settings {
         let write = || -> io::Result<()> {
             let far = spool.join(FAR);
             fs::create_dir_all(&far)?;
-            given_to_the_owner_of(spool, &far)?;
+            give_to_owner_of(spool, &far)?;
             fs::write(&part, lines)?;
             fs::File::open(&part)?.sync_all()?;
-            given_to_the_owner_of(spool, &part)?;
+            give_to_owner_of(spool, &part)?;
             fs::rename(&part, &path)
         };
         write().map_err(|source| Error::Io { path: path.clone(), action: "written", source })

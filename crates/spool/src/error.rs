@@ -6,8 +6,6 @@ use std::sync::Arc;
 
 use ringtap_model::LinkType;
 
-use crate::far::storage::Refusal;
-
 /// A spool that cannot be opened, written or read.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -115,5 +113,27 @@ impl Error {
             _ => "check the disk",
         };
         Self::Io { path: path.to_owned(), action, remedy, source: Arc::new(source) }
+    }
+}
+
+/// Why a far place does not do what it is asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There is no such object.
+    #[error("{0}: there is no such object")]
+    Gone(String),
+    /// Anything else: the place and what is wrong, with the remedy where one is known.
+    #[error("{0}")]
+    Because(String),
+}
+
+impl From<Refusal> for io::Error {
+    fn from(refusal: Refusal) -> Self {
+        let kind = match refusal {
+            Refusal::Gone(_) => io::ErrorKind::NotFound,
+            Refusal::Because(_) => io::ErrorKind::Other,
+        };
+        Self::new(kind, refusal)
     }
 }

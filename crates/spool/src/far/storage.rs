@@ -16,17 +16,17 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use ringtap_model::LinkType;
 use serde::{Deserialize, Serialize};
 
-use crate::read::catalogue::names;
-use crate::retain::hold::{given_to_the_owner_of, gone};
+use crate::error::Refusal;
+use crate::files::{entry_names, give_to_owner_of, if_present, remove_if_present, replace};
+use crate::layout::FAR;
+use crate::segment::bytes::SegmentBytes;
 use crate::segment::mark::Link;
-use crate::segment::name::Segment;
-use crate::trust::seal::optional;
+use crate::segment::name::{Segment, day_start};
 
 /// Keeps objects. It may be asked by several threads; each answer takes as long as a network may take.
 pub trait Far: Send + Sync + fmt::Debug {
@@ -78,35 +78,11 @@ pub struct Put {
     pub versioned: bool,
 }
 
-/// Why a far place does not do what it is asked.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// There is no such object.
-    #[error("{0}: there is no such object")]
-    Gone(String),
-    /// Anything else: the place and what is wrong, with the remedy where one is known.
-    #[error("{0}")]
-    Because(String),
-}
-
-impl From<Refusal> for io::Error {
-    fn from(refusal: Refusal) -> Self {
-        let kind = match refusal {
-            Refusal::Gone(_) => io::ErrorKind::NotFound,
-            Refusal::Because(_) => io::ErrorKind::Other,
-        };
-        Self::new(kind, refusal)
-    }
-}
-
 /// What is told of a segment whose segment is needed and whose place nobody named.
 pub(crate) fn nowhere() -> Refusal {
     Refusal::Because("the segment lies far, and where that is was not told".into())
 }
 
-/// Of the directory in the spool's.
-pub const FAR: &str = "far";
 /// Of the directory in that.
 const LOOSE: &str = "loose";
 /// Of the directory in `FAR` for parts of segments that are needed here for a moment.
@@ -136,7 +112,7 @@ impl Stub {
 
     /// None where the segment does not lie far.
     pub(crate) fn read(far: &Path, segment: &Segment) -> io::Result<Option<Self>> {
-        let Some(bytes) = optional(fs::read(Self::path(far, segment)))? else { return Ok(None) };
+        let Some(bytes) = if_present(fs::read(Self::path(far, segment)))? else { return Ok(None) };
         let stub = serde_json::from_slice(&bytes)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
         Ok(Some(stub))
@@ -144,31 +120,14 @@ impl Stub {
 
     /// It is on the disk when this returns.
     pub(crate) fn write(&self, far: &Path, segment: &Segment) -> io::Result<()> {
+        let path = Self::path(far, segment);
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
         // Numbers can always be written.
-        replace(&Self::path(far, segment), &serde_json::to_vec(self).unwrap_or_default())
+        replace(&path, &serde_json::to_vec(self).unwrap_or_default())
     }
 
     pub(crate) fn link(&self) -> Option<Link> {
         Link::of(LinkType(self.link))
-    }
-}
-
-/// A file that is there whole or not at all.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let part = path.with_extension("part");
-    let day = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(day)?;
-    fs::write(&part, bytes)?;
-    File::open(&part)?.sync_all()?;
-    fs::rename(&part, path)?;
-    File::open(day)?.sync_all()
-}
-
-/// The segment that a file's name tells of, below a directory of segments or below `far/`.
-pub(crate) fn told_by(day: &str, file: &str) -> Option<Segment> {
-    match file.strip_suffix(".far") {
-        Some(stem) => format!("{day}/{stem}.pcap").parse().ok(),
-        None => format!("{day}/{file}").parse().ok(),
     }
 }
 
@@ -187,9 +146,9 @@ pub fn is_anything_far(dir: &Path) -> io::Result<bool> {
     if !loose(&far)?.is_empty() {
         return Ok(true);
     }
-    let days = names(&far)?.into_iter().filter(|day| crate::read::catalogue::start(day).is_some());
+    let days = entry_names(&far)?.into_iter().filter(|day| day_start(day).is_some());
     for day in days {
-        if names(&far.join(day))?.iter().any(|file| file.ends_with(".far")) {
+        if entry_names(&far.join(day))?.iter().any(|file| file.ends_with(".far")) {
             return Ok(true);
         }
     }
@@ -201,13 +160,13 @@ pub(crate) fn loosen(far: &Path, segment: &Segment) -> io::Result<()> {
     let (path, dir) = (loose_path(far, segment), far.join(LOOSE));
     fs::create_dir_all(&dir)?;
     File::create(&path)?.sync_all()?;
-    [&dir, &path].iter().try_for_each(|made| given_to_the_owner_of(far, made))?;
+    [&dir, &path].iter().try_for_each(|made| give_to_owner_of(far, made))?;
     File::open(&dir)?.sync_all()
 }
 
 /// A stub tells of them, or there are none.
 pub(crate) fn fasten(far: &Path, segment: &Segment) -> io::Result<()> {
-    gone(&loose_path(far, segment))
+    remove_if_present(&loose_path(far, segment))
 }
 
 fn loose_path(far: &Path, segment: &Segment) -> PathBuf {
@@ -216,7 +175,7 @@ fn loose_path(far: &Path, segment: &Segment) -> PathBuf {
 
 /// Segments of which objects may be there that no stub tells of.
 pub(crate) fn loose(far: &Path) -> io::Result<Vec<Segment>> {
-    let segments = names(&far.join(LOOSE))?.into_iter();
+    let segments = entry_names(&far.join(LOOSE))?.into_iter();
     Ok(segments.filter_map(|name| name.replacen('_', "/", 1).parse().ok()).collect())
 }
 
@@ -226,70 +185,35 @@ pub(crate) fn remove(far: &Path, segment: &Segment) -> io::Result<u64> {
     let bytes = Stub::read(far, segment).ok().flatten().map_or(0, |stub| stub.all);
     loosen(far, segment)?;
     let [keys, index, seal, _] = segment.files(far);
-    [keys, index, seal, Stub::path(far, segment)].iter().try_for_each(|path| gone(path))?;
+    [keys, index, seal, Stub::path(far, segment)].iter().try_for_each(|path| remove_if_present(path))?;
     Ok(bytes)
 }
 
-/// The bytes of a segment, here or far.
+/// A segment in far storage.
 #[derive(Clone, Copy)]
-pub(crate) enum Bytes<'a> {
-    File(&'a File),
-    Far { far: &'a dyn Far, segment: &'a Segment, length: u64 },
+pub(crate) struct FarSegment<'a> {
+    pub(crate) far: &'a dyn Far,
+    pub(crate) segment: &'a Segment,
+    pub(crate) length: u64,
 }
 
-impl Bytes<'_> {
-    pub(crate) fn length(&self) -> io::Result<u64> {
-        match self {
-            Self::File(file) => Ok(file.metadata()?.len()),
-            Self::Far { length, .. } => Ok(*length),
-        }
+impl SegmentBytes for FarSegment<'_> {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.length)
     }
 
-    /// What is worth to be read at once.
-    pub(crate) fn piece(&self) -> usize {
-        match self {
-            Self::File(_) => 1 << 20,
-            Self::Far { .. } => 8 << 20,
-        }
+    fn piece(&self) -> usize {
+        8 << 20
     }
 
-    /// Fewer bytes than there is room for at the end alone.
-    pub(crate) fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        match self {
-            Self::File(file) => {
-                let mut filled = 0;
-                // A file that became shorter meanwhile ends where it ends.
-                while filled < bytes.len() {
-                    match file.read_at(&mut bytes[filled..], offset + filled as u64)? {
-                        0 => break,
-                        some => filled += some,
-                    }
-                }
-                Ok(filled)
-            }
-            Self::Far { far, segment, length } => {
-                let end = length.min(&(offset + bytes.len() as u64)).to_owned();
-                if end <= offset {
-                    return Ok(0);
-                }
-                let read = far.read(segment.as_str(), std::slice::from_ref(&(offset..end)))?;
-                let some = read.first().map_or(&[][..], Vec::as_slice);
-                bytes[..some.len()].copy_from_slice(some);
-                Ok(some.len())
-            }
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        let end = self.length.min(offset + bytes.len() as u64);
+        if end <= offset {
+            return Ok(0);
         }
-    }
-
-    /// One after the other, in order.
-    pub(crate) fn each(&self, told: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        let mut piece = vec![0; self.piece()];
-        let mut offset = 0;
-        loop {
-            match self.read_at(&mut piece, offset)? {
-                0 => return Ok(()),
-                some => told(&piece[..some])?,
-            }
-            offset += piece.len() as u64;
-        }
+        let read = self.far.read(self.segment.as_str(), std::slice::from_ref(&(offset..end)))?;
+        let some = read.first().map_or(&[][..], Vec::as_slice);
+        bytes[..some.len()].copy_from_slice(some);
+        Ok(some.len())
     }
 }

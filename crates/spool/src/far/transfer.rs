@@ -13,11 +13,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::error::Error;
-use crate::far::storage::{self as far, Bytes, FAR, Far, Put, Refusal, STAGED, Stub};
-use crate::retain::hold::{given_to_the_owner_of, gone};
-use crate::retain::policy::Listed;
+use crate::error::{Error, Refusal};
+use crate::far::storage::{self as far, Far, FarSegment, Put, STAGED, Stub};
+use crate::files::{give_to_owner_of, remove_if_present};
+use crate::layout::FAR;
+use crate::segment::bytes::SegmentBytes;
 use crate::segment::index::Row;
+use crate::segment::listed::Listed;
 use crate::segment::mark::{self, GLOBAL};
 use crate::segment::name::Segment;
 
@@ -162,8 +164,8 @@ impl Sending {
         stub.write(&far, segment)?;
         far::fasten(&far, segment)?;
         // From now on readers find the other.
-        gone(&whole)?;
-        segment.files(dir).iter().try_for_each(|path| gone(path))?;
+        remove_if_present(&whole)?;
+        segment.files(dir).iter().try_for_each(|path| remove_if_present(path))?;
         Ok(true)
     }
 }
@@ -335,7 +337,7 @@ pub(crate) fn bring_home(far: &dyn Far, dir: &Path, segment: &Segment) -> io::Re
     let part = path.with_extension("home");
     let file = private(&part)?;
     let (mut offset, mut crc) = (0, 0);
-    let copied = Bytes::Far { far, segment, length: stub.bytes }.each(&mut |bytes| {
+    let copied = FarSegment { far, segment, length: stub.bytes }.for_each_piece(&mut |bytes| {
         crc = ringtap_cpu::crc32c(crc, bytes);
         file.write_all_at(bytes, offset)?;
         offset += bytes.len() as u64;
@@ -349,7 +351,7 @@ pub(crate) fn bring_home(far: &dyn Far, dir: &Path, segment: &Segment) -> io::Re
         }
     });
     if let Err(error) = whole {
-        gone(&part)?;
+        remove_if_present(&part)?;
         return Err(error);
     }
     named_alike(segment.files(&far_dir).iter().zip(&segment.files(dir)).take(3))?;
@@ -357,7 +359,7 @@ pub(crate) fn bring_home(far: &dyn Far, dir: &Path, segment: &Segment) -> io::Re
     if let Ok(told) = fs::metadata(segment.index_path(dir)) {
         file.set_permissions(told.permissions())?;
     }
-    [day, &part].iter().try_for_each(|made| given_to_the_owner_of(dir, made))?;
+    [day, &part].iter().try_for_each(|made| give_to_owner_of(dir, made))?;
     fs::rename(&part, &path)?;
     File::open(day)?.sync_all()
 }
@@ -365,7 +367,7 @@ pub(crate) fn bring_home(far: &dyn Far, dir: &Path, segment: &Segment) -> io::Re
 /// The same files under other names; those that are there.
 fn named_alike<'a>(mut files: impl Iterator<Item = (&'a PathBuf, &'a PathBuf)>) -> io::Result<()> {
     files.try_for_each(|(from, to)| {
-        gone(to)?;
+        remove_if_present(to)?;
         match fs::hard_link(from, to) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other,
@@ -375,14 +377,14 @@ fn named_alike<'a>(mut files: impl Iterator<Item = (&'a PathBuf, &'a PathBuf)>) 
 
 /// A fresh file that nobody else reads.
 fn private(path: &Path) -> io::Result<File> {
-    gone(path)?;
+    remove_if_present(path)?;
     File::options().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Deletes a part of a segment that was needed for a moment.
 pub(crate) fn unstage(far_dir: &Path, segment: &Segment) -> io::Result<()> {
     let staged = far_dir.join(STAGED);
-    segment.files(&staged).iter().try_for_each(|path| gone(path))?;
+    segment.files(&staged).iter().try_for_each(|path| remove_if_present(path))?;
     if let Some(day) = segment.path(&staged).parent() {
         // One that is not empty stays.
         let _ = fs::remove_dir(day);

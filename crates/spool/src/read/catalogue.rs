@@ -7,12 +7,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use jiff::Timestamp;
 use ringtap_model::Nanos;
 
-use crate::far::storage::{self as far, Stub};
-use crate::retain::policy::{Listed, Place, Sizes};
-use crate::segment::name::{Category, Segment};
+use crate::far::storage::Stub;
+use crate::files::entry_names;
+use crate::segment::listed::{Listed, Place};
+use crate::segment::name::{Category, Segment, Sizes, day_start};
 
 /// Days of one directory, and what each holds. A day is listed again when its directory has changed: what is kept here is small
 /// however much there is on the disk.
@@ -38,8 +38,8 @@ impl Catalogue {
     /// Looks at the directory again. One that is not there has no days.
     pub(crate) fn refresh(&mut self, dir: &Path, place: Place) -> io::Result<()> {
         let mut there = BTreeSet::new();
-        for day in names(dir)? {
-            if start(&day).is_none() {
+        for day in entry_names(dir)? {
+            if day_start(&day).is_none() {
                 continue;
             }
             let path = dir.join(&day);
@@ -99,8 +99,8 @@ impl Catalogue {
 /// The segments of a day, in order.
 pub(crate) fn list(dir: &Path, day: &str, place: Place) -> io::Result<Vec<Listed>> {
     let mut found = Vec::new();
-    for file in names(&dir.join(day))? {
-        let Some(segment) = far::told_by(day, &file) else { continue };
+    for file in entry_names(&dir.join(day))? {
+        let Some(segment) = Segment::of_file(day, &file) else { continue };
         let Some((worker, begins)) = segment.origin() else { continue };
         let bytes = match place {
             // One that cannot be read counts as nothing, and has its clock.
@@ -123,24 +123,6 @@ pub(crate) fn list(dir: &Path, day: &str, place: Place) -> io::Result<Vec<Listed
 /// What a segment takes on the disk with everything beside it: blocks that are holes take nothing.
 pub(crate) fn size(dir: &Path, segment: &Segment) -> u64 {
     segment.files(dir).iter().filter_map(|path| fs::metadata(path).ok()).map(|told| told.blocks() * 512).sum()
-}
-
-/// When a day begins; None for what names no day.
-pub(crate) fn start(day: &str) -> Option<Nanos> {
-    let written_out = day.len() == 10 && day.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-    let at: Timestamp = written_out.then(|| format!("{day}T00:00:00Z").parse().ok())??;
-    u64::try_from(at.as_nanosecond()).ok().map(Nanos)
-}
-
-/// Names in a directory; none where it is not there.
-pub(crate) fn names(dir: &Path) -> io::Result<Vec<String>> {
-    match fs::read_dir(dir) {
-        Ok(entries) => {
-            Ok(entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
 }
 
 /// A segment is not longer: the most that the configuration takes.

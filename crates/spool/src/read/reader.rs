@@ -11,13 +11,15 @@ use std::sync::Arc;
 use ringtap_model::{LinkType, Nanos};
 
 use crate::error::Error;
-use crate::far::storage::{self as far, Bytes, FAR, Far, Stub};
-use crate::retain::hold::HELD;
-use crate::retain::tier::TIER;
-use crate::segment::index::{Index, Row};
+use crate::far::storage::{self as far, Far, FarSegment, Stub};
+use crate::layout::{FAR, HELD, TIER};
+use crate::segment::bytes::SegmentBytes;
+use crate::segment::index::Row;
+use crate::segment::listing::segments;
+use crate::segment::lookup::{indexed, scanned};
 use crate::segment::mark::{self, GLOBAL, Link};
 use crate::segment::name::{Category, Segment};
-use crate::segment::scan::{self, Content, Packet, Scan};
+use crate::segment::scan::{self, Content, Packet};
 use crate::trust::keys::{KeyRow, Keys, OwnerKey, Unwrapped};
 use crate::trust::master_key::MasterKey;
 use crate::trust::wrap;
@@ -271,7 +273,7 @@ impl Reader {
             Some(rows) => rows,
             None => {
                 self.reads += 1;
-                scanned(place.bytes(segment)?, owners)?
+                scanned(&*place.bytes(segment)?, owners)?
             }
         };
         rows.sort_unstable_by_key(|row| row.offset);
@@ -387,12 +389,12 @@ impl Place {
         }
     }
 
-    fn bytes<'a>(&'a self, segment: &'a Segment) -> io::Result<Bytes<'a>> {
+    fn bytes<'a>(&'a self, segment: &'a Segment) -> io::Result<Box<dyn SegmentBytes + 'a>> {
         match self {
-            Self::Here(file) => Ok(Bytes::File(file)),
+            Self::Here(file) => Ok(Box::new(file.try_clone()?)),
             Self::Far(far, stub) => {
                 let far = far.as_deref().ok_or_else(far::nowhere)?;
-                Ok(Bytes::Far { far, segment, length: stub.bytes })
+                Ok(Box::new(FarSegment { far, segment, length: stub.bytes }))
             }
         }
     }
@@ -457,61 +459,4 @@ impl KeyRing {
             }
         }
     }
-}
-
-/// Names of all segments below these directories, each once, in order. The first one must be there.
-pub(crate) fn segments(dirs: &[PathBuf]) -> Result<Vec<Segment>, Error> {
-    let mut found = Vec::new();
-    for (place, dir) in dirs.iter().enumerate() {
-        let days = match entries(dir) {
-            Ok(days) => days,
-            Err(error) if place > 0 && error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(Error::io(dir, "read", error)),
-        };
-        for day in days {
-            // What is no directory, or has gone meanwhile, has no segments.
-            for file in entries(&dir.join(&day)).unwrap_or_default() {
-                found.extend(far::told_by(&day, &file));
-            }
-        }
-    }
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
-}
-
-fn entries(dir: &Path) -> io::Result<Vec<String>> {
-    Ok(std::fs::read_dir(dir)?.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
-}
-
-/// The chunks of the owners by the index beside the segment; None where there is no whole one.
-pub(crate) fn indexed(
-    dir: &Path,
-    segment: &Segment,
-    owners: &[u64],
-    reads: &mut u64,
-) -> io::Result<Option<Vec<Row>>> {
-    let file = match File::open(segment.index_path(dir)) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let Some(mut index) = Index::open(file)? else { return Ok(None) };
-    let mut rows = Vec::new();
-    for owner in owners {
-        match index.find(*owner)? {
-            Some(found) => rows.extend(found),
-            None => return Ok(None),
-        }
-    }
-    *reads += index.reads;
-    Ok(Some(rows))
-}
-
-/// The chunks of the owners by the segment itself: it is still open, or its writer was killed, or its index is damaged.
-/// Erased ones and those that are not whole as well.
-pub(crate) fn scanned(bytes: Bytes<'_>, owners: &[u64]) -> io::Result<Vec<Row>> {
-    let Scan { rows, erased, spoiled, .. } = scan::scan_bytes(bytes)?;
-    let all = rows.into_iter().chain(erased).chain(spoiled);
-    Ok(all.filter(|row| owners.contains(&row.chunk.owner)).collect())
 }

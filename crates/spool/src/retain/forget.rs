@@ -11,16 +11,20 @@ use ringtap_model::Nanos;
 use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::error::Error;
-use crate::far::storage::{self as far, Bytes, FAR, Far, Put, Stub};
+use crate::far::storage::{self as far, Far, FarSegment, Put, Stub};
 use crate::far::transfer as errand;
-use crate::read::reader::{self, Reader};
-use crate::retain::hold::{Holds, Turn};
+use crate::hex::hex;
+use crate::layout::FAR;
+use crate::read::reader::Reader;
+use crate::retain::deletion_lock::DeletionLock;
+use crate::retain::hold::Holds;
 use crate::segment::index::Row;
+use crate::segment::lookup::{indexed, scanned};
 use crate::segment::mark::{self, Chunk, GLOBAL, Link, Mark};
 use crate::segment::name::{Category, Segment};
-use crate::trust::deletions::{Deleted, Deletion, Deletions};
+use crate::trust::deletion_entry::{Deleted, Deletion};
+use crate::trust::deletion_log::Deletions;
 use crate::trust::keys::{KeyRow, Keys};
-use crate::trust::sign;
 
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,7 +108,7 @@ pub fn forget(
         distant.bring(&segment, owners, &time, &mut done)?;
     }
     // A segment that is on its way to the tier, or out of which something is copied, would be forgotten in one place alone.
-    let _turn = Turn::wait(first)?;
+    let _lock = DeletionLock::wait(first)?;
     held()?;
     for segment in between()? {
         let lies = distant.bring(&segment, owners, &time, &mut done)?;
@@ -170,17 +174,17 @@ impl Distant<'_> {
         let Some(stub) = Stub::read(&self.beside, segment).map_err(read)? else {
             // It was brought before, and may be there still.
             let loose = far::loose(&self.beside).map_err(read)?.contains(segment)
-                && reader::indexed(self.dir, segment, owners, &mut 0)
+                && indexed(self.dir, segment, owners, &mut 0)
                     .map_err(read)?
                     .is_none_or(|rows| !rows.is_empty());
             return Ok(if loose && segment.path(self.dir).exists() { Lies::Both } else { Lies::Here });
         };
-        let indexed = reader::indexed(&self.beside, segment, owners, &mut 0).map_err(read)?;
+        let indexed = indexed(&self.beside, segment, owners, &mut 0).map_err(read)?;
         let mut rows = match indexed {
             Some(rows) => rows,
             None => {
                 let far = self.far(&path)?;
-                reader::scanned(Bytes::Far { far, segment, length: stub.bytes }, owners).map_err(read)?
+                scanned(&FarSegment { far, segment, length: stub.bytes }, owners).map_err(read)?
             }
         };
         rows.retain(|row| row.chunk.first < time.end && row.chunk.last >= time.start);
@@ -312,9 +316,9 @@ impl Place<'_> {
             other => other?,
         }
         let Some(link) = mark::link_of(&header) else { return Ok(None) };
-        let mut rows = match reader::indexed(self.dir, self.segment, owners, &mut 0)? {
+        let mut rows = match indexed(self.dir, self.segment, owners, &mut 0)? {
             Some(rows) => rows,
-            None => reader::scanned(Bytes::File(&self.file), owners)?,
+            None => scanned(&self.file, owners)?,
         };
         rows.retain(|row| row.chunk.first < time.end && row.chunk.last >= time.start);
         Ok(Some((link, rows)))
@@ -406,5 +410,5 @@ fn forget_keys(
 /// Owners as the log has them, each once.
 fn names(owners: impl Iterator<Item = u64>) -> Vec<String> {
     let owners: BTreeSet<u64> = owners.collect();
-    owners.iter().map(|owner| sign::hex(&owner.to_be_bytes())).collect()
+    owners.iter().map(|owner| hex(&owner.to_be_bytes())).collect()
 }

@@ -8,29 +8,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::far::storage::{Bytes, Far, Stub};
-use crate::read::catalogue::names;
-use crate::read::reader::{indexed, scanned};
-use crate::retain::policy::Listed;
+use crate::far::storage::{Far, FarSegment, Stub};
+use crate::files::{entry_names, give_to_owner_of, remove_if_present};
+use crate::layout::HELD;
+use crate::retain::deletion_lock::{DeletionLock, HOLDS};
 use crate::segment::index::{self, Row};
 use crate::segment::key::of_call;
+use crate::segment::listed::Listed;
+use crate::segment::lookup::{indexed, scanned};
 use crate::segment::mark::{self, GLOBAL, Link, Mark};
 use crate::segment::name::{Category, Segment};
 use crate::trust::keys::{self, KeyRow};
 use crate::trust::seal::{self, State};
 use crate::trust::sign::Signer;
 
-/// Of the holds, in the spool's directory.
-const HOLDS: &str = "holds";
-/// Of the chunks that are held, in the spool's directory.
-pub(crate) const HELD: &str = "held";
 /// Holds that are kept in memory; more are refused.
 const MOST: usize = 100_000;
 /// A call that is put on hold while it is under way has not begun longer ago.
@@ -66,25 +64,12 @@ pub struct Hold {
 #[serde(deny_unknown_fields)]
 pub struct Part {
     /// The owner's key.
-    #[serde(with = "hex")]
+    #[serde(with = "crate::hex::serde_u64")]
     pub owner: u64,
     /// In nanoseconds since 1970, UTC.
     pub from: u64,
     /// See `from`; this moment is included.
     pub to: u64,
-}
-
-/// Keys have 64 bits, numbers of JSON 53.
-pub(crate) mod hex {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub(crate) fn serialize<S: Serializer>(key: &u64, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&format!("{key:016x}"))
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-        u64::from_str_radix(&String::deserialize(from)?, 16).map_err(D::Error::custom)
-    }
 }
 
 impl Hold {
@@ -109,9 +94,9 @@ impl Hold {
     /// As those of [`place`](Self::place) and [`release`].
     pub fn becomes(&self, held: &Self, dir: &Path) -> Result<(), Error> {
         held.place(dir)?;
-        let _turn = Turn::wait(dir)?;
+        let _lock = DeletionLock::wait(dir)?;
         let path = self.path(dir);
-        gone(&path).map_err(|error| Error::io(&path, "deleted", error))
+        remove_if_present(&path).map_err(|error| Error::io(&path, "deleted", error))
     }
 
     fn path(&self, dir: &Path) -> PathBuf {
@@ -130,7 +115,7 @@ impl Hold {
                 return Err(Error::Name { name: name.clone() });
             }
         }
-        let _turn = Turn::wait(dir)?;
+        let _lock = DeletionLock::wait(dir)?;
         let path = self.path(dir);
         let write = || {
             let case = path.parent().unwrap_or(dir);
@@ -140,7 +125,7 @@ impl Hold {
             fs::write(&fresh, serde_json::to_vec_pretty(self).unwrap_or_default())?;
             File::open(&fresh)?.sync_all()?;
             for made in [&dir.join(HOLDS), case, &fresh] {
-                given_to_the_owner_of(dir, made)?;
+                give_to_owner_of(dir, made)?;
             }
             fs::rename(&fresh, &path)?;
             File::open(case)?.sync_all()
@@ -153,42 +138,6 @@ impl Hold {
 fn is_name(name: &str) -> bool {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=64).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(known)
-}
-
-/// What root writes here, the user that runs ringtap has to read, and to delete: what was made in a spool gets the owner of its
-/// directory.
-///
-/// # Errors
-///
-/// One of them is not there.
-pub fn given_to_the_owner_of(dir: &Path, made: &Path) -> io::Result<()> {
-    let owner = fs::metadata(dir)?;
-    let now = fs::metadata(made)?;
-    if (now.uid(), now.gid()) != (owner.uid(), owner.gid()) {
-        // Who is not root may not, and need not: others read what a user writes.
-        let _ = std::os::unix::fs::chown(made, Some(owner.uid()), Some(owner.gid()));
-    }
-    Ok(())
-}
-
-/// The turn of one process: nothing is deleted while a hold is placed or released.
-#[derive(Debug)]
-pub(crate) struct Turn(#[expect(dead_code, reason = "held until it is dropped")] File);
-
-impl Turn {
-    /// Waits for it.
-    pub(crate) fn wait(dir: &Path) -> Result<Self, Error> {
-        let path = dir.join(HOLDS);
-        let open = || {
-            fs::create_dir_all(&path)?;
-            given_to_the_owner_of(dir, &path)?;
-            // A directory can be locked as well as a file, by whoever may read it.
-            let file = File::open(&path)?;
-            file.lock()?;
-            Ok(Self(file))
-        };
-        open().map_err(|error| Error::io(&path, "locked", error))
-    }
 }
 
 /// All holds of a spool.
@@ -208,11 +157,11 @@ impl Holds {
     pub fn read(dir: &Path) -> Result<Self, Error> {
         let holds = dir.join(HOLDS);
         let mut all = Vec::new();
-        let mut cases = names(&holds).map_err(|error| Error::io(&holds, "read", error))?;
+        let mut cases = entry_names(&holds).map_err(|error| Error::io(&holds, "read", error))?;
         cases.sort();
         for case in cases {
             let case = holds.join(case);
-            let mut files = names(&case).map_err(|error| Error::io(&case, "read", error))?;
+            let mut files = entry_names(&case).map_err(|error| Error::io(&case, "read", error))?;
             files.sort();
             for file in files.iter().filter(|file| file.ends_with(".json")) {
                 let path = case.join(file);
@@ -281,7 +230,7 @@ impl Holds {
 ///
 /// A file that cannot be read or deleted.
 pub fn release(dir: &Path, case: &str, call: Option<&str>, product: bool) -> Result<Vec<Hold>, Error> {
-    let _turn = Turn::wait(dir)?;
+    let _lock = DeletionLock::wait(dir)?;
     let of_call = |hold: &Hold| {
         hold.product == product && call.is_none_or(|call| hold.id == call || hold.call_id == call)
     };
@@ -349,7 +298,7 @@ pub(crate) fn held_far(far: &dyn Far, from: &Path, item: &Listed, holds: &Holds)
             return Ok(rows);
         }
         let length = Stub::read(from, &item.segment)?.map_or(0, |stub| stub.bytes);
-        scanned(Bytes::Far { far, segment: &item.segment, length }, &owners)
+        scanned(&FarSegment { far, segment: &item.segment, length }, &owners)
     };
     let mut rows = read().map_err(|error| Error::io(&item.segment.path(from), "read", error))?;
     rows.retain(|row| holds.is_held(category, row.chunk.owner, row.chunk.first, row.chunk.last));
@@ -361,8 +310,8 @@ pub(crate) fn held_far(far: &dyn Far, from: &Path, item: &Listed, holds: &Holds)
 pub(crate) fn prune(dir: &Path, holds: &Holds, signer: Option<&Signer>) -> Result<(), Error> {
     let held = dir.join(HELD);
     let read = |error| Error::io(&held, "read", error);
-    for day in names(&held).map_err(read)? {
-        for file in names(&held.join(&day)).map_err(read)? {
+    for day in entry_names(&held).map_err(read)? {
+        for file in entry_names(&held.join(&day)).map_err(read)? {
             let Ok(segment) = format!("{day}/{file}").parse::<Segment>() else { continue };
             prune_segment(&held, &segment, holds, dir, signer)?;
         }
@@ -388,7 +337,7 @@ fn prune_segment(
     kept.retain(|row| holds.is_held(category, row.chunk.owner, row.chunk.first, row.chunk.last));
     if kept.is_empty() {
         for path in segment.files(held) {
-            gone(&path).map_err(|error| Error::io(&path, "deleted", error))?;
+            remove_if_present(&path).map_err(|error| Error::io(&path, "deleted", error))?;
         }
     } else if kept.len() < all.len() {
         if signer.is_some() || !segment.seal_path(held).exists() {
@@ -401,18 +350,10 @@ fn prune_segment(
     Ok(())
 }
 
-/// Deletes a file that may be gone already.
-pub(crate) fn gone(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
-}
-
 fn rows(dir: &Path, segment: &Segment, file: &File, owners: &[u64]) -> io::Result<Vec<Row>> {
     match indexed(dir, segment, owners, &mut 0)? {
         Some(rows) => Ok(rows),
-        None => scanned(Bytes::File(file), owners),
+        None => scanned(file, owners),
     }
 }
 
@@ -440,24 +381,24 @@ fn rewrite(
         let Some(link) = mark::link_of(&header) else { return Ok(0) };
         let day = path.parent().unwrap_or(to);
         fs::create_dir_all(day)?;
-        [to, day].iter().try_for_each(|made| given_to_the_owner_of(dir, made))?;
+        [to, day].iter().try_for_each(|made| give_to_owner_of(dir, made))?;
         let part = path.with_extension("part");
         let put = |name: &Path, mode: u32, write: &mut dyn FnMut(&mut BufWriter<File>) -> io::Result<()>| {
-            gone(&part)?;
+            remove_if_present(&part)?;
             let mut fresh =
                 BufWriter::new(File::options().write(true).create_new(true).mode(mode).open(&part)?);
             write(&mut fresh)?;
             fresh.flush()?;
             fresh.get_ref().sync_all()?;
-            given_to_the_owner_of(dir, &part)?;
+            give_to_owner_of(dir, &part)?;
             fs::rename(&part, name)
         };
         // What it says will be true no more. Keys before what they open; the segment before its index, and without that of another.
-        gone(&segment.seal_path(to))?;
+        remove_if_present(&segment.seal_path(to))?;
         if let Some(keys) = keys_of(from, segment, rows)? {
             put(&segment.keys_path(to), 0o640, &mut |fresh| fresh.write_all(&keys))?;
         }
-        gone(&segment.index_path(to))?;
+        remove_if_present(&segment.index_path(to))?;
         rows.sort_unstable_by_key(|row| row.offset);
         let mut copied = Vec::new();
         put(&path, 0o666, &mut |fresh| {
@@ -488,8 +429,7 @@ fn sign_copy(
 ) -> Result<(), Error> {
     seal::of_copy(held, &format!("{HELD}/{segment}"), segment, chunks, state, signer)?;
     let path = segment.seal_path(held);
-    given_to_the_owner_of(dir, &path)
-        .map_err(|error| Error::io(&path, "given to the user of the spool", error))
+    give_to_owner_of(dir, &path).map_err(|error| Error::io(&path, "given to the user of the spool", error))
 }
 
 /// The key file of a segment with the keys of these chunks alone: a key that is copied opens what else there is of its owner.

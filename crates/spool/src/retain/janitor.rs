@@ -10,17 +10,22 @@ use ringtap_model::Nanos;
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 
 use crate::error::Error;
-use crate::far::storage::{self as far, FAR, Far, STAGED};
+use crate::far::storage::{self as far, Far, STAGED};
 use crate::far::transfer::{self as errand, Done, Errand, Running, Sending};
+use crate::files::remove_if_present;
+use crate::layout::{FAR, HELD, TIER};
 use crate::read::catalogue::{self, Catalogue};
-use crate::retain::hold::{self, HELD, Holds, Turn, gone};
-use crate::retain::policy::{Limits, Listed, Place, Reason, Sizes, Space, Sweep, Verdict};
+use crate::retain::deletion_lock::DeletionLock;
+use crate::retain::hold::{self, Holds};
+use crate::retain::policy::{Limits, Reason, Space, Sweep, Verdict};
 use crate::retain::product::Products;
-use crate::retain::tier::{self, Moving, TIER};
+use crate::retain::tier::{self, Moving};
 use crate::segment::index::Row;
-use crate::segment::name::{Category, Segment};
+use crate::segment::listed::{Listed, Place};
+use crate::segment::name::{Category, Segment, Sizes, day_start};
+use crate::trust::deletion_entry::Deletion;
+use crate::trust::deletion_log::Deletions;
 use crate::trust::deletion_summary as earlier;
-use crate::trust::deletions::{Deletion, Deletions};
 use crate::write::disk::Written;
 
 /// What an operator ought to know.
@@ -313,7 +318,7 @@ impl Janitor {
 
     /// One walk over everything that may have to go, in the turn of whoever deletes.
     fn walk(&mut self, now: Nanos, refused: bool, tell: Tell<'_>) -> Result<Walked, Error> {
-        let _turn = Turn::wait(&self.dir)?;
+        let _lock = DeletionLock::wait(&self.dir)?;
         self.read_holds()?;
         self.refresh()?;
         let sizes = self.catalogues.each_ref().map(Catalogue::bytes);
@@ -408,7 +413,7 @@ impl Janitor {
     /// What the sweep may take of a day, in order.
     fn list(&self, day: &str, sweep: &Sweep) -> Result<Vec<Listed>, Error> {
         let mut items = Vec::new();
-        let begins = catalogue::start(day).unwrap_or_default();
+        let begins = day_start(day).unwrap_or_default();
         for place in Place::ALL {
             let Some(dir) = self.directory(place) else { continue };
             let Some(known) = self.catalogues[place as usize].day(day) else { continue };
@@ -621,7 +626,7 @@ impl Janitor {
                 return Err(wrong(error));
             }
         }
-        let _turn = Turn::wait(&self.dir)?;
+        let _lock = DeletionLock::wait(&self.dir)?;
         let Some(moving) = self.moving.take() else { return Ok(()) };
         let item = moving.item.clone();
         if moving.finish().map_err(wrong)? {
@@ -686,7 +691,7 @@ impl Janitor {
             Done::Sent(sending, stub) => {
                 let item = sending.item.clone();
                 let path = item.segment.path(&self.dir);
-                let _turn = Turn::wait(&self.dir)?;
+                let _lock = DeletionLock::wait(&self.dir)?;
                 let moved = sending.finish(&self.dir, &stub);
                 if moved.map_err(|error| Error::io(&path, "replaced by what lies far", error))? {
                     self.tended.moved.0 += 1;
@@ -780,7 +785,7 @@ impl Janitor {
             Ok(fallocate(File::create(&path)?, FallocateFlags::empty(), 0, RESERVED)?)
         };
         if take().is_err() {
-            let _ = gone(&path);
+            let _ = remove_if_present(&path);
         }
     }
 
@@ -866,7 +871,7 @@ struct Chosen {
 fn remove(dir: &Path, segment: &Segment) -> Result<u64, Error> {
     let freed = catalogue::size(dir, segment);
     for path in segment.files(dir) {
-        gone(&path).map_err(|error| Error::io(&path, "deleted", error))?;
+        remove_if_present(&path).map_err(|error| Error::io(&path, "deleted", error))?;
     }
     Ok(freed)
 }

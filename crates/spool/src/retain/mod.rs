@@ -1,3 +1,4 @@
+pub(crate) mod deletion_lock;
 pub(crate) mod forget;
 pub(crate) mod hold;
 pub(crate) mod janitor;

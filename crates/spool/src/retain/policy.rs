@@ -3,7 +3,8 @@
 
 use ringtap_model::Nanos;
 
-use crate::segment::name::{Category, Segment};
+use crate::segment::listed::{Listed, Place};
+use crate::segment::name::{Category, Sizes};
 
 /// How long and how much is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,46 +64,6 @@ pub struct Space {
     pub free: u64,
 }
 
-/// Where a segment lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// In the spool's own directory.
-    Spool,
-    /// In the second one, to which older segments move.
-    Tier,
-    /// In the far place, to which they move.
-    Far,
-}
-
-impl Place {
-    /// All of them: each at the place that it has as a number.
-    pub const ALL: [Self; 3] = [Self::Spool, Self::Tier, Self::Far];
-
-    /// On pages and in logs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Spool => "spool",
-            Self::Tier => "tier",
-            Self::Far => "far",
-        }
-    }
-}
-
-/// A segment that is there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
-    /// Its name.
-    pub segment: Segment,
-    /// Where it lies.
-    pub place: Place,
-    /// What it takes on the disk, with what lies beside it.
-    pub bytes: u64,
-    /// When its first packet came, and by when the last had.
-    pub begins: Nanos,
-    /// See `begins`.
-    pub ends: Nanos,
-}
-
 /// Why a segment goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -136,9 +97,6 @@ pub enum Verdict {
     /// It moves to the tier.
     Move,
 }
-
-/// Bytes on disk by category.
-pub type Sizes = [u64; Category::ALL.len()];
 
 /// One walk over all segments, oldest first.
 #[derive(Clone, Debug)]
@@ -245,6 +203,7 @@ impl Sweep {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment::name::Segment;
 
     const DAY: Nanos = Nanos::from_secs(86_400);
     const START: Nanos = Nanos::from_secs(1_795_219_200);

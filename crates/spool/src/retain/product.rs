@@ -14,12 +14,12 @@ use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::read::reader::segments;
-use crate::retain::hold::Turn;
+use crate::files::if_present;
+use crate::retain::deletion_lock::DeletionLock;
 use crate::segment::index::{Index, Row};
+use crate::segment::listing::segments;
 use crate::segment::name::{Category, Segment};
 use crate::segment::scan::scan_file;
-use crate::trust::seal::optional;
 
 /// Its name in the spool's directory.
 const LOG: &str = "product.log";
@@ -32,7 +32,7 @@ const FRESH: Nanos = Nanos::from_secs(2 * 3_600);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProductOf {
     /// The owner's key.
-    #[serde(with = "crate::retain::hold::hex")]
+    #[serde(with = "crate::hex::serde_u64")]
     pub owner: u64,
     /// The case: a LIID.
     pub case: String,
@@ -62,7 +62,7 @@ impl Products {
     ///
     /// The log cannot be written.
     pub fn tell(&self, entries: &[ProductOf]) -> Result<(), Error> {
-        let _turn = Turn::wait(&self.dir)?;
+        let _lock = DeletionLock::wait(&self.dir)?;
         let path = self.path();
         let write = || {
             let mut options = OpenOptions::new();
@@ -91,7 +91,7 @@ impl Products {
     /// The log cannot be read.
     pub fn all(&self) -> Result<Vec<ProductOf>, Error> {
         let path = self.path();
-        let text = optional(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
+        let text = if_present(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
         let text = text.unwrap_or_default();
         Ok(text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
     }
@@ -116,7 +116,7 @@ impl Products {
     /// length after it; nothing where the log is not much longer than that of the last time.
     pub(crate) fn tidy(&self, dirs: &[PathBuf], now: Nanos, before: u64) -> Result<Option<u64>, Error> {
         let path = self.path();
-        let length = optional(fs::metadata(&path)).map_err(|error| Error::io(&path, "read", error))?;
+        let length = if_present(fs::metadata(&path)).map_err(|error| Error::io(&path, "read", error))?;
         if length.map_or(0, |told| told.len()) < SHORT.max(2 * before) {
             return Ok(None);
         }
@@ -155,8 +155,8 @@ fn line(entry: &ProductOf) -> String {
 fn owners(dir: &Path, segment: &Segment) -> Result<BTreeSet<u64>, Error> {
     let path = segment.path(dir);
     let read = || -> io::Result<Vec<Row>> {
-        let file = optional(File::open(&path))?;
-        let index = optional(File::open(segment.index_path(dir)))?;
+        let file = if_present(File::open(&path))?;
+        let index = if_present(File::open(segment.index_path(dir)))?;
         if let Some(mut index) = index.map(Index::open).transpose()?.flatten()
             && let Some(rows) = index.all()?
         {
@@ -174,7 +174,8 @@ fn owners(dir: &Path, segment: &Segment) -> Result<BTreeSet<u64>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::write::writer::{Keeper, Settings};
+    use crate::write::settings::Settings;
+    use crate::write::writer::Keeper;
 
     fn of(owner: u64, case: &str, at: Nanos) -> ProductOf {
         ProductOf { owner, case: case.to_owned(), at: at.0 }

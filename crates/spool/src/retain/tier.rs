@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
 
-use crate::retain::hold::gone;
-use crate::retain::policy::Listed;
+use crate::files::remove_if_present;
+use crate::layout::TIER;
+use crate::segment::listed::Listed;
 
-/// Of the link, in the spool's directory, to the second one: readers look there by themselves.
-pub(crate) const TIER: &str = "tier";
 /// Read and written at once.
 const PIECE: usize = 1 << 20;
 
@@ -24,7 +23,7 @@ pub(crate) fn link(dir: &Path, tier: &Path) -> io::Result<()> {
         return Ok(());
     }
     let fresh = dir.join("tier.part");
-    gone(&fresh)?;
+    remove_if_present(&fresh)?;
     std::os::unix::fs::symlink(&tier, &fresh)?;
     fs::rename(&fresh, &link)
 }
@@ -131,7 +130,7 @@ impl Moving {
         }
         // The segment first: from then on readers find the other.
         for file in self.files.iter().rev() {
-            gone(&file.from)?;
+            remove_if_present(&file.from)?;
         }
         Ok(true)
     }
@@ -140,7 +139,7 @@ impl Moving {
     pub(crate) fn give_up(&self) {
         for file in &self.files {
             // It is written over when it is moved the next time.
-            let _ = gone(&file.part());
+            let _ = remove_if_present(&file.part());
         }
     }
 }

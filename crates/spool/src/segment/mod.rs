@@ -1,5 +1,9 @@
+pub(crate) mod bytes;
 pub(crate) mod index;
 pub(crate) mod key;
+pub(crate) mod listed;
+pub(crate) mod listing;
+pub(crate) mod lookup;
 pub(crate) mod mark;
 pub(crate) mod name;
 pub(crate) mod scan;

@@ -60,6 +60,9 @@ impl fmt::Display for Category {
     }
 }
 
+/// A number for each category.
+pub type Sizes = [u64; Category::ALL.len()];
+
 /// A segment: `2026-11-21/134600.250-w0-m-17.pcap` below the spool's directory, by the time of its first packet (UTC), the
 /// worker that wrote it, its category (`s` signalling, `m` media, `p` interception product) and the count of such segments. In order of time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +85,14 @@ impl Segment {
             time.millisecond(),
             category.letter(),
         ))
+    }
+
+    /// The segment of a file in a day's directory: of the segment itself, or of its stub in `far/`.
+    pub(crate) fn of_file(day: &str, file: &str) -> Option<Self> {
+        match file.strip_suffix(".far") {
+            Some(stem) => format!("{day}/{stem}.pcap").parse().ok(),
+            None => format!("{day}/{file}").parse().ok(),
+        }
     }
 
     /// The file below the spool's directory.
@@ -149,6 +160,13 @@ impl fmt::Display for Segment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// When a day begins; None for what names no day.
+pub(crate) fn day_start(day: &str) -> Option<Nanos> {
+    let written_out = day.len() == 10 && day.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let at: Timestamp = written_out.then(|| format!("{day}T00:00:00Z").parse().ok())??;
+    u64::try_from(at.as_nanosecond()).ok().map(Nanos)
 }
 
 /// The text does not name a segment.

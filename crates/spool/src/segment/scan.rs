@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use ringtap_model::Nanos;
 
-use crate::far::storage::Bytes;
+use crate::segment::bytes::SegmentBytes;
 use crate::segment::index::Row;
 use crate::segment::mark::{self, Chunk, GLOBAL, Link, MAGIC, Mark, RECORD};
 
@@ -81,7 +81,7 @@ pub fn scan(bytes: &[u8]) -> Scan {
 ///
 /// The file cannot be read.
 pub(crate) fn scan_file(file: &File) -> io::Result<Scan> {
-    scan_bytes(Bytes::File(file))
+    scan_bytes(file)
 }
 
 /// Reads a whole segment, here or far, piece by piece.
@@ -89,7 +89,7 @@ pub(crate) fn scan_file(file: &File) -> io::Result<Scan> {
 /// # Errors
 ///
 /// It cannot be read.
-pub(crate) fn scan_bytes(source: Bytes<'_>) -> io::Result<Scan> {
+pub(crate) fn scan_bytes(source: &dyn SegmentBytes) -> io::Result<Scan> {
     let size = usize::try_from(source.length()?).unwrap_or(usize::MAX);
     scan_of(&mut Window { source, size, from: 0, bytes: Vec::new() })
 }
@@ -115,7 +115,7 @@ impl Source for &[u8] {
 
 /// A piece of a file.
 struct Window<'a> {
-    source: Bytes<'a>,
+    source: &'a dyn SegmentBytes,
     /// When it was opened: it may grow.
     size: usize,
     from: usize,

@@ -9,65 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Write;
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::Error;
+use crate::hex::sha256_hex;
 use crate::segment::name::Segment;
-use crate::trust::deletions::{Deleted, Deletion, Deletions, Log, LogFlaw, SealOf};
-use crate::trust::sign;
+use crate::trust::deletion_entry::{Deleted, Deletion, Earlier, Run, Total};
+use crate::trust::deletion_log::{Deletions, Log, LogFlaw};
 
 /// A log that is shorter is left as it is.
 pub(crate) const SHORT: u64 = 1 << 20;
 /// Totals; what was ordered longest ago becomes one beyond that.
 const MOST: usize = 1_000;
-
-/// What the log said of segments that are gone.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Earlier {
-    /// Seals that follow each other.
-    pub runs: Vec<Run>,
-    /// What was done, and why.
-    pub totals: Vec<Total>,
-}
-
-/// Seals of segments that were deleted, one after the other in their chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Run {
-    /// The SHA-256 of the last, and what the first says of itself: its number, and the SHA-256 of the seal before it.
-    pub seal: SealOf,
-    /// The number of the last.
-    pub last: u64,
-}
-
-impl Run {
-    /// How many.
-    pub fn segments(&self) -> u64 {
-        self.seal.number.map_or(0, |first| self.last.saturating_sub(first).saturating_add(1))
-    }
-}
-
-/// Deletions of one kind for one reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Total {
-    /// What was done.
-    pub deleted: Deleted,
-    /// By which rule, or whose order.
-    pub why: String,
-    /// Of interception product: of which cases.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cases: Vec<String>,
-    /// Entries.
-    pub entries: u64,
-    /// The first and the last segment, by name.
-    pub first: String,
-    /// See `first`.
-    pub last: String,
-    /// When it was done last, UTC.
-    pub until: String,
-}
 
 impl Total {
     fn of(entry: &Deletion) -> Self {
@@ -178,7 +129,7 @@ impl Deletions {
         let Some(number) = log.entries.last().map(|entry| entry.number.saturating_add(1)) else {
             return Ok(bytes.len() as u64);
         };
-        let previous = sign::sha256(last);
+        let previous = sha256_hex(last);
         let (mut earlier, kept) = part(log.entries, is_there);
         earlier.settle();
         let all: Vec<Deletion> = std::iter::once(Deletion::earlier(earlier)).chain(kept).collect();
@@ -228,6 +179,7 @@ mod tests {
     use ringtap_model::Nanos;
 
     use super::*;
+    use crate::trust::deletion_entry::SealOf;
     use crate::trust::sign::Signer;
 
     const NOW: Nanos = Nanos(1_795_219_261_250_999_999);
@@ -237,7 +189,7 @@ mod tests {
     }
 
     fn hash(number: u64) -> String {
-        sign::sha256(&number.to_le_bytes())
+        sha256_hex(&number.to_le_bytes())
     }
 
     /// Of a segment whose seal has that number.

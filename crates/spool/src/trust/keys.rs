@@ -28,7 +28,8 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::Error;
 use crate::segment::mark::{u32_at, u64_at};
-use crate::trust::master_key::{MasterKey, random};
+use crate::trust::master_key::MasterKey;
+use crate::trust::random::random;
 
 /// Bytes of a row, and of the header.
 pub(crate) const ROW: usize = 96;

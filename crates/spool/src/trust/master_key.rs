@@ -8,8 +8,9 @@ use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::Error;
+use crate::hex::{hex, unhex};
+use crate::trust::random::random;
 use crate::trust::secret_file as secret;
-use crate::trust::sign::{hex, unhex};
 
 /// 32 bytes under which the keys of owners are wrapped.
 #[derive(Clone)]
@@ -99,13 +100,6 @@ impl fmt::Debug for MasterKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("MasterKey")
     }
-}
-
-/// Fills with the operating system's randomness.
-pub(crate) fn random(bytes: &mut [u8]) -> Result<(), Error> {
-    getrandom::fill(bytes).map_err(|error| {
-        Error::io(Path::new("getrandom"), "asked for randomness", std::io::Error::other(error.to_string()))
-    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
+pub(crate) mod deletion_entry;
+pub(crate) mod deletion_log;
 pub(crate) mod deletion_summary;
-pub(crate) mod deletions;
 pub(crate) mod keys;
 pub(crate) mod master_key;
+pub(crate) mod random;
 pub(crate) mod seal;
 pub(crate) mod secret_file;
 pub(crate) mod sign;

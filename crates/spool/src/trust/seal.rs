@@ -4,9 +4,8 @@
 //! The newest seal of a chain lies in the spool's directory once more, as `w0-m.head`: the chain goes on from there when every
 //! segment has been deleted.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,12 +15,14 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
-use crate::far::storage::Bytes;
-use crate::read::reader;
+use crate::files::{if_present, replace};
+use crate::hex::{hex, sha256_hex};
+use crate::segment::bytes::SegmentBytes;
 use crate::segment::index;
+use crate::segment::listing::segments;
 use crate::segment::name::{Category, Segment};
 use crate::segment::scan::scan_file;
-use crate::trust::deletions::utc;
+use crate::time::utc;
 use crate::trust::keys;
 use crate::trust::sign::{self, Line, PublicKey, Signer};
 
@@ -104,8 +105,8 @@ impl Chain {
         signer: Arc<Signer>,
     ) -> Result<Self, Error> {
         let head = dir.join(head_name(worker, category));
-        let mut chain = Self { dir: dir.to_owned(), head, signer, number: 0, previous: sign::hex(&[0; 32]) };
-        let mut segments = reader::segments(std::slice::from_ref(&chain.dir))?;
+        let mut chain = Self { dir: dir.to_owned(), head, signer, number: 0, previous: hex(&[0; 32]) };
+        let mut segments = segments(std::slice::from_ref(&chain.dir))?;
         segments.retain(|segment| {
             segment.category() == category && segment.origin().is_some_and(|(by, _)| by == worker)
         });
@@ -137,10 +138,10 @@ impl Chain {
 
     /// The newest seal is the one that the chain goes on from.
     fn look(&mut self, path: &Path) -> Result<(), Error> {
-        let bytes = optional(fs::read(path)).map_err(|error| Error::io(path, "read", error))?;
+        let bytes = if_present(fs::read(path)).map_err(|error| Error::io(path, "read", error))?;
         let bytes = bytes.unwrap_or_default();
         if let Some((seal, _)) = Seal::parse(&bytes).filter(|(seal, _)| seal.number >= self.number) {
-            (self.number, self.previous) = (seal.number.saturating_add(1), sign::sha256(&bytes));
+            (self.number, self.previous) = (seal.number.saturating_add(1), sha256_hex(&bytes));
         }
         Ok(())
     }
@@ -155,7 +156,7 @@ impl Chain {
             state,
             bytes,
             chunks,
-            sha256: sign::hex(&sha256),
+            sha256: hex(&sha256),
             index,
             keys,
             damages,
@@ -168,7 +169,7 @@ impl Chain {
         let line = sign::line(Some(&self.signer), &json);
         let path = segment.seal_path(&self.dir);
         replace(&path, line.as_bytes()).map_err(|error| Error::io(&path, "written", error))?;
-        (self.number, self.previous) = (self.number.saturating_add(1), sign::sha256(line.as_bytes()));
+        (self.number, self.previous) = (self.number.saturating_add(1), sha256_hex(line.as_bytes()));
         replace(&self.head, line.as_bytes()).map_err(|error| Error::io(&self.head, "written", error))
     }
 }
@@ -182,7 +183,7 @@ pub(crate) fn of_copy(
     state: State,
     signer: &Signer,
 ) -> Result<(), Error> {
-    let read = |path: &Path| optional(fs::read(path)).map_err(|error| Error::io(path, "read", error));
+    let read = |path: &Path| if_present(fs::read(path)).map_err(|error| Error::io(path, "read", error));
     let path = segment.path(dir);
     let (bytes, sha256) = hash(&path, &mut |_| ()).map_err(|error| Error::io(&path, "read", error))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -192,11 +193,11 @@ pub(crate) fn of_copy(
         state,
         bytes,
         chunks,
-        sha256: sign::hex(&sha256),
-        index: read(&segment.index_path(dir))?.map(|index| sign::sha256(&index)),
-        keys: read(&segment.keys_path(dir))?.map(|keys| sign::hex(&keys::proof(&keys))),
+        sha256: hex(&sha256),
+        index: read(&segment.index_path(dir))?.map(|index| sha256_hex(&index)),
+        keys: read(&segment.keys_path(dir))?.map(|keys| hex(&keys::proof(&keys))),
         damages: Vec::new(),
-        previous: sign::hex(&[0; 32]),
+        previous: hex(&[0; 32]),
         at: utc(Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))),
         key: signer.public().to_string(),
     };
@@ -212,19 +213,6 @@ pub(crate) fn head_name(worker: u16, category: Category) -> String {
     format!("w{worker}-{}.head", category.letter())
 }
 
-/// Writes a file that is there whole or not at all, and is still there after a power cut.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft = path.with_extension("new");
-    let file = OpenOptions::new().write(true).create(true).truncate(true).open(&draft)?;
-    file.write_all_at(bytes, 0)?;
-    file.sync_data()?;
-    fs::rename(&draft, path)?;
-    match path.parent() {
-        Some(dir) => File::open(dir)?.sync_all(),
-        None => Ok(()),
-    }
-}
-
 /// A segment whose writer was stopped: as it is now. Its index is made where it has none.
 fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error> {
     let path = segment.path(dir);
@@ -232,7 +220,7 @@ fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error> {
     let mut scan = scan_file(&File::open(&path).map_err(wrong)?).map_err(wrong)?;
     let (bytes, sha256) = hash(&path, &mut |_| ()).map_err(wrong)?;
     let index_path = segment.index_path(dir);
-    let read = |path: &Path| optional(fs::read(path)).map_err(|error| Error::io(path, "read", error));
+    let read = |path: &Path| if_present(fs::read(path)).map_err(|error| Error::io(path, "read", error));
     let index = match read(&index_path)? {
         Some(index) => index,
         None => {
@@ -247,36 +235,27 @@ fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error> {
         bytes,
         sha256,
         chunks: scan.rows.len() as u64,
-        index: Some(sign::sha256(&index)),
-        keys: keys.map(|keys| sign::hex(&keys::proof(&keys))),
+        index: Some(sha256_hex(&index)),
+        keys: keys.map(|keys| hex(&keys::proof(&keys))),
         damages: scan.damages.iter().take(MOST_DAMAGES).map(ToString::to_string).collect(),
     })
 }
 
 /// Length and SHA-256 of a file; told of every piece that was read.
 pub(crate) fn hash(path: &Path, read: &mut dyn FnMut(u64)) -> io::Result<(u64, [u8; 32])> {
-    hash_bytes(Bytes::File(&File::open(path)?), read)
+    hash_bytes(&File::open(path)?, read)
 }
 
 /// The same of a segment, here or far.
-pub(crate) fn hash_bytes(bytes: Bytes<'_>, read: &mut dyn FnMut(u64)) -> io::Result<(u64, [u8; 32])> {
+pub(crate) fn hash_bytes(bytes: &dyn SegmentBytes, read: &mut dyn FnMut(u64)) -> io::Result<(u64, [u8; 32])> {
     let (mut digest, mut length) = (Sha256::new(), 0);
-    bytes.each(&mut |piece| {
+    bytes.for_each_piece(&mut |piece| {
         digest.update(piece);
         length += piece.len() as u64;
         read(piece.len() as u64);
         Ok(())
     })?;
     Ok((length, digest.finalize().into()))
-}
-
-/// None where the file is not there.
-pub(crate) fn optional<T>(result: io::Result<T>) -> io::Result<Option<T>> {
-    match result {
-        Ok(value) => Ok(Some(value)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// Seals of which the newest must be one.

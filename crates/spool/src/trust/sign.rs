@@ -8,7 +8,7 @@
 //! openssl pkeyutl -verify -pubin -inkey sign.pub -rawin -in text -sigfile signature
 //! ```
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -17,11 +17,11 @@ use ed25519_dalek::pkcs8::{
     DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, KeypairBytes,
 };
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
-use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::trust::master_key::random;
+use crate::hex::{hex, unhex};
+use crate::trust::random::random;
 use crate::trust::secret_file as secret;
 
 /// Signs what closes: an Ed25519 key.
@@ -162,36 +162,6 @@ impl<'a> Line<'a> {
     pub(crate) fn is_by(&self, key: &PublicKey) -> bool {
         self.signature.is_some_and(|signature| key.signed(self.json, &signature))
     }
-}
-
-/// SHA-256 as hex digits.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        // Writing to a text does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-/// Lower case alone: every byte has one way to be written.
-pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let mut bytes = [0; N];
-    if text.len() != 2 * N {
-        return None;
-    }
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

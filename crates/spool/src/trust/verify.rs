@@ -12,18 +12,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::Error;
-use crate::far::storage::{self as far, Bytes, FAR, Far, Refusal, Stub};
-use crate::retain::hold::HELD;
-use crate::retain::tier::TIER;
+use crate::error::{Error, Refusal};
+use crate::far::storage::{self as far, Far, FarSegment, Stub};
+use crate::files::if_present;
+use crate::hex::{hex, sha256_hex};
+use crate::layout::{FAR, HELD, TIER};
+use crate::segment::bytes::SegmentBytes;
 use crate::segment::index::Index;
 use crate::segment::mark;
 use crate::segment::name::{Category, Segment};
 use crate::segment::scan::{Damage, Flaw, Scan, scan_bytes, scan_file};
-use crate::trust::deletions::{Deleted, Log, LogFlaw, SealOf};
+use crate::trust::deletion_entry::{Deleted, SealOf};
+use crate::trust::deletion_log::{Log, LogFlaw};
 use crate::trust::keys::{KeyRow, ROW, proof};
-use crate::trust::seal::{self, Seal, State, head_name, optional};
-use crate::trust::sign::{self, PublicKey};
+use crate::trust::seal::{self, Seal, State, head_name};
+use crate::trust::sign::PublicKey;
 
 /// What is not as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -275,7 +278,7 @@ pub fn verify(dirs: &[&Path], look: &Look, told: &mut dyn FnMut(u64, u64)) -> Re
 fn known(dirs: &[&Path]) -> Result<Vec<Known>, Error> {
     let mut found: BTreeMap<Segment, Known> = BTreeMap::new();
     for (place, dir) in dirs.iter().enumerate() {
-        let read = |path: &Path| match optional(fs::read_dir(path)) {
+        let read = |path: &Path| match if_present(fs::read_dir(path)) {
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
             other => other.map_err(|error| Error::io(path, "read", error)),
         };
@@ -330,13 +333,13 @@ impl Known {
         &self,
         dir: &Path,
         far: Option<&dyn Far>,
-        read: impl FnOnce(Bytes<'_>) -> io::Result<T>,
+        read: impl FnOnce(&dyn SegmentBytes) -> io::Result<T>,
     ) -> Result<T, Error> {
         let path = self.segment.path(dir);
         let result = match (self.far, far) {
-            (false, _) => File::open(&path).and_then(|file| read(Bytes::File(&file))),
+            (false, _) => File::open(&path).and_then(|file| read(&file)),
             (true, None) => Err(far::nowhere().into()),
-            (true, Some(far)) => read(Bytes::Far { far, segment: &self.segment, length: self.length }),
+            (true, Some(far)) => read(&FarSegment { far, segment: &self.segment, length: self.length }),
         };
         result.map_err(|error| Error::io(&path, "read", error))
     }
@@ -412,7 +415,7 @@ impl Verifier<'_> {
                             segment: seal.segment,
                             number: seal.number,
                             previous: seal.previous,
-                            hash: sign::sha256(bytes),
+                            hash: sha256_hex(bytes),
                         });
                     }
                     _ => broken += 1,
@@ -420,8 +423,8 @@ impl Verifier<'_> {
             }
             links.sort_by_key(|link| link.number);
             let path = root.join(head_name(worker, category));
-            let head = optional(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
-            let head = head.as_deref().and_then(|bytes| Some((Seal::parse(bytes)?, sign::sha256(bytes))));
+            let head = if_present(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
+            let head = head.as_deref().and_then(|bytes| Some((Seal::parse(bytes)?, sha256_hex(bytes))));
             if let Some(((seal, line), hash)) = head
                 && self.keys.iter().any(|key| line.is_by(key))
                 && links.last().is_none_or(|last| last.number < seal.number)
@@ -570,7 +573,7 @@ impl Verifier<'_> {
                 })
             })?;
             self.verdict.bytes += length;
-            if sign::hex(&sha256) != seal.sha256 {
+            if hex(&sha256) != seal.sha256 {
                 let scan = self.damages(known, dir, seal.state == State::Recovered)?;
                 altered = !scan.erased.is_empty() && self.verdict.findings.len() == before;
                 if !altered && self.verdict.findings.len() == before {
@@ -618,9 +621,9 @@ impl Verifier<'_> {
     fn index(&mut self, known: &Known, dir: &Path, seal: &Seal) -> Result<(), Error> {
         let (name, path) = (known.segment.as_str(), known.segment.index_path(dir));
         let Some(stated) = &seal.index else { return Ok(()) };
-        match optional(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))? {
+        match if_present(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))? {
             None => self.find(name, Fault::NoIndex),
-            Some(bytes) if sign::sha256(&bytes) != *stated => {
+            Some(bytes) if sha256_hex(&bytes) != *stated => {
                 let page = |page: &&[u8]| {
                     mark::u32_at(page, 4092) != Some(ringtap_cpu::crc32c(0, &page[..page.len().min(4092)]))
                 };
@@ -636,7 +639,7 @@ impl Verifier<'_> {
 
     fn keys(&mut self, known: &Known, dir: &Path, seal: Option<&Seal>) -> Result<(), Error> {
         let (name, path) = (known.segment.as_str(), known.segment.keys_path(dir));
-        let bytes = optional(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
+        let bytes = if_present(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
         let stated = seal.map(|seal| seal.keys.as_deref());
         let Some(bytes) = bytes else {
             if let Some(Some(_)) = stated {
@@ -646,7 +649,7 @@ impl Verifier<'_> {
         };
         let (rows, _) = bytes.as_chunks::<ROW>();
         let rows: Vec<KeyRow> = rows.iter().skip(1).map(KeyRow::of).collect();
-        let proven = stated.map(|stated| stated == Some(&*sign::hex(&proof(&bytes))));
+        let proven = stated.map(|stated| stated == Some(&*hex(&proof(&bytes))));
         if proven != Some(true) {
             // The header is row 0 of the file.
             let header = bytes.get(..ROW).is_none_or(|header| !crate::trust::keys::is_header(header));
@@ -692,7 +695,8 @@ impl Verifier<'_> {
     /// A segment that no seal proves. One that was not closed may end anywhere.
     fn checksums(&mut self, known: &Known, dir: &Path, closed: bool) -> Result<(), Error> {
         let name = known.segment.as_str();
-        let file = |path: &Path| optional(File::open(path)).map_err(|error| Error::io(path, "opened", error));
+        let file =
+            |path: &Path| if_present(File::open(path)).map_err(|error| Error::io(path, "opened", error));
         let index_path = known.segment.index_path(dir);
         let index = match file(&index_path)? {
             None => None,
@@ -777,7 +781,7 @@ fn follow(
     mut broken: u64,
     faults: &mut Vec<(String, Fault)>,
 ) {
-    let start = sign::hex(&[0; 32]);
+    let start = hex(&[0; 32]);
     let (mut hash, mut next) = (start.as_str(), 0);
     for link in links {
         if link.number < next {

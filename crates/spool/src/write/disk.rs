@@ -13,12 +13,12 @@ use ringtap_model::Nanos;
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
+use crate::hex::{hex, sha256_hex};
 use crate::segment::index::{self, Row};
 use crate::segment::mark::{self, Chunk, Link};
 use crate::segment::name::{Category, Segment};
 use crate::trust::keys::{self, Proof};
 use crate::trust::seal::{self, Chain, Content, State};
-use crate::trust::sign;
 
 /// Bytes of a block: what one write takes.
 pub(crate) const BLOCK: usize = 2 << 20;
@@ -414,7 +414,7 @@ impl Disk {
         if indexed {
             self.written.segments.fetch_add(1, Relaxed);
         }
-        let index = indexed.then(|| sign::sha256(&bytes));
+        let index = indexed.then(|| sha256_hex(&bytes));
         if let Some(chain) = &mut self.chains[open.segment.category() as usize] {
             let sealed = seal(chain, open, rows.len() as u64, index);
             if self.written.tell(sealed) {
@@ -448,7 +448,7 @@ fn seal(chain: &mut Chain, open: Open, chunks: u64, index: Option<String>) -> Re
             Some(keys::proof(&fs::read(&path).map_err(|error| Error::io(&path, "read", error))?))
         }
     };
-    let keys = keys.map(|proof| sign::hex(&proof));
+    let keys = keys.map(|proof| hex(&proof));
     let (state, damages) = (State::Closed, Vec::new());
     chain.seal(&segment, Content { state, bytes, sha256, chunks, index, keys, damages })
 }

@@ -20,15 +20,9 @@ use crate::trust::wrap::Wrap;
 use crate::write::disk::{ALIGN, BLOCK, Block, Disk, Job, Written};
 use crate::write::ring::{self as log, Entry, HEAD};
 use crate::write::sealer::Sealer;
+use crate::write::settings::{LIMIT, MOST, Settings};
 use crate::write::sys::Reader;
-use crate::write::writer::Settings;
 
-/// Bytes that a chunk may grow to.
-const LIMIT: usize = 64 << 10;
-/// Bytes of the longest chunk: one frame of 64 KiB and its header.
-pub(crate) const MOST: usize = LIMIT + 4096;
-/// The least memory that a log of such frames works with: see [`window`].
-pub(crate) const LEAST: usize = 4 * MOST;
 /// A block that has begun is written after this long; where several wait, one after the other: a packet waits for as many
 /// times this as there are categories, and for its key as long again.
 const PATIENCE: Nanos = Nanos::from_secs(1);

@@ -1,6 +1,5 @@
 //! What is to be kept, packet by packet: written down as it comes, for the packer.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -10,67 +9,11 @@ use ringtap_model::{Frame, LinkType, Nanos};
 use crate::error::Error;
 use crate::segment::mark::{self, Link, RECORD};
 use crate::segment::name::Category;
-use crate::trust::master_key::MasterKey;
-use crate::trust::sign::Signer;
 use crate::write::disk::Written;
-use crate::write::packer::{LEAST, MOST, Packer};
+use crate::write::packer::Packer;
 use crate::write::ring::{Log, OWNERS};
+use crate::write::settings::{LEAST, MOST, Settings};
 use crate::write::sys;
-
-/// How a worker keeps.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The spool's directory; created where it does not exist.
-    pub dir: PathBuf,
-    /// Names the worker's segments.
-    pub worker: u16,
-    /// Of all frames.
-    pub link: LinkType,
-    /// Bytes that wait for their chunk to be long enough, of 64 KiB each: as much as there is room for.
-    pub memory: usize,
-    /// Streams and signallings kept at once.
-    pub owners: usize,
-    /// A chunk that has begun is written after this long, however small.
-    pub age: Nanos,
-    /// A segment ends after this long, or
-    pub span: Nanos,
-    /// with this many bytes.
-    pub bytes: u64,
-    /// Blocks of 2 MiB between the packer and the disk.
-    pub blocks: usize,
-    /// Write around the kernel's page cache, where the file system can.
-    pub direct: bool,
-    /// Encrypt what is kept: under a key for each owner, wrapped by this one.
-    pub seal: Option<MasterKey>,
-    /// Sign each segment when it is closed, in a chain.
-    pub sign: Option<Arc<Signer>>,
-    /// Compress what is kept, at this level of zstd (1 to 19): signalling to a third, media to two thirds or three quarters.
-    pub compress: Option<i32>,
-    /// Wait for a disk that does not keep up, instead of losing packets: for packets that come out of a file.
-    pub wait: bool,
-}
-
-impl Settings {
-    /// For the first worker, with what a link of a gigabit needs.
-    pub fn new(dir: PathBuf) -> Self {
-        Self {
-            dir,
-            worker: 0,
-            link: LinkType(1),
-            memory: 256 << 20,
-            owners: 200_000,
-            age: Nanos::from_secs(10),
-            span: Nanos::from_secs(60),
-            bytes: 4 << 30,
-            blocks: 24,
-            direct: true,
-            seal: None,
-            sign: None,
-            compress: None,
-            wait: false,
-        }
-    }
-}
 
 /// Whose packets: a stream's, or a call's signalling. Good until it is finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,147 +10,18 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use ringtap_model::Nanos;
 use rustix::fs::{FallocateFlags, fallocate};
-use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::segment::name::Segment;
-use crate::trust::deletion_summary::Earlier;
-use crate::trust::seal::{self, Seal};
+use crate::hex::{hex, sha256_hex};
+
+use crate::trust::deletion_entry::{Deleted, Deletion};
 use crate::trust::sign::{self, Line, PublicKey, Signer};
 
 /// Its name in the spool's directory.
 const LOG: &str = "deletions.log";
 /// Room that is put aside: some 600 entries.
 const RESERVED: u64 = 256 << 10;
-
-/// What was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Deleted {
-    /// A segment is gone, with all that was beside it.
-    Segment,
-    /// Chunks of a segment were overwritten.
-    Chunks,
-    /// Keys of a segment were overwritten: its sealed chunks cannot be read any more.
-    Keys,
-    /// The log itself was shortened: this stands for what it said before of segments of which nothing is left.
-    Earlier,
-}
-
-/// An entry.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Deletion {
-    /// Counts the entries, from 0.
-    #[serde(rename = "entry")]
-    pub number: u64,
-    /// When, UTC.
-    pub at: String,
-    /// What was done.
-    pub deleted: Deleted,
-    /// With which segment.
-    pub segment: String,
-    /// By which rule, or whose order.
-    pub why: String,
-    /// Of chunks and keys: their owners, as 16 hex digits.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub owners: Vec<String>,
-    /// Of keys: their rows. Of chunks: their bytes' place in the segment.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub places: Vec<u64>,
-    /// Of a segment of interception product: the cases that its packets were kept for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cases: Vec<String>,
-    /// In the first line: what it stands for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub earlier: Option<Earlier>,
-    /// The segment's seal, where it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seal: Option<SealOf>,
-    /// SHA-256 of the line before; 64 zeros in the first.
-    pub previous: String,
-    /// Who signs: the public key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-}
-
-/// What is left of the seal of a segment that was deleted: the chain goes through it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SealOf {
-    /// Its SHA-256.
-    pub sha256: String,
-    /// Its number in the chain; None where it could not be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub number: Option<u64>,
-    /// The SHA-256 of the seal before it, as it said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub previous: Option<String>,
-}
-
-impl SealOf {
-    fn of(bytes: &[u8]) -> Self {
-        let seal = Seal::parse(bytes).map(|(seal, _)| seal);
-        Self {
-            sha256: sign::sha256(bytes),
-            number: seal.as_ref().map(|seal| seal.number),
-            previous: seal.map(|seal| seal.previous),
-        }
-    }
-}
-
-impl Deletion {
-    /// A segment that is about to be deleted out of that directory, with the reason: `older than 90d`.
-    ///
-    /// # Errors
-    ///
-    /// Its seal cannot be read.
-    pub fn segment(dir: &Path, segment: &Segment, at: Nanos, why: &str) -> Result<Self, Error> {
-        Self::new(Deleted::Segment, dir, segment, at, why)
-    }
-
-    pub(crate) fn new(
-        deleted: Deleted,
-        dir: &Path,
-        segment: &Segment,
-        at: Nanos,
-        why: &str,
-    ) -> Result<Self, Error> {
-        let path = segment.seal_path(dir);
-        let seal = seal::optional(std::fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
-        let seal = seal.map(|bytes| SealOf::of(&bytes));
-        Ok(Self { segment: segment.to_string(), seal, ..Self::blank(deleted, utc(at), why) })
-    }
-
-    /// The first line of a log that was shortened.
-    pub(crate) fn earlier(earlier: Earlier) -> Self {
-        let at = earlier.totals.iter().map(|total| total.until.clone()).max().unwrap_or_default();
-        let blank =
-            Self::blank(Deleted::Earlier, at, "what the log said of segments of which nothing is left");
-        Self { earlier: Some(earlier), ..blank }
-    }
-
-    fn blank(deleted: Deleted, at: String, why: &str) -> Self {
-        Self {
-            number: 0,
-            at,
-            deleted,
-            segment: String::new(),
-            why: why.to_owned(),
-            owners: Vec::new(),
-            places: Vec::new(),
-            cases: Vec::new(),
-            earlier: None,
-            seal: None,
-            previous: String::new(),
-            key: None,
-        }
-    }
-}
 
 /// The log of a spool. Several processes may add to it.
 #[derive(Clone, Debug)]
@@ -196,7 +67,7 @@ impl Deletions {
         file.lock().map_err(wrong("locked"))?;
         let (end, last) = last_line(&file).map_err(wrong("read"))?;
         let (number, previous) = match last {
-            None => (0, sign::hex(&[0; 32])),
+            None => (0, hex(&[0; 32])),
             Some(line) => {
                 let entry =
                     Line::parse(&line).and_then(|line| serde_json::from_str::<Deletion>(line.json).ok());
@@ -206,7 +77,7 @@ impl Deletions {
                         problem: "its last line is not an entry",
                     });
                 };
-                (entry.number.saturating_add(1), sign::sha256(&line))
+                (entry.number.saturating_add(1), sha256_hex(&line))
             }
         };
         let text = self.lines(entries, number, previous);
@@ -235,7 +106,7 @@ impl Deletions {
             // Numbers and texts: they can always be written.
             let json = serde_json::to_string(&entry).unwrap_or_default();
             let line = sign::line(self.signer.as_deref(), &json);
-            (number, previous) = (number.saturating_add(1), sign::sha256(line.as_bytes()));
+            (number, previous) = (number.saturating_add(1), sha256_hex(line.as_bytes()));
             text.push_str(&line);
         }
         text
@@ -306,7 +177,7 @@ impl Log {
 
     pub(crate) fn parse(bytes: &[u8], keys: &[PublicKey]) -> Self {
         let mut log = Self::default();
-        let (mut number, mut previous) = (0, sign::hex(&[0; 32]));
+        let (mut number, mut previous) = (0, hex(&[0; 32]));
         for (place, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let mut flaw = |what| log.flaws.push((place + 1, what));
             let parsed = Line::parse(line);
@@ -329,20 +200,16 @@ impl Log {
                 }
                 _ => flaw(if line.ends_with(b"\n") { LogFlaw::NotAnEntry } else { LogFlaw::Cut }),
             }
-            previous = sign::sha256(line);
+            previous = sha256_hex(line);
         }
         log
     }
 }
 
-/// As RFC 3339 writes it, to the millisecond.
-pub(crate) fn utc(at: Nanos) -> String {
-    let at = Timestamp::from_millisecond((at.0 / 1_000_000) as i64).unwrap_or(Timestamp::UNIX_EPOCH);
-    format!("{at:.3}")
-}
-
 #[cfg(test)]
 mod tests {
+    use ringtap_model::Nanos;
+
     use super::*;
 
     const NOW: Nanos = Nanos(1_795_219_261_250_999_999);

@@ -1,0 +1,54 @@
+//! Files and directories: what several folders of the spool do with them.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Names of a directory's entries; none if the directory does not exist.
+pub(crate) fn entry_names(dir: &Path) -> io::Result<Vec<String>> {
+    let entries = if_present(fs::read_dir(dir))?.into_iter().flatten();
+    Ok(entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}
+
+/// Deletes a file; one that does not exist is no error.
+pub(crate) fn remove_if_present(path: &Path) -> io::Result<()> {
+    if_present(fs::remove_file(path)).map(|_| ())
+}
+
+/// None if the file does not exist.
+pub(crate) fn if_present<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a file in one step: after a power cut there is the old file or the new one, never a part.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let draft = path.with_extension("new");
+    fs::write(&draft, bytes)?;
+    File::open(&draft)?.sync_all()?;
+    fs::rename(&draft, path)?;
+    match path.parent() {
+        Some(dir) => File::open(dir)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+/// Gives a file that was just created to the owner of the spool's directory: the user that runs ringtap must be able to
+/// read and delete what root writes here.
+///
+/// # Errors
+///
+/// The directory or the file does not exist.
+pub fn give_to_owner_of(dir: &Path, created: &Path) -> io::Result<()> {
+    let owner = fs::metadata(dir)?;
+    let now = fs::metadata(created)?;
+    if (now.uid(), now.gid()) != (owner.uid(), owner.gid()) {
+        // Only root may do this, and only root needs to: others can read what a user writes.
+        let _ = std::os::unix::fs::chown(created, Some(owner.uid()), Some(owner.gid()));
+    }
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! One process at a time deletes.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use crate::error::Error;
+use crate::files::give_to_owner_of;
+
+/// The directory of the holds, in the spool's directory: what is locked.
+pub(crate) const HOLDS: &str = "holds";
+
+/// Held by one process at a time: no segment is deleted while a hold is set or released.
+#[derive(Debug)]
+pub(crate) struct DeletionLock(#[expect(dead_code, reason = "held until it is dropped")] File);
+
+impl DeletionLock {
+    /// Waits until no other process has it.
+    pub(crate) fn wait(dir: &Path) -> Result<Self, Error> {
+        let path = dir.join(HOLDS);
+        let open = || {
+            fs::create_dir_all(&path)?;
+            give_to_owner_of(dir, &path)?;
+            // Whoever may read a directory may lock it.
+            let file = File::open(&path)?;
+            file.lock()?;
+            Ok(Self(file))
+        };
+        open().map_err(|error| Error::io(&path, "locked", error))
+    }
+}

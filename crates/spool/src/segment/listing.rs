@@ -1,0 +1,32 @@
+//! All segments of a spool.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::segment::name::Segment;
+
+/// Names of all segments below these directories, each once, in order. The first one must be there.
+pub(crate) fn segments(dirs: &[PathBuf]) -> Result<Vec<Segment>, Error> {
+    let mut found = Vec::new();
+    for (place, dir) in dirs.iter().enumerate() {
+        let days = match entries(dir) {
+            Ok(days) => days,
+            Err(error) if place > 0 && error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(Error::io(dir, "read", error)),
+        };
+        for day in days {
+            // What is no directory, or has gone meanwhile, has no segments.
+            for file in entries(&dir.join(&day)).unwrap_or_default() {
+                found.extend(Segment::of_file(&day, &file));
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+fn entries(dir: &Path) -> io::Result<Vec<String>> {
+    Ok(std::fs::read_dir(dir)?.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}

@@ -1,0 +1,42 @@
+//! The chunks of some owners in a segment.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use crate::segment::bytes::SegmentBytes;
+use crate::segment::index::{Index, Row};
+use crate::segment::name::Segment;
+use crate::segment::scan::{Scan, scan_bytes};
+
+/// The chunks of the owners by the index beside the segment; None where there is no whole one.
+pub(crate) fn indexed(
+    dir: &Path,
+    segment: &Segment,
+    owners: &[u64],
+    reads: &mut u64,
+) -> io::Result<Option<Vec<Row>>> {
+    let file = match File::open(segment.index_path(dir)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let Some(mut index) = Index::open(file)? else { return Ok(None) };
+    let mut rows = Vec::new();
+    for owner in owners {
+        match index.find(*owner)? {
+            Some(found) => rows.extend(found),
+            None => return Ok(None),
+        }
+    }
+    *reads += index.reads;
+    Ok(Some(rows))
+}
+
+/// The chunks of the owners by the segment itself: it is still open, or its writer was killed, or its index is damaged.
+/// Erased ones and those that are not whole as well.
+pub(crate) fn scanned(bytes: &dyn SegmentBytes, owners: &[u64]) -> io::Result<Vec<Row>> {
+    let Scan { rows, erased, spoiled, .. } = scan_bytes(bytes)?;
+    let all = rows.into_iter().chain(erased).chain(spoiled);
+    Ok(all.filter(|row| owners.contains(&row.chunk.owner)).collect())
+}
