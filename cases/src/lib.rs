@@ -5,10 +5,12 @@
 //! | module | holds |
 //! |---|---|
 //! | [`run`] | a capture in, its records out |
+//! | [`samples`] | records made up for tests, and comparison with golden files |
 //! | [`shared`] | where the reference captures and answers lie, if they are here |
 //! | [`story`] | the golden cases: captures made here, answers worked out by hand |
 #![forbid(unsafe_code)]
 
 pub mod run;
+pub mod samples;
 pub mod shared;
 pub mod story;

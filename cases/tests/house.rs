@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 15] = [
+const LAYERS: [(&str, u8); 16] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -13,6 +13,7 @@ const LAYERS: [(&str, u8); 15] = [
     ("anonymise", 2),
     ("capture", 2),
     ("audio", 2),
+    ("report", 2),
     ("spool", 2),
     ("store", 2),
     ("traffic", 2),

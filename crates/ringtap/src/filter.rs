@@ -2,8 +2,7 @@
 
 use clap::Args;
 use ringtap_model::{Call, CallState, Nanos};
-
-use crate::moment;
+use ringtap_report::time;
 
 /// The filters of `analyze` and `calls`. All that are given must hold; without any, every call passes.
 #[derive(Args, Clone, Debug, Default)]
@@ -25,10 +24,10 @@ pub(crate) struct Filter {
     #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = state)]
     pub(crate) state: Vec<CallState>,
     /// Calls that began at this time or later: 2026-11-21T02:00:00Z, "2026-11-21 02:00" (UTC) or 2026-11-21
-    #[arg(long, value_name = "TIME", value_parser = moment::parse)]
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
     pub(crate) since: Option<Nanos>,
     /// Calls that began before this time
-    #[arg(long, value_name = "TIME", value_parser = moment::parse)]
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
     pub(crate) until: Option<Nanos>,
     /// Calls whose worse direction has a MOS below this; calls without a MOS are left out
     #[arg(long, value_name = "MOS", value_parser = mos)]
@@ -131,8 +130,9 @@ fn mos(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
+    use ringtap_cases::samples;
+
     use super::*;
-    use crate::show::samples;
 
     fn pattern(text: &str) -> Option<Pattern> {
         Some(text.parse().unwrap())

@@ -5,9 +5,9 @@ use std::fmt;
 
 use ringtap_engine::{Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Id, Message, Nanos, Registration};
+use ringtap_report::text::{counted, shown};
 
 use crate::input::Listener;
-use crate::text::{counted, shown};
 
 /// Different calls whose Call-ID begins alike: more than these are only counted.
 const ALIKE: usize = 8;
@@ -240,8 +240,9 @@ impl std::error::Error for NotFound {}
 
 #[cfg(test)]
 mod tests {
+    use ringtap_cases::samples;
+
     use super::*;
-    use crate::show::samples;
 
     fn find(wanted: &str, call_ids: &[&str]) -> Result<Vec<String>, String> {
         let mut ignore = |_: &SipSeen<'_>| {};

@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `cli`, `commands` | the arguments, one module a command |
-//! | `input`, `target` | captures to read, files to write |
+//! | `input` | captures to read |
 //! | `config`, `daemon` | `ringtap run`: what it is told, and its threads |
 //! | `filter`, `find`, `search` | which calls, the one call, those of a database |
 //! | `steps`, `take`, `sound` | its messages, its packets and its sound |
@@ -15,8 +15,7 @@
 //! | `doctor` | judging a machine before a capture |
 //! | `send` | generated frames onto an interface |
 //! | `rebuilt` | a message without its packets |
-//! | `moment`, `text` | times, and text that is safe to show |
-//! | `show`, `page` | records for people and programs |
+//! | `page` | records for people and programs |
 //! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and what the shell is told |
 #![forbid(unsafe_code)]
 
@@ -36,18 +35,14 @@ mod holding;
 mod input;
 mod interrupt;
 mod live;
-mod moment;
 mod page;
 mod rebuilt;
 mod screen;
 mod search;
 mod send;
-mod show;
 mod sound;
 mod steps;
 mod take;
-mod target;
-mod text;
 
 use std::process::ExitCode;
 

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use clap::ValueEnum;
 use ringtap_model::{Call, Stream};
+use ringtap_report::csv::{Csv, RecordKind};
+use ringtap_report::style::Style;
+use ringtap_report::summary::{self, Summary};
+use ringtap_report::{calls, json, streams};
 use serde::Serialize;
 
 use crate::input::Pass;
 use crate::screen::Screen;
-use crate::show::csv::{Csv, Kind};
-use crate::show::style::Style;
-use crate::show::summary::{self, Summary};
-use crate::show::{calls, json, streams};
 
 /// How records are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -25,6 +25,34 @@ pub(crate) enum Format {
     Csv,
 }
 
+/// Which records a CSV holds: it has one header, so one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CsvRecords {
+    /// One line a call
+    #[default]
+    Calls,
+    /// One line a stream, those without a call included
+    Streams,
+    /// One line a 10 s interval of a stream
+    Intervals,
+    /// One line a registration
+    Registrations,
+    /// One line a SIP MESSAGE
+    Messages,
+}
+
+impl From<CsvRecords> for RecordKind {
+    fn from(records: CsvRecords) -> Self {
+        match records {
+            CsvRecords::Calls => Self::Calls,
+            CsvRecords::Streams => Self::Streams,
+            CsvRecords::Intervals => Self::Intervals,
+            CsvRecords::Registrations => Self::Registrations,
+            CsvRecords::Messages => Self::Messages,
+        }
+    }
+}
+
 /// One way to print.
 pub(crate) enum Page<'a> {
     Table { screen: &'a mut Screen, calls: Vec<calls::Row>, streams: Vec<streams::Row> },
@@ -34,7 +62,7 @@ pub(crate) enum Page<'a> {
 
 impl<'a> Page<'a> {
     /// Begins it; a CSV holds records of one kind.
-    pub(crate) fn begin(format: Format, kind: Kind, screen: &'a mut Screen) -> io::Result<Self> {
+    pub(crate) fn begin(format: Format, kind: RecordKind, screen: &'a mut Screen) -> io::Result<Self> {
         Ok(match format {
             Format::Table => Self::Table { screen, calls: Vec::new(), streams: Vec::new() },
             Format::Jsonl => Self::Jsonl(&mut *screen.out, json::Lines::default()),
@@ -53,7 +81,7 @@ impl<'a> Page<'a> {
                 return Ok(());
             }
             Self::Jsonl(out, lines) => lines.write(*out, call)?,
-            Self::Csv(out, csv) => csv.record(*out, Kind::Calls, call, &[])?,
+            Self::Csv(out, csv) => csv.record(*out, RecordKind::Calls, call, &[])?,
         }
         streams.iter().try_for_each(|stream| self.stream(stream))
     }
@@ -64,7 +92,7 @@ impl<'a> Page<'a> {
             Self::Table { streams, .. } => streams.push(streams::Row::new(stream)),
             Self::Jsonl(out, lines) => lines.write(*out, stream)?,
             Self::Csv(out, csv) => {
-                csv.record(*out, Kind::Streams, stream, &[])?;
+                csv.record(*out, RecordKind::Streams, stream, &[])?;
                 csv.intervals(*out, stream)?;
             }
         }
@@ -72,7 +100,7 @@ impl<'a> Page<'a> {
     }
 
     /// A record that has no place in the table.
-    pub(crate) fn record(&mut self, kind: Kind, record: &impl Serialize) -> io::Result<()> {
+    pub(crate) fn record(&mut self, kind: RecordKind, record: &impl Serialize) -> io::Result<()> {
         match self {
             Self::Table { .. } => Ok(()),
             Self::Jsonl(out, lines) => lines.write(*out, record),

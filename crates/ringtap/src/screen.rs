@@ -4,8 +4,7 @@ use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use clap::ValueEnum;
-
-use crate::text;
+use ringtap_report::text;
 
 /// Width of what goes into a pipe or a file.
 const PIPED: usize = 120;

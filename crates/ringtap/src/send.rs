@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, bail};
 use ringtap_capture::live::Injector;
 use ringtap_model::Nanos;
+use ringtap_report::file::Target;
+use ringtap_report::json;
 use ringtap_traffic::{Batch, Traffic};
 
 use crate::interrupt;
-use crate::show::json;
-use crate::target::Target;
 
 /// How fast time goes by.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,12 +9,13 @@ use ringtap_audio::{
     Coding, Decoders, Flac, Opus, Output, Peaks, Recording, Rules, Settings, Shape, Sides, Wav, mix, play,
 };
 use ringtap_model::{Hz, Nanos};
+use ringtap_report::file::Target;
+use ringtap_report::{text, time};
 
 use crate::exit::Exit;
+use crate::helper;
 use crate::screen::Screen;
 use crate::take::Sound;
-use crate::target::Target;
-use crate::{helper, moment, text};
 
 /// How it sounds.
 #[derive(Args, Clone, Copy, Debug)]
@@ -135,7 +136,7 @@ impl Files {
             }
             Err(error) => return Err(error).context("cannot write the sound"),
         }
-        let length = moment::span(recording.frames() as f64 * 1e3 / f64::from(recording.rate().0));
+        let length = time::span(recording.frames() as f64 * 1e3 / f64::from(recording.rate().0));
         for target in self.all() {
             let path = target.path().to_path_buf();
             target.keep()?;
@@ -161,8 +162,7 @@ impl Files {
         }
         if let Some(target) = &mut self.opus {
             let encoder = helper::encoder(Coding::of(shape, 1_000 * how.opus_kbps))?;
-            let comments =
-                [format!("DATE={} UTC", moment::full(shape.start)), format!("DESCRIPTION={sides}")];
+            let comments = [format!("DATE={} UTC", time::full(shape.start)), format!("DESCRIPTION={sides}")];
             outputs.push(Box::new(Opus::new(BufWriter::new(target), shape, encoder, &comments)?));
         }
         if let Some(target) = &mut self.peaks {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use ringtap_audio::{Carries, Codec, Decoders, RtpSound, Track};
 use ringtap_engine::{RtpSeen, Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Direction, Endpoint, Frame, Hz, Message, Nanos, Registration, Stream};
+use ringtap_report::streams::codec;
 use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::rtcp::looks_like_rtcp;
 use ringtap_wire::sdp::{MediaType, Sdp};
@@ -12,7 +13,6 @@ use ringtap_wire::sip;
 
 use crate::find::Meant;
 use crate::input::Listener;
-use crate::show::streams::codec;
 
 /// RTCP of a stream may come this long before its first and after its last packet.
 const REPORTS: Nanos = Nanos::from_secs(10);

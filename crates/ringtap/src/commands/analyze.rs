@@ -7,16 +7,16 @@ use anyhow::Context;
 use clap::{Args, value_parser};
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_model::{Call, Message, Registration, Stream};
+use ringtap_report::csv::RecordKind;
+use ringtap_report::summary::Summary;
+use ringtap_report::text::counted;
 use ringtap_store::{Writer, Written};
 
 use crate::exit::{Exit, Misuse};
 use crate::filter::Filter;
 use crate::input::{Input, Listener};
-use crate::page::{Format, Page};
+use crate::page::{CsvRecords, Format, Page};
 use crate::screen::Screen;
-use crate::show::csv::Kind;
-use crate::show::summary::Summary;
-use crate::text::counted;
 
 /// Find every call in captures and measure its streams: where to begin
 ///
@@ -35,7 +35,7 @@ pub(crate) struct Analyze {
     format: Option<Format>,
     /// Which records to print as CSV [default: calls]
     #[arg(long, value_name = "RECORDS", value_enum)]
-    csv: Option<Kind>,
+    csv: Option<CsvRecords>,
     /// Also write the records that pass the filters to the database in this directory, for `ringtap calls`
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
@@ -73,7 +73,7 @@ impl Analyze {
             _ => input.progress(screen, "reading"),
         };
         let store = self.store.as_deref().map(Writer::open).transpose()?;
-        let page = Page::begin(format, self.csv.unwrap_or_default(), screen).context(WRITING)?;
+        let page = Page::begin(format, self.csv.unwrap_or_default().into(), screen).context(WRITING)?;
         let mut report =
             Report { filter: self.filter, page, store, summary: Summary::default(), failed: None };
         let pass = match self.workers {
@@ -158,7 +158,7 @@ impl Sink for Report<'_> {
     fn registration(&mut self, registration: Registration) {
         if !self.filter.is_set() {
             self.summary.registration(&registration);
-            let print = |page: &mut Page<'_>| page.record(Kind::Registrations, &registration);
+            let print = |page: &mut Page<'_>| page.record(RecordKind::Registrations, &registration);
             self.keep(print, |store| store.registration(&registration));
         }
     }
@@ -166,7 +166,7 @@ impl Sink for Report<'_> {
     fn message(&mut self, message: Message) {
         if !self.filter.is_set() {
             self.summary.message();
-            self.keep(|page| page.record(Kind::Messages, &message), |store| store.message(&message));
+            self.keep(|page| page.record(RecordKind::Messages, &message), |store| store.message(&message));
         }
     }
 }

@@ -6,6 +6,9 @@ use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_engine::Config;
 use ringtap_model::Frame;
+use ringtap_report::file::Target;
+use ringtap_report::summary::grouped;
+use ringtap_report::text::counted;
 
 use crate::anonymous::{Anonymous, Naming};
 use crate::exit::{Exit, Misuse};
@@ -13,9 +16,6 @@ use crate::export::files;
 use crate::input::Input;
 use crate::interrupt::{self, Interrupted};
 use crate::screen::Screen;
-use crate::show::summary::grouped;
-use crate::target::Target;
-use crate::text::counted;
 
 /// Make a capture that names nobody: the calls in it, with other numbers, names, hosts and addresses
 ///

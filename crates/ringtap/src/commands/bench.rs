@@ -8,12 +8,12 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_bench::{Codec, Error, Load, Machine, Outcome, Workload};
+use ringtap_report::json;
 
+use super::bench_tables::{self, Report};
 use crate::exit::{Exit, Misuse};
 use crate::interrupt;
 use crate::screen::Screen;
-use crate::show::bench::{self, Report};
-use crate::show::json;
 
 /// Measure what one core of this machine carries: to plan capacity, and to compare machines
 ///
@@ -130,7 +130,7 @@ impl Bench {
         let report = Report { version: env!("CARGO_PKG_VERSION").to_owned(), machine, outcomes };
         let written = match self.format {
             Format::Json => json::line(&mut *screen.out, &report),
-            Format::Table => bench::write(&mut *screen.out, &report, screen.width, screen.colour),
+            Format::Table => bench_tables::write(&mut *screen.out, &report, screen.width, screen.colour),
         };
         written.and_then(|()| screen.out.flush()).context("cannot write the result")?;
         Ok(Exit::Done)

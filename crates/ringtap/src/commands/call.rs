@@ -6,6 +6,11 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use ringtap_engine::SipSeen;
+use ringtap_report::file::Target;
+use ringtap_report::ladder::{self, Page};
+use ringtap_report::style::Style;
+use ringtap_report::text;
+use ringtap_report::{detail, streams};
 
 use crate::exit::Exit;
 use crate::export::page::drawing;
@@ -13,12 +18,7 @@ use crate::export::replay::band;
 use crate::find::{Finder, Meant};
 use crate::input::Input;
 use crate::screen::Screen;
-use crate::show::ladder::{self, Page};
-use crate::show::style::Style;
-use crate::show::{detail, streams};
 use crate::steps::Steps;
-use crate::target::Target;
-use crate::text;
 
 /// Show one call: parties, times, the message ladder, its streams second by second
 ///

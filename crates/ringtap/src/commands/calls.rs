@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use ringtap_report::csv::{Csv, RecordKind};
+use ringtap_report::text::counted;
+use ringtap_report::{calls, json};
 use ringtap_store::{Found, Reader};
 
 use crate::exit::Exit;
@@ -12,9 +15,6 @@ use crate::filter::Filter;
 use crate::page::Format;
 use crate::screen::Screen;
 use crate::search::search;
-use crate::show::csv::{Csv, Kind};
-use crate::show::{calls, json};
-use crate::text::counted;
 
 /// Search calls in a database that `analyze --store` wrote
 ///
@@ -63,8 +63,8 @@ impl Calls {
         match self.format {
             Format::Jsonl => found.rows.iter().try_for_each(|row| json::written(out, &row.text))?,
             Format::Csv => {
-                let csv = Csv::begin(out, Kind::Calls)?;
-                found.rows.iter().try_for_each(|row| csv.record(out, Kind::Calls, &row.value, &[]))?;
+                let csv = Csv::begin(out, RecordKind::Calls)?;
+                found.rows.iter().try_for_each(|row| csv.record(out, RecordKind::Calls, &row.value, &[]))?;
             }
             Format::Table => {
                 if !found.rows.is_empty() {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use ringtap_report::summary::grouped;
+use ringtap_report::text;
 use ringtap_traffic::{CompareError, Comparison, Kind, Report, Rules};
 
 use crate::exit::{Exit, Misuse};
 use crate::interrupt::{self, Interrupted};
 use crate::screen::Screen;
-use crate::show::summary::grouped;
-use crate::text;
 
 /// Prove a monitor right: its records against the truth that `generate` wrote
 ///

@@ -98,7 +98,7 @@ impl Rules {
         let told = ask(&self.at.control, &Request::Rules)?;
         writeln!(screen.out, "{:<10} {:>9}  RULE", "KEEPS", "CALLS").context(WRITING)?;
         for line in told.lines() {
-            writeln!(screen.out, "{}", crate::text::shown(line)).context(WRITING)?;
+            writeln!(screen.out, "{}", ringtap_report::text::shown(line)).context(WRITING)?;
         }
         screen.out.flush().context(WRITING)?;
         Ok(Exit::Done)

@@ -12,6 +12,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_anonymise::Mask;
 use ringtap_engine::Engine;
 use ringtap_model::{Id, LinkType, Nanos};
+use ringtap_report::file::Target;
+use ringtap_report::json as lines;
+use ringtap_report::text::counted;
+use ringtap_report::time;
 use ringtap_spool::{MasterKey, Reader};
 use ringtap_store::Row;
 use serde_json::{Value, json};
@@ -25,13 +29,9 @@ use crate::export::replay::{Replay, small};
 use crate::export::source::{Source, Whole};
 use crate::filter::Filter;
 use crate::interrupt;
-use crate::moment;
 use crate::screen::Screen;
 use crate::search::search;
-use crate::show::json as lines;
 use crate::sound::{How, refuse_without_encoder};
-use crate::target::Target;
-use crate::text::counted;
 
 /// Take calls of the past out of the spool: packets, sound, records, ladders
 ///
@@ -240,7 +240,7 @@ impl Export {
 
     /// Where files go whose names are made: of the time and the id alone, since everything else came from the wire.
     fn stem(&self, start: Nanos, id: Id) -> anyhow::Result<PathBuf> {
-        let time = moment::full(start);
+        let time = time::full(start);
         let (day, clock) = time.split_once(' ').unwrap_or(("", &time));
         let clock = clock.replace(':', "");
         let Some(out) = &self.out else { return Ok(PathBuf::from(format!("{day}-{clock}-{id}"))) };

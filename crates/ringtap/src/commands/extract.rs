@@ -7,6 +7,8 @@ use clap::Args;
 use ringtap_anonymise::Mask;
 use ringtap_engine::SipSeen;
 use ringtap_model::Frame;
+use ringtap_report::file::Target;
+use ringtap_report::summary::grouped;
 
 use crate::anonymous::{Anonymise, Anonymous};
 use crate::exit::{Exit, Misuse};
@@ -17,10 +19,8 @@ use crate::helper::Helpers;
 use crate::input::{self, Input, Pass};
 use crate::interrupt::{self, Interrupted};
 use crate::screen::Screen;
-use crate::show::summary::grouped;
 use crate::sound::{Files, How, Paths, refuse_without_encoder};
 use crate::take::{Reports, Sound, Taker};
-use crate::target::Target;
 
 /// Take one call out: its packets as a capture, its sound as a WAV
 ///

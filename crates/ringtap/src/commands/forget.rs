@@ -7,13 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::bail;
 use clap::Args;
 use ringtap_model::Nanos;
+use ringtap_report::text::counted;
 use ringtap_spool::{Deletions, Far, Forgotten, Order, Signer, forget};
 
 use crate::distant;
 use crate::exit::{Exit, Misuse};
 use crate::export::kept::{self, Part};
 use crate::screen::Screen;
-use crate::text::counted;
 
 /// Make what was kept of a call unreadable for good
 ///
@@ -66,7 +66,7 @@ impl Forget {
         }
         if !self.yes {
             let streams = counted(parts.len() as u64 - 1, "stream");
-            let call_id = crate::text::shown(call_id).into_owned();
+            let call_id = ringtap_report::text::shown(call_id).into_owned();
             return Err(Misuse(format!(
                 "this makes the signalling and {streams} of `{call_id}` unreadable for good: add `--yes`"
             ))

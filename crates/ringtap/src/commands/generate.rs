@@ -11,6 +11,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_capture::Writer;
 use ringtap_capture::live::{Injector, Source, XdpMode};
 use ringtap_model::{Frame, LinkType, Nanos};
+use ringtap_report::file::Target;
+use ringtap_report::json;
+use ringtap_report::summary::grouped;
+use ringtap_report::time;
 use ringtap_traffic::{
     Codec, Cross, CrossKind, Error, Hold, Jitter, Loss, Mix, PacketTime, Rate, Scenario, Share, Shared,
     Traffic, Transport, Voice,
@@ -18,12 +22,8 @@ use ringtap_traffic::{
 
 use crate::exit::{Exit, Misuse};
 use crate::interrupt::{self, Interrupted};
-use crate::moment;
 use crate::screen::Screen;
 use crate::send::{self, Sent, Speed};
-use crate::show::json;
-use crate::show::summary::grouped;
-use crate::target::Target;
 
 /// Make calls that never were, into a capture or onto an interface, and the records that a monitor should find in them
 ///
@@ -59,7 +59,7 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "CALLS", default_value_t = 1.0)]
     rate: f64,
     /// When it begins: 2026-11-21T02:00:00Z, or 2026-11-21 02:00 (UTC) [default: 2026-01-01T08:00:00Z; now on an interface]
-    #[arg(long, value_name = "TIME", value_parser = moment::parse)]
+    #[arg(long, value_name = "TIME", value_parser = time::parse)]
     start: Option<Nanos>,
     /// No call begins later than so many seconds after the first may; cross traffic goes on for at least so long
     #[arg(long, value_name = "SECONDS")]
@@ -239,7 +239,7 @@ impl Generate {
             out.display(),
             sessions(&traffic),
             grouped(made.packets),
-            moment::span(made.span.millis_f64()),
+            time::span(made.span.millis_f64()),
         ));
         Ok(Exit::Done)
     }
@@ -258,7 +258,7 @@ impl Generate {
             "{interface}: {}{} frames in {}: {} frames/s, {:.1} Mb/s",
             sessions(&traffic),
             grouped(sent.frames),
-            moment::span(seconds * 1e3),
+            time::span(seconds * 1e3),
             grouped((sent.frames as f64 / seconds) as u64),
             sent.bytes as f64 * 8.0 / seconds / 1e6,
         ));
@@ -496,7 +496,7 @@ mod tests {
         let capture = Capture::open(&folder.path().join("out.pcap")).unwrap();
         let times: Vec<_> = capture.frames().map(|frame| frame.time).collect();
         assert!(times.len() > 1_000 && times.is_sorted());
-        assert_eq!(moment::full(times[0]).split(' ').next(), Some("2026-01-01"));
+        assert_eq!(time::full(times[0]).split(' ').next(), Some("2026-01-01"));
     }
 
     #[test]

@@ -7,6 +7,9 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_model::{Call, Id, Nanos};
+use ringtap_report::summary::grouped;
+use ringtap_report::text::{counted, shown};
+use ringtap_report::time;
 use ringtap_spool::{Category, Hold as Held, Holds as AllHeld, Reader, release};
 use ringtap_store::{Query, Row};
 
@@ -16,8 +19,6 @@ use crate::exit::Exit;
 use crate::filter::Filter;
 use crate::holding::{self, By, named};
 use crate::screen::Screen;
-use crate::show::summary::grouped;
-use crate::text::{counted, shown};
 
 /// Put calls on hold for a case: their packets and records stay until they are released
 ///
@@ -197,7 +198,7 @@ impl Holds {
                 let line = serde_json::to_string(hold).context(failed)?;
                 writeln!(screen.out, "{line}").context(failed)?;
             } else {
-                let since = moment(Nanos(hold.since));
+                let since = time::rfc3339(Nanos(hold.since));
                 let id = if hold.pending.is_some() { UNDER_WAY } else { &hold.id };
                 let call_id = shown(&hold.call_id);
                 writeln!(screen.out, "{}  {since}  {id:<32}  {call_id}", hold.case).context(failed)?;
@@ -266,12 +267,6 @@ fn packets(spool: &mut Reader, hold: &Held) -> anyhow::Result<(u64, u64)> {
         sealed += found.sealed;
     }
     Ok((packets, sealed))
-}
-
-fn moment(at: Nanos) -> String {
-    let at =
-        jiff::Timestamp::from_second((at.0 / 1_000_000_000) as i64).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    at.to_string()
 }
 
 fn now() -> Nanos {

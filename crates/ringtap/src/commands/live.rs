@@ -10,6 +10,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_engine::{Config, Engine, Sink, StreamEnd};
 use ringtap_model::{Call, Message, Nanos, Registration, Stream};
+use ringtap_report::csv::RecordKind;
+use ringtap_report::summary::grouped;
 
 use crate::exit::{Exit, Misuse};
 use crate::input::Input;
@@ -20,8 +22,6 @@ use crate::live::terminal;
 use crate::live::watch::{self, Shared};
 use crate::page::{Format, Page};
 use crate::screen::Screen;
-use crate::show::csv::Kind;
-use crate::show::summary::grouped;
 
 /// Watch calls in the terminal as they pass: list, ladder, messages, streams
 ///
@@ -156,7 +156,7 @@ impl Live {
             // Whoever started it may wait for this before sending anything.
             screen.remark(format!("capturing on {source}; Ctrl-C ends it"));
         }
-        let page = Page::begin(Format::Jsonl, Kind::default(), screen).context(WRITING)?;
+        let page = Page::begin(Format::Jsonl, RecordKind::default(), screen).context(WRITING)?;
         let mut records = Records { page, calls_only: self.calls_only, failed: None };
         let mut looked = begin;
         let exit = loop {
@@ -241,13 +241,13 @@ impl Sink for Records<'_> {
 
     fn registration(&mut self, registration: Registration) {
         if !self.calls_only {
-            self.write(|page| page.record(Kind::Registrations, &registration));
+            self.write(|page| page.record(RecordKind::Registrations, &registration));
         }
     }
 
     fn message(&mut self, message: Message) {
         if !self.calls_only {
-            self.write(|page| page.record(Kind::Messages, &message));
+            self.write(|page| page.record(RecordKind::Messages, &message));
         }
     }
 }

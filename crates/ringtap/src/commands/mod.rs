@@ -3,6 +3,7 @@
 pub(crate) mod analyze;
 pub(crate) mod anonymise;
 pub(crate) mod bench;
+mod bench_tables;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod compare;

@@ -5,11 +5,11 @@ use std::io::Write;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use ringtap_quality::{CodecProfile, Model, codec, cole, judge};
+use ringtap_report::json;
+use ringtap_report::rating::{self, Worked};
 
 use crate::exit::{Exit, Misuse};
 use crate::screen::Screen;
-use crate::show::json;
-use crate::show::rating::{self, Worked};
 
 /// Work out a MOS by hand, term by term: to check a figure, or to plan a link
 ///
@@ -148,10 +148,10 @@ fn limited<const LEAST: u32, const MOST: u32>(text: &str) -> Result<f64, String>
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use ringtap_cases::samples;
 
     use super::*;
     use crate::screen::tests::captured;
-    use crate::show::samples;
 
     #[derive(Parser)]
     struct Line {

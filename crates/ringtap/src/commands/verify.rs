@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ringtap_report::summary::grouped;
+use ringtap_report::text::{counted, shown};
 use ringtap_spool::{Far, Look, PublicKey, Verified};
 
 use crate::distant;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::screen::Screen;
-use crate::show::summary::grouped;
-use crate::text::{counted, shown};
 
 /// Prove that a spool is as it was written: nothing changed, cut out, put in or reordered
 ///

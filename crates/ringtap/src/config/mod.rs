@@ -21,6 +21,7 @@ use ringtap_model::{LinkType, Nanos};
 use ringtap_spool::{Category, Marks, MasterKey, Room, Signer};
 use serde::{Deserialize, Serialize};
 
+use keys::Key;
 pub(crate) use page::default_file;
 #[cfg(test)]
 pub(crate) use page::held;
@@ -29,8 +30,6 @@ pub(crate) use values::{
     Compress, Direction, Fanout, Field, Free, Keep, Level, Listen, Net, Share, Size, Source, Span, Speed,
 };
 pub(crate) use wrong::Wrong;
-
-use keys::Key;
 
 /// Everything in the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

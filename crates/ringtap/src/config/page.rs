@@ -17,7 +17,7 @@ pub(crate) fn default_file() -> String {
         // Writing to a String cannot fail.
         let _ = write!(text, "\n# {meaning}\n[{section}]\n");
         for key in KEYS.iter().filter(|key| key.section == section) {
-            for line in crate::text::wrap(key.meaning, WIDTH) {
+            for line in ringtap_report::text::wrap(key.meaning, WIDTH) {
                 let _ = writeln!(text, "# {line}");
             }
             let _ = writeln!(text, "{} = {}", key.name, key.default);

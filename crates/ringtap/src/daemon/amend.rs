@@ -307,8 +307,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 #[cfg(test)]
 mod tests {
+    use ringtap_cases::samples;
+
     use super::*;
-    use crate::show::samples;
 
     #[test]
     fn what_was_refused_is_told_once_and_to_whom_it_belongs() {

@@ -41,8 +41,9 @@ pub(super) fn complete(
 
 #[cfg(test)]
 mod tests {
+    use ringtap_cases::samples;
+
     use super::*;
-    use crate::show::samples;
 
     fn stream(direction: Option<Direction>, counted: u64, kept: u64, lost: u64) -> StreamEnd {
         let record = ringtap_model::Stream { direction, packets: counted, ..samples::stream() };

@@ -10,13 +10,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ringtap_model::Nanos;
+use ringtap_report::text::counted;
 use ringtap_spool::{Deletions, Doubt, Error, Forgotten, Left, Order, Provisional, forget};
 
 use super::board::Board;
 use super::distant::Distant;
 use super::doubt::{Doubting, Doubts};
 use super::log;
-use crate::text::counted;
 
 /// What goes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use ringtap_model::Nanos;
+use ringtap_report::text;
 
 use crate::config::Level;
-use crate::text;
 
 static LEVEL: AtomicU8 = AtomicU8::new(Level::Info as u8);
 static JOURNAL: OnceLock<bool> = OnceLock::new();
@@ -58,7 +58,7 @@ fn written(journal: Option<()>, now: Nanos, level: Level, room: &str, what: &str
     match journal {
         Some(()) => format!("<{priority}>{room}: {what}\n"),
         None => {
-            let time = crate::moment::full(now).replace(' ', "T");
+            let time = ringtap_report::time::full(now).replace(' ', "T");
             format!("{time}Z {name:<5} {room}: {what}\n")
         }
     }

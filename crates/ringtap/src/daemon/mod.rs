@@ -52,6 +52,7 @@ use anyhow::Context;
 use ringtap_capture::live::{self, Pace, Tap};
 use ringtap_engine::Engine;
 use ringtap_model::Nanos;
+use ringtap_report::text::counted;
 use ringtap_spool::Deletions;
 use ringtap_store::{Keeper, Notice, Settings};
 use sd_notify::NotifyState;
@@ -60,7 +61,6 @@ use signal_hook::iterator::Signals;
 
 use crate::config::{Config, Secrets, Span, Speed};
 use crate::exit::Exit;
-use crate::text::counted;
 use amend::Amending;
 use board::{Board, Post};
 use cases::Cases;

@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use ringtap_report::text::counted;
 use ringtap_spool::{Deletions, Janitor, Notice, Reason, Space, Written};
 
 use super::board::Board;
@@ -14,7 +15,6 @@ use super::distant::Distant;
 use super::log;
 use crate::config::Retention;
 use crate::holding;
-use crate::text::counted;
 
 /// The thread at work.
 pub(crate) struct Tending {

@@ -1,9 +1,9 @@
 //! One interface.
 
 use ringtap_capture::host::{Interface, InterfaceKind, Interrupt, Machine};
+use ringtap_report::text::counted;
 
 use super::{Level, Report, list, machine, quoted, share};
-use crate::text::counted;
 
 pub(super) fn judge(interface: &Interface, machine: &Machine, report: &mut Report) {
     link(interface, report);

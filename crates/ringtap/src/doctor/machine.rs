@@ -1,9 +1,9 @@
 //! The machine as a whole.
 
 use ringtap_capture::host::{Capability, Limit, Machine};
+use ringtap_report::text::counted;
 
 use super::{Report, bytes, list, share};
-use crate::text::counted;
 
 pub(super) fn judge(machine: &Machine, report: &mut Report) {
     kernel(machine, report);

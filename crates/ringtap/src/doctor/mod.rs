@@ -142,7 +142,7 @@ fn bytes(bytes: u64) -> String {
 
 /// A part of a whole in percent, small parts told as such.
 fn share(part: u64, whole: u64) -> String {
-    crate::show::calls::percent(Some(part as f64 * 100.0 / whole.max(1) as f64))
+    ringtap_report::calls::percent(Some(part as f64 * 100.0 / whole.max(1) as f64))
 }
 
 #[cfg(test)]
@@ -150,8 +150,9 @@ mod hosts;
 
 #[cfg(test)]
 mod tests {
+    use ringtap_cases::samples::{golden, manual};
+
     use super::*;
-    use crate::show::samples::{golden, manual};
 
     fn shown(host: &Host) -> String {
         let mut out = Vec::new();

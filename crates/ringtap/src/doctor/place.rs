@@ -1,9 +1,9 @@
 //! The directory of the store.
 
 use ringtap_capture::host::Directory;
+use ringtap_report::text::counted;
 
 use super::{Report, bytes, quoted, share};
-use crate::text::counted;
 
 pub(super) fn judge(place: &Directory, report: &mut Report) {
     let path = place.path.display().to_string();

@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
+use ringtap_report::json;
+use ringtap_report::style::Style;
+use ringtap_report::text::{self, Align, fit};
+
 use super::{Finding, Level};
-use crate::show::json;
-use crate::show::style::Style;
-use crate::text::{self, Align, fit};
 
 /// Where the text of a finding begins.
 const INDENT: usize = 8;

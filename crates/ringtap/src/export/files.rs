@@ -7,6 +7,9 @@ use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_capture::Writer;
 use ringtap_model::{Call, Frame, LinkType};
+use ringtap_report::file::Target;
+use ringtap_report::summary::grouped;
+use ringtap_report::text;
 use serde_json::Value;
 
 use crate::exit::{Exit, Misuse};
@@ -16,10 +19,7 @@ use crate::export::source::Source;
 use crate::find::Meant;
 use crate::helper::Helpers;
 use crate::screen::Screen;
-use crate::show::summary::grouped;
 use crate::sound::{Files as Sounds, How, Paths};
-use crate::target::Target;
-use crate::text;
 
 /// Which files are wanted. A name that was left out is made from the call's time and id.
 #[derive(Args, Clone, Debug, Default)]

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use anyhow::bail;
 use ringtap_model::{Endpoint, LinkType, Nanos};
+use ringtap_report::summary::grouped;
+use ringtap_report::text::counted;
 use ringtap_spool::{Category, Chunks, Lacks, Packet, Reader, of_call, of_stream};
 use ringtap_store::{Query, Row};
 use ringtap_wire::frame::{Payload, decode};
@@ -13,8 +15,6 @@ use serde_json::{Value, json};
 
 use crate::export::joined::Joiner;
 use crate::export::source::{Pass, Passed, Source, Take};
-use crate::show::summary::grouped;
-use crate::text::counted;
 
 /// Packets of a call, by what they belong to: where they lie, and what a first way through them found.
 pub(crate) struct Kept {

@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 
 use ringtap_model::{Call, Dtmf, Nanos};
+use ringtap_report::ladder::{self, Band, Page};
+use ringtap_report::svg::{self, Picture};
+use ringtap_report::time;
+use ringtap_report::{detail, json, streams};
 use serde_json::{Value, json};
 
 use crate::export::replay::Replay;
 use crate::find::{Meant, Slice};
-use crate::moment;
-use crate::show::ladder::{self, Band, Page};
-use crate::show::svg::{self, Picture};
-use crate::show::{detail, json, streams};
 use crate::steps::Steps;
 
 /// Columns of a text that goes into a file.
@@ -62,9 +62,9 @@ pub(crate) fn drawing(
     let from = call.from_display.as_ref().map_or(from.clone(), |display| format!("\"{display}\" {from}"));
     let mut outcome = vec![call.state.name().to_owned()];
     outcome.extend((call.final_code > 0).then(|| call.final_code.to_string()));
-    outcome.extend(call.duration_ms.map(moment::span));
+    outcome.extend(call.duration_ms.map(time::span));
     outcome.extend(call.mos.map(|mos| format!("MOS {mos:.2}")));
-    let start = call.start().map(|start| format!("{} UTC, ", moment::full(start))).unwrap_or_default();
+    let start = call.start().map(|start| format!("{} UTC, ", time::full(start))).unwrap_or_default();
     let heading = [
         format!("{from} \u{2192} {}", party(&call.to_user, &call.to_host)),
         format!("{start}{}", outcome.join(", ")),

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use ringtap_audio::Decoders;
 use ringtap_engine::{Config, Engine, RtcpSeen, Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, Message, Nanos, Registration, Stream, Transport};
+use ringtap_report::ladder::Band;
+use ringtap_report::streams::codec;
+use ringtap_report::style::Style;
 use serde_json::{Value, json};
 
 use crate::export::source::Source;
 use crate::find::{Found, Meant};
-use crate::show::ladder::Band;
-use crate::show::streams::codec;
-use crate::show::style::Style;
 use crate::steps::Steps;
 use crate::take::{Sound, Taker};
 
@@ -150,7 +150,7 @@ fn said(seen: &SipSeen<'_>) -> Value {
         "transport": transport(seen.transport),
         "method": message.method().name(),
         "code": message.code(),
-        "label": crate::steps::label(message),
+        "label": ringtap_report::message::label(message),
         "retransmission": seen.retransmission,
         "mirrored": seen.mirrored,
         "text": String::from_utf8_lossy(message.raw()),

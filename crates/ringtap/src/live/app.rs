@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ringtap_model::{Id, Nanos, Stream};
+use ringtap_report::calls::{loss_pct, worst};
 
 use super::book::{self, Entry, Sip, View};
 use super::form::{FIELDS, Filter, Line};
-use crate::show::calls::{loss_pct, worst};
 
 /// Which screen is in front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,10 +8,9 @@ use ringtap_engine::{CallNumber, CallPhase, Counters, Sink, SipSeen, StreamEnd};
 use ringtap_model::{
     Call, CallState, Endpoint, Frame, Id, LinkType, Message, Nanos, Registration, Stream, Transport,
 };
+use ringtap_report::message;
+use ringtap_report::style::Style;
 use ringtap_wire::sip::{self, Method};
-
-use crate::show::style::Style;
-use crate::steps;
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug)]
@@ -447,8 +446,8 @@ fn kept(seen: &SipSeen<'_>, frames: &[Frame<'_>]) -> Sip {
         src: seen.src,
         dst: seen.dst,
         transport: seen.transport,
-        label: cut(&steps::label(seen.message)).into(),
-        style: steps::style(seen.message),
+        label: cut(&message::label(seen.message)).into(),
+        style: message::style(seen.message.code()),
         retransmission: seen.retransmission,
         whole: found.len() == seen.frames.len(),
         frames: found

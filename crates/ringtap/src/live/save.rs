@@ -6,11 +6,11 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use ringtap_capture::Writer;
 use ringtap_model::{Frame, LinkType};
+use ringtap_report::file::Target;
+use ringtap_report::text::counted;
 
 use super::book::{Entry, Kept, Sip};
 use crate::rebuilt;
-use crate::target::Target;
-use crate::text::counted;
 
 /// LINKTYPE_RAW: an IP packet, its version in its first bits.
 const RAW: LinkType = LinkType(101);

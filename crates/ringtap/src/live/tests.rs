@@ -9,14 +9,14 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ringtap_capture::{Capture, Merge};
+use ringtap_cases::samples::{golden, manual};
 use ringtap_engine::{Config, Counters, Engine, Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Frame, Message, Registration};
+use ringtap_report::text;
 
 use super::app::{App, Effect, Page};
 use super::book::{Book, Limits, View, ids, is_under_way};
 use super::{draw, save};
-use crate::show::samples::{golden, manual};
-use crate::text;
 
 const LIMITS: Limits = Limits { calls: 100, messages: 100, bytes: 64 << 20, calls_only: false };
 
@@ -393,7 +393,7 @@ fn hostile(name: &str) -> Capture {
     data.extend(sip.as_bytes());
     let link = ringtap_model::LinkType(1);
     let mut writer = ringtap_capture::Writer::new(Vec::new(), &[link]).unwrap();
-    let time = crate::show::samples::START;
+    let time = ringtap_cases::samples::START;
     writer.write(&Frame { time, number: 1, link, wire_len: data.len() as u32, data: &data }).unwrap();
     Capture::from_bytes("hostile", writer.finish().unwrap()).unwrap()
 }

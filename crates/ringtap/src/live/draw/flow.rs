@@ -1,16 +1,16 @@
 //! The ladder: hosts as columns, messages as arrows, the message under the cursor beside or below.
 
 use ratatui::style::Modifier;
+use ringtap_report::calls::{figure, loss_pct, percent};
+use ringtap_report::ladder::{Participant, Step, StepKind, participants};
+use ringtap_report::streams::codec;
+use ringtap_report::style::Style;
+use ringtap_report::text::{self, Align};
+use ringtap_report::time;
 
 use super::pen::{self, Ink, Pen, plain};
 use super::raw;
 use crate::live::app::{App, Paint, Row, mos};
-use crate::moment;
-use crate::show::calls::{figure, loss_pct, percent};
-use crate::show::ladder::{Kind, Participant, Step, participants};
-use crate::show::streams::codec;
-use crate::show::style::Style;
-use crate::text::{self, Align};
 
 /// Between two lanes, at the least.
 const NARROWEST: usize = 18;
@@ -22,7 +22,7 @@ const WIDE: u16 = 110;
 pub(super) fn draw(app: &App, pen: &mut Pen<'_>) {
     let title = match &app.open[..] {
         [one] => {
-            let duration = one.duration_ms(app.view.now).map(|millis| format!(", {}", moment::span(millis)));
+            let duration = one.duration_ms(app.view.now).map(|millis| format!(", {}", time::span(millis)));
             let mos = mos(one).map(|mos| format!(", MOS {mos:.2}"));
             let told = format!("{}{}{}", one.state(), duration.unwrap_or_default(), mos.unwrap_or_default());
             format!(" {} -> {}: {told}   {}", one.from, one.to, one.call_id)
@@ -63,8 +63,8 @@ fn preview(app: &App, pen: &mut Pen<'_>) {
             for (name, value) in [
                 ("SSRC", format!("0x{:08x}", stream.ssrc)),
                 ("Codec", codec(stream)),
-                ("First", moment::full(stream.first)),
-                ("Last", moment::full(stream.last)),
+                ("First", time::full(stream.first)),
+                ("Last", time::full(stream.last)),
                 ("Packets", stream.packets.to_string()),
                 ("Lost", loss),
                 (
@@ -97,7 +97,7 @@ fn step(row: &Row) -> Step {
             label: message.label.to_string(),
             style: message.style,
             retransmission: message.retransmission,
-            kind: Kind::Message,
+            kind: StepKind::Message,
         },
         Row::Rtp(stream, _) => Step {
             time: stream.first,
@@ -107,7 +107,7 @@ fn step(row: &Row) -> Step {
             style: Style::Plain,
             retransmission: false,
             // A column is named by all that its host does here.
-            kind: Kind::Message,
+            kind: StepKind::Message,
         },
     }
 }
@@ -156,7 +156,7 @@ fn ladder(app: &App, pen: &mut Pen<'_>) {
         let time = match margin {
             24 => {
                 let before = index.checked_sub(1).map_or(0.0, |before| since(&steps[before]));
-                let clock = moment::full(one.time);
+                let clock = time::full(one.time);
                 format!("{} {before:>+9.3}", clock.get(11..).unwrap_or_default())
             }
             _ => format!("{:>+9.3}", since(first)),

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use ringtap_model::CallState;
+use ringtap_report::calls::{figure, loss_pct, loss_style, percent, worst};
+use ringtap_report::style::Style;
+use ringtap_report::summary::grouped;
+use ringtap_report::text::{Align, fit, shown, width as columns};
+use ringtap_report::time;
 
 use super::pen::{self, Ink, Pen, plain};
 use crate::live::app::{App, Sort, mos};
 use crate::live::book::{Entry, is_under_way};
-use crate::moment;
-use crate::show::calls::{figure, loss_pct, loss_style, percent, worst};
-use crate::show::style::Style;
-use crate::show::summary::grouped;
-use crate::text::{Align, fit, shown, width as columns};
 
 struct Column {
     sort: Sort,
@@ -184,11 +184,11 @@ fn line(app: &App, entry: &Arc<Entry>, widths: &[usize], row: u16, pen: &mut Pen
 fn cell(app: &App, entry: &Entry, column: Sort) -> Ink {
     let stream = worst(entry.streams.iter());
     match column {
-        Sort::Time => plain(moment::clock(entry.first)),
+        Sort::Time => plain(time::clock(entry.first)),
         Sort::From => plain(&*entry.from),
         Sort::To => plain(&*entry.to),
         Sort::State => pen::styled(entry.state(), style(entry)),
-        Sort::Duration => plain(entry.duration_ms(app.view.now).map(moment::span).unwrap_or_default()),
+        Sort::Duration => plain(entry.duration_ms(app.view.now).map(time::span).unwrap_or_default()),
         Sort::Messages => plain(entry.count.to_string()),
         Sort::Source => plain(entry.src.to_string()),
         Sort::Destination => plain(entry.dst.to_string()),

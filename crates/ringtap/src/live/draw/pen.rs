@@ -3,9 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
-
-use crate::show::style;
-use crate::text;
+use ringtap_report::style;
+use ringtap_report::text;
 
 /// A text in a style.
 #[derive(Clone, Debug)]

@@ -1,10 +1,11 @@
 //! Messages as they were sent.
 
+use ringtap_report::text::{shown, width as columns, wrap};
+use ringtap_report::time;
+
 use super::pen::{self, Ink, Pen, plain};
 use crate::live::app::{App, Row};
 use crate::live::book::Sip;
-use crate::moment;
-use crate::text::{shown, width as columns, wrap};
 
 pub(super) fn draw(app: &App, one: Option<usize>, pen: &mut Pen<'_>) {
     let title = match &app.open[..] {
@@ -39,7 +40,7 @@ pub(super) fn lines(app: &App, one: Option<usize>, width: usize) -> Vec<Vec<Ink>
 /// Where a message went, then its lines.
 pub(super) fn message(sip: &Sip, width: usize) -> Vec<Vec<Ink>> {
     let transport = format!("{:?}", sip.transport).to_uppercase();
-    let head = format!("{} {} -> {} {transport}", moment::full(sip.time), sip.src, sip.dst);
+    let head = format!("{} {} -> {} {transport}", time::full(sip.time), sip.src, sip.dst);
     let mut lines: Vec<Vec<Ink>> = wrap(&head, width).into_iter().map(|line| vec![pen::dim(line)]).collect();
     let text = String::from_utf8_lossy(sip.text());
     let mut in_head = true;

@@ -1,10 +1,11 @@
 //! Counts of everything that passed, and of what did not.
 
+use ringtap_report::calls::percent;
+use ringtap_report::style::Style;
+use ringtap_report::summary::grouped;
+
 use super::pen::{self, Ink, Pen, plain};
 use crate::live::app::App;
-use crate::show::calls::percent;
-use crate::show::style::Style;
-use crate::show::summary::grouped;
 
 pub(super) fn draw(app: &App, pen: &mut Pen<'_>) {
     pen.heading(0, " Statistics");

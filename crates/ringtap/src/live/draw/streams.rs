@@ -1,14 +1,14 @@
 //! Streams of the calls looked at, and ten seconds after ten seconds of the one under the cursor.
 
 use ringtap_model::{Interval, Stream};
+use ringtap_report::calls::{arrow, figure, loss_pct, loss_style, percent};
+use ringtap_report::streams::codec;
+use ringtap_report::style::Style;
+use ringtap_report::text::{Align, counted, fit};
+use ringtap_report::time;
 
 use super::pen::{self, Ink, Pen, plain};
 use crate::live::app::App;
-use crate::moment;
-use crate::show::calls::{arrow, figure, loss_pct, loss_style, percent};
-use crate::show::streams::codec;
-use crate::show::style::Style;
-use crate::text::{Align, counted, fit};
 
 pub(super) fn draw(app: &App, pen: &mut Pen<'_>) {
     let title = match &app.open[..] {
@@ -91,8 +91,8 @@ fn chart(stream: &Stream, row: u16, pen: &mut Pen<'_>) {
     let head = format!(
         " SSRC 0x{:08x}, {} to {}, {} of 10 s",
         stream.ssrc,
-        moment::clock(stream.first),
-        moment::clock(stream.last),
+        time::clock(stream.first),
+        time::clock(stream.last),
         counted(stream.intervals.len() as u64, "interval")
     );
     pen.line(row, &[pen::bold(head)]);
@@ -133,7 +133,7 @@ fn chart(stream: &Stream, row: u16, pen: &mut Pen<'_>) {
     if let Some(last) = shown.last() {
         let figures = format!(
             " Last 10 s from {}: {} packets, {} lost, jitter {:.1} ms, MOS {}",
-            moment::clock(last.start),
+            time::clock(last.start),
             last.packets,
             last.lost,
             last.jitter_ms,

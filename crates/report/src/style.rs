@@ -4,21 +4,25 @@ use ringtap_model::CallState;
 
 /// How a text stands out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Style {
+pub enum Style {
+    /// As the terminal shows any text.
     #[default]
     Plain,
     /// Headings.
     Bold,
     /// What matters less.
     Dim,
+    /// Green.
     Good,
+    /// Yellow.
     Fair,
+    /// Red.
     Bad,
 }
 
 impl Style {
     /// `text` in this style, or as it is where there is no colour (ECMA-48 section 8.3.117, SGR).
-    pub(crate) fn paint(self, text: &str, colour: bool) -> String {
+    pub fn paint(self, text: &str, colour: bool) -> String {
         let code = match self {
             _ if !colour || text.is_empty() => return text.to_string(),
             Self::Plain => return text.to_string(),
@@ -32,7 +36,7 @@ impl Style {
     }
 
     /// A MOS: G.107 Annex B calls 4.03 and above satisfied, below 3.6 many, below 3.1 nearly all users dissatisfied.
-    pub(crate) fn of_mos(mos: Option<f64>) -> Self {
+    pub fn of_mos(mos: Option<f64>) -> Self {
         match mos {
             None => Self::Dim,
             Some(mos) if mos >= 4.03 => Self::Good,
@@ -43,7 +47,7 @@ impl Style {
     }
 
     /// Where a call ended. One that rang out or was cancelled is no fault.
-    pub(crate) fn of_state(state: CallState) -> Self {
+    pub fn of_state(state: CallState) -> Self {
         match state {
             CallState::Completed | CallState::Active => Self::Good,
             CallState::Failed | CallState::Timeout | CallState::Interrupted => Self::Bad,

@@ -6,20 +6,22 @@ use std::io::{self, Write};
 
 use ringtap_model::{Endpoint, Nanos};
 
-use crate::show::ladder::{Band, Kind, Step, participants, rows};
-use crate::show::style::Style;
+use crate::ladder::{Band, Step, StepKind, participants, rows};
+use crate::style::Style;
 use crate::text;
 
 /// What is drawn.
-pub(crate) struct Picture<'a> {
+pub struct Picture<'a> {
     /// Above everything, one line each; the first is the title.
-    pub(crate) heading: &'a [String],
-    pub(crate) steps: &'a [Step],
-    pub(crate) bands: &'a [Band],
+    pub heading: &'a [String],
+    /// Messages, in order of time.
+    pub steps: &'a [Step],
+    /// Streams, drawn beside the messages.
+    pub bands: &'a [Band],
     /// Digits, in order of time.
-    pub(crate) notes: &'a [(Nanos, String)],
+    pub notes: &'a [(Nanos, String)],
     /// Below everything.
-    pub(crate) remarks: &'a [String],
+    pub remarks: &'a [String],
 }
 
 /// Measures, in pixels. Text of 12 pixels is at most 7.3 wide a column in common fonts of one width.
@@ -36,7 +38,7 @@ const ASIDE: f64 = 190.0;
 const MOST: usize = 2_000;
 
 /// Draws it.
-pub(crate) fn draw(out: &mut dyn Write, picture: &Picture<'_>) -> io::Result<()> {
+pub fn draw(out: &mut dyn Write, picture: &Picture<'_>) -> io::Result<()> {
     out.write_all(Drawing::new(picture).drawn().as_bytes())
 }
 
@@ -65,7 +67,7 @@ impl<'a> Drawing<'a> {
         let near = rows
             .iter()
             .zip(&lanes)
-            .filter(|(row, (from, to))| row.kind != Kind::Note && from.abs_diff(*to) == 1);
+            .filter(|(row, (from, to))| row.kind != StepKind::Note && from.abs_diff(*to) == 1);
         let longest = near.map(|(row, _)| columns(&row.label)).fold(0.0, f64::max);
         let widest = names.iter().map(|name| columns(name)).fold(0.0, f64::max);
         let gap = (longest * COLUMN + 48.0).max(widest * COLUMN + 24.0).clamp(GAP, WIDEST_GAP);
@@ -138,7 +140,7 @@ impl<'a> Drawing<'a> {
         let bands = self.picture.bands.iter().take(MOST);
         for band in bands {
             let begins =
-                |row: &Step| row.kind == Kind::Media && row.time == band.first && row.src == band.src;
+                |row: &Step| row.kind == StepKind::Media && row.time == band.first && row.src == band.src;
             let Some(at) = self.rows.iter().position(|row| begins(row) && row.dst == band.dst) else {
                 continue;
             };
@@ -181,7 +183,7 @@ impl<'a> Drawing<'a> {
         };
         self.text(MARGIN - 24.0, y + 4.0, "end", "time", &offset, MARGIN);
         let last = self.lane(self.names.len().saturating_sub(1));
-        if row.kind == Kind::Note {
+        if row.kind == StepKind::Note {
             return self.text(
                 last + 16.0,
                 y + 4.0,
@@ -192,7 +194,7 @@ impl<'a> Drawing<'a> {
             );
         }
         let (x1, x2) = (self.lane(from), self.lane(to));
-        let media = if row.kind == Kind::Media { " media" } else { "" };
+        let media = if row.kind == StepKind::Media { " media" } else { "" };
         let again = if row.retransmission { " again" } else { "" };
         let class = colour(row.style);
         if from == to {
@@ -304,9 +306,9 @@ markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></mark
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use ringtap_cases::samples::{START, endpoint};
 
     use super::*;
-    use crate::show::samples::{START, endpoint};
 
     fn step(millis: u64, src: u8, dst: u8, label: &str) -> Step {
         Step {
@@ -316,7 +318,7 @@ mod tests {
             label: label.into(),
             style: Style::Plain,
             retransmission: false,
-            kind: Kind::Message,
+            kind: StepKind::Message,
         }
     }
 

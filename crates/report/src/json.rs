@@ -8,17 +8,17 @@ use serde_json::ser::{CharEscape, Formatter};
 use crate::text;
 
 /// Writes `record` and a line feed.
-pub(crate) fn line(out: &mut dyn Write, record: &impl Serialize) -> io::Result<()> {
+pub fn line(out: &mut dyn Write, record: &impl Serialize) -> io::Result<()> {
     Lines::default().write(out, record)
 }
 
 /// Writes many records: each is put together in memory that the next one uses again.
 #[derive(Default)]
-pub(crate) struct Lines(Vec<u8>);
+pub struct Lines(Vec<u8>);
 
 impl Lines {
     /// Writes `record` and a line feed.
-    pub(crate) fn write(&mut self, out: &mut dyn Write, record: &impl Serialize) -> io::Result<()> {
+    pub fn write(&mut self, out: &mut dyn Write, record: &impl Serialize) -> io::Result<()> {
         self.0.clear();
         // Straight into memory: a record is hundreds of pieces, most of them a few bytes.
         let mut serializer = serde_json::Serializer::with_formatter(&mut self.0, Harmless);
@@ -29,7 +29,7 @@ impl Lines {
 }
 
 /// Writes a record that is JSON already, in one line.
-pub(crate) fn written(out: &mut dyn Write, json: &str) -> io::Result<()> {
+pub fn written(out: &mut dyn Write, json: &str) -> io::Result<()> {
     // Outside strings JSON has none of these characters, and inside any may be escaped.
     Harmless.write_string_fragment(out, json)?;
     writeln!(out)
@@ -76,10 +76,10 @@ impl Formatter for Harmless {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use ringtap_cases::samples;
     use serde_json::Value;
 
     use super::*;
-    use crate::show::samples;
 
     #[test]
     fn a_record_is_one_line() {

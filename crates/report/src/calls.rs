@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use ringtap_model::{Call, CallState, Direction, Nanos, Stream};
 use serde_json::Value;
 
-use crate::moment;
-use crate::show::style::Style;
-use crate::show::table::{self, Cell, Column};
+use crate::style::Style;
+use crate::table::{self, Cell, Column};
+use crate::time;
 
 const COLUMNS: &[Column] = &[
     Column::word("TIME", 0),
@@ -30,7 +30,7 @@ const COLUMNS: &[Column] = &[
 const STREAM: std::ops::Range<usize> = 7..11;
 
 /// One line of the table. What it does not show of a call is not kept: a million calls have to fit in memory.
-pub(crate) struct Row {
+pub struct Row {
     start: Option<Nanos>,
     from: Option<Box<str>>,
     to: Option<Box<str>>,
@@ -54,7 +54,7 @@ struct Worst {
 
 impl Row {
     /// The line of `call` whose streams are `streams`.
-    pub(crate) fn new<'a>(call: &Call, streams: impl Iterator<Item = &'a Stream>) -> Self {
+    pub fn new<'a>(call: &Call, streams: impl Iterator<Item = &'a Stream>) -> Self {
         Self {
             start: call.start(),
             from: party(call.from_user.as_deref(), call.from_host.as_deref()).map(kept),
@@ -76,7 +76,7 @@ impl Row {
     }
 
     /// The line of a call as the database remembers it, without its streams.
-    pub(crate) fn stored(call: &Value, start: Nanos) -> Self {
+    pub fn stored(call: &Value, start: Nanos) -> Self {
         let text = |name: &str| call[name].as_str();
         Self {
             start: Some(start),
@@ -96,8 +96,8 @@ impl Row {
     /// A cell for each column; the date is left out where it is told elsewhere.
     fn cells(&self, dated: bool) -> Vec<Cell> {
         let time = |start: Nanos| match dated {
-            true => format!("{} {}", moment::date(start), moment::clock(start)),
-            false => moment::clock(start),
+            true => format!("{} {}", time::date(start), time::clock(start)),
+            false => time::clock(start),
         };
         let stream = self.stream.as_ref();
         let loss = stream.map(|stream| stream.loss);
@@ -109,8 +109,8 @@ impl Row {
             Cell::known(self.to.as_deref()),
             state.unwrap_or_else(|| Cell::known(None::<&str>)),
             Cell::known((self.code > 0).then(|| self.code.to_string())),
-            Cell::known(self.pdd.map(moment::span)),
-            Cell::known(self.duration.map(moment::span)),
+            Cell::known(self.pdd.map(time::span)),
+            Cell::known(self.duration.map(time::span)),
             Cell::known(stream.and_then(|stream| stream.direction).map(arrow)),
             Cell::known(stream.and_then(|stream| stream.codec.as_deref())),
             Cell::new(percent(loss), loss_style(loss)),
@@ -129,13 +129,13 @@ fn kept(text: &str) -> Box<str> {
 }
 
 /// The stream that sounds worst: the lowest MOS, and where none is known, the most loss.
-pub(crate) fn worst<'a>(streams: impl Iterator<Item = &'a Stream>) -> Option<&'a Stream> {
+pub fn worst<'a>(streams: impl Iterator<Item = &'a Stream>) -> Option<&'a Stream> {
     let key = |stream: &Stream| (stream.mos.unwrap_or(f64::INFINITY), -loss_pct(stream));
     streams.min_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal))
 }
 
 /// Lost of what should have come, in percent.
-pub(crate) fn loss_pct(stream: &Stream) -> f64 {
+pub fn loss_pct(stream: &Stream) -> f64 {
     match stream.unique.saturating_add(stream.lost) {
         0 => 0.0,
         expected => stream.lost as f64 * 100.0 / expected as f64,
@@ -144,7 +144,7 @@ pub(crate) fn loss_pct(stream: &Stream) -> f64 {
 
 /// Loss stands out from 1 % on: there G.711 without concealment falls to an R of 75, "some users dissatisfied" (G.107
 /// with G.113's Bpl of 4.3); at 3 % to 54.
-pub(crate) fn loss_style(pct: Option<f64>) -> Style {
+pub fn loss_style(pct: Option<f64>) -> Style {
     match pct {
         None => Style::Dim,
         Some(pct) if pct >= 3.0 => Style::Bad,
@@ -154,7 +154,7 @@ pub(crate) fn loss_style(pct: Option<f64>) -> Style {
 }
 
 /// `0 %`, `0.02 %`, `12.5 %`: small loss must not look like none.
-pub(crate) fn percent(pct: Option<f64>) -> String {
+pub fn percent(pct: Option<f64>) -> String {
     match pct {
         None => "-".to_string(),
         Some(0.0) => "0 %".to_string(),
@@ -165,17 +165,17 @@ pub(crate) fn percent(pct: Option<f64>) -> String {
 }
 
 /// A figure with `places` places, or `-`.
-pub(crate) fn figure(value: Option<f64>, places: usize) -> String {
+pub fn figure(value: Option<f64>, places: usize) -> String {
     value.map_or_else(|| "-".to_string(), |value| format!("{value:.places$}"))
 }
 
 /// The number, or the host where the URI has no user part.
-pub(crate) fn party<'a>(user: Option<&'a str>, host: Option<&'a str>) -> Option<&'a str> {
+pub fn party<'a>(user: Option<&'a str>, host: Option<&'a str>) -> Option<&'a str> {
     user.or(host)
 }
 
 /// Seen from the caller.
-pub(crate) fn arrow(direction: Direction) -> &'static str {
+pub fn arrow(direction: Direction) -> &'static str {
     match direction {
         Direction::CallerToCallee => "->",
         Direction::CalleeToCaller => "<-",
@@ -183,17 +183,12 @@ pub(crate) fn arrow(direction: Direction) -> &'static str {
 }
 
 /// Writes the table, calls in order of their beginning; the date stands above where it is the same for all.
-pub(crate) fn write(out: &mut dyn Write, rows: Vec<Row>, width: usize, colour: bool) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, rows: Vec<Row>, width: usize, colour: bool) -> io::Result<()> {
     written(out, rows, true, width, colour)
 }
 
 /// The same without the columns of streams.
-pub(crate) fn write_stored(
-    out: &mut dyn Write,
-    rows: Vec<Row>,
-    width: usize,
-    colour: bool,
-) -> io::Result<()> {
+pub fn write_stored(out: &mut dyn Write, rows: Vec<Row>, width: usize, colour: bool) -> io::Result<()> {
     written(out, rows, false, width, colour)
 }
 
@@ -205,7 +200,7 @@ fn written(
     colour: bool,
 ) -> io::Result<()> {
     rows.sort_by_key(|row| row.start);
-    let mut days = rows.iter().filter_map(|row| row.start).map(moment::date);
+    let mut days = rows.iter().filter_map(|row| row.start).map(time::date);
     let day = days.next().filter(|first| days.all(|day| day == *first));
     if let Some(day) = &day {
         writeln!(out, "{}", Style::Dim.paint(&format!("{day} (UTC)"), colour))?;
@@ -226,8 +221,9 @@ fn written(
 
 #[cfg(test)]
 mod tests {
+    use ringtap_cases::samples;
+
     use super::*;
-    use crate::show::samples;
     use crate::text;
 
     fn table(width: usize) -> String {

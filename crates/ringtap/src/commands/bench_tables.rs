@@ -3,11 +3,10 @@
 use std::io::{self, Write};
 
 use ringtap_bench::{Figure, Machine, Measure, Outcome, Unit};
+use ringtap_report::style::Style;
+use ringtap_report::summary::grouped;
+use ringtap_report::table::{self, Cell, Column};
 use serde::{Deserialize, Serialize};
-
-use crate::show::style::Style;
-use crate::show::summary::grouped;
-use crate::show::table::{self, Cell, Column};
 
 /// Packets a second of a call in both directions, 20 ms each.
 const PACKETS_OF_A_CALL: f64 = 100.0;

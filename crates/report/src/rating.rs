@@ -7,19 +7,21 @@ use ringtap_quality::{Class, CodecProfile, Model, Rating};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::show::fields::Layout;
-use crate::show::style::Style;
-use crate::show::table::{self, Cell, Column};
+use crate::fields::Layout;
+use crate::style::Style;
+use crate::table::{self, Cell, Column};
 
 /// What was put into the model.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Given {
-    pub(crate) codec: &'static CodecProfile,
+pub struct Given {
+    /// Impairment factors and delays of the codec.
+    pub codec: &'static CodecProfile,
     /// In percent.
-    pub(crate) loss: f64,
-    pub(crate) burst_ratio: f64,
+    pub loss: f64,
+    /// Burst ratio of the loss; 1 is random loss (G.107).
+    pub burst_ratio: f64,
     /// One way, in milliseconds.
-    pub(crate) delay: f64,
+    pub delay: f64,
 }
 
 /// One term of the result.
@@ -35,7 +37,7 @@ struct Term {
 
 /// A model worked out.
 #[derive(Clone, Debug)]
-pub(crate) struct Worked {
+pub struct Worked {
     given: Given,
     model: &'static str,
     equation: &'static str,
@@ -47,7 +49,7 @@ pub(crate) struct Worked {
 
 impl Worked {
     /// One of the three E-models.
-    pub(crate) fn e_model(given: Given, rating: Rating) -> Self {
+    pub fn e_model(given: Given, rating: Rating) -> Self {
         Self {
             given,
             model: rating.model.recommendation(),
@@ -59,7 +61,7 @@ impl Worked {
     }
 
     /// The simplified model, which knows conversational quality only and no bursts.
-    pub(crate) fn cole(given: Given, rating: ColeRating) -> Self {
+    pub fn cole(given: Given, rating: ColeRating) -> Self {
         let term = |name, key, value, source| Term { name, key, value, source };
         Self {
             given,
@@ -136,7 +138,7 @@ const COLUMNS: &[Column] =
     &[Column::word("TERM", 0), Column::figure("VALUE", 0), Column::text("SOURCE", 20, 20, 0)];
 
 /// Writes it for people.
-pub(crate) fn write(out: &mut dyn Write, worked: &Worked, width: usize, colour: bool) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, worked: &Worked, width: usize, colour: bool) -> io::Result<()> {
     let Given { codec, loss, burst_ratio, delay } = worked.given;
     let layout = Layout { indent: 0, name: 9, width, colour };
     let mut line = |name: &str, value: &str| layout.line(out, name, value, Style::Plain);

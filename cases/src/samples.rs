@@ -1,7 +1,7 @@
 //! Made-up records for the tests.
 
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::path::PathBuf;
 
 use ringtap_model::{
     Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Hz, Id, Interval, Message, Nanos, Party,
@@ -9,24 +9,28 @@ use ringtap_model::{
 };
 
 /// Holds `text` against `tests/golden/NAME`; with `RINGTAP_BLESS=1` in the environment, writes it there instead.
-pub(crate) fn golden(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+pub fn golden(name: &str, text: &str) {
+    let path = package().join("tests/golden").join(name);
     if std::env::var_os("RINGTAP_BLESS").is_some() {
-        std::fs::write(&path, text).unwrap();
+        std::fs::write(&path, text).expect("the golden file can be written");
     }
-    assert_eq!(text, std::fs::read_to_string(&path).unwrap(), "tests/golden/{name}");
+    assert_eq!(
+        text,
+        std::fs::read_to_string(&path).expect("the golden file is there"),
+        "tests/golden/{name}"
+    );
 }
 
 /// 2026-11-21 02:00:00 UTC.
-pub(crate) const START: Nanos = Nanos(1_795_226_400_000_000_000);
+pub const START: Nanos = Nanos(1_795_226_400_000_000_000);
 
 /// `192.0.2.HOST:PORT`.
-pub(crate) fn endpoint(host: u8, port: u16) -> Endpoint {
+pub fn endpoint(host: u8, port: u16) -> Endpoint {
     Endpoint::new(Ipv4Addr::new(192, 0, 2, host).into(), port)
 }
 
 /// An answered call of 61.5 s between two phones, with a MOS of 4.2.
-pub(crate) fn call() -> Call {
+pub fn call() -> Call {
     Call {
         id: Id([0xab; 16]),
         call_id: "f81d4fae-7dec-11d0@192.0.2.1".into(),
@@ -75,7 +79,7 @@ pub(crate) fn call() -> Call {
 }
 
 /// A call that was refused, with a hostile phrase and display name.
-pub(crate) fn hostile_call() -> Call {
+pub fn hostile_call() -> Call {
     Call {
         id: Id([0xcd; 16]),
         call_id: "evil\x1b]0;owned\x07\u{202e}@x".into(),
@@ -101,7 +105,7 @@ pub(crate) fn hostile_call() -> Call {
 }
 
 /// 60 s of G.711 from the caller with a little loss.
-pub(crate) fn stream() -> Stream {
+pub fn stream() -> Stream {
     Stream {
         id: Id([1; 16]),
         call_id: Some(call().call_id),
@@ -156,14 +160,15 @@ pub(crate) fn stream() -> Stream {
 /// Compares a screen with the block of that name on a page of the manual, or writes it there with `RINGTAP_BLESS`.
 ///
 /// A block is a fenced text after the line `<!-- screen NAME -->`.
-pub(crate) fn manual(page: &str, name: &str, screen: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/manual").join(page);
-    let text = std::fs::read_to_string(&path).unwrap();
+pub fn manual(page: &str, name: &str, screen: &str) {
+    let path = package().join("../../docs/manual").join(page);
+    let text = std::fs::read_to_string(&path).expect("the page of the manual is there");
     let begin = format!("<!-- screen {name} -->\n```text\n");
     let at = text.find(&begin).unwrap_or_else(|| panic!("{page} has no screen {name}")) + begin.len();
-    let end = at + text[at..].find("```").unwrap();
+    let end = at + text[at..].find("```").expect("the block has an end");
     if std::env::var_os("RINGTAP_BLESS").is_some() {
-        std::fs::write(&path, format!("{}{screen}{}", &text[..at], &text[end..])).unwrap();
+        std::fs::write(&path, format!("{}{screen}{}", &text[..at], &text[end..]))
+            .expect("the page can be written");
         return;
     }
     assert_eq!(
@@ -171,6 +176,11 @@ pub(crate) fn manual(page: &str, name: &str, screen: &str) {
         screen,
         "docs/manual/{page} is not what the program shows: RINGTAP_BLESS=1 writes it anew"
     );
+}
+
+/// Folder of the crate whose test runs: Cargo names it.
+fn package() -> PathBuf {
+    std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default()
 }
 
 fn interval(index: u32) -> Interval {
@@ -187,7 +197,7 @@ fn interval(index: u32) -> Interval {
 }
 
 /// A binding accepted for an hour.
-pub(crate) fn registration() -> Registration {
+pub fn registration() -> Registration {
     Registration {
         id: Id([3; 16]),
         aor: "221111111@example.org".into(),
@@ -205,7 +215,7 @@ pub(crate) fn registration() -> Registration {
 }
 
 /// An accepted MESSAGE.
-pub(crate) fn message() -> Message {
+pub fn message() -> Message {
     Message {
         id: Id([4; 16]),
         call_id: "m1@192.0.2.1".into(),

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use ringtap_model::{Call, Nanos, Party};
 
-use crate::moment;
-use crate::show::calls::figure;
-use crate::show::fields::Layout;
-use crate::show::style::Style;
+use crate::calls::figure;
+use crate::fields::Layout;
+use crate::style::Style;
 use crate::text::{counted, shown};
+use crate::time;
 
 /// Writes the call's own fields, one line each, unknown ones left out.
-pub(crate) fn write(out: &mut dyn Write, call: &Call, width: usize, colour: bool) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, call: &Call, width: usize, colour: bool) -> io::Result<()> {
     writeln!(out, "{}", Style::Bold.paint(&format!("Call {}", shown(&call.call_id)), colour))?;
     let layout = Layout::under_heading(width);
     let mut line = |name: &str, value: &str| layout.line(out, name, value, Style::Plain);
@@ -91,9 +91,9 @@ fn times(call: &Call) -> Vec<(&'static str, String)> {
     let start = call.start();
     let at = |time: Nanos| match start {
         Some(start) if time > start => {
-            format!("{}  +{:.3} s", moment::full(time), time.since(start).secs_f64())
+            format!("{}  +{:.3} s", time::full(time), time.since(start).secs_f64())
         }
-        _ => moment::full(time),
+        _ => time::full(time),
     };
     let named = [
         ("Invited", call.invite),
@@ -104,18 +104,19 @@ fn times(call: &Call) -> Vec<(&'static str, String)> {
     ];
     let mut lines: Vec<_> = named.into_iter().filter_map(|(name, time)| Some((name, at(time?)))).collect();
     if let Some(pdd) = call.pdd_ms {
-        lines.push(("Post-dial", moment::span(pdd)));
+        lines.push(("Post-dial", time::span(pdd)));
     }
     if let Some(duration) = call.duration_ms {
-        lines.push(("Duration", moment::span(duration)));
+        lines.push(("Duration", time::span(duration)));
     }
     lines
 }
 
 #[cfg(test)]
 mod tests {
+    use ringtap_cases::samples;
+
     use super::*;
-    use crate::show::samples;
     use crate::text;
 
     fn written(call: &Call) -> String {

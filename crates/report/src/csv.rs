@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use clap::ValueEnum;
 use ringtap_model::Stream;
 use serde::Serialize;
 use serde_json::Value;
@@ -10,8 +9,8 @@ use serde_json::Value;
 use crate::text;
 
 /// Which records a CSV holds: it has one header, so one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecordKind {
     /// One line a call
     #[default]
     Calls,
@@ -25,9 +24,9 @@ pub(crate) enum Kind {
     Messages,
 }
 
-impl Kind {
+impl RecordKind {
     /// Its columns: the fields of the record but its type and what does not fit a cell.
-    pub(crate) const fn columns(self) -> &'static [&'static str] {
+    pub const fn columns(self) -> &'static [&'static str] {
         match self {
             Self::Calls => CALL,
             Self::Streams => STREAM,
@@ -39,22 +38,22 @@ impl Kind {
 }
 
 /// Writes a CSV.
-pub(crate) struct Csv {
-    kind: Kind,
+pub struct Csv {
+    kind: RecordKind,
 }
 
 impl Csv {
     /// Begins with the header.
-    pub(crate) fn begin(out: &mut dyn Write, kind: Kind) -> io::Result<Self> {
+    pub fn begin(out: &mut dyn Write, kind: RecordKind) -> io::Result<Self> {
         row(out, kind.columns().iter())?;
         Ok(Self { kind })
     }
 
     /// Writes `record` when it is of the kind that this CSV holds; `extra` are fields that the record itself lacks.
-    pub(crate) fn record(
+    pub fn record(
         &self,
         out: &mut dyn Write,
-        kind: Kind,
+        kind: RecordKind,
         record: &impl Serialize,
         extra: &[(&str, String)],
     ) -> io::Result<()> {
@@ -72,13 +71,16 @@ impl Csv {
 
 impl Csv {
     /// The intervals of `stream`, where this CSV holds those.
-    pub(crate) fn intervals(&self, out: &mut dyn Write, stream: &Stream) -> io::Result<()> {
-        if self.kind != Kind::Intervals {
+    pub fn intervals(&self, out: &mut dyn Write, stream: &Stream) -> io::Result<()> {
+        if self.kind != RecordKind::Intervals {
             return Ok(());
         }
         let call_id = stream.call_id.as_deref().map(text::shown).unwrap_or_default().into_owned();
         let extra = [("stream", stream.id.to_string()), ("call_id", call_id)];
-        stream.intervals.iter().try_for_each(|interval| self.record(out, Kind::Intervals, interval, &extra))
+        stream
+            .intervals
+            .iter()
+            .try_for_each(|interval| self.record(out, RecordKind::Intervals, interval, &extra))
     }
 }
 
@@ -228,10 +230,11 @@ const MESSAGE: &[&str] =
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::show::samples;
+    use ringtap_cases::samples;
 
-    fn csv(kind: Kind, record: &impl Serialize) -> String {
+    use super::*;
+
+    fn csv(kind: RecordKind, record: &impl Serialize) -> String {
         let mut out = Vec::new();
         let csv = Csv::begin(&mut out, kind).unwrap();
         csv.record(&mut out, kind, record, &[]).unwrap();
@@ -239,7 +242,7 @@ mod tests {
     }
 
     /// Every field that a record serialises has its column, and no column is without a field.
-    fn complete(kind: Kind, record: &impl Serialize, left_out: &[&str]) {
+    fn complete(kind: RecordKind, record: &impl Serialize, left_out: &[&str]) {
         let value = serde_json::to_value(record).unwrap();
         let names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
         for name in &names {
@@ -250,15 +253,15 @@ mod tests {
 
     #[test]
     fn columns_are_the_fields() {
-        complete(Kind::Calls, &samples::call(), &["type"]);
-        complete(Kind::Streams, &samples::stream(), &["type", "intervals"]);
-        complete(Kind::Registrations, &samples::registration(), &["type"]);
-        complete(Kind::Messages, &samples::message(), &["type"]);
+        complete(RecordKind::Calls, &samples::call(), &["type"]);
+        complete(RecordKind::Streams, &samples::stream(), &["type", "intervals"]);
+        complete(RecordKind::Registrations, &samples::registration(), &["type"]);
+        complete(RecordKind::Messages, &samples::message(), &["type"]);
     }
 
     #[test]
     fn a_hostile_call_is_one_line() {
-        let text = csv(Kind::Calls, &samples::hostile_call());
+        let text = csv(RecordKind::Calls, &samples::hostile_call());
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(!text.contains('\x1b'));
         let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -269,7 +272,7 @@ mod tests {
 
     #[test]
     fn lists_and_digits_are_joined() {
-        let text = csv(Kind::Calls, &samples::call());
+        let text = csv(RecordKind::Calls, &samples::call());
         let row = text.lines().nth(1).unwrap();
         assert!(
             row.contains(
@@ -282,7 +285,7 @@ mod tests {
     #[test]
     fn intervals_name_their_stream() {
         let mut out = Vec::new();
-        let csv = Csv::begin(&mut out, Kind::Intervals).unwrap();
+        let csv = Csv::begin(&mut out, RecordKind::Intervals).unwrap();
         csv.intervals(&mut out, &samples::stream()).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text.lines().count(), 7);
@@ -297,8 +300,8 @@ mod tests {
     #[test]
     fn another_kind_is_left_out() {
         let mut out = Vec::new();
-        let csv = Csv::begin(&mut out, Kind::Streams).unwrap();
-        csv.record(&mut out, Kind::Calls, &samples::call(), &[]).unwrap();
+        let csv = Csv::begin(&mut out, RecordKind::Streams).unwrap();
+        csv.record(&mut out, RecordKind::Calls, &samples::call(), &[]).unwrap();
         assert_eq!(String::from_utf8(out).unwrap().lines().count(), 1);
     }
 }

@@ -7,7 +7,7 @@ use ringtap_model::Nanos;
 
 /// A time from the command line: RFC 3339 (`2026-11-21T02:00:00+01:00`), or without an offset and then UTC:
 /// `2026-11-21 02:00[:00[.5]]`, `2026-11-21`.
-pub(crate) fn parse(text: &str) -> Result<Nanos, String> {
+pub fn parse(text: &str) -> Result<Nanos, String> {
     let text = text.trim();
     let instant = if let Ok(instant) = text.parse::<Timestamp>() {
         instant
@@ -24,23 +24,28 @@ pub(crate) fn parse(text: &str) -> Result<Nanos, String> {
 }
 
 /// `2026-11-21`.
-pub(crate) fn date(time: Nanos) -> String {
+pub fn date(time: Nanos) -> String {
     utc(time).date().to_string()
 }
 
 /// `02:00:00`.
-pub(crate) fn clock(time: Nanos) -> String {
+pub fn clock(time: Nanos) -> String {
     let time = utc(time);
     format!("{:02}:{:02}:{:02}", time.hour(), time.minute(), time.second())
 }
 
 /// `2026-11-21 02:00:00.123`.
-pub(crate) fn full(time: Nanos) -> String {
+pub fn full(time: Nanos) -> String {
     format!("{} {}.{:03}", date(time), clock(time), time.0 / 1_000_000 % 1_000)
 }
 
+/// `2026-11-21T02:00:00Z`, without the part of the second.
+pub fn rfc3339(time: Nanos) -> String {
+    format!("{}T{}Z", date(time), clock(time))
+}
+
 /// A span for people: `850 ms`, `12.3 s`, `4:05`, `1:02:03`, `12 days`.
-pub(crate) fn span(millis: f64) -> String {
+pub fn span(millis: f64) -> String {
     let seconds = (millis / 1e3).round() as u64;
     match seconds {
         _ if millis < 1e3 => format!("{millis:.0} ms"),
@@ -81,6 +86,7 @@ mod tests {
     fn shown_as_utc() {
         let time = Nanos::from_micros(1_795_226_400_123_456);
         assert_eq!(full(time), "2026-11-21 02:00:00.123");
+        assert_eq!(rfc3339(time), "2026-11-21T02:00:00Z");
         assert_eq!(full(Nanos::ZERO), "1970-01-01 00:00:00.000");
         assert_eq!(date(Nanos::MAX), "2554-07-21");
     }

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use ringtap_model::{Endpoint, Interval, Nanos, Stream};
 
-use crate::moment;
-use crate::show::calls::{arrow, figure, loss_pct, loss_style, percent};
-use crate::show::fields::Layout;
-use crate::show::style::Style;
-use crate::show::table::{self, Cell, Column};
+use crate::calls::{arrow, figure, loss_pct, loss_style, percent};
+use crate::fields::Layout;
+use crate::style::Style;
+use crate::table::{self, Cell, Column};
+use crate::time;
 
 const COLUMNS: &[Column] = &[
     Column::word("TIME", 0),
@@ -35,7 +35,7 @@ const INTERVALS: &[Column] = &[
 ];
 
 /// The short line of a stream that belongs to no call: what it does not show is not kept.
-pub(crate) struct Row {
+pub struct Row {
     first: Nanos,
     src: Endpoint,
     dst: Endpoint,
@@ -50,7 +50,7 @@ pub(crate) struct Row {
 
 impl Row {
     /// The line of `stream`.
-    pub(crate) fn new(stream: &Stream) -> Self {
+    pub fn new(stream: &Stream) -> Self {
         Self {
             first: stream.first,
             src: stream.src,
@@ -68,12 +68,12 @@ impl Row {
     fn cells(&self) -> Vec<Cell> {
         let loss = Some(self.loss);
         vec![
-            Cell::plain(moment::clock(self.first)),
+            Cell::plain(time::clock(self.first)),
             Cell::plain(self.src.to_string()),
             Cell::plain(self.dst.to_string()),
             Cell::plain(format!("{:08x}", self.ssrc)),
             Cell::plain(&self.codec),
-            Cell::plain(moment::span(self.length.millis_f64())),
+            Cell::plain(time::span(self.length.millis_f64())),
             Cell::plain(self.packets.to_string()),
             Cell::new(percent(loss), loss_style(loss)),
             Cell::known(self.jitter.map(|jitter| format!("{jitter:.1} ms"))),
@@ -83,18 +83,18 @@ impl Row {
 }
 
 /// The codec's name, or its payload type where nothing named it.
-pub(crate) fn codec(stream: &Stream) -> String {
+pub fn codec(stream: &Stream) -> String {
     stream.codec.clone().unwrap_or_else(|| format!("type {}", stream.payload_type))
 }
 
 /// Writes the table of streams without a call, in order of their beginning.
-pub(crate) fn write(out: &mut dyn Write, mut rows: Vec<Row>, width: usize, colour: bool) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, mut rows: Vec<Row>, width: usize, colour: bool) -> io::Result<()> {
     rows.sort_by_key(|row| row.first);
     table::write(out, COLUMNS, rows.iter().map(Row::cells), width, colour)
 }
 
 /// Everything about one stream, its intervals last.
-pub(crate) fn detail(out: &mut dyn Write, stream: &Stream, width: usize, colour: bool) -> io::Result<()> {
+pub fn detail(out: &mut dyn Write, stream: &Stream, width: usize, colour: bool) -> io::Result<()> {
     let arrow = stream.direction.map_or("?", arrow);
     let heading =
         format!("{arrow}  {}  {} -> {}  SSRC {:08x}", codec(stream), stream.src, stream.dst, stream.ssrc);
@@ -120,12 +120,7 @@ fn figures(stream: &Stream) -> Vec<(&'static str, String)> {
     let mut lines = vec![
         (
             "Time",
-            format!(
-                "{} to {} ({})",
-                moment::full(stream.first),
-                moment::clock(stream.last),
-                moment::span(length)
-            ),
+            format!("{} to {} ({})", time::full(stream.first), time::clock(stream.last), time::span(length)),
         ),
         (
             "Codec",
@@ -211,7 +206,7 @@ fn round_trip(stream: &Stream) -> String {
 }
 
 /// `512 B`, `1.5 kB`, `20.1 MB`.
-pub(crate) fn bytes(count: u64) -> String {
+pub fn bytes(count: u64) -> String {
     match count {
         0..1_000 => format!("{count} B"),
         1_000..1_000_000 => format!("{:.1} kB", count as f64 / 1e3),
@@ -227,7 +222,7 @@ fn rate(bps: Option<f64>) -> String {
 fn interval_row(interval: &Interval) -> Vec<Cell> {
     let lost = if interval.lost > 0 { Style::Fair } else { Style::Plain };
     vec![
-        Cell::plain(moment::clock(interval.start)),
+        Cell::plain(time::clock(interval.start)),
         Cell::plain(interval.packets.to_string()),
         Cell::new(interval.lost.to_string(), lost),
         Cell::plain(interval.discarded.to_string()),
@@ -263,8 +258,9 @@ impl Write for Indented<'_> {
 
 #[cfg(test)]
 mod tests {
+    use ringtap_cases::samples;
+
     use super::*;
-    use crate::show::samples;
     use crate::text;
 
     #[test]

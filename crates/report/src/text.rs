@@ -13,7 +13,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 const CUT: char = '…';
 
 /// `text` with every control, format and invisible character replaced by its escape (`\t`, `\x1b`, `\u{202e}`).
-pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+pub fn shown(text: &str) -> Cow<'_, str> {
     if !text.chars().any(hostile) {
         return Cow::Borrowed(text);
     }
@@ -34,7 +34,7 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
 
 /// Whether a terminal would act on `c`, or hide it: the C0 and C1 controls, Unicode's format characters (Cf), line and
 /// paragraph separators, variation tags.
-pub(crate) fn hostile(c: char) -> bool {
+pub fn hostile(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}'
@@ -43,12 +43,12 @@ pub(crate) fn hostile(c: char) -> bool {
 }
 
 /// Columns that `text` takes on a terminal.
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     text.width()
 }
 
 /// `text` in at most `columns` columns; where something had to go, it ends in `…`.
-pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
+pub fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);
     }
@@ -68,14 +68,17 @@ pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
 
 /// Which side of its column a text stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Align {
+pub enum Align {
+    /// The text first, then padding.
     Left,
+    /// Padding first, then the text.
     Right,
+    /// Padding on both sides.
     Centre,
 }
 
 /// `text` cut or padded to exactly `columns` columns, the padding being `fill`.
-pub(crate) fn fit_with(text: &str, columns: usize, align: Align, fill: char) -> String {
+pub fn fit_with(text: &str, columns: usize, align: Align, fill: char) -> String {
     let text = cut(text, columns);
     let spare = columns.saturating_sub(width(&text));
     let before = match align {
@@ -91,12 +94,12 @@ pub(crate) fn fit_with(text: &str, columns: usize, align: Align, fill: char) -> 
 }
 
 /// `text` cut or padded with spaces to exactly `columns` columns.
-pub(crate) fn fit(text: &str, columns: usize, align: Align) -> String {
+pub fn fit(text: &str, columns: usize, align: Align) -> String {
     fit_with(text, columns, align, ' ')
 }
 
 /// `count` and its noun: `1 call`, `2 calls`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
+pub fn counted(count: u64, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
         _ => format!("{count} {noun}s"),
@@ -104,7 +107,7 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 }
 
 /// Breaks at spaces; a word too long for a line is cut.
-pub(crate) fn wrap(text: &str, room: usize) -> Vec<String> {
+pub fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let word = cut(word, room);

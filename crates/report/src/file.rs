@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 /// Written under a temporary name beside its target, which gets its name in [`Target::keep`]; dropped before, it leaves
 /// nothing behind. A device or a pipe is written to directly.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub struct Target {
     asked: PathBuf,
     place: Place,
 }
@@ -24,7 +24,7 @@ enum Place {
 
 impl Target {
     /// Opens it, so that a path that cannot be written fails before the work begins.
-    pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
+    pub fn create(path: &Path) -> anyhow::Result<Self> {
         let asked = path.to_path_buf();
         let named = || format!("cannot write {}", path.display());
         // What a symbolic link points to is replaced, not the link.
@@ -38,7 +38,7 @@ impl Target {
     }
 
     /// Makes what was written visible under its name.
-    pub(crate) fn keep(self) -> anyhow::Result<()> {
+    pub fn keep(self) -> anyhow::Result<()> {
         let failed = || format!("cannot write {}", self.asked.display());
         match self.place {
             Place::Direct(mut file) => file.flush().with_context(failed),
@@ -51,7 +51,7 @@ impl Target {
     }
 
     /// What was asked for.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.asked
     }
 

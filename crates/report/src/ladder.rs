@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use ringtap_model::{Endpoint, Nanos};
 
-use crate::show::style::Style;
+use crate::style::Style;
 use crate::text::{self, Align};
 
 /// Between two lanes, at the least: `─ INVITE ─▶` still says something.
@@ -15,20 +15,26 @@ const AIR: usize = 8;
 
 /// One message between two endpoints.
 #[derive(Clone, Debug)]
-pub(crate) struct Step {
-    pub(crate) time: Nanos,
-    pub(crate) src: Endpoint,
-    pub(crate) dst: Endpoint,
+pub struct Step {
+    /// When it passed the tap.
+    pub time: Nanos,
+    /// Sender.
+    pub src: Endpoint,
+    /// Receiver.
+    pub dst: Endpoint,
     /// `INVITE (SDP)`, `180 Ringing`; bytes from the wire are welcome.
-    pub(crate) label: String,
-    pub(crate) style: Style,
-    pub(crate) retransmission: bool,
-    pub(crate) kind: Kind,
+    pub label: String,
+    /// Colour of its line.
+    pub style: Style,
+    /// The same bytes passed before.
+    pub retransmission: bool,
+    /// Message, stream or event.
+    pub kind: StepKind,
 }
 
 /// What a line of the ladder is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum StepKind {
     /// A message.
     #[default]
     Message,
@@ -40,26 +46,32 @@ pub(crate) enum Kind {
 
 /// A media stream beside the messages.
 #[derive(Clone, Debug)]
-pub(crate) struct Band {
-    pub(crate) src: Endpoint,
-    pub(crate) dst: Endpoint,
-    pub(crate) first: Nanos,
-    pub(crate) last: Nanos,
+pub struct Band {
+    /// Sender.
+    pub src: Endpoint,
+    /// Receiver.
+    pub dst: Endpoint,
+    /// Time of its first packet.
+    pub first: Nanos,
+    /// Time of its last packet.
+    pub last: Nanos,
     /// `RTP PCMU, MOS 4.21`.
-    pub(crate) label: String,
-    pub(crate) packets: u64,
-    pub(crate) style: Style,
+    pub label: String,
+    /// Packets received.
+    pub packets: u64,
+    /// Colour of its lines.
+    pub style: Style,
     /// When RTCP spoke of it.
-    pub(crate) reports: Vec<Nanos>,
+    pub reports: Vec<Nanos>,
 }
 
 /// Messages, media and digits as lines, in order of time.
-pub(crate) fn rows(steps: &[Step], bands: &[Band], notes: &[(Nanos, String)]) -> Vec<Step> {
+pub fn rows(steps: &[Step], bands: &[Band], notes: &[(Nanos, String)]) -> Vec<Step> {
     let mut rows = steps.to_vec();
     for band in bands {
         let Band { src, dst, style, .. } = *band;
         let row =
-            |time, label| Step { time, src, dst, label, style, retransmission: false, kind: Kind::Media };
+            |time, label| Step { time, src, dst, label, style, retransmission: false, kind: StepKind::Media };
         let reports = match band.reports.len() {
             0 => String::new(),
             count => format!(", {count} RTCP"),
@@ -78,7 +90,7 @@ pub(crate) fn rows(steps: &[Step], bands: &[Band], notes: &[(Nanos, String)]) ->
             label: label.clone(),
             style,
             retransmission,
-            kind: Kind::Note,
+            kind: StepKind::Note,
         });
     }
     rows.sort_by_key(|row| row.time);
@@ -106,7 +118,7 @@ const ASCII: Pens =
     Pens { lane: '|', line: '-', dashed: '.', double: '=', right: '>', left: '<', turn: '@', arrow: "->" };
 
 /// Draws `steps`, in their order, as wide as `width` allows; where the lanes do not fit, as a list.
-pub(crate) fn draw(out: &mut dyn Write, steps: &[Step], page: Page) -> io::Result<()> {
+pub fn draw(out: &mut dyn Write, steps: &[Step], page: Page) -> io::Result<()> {
     let Some(first) = steps.first() else {
         return writeln!(out, "No message of it was seen.");
     };
@@ -115,7 +127,7 @@ pub(crate) fn draw(out: &mut dyn Write, steps: &[Step], page: Page) -> io::Resul
     let margin = offsets.iter().map(String::len).max().unwrap_or(0) + " R ".len();
     let longest = steps
         .iter()
-        .filter(|step| step.kind != Kind::Note)
+        .filter(|step| step.kind != StepKind::Note)
         .map(|step| text::width(&text::shown(&step.label)))
         .max()
         .unwrap_or(0);
@@ -131,10 +143,13 @@ pub(crate) fn draw(out: &mut dyn Write, steps: &[Step], page: Page) -> io::Resul
 
 /// What is drawn on.
 #[derive(Clone, Copy)]
-pub(crate) struct Page {
-    pub(crate) width: usize,
-    pub(crate) colour: bool,
-    pub(crate) ascii: bool,
+pub struct Page {
+    /// Columns that a line may take.
+    pub width: usize,
+    /// Lines may carry colour (SGR).
+    pub colour: bool,
+    /// Draws with ASCII characters instead of box drawing characters.
+    pub ascii: bool,
 }
 
 impl Page {
@@ -145,7 +160,7 @@ impl Page {
 
 /// A host as a column, or one of its ports where the host talks to itself.
 #[derive(Debug)]
-pub(crate) struct Participant {
+pub struct Participant {
     ip: IpAddr,
     ports: Vec<u16>,
     /// Where its media go, which do not name it.
@@ -154,13 +169,13 @@ pub(crate) struct Participant {
 
 impl Participant {
     /// Whether `endpoint` is one of its own.
-    pub(crate) fn is(&self, endpoint: Endpoint) -> bool {
+    pub fn is(&self, endpoint: Endpoint) -> bool {
         self.ip == endpoint.ip && (self.ports.contains(&endpoint.port) || self.media.contains(&endpoint.port))
     }
 
     /// The port is told where there is only one: over TCP, and with many phones, the port to send from is not the one to
     /// be reached at.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self.ports[..] {
             [port] => Endpoint::new(self.ip, port).to_string(),
             _ => self.ip.to_string(),
@@ -169,12 +184,12 @@ impl Participant {
 }
 
 /// Everyone, in order of the first message.
-pub(crate) fn participants(steps: &[Step]) -> Vec<Participant> {
+pub fn participants(steps: &[Step]) -> Vec<Participant> {
     let apart =
         |ip: IpAddr| steps.iter().any(|step| step.src.ip == ip && step.dst.ip == ip && step.src != step.dst);
     let mut found: Vec<Participant> = Vec::new();
     // Those who speak have their places before those who only play.
-    for kind in [Kind::Message, Kind::Media, Kind::Note] {
+    for kind in [StepKind::Message, StepKind::Media, StepKind::Note] {
         let steps = steps.iter().filter(|step| step.kind == kind);
         for endpoint in steps.flat_map(|step| [step.src, step.dst]) {
             if found.iter().any(|participant| participant.is(endpoint)) {
@@ -182,7 +197,7 @@ pub(crate) fn participants(steps: &[Step]) -> Vec<Participant> {
             }
             let Endpoint { ip, port } = endpoint;
             match found.iter_mut().find(|participant| participant.ip == ip) {
-                Some(host) if !apart(ip) && kind == Kind::Message => host.ports.push(port),
+                Some(host) if !apart(ip) && kind == StepKind::Message => host.ports.push(port),
                 Some(host) if !apart(ip) => host.media.push(port),
                 _ => found.push(Participant { ip, ports: vec![port], media: Vec::new() }),
             }
@@ -274,7 +289,7 @@ impl Ladder {
     }
 
     fn arrow(&self, step: &Step) -> String {
-        if step.kind == Kind::Note {
+        if step.kind == StepKind::Note {
             return self.note(step);
         }
         let lane = |endpoint| self.participants.iter().position(|known| known.is(endpoint)).unwrap_or(0);
@@ -326,7 +341,7 @@ impl Ladder {
 /// An arrow of `width` columns with the label in its middle.
 fn shaft(step: &Step, width: usize, rightwards: bool, pens: Pens) -> String {
     let fill = match step.kind {
-        Kind::Media => pens.double,
+        StepKind::Media => pens.double,
         _ if step.retransmission => pens.dashed,
         _ => pens.line,
     };
@@ -353,9 +368,9 @@ fn list(out: &mut dyn Write, steps: &[Step], offsets: &[String], page: Page) -> 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use ringtap_cases::samples::{START, endpoint, golden};
 
     use super::*;
-    use crate::show::samples::{START, endpoint, golden};
 
     fn step(millis: u64, src: u8, dst: u8, label: &str) -> Step {
         Step {
@@ -365,7 +380,7 @@ mod tests {
             label: label.into(),
             style: Style::Plain,
             retransmission: false,
-            kind: Kind::Message,
+            kind: StepKind::Message,
         }
     }
 

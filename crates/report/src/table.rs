@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::show::style::Style;
+use crate::style::Style;
 use crate::text::{self, Align};
 
 /// Between two columns.
@@ -10,56 +10,56 @@ const GAP: usize = 2;
 
 /// How a column behaves when there is not room for all.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Column {
+pub struct Column {
     /// Its heading.
-    pub(crate) title: &'static str,
+    pub title: &'static str,
     /// Numbers stand right.
-    pub(crate) align: Align,
+    pub align: Align,
     /// Width at which it reads well: columns that may leave do so before others get narrower than this.
-    pub(crate) well: usize,
+    pub well: usize,
     /// Narrowest width at which it is still of use; at least its natural width means it never shrinks.
-    pub(crate) least: usize,
+    pub least: usize,
     /// Columns with the highest number go first when shrinking is not enough; 0 stays.
-    pub(crate) leave: u8,
+    pub leave: u8,
 }
 
 impl Column {
     /// Text that may be cut: readily to `well` columns, at need to `least`.
-    pub(crate) const fn text(title: &'static str, well: usize, least: usize, leave: u8) -> Self {
+    pub const fn text(title: &'static str, well: usize, least: usize, leave: u8) -> Self {
         Self { title, align: Align::Left, well, least, leave }
     }
 
     /// A figure: never cut, since half a number is a wrong number.
-    pub(crate) const fn figure(title: &'static str, leave: u8) -> Self {
+    pub const fn figure(title: &'static str, leave: u8) -> Self {
         Self { title, align: Align::Right, well: usize::MAX, least: usize::MAX, leave }
     }
 
     /// A word that is never cut.
-    pub(crate) const fn word(title: &'static str, leave: u8) -> Self {
+    pub const fn word(title: &'static str, leave: u8) -> Self {
         Self { title, align: Align::Left, well: usize::MAX, least: usize::MAX, leave }
     }
 }
 
 /// One field of a row.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cell {
+pub struct Cell {
     text: String,
     style: Style,
 }
 
 impl Cell {
     /// A styled text; what came from the wire is made safe here, whoever wrote the row.
-    pub(crate) fn new(text: impl AsRef<str>, style: Style) -> Self {
+    pub fn new(text: impl AsRef<str>, style: Style) -> Self {
         Self { text: text::shown(text.as_ref()).into_owned(), style }
     }
 
     /// A plain text.
-    pub(crate) fn plain(text: impl AsRef<str>) -> Self {
+    pub fn plain(text: impl AsRef<str>) -> Self {
         Self::new(text, Style::Plain)
     }
 
     /// What is known, or a dim `-`.
-    pub(crate) fn known(text: Option<impl AsRef<str>>) -> Self {
+    pub fn known(text: Option<impl AsRef<str>>) -> Self {
         match text {
             Some(text) => Self::plain(text),
             None => Self { text: "-".to_string(), style: Style::Dim },
@@ -71,7 +71,7 @@ impl Cell {
 ///
 /// The rows pass twice, to be measured and to be written: so their cells need not exist all at once. Each row has as many
 /// cells as there are columns.
-pub(crate) fn write(
+pub fn write(
     out: &mut dyn Write,
     columns: &[Column],
     rows: impl Iterator<Item = Vec<Cell>> + Clone,

@@ -6,18 +6,18 @@ use std::io::{self, Write};
 use ringtap_model::{Call, CallState, Direction, Nanos, Registration, RegistrationState, Stream};
 use ringtap_quality::kpi::{Kpi, Outcomes};
 
-use crate::moment;
-use crate::show::calls::percent;
-use crate::show::fields::Layout;
-use crate::show::style::Style;
+use crate::calls::percent;
+use crate::fields::Layout;
+use crate::style::Style;
 use crate::text::counted;
+use crate::time;
 
 /// Codec names are what strangers wrote in SDP: beyond this many different ones they are counted together.
 const CODECS: usize = 64;
 
 /// Adds up what a run found.
 #[derive(Default)]
-pub(crate) struct Summary {
+pub struct Summary {
     /// Calls that the filters left out.
     filtered: u64,
     states: BTreeMap<usize, u64>,
@@ -43,7 +43,7 @@ struct Worst {
 
 impl Summary {
     /// A call that was shown.
-    pub(crate) fn call(&mut self, call: &Call) {
+    pub fn call(&mut self, call: &Call) {
         let place = CallState::ALL.iter().position(|state| *state == call.state).unwrap_or(0);
         *self.states.entry(place).or_default() += 1;
         *self.codes.entry(call.final_code).or_default() += 1;
@@ -51,12 +51,12 @@ impl Summary {
     }
 
     /// A call that the filters left out.
-    pub(crate) fn left_out(&mut self) {
+    pub fn left_out(&mut self) {
         self.filtered += 1;
     }
 
     /// A stream that was shown.
-    pub(crate) fn stream(&mut self, stream: &Stream) {
+    pub fn stream(&mut self, stream: &Stream) {
         match stream.call {
             Some(_) => self.streams += 1,
             None => self.loose += 1,
@@ -80,7 +80,7 @@ impl Summary {
     }
 
     /// A registration.
-    pub(crate) fn registration(&mut self, registration: &Registration) {
+    pub fn registration(&mut self, registration: &Registration) {
         let state = match registration.state {
             RegistrationState::Active => "active",
             RegistrationState::Expired => "expired",
@@ -91,18 +91,12 @@ impl Summary {
     }
 
     /// A MESSAGE.
-    pub(crate) fn message(&mut self) {
+    pub fn message(&mut self) {
         self.messages += 1;
     }
 
     /// Writes everything that is not zero.
-    pub(crate) fn write(
-        &self,
-        out: &mut dyn Write,
-        input: &Input,
-        width: usize,
-        colour: bool,
-    ) -> io::Result<()> {
+    pub fn write(&self, out: &mut dyn Write, input: &Input, width: usize, colour: bool) -> io::Result<()> {
         let layout = Layout { indent: 0, name: NAME, width, colour };
         for (name, value) in self.lines().into_iter().chain(input.lines()) {
             let style = match name {
@@ -191,26 +185,25 @@ impl Worst {
 
 /// What is told of the input itself.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Input {
-    pub(crate) span: Option<(Nanos, Nanos)>,
+pub struct Input {
+    /// Times of the first and the last frame.
+    pub span: Option<(Nanos, Nanos)>,
     /// Name and count, as the engine orders them.
-    pub(crate) kinds: Vec<(&'static str, u64)>,
-    pub(crate) drops: Vec<(&'static str, u64)>,
+    pub kinds: Vec<(&'static str, u64)>,
+    /// Name and count of what the engine dropped.
+    pub drops: Vec<(&'static str, u64)>,
     /// What is durable in the database.
-    pub(crate) stored: Option<String>,
+    pub stored: Option<String>,
     /// One sentence each.
-    pub(crate) damage: Vec<String>,
+    pub damage: Vec<String>,
 }
 
 impl Input {
     fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         if let Some((first, last)) = self.span {
-            let length = moment::span(last.since(first).millis_f64());
-            lines.push((
-                "Capture",
-                format!("{} to {} UTC ({length})", moment::full(first), moment::full(last)),
-            ));
+            let length = time::span(last.since(first).millis_f64());
+            lines.push(("Capture", format!("{} to {} UTC ({length})", time::full(first), time::full(last))));
         }
         let total: u64 = self.kinds.iter().map(|(_, count)| count).sum();
         let kinds = listed(&self.kinds);
@@ -252,7 +245,7 @@ fn spelled(name: &str) -> String {
 }
 
 /// `1,234,567`.
-pub(crate) fn grouped(count: u64) -> String {
+pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -269,8 +262,9 @@ const NAME: usize = 15;
 
 #[cfg(test)]
 mod tests {
+    use ringtap_cases::samples;
+
     use super::*;
-    use crate::show::samples;
     use crate::text;
 
     fn summary() -> Summary {

@@ -2,30 +2,30 @@
 
 use std::io::{self, Write};
 
-use crate::show::style::Style;
+use crate::style::Style;
 use crate::text::{self, wrap};
 
 /// How such lines are laid out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
+pub struct Layout {
     /// Before the name.
-    pub(crate) indent: usize,
+    pub indent: usize,
     /// Columns of the name.
-    pub(crate) name: usize,
+    pub name: usize,
     /// Columns of the whole line.
-    pub(crate) width: usize,
+    pub width: usize,
     /// Names may be bold, values in their style.
-    pub(crate) colour: bool,
+    pub colour: bool,
 }
 
 impl Layout {
     /// The fields of a call or a stream, under its heading.
-    pub(crate) const fn under_heading(width: usize) -> Self {
+    pub const fn under_heading(width: usize) -> Self {
         Self { indent: 2, name: 14, width, colour: false }
     }
 
     /// Writes one field; a long value goes on below itself. Whatever is in the value, it is harmless afterwards.
-    pub(crate) fn line(self, out: &mut dyn Write, name: &str, value: &str, style: Style) -> io::Result<()> {
+    pub fn line(self, out: &mut dyn Write, name: &str, value: &str, style: Style) -> io::Result<()> {
         let before = self.indent + self.name;
         let lines = wrap(&text::shown(value), self.width.saturating_sub(before).max(20));
         for (index, line) in lines.iter().enumerate() {
