@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ringtap_model::{
     Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Hz, Id, Interval, Message, Nanos, Party,
-    Protocol, Recorded, Registration, RegistrationState, Stream, Transport,
+    Protocol, Recorded, Registration, RegistrationState, RttSource, Stream, Transport,
 };
 
 /// Holds `text` against `tests/golden/NAME`; with `RINGTAP_BLESS=1` in the environment, writes it there instead.
@@ -144,7 +144,7 @@ pub fn stream() -> Stream {
         burst_len_max: Some(4),
         burst_ratio: Some(1.49),
         rtt_ms: Some(35.5),
-        rtt_source: Some("rtcp"),
+        rtt_source: Some(RttSource::Rtcp),
         mos: Some(4.2),
         r_factor: Some(84.1),
         mos_fixed50: Some(4.1),

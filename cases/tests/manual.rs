@@ -1,58 +1,66 @@
-//! `docs/manual/records.md` is made from the comments in `crates/model`: `RINGTAP_BLESS=1 cargo test -p ringtap-cases
-//! --test manual` writes it anew, and without that it is compared.
+//! The tables of `docs/manual/records.md` are made from the definitions in `crates/model`: `RINGTAP_BLESS=1 cargo test -p
+//! ringtap-cases --test manual` writes the page anew, and without that it is compared.
 
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Source file, structure, title.
-const RECORDS: [(&str, &str, &str); 6] = [
-    ("call", "Call", "call"),
-    ("call", "Dtmf", "call: an entry of `dtmf`"),
-    ("stream", "Stream", "stream"),
-    ("stream", "Interval", "stream: an entry of `intervals`"),
-    ("registration", "Registration", "registration"),
-    ("message", "Message", "message"),
-];
+use ringtap_model::record::Name;
+use ringtap_model::{Call, Dtmf, Field, FieldType, Interval, Message, Record, Registration, Stream};
 
 const HEAD: &str = "# Records
 
-`ringtap analyze --format jsonl` prints one JSON object a line with these names; the database and `ringtap calls` use the
-same. Fields may be added, none changes its meaning. What is not known is `null`, never 0 or an empty text. Times end in
-`_us`: microseconds since 1970-01-01 UTC, from the capture. Spans end in `_ms`. Addresses are `ip:port`, `[v6]:port`.
+`ringtap analyze --format jsonl` prints one JSON object a line with these names. `ringtap calls` and the columns of the
+database use the same names. `--format csv` has the same columns in the same order; a list becomes the words of one cell,
+and intervals have a CSV of their own. Fields may be added; none changes its meaning. A value that is not known is `null`,
+never 0 and never an empty text. Times end in `_us`: microseconds since 1970-01-01 UTC, from the capture. Spans end in
+`_ms`. Addresses are `ip:port` or `[v6]:port`.
 ";
 
-/// A field as it is serialised, with its comment.
-fn fields(source: &str, structure: &str) -> Vec<(String, String)> {
-    let start = source.find(&format!("pub struct {structure} {{")).expect("the structure is in its file");
-    let body = &source[start..];
-    let body = &body[..body.find("\n}").expect("a structure ends")];
-    let (mut comment, mut renamed, mut found) = (String::new(), None, Vec::new());
-    for line in body.lines().skip(1).map(str::trim) {
-        if let Some(text) = line.strip_prefix("///") {
-            comment.push_str(text);
-        } else if let Some(at) = line.find("rename = \"") {
-            renamed = line[at + 10..].split('"').next().map(str::to_owned);
-        } else if let Some(field) = line.strip_prefix("pub ").and_then(|line| line.split(':').next()) {
-            let name = renamed.take().unwrap_or_else(|| field.to_owned());
-            found.push((name, std::mem::take(&mut comment).trim().to_owned()));
-        }
-    }
-    found
+fn manual() -> String {
+    let mut page = HEAD.to_owned();
+    section::<Call>(&mut page, "call");
+    section::<Dtmf>(&mut page, "call: an entry of `dtmf`");
+    section::<Stream>(&mut page, "stream");
+    section::<Interval>(&mut page, "stream: an entry of `intervals`");
+    section::<Registration>(&mut page, "registration");
+    section::<Message>(&mut page, "message");
+    page
 }
 
-fn manual() -> String {
-    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/model/src");
-    let mut page = HEAD.to_owned();
-    for (file, structure, title) in RECORDS {
-        let source = fs::read_to_string(model.join(file).with_extension("rs")).expect("a file of the model");
-        let _ = write!(page, "\n## {title}\n\n| field | meaning |\n|---|---|\n");
-        for (name, comment) in fields(&source, structure) {
-            assert!(!comment.is_empty(), "{structure}.{name} has no comment");
-            let _ = writeln!(page, "| `{name}` | {} |", comment.replace('|', "\\|"));
-        }
+fn section<R: Record>(page: &mut String, title: &str) {
+    let _ = write!(
+        page,
+        "\n## {title}\n\n{}\n\n| field | type | unit | meaning |\n|---|---|---|---|\n",
+        R::ABOUT
+    );
+    for field in R::FIELDS {
+        let meaning = meaning(field).replace('|', "\\|");
+        let _ =
+            writeln!(page, "| `{}` | {} | {} | {meaning} |", field.name, kind(field), field.unit.symbol());
     }
-    page
+}
+
+fn kind<R>(field: &Field<R>) -> String {
+    let name = match field.kind {
+        FieldType::Text => "text",
+        FieldType::Name(_) => "name",
+        FieldType::Id => "32 hex digits",
+        FieldType::Endpoint => "address",
+        FieldType::Integer => "integer",
+        FieldType::Real => "number",
+        FieldType::Texts => "list of texts",
+        FieldType::Ids => "list of ids",
+        FieldType::Digits | FieldType::Intervals => "list of objects",
+    };
+    if field.optional { format!("{name} or null") } else { name.to_owned() }
+}
+
+fn meaning<R>(field: &Field<R>) -> String {
+    let FieldType::Name(names) = field.kind else { return field.description.to_owned() };
+    let of = |Name { name, description }: &Name| format!("`{name}`: {}", description.trim_end_matches('.'));
+    let names: Vec<String> = names.iter().map(of).collect();
+    format!("{} {}.", field.description, names.join("; "))
 }
 
 #[test]

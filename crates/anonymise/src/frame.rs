@@ -44,7 +44,7 @@ impl Frames {
     }
 
     /// A SIP message by the transport it came with, in one frame or several: over TCP in segments of a connection of its own,
-    /// over WebSocket behind a handshake, over SCTP as one chunk. What came in HEP or TLS travels in a datagram of UDP.
+    /// over WebSocket behind a handshake, over SCTP as one chunk. What came in HEP travels in a datagram of UDP.
     pub fn message(
         &mut self,
         transport: Transport,
@@ -54,9 +54,9 @@ impl Frames {
     ) -> Result<Vec<Vec<u8>>, TooLong> {
         match transport {
             Transport::Tcp => self.tcp(src, dst, message),
-            Transport::Ws | Transport::Wss => self.websocket(src, dst, message),
+            Transport::Ws => self.websocket(src, dst, message),
             Transport::Sctp => Ok(vec![self.sctp(src, dst, message)?]),
-            _ => Ok(vec![self.udp(src, dst, message)?]),
+            Transport::Udp | Transport::Hep => Ok(vec![self.udp(src, dst, message)?]),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Plain records and units that every other room uses: time, addresses, ids, frames, `Call`, `Stream`.
+//! Plain records and units that every other crate uses: time, addresses, ids, frames, `Call`, `Stream`.
 //!
 //! Not here: parsing, state, files, sockets, clocks. A value of this crate is data and nothing else.
 //!
@@ -19,6 +19,7 @@
 //! | [`address`] | [`Endpoint`] |
 //! | [`id`] | [`Id`], the 128-bit name of a record |
 //! | [`frame`] | [`Frame`], one captured packet, and [`LinkType`] |
+//! | [`record`] | [`Record`]: the fields of a record, each defined once |
 //! | [`call`], [`stream`], [`registration`], [`message`] | the records |
 #![forbid(unsafe_code)]
 
@@ -27,6 +28,7 @@ pub mod call;
 pub mod frame;
 pub mod id;
 pub mod message;
+pub mod record;
 pub mod registration;
 pub mod stream;
 pub mod units;
@@ -36,6 +38,7 @@ pub use call::{Call, CallState, Dtmf, DtmfSource, Party, Protocol, Recorded, Tra
 pub use frame::{Frame, LinkType};
 pub use id::Id;
 pub use message::Message;
+pub use record::{Field, FieldType, Record, Unit, Value};
 pub use registration::{Registration, RegistrationState};
-pub use stream::{Direction, Interval, Stream};
+pub use stream::{Direction, Interval, RttSource, Stream};
 pub use units::{Hz, Nanos};

@@ -1,53 +1,52 @@
 //! The registration record.
 
-use serde::Serialize;
-
-use crate::call::{micros, micros_or_null};
+use crate::record::{names, record};
 use crate::{Endpoint, Id, Nanos};
 
-/// Where a registration stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RegistrationState {
-    /// Accepted and not run out when the input ended.
-    Active,
-    /// Accepted once, then run out, or never answered.
-    Expired,
-    /// Removed by the user agent (expires 0).
-    Removed,
-    /// Answered with a final failure.
-    Refused,
+names! {
+    /// How far a registration has come.
+    pub enum RegistrationState {
+        /// Accepted, not expired when the input ended.
+        Active = "active",
+        /// Accepted once, then expired, or never answered.
+        Expired = "expired",
+        /// Removed by the user agent (expires 0).
+        Removed = "removed",
+        /// Answered with a final failure.
+        Refused = "refused",
+    }
 }
 
-/// One address of record at one registrar: its REGISTERs from first to last.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "type", rename = "registration")]
-pub struct Registration {
-    /// Derived from the address of record, the Call-ID and the first REGISTER's time and hosts.
-    pub id: Id,
-    /// Address of record, `user@host` of To (RFC 3261 section 10.2).
-    pub aor: String,
-    /// Contact URI of the last REGISTER.
-    pub contact: Option<String>,
-    /// Where the first REGISTER came from.
-    pub src: Endpoint,
-    /// Where it went.
-    pub dst: Endpoint,
-    /// User-Agent.
-    pub user_agent: Option<String>,
-    /// Where it stands.
-    pub state: RegistrationState,
-    /// Last final answer, 0 when none.
-    pub code: u16,
-    /// First REGISTER.
-    #[serde(rename = "first_us", serialize_with = "micros::serialize")]
-    pub first: Nanos,
-    /// Last message.
-    #[serde(rename = "last_us", serialize_with = "micros::serialize")]
-    pub last: Nanos,
-    /// When the binding runs out.
-    #[serde(rename = "expires_us", serialize_with = "micros_or_null::serialize")]
-    pub expires: Option<Nanos>,
-    /// REGISTER requests seen, repeats included.
-    pub requests: u32,
+record! {
+    /// One address of record at one registrar: its REGISTERs from first to last.
+    #[name = "registration"]
+    pub struct Registration {
+        /// Derived from the address of record, the Call-ID, and the first REGISTER's time and hosts.
+        pub id: Id,
+        /// Address of record, `user@host` of To (RFC 3261 section 10.2).
+        pub aor: String,
+        /// Contact URI of the last REGISTER.
+        pub contact: Option<String>,
+        /// Source of the first REGISTER.
+        pub src: Endpoint,
+        /// Destination of the first REGISTER.
+        pub dst: Endpoint,
+        /// User-Agent.
+        pub user_agent: Option<String>,
+        /// How far the registration has come.
+        pub state: RegistrationState,
+        /// Status code of the last final answer, 0 when there is none.
+        pub code: u16,
+        /// Time of the first REGISTER.
+        #[name = "first_us"]
+        pub first: Nanos,
+        /// Time of the last message.
+        #[name = "last_us"]
+        pub last: Nanos,
+        /// When the binding expires.
+        #[name = "expires_us"]
+        pub expires: Option<Nanos>,
+        /// REGISTER requests seen, repeats included.
+        pub requests: u32,
+    }
 }

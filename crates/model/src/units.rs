@@ -2,6 +2,8 @@
 
 use std::ops::{Add, AddAssign, Sub};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// A moment (nanoseconds since 1970-01-01 UTC, from the capture) or a span between two, in nanoseconds.
 ///
 /// Arithmetic saturates: a hostile timestamp can make a span long, never wrap it.
@@ -70,8 +72,21 @@ impl Sub for Nanos {
     }
 }
 
+/// Records carry a moment as whole microseconds; what lies below a microsecond is lost.
+impl Serialize for Nanos {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.micros())
+    }
+}
+
+impl<'de> Deserialize<'de> for Nanos {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        u64::deserialize(deserializer).map(Self::from_micros)
+    }
+}
+
 /// A clock rate in ticks per second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Hz(pub u32);
 
 #[cfg(test)]

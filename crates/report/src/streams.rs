@@ -199,7 +199,7 @@ fn lost(stream: &Stream) -> String {
 
 fn round_trip(stream: &Stream) -> String {
     match (stream.rtt_ms, stream.rtt_source) {
-        (Some(rtt), Some(source)) => format!("{rtt:.1} ms (from {})", source.to_uppercase()),
+        (Some(rtt), Some(source)) => format!("{rtt:.1} ms (from {})", source.name().to_uppercase()),
         (Some(rtt), None) => format!("{rtt:.1} ms"),
         (None, _) => "-".to_string(),
     }

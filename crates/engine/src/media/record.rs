@@ -1,6 +1,6 @@
 //! The record of a stream that has ended.
 
-use ringtap_model::{Direction, Hz, Id, Interval, Nanos, Stream};
+use ringtap_model::{Direction, Hz, Id, Interval, Nanos, RttSource, Stream};
 use ringtap_quality::judge::{Counts, Path, judge, listening};
 use ringtap_quality::{CodecProfile, burst, codec, jitterbuffer};
 
@@ -177,7 +177,7 @@ impl Figures {
             burst_len_max: (numbering.bursts > 0).then_some(u64::from(numbering.burst_max)),
             burst_ratio: burst::burst_ratio(lost, counts.expected, counts.bursts).map(round3),
             rtt_ms: context.and_then(|context| context.rtt).map(|rtt| round(rtt.millis_f64())),
-            rtt_source: context.and_then(|context| context.rtt).map(|_| "sip"),
+            rtt_source: context.and_then(|context| context.rtt).map(|_| RttSource::Sip),
             mos: mos(|listened| listened.adaptive500),
             r_factor: judged.as_ref().map(|judged| round3(judged.r)),
             mos_fixed50: mos(|listened| listened.fixed50),

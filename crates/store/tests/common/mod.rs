@@ -2,7 +2,7 @@
 
 use ringtap_model::{
     Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Hz, Id, Interval, Message, Nanos, Party,
-    Protocol, Recorded, Registration, RegistrationState, Stream, Transport,
+    Protocol, Recorded, Registration, RegistrationState, RttSource, Stream, Transport,
 };
 
 /// Noon of 2026-11-21, UTC.
@@ -109,7 +109,7 @@ pub(crate) fn stream(number: u64) -> Stream {
         burst_len_max: Some(1),
         burst_ratio: Some(0.75),
         rtt_ms: some,
-        rtt_source: Some("rtcp"),
+        rtt_source: Some(RttSource::Rtcp),
         mos: Some(4.25),
         r_factor: Some(90.0),
         mos_fixed50: Some(4.0),

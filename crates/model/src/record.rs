@@ -1,0 +1,364 @@
+//! How a record is defined: each field once, with its name, type, unit, meaning and value.
+//!
+//! [`record!`] makes the structure and its [`Record::FIELDS`] from one definition; [`names!`] makes an enumeration whose
+//! values have names in records. JSON, CSV, the columns of the database and the tables of the manual follow from these.
+
+use crate::{Dtmf, Endpoint, Hz, Id, Interval, Nanos};
+
+/// A structure whose fields are written out under their names.
+pub trait Record: Sized + 'static {
+    /// What it is called: the value of `type` in JSON, where a record of this kind has one.
+    const NAME: &'static str;
+    /// What it is, in one sentence.
+    const ABOUT: &'static str;
+    /// Its fields, in the order in which JSON and CSV have them.
+    const FIELDS: &'static [Field<Self>];
+}
+
+/// A field of the record `R`.
+#[derive(Debug)]
+pub struct Field<R> {
+    /// Its name in JSON, CSV and the database.
+    pub name: &'static str,
+    /// What its values are.
+    pub kind: FieldType,
+    /// Whether its value may be unknown.
+    pub optional: bool,
+    /// What its numbers count.
+    pub unit: Unit,
+    /// What it means, in a sentence.
+    pub description: &'static str,
+    /// Reads it from a record.
+    pub value: for<'a> fn(&'a R) -> Value<'a>,
+}
+
+/// What the values of a field are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldType {
+    /// Any text.
+    Text,
+    /// One of these names.
+    Name(&'static [Name]),
+    /// An [`Id`]: 32 hex digits.
+    Id,
+    /// An [`Endpoint`]: `ip:port` or `[v6]:port`.
+    Endpoint,
+    /// A whole number, 0 or more.
+    Integer,
+    /// A number with a fraction.
+    Real,
+    /// A list of texts.
+    Texts,
+    /// A list of ids.
+    Ids,
+    /// A list of [`Dtmf`].
+    Digits,
+    /// A list of [`Interval`].
+    Intervals,
+}
+
+impl FieldType {
+    /// Whether it is one value, not a list. The database has a column for each of these.
+    pub const fn is_scalar(self) -> bool {
+        !matches!(self, Self::Texts | Self::Ids | Self::Digits | Self::Intervals)
+    }
+}
+
+/// A name that a field can have as its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// As records have it.
+    pub name: &'static str,
+    /// What it says.
+    pub description: &'static str,
+}
+
+/// What the numbers of a field count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain number, or no number at all.
+    None,
+    /// Microseconds since 1970-01-01 UTC: a moment.
+    Microseconds,
+    /// Milliseconds: a span of time.
+    Milliseconds,
+    /// Ticks per second.
+    Hertz,
+    /// Bits per second.
+    BitsPerSecond,
+    /// Bytes.
+    Bytes,
+    /// Packets.
+    Packets,
+    /// Hundredths of a whole.
+    Percent,
+}
+
+impl Unit {
+    /// Its symbol; empty where a field has no unit.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Microseconds => "µs",
+            Self::Milliseconds => "ms",
+            Self::Hertz => "Hz",
+            Self::BitsPerSecond => "bit/s",
+            Self::Bytes => "bytes",
+            Self::Packets => "packets",
+            Self::Percent => "%",
+        }
+    }
+}
+
+/// The value of a field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// Not known.
+    Null,
+    /// Text, or a name.
+    Text(&'a str),
+    /// An id.
+    Id(Id),
+    /// An address and a port.
+    Endpoint(Endpoint),
+    /// A whole number; moments in microseconds.
+    Integer(u64),
+    /// A number with a fraction.
+    Real(f64),
+    /// A list of texts.
+    Texts(&'a [String]),
+    /// A list of ids.
+    Ids(&'a [Id]),
+    /// The digits that were pressed.
+    Digits(&'a [Dtmf]),
+    /// The intervals of a stream.
+    Intervals(&'a [Interval]),
+}
+
+/// A Rust type that a field of a record can have.
+pub trait FieldValue {
+    /// What its values are.
+    const KIND: FieldType;
+    /// Whether a value may be unknown.
+    const OPTIONAL: bool = false;
+    /// Its unit, where the type alone says it.
+    const UNIT: Unit = Unit::None;
+
+    /// The value.
+    fn value(&self) -> Value<'_>;
+}
+
+impl<T: FieldValue> FieldValue for Option<T> {
+    const KIND: FieldType = T::KIND;
+    const OPTIONAL: bool = true;
+    const UNIT: Unit = T::UNIT;
+
+    fn value(&self) -> Value<'_> {
+        self.as_ref().map_or(Value::Null, T::value)
+    }
+}
+
+macro_rules! field_values {
+    ($($type:ty: $kind:ident $(in $unit:ident)?, |$this:ident| $value:expr;)*) => { $(
+        impl FieldValue for $type {
+            const KIND: FieldType = FieldType::$kind;
+            $(const UNIT: Unit = Unit::$unit;)?
+
+            fn value(&self) -> Value<'_> {
+                let $this = self;
+                $value
+            }
+        }
+    )* };
+}
+
+field_values! {
+    String: Text, |text| Value::Text(text);
+    Id: Id, |id| Value::Id(*id);
+    Endpoint: Endpoint, |endpoint| Value::Endpoint(*endpoint);
+    u8: Integer, |number| Value::Integer(u64::from(*number));
+    u16: Integer, |number| Value::Integer(u64::from(*number));
+    u32: Integer, |number| Value::Integer(u64::from(*number));
+    u64: Integer, |number| Value::Integer(*number);
+    f64: Real, |number| Value::Real(*number);
+    Nanos: Integer in Microseconds, |time| Value::Integer(time.micros());
+    Hz: Integer in Hertz, |rate| Value::Integer(u64::from(rate.0));
+    Vec<String>: Texts, |texts| Value::Texts(texts);
+    Vec<Id>: Ids, |ids| Value::Ids(ids);
+    Vec<Dtmf>: Digits, |digits| Value::Digits(digits);
+    Vec<Interval>: Intervals, |intervals| Value::Intervals(intervals);
+}
+
+/// Defines a record: the structure, how it is read and written as JSON, and its [`Record::FIELDS`].
+///
+/// The comment of a field is its description. `#[name = ".."]` names it where its name in records is another than in
+/// Rust, `#[unit = ..]` gives the [`Unit`] that its type does not say. A structure that begins with `#[part]` is part of
+/// a record and has no `type` of its own.
+macro_rules! record {
+    (
+        $(#[doc = $about:literal])+
+        #[name = $record:literal]
+        pub struct $Record:ident { $($fields:tt)* }
+    ) => {
+        $crate::record::record! {
+            @structure $Record, $record, [$($about),+], [serde(tag = "type", rename = $record)], $($fields)*
+        }
+    };
+    (
+        $(#[doc = $about:literal])+
+        #[part]
+        #[name = $record:literal]
+        pub struct $Record:ident { $($fields:tt)* }
+    ) => {
+        $crate::record::record! { @structure $Record, $record, [$($about),+], [serde()], $($fields)* }
+    };
+    (
+        @structure $Record:ident, $record:literal, [$($about:literal),+], [$tag:meta],
+        $(
+            $(#[doc = $description:literal])+
+            $(#[name = $name:literal])?
+            $(#[unit = $unit:ident])?
+            pub $field:ident: $type:ty,
+        )+
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[$tag]
+        pub struct $Record { $(
+            $(#[doc = $description])+
+            $(#[serde(rename = $name)])?
+            pub $field: $type,
+        )+ }
+
+        impl $crate::record::Record for $Record {
+            const NAME: &'static str = $record;
+            const ABOUT: &'static str = concat!($($about),+).trim_ascii();
+            const FIELDS: &'static [$crate::record::Field<Self>] = &[ $(
+                $crate::record::Field {
+                    name: $crate::record::record!(@first $($name,)? stringify!($field)),
+                    kind: <$type as $crate::record::FieldValue>::KIND,
+                    optional: <$type as $crate::record::FieldValue>::OPTIONAL,
+                    unit: $crate::record::record!(
+                        @first $($crate::record::Unit::$unit,)? <$type as $crate::record::FieldValue>::UNIT
+                    ),
+                    description: concat!($($description),+).trim_ascii(),
+                    value: |record| $crate::record::FieldValue::value(&record.$field),
+                },
+            )+ ];
+        }
+    };
+    (@first $first:expr $(, $other:expr)?) => { $first };
+}
+
+/// Defines an enumeration whose values have names in records. The comment of a value says what the name means.
+macro_rules! names {
+    (
+        $(#[doc = $about:literal])+
+        pub enum $Type:ident { $(
+            $(#[doc = $description:literal])+
+            $Value:ident = $name:literal,
+        )+ }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $Type { $(
+            $(#[doc = $description])+
+            $Value,
+        )+ }
+
+        impl $Type {
+            /// Every value, in the order in which people see them.
+            pub const ALL: &'static [Self] = &[$(Self::$Value),+];
+            /// The names of all values, each with its meaning.
+            pub const NAMES: &'static [$crate::record::Name] = &[ $(
+                $crate::record::Name { name: $name, description: concat!($($description),+).trim_ascii() },
+            )+ ];
+
+            /// The name in records.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Value => $name,)+
+                }
+            }
+
+            /// The value of that name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.name() == name)
+            }
+        }
+
+        impl $crate::record::FieldValue for $Type {
+            const KIND: $crate::record::FieldType = $crate::record::FieldType::Name(Self::NAMES);
+
+            fn value(&self) -> $crate::record::Value<'_> {
+                $crate::record::Value::Text(self.name())
+            }
+        }
+
+        impl serde::Serialize for $Type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $Type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = <std::borrow::Cow<'_, str>>::deserialize(deserializer)?;
+                Self::from_name(&name).ok_or_else(|| {
+                    serde::de::Error::unknown_variant(&name, &[$($name),+])
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use {names, record};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Call, Message, Registration, Stream};
+
+    fn check<R: Record>() {
+        for field in R::FIELDS {
+            let place = format!("{}.{}", R::NAME, field.name);
+            assert!(field.description.ends_with('.'), "{place}: {:?} is no sentence", field.description);
+            // A name that tells a unit tells the truth.
+            let told = match field.name.rsplit('_').next() {
+                Some("us") => Unit::Microseconds,
+                Some("hz") => Unit::Hertz,
+                Some("bps") => Unit::BitsPerSecond,
+                Some("pct") => Unit::Percent,
+                Some("bytes") => Unit::Bytes,
+                Some("packets") => Unit::Packets,
+                _ if format!("{}_", field.name).contains("_ms_") => Unit::Milliseconds,
+                _ => field.unit,
+            };
+            assert_eq!(field.unit, told, "{place}");
+            let known = R::FIELDS.iter().filter(|other| other.name == field.name).count();
+            assert_eq!(known, 1, "{place} is defined twice");
+        }
+    }
+
+    #[test]
+    fn every_field_is_described_and_has_the_unit_of_its_name() {
+        check::<Call>();
+        check::<Dtmf>();
+        check::<Stream>();
+        check::<Interval>();
+        check::<Registration>();
+        check::<Message>();
+    }
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        use crate::CallState;
+        for (state, name) in CallState::ALL.iter().zip(CallState::NAMES) {
+            let text = serde_json::to_string(state).unwrap();
+            assert_eq!(text, format!("\"{}\"", name.name));
+            assert_eq!(serde_json::from_str::<CallState>(&text).unwrap(), *state);
+        }
+        let unknown = serde_json::from_str::<CallState>("\"rings\"").unwrap_err().to_string();
+        assert!(unknown.contains("rings") && unknown.contains("ringing"), "{unknown}");
+    }
+}
