@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use ringtap_model::{Call, CallState, Direction, Nanos, Stream};
-use serde_json::Value;
 
 use crate::style::Style;
 use crate::table::{self, Cell, Column};
@@ -34,7 +33,7 @@ pub struct Row {
     start: Option<Nanos>,
     from: Option<Box<str>>,
     to: Option<Box<str>>,
-    state: Option<CallState>,
+    state: CallState,
     code: u64,
     pdd: Option<f64>,
     duration: Option<f64>,
@@ -59,7 +58,7 @@ impl Row {
             start: call.start(),
             from: party(call.from_user.as_deref(), call.from_host.as_deref()).map(kept),
             to: party(call.to_user.as_deref(), call.to_host.as_deref()).map(kept),
-            state: Some(call.state),
+            state: call.state,
             code: call.final_code.into(),
             pdd: call.pdd_ms,
             duration: call.duration_ms,
@@ -75,24 +74,6 @@ impl Row {
         }
     }
 
-    /// The line of a call as the database remembers it, without its streams.
-    pub fn stored(call: &Value, start: Nanos) -> Self {
-        let text = |name: &str| call[name].as_str();
-        Self {
-            start: Some(start),
-            from: party(text("from_user"), text("from_host")).map(kept),
-            to: party(text("to_user"), text("to_host")).map(kept),
-            state: text("state").and_then(CallState::from_name),
-            code: call["final_code"].as_u64().unwrap_or(0),
-            pdd: call["pdd_ms"].as_f64(),
-            duration: call["duration_ms"].as_f64(),
-            mos: call["mos"].as_f64(),
-            mos_worst: call["mos_worst_interval"].as_f64(),
-            call_id: kept(text("call_id").unwrap_or_default()),
-            stream: None,
-        }
-    }
-
     /// A cell for each column; the date is left out where it is told elsewhere.
     fn cells(&self, dated: bool) -> Vec<Cell> {
         let time = |start: Nanos| match dated {
@@ -102,12 +83,11 @@ impl Row {
         let stream = self.stream.as_ref();
         let loss = stream.map(|stream| stream.loss);
         let jitter = stream.and_then(|stream| stream.jitter);
-        let state = self.state.map(|state| Cell::new(state.name(), Style::of_state(state)));
         vec![
             Cell::known(self.start.map(time)),
             Cell::known(self.from.as_deref()),
             Cell::known(self.to.as_deref()),
-            state.unwrap_or_else(|| Cell::known(None::<&str>)),
+            Cell::new(self.state.name(), Style::of_state(self.state)),
             Cell::known((self.code > 0).then(|| self.code.to_string())),
             Cell::known(self.pdd.map(time::span)),
             Cell::known(self.duration.map(time::span)),
@@ -257,9 +237,9 @@ mod tests {
 
     #[test]
     fn what_is_stored_has_the_same_columns_but_the_streams() {
-        let stored = serde_json::to_value(samples::call()).unwrap();
         let mut out = Vec::new();
-        write_stored(&mut out, vec![Row::stored(&stored, samples::START)], 120, false).unwrap();
+        let stored = Row::new(&samples::call(), std::iter::empty());
+        write_stored(&mut out, vec![stored], 120, false).unwrap();
         let stored = String::from_utf8(out).unwrap();
         let mut out = Vec::new();
         write(&mut out, vec![Row::new(&samples::call(), std::iter::empty())], 200, false).unwrap();

@@ -2,9 +2,8 @@
 
 use std::io::{self, Write};
 
-use ringtap_model::Stream;
-use serde::Serialize;
-use serde_json::Value;
+use ringtap_model::{Call, Field, FieldType, Interval, Message, Record, Registration, Stream, Value};
+use serde_json::Number;
 
 use crate::text;
 
@@ -25,16 +24,29 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
-    /// Its columns: the fields of the record but its type and what does not fit a cell.
-    pub const fn columns(self) -> &'static [&'static str] {
+    /// Its columns: the fields of the record that fit a cell. An interval has its stream before them.
+    pub fn columns(self) -> Vec<&'static str> {
         match self {
-            Self::Calls => CALL,
-            Self::Streams => STREAM,
-            Self::Intervals => INTERVAL,
-            Self::Registrations => REGISTRATION,
-            Self::Messages => MESSAGE,
+            Self::Calls => names::<Call>().collect(),
+            Self::Streams => names::<Stream>().collect(),
+            Self::Intervals => ["stream", "call_id"].into_iter().chain(names::<Interval>()).collect(),
+            Self::Registrations => names::<Registration>().collect(),
+            Self::Messages => names::<Message>().collect(),
         }
     }
+}
+
+fn names<R: Record>() -> impl Iterator<Item = &'static str> {
+    columns::<R>().map(|field| field.name)
+}
+
+/// The fields that fit a cell: all but the intervals of a stream, which have a CSV of their own.
+fn columns<R: Record>() -> impl Iterator<Item = &'static Field<R>> {
+    R::FIELDS.iter().filter(|field| field.kind != FieldType::Intervals)
+}
+
+fn cells<R: Record>(record: &R) -> impl Iterator<Item = String> {
+    columns::<R>().map(|field| cell((field.value)(record)))
 }
 
 /// Writes a CSV.
@@ -45,42 +57,25 @@ pub struct Csv {
 impl Csv {
     /// Begins with the header.
     pub fn begin(out: &mut dyn Write, kind: RecordKind) -> io::Result<Self> {
-        row(out, kind.columns().iter())?;
+        row(out, kind.columns().into_iter())?;
         Ok(Self { kind })
     }
 
-    /// Writes `record` when it is of the kind that this CSV holds; `extra` are fields that the record itself lacks.
-    pub fn record(
-        &self,
-        out: &mut dyn Write,
-        kind: RecordKind,
-        record: &impl Serialize,
-        extra: &[(&str, String)],
-    ) -> io::Result<()> {
-        if kind != self.kind {
-            return Ok(());
-        }
-        let value = serde_json::to_value(record).map_err(io::Error::from)?;
-        let field = |name: &&str| match extra.iter().find(|(extra, _)| extra == name) {
-            Some((_, text)) => text.clone(),
-            None => cell(&value[*name]),
-        };
-        row(out, kind.columns().iter().map(field))
+    /// Writes `record` when it is of the kind that this CSV holds.
+    pub fn record<R: Record>(&self, out: &mut dyn Write, kind: RecordKind, record: &R) -> io::Result<()> {
+        if kind == self.kind { row(out, cells(record)) } else { Ok(()) }
     }
-}
 
-impl Csv {
     /// The intervals of `stream`, where this CSV holds those.
     pub fn intervals(&self, out: &mut dyn Write, stream: &Stream) -> io::Result<()> {
         if self.kind != RecordKind::Intervals {
             return Ok(());
         }
-        let call_id = stream.call_id.as_deref().map(text::shown).unwrap_or_default().into_owned();
-        let extra = [("stream", stream.id.to_string()), ("call_id", call_id)];
-        stream
-            .intervals
-            .iter()
-            .try_for_each(|interval| self.record(out, RecordKind::Intervals, interval, &extra))
+        let call_id = cell(stream.call_id.as_deref().map_or(Value::Null, Value::Text));
+        let stream_cells = [stream.id.to_string(), call_id];
+        let rows =
+            stream.intervals.iter().map(|interval| stream_cells.iter().cloned().chain(cells(interval)));
+        rows.into_iter().try_for_each(|cells| row(out, cells))
     }
 }
 
@@ -93,151 +88,32 @@ fn row<T: AsRef<[u8]>>(out: &mut dyn Write, fields: impl Iterator<Item = T>) -> 
 
 /// Unknown is empty; a list is joined with spaces, the digits of DTMF without. Controls are escaped as in tables, since
 /// a line feed inside a cell breaks most readers.
-fn cell(value: &Value) -> String {
+fn cell(value: Value<'_>) -> String {
     match value {
-        Value::Null => String::new(),
-        Value::String(text) => text::shown(text).into_owned(),
-        Value::Array(list) if list.iter().any(Value::is_object) => {
-            list.iter().map(|item| cell(&item["digit"])).collect()
-        }
-        Value::Array(list) => list.iter().map(cell).collect::<Vec<_>>().join(" "),
-        other => other.to_string(),
+        Value::Null | Value::Intervals(_) => String::new(),
+        Value::Text(text) => text::shown(text).into_owned(),
+        Value::Id(id) => id.to_string(),
+        Value::Endpoint(endpoint) => endpoint.to_string(),
+        Value::Integer(number) => number.to_string(),
+        // As JSON has it; nothing where JSON has `null`.
+        Value::Real(number) => Number::from_f64(number).map(|number| number.to_string()).unwrap_or_default(),
+        Value::Texts(texts) => texts.iter().map(|text| text::shown(text)).collect::<Vec<_>>().join(" "),
+        Value::Ids(ids) => ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+        Value::Digits(digits) => digits.iter().map(|digit| text::shown(&digit.digit)).collect(),
     }
 }
-
-const CALL: &[&str] = &[
-    "id",
-    "call_id",
-    "protocol",
-    "transport",
-    "src",
-    "dst",
-    "from_user",
-    "from_host",
-    "from_display",
-    "to_user",
-    "to_host",
-    "ruri_user",
-    "ruri_host",
-    "asserted_identity",
-    "diverted_to",
-    "state",
-    "final_code",
-    "final_reason",
-    "cause",
-    "released_by",
-    "invite_us",
-    "trying_us",
-    "ringing_us",
-    "answer_us",
-    "end_us",
-    "pdd_ms",
-    "duration_ms",
-    "messages",
-    "retransmissions",
-    "user_agent_caller",
-    "user_agent_callee",
-    "streams",
-    "mos",
-    "mos_worst_interval",
-    "dtmf",
-    "capture_drops",
-    "recorded",
-    "recorded_packets",
-    "recorded_missing",
-    "recorded_empty",
-];
-
-const STREAM: &[&str] = &[
-    "id",
-    "call_id",
-    "call",
-    "direction",
-    "src",
-    "dst",
-    "ssrc",
-    "payload_type",
-    "codec",
-    "clock_hz",
-    "ptime_ms",
-    "first_us",
-    "last_us",
-    "packets",
-    "unique",
-    "lost",
-    "duplicates",
-    "reordered",
-    "bytes",
-    "ip_bytes",
-    "rate_bps",
-    "jitter_ms_mean",
-    "jitter_ms_max",
-    "delta_ms_max",
-    "iat_ms_min",
-    "iat_ms_mean",
-    "iat_ms_max",
-    "iat_ms_sd",
-    "size_min",
-    "size_mean",
-    "size_max",
-    "size_sd",
-    "loss_bursts",
-    "burst_len_mean",
-    "burst_len_max",
-    "burst_ratio",
-    "rtt_ms",
-    "rtt_source",
-    "mos",
-    "r_factor",
-    "mos_fixed50",
-    "mos_fixed200",
-    "mos_adaptive500",
-    "mos_cole",
-    "silence_pct",
-    "clipped_pct",
-];
-
-const INTERVAL: &[&str] = &[
-    "stream",
-    "call_id",
-    "start_us",
-    "packets",
-    "lost",
-    "jitter_ms",
-    "discarded",
-    "mos",
-    "mos_fixed50",
-    "mos_fixed200",
-];
-
-const REGISTRATION: &[&str] = &[
-    "id",
-    "aor",
-    "contact",
-    "src",
-    "dst",
-    "user_agent",
-    "state",
-    "code",
-    "first_us",
-    "last_us",
-    "expires_us",
-    "requests",
-];
-
-const MESSAGE: &[&str] =
-    &["id", "call_id", "src", "dst", "from", "to", "content_type", "size", "time_us", "code"];
 
 #[cfg(test)]
 mod tests {
     use ringtap_cases::samples;
+    use serde::Serialize;
 
     use super::*;
 
-    fn csv(kind: RecordKind, record: &impl Serialize) -> String {
+    fn csv<R: Record>(kind: RecordKind, record: &R) -> String {
         let mut out = Vec::new();
         let csv = Csv::begin(&mut out, kind).unwrap();
-        csv.record(&mut out, kind, record, &[]).unwrap();
+        csv.record(&mut out, kind, record).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -265,7 +141,7 @@ mod tests {
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(!text.contains('\x1b'));
         let mut reader = csv::Reader::from_reader(text.as_bytes());
-        assert_eq!(reader.headers().unwrap().len(), CALL.len());
+        assert_eq!(reader.headers().unwrap().len(), RecordKind::Calls.columns().len());
         let row = reader.records().next().unwrap().unwrap();
         assert_eq!(&row[17], "Busy\\tHere\\r\\n\\x1b[31m");
     }
@@ -301,7 +177,7 @@ mod tests {
     fn another_kind_is_left_out() {
         let mut out = Vec::new();
         let csv = Csv::begin(&mut out, RecordKind::Streams).unwrap();
-        csv.record(&mut out, RecordKind::Calls, &samples::call(), &[]).unwrap();
+        csv.record(&mut out, RecordKind::Calls, &samples::call()).unwrap();
         assert_eq!(String::from_utf8(out).unwrap().lines().count(), 1);
     }
 }

@@ -2,23 +2,21 @@
 
 use std::path::Path;
 
-use ringtap_model::{Endpoint, Nanos};
+use ringtap_model::{Call, Nanos, Stream};
 use ringtap_spool::{Hold, Holds, Part, of_call, of_stream};
-use ringtap_store::{Query, Reader, Row};
-use serde_json::Value;
+use ringtap_store::{Query, Reader};
 
 /// Puts a call on hold by its record: the record, then its packets. A hold whose record is gone would find none.
 pub(crate) fn place(
     store_dir: &Path,
     store: &Reader,
     spool: &Path,
-    row: &Row,
+    call: &Call,
     by: &By<'_>,
 ) -> anyhow::Result<Hold> {
-    let streams = store.streams_of(&row.id)?;
-    let hold = held(row, &streams, by);
-    let records = std::iter::once(row.text.clone()).chain(streams.iter().map(ToString::to_string));
-    ringtap_store::hold(store_dir, &records.collect::<Vec<_>>())?;
+    let streams = store.streams_of(&call.id)?;
+    let hold = held(call, &streams, by);
+    ringtap_store::hold(store_dir, call, &streams)?;
     hold.place(spool)?;
     Ok(hold)
 }
@@ -48,11 +46,11 @@ pub(crate) fn complete(store_dir: &Path, spool: &Path) -> anyhow::Result<Vec<Hol
         }
         let Some(store) = &store else { break };
         let query = Query { call_id: Some(hold.call_id.clone()), ..Query::default() };
-        let rows = store.calls(&query)?.rows;
+        let calls = store.calls(&query)?.calls;
         let by = By { case: &hold.case, since: Nanos(hold.since), product: hold.product };
         let mut last = None;
-        for row in rows.iter().filter(|row| was_under_way(row, at)) {
-            last = Some(place(store_dir, store, spool, row, &by)?);
+        for call in calls.iter().filter(|call| was_under_way(call, at)) {
+            last = Some(place(store_dir, store, spool, call, &by)?);
         }
         if let Some(held) = last {
             hold.becomes(&held, spool)?;
@@ -63,44 +61,40 @@ pub(crate) fn complete(store_dir: &Path, spool: &Path) -> anyhow::Result<Vec<Hol
 }
 
 /// Whether the record is that of a call that was under way then: its Call-ID may have been used before.
-fn was_under_way(row: &Row, at: Nanos) -> bool {
-    let end = row.value["end_us"].as_u64().map(Nanos::from_micros);
-    row.start <= at + BEFORE && end.is_none_or(|end| end + AFTER >= at)
+fn was_under_way(call: &Call, at: Nanos) -> bool {
+    call.start().unwrap_or_default() <= at + BEFORE && call.end.is_none_or(|end| end + AFTER >= at)
 }
 
 /// Calls of that Call-ID or id: a Call-ID may have been used again.
-pub(crate) fn named(store: &Reader, call: &str) -> anyhow::Result<Vec<Row>> {
+pub(crate) fn named(store: &Reader, call: &str) -> anyhow::Result<Vec<Call>> {
     if let Ok(id) = call.parse()
-        && let Some(row) = store.call(&id)?
+        && let Some(call) = store.call(&id)?
     {
-        return Ok(vec![row]);
+        return Ok(vec![call]);
     }
     let query = Query { call_id: Some(call.to_owned()), ..Query::default() };
-    Ok(store.calls(&query)?.rows)
+    Ok(store.calls(&query)?.calls)
 }
 
 /// What is to be held of a call.
-fn held(row: &Row, streams: &[Value], by: &By<'_>) -> Hold {
-    let time = |value: &Value, name: &str| value[name].as_u64().map(Nanos::from_micros);
-    let call_id = row.value["call_id"].as_str().unwrap_or_default();
-    let end = time(&row.value, "end_us").unwrap_or(row.start);
-    let last = streams.iter().filter_map(|stream| time(stream, "last_us")).max().unwrap_or(end);
+fn held(call: &Call, streams: &[Stream], by: &By<'_>) -> Hold {
+    let start = call.start().unwrap_or_default();
+    let end = call.end.unwrap_or(start);
+    let last = streams.iter().map(|stream| stream.last).max().unwrap_or(end);
     let part = |owner, from: Nanos, to: Nanos| Part {
         owner,
         from: from.0.saturating_sub(BEFORE.0),
         to: to.0.saturating_add(AFTER.0),
     };
-    let media = streams.iter().filter_map(|stream| {
-        let end = |name: &str| stream[name].as_str()?.parse::<Endpoint>().ok();
-        let ssrc = u32::try_from(stream["ssrc"].as_u64()?).ok()?;
-        let owner = of_stream(end("src")?, end("dst")?, ssrc);
-        Some(part(owner, time(stream, "first_us")?, time(stream, "last_us")?))
+    let media = streams.iter().map(|stream| {
+        let owner = of_stream(stream.src, stream.dst, stream.ssrc);
+        part(owner, stream.first, stream.last)
     });
-    let signalling = part(of_call(call_id.as_bytes()), row.start, end.max(last));
+    let signalling = part(of_call(call.call_id.as_bytes()), start, end.max(last));
     Hold {
         case: by.case.to_owned(),
-        id: row.id.to_string(),
-        call_id: call_id.to_owned(),
+        id: call.id.to_string(),
+        call_id: call.call_id.clone(),
         since: by.since.0,
         parts: std::iter::once(signalling).chain(media).collect(),
         pending: None,
@@ -114,15 +108,16 @@ const AFTER: Nanos = Nanos::from_secs(64);
 
 #[cfg(test)]
 mod tests {
+    use ringtap_cases::samples;
+
     use super::*;
 
     #[test]
     fn a_call_id_that_was_used_before_is_another_call() {
-        let row = |start: u64, end: Option<u64>| Row {
-            id: ringtap_model::Id([0; 16]),
-            start: Nanos::from_secs(start),
-            text: String::new(),
-            value: serde_json::json!({ "end_us": end.map(|end| end * 1_000_000) }),
+        let call = |start: u64, end: Option<u64>| Call {
+            invite: Some(Nanos::from_secs(start)),
+            end: end.map(Nanos::from_secs),
+            ..samples::call()
         };
         let at = Nanos::from_secs(1_000);
         for (start, end, expected) in [
@@ -133,7 +128,7 @@ mod tests {
             (100, Some(500), false),
             (1_002, Some(1_100), false),
         ] {
-            assert_eq!(was_under_way(&row(start, end), at), expected, "{start} {end:?}");
+            assert_eq!(was_under_way(&call(start, end), at), expected, "{start} {end:?}");
         }
     }
 }

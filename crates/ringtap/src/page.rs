@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use ringtap_model::{Call, Stream};
+use ringtap_model::{Call, Record, Stream};
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::style::Style;
 use ringtap_report::summary::{self, Summary};
@@ -81,7 +81,7 @@ impl<'a> Page<'a> {
                 return Ok(());
             }
             Self::Jsonl(out, lines) => lines.write(*out, call)?,
-            Self::Csv(out, csv) => csv.record(*out, RecordKind::Calls, call, &[])?,
+            Self::Csv(out, csv) => csv.record(*out, RecordKind::Calls, call)?,
         }
         streams.iter().try_for_each(|stream| self.stream(stream))
     }
@@ -92,7 +92,7 @@ impl<'a> Page<'a> {
             Self::Table { streams, .. } => streams.push(streams::Row::new(stream)),
             Self::Jsonl(out, lines) => lines.write(*out, stream)?,
             Self::Csv(out, csv) => {
-                csv.record(*out, RecordKind::Streams, stream, &[])?;
+                csv.record(*out, RecordKind::Streams, stream)?;
                 csv.intervals(*out, stream)?;
             }
         }
@@ -100,11 +100,11 @@ impl<'a> Page<'a> {
     }
 
     /// A record that has no place in the table.
-    pub(crate) fn record(&mut self, kind: RecordKind, record: &impl Serialize) -> io::Result<()> {
+    pub(crate) fn record(&mut self, kind: RecordKind, record: &(impl Record + Serialize)) -> io::Result<()> {
         match self {
             Self::Table { .. } => Ok(()),
             Self::Jsonl(out, lines) => lines.write(*out, record),
-            Self::Csv(out, csv) => csv.record(*out, kind, record, &[]),
+            Self::Csv(out, csv) => csv.record(*out, kind, record),
         }
     }
 

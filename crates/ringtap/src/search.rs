@@ -1,7 +1,7 @@
 //! Calls in a database that pass the filters of the command line.
 
-use ringtap_model::CallState;
-use ringtap_store::{Error, Found, Query, Reader, Row};
+use ringtap_model::{Call, CallState};
+use ringtap_store::{Error, FoundCalls, Query, Reader};
 
 use crate::filter::{Filter, Pattern};
 
@@ -10,24 +10,24 @@ use crate::filter::{Filter, Pattern};
 /// # Errors
 ///
 /// A day that cannot be read: an answer is whole or none.
-pub(crate) fn search(reader: &Reader, filter: &Filter, limit: usize) -> Result<Found, Error> {
+pub(crate) fn search(reader: &Reader, filter: &Filter, limit: usize) -> Result<FoundCalls, Error> {
     let limit = if limit == 0 { usize::MAX } else { limit };
     // One search a state: the database takes one.
     let states: Vec<Option<CallState>> = match &filter.state[..] {
         [] => vec![None],
         states => states.iter().copied().map(Some).collect(),
     };
-    let mut all = Found::default();
+    let mut all = FoundCalls::default();
     for state in states {
         let found = reader.calls(&query(filter, state, limit))?;
         all.days = all.days.max(found.days);
         all.cut |= found.cut;
-        all.rows.extend(found.rows.into_iter().filter(|row| has(filter, row)));
+        all.calls.extend(found.calls.into_iter().filter(|call| has_call_id(filter, call)));
     }
-    all.rows.sort_by_key(|row| (row.start, row.id));
-    all.rows.dedup_by_key(|row| row.id);
-    all.cut |= all.rows.len() > limit;
-    all.rows.truncate(limit);
+    all.calls.sort_by_key(|call| (call.start(), call.id));
+    all.calls.dedup_by_key(|call| call.id);
+    all.cut |= all.calls.len() > limit;
+    all.calls.truncate(limit);
     Ok(all)
 }
 
@@ -50,7 +50,6 @@ fn query(filter: &Filter, state: Option<CallState>, limit: usize) -> Query {
     }
 }
 
-fn has(filter: &Filter, row: &Row) -> bool {
-    let call_id = row.value["call_id"].as_str().unwrap_or_default();
-    filter.call_id.as_ref().is_none_or(|pattern| pattern.matches(call_id))
+fn has_call_id(filter: &Filter, call: &Call) -> bool {
+    filter.call_id.as_ref().is_none_or(|pattern| pattern.matches(&call.call_id))
 }

@@ -101,12 +101,6 @@ pub enum Error {
         /// What the database says.
         source: Arc<rusqlite::Error>,
     },
-    /// A record that cannot be written as JSON.
-    #[error("a record cannot be written as JSON: {source}")]
-    Record {
-        /// Why.
-        source: Arc<serde_json::Error>,
-    },
     /// The writer's thread is gone without having said why.
     #[error("the writer for {} has stopped: records queued since its last flush are not stored", path.display())]
     Stopped {

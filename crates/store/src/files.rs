@@ -8,11 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ringtap_model::{Id, Nanos};
-use rusqlite::types::Value as Sql;
-use rusqlite::{Connection, Transaction, params_from_iter};
-use serde_json::Value;
+use rusqlite::Connection;
 
-use crate::row::{Kind, Row};
+use crate::record::PendingRecord;
 use crate::{Day, Error, schema};
 
 /// The day files of a directory, those in use open.
@@ -51,18 +49,21 @@ impl Files {
     }
 
     /// One transaction a day; each is durable when this returns. After an error some days may be written and others not:
-    /// the same rows again do no harm.
-    pub(crate) fn store<'a>(&mut self, rows: impl IntoIterator<Item = &'a Row>) -> Result<(), Error> {
-        let mut days = BTreeMap::<Day, Vec<&Row>>::new();
-        for row in rows {
-            days.entry(row.day()).or_default().push(row);
+    /// the same records again do no harm.
+    pub(crate) fn store<'a>(
+        &mut self,
+        records: impl IntoIterator<Item = &'a PendingRecord>,
+    ) -> Result<(), Error> {
+        let mut days = BTreeMap::<Day, Vec<&PendingRecord>>::new();
+        for record in records {
+            days.entry(record.day()).or_default().push(record);
         }
-        for (day, rows) in days {
+        for (day, records) in days {
             let path = self.dir.join(day.file_name());
             let failed = |error| Error::database(&path, error);
             let transaction = self.connection(day, &path)?.transaction().map_err(failed)?;
-            for row in rows {
-                insert(&transaction, row).map_err(failed)?;
+            for record in records {
+                record.insert(&transaction).map_err(failed)?;
             }
             transaction.commit().map_err(failed)?;
             self.used.insert(day);
@@ -170,77 +171,6 @@ fn open(path: &Path, patience: Duration, pages: Option<u32>) -> Result<Connectio
     }
     schema::migrate(&mut connection, path)?;
     Ok(connection)
-}
-
-/// Writes a record under its id; the same record again touches nothing, and one from the journal no other.
-fn insert(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
-    let fields = row.fields();
-    let mut columns: Vec<&str> = row.kind.table().columns.to_vec();
-    let mut values: Vec<Sql> = columns.iter().map(|&column| sql(&fields[column])).collect();
-    if row.kind == Kind::Call {
-        columns.push("start_us");
-        values.push(Sql::Integer(integer(row.start.micros())));
-    }
-    columns.push("json");
-    values.push(Sql::Text(row.json.clone()));
-    let changed =
-        transaction.prepare_cached(&upsert_sql(row, &columns))?.execute(params_from_iter(values))?;
-    if changed > 0 && row.kind == Kind::Call {
-        divert(transaction, &fields)?;
-    }
-    Ok(())
-}
-
-fn upsert_sql(row: &Row, columns: &[&str]) -> String {
-    let table = row.kind.table().name;
-    let quoted: Vec<_> = columns.iter().map(|column| format!("\"{column}\"")).collect();
-    let places: Vec<_> = (1..=columns.len()).map(|number| format!("?{number}")).collect();
-    let updates: Vec<_> = quoted.iter().map(|column| format!("{column} = excluded.{column}")).collect();
-    if row.journal {
-        return format!(
-            "INSERT OR IGNORE INTO {table} ({}) VALUES ({})",
-            quoted.join(", "),
-            places.join(", ")
-        );
-    }
-    format!(
-        "INSERT INTO {table} ({}) VALUES ({}) ON CONFLICT (id) DO UPDATE SET {} \
-         WHERE {table}.json <> excluded.json",
-        quoted.join(", "),
-        places.join(", "),
-        updates.join(", "),
-    )
-}
-
-/// Numbers that a call was routed on to, for searching.
-fn divert(transaction: &Transaction<'_>, call: &Value) -> rusqlite::Result<()> {
-    let id = call["id"].as_str().unwrap_or_default();
-    transaction.prepare_cached("DELETE FROM diversions WHERE call = ?1")?.execute([id])?;
-    let mut insert =
-        transaction.prepare_cached("INSERT OR IGNORE INTO diversions (number, call) VALUES (?1, ?2)")?;
-    let numbers = call["diverted_to"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    for number in numbers {
-        insert.execute([number, id])?;
-    }
-    Ok(())
-}
-
-/// A scalar field as its column holds it; lists and objects are in the JSON alone.
-fn sql(value: &Value) -> Sql {
-    match value {
-        Value::Bool(yes) => Sql::Integer(i64::from(*yes)),
-        Value::Number(number) => match number.as_u64() {
-            Some(whole) => Sql::Integer(integer(whole)),
-            None => number.as_i64().map(Sql::Integer).or(number.as_f64().map(Sql::Real)).unwrap_or(Sql::Null),
-        },
-        Value::String(text) => Sql::Text(text.clone()),
-        Value::Null | Value::Array(_) | Value::Object(_) => Sql::Null,
-    }
-}
-
-/// SQLite's integers are signed; what is beyond them stops at their end (its JSON is exact).
-fn integer(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 /// Files held open.

@@ -3,35 +3,32 @@
 //! A [`Reader`](crate::Reader) reads them where the day itself has been deleted.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use ringtap_model::Id;
+use ringtap_model::{Call, Id, Stream};
 
 use crate::Error;
 use crate::files::Files;
-use crate::row::Row;
+use crate::record::{AnyRecord, PendingRecord};
 
 /// Below the directory of the day files.
 pub(crate) const HELD: &str = "held";
 /// How long another process's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Keeps records, as JSON, whatever becomes of their day: a call and its streams. The same again does no harm.
+/// Stores a call and its streams where they stay when their day is deleted. The same again does no harm.
 ///
 /// # Errors
 ///
-/// A text that is no record; a file that cannot be written.
-pub fn hold(dir: &Path, records: &[String]) -> Result<(), Error> {
-    let rows: Vec<Row> = records
-        .iter()
-        .map(|record| Row::parse(record.clone()))
-        .collect::<Result<_, _>>()
-        .map_err(|source| Error::Record { source: Arc::new(source) })?;
-    Files::create(&dir.join(HELD), PATIENCE, None)?.store(&rows)
+/// A file that cannot be written.
+pub fn hold(dir: &Path, call: &Call, streams: &[Stream]) -> Result<(), Error> {
+    let streams = streams.iter().map(|stream| AnyRecord::Stream(Box::new(stream.clone())));
+    let records: Vec<PendingRecord> =
+        std::iter::once(AnyRecord::Call(Box::new(call.clone()))).chain(streams).map(Into::into).collect();
+    Files::create(&dir.join(HELD), PATIENCE, None)?.store(&records)
 }
 
-/// Gives up what is held of a call.
+/// Deletes what [`hold`] stored of a call.
 ///
 /// # Errors
 ///

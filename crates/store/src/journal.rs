@@ -8,6 +8,7 @@ use ringtap_model::{Call, CallState, Id, Nanos};
 
 use crate::Error;
 use crate::framed::{Framed, Magic, OVERHEAD};
+use crate::record::StoredRecord as _;
 
 const MAGIC: Magic = *b"RTJOURN1";
 
@@ -89,7 +90,7 @@ impl Journal {
     ///
     /// The file cannot be written; the next entry tries again.
     pub fn begin(&mut self, now: Nanos, call: &Call) -> Result<(), Error> {
-        let payload = begun(now, call)?;
+        let payload = begun(now, call);
         let at = self.file.append([payload.as_slice()])?;
         self.last = self.last.max(now);
         self.remember(call.id, Entry { at, length: payload.len() });
@@ -193,7 +194,7 @@ impl Journal {
         let mut fresh = self.fresh()?;
         let mut under_way = HashMap::with_capacity(calls.len());
         for call in calls {
-            let payload = begun(self.last, call)?;
+            let payload = begun(self.last, call);
             let at = fresh.append([payload.as_slice()])?;
             under_way.insert(call.id, Entry { at, length: payload.len() });
         }
@@ -224,13 +225,12 @@ impl Entry {
 }
 
 /// Tag, time, id, JSON.
-fn begun(now: Nanos, call: &Call) -> Result<Vec<u8>, Error> {
+fn begun(now: Nanos, call: &Call) -> Vec<u8> {
     let mut payload = vec![BEGUN];
     payload.extend(now.0.to_le_bytes());
     payload.extend(call.id.0);
-    serde_json::to_writer(&mut payload, call)
-        .map_err(|source| Error::Record { source: std::sync::Arc::new(source) })?;
-    Ok(payload)
+    payload.extend(call.json().into_bytes());
+    payload
 }
 
 fn time_of(payload: &[u8]) -> Option<Nanos> {

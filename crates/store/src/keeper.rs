@@ -9,12 +9,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ringtap_model::{Call, Id, Message, Nanos, Registration, Stream};
-use serde::Serialize;
 
 use crate::files::Files;
 use crate::journal::Journal;
 use crate::outbox::Outbox;
-use crate::row::{Kind, Row};
+use crate::record::{AnyRecord, PendingRecord, RecordType};
 use crate::shared::{Counts, Shared};
 use crate::{Day, Error};
 
@@ -75,8 +74,6 @@ pub enum Notice {
     Forgotten(Vec<Day>),
     /// A day that should be deleted and cannot be.
     CannotForget(Error),
-    /// A record that cannot be written at all.
-    Unfit(Error),
 }
 
 /// Keeps records: in the day files, or in the outbox while those are slow or away.
@@ -132,8 +129,8 @@ impl Keeper {
             let (opened, recovered) = Journal::open(path)?;
             cut += recovered.cut;
             calls = recovered.calls.len();
-            let rows = recovered.calls.iter().filter_map(|call| Row::of(call).ok());
-            held.extend(rows.map(|row| Row { journal: true, ..row }));
+            let records = recovered.calls.into_iter().map(|call| AnyRecord::Call(Box::new(call)));
+            held.extend(records.map(|record| PendingRecord { record, from_journal: true }));
             journal = Some(opened);
         }
         let waiting = outbox.records();
@@ -234,8 +231,8 @@ impl Inlet {
     pub fn call(&mut self, call: Call, streams: Vec<Stream>) {
         let (id, count) = (call.id, streams.len());
         if !self.send(Job::Call(Box::new(call), streams)) {
-            self.shared.dropped(Kind::Call, 1);
-            self.shared.dropped(Kind::Stream, count as u64);
+            self.shared.dropped(RecordType::Call, 1);
+            self.shared.dropped(RecordType::Stream, count as u64);
             if self.gone.len() < GONE {
                 self.gone.push(id);
             }
@@ -245,21 +242,21 @@ impl Inlet {
     /// A stream without a call ended.
     pub fn stream(&mut self, stream: Stream) {
         if !self.send(Job::Stream(Box::new(stream))) {
-            self.shared.dropped(Kind::Stream, 1);
+            self.shared.dropped(RecordType::Stream, 1);
         }
     }
 
     /// A registration ended.
     pub fn registration(&mut self, registration: Registration) {
         if !self.send(Job::Registration(Box::new(registration))) {
-            self.shared.dropped(Kind::Registration, 1);
+            self.shared.dropped(RecordType::Registration, 1);
         }
     }
 
     /// A MESSAGE was answered or given up.
     pub fn message(&mut self, message: Message) {
         if !self.send(Job::Message(Box::new(message))) {
-            self.shared.dropped(Kind::Message, 1);
+            self.shared.dropped(RecordType::Message, 1);
         }
     }
 
@@ -310,7 +307,7 @@ struct Desk {
     journal: Option<Journal>,
     jobs: Receiver<Job>,
     /// Taken from the queue and not yet on disk.
-    held: VecDeque<Row>,
+    held: VecDeque<PendingRecord>,
     told: Told,
     shared: Arc<Shared>,
     away: Option<Away>,
@@ -403,12 +400,12 @@ impl Desk {
         }
         match job {
             Job::Call(call, streams) => {
-                self.hold(&*call);
-                streams.iter().for_each(|stream| self.hold(stream));
+                self.hold(AnyRecord::Call(call));
+                streams.into_iter().for_each(|stream| self.hold(AnyRecord::Stream(Box::new(stream))));
             }
-            Job::Stream(stream) => self.hold(&*stream),
-            Job::Registration(registration) => self.hold(&*registration),
-            Job::Message(message) => self.hold(&*message),
+            Job::Stream(stream) => self.hold(AnyRecord::Stream(stream)),
+            Job::Registration(registration) => self.hold(AnyRecord::Registration(registration)),
+            Job::Message(message) => self.hold(AnyRecord::Message(message)),
             Job::Progress(call) => {
                 let now = self.shared.clock().max(call.start().unwrap_or_default());
                 self.journal(|journal| journal.begin(now, &call));
@@ -424,11 +421,8 @@ impl Desk {
         false
     }
 
-    fn hold(&mut self, record: &impl Serialize) {
-        match Row::of(record) {
-            Ok(row) => self.held.push_back(row),
-            Err(source) => (self.told)(Notice::Unfit(Error::Record { source: Arc::new(source) })),
-        }
+    fn hold(&mut self, record: AnyRecord) {
+        self.held.push_back(record.into());
     }
 
     /// Brings what is held to disk, and what waits in the outbox to the day files.
@@ -459,20 +453,20 @@ impl Desk {
             match self.files.store(&self.held) {
                 Ok(()) => {
                     self.came_back();
-                    let rows = std::mem::take(&mut self.held);
-                    rows.iter().for_each(|row| self.shared.stored(row.kind));
-                    self.ended(rows.iter());
+                    let records = std::mem::take(&mut self.held);
+                    records.iter().for_each(|record| self.shared.stored(record.record_type()));
+                    self.ended(records.iter());
                 }
                 Err(error) => self.failed(error),
             }
             return;
         }
-        let stored = self.outbox.read(BATCH).and_then(|rows| self.files.store(&rows).map(|()| rows));
+        let stored = self.outbox.read(BATCH).and_then(|records| self.files.store(&records).map(|()| records));
         match stored {
-            Ok(rows) => {
+            Ok(records) => {
                 self.came_back();
                 self.outbox.stored();
-                rows.iter().for_each(|row| self.shared.stored(row.kind));
+                records.iter().for_each(|record| self.shared.stored(record.record_type()));
                 if self.outbox.is_empty() && std::mem::take(&mut self.behind) {
                     (self.told)(Notice::CaughtUp);
                 }
@@ -488,8 +482,8 @@ impl Desk {
         }
         match self.outbox.push(self.held.iter()) {
             Ok(taken) => {
-                let rows: Vec<Row> = self.held.drain(..taken).collect();
-                self.ended(rows.iter());
+                let records: Vec<PendingRecord> = self.held.drain(..taken).collect();
+                self.ended(records.iter());
                 let all = self.held.is_empty();
                 match (all, std::mem::replace(&mut self.refused, !all)) {
                     (false, false) => (self.told)(Notice::OutboxFull),
@@ -508,9 +502,11 @@ impl Desk {
     }
 
     /// These records are durable: the journal need not know their calls any more.
-    fn ended<'a>(&mut self, rows: impl Iterator<Item = &'a Row>) {
-        for row in rows.filter(|row| row.kind == Kind::Call) {
-            self.journal(|journal| journal.end(&row.id));
+    fn ended<'a>(&mut self, records: impl Iterator<Item = &'a PendingRecord>) {
+        for pending in records {
+            if let AnyRecord::Call(call) = &pending.record {
+                self.journal(|journal| journal.end(&call.id));
+            }
         }
     }
 
@@ -608,8 +604,8 @@ impl Desk {
             self.spill();
         }
         // A call that found no place stays in the journal, and is recorded as interrupted by the next run.
-        for row in std::mem::take(&mut self.held) {
-            self.shared.dropped(row.kind, 1);
+        for record in std::mem::take(&mut self.held) {
+            self.shared.dropped(record.record_type(), 1);
         }
         self.acknowledge();
         self.publish();

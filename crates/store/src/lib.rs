@@ -35,7 +35,7 @@
 //! | [`day`] | [`Day`], which names a file |
 //! | [`error`] | [`Error`] |
 //! | `schema` | tables and migrations |
-//! | `row`, `files` | a record as its table takes it; the day files that are written to |
+//! | `record`, `files` | a record with its table, its columns and its day; the day files that are written to |
 //! | [`writer`] | [`Writer`], for a run that ends and may fail |
 //! | [`keeper`] | [`Keeper`], for a program that runs for months, its [`Inlet`]s and [`Notice`]s |
 //! | `held` | [`hold`], [`release`]: records that outlive their day |
@@ -43,7 +43,7 @@
 //! | `outbox`, `framed` | records that wait on disk; files that a kill can tear |
 //! | `shared` | [`Counts`] |
 //! | [`query`] | [`Query`] |
-//! | [`reader`] | [`Reader`], [`Found`], [`Row`] |
+//! | [`reader`] | [`Reader`], [`FoundCalls`] |
 #![forbid(unsafe_code)]
 
 pub mod day;
@@ -56,7 +56,7 @@ pub mod keeper;
 mod outbox;
 pub mod query;
 pub mod reader;
-mod row;
+mod record;
 mod schema;
 mod shared;
 pub mod writer;
@@ -67,6 +67,6 @@ pub use held::{hold, release};
 pub use journal::{Journal, Recovered};
 pub use keeper::{Gauge, Inlet, Keeper, Notice, Settings};
 pub use query::Query;
-pub use reader::{Found, Reader, Row};
+pub use reader::{FoundCalls, Reader};
 pub use shared::Counts;
 pub use writer::{Writer, Written};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::framed::{Framed, LONGEST, Magic, OVERHEAD};
-use crate::row::Row;
+use crate::record::PendingRecord;
 
 const MAGIC: Magic = *b"RTOUTBX1";
 
@@ -95,7 +95,10 @@ impl Outbox {
     }
 
     /// Appends as many of the records as there is room for, in order, and returns how many: they are durable then.
-    pub(crate) fn push<'a>(&mut self, rows: impl Iterator<Item = &'a Row>) -> Result<usize, Error> {
+    pub(crate) fn push<'a>(
+        &mut self,
+        records: impl Iterator<Item = &'a PendingRecord>,
+    ) -> Result<usize, Error> {
         let mut room = self.limit.saturating_sub(self.bytes);
         let part = (self.limit / PARTS).max(1);
         if self.parts.back().is_none_or(|last| last.file.len() >= part) {
@@ -108,8 +111,8 @@ impl Outbox {
             room -= if fits { size } else { 0 };
             fits
         };
-        let rows: Vec<Vec<u8>> = rows.map(Row::packed).take_while(fits).collect();
-        if rows.is_empty() {
+        let entries: Vec<Vec<u8>> = records.map(PendingRecord::packed).take_while(fits).collect();
+        if entries.is_empty() {
             return Ok(0);
         }
         if self.parts.back().is_none_or(|last| last.file.len() >= part) {
@@ -121,19 +124,19 @@ impl Outbox {
         // Just made sure of.
         let Some(last) = self.parts.back_mut() else { return Ok(0) };
         let before = last.file.len();
-        last.file.append(rows.iter().map(Vec::as_slice))?;
+        last.file.append(entries.iter().map(Vec::as_slice))?;
         self.bytes += last.file.len() - before;
-        last.records += rows.len() as u64;
-        self.records += rows.len() as u64;
+        last.records += entries.len() as u64;
+        self.records += entries.len() as u64;
         last.file.sync()?;
-        Ok(rows.len())
+        Ok(entries.len())
     }
 
     /// The oldest records, at most `most`; they stay until [`Outbox::stored`]. Records of which nothing can be made are
     /// left out.
-    pub(crate) fn read(&mut self, most: usize) -> Result<Vec<Row>, Error> {
-        let mut rows = Vec::new();
-        let Some(first) = self.parts.front() else { return Ok(rows) };
+    pub(crate) fn read(&mut self, most: usize) -> Result<Vec<PendingRecord>, Error> {
+        let mut found = Vec::new();
+        let Some(first) = self.parts.front() else { return Ok(found) };
         let (mut records, mut size) = (0, 0);
         let mut entries = first.file.entries(self.head);
         while records < most && size < READ {
@@ -141,12 +144,12 @@ impl Outbox {
             let Some((_, payload)) = entry else { break };
             records += 1;
             size += payload.len();
-            rows.extend(Row::unpacked(payload));
+            found.extend(PendingRecord::unpacked(payload));
         }
         // A file that is shorter than it was: what is missing waits no longer.
         let records = if records == 0 { first.records } else { records as u64 };
         self.read = Some(Read { end: entries.end(), records });
-        Ok(rows)
+        Ok(found)
     }
 
     /// What was last read is stored.
@@ -174,24 +177,41 @@ fn part_name(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use ringtap_model::{Endpoint, Id, Message, Nanos};
 
-    fn row(number: u64) -> Row {
-        Row::parse(format!(
-            "{{\"type\":\"message\",\"id\":\"{number:032x}\",\"time_us\":{number},\"text\":\"{}\"}}",
-            "m".repeat(100)
-        ))
-        .unwrap()
+    use super::*;
+    use crate::record::AnyRecord;
+
+    fn record(number: u64) -> PendingRecord {
+        let host = Endpoint::new([192, 0, 2, 1].into(), 5060);
+        let message = Message {
+            id: Id(u128::from(number).to_be_bytes()),
+            call_id: "m".repeat(100),
+            src: host,
+            dst: host,
+            from: None,
+            to: None,
+            content_type: None,
+            size: 1,
+            // Of the same length in every record.
+            time: Nanos::from_secs(1_795_262_400) + Nanos::from_micros(number),
+            code: 200,
+        };
+        AnyRecord::Message(Box::new(message)).into()
     }
 
-    fn starts(rows: &[Row]) -> Vec<u64> {
-        rows.iter().map(|row| row.start.micros()).collect()
+    fn numbers(records: &[PendingRecord]) -> Vec<u64> {
+        let number = |pending: &PendingRecord| match &pending.record {
+            AnyRecord::Message(message) => message.id.0[15].into(),
+            other => panic!("{other:?}"),
+        };
+        records.iter().map(number).collect()
     }
 
     fn all(outbox: &mut Outbox) -> Vec<u64> {
         let mut found = Vec::new();
         while !outbox.is_empty() {
-            found.extend(starts(&outbox.read(7).unwrap()));
+            found.extend(numbers(&outbox.read(7).unwrap()));
             outbox.stored();
         }
         found
@@ -201,12 +221,12 @@ mod tests {
     fn first_in_first_out_over_parts_and_restarts() {
         let dir = tempfile::tempdir().unwrap();
         let (mut outbox, _) = Outbox::open(dir.path(), 64 << 10).unwrap();
-        let rows: Vec<Row> = (0..200).map(row).collect();
-        for chunk in rows.chunks(9) {
+        let records: Vec<PendingRecord> = (0..200).map(record).collect();
+        for chunk in records.chunks(9) {
             assert_eq!(outbox.push(chunk.iter()).unwrap(), chunk.len());
         }
         assert!(outbox.parts.len() > 3, "{} parts", outbox.parts.len());
-        assert_eq!(starts(&outbox.read(50).unwrap()), (0..starts_of_first(&outbox)).collect::<Vec<_>>());
+        assert_eq!(numbers(&outbox.read(50).unwrap()), (0..records_of_first(&outbox)).collect::<Vec<_>>());
         // Read and not stored: still there, also for the next run.
         let (mut outbox, cut) = Outbox::open(dir.path(), 64 << 10).unwrap();
         assert_eq!((outbox.records(), cut), (200, 0));
@@ -214,11 +234,11 @@ mod tests {
         assert_eq!(outbox.bytes(), 0);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
         // And from the beginning again.
-        assert_eq!(outbox.push([row(7)].iter()).unwrap(), 1);
+        assert_eq!(outbox.push([record(7)].iter()).unwrap(), 1);
         assert_eq!(all(&mut outbox), [7]);
     }
 
-    fn starts_of_first(outbox: &Outbox) -> u64 {
+    fn records_of_first(outbox: &Outbox) -> u64 {
         outbox.parts.front().map_or(0, |part| part.records.min(50))
     }
 
@@ -226,9 +246,9 @@ mod tests {
     fn it_never_takes_more_than_it_may() {
         let dir = tempfile::tempdir().unwrap();
         let (mut outbox, _) = Outbox::open(dir.path(), 4_000).unwrap();
-        let rows: Vec<Row> = (0..100).map(row).collect();
+        let records: Vec<PendingRecord> = (0..100).map(record).collect();
         let mut taken = 0;
-        for chunk in rows.chunks(5) {
+        for chunk in records.chunks(5) {
             taken += outbox.push(chunk.iter()).unwrap();
         }
         let on_disk: u64 =
@@ -238,15 +258,15 @@ mod tests {
         // What is stored gives its place back.
         outbox.read(5).unwrap();
         outbox.stored();
-        assert!(outbox.push([row(500)].iter()).unwrap() == 1);
-        assert_eq!(all(&mut outbox).last(), Some(&500));
+        assert!(outbox.push([record(250)].iter()).unwrap() == 1);
+        assert_eq!(all(&mut outbox).last(), Some(&250));
     }
 
     #[test]
     fn a_torn_end_is_cut_off() {
         let dir = tempfile::tempdir().unwrap();
         let (mut outbox, _) = Outbox::open(dir.path(), 1 << 20).unwrap();
-        outbox.push([row(1), row(2), row(3)].iter()).unwrap();
+        outbox.push([record(1), record(2), record(3)].iter()).unwrap();
         let path = dir.path().join("part-00000001");
         let whole = fs::read(&path).unwrap();
         let entry = (whole.len() - 8) / 3;

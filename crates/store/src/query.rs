@@ -26,7 +26,7 @@ pub struct Query {
     pub until: Option<Nanos>,
     /// Calls with a MOS, and a lower one than this.
     pub mos_below: Option<f64>,
-    /// At most this many; [`Found::cut`](crate::Found::cut) tells whether there were more.
+    /// At most this many; [`FoundCalls::cut`](crate::FoundCalls::cut) tells whether there were more.
     pub limit: usize,
 }
 

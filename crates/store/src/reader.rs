@@ -4,45 +4,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ringtap_model::{Id, Nanos};
+use ringtap_model::{Call, Id, Stream};
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
-use serde_json::Value;
 
 use crate::held::HELD;
+use crate::record::StoredRecord;
 use crate::{Day, Error, Query, schema};
-
-/// A call that was found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// The call's id.
-    pub id: Id,
-    /// When it began.
-    pub start: Nanos,
-    /// The record as it was written, fields in their order.
-    pub text: String,
-    /// The same, parsed.
-    pub value: Value,
-}
 
 /// The answer to a [`Query`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct FoundCalls {
     /// Calls in order of their start.
-    pub rows: Vec<Row>,
+    pub calls: Vec<Call>,
     /// There were more than the query's limit.
     pub cut: bool,
     /// Day files that were searched. 0: nothing is stored for the time asked for.
     pub days: usize,
-}
-
-impl IntoIterator for Found {
-    type Item = Row;
-    type IntoIter = std::vec::IntoIter<Row>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.rows.into_iter()
-    }
 }
 
 /// Searches a directory of day files, also while a [`Writer`](crate::Writer) writes to it.
@@ -73,20 +51,18 @@ impl Reader {
     }
 
     /// Calls that satisfy a query.
-    pub fn calls(&self, query: &Query) -> Result<Found, Error> {
+    pub fn calls(&self, query: &Query) -> Result<FoundCalls, Error> {
         let (condition, values) = query.condition();
-        let sql =
-            format!("SELECT id, start_us, json FROM calls WHERE {condition} ORDER BY start_us, id LIMIT ");
-        let mut found = Found::default();
+        let sql = format!("SELECT id, json FROM calls WHERE {condition} ORDER BY start_us, id LIMIT ");
+        let mut found = FoundCalls::default();
         for day in self.searchable()?.into_iter().filter(|&day| query.covers(day)) {
             found.days += 1;
             // One more than may be returned: it tells that there were more.
-            let room = query.limit.saturating_sub(found.rows.len()).saturating_add(1);
-            let rows =
-                self.select(day, &format!("{sql}{}", i64::try_from(room).unwrap_or(i64::MAX)), &values)?;
-            found.rows.extend(rows);
-            if found.rows.len() > query.limit {
-                found.rows.truncate(query.limit);
+            let room = query.limit.saturating_sub(found.calls.len()).saturating_add(1);
+            let sql = format!("{sql}{}", i64::try_from(room).unwrap_or(i64::MAX));
+            found.calls.extend(self.select::<Call>(day, &sql, &values)?);
+            if found.calls.len() > query.limit {
+                found.calls.truncate(query.limit);
                 found.cut = true;
                 break;
             }
@@ -95,12 +71,12 @@ impl Reader {
     }
 
     /// The call of that id, if it is stored.
-    pub fn call(&self, id: &Id) -> Result<Option<Row>, Error> {
+    pub fn call(&self, id: &Id) -> Result<Option<Call>, Error> {
         let values = [Sql::Text(id.to_string())];
         for day in self.searchable()? {
-            let rows = self.select(day, "SELECT id, start_us, json FROM calls WHERE id = ?1", &values)?;
-            if let Some(row) = rows.into_iter().next() {
-                return Ok(Some(row));
+            let calls = self.select(day, "SELECT id, json FROM calls WHERE id = ?1", &values)?;
+            if let Some(call) = calls.into_iter().next() {
+                return Ok(Some(call));
             }
         }
         Ok(None)
@@ -109,12 +85,12 @@ impl Reader {
     /// The records of a call's media streams, in order of their first packet.
     ///
     /// A stream is stored on the day that it began, which may be after the call's: all days are searched.
-    pub fn streams_of(&self, call: &Id) -> Result<Vec<Value>, Error> {
+    pub fn streams_of(&self, call: &Id) -> Result<Vec<Stream>, Error> {
         let values = [Sql::Text(call.to_string())];
         let mut streams = Vec::new();
         for day in self.searchable()? {
-            let sql = "SELECT id, first_us, json FROM streams WHERE call = ?1 ORDER BY first_us, id";
-            streams.extend(self.select(day, sql, &values)?.into_iter().map(|row| row.value));
+            let sql = "SELECT id, json FROM streams WHERE call = ?1 ORDER BY first_us, id";
+            streams.extend(self.select::<Stream>(day, sql, &values)?);
         }
         Ok(streams)
     }
@@ -125,8 +101,8 @@ impl Reader {
         if days.is_empty() { Err(Error::NoDays { path: self.dir.clone() }) } else { Ok(days) }
     }
 
-    /// Rows of (id, time, JSON) of one day.
-    fn select(&self, day: Day, sql: &str, values: &[Sql]) -> Result<Vec<Row>, Error> {
+    /// Records of one day, by a statement that selects id and JSON.
+    fn select<R: StoredRecord>(&self, day: Day, sql: &str, values: &[Sql]) -> Result<Vec<R>, Error> {
         let mut path = self.dir.join(day.file_name());
         let held = self.dir.join(HELD).join(day.file_name());
         // The day has all that is held of it, as long as it is there.
@@ -140,13 +116,12 @@ impl Reader {
         let mut found = Vec::new();
         while let Some(row) = rows.next().map_err(failed)? {
             let id: String = row.get(0).map_err(failed)?;
-            let start: i64 = row.get(1).map_err(failed)?;
-            let text: String = row.get(2).map_err(failed)?;
-            let corrupt = |reason: String| Error::Corrupt { path: path.clone(), reason };
-            let value =
-                serde_json::from_str(&text).map_err(|error| corrupt(format!("record {id}: {error}")))?;
-            let id = id.parse().map_err(|_| corrupt(format!("{id:?} is no id")))?;
-            found.push(Row { id, start: Nanos::from_micros(u64::try_from(start).unwrap_or(0)), text, value });
+            let json: String = row.get(1).map_err(failed)?;
+            let record = serde_json::from_str(&json).map_err(|error| Error::Corrupt {
+                path: path.clone(),
+                reason: format!("{} {id} cannot be read: {error}", R::NAME),
+            })?;
+            found.push(record);
         }
         Ok(found)
     }
@@ -229,6 +204,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
+    use ringtap_model::Nanos;
+
     use super::*;
 
     /// Searches by party, Call-ID and time use an index each: none reads all calls of a day.

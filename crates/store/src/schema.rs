@@ -18,130 +18,6 @@ pub(crate) const MIGRATIONS: [&str; 3] = [VERSION_1, VERSION_2, VERSION_3];
 /// The version that this program writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// A table of records: the columns that are filled from the JSON field of the same name.
-pub(crate) struct Table {
-    pub(crate) name: &'static str,
-    pub(crate) columns: &'static [&'static str],
-}
-
-pub(crate) const CALLS: Table = Table {
-    name: "calls",
-    columns: &[
-        "id",
-        "call_id",
-        "protocol",
-        "transport",
-        "src",
-        "dst",
-        "from_user",
-        "from_host",
-        "from_display",
-        "to_user",
-        "to_host",
-        "ruri_user",
-        "ruri_host",
-        "asserted_identity",
-        "state",
-        "final_code",
-        "final_reason",
-        "cause",
-        "released_by",
-        "invite_us",
-        "trying_us",
-        "ringing_us",
-        "answer_us",
-        "end_us",
-        "pdd_ms",
-        "duration_ms",
-        "messages",
-        "retransmissions",
-        "user_agent_caller",
-        "user_agent_callee",
-        "mos",
-        "mos_worst_interval",
-        "capture_drops",
-        "recorded",
-        "recorded_packets",
-        "recorded_missing",
-        "recorded_empty",
-    ],
-};
-
-pub(crate) const STREAMS: Table = Table {
-    name: "streams",
-    columns: &[
-        "id",
-        "call_id",
-        "call",
-        "direction",
-        "src",
-        "dst",
-        "ssrc",
-        "payload_type",
-        "codec",
-        "clock_hz",
-        "ptime_ms",
-        "first_us",
-        "last_us",
-        "packets",
-        "unique",
-        "lost",
-        "duplicates",
-        "reordered",
-        "bytes",
-        "ip_bytes",
-        "rate_bps",
-        "jitter_ms_mean",
-        "jitter_ms_max",
-        "delta_ms_max",
-        "iat_ms_min",
-        "iat_ms_mean",
-        "iat_ms_max",
-        "iat_ms_sd",
-        "size_min",
-        "size_mean",
-        "size_max",
-        "size_sd",
-        "loss_bursts",
-        "burst_len_mean",
-        "burst_len_max",
-        "burst_ratio",
-        "rtt_ms",
-        "rtt_source",
-        "mos",
-        "r_factor",
-        "mos_fixed50",
-        "mos_fixed200",
-        "mos_adaptive500",
-        "mos_cole",
-        "silence_pct",
-        "clipped_pct",
-    ],
-};
-
-pub(crate) const REGISTRATIONS: Table = Table {
-    name: "registrations",
-    columns: &[
-        "id",
-        "aor",
-        "contact",
-        "src",
-        "dst",
-        "user_agent",
-        "state",
-        "code",
-        "first_us",
-        "last_us",
-        "expires_us",
-        "requests",
-    ],
-};
-
-pub(crate) const MESSAGES: Table = Table {
-    name: "messages",
-    columns: &["id", "call_id", "src", "dst", "from", "to", "content_type", "size", "time_us", "code"],
-};
-
 /// Brings an open file to [`VERSION`], creating its tables where it has none.
 pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     match version(connection, path)? {
@@ -256,7 +132,10 @@ ALTER TABLE calls ADD COLUMN recorded_empty INTEGER;
 
 #[cfg(test)]
 mod tests {
+    use ringtap_model::{Call, Message, Registration, Stream};
+
     use super::*;
+    use crate::record::column_names;
 
     fn columns_of(connection: &Connection, table: &str) -> Vec<String> {
         let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1)").unwrap();
@@ -267,16 +146,16 @@ mod tests {
     fn tables_have_their_columns() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, Path::new("memory")).unwrap();
-        for table in [CALLS, STREAMS, REGISTRATIONS, MESSAGES] {
-            let mut expected: Vec<_> = table.columns.iter().map(ToString::to_string).collect();
-            expected.push("json".into());
-            if table.name == "calls" {
-                expected.insert(1, "start_us".into());
-            }
-            let mut found = columns_of(&connection, table.name);
+        for (table, mut expected) in [
+            ("calls", column_names::<Call>()),
+            ("streams", column_names::<Stream>()),
+            ("registrations", column_names::<Registration>()),
+            ("messages", column_names::<Message>()),
+        ] {
+            let mut found = columns_of(&connection, table);
             expected.sort();
             found.sort();
-            assert_eq!(found, expected, "{}", table.name);
+            assert_eq!(found, expected, "{table}");
         }
     }
 
@@ -298,7 +177,17 @@ mod tests {
         old.pragma_update(None, "application_id", APPLICATION).unwrap();
         old.pragma_update(None, "user_version", 1).unwrap();
         let id = "000102030405060708090a0b0c0d0e0f";
-        let json = r#"{"diverted_to":["4711","0815"]}"#;
+        // As version 1 wrote it, without the fields that came later.
+        let json = concat!(
+            r#"{"type":"call","id":"000102030405060708090a0b0c0d0e0f","call_id":"x","protocol":"sip","transport":"udp","#,
+            r#""src":"192.0.2.1:5060","dst":"192.0.2.2:5060","from_user":null,"from_host":null,"from_display":null,"#,
+            r#""to_user":null,"to_host":null,"ruri_user":null,"ruri_host":null,"asserted_identity":null,"#,
+            r#""diverted_to":["4711","0815"],"state":"failed","final_code":404,"final_reason":null,"cause":null,"#,
+            r#""released_by":null,"invite_us":5,"trying_us":null,"ringing_us":null,"answer_us":null,"end_us":null,"#,
+            r#""pdd_ms":null,"duration_ms":null,"messages":2,"retransmissions":0,"user_agent_caller":null,"#,
+            r#""user_agent_callee":null,"streams":[],"mos":null,"mos_worst_interval":null,"dtmf":[],"#,
+            r#""capture_drops":0,"recorded":"none"}"#
+        );
         let insert =
             "INSERT INTO calls (id, start_us, call_id, state, json) VALUES (?1, 5, 'x', 'failed', ?2)";
         old.execute(insert, [id, json]).unwrap();
@@ -307,7 +196,11 @@ mod tests {
         let reader = crate::Reader::open(dir.path()).unwrap();
         let query = crate::Query { to: Some("47*".into()), ..crate::Query::default() };
         let found = reader.calls(&query).unwrap();
-        assert_eq!(found.rows.iter().map(|row| row.text.as_str()).collect::<Vec<_>>(), [json]);
+        let [call] = &found.calls[..] else { panic!("{found:?}") };
+        assert_eq!((call.id.to_string().as_str(), call.recorded_packets), (id, None));
+        // Nothing but the fields that are not known was added.
+        let unknown = r#","recorded_packets":null,"recorded_missing":null,"recorded_empty":null}"#;
+        assert_eq!(serde_json::to_string(call).unwrap(), json.replace("}", unknown));
         let now = Connection::open(&path).unwrap();
         assert_eq!(version(&now, &path).unwrap(), VERSION);
         // The writer takes it as well.

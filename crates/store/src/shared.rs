@@ -7,7 +7,7 @@ use std::time::Duration;
 use ringtap_model::Nanos;
 
 use crate::keeper::Settings;
-use crate::row::Kind;
+use crate::record::RecordType;
 use crate::writer::Written;
 
 /// What a keeper counted since it was opened, and what waits now.
@@ -112,12 +112,12 @@ impl Shared {
         self.has_journal
     }
 
-    pub(crate) fn stored(&self, kind: Kind) {
-        self.written[kind as usize].fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn stored(&self, record_type: RecordType) {
+        self.written[record_type as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn dropped(&self, kind: Kind, count: u64) {
-        self.dropped[kind as usize].fetch_add(count, Ordering::Relaxed);
+    pub(crate) fn dropped(&self, record_type: RecordType, count: u64) {
+        self.dropped[record_type as usize].fetch_add(count, Ordering::Relaxed);
     }
 
     pub(crate) fn unjournaled(&self) {
@@ -165,10 +165,10 @@ impl Shared {
     pub(crate) fn counts(&self) -> Counts {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let kinds = |counts: &[AtomicU64; 4]| Written {
-            calls: get(&counts[Kind::Call as usize]),
-            streams: get(&counts[Kind::Stream as usize]),
-            registrations: get(&counts[Kind::Registration as usize]),
-            messages: get(&counts[Kind::Message as usize]),
+            calls: get(&counts[RecordType::Call as usize]),
+            streams: get(&counts[RecordType::Stream as usize]),
+            registrations: get(&counts[RecordType::Registration as usize]),
+            messages: get(&counts[RecordType::Message as usize]),
             days: 0,
         };
         Counts {

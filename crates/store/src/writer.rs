@@ -10,7 +10,7 @@ use ringtap_model::{Call, Message, Registration, Stream};
 
 use crate::Error;
 use crate::files::Files;
-use crate::row::{Kind, Row};
+use crate::record::{AnyRecord, PendingRecord, RecordType};
 
 /// Records that are durable, those that were there already included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,23 +62,23 @@ impl Writer {
 
     /// Queues a call and its streams. Waits while the queue is full.
     pub fn call(&mut self, call: &Call, streams: &[Stream]) -> Result<(), Error> {
-        self.send(Job::Record(Box::new(Record::Call(call.clone()))))?;
+        self.send(Job::Record(AnyRecord::Call(Box::new(call.clone()))))?;
         streams.iter().try_for_each(|stream| self.stream(stream))
     }
 
     /// Queues a media stream. Waits while the queue is full.
     pub fn stream(&mut self, stream: &Stream) -> Result<(), Error> {
-        self.send(Job::Record(Box::new(Record::Stream(stream.clone()))))
+        self.send(Job::Record(AnyRecord::Stream(Box::new(stream.clone()))))
     }
 
     /// Queues a registration. Waits while the queue is full.
     pub fn registration(&mut self, registration: &Registration) -> Result<(), Error> {
-        self.send(Job::Record(Box::new(Record::Registration(registration.clone()))))
+        self.send(Job::Record(AnyRecord::Registration(Box::new(registration.clone()))))
     }
 
     /// Queues a SIP MESSAGE. Waits while the queue is full.
     pub fn message(&mut self, message: &Message) -> Result<(), Error> {
-        self.send(Job::Record(Box::new(Record::Message(message.clone()))))
+        self.send(Job::Record(AnyRecord::Message(Box::new(message.clone()))))
     }
 
     /// Returns when everything queued so far is on disk: committed and synced.
@@ -119,36 +119,17 @@ impl Drop for Writer {
 }
 
 enum Job {
-    Record(Box<Record>),
+    Record(AnyRecord),
     Flush(SyncSender<()>),
 }
 
-enum Record {
-    Call(Call),
-    Stream(Stream),
-    Registration(Registration),
-    Message(Message),
-}
-
-impl Record {
-    fn row(&self) -> Result<Row, Error> {
-        let row = match self {
-            Self::Call(call) => Row::of(call),
-            Self::Stream(stream) => Row::of(stream),
-            Self::Registration(registration) => Row::of(registration),
-            Self::Message(message) => Row::of(message),
-        };
-        row.map_err(|source| Error::Record { source: Arc::new(source) })
-    }
-}
-
 impl Written {
-    pub(crate) fn count(&mut self, kind: Kind) {
-        match kind {
-            Kind::Call => self.calls += 1,
-            Kind::Stream => self.streams += 1,
-            Kind::Registration => self.registrations += 1,
-            Kind::Message => self.messages += 1,
+    pub(crate) fn count(&mut self, record_type: RecordType) {
+        match record_type {
+            RecordType::Call => self.calls += 1,
+            RecordType::Stream => self.streams += 1,
+            RecordType::Registration => self.registrations += 1,
+            RecordType::Message => self.messages += 1,
         }
     }
 }
@@ -158,13 +139,11 @@ fn serve(mut files: Files, jobs: &Receiver<Job>, failure: &Mutex<Option<Error>>)
     let mut written = Written::default();
     while let Ok(first) = jobs.recv() {
         let (batch, acknowledge) = gather(first, jobs);
-        let rows: Result<Vec<Row>, Error> = batch.iter().map(Record::row).collect();
-        let stored = rows.and_then(|rows| files.store(&rows).map(|()| rows));
-        let rows = stored.inspect_err(|error| {
+        files.store(&batch).inspect_err(|error| {
             // Told before the queue and `acknowledge` end: whoever waits for them finds the reason.
             *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
         })?;
-        rows.iter().for_each(|row| written.count(row.kind));
+        batch.iter().for_each(|record| written.count(record.record_type()));
         if let Some(done) = acknowledge {
             // Nobody waits any more: no matter.
             let _ = done.send(());
@@ -175,13 +154,13 @@ fn serve(mut files: Files, jobs: &Receiver<Job>, failure: &Mutex<Option<Error>>)
 }
 
 /// A batch: full, a fifth of a second old, ended by a flush, or the last.
-fn gather(first: Job, jobs: &Receiver<Job>) -> (Vec<Record>, Option<SyncSender<()>>) {
+fn gather(first: Job, jobs: &Receiver<Job>) -> (Vec<PendingRecord>, Option<SyncSender<()>>) {
     let mut batch = Vec::new();
     let due = Instant::now() + LINGER;
     let mut job = first;
     loop {
         match job {
-            Job::Record(record) => batch.push(*record),
+            Job::Record(record) => batch.push(record.into()),
             Job::Flush(done) => return (batch, Some(done)),
         }
         if batch.len() >= BATCH {

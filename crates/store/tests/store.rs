@@ -9,7 +9,7 @@ use std::path::Path;
 use common::{DAY, NOON, call, id, message, registration, stream};
 use proptest::prelude::*;
 use ringtap_model::{Call, CallState, Nanos, Stream};
-use ringtap_store::{Error, Found, Query, Reader, Writer, Written};
+use ringtap_store::{Error, FoundCalls, Query, Reader, Writer, Written};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use tempfile::TempDir;
@@ -23,13 +23,13 @@ fn stored(calls: &[Call]) -> TempDir {
     dir
 }
 
-fn find(dir: &Path, query: &Query) -> Found {
+fn find(dir: &Path, query: &Query) -> FoundCalls {
     Reader::open(dir).unwrap().calls(query).unwrap()
 }
 
 /// Numbers of the calls found, which their ids carry.
-fn numbers(found: &Found) -> Vec<u8> {
-    found.rows.iter().map(|row| row.id.0[15]).collect()
+fn numbers(found: &FoundCalls) -> Vec<u8> {
+    found.calls.iter().map(|row| row.id.0[15]).collect()
 }
 
 /// Every row of every table of a day file.
@@ -106,7 +106,7 @@ fn over_days_and_limits() {
     assert_eq!((numbers(&later), later.days), (vec![3, 4], 3));
     // No file for that time: no rows, and said so.
     let never = found(usize::MAX, Some(NOON + Nanos(DAY.0 * 30)));
-    assert_eq!((never.rows.len(), never.days), (0, 0));
+    assert_eq!((never.calls.len(), never.days), (0, 0));
 }
 
 #[test]
@@ -120,12 +120,12 @@ fn records_come_back_whole() {
     let written = writer.close().unwrap();
     assert_eq!(written, Written { calls: 1, streams: 2, registrations: 1, messages: 1, days: 2 });
     let reader = Reader::open(dir.path()).unwrap();
-    let row = reader.call(&id(1, 7)).unwrap().unwrap();
-    assert_eq!(row.text, serde_json::to_string(&call(7)).unwrap());
-    assert_eq!(row.value, serde_json::to_value(call(7)).unwrap());
-    assert_eq!(row.start, call(7).start().unwrap());
-    let expected = [serde_json::to_value(stream(7)).unwrap(), serde_json::to_value(late).unwrap()];
-    assert_eq!(reader.streams_of(&id(1, 7)).unwrap(), expected);
+    assert_eq!(reader.call(&id(1, 7)).unwrap(), Some(call(7)));
+    assert_eq!(reader.streams_of(&id(1, 7)).unwrap(), [stream(7), late]);
+    // The record as JSON, as every reader of the file finds it.
+    let file = Connection::open(dir.path().join("2026-11-21.sqlite")).unwrap();
+    let json: String = file.query_row("SELECT json FROM calls", [], |row| row.get(0)).unwrap();
+    assert_eq!(json, serde_json::to_string(&call(7)).unwrap());
     assert_eq!(reader.streams_of(&id(1, 8)).unwrap().len(), 0);
     assert_eq!(reader.call(&id(1, 8)).unwrap(), None);
 }
@@ -194,17 +194,17 @@ fn reading_while_writing() {
     for number in 1..=20 {
         writer.call(&call(number), &[]).unwrap();
         writer.flush().unwrap();
-        assert_eq!(find(dir.path(), &Query::default()).rows.len() as u64, number);
+        assert_eq!(find(dir.path(), &Query::default()).calls.len() as u64, number);
     }
     drop(writer);
-    assert_eq!(find(dir.path(), &Query::default()).rows.len(), 20);
+    assert_eq!(find(dir.path(), &Query::default()).calls.len(), 20);
 }
 
 #[test]
 fn not_one_file_that_fails_is_passed_over() {
     let dir = stored(&[call(1)]);
     let search = || Reader::open(dir.path()).unwrap().calls(&Query::default());
-    assert_eq!(search().unwrap().rows.len(), 1);
+    assert_eq!(search().unwrap().calls.len(), 1);
     let path = dir.path().join("2026-11-22.sqlite");
 
     fs::write(&path, b"this is no database, and longer than a header of one hundred bytes: ".repeat(3))
@@ -235,7 +235,7 @@ fn not_one_file_that_fails_is_passed_over() {
 
     // Created by a writer that was killed before its first commit: nothing in it was ever acknowledged.
     fs::write(&path, b"").unwrap();
-    assert_eq!(search().unwrap().rows.len(), 1);
+    assert_eq!(search().unwrap().calls.len(), 1);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use clap::Args;
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::text::counted;
 use ringtap_report::{calls, json};
-use ringtap_store::{Found, Reader};
+use ringtap_store::{FoundCalls, Reader};
 
 use crate::exit::Exit;
 use crate::filter::Filter;
@@ -49,7 +49,7 @@ impl Calls {
         let found = search(&reader, &self.filter, self.limit)?;
         self.print(&found, screen).context("cannot write the results")?;
         if found.cut {
-            let shown = counted(found.rows.len() as u64, "call");
+            let shown = counted(found.calls.len() as u64, "call");
             screen.remark(format!("there are more than the {shown} shown: raise `--limit`, or ask for less"));
         }
         if found.days == 0 {
@@ -58,23 +58,26 @@ impl Calls {
         Ok(Exit::Done)
     }
 
-    fn print(&self, found: &Found, screen: &mut Screen) -> io::Result<()> {
+    fn print(&self, found: &FoundCalls, screen: &mut Screen) -> io::Result<()> {
         let Screen { out, width, colour, .. } = screen;
         match self.format {
-            Format::Jsonl => found.rows.iter().try_for_each(|row| json::written(out, &row.text))?,
+            Format::Jsonl => {
+                let mut lines = json::Lines::default();
+                found.calls.iter().try_for_each(|call| lines.write(out, call))?;
+            }
             Format::Csv => {
                 let csv = Csv::begin(out, RecordKind::Calls)?;
-                found.rows.iter().try_for_each(|row| csv.record(out, RecordKind::Calls, &row.value, &[]))?;
+                found.calls.iter().try_for_each(|call| csv.record(out, RecordKind::Calls, call))?;
             }
             Format::Table => {
-                if !found.rows.is_empty() {
-                    let rows =
-                        found.rows.iter().map(|row| calls::Row::stored(&row.value, row.start)).collect();
+                if !found.calls.is_empty() {
+                    let row = |call| calls::Row::new(call, std::iter::empty());
+                    let rows = found.calls.iter().map(row).collect();
                     calls::write_stored(out, rows, *width, *colour)?;
                     writeln!(out)?;
                 }
                 let (calls, days) =
-                    (counted(found.rows.len() as u64, "call"), counted(found.days as u64, "day"));
+                    (counted(found.calls.len() as u64, "call"), counted(found.days as u64, "day"));
                 writeln!(out, "{calls} found; {days} searched")?;
             }
         }

@@ -11,19 +11,18 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_anonymise::Mask;
 use ringtap_engine::Engine;
-use ringtap_model::{Id, LinkType, Nanos};
+use ringtap_model::{Call, Id, LinkType, Nanos, Stream};
 use ringtap_report::file::Target;
 use ringtap_report::json as lines;
 use ringtap_report::text::counted;
 use ringtap_report::time;
 use ringtap_spool::{MasterKey, Reader};
-use ringtap_store::Row;
 use serde_json::{Value, json};
 
 use crate::anonymous::{Anonymise, Anonymous};
 use crate::distant;
 use crate::exit::{Exit, Misuse};
-use crate::export::files::{Content, Files, Wanted, call_of};
+use crate::export::files::{Content, Files, Wanted};
 use crate::export::kept::{self, Kept};
 use crate::export::replay::{Replay, small};
 use crate::export::source::{Source, Whole};
@@ -106,8 +105,8 @@ impl Export {
         let Some(call) = &self.call else {
             return self.search(&store, &mut spool, mask.as_mut(), screen);
         };
-        let row = kept::row(&self.store, &store, call)?;
-        let outcome = self.export(&row, &store, &mut spool, mask.as_mut(), screen)?;
+        let call = kept::named_call(&self.store, &store, call)?;
+        let outcome = self.export(&call, &store, &mut spool, mask.as_mut(), screen)?;
         Ok(outcome.exit)
     }
 
@@ -150,14 +149,14 @@ impl Export {
     /// One call, into its files.
     fn export(
         &self,
-        row: &Row,
+        call: &Call,
         store: &ringtap_store::Reader,
         spool: &mut Reader,
         mask: Option<&mut Mask>,
         screen: &mut Screen,
     ) -> anyhow::Result<Outcome> {
-        let streams = store.streams_of(&row.id)?;
-        let mut kept = Kept::find(spool, row, &streams, self.product)?;
+        let streams = store.streams_of(&call.id)?;
+        let mut kept = Kept::find(spool, call, &streams, self.product)?;
         let (mut replay, mut links) = (Replay::default(), Vec::new());
         let mut engine = Engine::new(small(kept.most()));
         // Without names all of it is held in memory: what names whom has to be known before the first packet is written.
@@ -195,15 +194,15 @@ impl Export {
         }
         let replay = replay.sorted();
         // Without names the record is that of what is written, or none.
-        let stored = anonymous.is_none().then(|| call_of(&row.text)).flatten();
+        let stored = anonymous.is_none().then(|| call.clone());
         let Some(meant) = replay.meant(stored) else {
             bail!("the packets of the call that are left make no call: its INVITE is missing");
         };
-        let (id, call_id) = meant.0.first().map_or((row.id, Value::Null), |(found, _)| {
+        let (id, call_id) = meant.0.first().map_or((call.id, Value::Null), |(found, _)| {
             (found.call.id, Value::from(found.call.call_id.clone()))
         });
         let record = match anonymous.is_some() {
-            false => (row.value.clone(), streams),
+            false => (Some(call.clone()), streams),
             true => of_replay(&meant),
         };
         let kept_value =
@@ -214,7 +213,7 @@ impl Export {
             screen.remark("no media, so no sound");
             wanted.to_mut().leave_sound_out();
         }
-        let files = Files::create(&wanted, &self.stem(row.start, id)?, self.force)?;
+        let files = Files::create(&wanted, &self.stem(call.start().unwrap_or_default(), id)?, self.force)?;
         let paths = files.paths.clone();
         let content = Content {
             source,
@@ -259,7 +258,7 @@ impl Export {
     ) -> anyhow::Result<Exit> {
         let Some(out) = &self.out else { bail!(Misuse("a search needs `--out`".to_owned())) };
         let found = search(store, &self.filter, self.limit)?;
-        if found.rows.is_empty() {
+        if found.calls.is_empty() {
             screen.remark("no call was found: `ringtap calls` takes the same filters");
             return Ok(Exit::Done);
         }
@@ -272,18 +271,19 @@ impl Export {
             )));
         }
         let mut index = Target::create(&path)?;
-        let bar = progress(screen, found.rows.len() as u64);
+        let bar = progress(screen, found.calls.len() as u64);
         let (mut whole, mut lacking, mut failed) = (0, 0, 0);
-        for row in &found.rows {
+        for call in &found.calls {
             if interrupt::asked() {
                 break;
             }
+            let start = call.start().unwrap_or_default();
             let (mut quiet, told) = quiet(screen);
-            let outcome = self.export(row, store, spool, mask.as_deref_mut(), &mut quiet);
+            let outcome = self.export(call, store, spool, mask.as_deref_mut(), &mut quiet);
             let line = match outcome {
                 Ok(outcome) => {
                     *(if outcome.exit == Exit::Done { &mut whole } else { &mut lacking }) += 1;
-                    outcome.line(out, row.start, &told.lines())
+                    outcome.line(out, start, &told.lines())
                 }
                 // Nothing more can be written there.
                 Err(error) if is_full(&error) => {
@@ -293,8 +293,8 @@ impl Export {
                 }
                 Err(error) => {
                     failed += 1;
-                    let id = mask.is_none().then(|| row.id.to_string());
-                    json!({ "id": id, "start_us": row.start.micros(), "error": format!("{error:#}"), "files": [] })
+                    let id = mask.is_none().then(|| call.id.to_string());
+                    json!({ "id": id, "start_us": start.micros(), "error": format!("{error:#}"), "files": [] })
                 }
             };
             lines::line(&mut index, &line).with_context(|| format!("cannot write {}", path.display()))?;
@@ -308,9 +308,9 @@ impl Export {
             out.display(),
             counted(whole + lacking, "call")
         ));
-        if (done as usize) < found.rows.len() {
+        if (done as usize) < found.calls.len() {
             screen
-                .remark(format!("interrupted after {done} of {}", counted(found.rows.len() as u64, "call")));
+                .remark(format!("interrupted after {done} of {}", counted(found.calls.len() as u64, "call")));
             return Ok(Exit::Interrupted);
         }
         if found.cut {
@@ -339,11 +339,9 @@ impl Outcome {
 }
 
 /// The records of what is written, where those of the database would name somebody.
-fn of_replay(meant: &crate::find::Meant) -> (Value, Vec<Value>) {
-    let value = |record: serde_json::Result<Value>| record.unwrap_or(Value::Null);
-    let call = meant.0.first().map_or(Value::Null, |(found, _)| value(serde_json::to_value(&found.call)));
-    let streams = meant.streams().map(|(_, stream)| value(serde_json::to_value(&stream.record)));
-    (call, streams.collect())
+fn of_replay(meant: &crate::find::Meant) -> (Option<Call>, Vec<Stream>) {
+    let call = meant.0.first().map(|(found, _)| found.call.clone());
+    (call, meant.streams().map(|(_, stream)| stream.record.clone()).collect())
 }
 
 fn is_full(error: &anyhow::Error) -> bool {

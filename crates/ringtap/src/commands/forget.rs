@@ -56,9 +56,8 @@ impl Forget {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let store = ringtap_store::Reader::open(&self.store)?;
-        let row = kept::row(&self.store, &store, &self.call)?;
-        let parts = kept::parts(&row, &store.streams_of(&row.id)?);
-        let call_id = row.value["call_id"].as_str().unwrap_or_default();
+        let call = kept::named_call(&self.store, &store, &self.call)?;
+        let parts = kept::parts(&call, &store.streams_of(&call.id)?);
         let signer = self.sign.as_deref().map(Signer::read).transpose()?.map(Arc::new);
         if signer.is_none() && self.is_signed() {
             let problem = "the spool is signed: give `--sign FILE`, the key of `[spool] sign`, or `ringtap verify` will call it damage";
@@ -66,7 +65,7 @@ impl Forget {
         }
         if !self.yes {
             let streams = counted(parts.len() as u64 - 1, "stream");
-            let call_id = ringtap_report::text::shown(call_id).into_owned();
+            let call_id = ringtap_report::text::shown(&call.call_id).into_owned();
             return Err(Misuse(format!(
                 "this makes the signalling and {streams} of `{call_id}` unreadable for good: add `--yes`"
             ))

@@ -11,7 +11,7 @@ use ringtap_report::summary::grouped;
 use ringtap_report::text::{counted, shown};
 use ringtap_report::time;
 use ringtap_spool::{Category, Hold as Held, Holds as AllHeld, Reader, release};
-use ringtap_store::{Query, Row};
+use ringtap_store::Query;
 
 use crate::daemon::control::{Request, ask};
 use crate::distant;
@@ -106,11 +106,11 @@ impl Hold {
         if let Some(far) = distant::of(&self.spool)? {
             spool.far(far);
         }
-        let (rows, under_way) = self.rows(&store)?;
+        let (calls, under_way) = self.found(&store)?;
         under_way.iter().for_each(|told| screen.remark(told));
         let by = By { case: &self.case, since: now(), product: self.product };
-        for row in &rows {
-            let hold = holding::place(&self.store, &store, &self.spool, row, &by)?;
+        for call in &calls {
+            let hold = holding::place(&self.store, &store, &self.spool, call, &by)?;
             let what = match packets(&mut spool, &hold) {
                 Ok((0, 0)) => "nothing of it is in the spool, its record is held".to_owned(),
                 Ok((packets, 0)) => format!("{} packets", grouped(packets)),
@@ -124,25 +124,25 @@ impl Hold {
             };
             screen.remark(format!("held for {}: {}: {what}", self.case, hold.call_id));
         }
-        let calls = rows.len() + under_way.len();
+        let calls = calls.len() + under_way.len();
         screen.remark(format!("{} on hold for {}", counted(calls as u64, "call"), self.case));
         Ok(Exit::Done)
     }
 
     /// Records of the calls; and what the daemon says of those that are under way.
-    fn rows(&self, store: &ringtap_store::Reader) -> anyhow::Result<(Vec<Row>, Vec<String>)> {
+    fn found(&self, store: &ringtap_store::Reader) -> anyhow::Result<(Vec<Call>, Vec<String>)> {
         match (self.calls.is_empty(), self.filter.is_set()) {
             (true, false) => bail!("no call is named: name Call-IDs, or filters such as --number"),
             (false, true) => bail!("calls are named, or filters say which, not both: leave one of them out"),
             (true, true) => {
-                let rows = search(store, &self.filter)?;
-                if rows.is_empty() {
+                let calls = search(store, &self.filter)?;
+                if calls.is_empty() {
                     bail!("no call in `{}` passes the filters: nothing is held", self.store.display());
                 }
-                Ok((rows, Vec::new()))
+                Ok((calls, Vec::new()))
             }
             (false, false) => {
-                let (mut rows, mut under_way) = (Vec::new(), Vec::new());
+                let (mut calls, mut under_way) = (Vec::new(), Vec::new());
                 for call in &self.calls {
                     let mut found = named(store, call)?;
                     if found.is_empty() {
@@ -157,9 +157,9 @@ impl Hold {
                             }
                         }
                     }
-                    rows.extend(found);
+                    calls.extend(found);
                 }
-                Ok((rows, under_way))
+                Ok((calls, under_way))
             }
         }
     }
@@ -172,7 +172,7 @@ impl Hold {
         ask(&self.control, &Request::Hold { call, case, product })
     }
 
-    fn some(&self, found: Vec<Row>, call: &str, error: &anyhow::Error) -> anyhow::Result<Vec<Row>> {
+    fn some(&self, found: Vec<Call>, call: &str, error: &anyhow::Error) -> anyhow::Result<Vec<Call>> {
         if found.is_empty() {
             let store = self.store.display();
             bail!(
@@ -239,7 +239,7 @@ impl Release {
     }
 }
 
-fn search(store: &ringtap_store::Reader, filter: &Filter) -> anyhow::Result<Vec<Row>> {
+fn search(store: &ringtap_store::Reader, filter: &Filter) -> anyhow::Result<Vec<Call>> {
     let query = Query {
         from: filter.from.as_ref().map(ToString::to_string),
         to: filter.to.as_ref().map(ToString::to_string),
@@ -249,10 +249,10 @@ fn search(store: &ringtap_store::Reader, filter: &Filter) -> anyhow::Result<Vec<
         mos_below: filter.mos_below,
         ..Query::default()
     };
-    let mut rows = store.calls(&query)?.rows;
+    let mut calls = store.calls(&query)?.calls;
     // What the database does not know: several states, the beginning of a Call-ID.
-    rows.retain(|row| serde_json::from_str::<Call>(&row.text).is_ok_and(|call| filter.passes(&call)));
-    Ok(rows)
+    calls.retain(|call| filter.passes(call));
+    Ok(calls)
 }
 
 /// Packets of it that are in the spool, and sealed chunks.

@@ -255,8 +255,7 @@ impl Work {
         }
         let Ok(reader) = Reader::open(records) else { return };
         due.retain(|due| {
-            let record = reader.call(&due.id).ok().flatten();
-            let Some(mut call) = record.and_then(|row| serde_json::from_value::<Call>(row.value).ok()) else {
+            let Some(mut call) = reader.call(&due.id).ok().flatten() else {
                 let waits = due.since.elapsed() < PATIENCE_OF_STORE;
                 if !waits {
                     give_up(due);

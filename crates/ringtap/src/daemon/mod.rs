@@ -576,7 +576,6 @@ fn tell(notice: Notice) {
         Notice::CannotForget(error) => {
             log::error("store", format_args!("an old day cannot be deleted: {error}"))
         }
-        Notice::Unfit(error) => log::error("store", error),
         other => log::info("store", format_args!("{other:?}")),
     }
 }

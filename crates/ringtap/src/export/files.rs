@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_capture::Writer;
-use ringtap_model::{Call, Frame, LinkType};
+use ringtap_model::{Call, Frame, LinkType, Stream};
 use ringtap_report::file::Target;
 use ringtap_report::summary::grouped;
 use ringtap_report::text;
@@ -131,7 +131,7 @@ pub(crate) struct Content<'a> {
     pub(crate) replay: &'a Replay,
     pub(crate) meant: Meant,
     /// Its record and those of its streams.
-    pub(crate) record: (Value, Vec<Value>),
+    pub(crate) record: (Option<Call>, Vec<Stream>),
     pub(crate) kept: Value,
     /// Its media were kept without what was said.
     pub(crate) mute: bool,
@@ -184,7 +184,7 @@ impl Files {
             screen.remark(format!("{}: {} packets", path.display(), grouped(count)));
         }
         if let Some(target) = self.json {
-            written(target, screen, |out| page::json(out, call, streams, replay, kept))?;
+            written(target, screen, |out| page::json(out, call.as_ref(), &streams, replay, kept))?;
         }
         if let Some(target) = self.text {
             written(target, screen, |out| page::text(out, &meant, replay))?;
@@ -243,9 +243,4 @@ fn written(
     target.keep()?;
     screen.remark(path);
     Ok(())
-}
-
-/// The record of a call as it was stored.
-pub(crate) fn call_of(text: &str) -> Option<Call> {
-    serde_json::from_str(text).ok()
 }

@@ -7,10 +7,9 @@
 use std::collections::HashSet;
 
 use ringtap_anonymise::Frames;
-use ringtap_model::{Endpoint, Frame, LinkType, Nanos, Transport};
+use ringtap_model::{Call, Endpoint, Frame, LinkType, Nanos, Transport};
 use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::sip::{Message, sniff};
-use serde_json::Value;
 
 use crate::export::source::Take;
 
@@ -34,15 +33,13 @@ struct Carried<'a> {
 impl Joiner {
     /// For a call that was signalled over what the record says, whose packets `each` gives; `None` where that is no connection.
     pub(crate) fn of(
-        call: &Value,
+        call: &Call,
         each: impl FnOnce(Take<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Option<Self>> {
-        let transport = match call["transport"].as_str() {
-            Some("tcp") => Transport::Tcp,
-            Some("ws") => Transport::Ws,
-            Some("sctp") => Transport::Sctp,
-            _ => return Ok(None),
-        };
+        let transport = call.transport;
+        if !matches!(transport, Transport::Tcp | Transport::Ws | Transport::Sctp) {
+            return Ok(None);
+        }
         let mut ends = HashSet::new();
         let both = |(src, dst): (Endpoint, Endpoint)| [(src, dst), (dst, src)];
         let mut segments = |frames: &[Frame<'_>]| {
@@ -54,9 +51,8 @@ impl Joiner {
             each(&mut segments)?;
         }
         // All of its messages may have come in several segments.
-        let end = |name: &str| call[name].as_str()?.parse::<Endpoint>().ok();
-        ends.extend(end("src").zip(end("dst")).into_iter().flat_map(both));
-        let call_id = call["call_id"].as_str().unwrap_or_default().to_owned();
+        ends.extend(both((call.src, call.dst)));
+        let call_id = call.call_id.clone();
         Ok(Some(Self { transport, ends, call_id, wire: Frames::default(), last: None }))
     }
 
@@ -126,7 +122,7 @@ const ETHERNET: LinkType = LinkType(1);
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use ringtap_cases::samples;
 
     use super::*;
 
@@ -159,8 +155,14 @@ mod tests {
                 data: data.as_slice(),
             })
             .collect();
-        let call = json!({ "transport": "tcp", "call_id": "own", "src": "192.0.2.1:40000", "dst": "192.0.2.2:5060" });
-        let joined = |call: &Value| {
+        let call = Call {
+            transport: Transport::Tcp,
+            call_id: "own".into(),
+            src: ends[0],
+            dst: ends[1],
+            ..samples::call()
+        };
+        let joined = |call: &Call| {
             let mut got: Vec<Vec<u8>> = Vec::new();
             let joiner = Joiner::of(call, |take| take(&frames)).unwrap();
             if let Some(joiner) = joiner {
@@ -177,7 +179,7 @@ mod tests {
             [made(ends[0], ends[1], 1), made(ends[0], ends[1], 2), media.clone(), made(ends[1], ends[0], 3)];
         assert_eq!(joined(&call), expected);
         // Over UDP nothing changes.
-        let call = json!({ "transport": "udp", "call_id": "own" });
+        let call = Call { transport: Transport::Udp, ..call };
         assert!(joined(&call).is_empty(), "nothing is made");
     }
 }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::bail;
-use ringtap_model::{Endpoint, LinkType, Nanos};
+use ringtap_model::{Call, LinkType, Nanos, Stream};
 use ringtap_report::summary::grouped;
 use ringtap_report::text::counted;
 use ringtap_spool::{Category, Chunks, Lacks, Packet, Reader, of_call, of_stream};
-use ringtap_store::{Query, Row};
+use ringtap_store::Query;
 use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::rtcp::looks_like_rtcp;
 use serde_json::{Value, json};
@@ -60,15 +60,16 @@ impl Kept {
     /// Of `product`: the copy that was kept of a call that was intercepted, and nothing else.
     pub(crate) fn find(
         spool: &mut Reader,
-        row: &Row,
-        streams: &[Value],
+        call: &Call,
+        streams: &[Stream],
         product: bool,
     ) -> anyhow::Result<Self> {
-        let parts = parts(row, streams);
+        let parts = parts(call, streams);
+        let start = call.start().unwrap_or_default();
         // Which segments there are is asked once: there may be many.
         let reach = || parts.iter().map(Part::reach);
-        let from = reach().map(|(from, _)| from).min().unwrap_or(row.start);
-        let to = reach().map(|(_, to)| to).max().unwrap_or(row.start);
+        let from = reach().map(|(from, _)| from).min().unwrap_or(start);
+        let to = reach().map(|(_, to)| to).max().unwrap_or(start);
         let segments = spool.between(from, to)?;
         let of =
             |category| segments.iter().filter(|of| of.category() == category).cloned().collect::<Vec<_>>();
@@ -83,7 +84,7 @@ impl Kept {
         };
         let chunks = spool.locate(&[(&owners(false), &signalling), (&owners(true), &media)])?;
         let mut kept = Self { parts, chunks, lacks: BTreeMap::new(), joiner: None, packets: 0 };
-        kept.joiner = Joiner::of(&row.value, |take| Source::Kept { kept: &kept, spool }.each(take))?;
+        kept.joiner = Joiner::of(call, |take| Source::Kept { kept: &kept, spool }.each(take))?;
         Ok(kept)
     }
 
@@ -238,16 +239,16 @@ fn is_rtcp(link: LinkType, packet: &Packet<'_>) -> bool {
 }
 
 /// The one call that a Call-ID, or the id of a record, means.
-pub(crate) fn row(dir: &Path, store: &ringtap_store::Reader, call: &str) -> anyhow::Result<Row> {
+pub(crate) fn named_call(dir: &Path, store: &ringtap_store::Reader, call: &str) -> anyhow::Result<Call> {
     if let Ok(id) = call.parse()
-        && let Some(row) = store.call(&id)?
+        && let Some(call) = store.call(&id)?
     {
-        return Ok(row);
+        return Ok(call);
     }
     let query = Query { call_id: Some(call.to_owned()), limit: 2, ..Query::default() };
-    let mut rows = store.calls(&query)?.rows;
-    match (rows.pop(), rows.len()) {
-        (Some(row), 0) => Ok(row),
+    let mut calls = store.calls(&query)?.calls;
+    match (calls.pop(), calls.len()) {
+        (Some(call), 0) => Ok(call),
         (None, _) => {
             let store = dir.display();
             bail!(
@@ -260,33 +261,27 @@ pub(crate) fn row(dir: &Path, store: &ringtap_store::Reader, call: &str) -> anyh
 }
 
 /// What the record says there was.
-pub(crate) fn parts(row: &Row, streams: &[Value]) -> Vec<Part> {
-    let time = |value: &Value, name: &str| value[name].as_u64().map(Nanos::from_micros);
-    let end = time(&row.value, "end_us").unwrap_or(row.start);
-    let call_id = row.value["call_id"].as_str().unwrap_or_default();
-    let last = streams.iter().filter_map(|stream| time(stream, "last_us")).max().unwrap_or(end);
+pub(crate) fn parts(call: &Call, streams: &[Stream]) -> Vec<Part> {
+    let start = call.start().unwrap_or_default();
+    let end = call.end.unwrap_or(start);
+    let last = streams.iter().map(|stream| stream.last).max().unwrap_or(end);
     let signalling = Part {
         name: "signalling".to_owned(),
-        key: of_call(call_id.as_bytes()),
-        from: row.start - BEFORE,
+        key: of_call(call.call_id.as_bytes()),
+        from: start - BEFORE,
         to: end.max(last) + AFTER,
-        counted: row.value["messages"].as_u64(),
+        counted: Some(call.messages.into()),
         ..Part::default()
     };
-    let media = streams.iter().filter_map(|stream| {
-        let end = |name: &str| stream[name].as_str()?.parse::<Endpoint>().ok();
-        let (src, dst) = (end("src")?, end("dst")?);
-        let ssrc = u32::try_from(stream["ssrc"].as_u64()?).ok()?;
-        Some(Part {
-            name: format!("{src} to {dst}"),
-            key: of_stream(src, dst, ssrc),
-            from: time(stream, "first_us")?,
-            // Records have microseconds, packets nanoseconds.
-            to: time(stream, "last_us")? + Nanos(999),
-            is_media: true,
-            counted: stream["packets"].as_u64(),
-            ..Part::default()
-        })
+    let media = streams.iter().map(|stream| Part {
+        name: format!("{} to {}", stream.src, stream.dst),
+        key: of_stream(stream.src, stream.dst, stream.ssrc),
+        from: stream.first,
+        // Records have microseconds, packets nanoseconds.
+        to: stream.last + Nanos(999),
+        is_media: true,
+        counted: Some(stream.packets),
+        ..Part::default()
     });
     std::iter::once(signalling).chain(media).collect()
 }
@@ -299,18 +294,30 @@ const REPORTS: Nanos = Nanos::from_secs(10);
 
 #[cfg(test)]
 mod tests {
+    use ringtap_cases::samples;
+    use ringtap_model::Endpoint;
+
     use super::*;
 
     #[test]
     fn parts_are_those_of_the_record() {
-        let value = json!({ "call_id": "a@b", "end_us": 9_000_000, "messages": 7 });
-        let row =
-            Row { id: ringtap_model::Id([0; 16]), start: Nanos::from_secs(3), text: String::new(), value };
-        let stream = json!({
-            "src": "192.0.2.1:4000", "dst": "[2001:db8::1]:4002", "ssrc": 4_294_967_295u32, "first_us": 4_000_000,
-            "last_us": 8_500_000, "packets": 200
-        });
-        let mut parts = parts(&row, &[stream, json!({ "src": "x" })]);
+        let call = Call {
+            call_id: "a@b".into(),
+            invite: Some(Nanos::from_secs(3)),
+            end: Some(Nanos::from_secs(9)),
+            messages: 7,
+            ..samples::call()
+        };
+        let stream = Stream {
+            src: "192.0.2.1:4000".parse().unwrap(),
+            dst: "[2001:db8::1]:4002".parse().unwrap(),
+            ssrc: u32::MAX,
+            first: Nanos::from_secs(4),
+            last: Nanos::from_micros(8_500_000),
+            packets: 200,
+            ..samples::stream()
+        };
+        let mut parts = parts(&call, &[stream]);
         assert_eq!(parts.len(), 2);
         assert_eq!((parts[0].key, parts[0].counted), (of_call(b"a@b"), Some(7)));
         assert_eq!((parts[0].from, parts[0].to), (Nanos::from_secs(2), Nanos::from_secs(73)));

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use ringtap_model::{Call, Dtmf, Nanos};
+use ringtap_model::{Call, Dtmf, Nanos, Stream};
 use ringtap_report::ladder::{self, Band, Page};
 use ringtap_report::svg::{self, Picture};
 use ringtap_report::time;
@@ -19,8 +19,8 @@ const WIDTH: usize = 120;
 /// One object: `call` and `streams` as records have them, `messages` in the order in which they passed, `kept`.
 pub(crate) fn json(
     out: &mut dyn Write,
-    call: Value,
-    streams: Vec<Value>,
+    call: Option<&Call>,
+    streams: &[Stream],
     replay: &Replay,
     kept: Value,
 ) -> io::Result<()> {

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{self, Signal};
 use nix::unistd::Pid;
 use ringtap_store::{Query, Reader};
+use serde::Serialize;
 use serde_json::Value;
 
 /// Long enough for a machine that does much else.
@@ -62,14 +63,19 @@ impl Place {
     }
 }
 
+/// A record as JSON has it.
+fn value(record: &impl Serialize) -> Value {
+    serde_json::to_value(record).expect("a record")
+}
+
 /// Every call in a store, by Call-ID; none twice.
 pub(crate) fn calls(records: &Path) -> BTreeMap<String, (Value, Vec<Value>)> {
     let reader = Reader::open(records).expect("a store");
     let mut calls = BTreeMap::new();
-    for row in reader.calls(&Query::default()).expect("calls").rows {
-        let streams = reader.streams_of(&row.id).expect("streams");
-        let call_id = row.value["call_id"].as_str().unwrap_or_default().to_owned();
-        assert!(calls.insert(call_id.clone(), (row.value, streams)).is_none(), "{call_id} is there twice");
+    for call in reader.calls(&Query::default()).expect("calls").calls {
+        let streams = reader.streams_of(&call.id).expect("streams").iter().map(value).collect();
+        let found = calls.insert(call.call_id.clone(), (value(&call), streams));
+        assert!(found.is_none(), "{} is there twice", call.call_id);
     }
     calls
 }
