@@ -10,7 +10,7 @@ use std::error::Error;
 use std::io::Cursor;
 use std::time::Duration;
 
-use ringtap_audio::{Codec, Own, RtpSound, Settings, Track, mix, write_wav};
+use ringtap_audio::{AudioPacket, BuiltIn, Codec, MixSettings, Track, mix, write_wav};
 use ringtap_model::{Hz, Nanos};
 
 /// Calls a second, from packets in memory to a WAV in memory.
@@ -20,7 +20,7 @@ fn measure(codec: Codec, payload_type: u8, bytes: &[u8]) -> Result<f64, Box<dyn 
         let mut track = Track::new(codec, Hz(8_000));
         for number in 0..PACKETS {
             let at = number as usize * size % (bytes.len() - size + 1) / size * size;
-            track.push(RtpSound {
+            track.push(AudioPacket {
                 arrival: Nanos::from_millis(20 * u64::from(number)),
                 sequence: number as u16,
                 timestamp: number * 20 * clock,
@@ -35,7 +35,7 @@ fn measure(codec: Codec, payload_type: u8, bytes: &[u8]) -> Result<f64, Box<dyn 
     while calls < 2 || spent()? - begin < Duration::from_secs(4) {
         let (left, right) = (side(), side());
         wav.set_position(0);
-        write_wav(&mut mix(&left, &right, Settings::default(), &Own)?, &mut wav)?;
+        write_wav(&mut mix(&left, &right, MixSettings::default(), &BuiltIn)?, &mut wav)?;
         calls += 1;
     }
     Ok(f64::from(calls) / (spent()? - begin).as_secs_f64())

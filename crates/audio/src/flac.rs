@@ -7,12 +7,12 @@ use std::io::{Seek, SeekFrom, Write};
 use md5::{Digest, Md5};
 
 use crate::Error;
-use crate::output::{Output, Shape};
+use crate::output::{Output, OutputFormat};
 
 /// A FLAC file that is being written.
 pub struct Flac<W: Write + Seek> {
     to: W,
-    shape: Shape,
+    shape: OutputFormat,
     md5: Md5,
     /// Samples of both channels that do not fill a block yet.
     held: [Vec<i32>; 2],
@@ -22,7 +22,7 @@ pub struct Flac<W: Write + Seek> {
 
 impl<W: Write + Seek> Flac<W> {
     /// Begins one.
-    pub fn new(mut to: W, shape: Shape) -> Result<Self, Error> {
+    pub fn new(mut to: W, shape: OutputFormat) -> Result<Self, Error> {
         to.write_all(&header(shape, &[0; 16]))?;
         Ok(Self { to, shape, md5: Md5::new(), held: [Vec::new(), Vec::new()], number: 0, written: 0 })
     }
@@ -30,23 +30,23 @@ impl<W: Write + Seek> Flac<W> {
     /// Writes the first `count` samples that are held as a block.
     fn block(&mut self, count: usize) -> Result<(), Error> {
         let channels = usize::from(self.shape.channels);
-        let mut bits = Bits::default();
+        let mut bits = BitWriter::default();
         // Section 9.1: sync and fixed block size; the size is told by two bytes, the rate by the header of the file; channels
         // that stand by themselves, 16 bits.
-        bits.put(0xfff8, 16);
-        bits.put(0x70, 8);
-        bits.put((channels as u32 - 1) << 4 | 0x08, 8);
+        bits.write(0xfff8, 16);
+        bits.write(0x70, 8);
+        bits.write((channels as u32 - 1) << 4 | 0x08, 8);
         coded_number(self.number, &mut bits);
-        bits.put(count as u32 - 1, 16);
+        bits.write(count as u32 - 1, 16);
         let check = crc8(&bits.bytes);
-        bits.put(check.into(), 8);
+        bits.write(check.into(), 8);
         for held in &mut self.held[..channels] {
             subframe(&held[..count], &mut bits);
             held.drain(..count);
         }
         bits.fill();
         let check = crc16(&bits.bytes);
-        bits.put(check.into(), 16);
+        bits.write(check.into(), 16);
         self.to.write_all(&bits.bytes)?;
         self.number += 1;
         self.written += count as u64;
@@ -55,7 +55,7 @@ impl<W: Write + Seek> Flac<W> {
 }
 
 impl<W: Write + Seek> Output for Flac<W> {
-    fn take(&mut self, [left, right]: [&[i16]; 2]) -> Result<(), Error> {
+    fn write(&mut self, [left, right]: [&[i16]; 2]) -> Result<(), Error> {
         let mono = self.shape.channels == 1;
         let mut bytes = Vec::with_capacity(4 * left.len());
         for (at, left) in left.iter().enumerate() {
@@ -82,48 +82,48 @@ impl<W: Write + Seek> Output for Flac<W> {
         }
         let digest: [u8; 16] = self.md5.finalize().into();
         self.to.seek(SeekFrom::Start(0))?;
-        self.to.write_all(&header(Shape { frames: self.written, ..self.shape }, &digest))?;
+        self.to.write_all(&header(OutputFormat { frames: self.written, ..self.shape }, &digest))?;
         self.to.seek(SeekFrom::End(0))?;
         Ok(self.to.flush()?)
     }
 }
 
 /// The signature and the one block of metadata (sections 6 and 8.2).
-fn header(shape: Shape, md5: &[u8; 16]) -> Vec<u8> {
-    let mut bits = Bits::default();
+fn header(shape: OutputFormat, md5: &[u8; 16]) -> Vec<u8> {
+    let mut bits = BitWriter::default();
     bits.bytes.extend(b"fLaC");
-    bits.put(0x80, 8);
-    bits.put(34, 24);
-    bits.put(BLOCK as u32, 16);
-    bits.put(BLOCK as u32, 16);
+    bits.write(0x80, 8);
+    bits.write(34, 24);
+    bits.write(BLOCK as u32, 16);
+    bits.write(BLOCK as u32, 16);
     // The sizes of frames are not told.
-    bits.put(0, 24);
-    bits.put(0, 24);
-    bits.put(shape.rate.0, 20);
-    bits.put(u32::from(shape.channels) - 1, 3);
-    bits.put(15, 5);
-    bits.put((shape.frames >> 32) as u32, 4);
-    bits.put(shape.frames as u32, 32);
+    bits.write(0, 24);
+    bits.write(0, 24);
+    bits.write(shape.rate.0, 20);
+    bits.write(u32::from(shape.channels) - 1, 3);
+    bits.write(15, 5);
+    bits.write((shape.frames >> 32) as u32, 4);
+    bits.write(shape.frames as u32, 32);
     bits.bytes.extend(md5);
     bits.bytes
 }
 
 /// One channel of a block (section 9.2).
-fn subframe(samples: &[i32], bits: &mut Bits) {
+fn subframe(samples: &[i32], bits: &mut BitWriter) {
     if samples.iter().all(|sample| *sample == samples[0]) {
-        bits.put(0, 8);
-        bits.put(samples[0] as u32 & 0xffff, 16);
+        bits.write(0, 8);
+        bits.write(samples[0] as u32 & 0xffff, 16);
         return;
     }
     let (order, residual) = predicted(samples);
-    let plan = Plan::of(&residual, order);
+    let plan = RicePartition::of(&residual, order);
     if plan.cost + 16 * order as u64 >= 16 * samples.len() as u64 {
-        bits.put(1 << 1, 8);
-        samples.iter().for_each(|sample| bits.put(*sample as u32 & 0xffff, 16));
+        bits.write(1 << 1, 8);
+        samples.iter().for_each(|sample| bits.write(*sample as u32 & 0xffff, 16));
         return;
     }
-    bits.put((8 | order as u32) << 1, 8);
-    samples[..order].iter().for_each(|sample| bits.put(*sample as u32 & 0xffff, 16));
+    bits.write((8 | order as u32) << 1, 8);
+    samples[..order].iter().for_each(|sample| bits.write(*sample as u32 & 0xffff, 16));
     plan.write(&residual, samples.len(), order, bits);
 }
 
@@ -149,14 +149,14 @@ fn size(values: &[i32]) -> u64 {
 }
 
 /// How a residual is cut into partitions, and the Rice parameter of each (section 9.2.7).
-struct Plan {
+struct RicePartition {
     order: u32,
     parameters: Vec<u32>,
-    /// Bits, about.
+    /// BitWriter, about.
     cost: u64,
 }
 
-impl Plan {
+impl RicePartition {
     fn of(residual: &[i32], warm_up: usize) -> Self {
         let block = residual.len() + warm_up;
         let orders = (0..=5_u32).filter(|order| block.is_multiple_of(1 << order) && block >> order > warm_up);
@@ -177,14 +177,14 @@ impl Plan {
         })
     }
 
-    fn write(&self, residual: &[i32], block: usize, warm_up: usize, bits: &mut Bits) {
-        bits.put(self.order, 6);
+    fn write(&self, residual: &[i32], block: usize, warm_up: usize, bits: &mut BitWriter) {
+        bits.write(self.order, 6);
         for (part, parameter) in partitions(residual, block, warm_up, self.order).zip(&self.parameters) {
-            bits.put(*parameter, 4);
+            bits.write(*parameter, 4);
             for value in part {
                 let folded = folded(*value);
                 bits.zeros(folded >> parameter);
-                bits.put(1 << parameter | folded & ((1 << parameter) - 1), parameter + 1);
+                bits.write(1 << parameter | folded & ((1 << parameter) - 1), parameter + 1);
             }
         }
     }
@@ -215,29 +215,29 @@ fn folded(value: i32) -> u32 {
 }
 
 /// Section 9.1.5: as UTF-8 codes characters, up to 31 bits.
-fn coded_number(number: u32, bits: &mut Bits) {
+fn coded_number(number: u32, bits: &mut BitWriter) {
     if number < 0x80 {
-        bits.put(number, 8);
+        bits.write(number, 8);
         return;
     }
     // Each byte after the first has six bits, and the first one fewer for each of them.
     let more = (1..=5).find(|more| number < 1 << (6 * more + 6 - more)).unwrap_or(5);
     let mark = 0xff_u32 << (7 - more) & 0xff;
-    bits.put(mark | number >> (6 * more), 8);
-    (0..more).rev().for_each(|at| bits.put(0x80 | number >> (6 * at) & 0x3f, 8));
+    bits.write(mark | number >> (6 * more), 8);
+    (0..more).rev().for_each(|at| bits.write(0x80 | number >> (6 * at) & 0x3f, 8));
 }
 
 /// The most significant bits first.
 #[derive(Default)]
-struct Bits {
+struct BitWriter {
     bytes: Vec<u8>,
     open: u64,
     count: u32,
 }
 
-impl Bits {
+impl BitWriter {
     /// The lowest `width` bits of `value`, up to 32.
-    fn put(&mut self, value: u32, width: u32) {
+    fn write(&mut self, value: u32, width: u32) {
         self.open = self.open << width | u64::from(value);
         self.count += width;
         while self.count >= 8 {
@@ -249,14 +249,14 @@ impl Bits {
     fn zeros(&mut self, mut count: u32) {
         while count > 0 {
             let now = count.min(24);
-            self.put(0, now);
+            self.write(0, now);
             count -= now;
         }
     }
 
     fn fill(&mut self) {
         if self.count > 0 {
-            self.put(0, 8 - self.count);
+            self.write(0, 8 - self.count);
         }
     }
 }
@@ -310,7 +310,7 @@ mod tests {
             (0x1_0000, &[0xf0, 0x90, 0x80, 0x80]),
             (0x7fff_ffff, &[0xfd, 0xbf, 0xbf, 0xbf, 0xbf, 0xbf]),
         ] {
-            let mut bits = Bits::default();
+            let mut bits = BitWriter::default();
             coded_number(number, &mut bits);
             assert_eq!(bits.bytes, bytes, "{number:x}");
         }
@@ -318,11 +318,11 @@ mod tests {
 
     #[test]
     fn silence_is_small_and_extremes_fit() {
-        let shape = Shape { rate: Hz(8_000), channels: 1, frames: 80_000, start: Nanos::ZERO };
+        let shape = OutputFormat { rate: Hz(8_000), channels: 1, frames: 80_000, start: Nanos::ZERO };
         let written = |samples: &[i16]| {
             let mut to = Cursor::new(Vec::new());
             let mut flac = Box::new(Flac::new(&mut to, shape).expect("memory"));
-            flac.take([samples, &[]]).expect("memory");
+            flac.write([samples, &[]]).expect("memory");
             flac.finish().expect("memory");
             to.into_inner().len()
         };

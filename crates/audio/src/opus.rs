@@ -10,12 +10,12 @@ use ogg::{PacketWriteEndInfo, PacketWriter};
 use ringtap_model::Hz;
 
 use crate::Error;
-use crate::output::{Output, Shape};
+use crate::output::{Output, OutputFormat};
 use crate::playout::resample::Resampler;
 
 /// What an encoder is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Coding {
+pub struct EncoderSettings {
     /// Samples of each channel a second: 8000, 12000, 16000, 24000 or 48000.
     pub rate: Hz,
     /// One or two, each a stream of its own.
@@ -24,9 +24,9 @@ pub struct Coding {
     pub bits: u32,
 }
 
-impl Coding {
+impl EncoderSettings {
     /// For a recording of that shape: at its rate, or at 48000 where Opus has no such.
-    pub fn of(shape: Shape, bits: u32) -> Self {
+    pub fn of(shape: OutputFormat, bits: u32) -> Self {
         let rate = if RATES.contains(&shape.rate.0) { shape.rate } else { Hz(CLOCK) };
         Self { rate, channels: shape.channels, bits }
     }
@@ -40,7 +40,7 @@ impl Coding {
 /// Turns samples into packets, and keeps the state between them.
 pub trait Encoder {
     /// What it was made for.
-    fn coding(&self) -> Coding;
+    fn coding(&self) -> EncoderSettings;
 
     /// Samples of each channel that a decoder gives before those that were encoded.
     fn lookahead(&self) -> u32;
@@ -54,7 +54,7 @@ pub struct Opus<W: Write> {
     to: PacketWriter<'static, W>,
     serial: u32,
     encoder: Box<dyn Encoder>,
-    coding: Coding,
+    coding: EncoderSettings,
     resamplers: Option<[Resampler; 2]>,
     /// Samples of both channels by turns that do not fill a page yet.
     held: Vec<i16>,
@@ -68,8 +68,13 @@ pub struct Opus<W: Write> {
 }
 
 impl<W: Write> Opus<W> {
-    /// Begins one. `comments` are of the form `NAME=text`. The encoder is one for [`Coding::of`] this shape.
-    pub fn new(to: W, shape: Shape, encoder: Box<dyn Encoder>, comments: &[String]) -> Result<Self, Error> {
+    /// Begins one. `comments` are of the form `NAME=text`. The encoder is one for [`EncoderSettings::of`] this shape.
+    pub fn new(
+        to: W,
+        shape: OutputFormat,
+        encoder: Box<dyn Encoder>,
+        comments: &[String],
+    ) -> Result<Self, Error> {
         let coding = encoder.coding();
         let resamplers = match shape.rate == coding.rate {
             true => None,
@@ -138,7 +143,7 @@ impl<W: Write> Opus<W> {
 }
 
 impl<W: Write> Output for Opus<W> {
-    fn take(&mut self, channels: [&[i16]; 2]) -> Result<(), Error> {
+    fn write(&mut self, channels: [&[i16]; 2]) -> Result<(), Error> {
         let Some(resamplers) = &mut self.resamplers else { return self.push(channels) };
         let used = usize::from(self.coding.channels);
         for ((resampler, line), samples) in resamplers.iter_mut().zip(&mut self.line).zip(channels).take(used)
@@ -174,7 +179,7 @@ fn resampler(from: Hz, to: Hz) -> Result<Resampler, Error> {
 }
 
 /// The identification header (section 5.1).
-fn head(coding: Coding, skip: u32, rate: Hz) -> Vec<u8> {
+fn head(coding: EncoderSettings, skip: u32, rate: Hz) -> Vec<u8> {
     let mut head = Vec::with_capacity(21 + 2);
     head.extend(b"OpusHead");
     head.push(1);
@@ -223,12 +228,12 @@ mod tests {
 
     /// Packs nothing: a packet is the samples of its frame.
     struct Plain {
-        coding: Coding,
+        coding: EncoderSettings,
         lookahead: u32,
     }
 
     impl Encoder for Plain {
-        fn coding(&self) -> Coding {
+        fn coding(&self) -> EncoderSettings {
             self.coding
         }
 
@@ -243,11 +248,11 @@ mod tests {
         }
     }
 
-    fn written(shape: Shape, lookahead: u32, samples: &[i16], piece: usize) -> Vec<u8> {
+    fn written(shape: OutputFormat, lookahead: u32, samples: &[i16], piece: usize) -> Vec<u8> {
         let mut to = Vec::new();
-        let encoder = Plain { coding: Coding::of(shape, 24_000), lookahead };
+        let encoder = Plain { coding: EncoderSettings::of(shape, 24_000), lookahead };
         let mut opus = Box::new(Opus::new(&mut to, shape, Box::new(encoder), &[]).expect("memory"));
-        samples.chunks(piece).for_each(|piece| opus.take([piece, piece]).expect("memory"));
+        samples.chunks(piece).for_each(|piece| opus.write([piece, piece]).expect("memory"));
         opus.finish().expect("memory");
         to
     }
@@ -276,8 +281,8 @@ mod tests {
         pages
     }
 
-    fn shape(rate: u32, channels: u16, frames: u64) -> Shape {
-        Shape { rate: Hz(rate), channels, frames, start: Nanos(1_795_226_400_000_000_000) }
+    fn shape(rate: u32, channels: u16, frames: u64) -> OutputFormat {
+        OutputFormat { rate: Hz(rate), channels, frames, start: Nanos(1_795_226_400_000_000_000) }
     }
 
     #[test]
@@ -297,7 +302,11 @@ mod tests {
             (4, 312 + 60, 3),
             "one packet, all but 60 of it left out"
         );
-        assert_eq!(head(Coding::of(shape(16_000, 1, 0), 1), 0, Hz(16_000))[18..], [0], "mono is family 0");
+        assert_eq!(
+            head(EncoderSettings::of(shape(16_000, 1, 0), 1), 0, Hz(16_000))[18..],
+            [0],
+            "mono is family 0"
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::{Error, Recording};
 
 /// What a file has to know before its first sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct OutputFormat {
     /// Samples of each channel a second.
     pub rate: Hz,
     /// One or two.
@@ -20,7 +20,7 @@ pub struct Shape {
 /// A file that is being written.
 pub trait Output {
     /// The next samples of both channels; the second is to be left alone where there is one.
-    fn take(&mut self, channels: [&[i16]; 2]) -> Result<(), Error>;
+    fn write(&mut self, channels: [&[i16]; 2]) -> Result<(), Error>;
 
     /// After the last.
     fn finish(self: Box<Self>) -> Result<(), Error>;
@@ -37,7 +37,7 @@ pub fn play(recording: &mut Recording<'_>, mut outputs: Vec<Box<dyn Output + '_>
         if count == 0 {
             break;
         }
-        outputs.iter_mut().try_for_each(|output| output.take([&left[..count], &right[..count]]))?;
+        outputs.iter_mut().try_for_each(|output| output.write([&left[..count], &right[..count]]))?;
     }
     outputs.into_iter().try_for_each(Output::finish)
 }

@@ -5,13 +5,13 @@ use std::io::Write;
 use ringtap_model::Nanos;
 
 use crate::Error;
-use crate::output::{Output, Shape};
+use crate::output::{Output, OutputFormat};
 
 /// A JSON document that is being written: one object whose `peaks` are, for each channel, a list of minimum and maximum by turns,
 /// in -1..1, of each span. The player wavesurfer takes the lists as they are, with `duration`.
 pub struct Peaks<W: Write> {
     to: W,
-    shape: Shape,
+    shape: OutputFormat,
     /// Samples of a span.
     span: usize,
     channels: [Channel; 2],
@@ -25,7 +25,7 @@ struct Channel {
 }
 
 impl Channel {
-    fn take(&mut self, samples: &[i16], span: usize) {
+    fn add(&mut self, samples: &[i16], span: usize) {
         for sample in samples {
             let (low, high) = self.open.unwrap_or((*sample, *sample));
             self.open = Some((low.min(*sample), high.max(*sample)));
@@ -44,7 +44,7 @@ impl Channel {
 
 impl<W: Write> Peaks<W> {
     /// Begins one with a minimum and a maximum for each `span` of time, of at least one sample.
-    pub fn new(to: W, shape: Shape, span: Nanos) -> Self {
+    pub fn new(to: W, shape: OutputFormat, span: Nanos) -> Self {
         let samples = u128::from(span.0) * u128::from(shape.rate.0) / 1_000_000_000;
         let span = usize::try_from(samples).unwrap_or(usize::MAX).max(1);
         Self { to, shape, span, channels: Default::default() }
@@ -52,10 +52,10 @@ impl<W: Write> Peaks<W> {
 }
 
 impl<W: Write> Output for Peaks<W> {
-    fn take(&mut self, channels: [&[i16]; 2]) -> Result<(), Error> {
+    fn write(&mut self, channels: [&[i16]; 2]) -> Result<(), Error> {
         let used = usize::from(self.shape.channels);
         for (channel, samples) in self.channels.iter_mut().zip(channels).take(used) {
-            channel.take(samples, self.span);
+            channel.add(samples, self.span);
         }
         Ok(())
     }
@@ -99,12 +99,12 @@ mod tests {
 
     #[test]
     fn lows_and_highs_of_each_span() {
-        let shape = Shape { rate: Hz(8_000), channels: 2, frames: 5, start: Nanos::from_millis(3) };
+        let shape = OutputFormat { rate: Hz(8_000), channels: 2, frames: 5, start: Nanos::from_millis(3) };
         let mut to = Vec::new();
         // Two samples.
         let mut peaks = Box::new(Peaks::new(&mut to, shape, Nanos(250_000)));
-        peaks.take([&[0, 16_384, -8_192], &[1, 1, 1]]).expect("memory");
-        peaks.take([&[-16_384, 0], &[-32_768, 32_767]]).expect("memory");
+        peaks.write([&[0, 16_384, -8_192], &[1, 1, 1]]).expect("memory");
+        peaks.write([&[-16_384, 0], &[-32_768, 32_767]]).expect("memory");
         peaks.finish().expect("memory");
         let text = String::from_utf8(to).expect("text");
         assert_eq!(

@@ -17,7 +17,7 @@ use std::io::{self, Read, Write};
 use ringtap_model::Hz;
 
 use crate::sys::{Native, OpusEncoder, alarm, confine};
-use crate::{Codec, Coding, Decoder, Encoder, Error, Step};
+use crate::{Codec, DecodeStep, Decoder, Encoder, EncoderSettings, Error};
 
 /// Codecs that are decoded in another process; their place is their number on the pipe.
 const CODECS: [Codec; 4] = [Codec::AmrNb, Codec::AmrWb, Codec::Opus, Codec::Ilbc];
@@ -56,14 +56,14 @@ impl<R: Read, W: Write> Remote<R, W> {
         }
     }
 
-    fn exchange(&mut self, steps: &[Step<'_>]) -> io::Result<()> {
+    fn exchange(&mut self, steps: &[DecodeStep<'_>]) -> io::Result<()> {
         self.request.clear();
         self.request.extend([0; 4]);
         for step in steps {
             let (kind, payload) = match *step {
-                Step::Packet { payload, .. } => (0, payload),
-                Step::Lost { next: None, .. } => (1, &[][..]),
-                Step::Lost { next: Some(next), .. } => (2, next),
+                DecodeStep::Packet { payload, .. } => (0, payload),
+                DecodeStep::Lost { next: None, .. } => (1, &[][..]),
+                DecodeStep::Lost { next: Some(next), .. } => (2, next),
             };
             self.request.push(kind);
             self.request.extend((step.samples() as u32).to_le_bytes());
@@ -76,7 +76,7 @@ impl<R: Read, W: Write> Remote<R, W> {
         self.to.flush()?;
         let count = number(&mut self.from)?;
         // What was asked for, to the sample: nothing that the process says makes this one take more.
-        if count != steps.iter().map(Step::samples).sum::<usize>() {
+        if count != steps.iter().map(DecodeStep::samples).sum::<usize>() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "it gave another number of samples than asked for",
@@ -98,7 +98,7 @@ impl<R: Read, W: Write> Remote<R, W> {
 }
 
 impl<R: Read, W: Write> Decoder for Remote<R, W> {
-    fn run(&mut self, steps: &[Step<'_>], out: &mut Vec<i16>) -> Result<(), Error> {
+    fn run(&mut self, steps: &[DecodeStep<'_>], out: &mut Vec<i16>) -> Result<(), Error> {
         self.exchange(steps).map_err(|error| self.failed(&error))?;
         out.extend(self.answer.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])));
         Ok(())
@@ -111,7 +111,7 @@ impl<R: Read, W: Write> Decoder for Remote<R, W> {
 
 /// The other end of a [`serve`] that encodes.
 pub struct RemoteEncoder<R, W> {
-    coding: Coding,
+    coding: EncoderSettings,
     lookahead: u32,
     from: R,
     to: W,
@@ -120,7 +120,7 @@ pub struct RemoteEncoder<R, W> {
 
 impl<R: Read, W: Write> RemoteEncoder<R, W> {
     /// Asks for Opus. [`Error::NoEncoder`] where its library is not installed, [`Error::Encoder`] where nobody answers.
-    pub fn open(coding: Coding, from: R, to: W) -> Result<Self, Error> {
+    pub fn open(coding: EncoderSettings, from: R, to: W) -> Result<Self, Error> {
         let mut remote = Self { coding, lookahead: 0, from, to, request: vec![ENCODE] };
         remote.request.extend(coding.rate.0.to_le_bytes());
         remote.request.push(coding.channels as u8);
@@ -169,7 +169,7 @@ impl<R: Read, W: Write> RemoteEncoder<R, W> {
 }
 
 impl<R: Read, W: Write> Encoder for RemoteEncoder<R, W> {
-    fn coding(&self) -> Coding {
+    fn coding(&self) -> EncoderSettings {
         self.coding
     }
 
@@ -220,7 +220,7 @@ pub fn serve<R: Read, W: Write>(mut from: R, mut to: W) -> io::Result<()> {
     to.flush()?;
     let (mut request, mut samples, mut answer) = (Vec::new(), Vec::new(), Vec::new());
     while next(&mut from, &mut request)? {
-        alarm(PATIENCE);
+        alarm(TIMEOUT);
         samples.clear();
         decode(&mut native, &request, &mut samples).ok_or(io::ErrorKind::InvalidData)?;
         alarm(0);
@@ -237,13 +237,13 @@ fn serve_encoder<R: Read, W: Write>(rate: u32, mut from: R, mut to: W) -> io::Re
     let mut channels = [0];
     from.read_exact(&mut channels)?;
     let bits = number(&mut from)? as u32;
-    let coding = Coding { rate: Hz(rate), channels: channels[0].into(), bits };
+    let coding = EncoderSettings { rate: Hz(rate), channels: channels[0].into(), bits };
     let Some(mut encoder) = ready(OpusEncoder::open(coding), &mut to)? else { return Ok(()) };
     to.write_all(&encoder.lookahead().to_le_bytes())?;
     to.flush()?;
     let (mut request, mut samples, mut answer) = (Vec::new(), Vec::new(), Vec::new());
     while next(&mut from, &mut request)? {
-        alarm(PATIENCE);
+        alarm(TIMEOUT);
         samples.clear();
         samples.extend(request.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])));
         answer.clear();
@@ -326,4 +326,4 @@ pub(crate) const LARGEST_PACKET: usize = 2 * (1 + 2 + 1_275);
 /// Bytes of a request, and samples of an answer.
 const LARGEST: usize = 16 << 20;
 /// Seconds for a request, which is about a second of sound.
-const PATIENCE: u32 = 10;
+const TIMEOUT: u32 = 10;

@@ -3,13 +3,13 @@
 use ringtap_model::{Hz, Nanos};
 
 use crate::codec::RATES;
-use crate::output::Shape;
-use crate::playout::{Figures, Player, Rules};
+use crate::output::OutputFormat;
+use crate::playout::{Player, PlayoutFigures, PlayoutRules};
 use crate::{Decoders, Error, Track};
 
 /// What the channels of a recording are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sides {
+pub enum ChannelLayout {
     /// Two channels: the left side and the right.
     #[default]
     Stereo,
@@ -21,7 +21,7 @@ pub enum Sides {
     Right,
 }
 
-impl Sides {
+impl ChannelLayout {
     /// How many.
     pub fn channels(self) -> u16 {
         if self == Self::Stereo { 2 } else { 1 }
@@ -30,13 +30,13 @@ impl Sides {
 
 /// How a recording is made.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Settings {
+pub struct MixSettings {
     /// What is done about what is missing.
-    pub rules: Rules,
+    pub rules: PlayoutRules,
     /// Samples a second; without it the highest rate of the tracks.
     pub rate: Option<Hz>,
     /// What the channels are.
-    pub sides: Sides,
+    pub sides: ChannelLayout,
 }
 
 /// Places the tracks of the two directions on one time line: `left` and `right` begin by the capture time of their first packets.
@@ -47,22 +47,22 @@ pub struct Settings {
 pub fn mix<'a>(
     left: &'a [Track],
     right: &'a [Track],
-    settings: Settings,
+    settings: MixSettings,
     decoders: &'a dyn Decoders,
 ) -> Result<Recording<'a>, Error> {
-    let Settings { rules, rate, sides } = settings;
-    let heard = |side: Sides, tracks: &'a [Track]| match sides {
-        Sides::Left | Sides::Right if sides != side => &tracks[..0],
+    let MixSettings { rules, rate, sides } = settings;
+    let heard = |side: ChannelLayout, tracks: &'a [Track]| match sides {
+        ChannelLayout::Left | ChannelLayout::Right if sides != side => &tracks[..0],
         _ => tracks,
     };
-    let (left, right) = (heard(Sides::Left, left), heard(Sides::Right, right));
+    let (left, right) = (heard(ChannelLayout::Left, left), heard(ChannelLayout::Right, right));
     let sounding = || left.iter().chain(right).filter(|track| track.start().is_some());
     let rate = rate.or_else(|| sounding().map(Track::rate).max()).unwrap_or(Hz(8_000));
-    if !RATES.contains(&rate.0) || (settings.rate.is_some() && rate.0 < LEAST_RATE) {
+    if !RATES.contains(&rate.0) || (settings.rate.is_some() && rate.0 < MIN_RATE) {
         return Err(Error::Rate { rate: rate.0 });
     }
     let start = sounding().filter_map(Track::start).min().unwrap_or_default();
-    let line = Line { start, rate, rules, decoders };
+    let line = Timeline { start, rate, rules, decoders };
     Ok(Recording {
         start,
         rate,
@@ -75,21 +75,21 @@ pub fn mix<'a>(
 
 /// Where the tracks of a recording are placed.
 #[derive(Clone, Copy)]
-struct Line<'a> {
+struct Timeline<'a> {
     start: Nanos,
     rate: Hz,
-    rules: Rules,
+    rules: PlayoutRules,
     decoders: &'a dyn Decoders,
 }
 
-impl<'a> Line<'a> {
+impl<'a> Timeline<'a> {
     /// The tracks of one side in order, those without sound and those that begin beyond the end left out.
-    fn side(&self, tracks: &'a [Track]) -> Vec<Placed<'a>> {
+    fn side(&self, tracks: &'a [Track]) -> Vec<PlacedTrack<'a>> {
         let rate = u64::from(self.rate.0);
         let mut starts: Vec<(Nanos, &Track)> =
             tracks.iter().filter_map(|track| Some((track.start()?, track))).collect();
         starts.sort_by_key(|(start, _)| *start);
-        let mut side: Vec<Placed<'_>> = Vec::with_capacity(starts.len());
+        let mut side: Vec<PlacedTrack<'_>> = Vec::with_capacity(starts.len());
         for (start, track) in starts {
             // Rounded to the nearest sample.
             let offset = u128::from((start - self.start).0) * u128::from(rate) + u128::from(SECOND / 2);
@@ -101,7 +101,7 @@ impl<'a> Line<'a> {
             }
             if start < CEILING * rate {
                 let player = Player::new(track, self.rules, self.rate, self.decoders);
-                side.push(Placed { start, end: start + player.frames(), player });
+                side.push(PlacedTrack { start, end: start + player.frames(), player });
             }
         }
         side
@@ -109,7 +109,7 @@ impl<'a> Line<'a> {
 }
 
 /// A track, and where it begins and ends in samples of the recording.
-struct Placed<'a> {
+struct PlacedTrack<'a> {
     player: Player<'a>,
     start: u64,
     end: u64,
@@ -119,8 +119,8 @@ struct Placed<'a> {
 pub struct Recording<'a> {
     start: Nanos,
     rate: Hz,
-    sides: Sides,
-    tracks: [Vec<Placed<'a>>; 2],
+    sides: ChannelLayout,
+    tracks: [Vec<PlacedTrack<'a>>; 2],
     at: u64,
     scratch: Vec<i16>,
 }
@@ -148,15 +148,15 @@ impl Recording<'_> {
     }
 
     /// What a file of it has to know.
-    pub fn shape(&self) -> Shape {
-        Shape { rate: self.rate, channels: self.channels(), frames: self.frames(), start: self.start }
+    pub fn shape(&self) -> OutputFormat {
+        OutputFormat { rate: self.rate, channels: self.channels(), frames: self.frames(), start: self.start }
     }
 
     /// What was done for the sides so far, the left one first.
-    pub fn figures(&self) -> [Figures; 2] {
+    pub fn figures(&self) -> [PlayoutFigures; 2] {
         [0, 1].map(|side: usize| {
             let all = self.tracks[side].iter().map(|placed| placed.player.figures());
-            all.fold(Figures::default(), |sum, one| Figures {
+            all.fold(PlayoutFigures::default(), |sum, one| PlayoutFigures {
                 late: sum.late + one.late,
                 concealed: sum.concealed + one.concealed,
                 failures: sum.failures + one.failures,
@@ -177,13 +177,13 @@ impl Recording<'_> {
         let (from, scratch) = (self.at, &mut self.scratch);
         let [caller, callee] = &mut self.tracks;
         match self.sides {
-            Sides::Stereo => {
+            ChannelLayout::Stereo => {
                 sound(caller, from, &mut left[..count], scratch)?;
                 sound(callee, from, &mut right[..count], scratch)?;
             }
-            Sides::Left => sound(caller, from, &mut left[..count], scratch)?,
-            Sides::Right => sound(callee, from, &mut left[..count], scratch)?,
-            Sides::Mono => {
+            ChannelLayout::Left => sound(caller, from, &mut left[..count], scratch)?,
+            ChannelLayout::Right => sound(callee, from, &mut left[..count], scratch)?,
+            ChannelLayout::Mono => {
                 sound(caller, from, &mut left[..count], scratch)?;
                 add(callee, from, &mut left[..count], scratch)?;
             }
@@ -194,7 +194,12 @@ impl Recording<'_> {
 }
 
 /// What the tracks of a side have from `from` on.
-fn sound(side: &mut [Placed<'_>], from: u64, out: &mut [i16], scratch: &mut Vec<i16>) -> Result<(), Error> {
+fn sound(
+    side: &mut [PlacedTrack<'_>],
+    from: u64,
+    out: &mut [i16],
+    scratch: &mut Vec<i16>,
+) -> Result<(), Error> {
     let to = from + out.len() as u64;
     let mut heard = side.iter_mut().filter(|placed| placed.start < to && from < placed.end);
     if let (Some(one), None) = (heard.next(), heard.next())
@@ -209,7 +214,12 @@ fn sound(side: &mut [Placed<'_>], from: u64, out: &mut [i16], scratch: &mut Vec<
     add(side, from, out, scratch)
 }
 
-fn add(side: &mut [Placed<'_>], from: u64, out: &mut [i16], scratch: &mut Vec<i16>) -> Result<(), Error> {
+fn add(
+    side: &mut [PlacedTrack<'_>],
+    from: u64,
+    out: &mut [i16],
+    scratch: &mut Vec<i16>,
+) -> Result<(), Error> {
     let to = from + out.len() as u64;
     for placed in side.iter_mut().filter(|placed| placed.start < to && from < placed.end) {
         let (start, end) = (placed.start.max(from), placed.end.min(to));
@@ -227,7 +237,7 @@ const SECOND: u64 = 1_000_000_000;
 /// Seconds: 24 hours of two channels at 8000 Hz stay below the 4 GiB that a WAV can hold.
 const CEILING: u64 = 24 * 3600;
 /// Below it speech is none.
-const LEAST_RATE: u32 = 4_000;
+const MIN_RATE: u32 = 4_000;
 
 #[cfg(test)]
 mod tests {
@@ -236,14 +246,14 @@ mod tests {
     use ringtap_model::Hz;
 
     use super::*;
-    use crate::{Codec, Own, RtpSound, write_wav};
+    use crate::{AudioPacket, BuiltIn, Codec, write_wav};
 
     /// A track whose packets of 20 ms all hold one mu-law byte; from `millis` on.
     fn track(byte: u8, clock: u32, millis: u64, packets: u16) -> Track {
         let mut track = Track::new(Codec::Pcmu, Hz(clock));
         let samples = clock / 50;
         for number in 0..packets {
-            track.push(RtpSound {
+            track.push(AudioPacket {
                 arrival: Nanos::from_millis(millis + 20 * u64::from(number)),
                 sequence: number,
                 timestamp: u32::from(number) * samples,
@@ -254,9 +264,9 @@ mod tests {
         track
     }
 
-    fn recording<'a>(left: &'a [Track], right: &'a [Track], sides: Sides) -> Recording<'a> {
-        let settings = Settings { rate: Some(Hz(8_000)), sides, ..Settings::default() };
-        mix(left, right, settings, &Own).expect("a rate that exists")
+    fn recording<'a>(left: &'a [Track], right: &'a [Track], sides: ChannelLayout) -> Recording<'a> {
+        let settings = MixSettings { rate: Some(Hz(8_000)), sides, ..MixSettings::default() };
+        mix(left, right, settings, &BuiltIn).expect("a rate that exists")
     }
 
     /// The WAV's samples.
@@ -276,7 +286,7 @@ mod tests {
 
     /// Runs of equal pairs in the WAV: how many, left, right.
     fn runs(left: &[Track], right: &[Track]) -> Vec<(usize, i16, i16)> {
-        let samples = written(recording(left, right, Sides::Stereo));
+        let samples = written(recording(left, right, ChannelLayout::Stereo));
         let pairs: Vec<(i16, i16)> = samples.chunks(2).map(|pair| (pair[0], pair[1])).collect();
         pairs.chunk_by(|a, b| a == b).map(|run| (run.len(), run[0].0, run[0].1)).collect()
     }
@@ -288,7 +298,7 @@ mod tests {
     fn sides_keep_their_distance_in_time() {
         let (left, right) = ([track(0x80, 8_000, 1_000, 100)], [track(0xfe, 8_000, 2_500, 50)]);
         assert_eq!(runs(&left, &right), [(12_000, LOUD, 0), (4_000, LOUD, SOFT), (4_000, 0, SOFT)]);
-        assert_eq!(recording(&left, &right, Sides::Stereo).start(), Nanos::from_secs(1));
+        assert_eq!(recording(&left, &right, ChannelLayout::Stereo).start(), Nanos::from_secs(1));
     }
 
     #[test]
@@ -314,16 +324,16 @@ mod tests {
             let samples = written(recording(&left, &right, sides));
             samples.chunk_by(|a, b| a == b).map(|run| (run.len(), run[0])).collect::<Vec<_>>()
         };
-        assert_eq!(heard(Sides::Mono), [(8_000, SOFT), (8_000, LOUD + SOFT)]);
-        assert_eq!(heard(Sides::Left), [(16_000, SOFT)]);
-        assert_eq!(heard(Sides::Right), [(8_000, LOUD)]);
+        assert_eq!(heard(ChannelLayout::Mono), [(8_000, SOFT), (8_000, LOUD + SOFT)]);
+        assert_eq!(heard(ChannelLayout::Left), [(16_000, SOFT)]);
+        assert_eq!(heard(ChannelLayout::Right), [(8_000, LOUD)]);
     }
 
     #[test]
     fn other_rates_last_as_long() {
         for clock in [16_000, 48_000, 4_000, 11_000] {
             let tracks = [track(0x8f, clock, 0, 400)];
-            let samples = written(recording(&tracks, &[], Sides::Left));
+            let samples = written(recording(&tracks, &[], ChannelLayout::Left));
             assert_eq!(samples.len(), 64_000, "{clock} Hz");
             let middle = &samples[1_000..63_000];
             let level = Codec::Pcmu.decode(0x8f);
@@ -339,7 +349,7 @@ mod tests {
             let payload: Vec<u8> = (0..320)
                 .flat_map(|at| (tone(usize::from(number) * 320 + at, 16e3) as i16).to_be_bytes())
                 .collect();
-            track.push(RtpSound {
+            track.push(AudioPacket {
                 arrival: Nanos::from_millis(u64::from(number) * 20),
                 sequence: number,
                 timestamp: u32::from(number) * 320,
@@ -348,7 +358,7 @@ mod tests {
             });
         }
         let tracks = [track];
-        let samples = written(recording(&tracks, &[], Sides::Left));
+        let samples = written(recording(&tracks, &[], ChannelLayout::Left));
         assert_eq!(samples.len(), 16_000);
         let worst =
             (1_000..15_000).map(|at| (f64::from(samples[at]) - tone(at, 8e3)).abs()).fold(0.0, f64::max);
@@ -358,24 +368,24 @@ mod tests {
     #[test]
     fn the_highest_rate_is_kept() {
         let (left, right) = ([track(0xfe, 16_000, 0, 50)], [track(0xfe, 8_000, 0, 50)]);
-        let both = mix(&left, &right, Settings::default(), &Own).expect("a rate that exists");
+        let both = mix(&left, &right, MixSettings::default(), &BuiltIn).expect("a rate that exists");
         assert_eq!((both.rate(), both.frames()), (Hz(16_000), 16_000));
-        let settings = Settings { rate: Some(Hz(3_000)), ..Settings::default() };
-        assert!(matches!(mix(&left, &[], settings, &Own), Err(Error::Rate { rate: 3_000 })));
+        let settings = MixSettings { rate: Some(Hz(3_000)), ..MixSettings::default() };
+        assert!(matches!(mix(&left, &[], settings, &BuiltIn), Err(Error::Rate { rate: 3_000 })));
     }
 
     #[test]
     fn no_sound_is_an_error() {
         let silent = [track(0x80, 8_000, 0, 0)];
-        let error = write_wav(&mut recording(&silent, &[], Sides::Stereo), Cursor::new(Vec::new()));
+        let error = write_wav(&mut recording(&silent, &[], ChannelLayout::Stereo), Cursor::new(Vec::new()));
         assert!(matches!(error, Err(Error::Nothing)));
     }
 
     #[test]
     fn capture_times_that_lie_do_not_make_a_long_file() {
         let tracks = [track(0x80, 8_000, 0, 1), track(0x80, 8_000, u64::MAX / 1_000_000, 1)];
-        assert_eq!(recording(&tracks, &[], Sides::Stereo).frames(), 160);
+        assert_eq!(recording(&tracks, &[], ChannelLayout::Stereo).frames(), 160);
         let late = [track(0x80, 8_000, 0, 1), track(0x80, 8_000, 24 * 3_600_000 - 10, 1)];
-        assert_eq!(recording(&late, &[], Sides::Stereo).frames(), CEILING * 8_000);
+        assert_eq!(recording(&late, &[], ChannelLayout::Stereo).frames(), CEILING * 8_000);
     }
 }

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use crate::decode::opus_samples;
 use crate::decode::{Width, amr_frames};
 use crate::remote::LARGEST_PACKET;
-use crate::{Codec, Coding};
+use crate::{Codec, EncoderSettings};
 
 /// A loaded library, which stays loaded until the process ends.
 #[derive(Clone, Copy)]
@@ -204,13 +204,13 @@ type OpusEncode = unsafe extern "C" fn(*mut c_void, *const i16, c_int, *mut c_uc
 pub(crate) struct OpusEncoder {
     state: NonNull<c_void>,
     encode: OpusEncode,
-    coding: Coding,
+    coding: EncoderSettings,
     lookahead: i32,
 }
 
 impl OpusEncoder {
     /// `None` where the library is not there, or does not do that.
-    pub(crate) fn open(coding: Coding) -> Option<Self> {
+    pub(crate) fn open(coding: EncoderSettings) -> Option<Self> {
         let library = Library::open(c"libopus.so.0")?;
         let channels = c_int::from(coding.channels);
         if !(1..=2).contains(&channels) {

@@ -6,7 +6,7 @@ use crate::Codec;
 
 /// An RTP packet as the time line needs it.
 #[derive(Clone, Copy, Debug)]
-pub struct RtpSound<'a> {
+pub struct AudioPacket<'a> {
     /// When it was captured.
     pub arrival: Nanos,
     /// Sequence number on the wire.
@@ -21,7 +21,7 @@ pub struct RtpSound<'a> {
 
 /// What packets of one payload type carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carries {
+pub enum PayloadKind {
     /// Sound of a codec.
     Sound(Codec),
     /// Comfort noise (RFC 3389).
@@ -44,18 +44,18 @@ pub struct Track {
     /// A dynamic payload type that carries the first format.
     dynamic: Option<u8>,
     /// What else was announced, by payload type.
-    announced: Vec<(u8, Carries)>,
+    announced: Vec<(u8, PayloadKind)>,
     /// Payloads as they came.
     bytes: Vec<u8>,
     /// Ascending by start, never empty, never overlapping.
-    entries: Vec<Entry>,
+    entries: Vec<PlacedPayload>,
     /// Packets without sound, ascending by start.
-    others: Vec<Other>,
+    silent: Vec<SilentPacket>,
     /// Ticks of all sound that came.
     brought: i64,
     /// Arrival of the first packet, which is position 0.
     first: Nanos,
-    newest: Option<Newest>,
+    newest: Option<Anchor>,
     /// How often the numbering began anew.
     run: u16,
     /// The last packets, to know their repeats.
@@ -73,7 +73,7 @@ pub(crate) struct Format {
 
 /// A payload of sound.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct PlacedPayload {
     /// In ticks; negative for what was sent before the first packet that came.
     pub(crate) start: i64,
     /// How long it is heard.
@@ -90,7 +90,7 @@ pub(crate) struct Entry {
     length: u32,
 }
 
-impl Entry {
+impl PlacedPayload {
     pub(crate) fn end(&self) -> i64 {
         self.start + i64::from(self.ticks)
     }
@@ -98,16 +98,16 @@ impl Entry {
 
 /// A packet that is no sound, but has a number and may say what is heard.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Other {
+pub(crate) struct SilentPacket {
     pub(crate) start: i64,
     pub(crate) sequence: u16,
     pub(crate) run: u16,
-    pub(crate) says: Says,
+    pub(crate) info: SideInfo,
 }
 
 /// What a packet without sound says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Says {
+pub(crate) enum SideInfo {
     /// Comfort noise: its level and, as far as they were sent, the first reflection coefficients (RFC 3389 section 3).
     Noise {
         level: u8,
@@ -124,7 +124,7 @@ pub(crate) enum Says {
 
 /// The packet with the highest timestamp: the anchor of those that come next.
 #[derive(Clone, Copy, Debug)]
-struct Newest {
+struct Anchor {
     arrival: Nanos,
     sequence: u16,
     timestamp: u32,
@@ -143,7 +143,7 @@ impl Track {
             announced: Vec::new(),
             bytes: Vec::new(),
             entries: Vec::new(),
-            others: Vec::new(),
+            silent: Vec::new(),
             brought: 0,
             first: Nanos::ZERO,
             newest: None,
@@ -162,7 +162,7 @@ impl Track {
     }
 
     /// What packets of another dynamic payload type carry from now on.
-    pub fn announce(&mut self, payload_type: u8, carries: Carries) {
+    pub fn announce(&mut self, payload_type: u8, carries: PayloadKind) {
         match self.announced.iter_mut().find(|(known, _)| *known == payload_type) {
             Some((_, known)) => *known = carries,
             None => self.announced.push((payload_type, carries)),
@@ -170,9 +170,9 @@ impl Track {
     }
 
     /// Takes the next packet in order of capture.
-    pub fn push(&mut self, packet: RtpSound<'_>) {
-        let sound = match self.carried(&packet) {
-            Some(Carries::Sound(codec)) => self.sound(codec, &packet),
+    pub fn push(&mut self, packet: AudioPacket<'_>) {
+        let sound = match self.payload_kind(&packet) {
+            Some(PayloadKind::Sound(codec)) => self.sound(codec, &packet),
             _ => None,
         };
         // Below 2^48, which what is not there yet is not.
@@ -184,7 +184,7 @@ impl Track {
         self.recent[self.pushed % RECENT] = key;
         self.pushed += 1;
         match sound {
-            None => self.other(&packet),
+            None => self.add_silent(&packet),
             Some((format, ticks)) => {
                 let heard = self
                     .place(&packet, ticks)
@@ -236,47 +236,47 @@ impl Track {
         &self.formats
     }
 
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[PlacedPayload] {
         &self.entries
     }
 
-    pub(crate) fn others(&self) -> &[Other] {
-        &self.others
+    pub(crate) fn silent(&self) -> &[SilentPacket] {
+        &self.silent
     }
 
-    pub(crate) fn payload(&self, entry: &Entry) -> &[u8] {
+    pub(crate) fn payload(&self, entry: &PlacedPayload) -> &[u8] {
         &self.bytes[entry.offset..entry.offset + entry.length as usize]
     }
 
     /// What a packet carries, as far as its payload type is known.
-    fn carried(&mut self, packet: &RtpSound<'_>) -> Option<Carries> {
+    fn payload_kind(&mut self, packet: &AudioPacket<'_>) -> Option<PayloadKind> {
         if packet.payload.is_empty() {
             return None;
         }
         let own = self.formats[0].codec;
         if self.dynamic == Some(packet.payload_type) {
-            return Some(Carries::Sound(own));
+            return Some(PayloadKind::Sound(own));
         }
         if packet.payload_type < FIRST_DYNAMIC {
             return match packet.payload_type {
                 // 19 is what early drafts had (RFC 3551 section 6, table 4).
-                13 | 19 => Some(Carries::Noise),
-                other => Codec::from_payload_type(other).map(Carries::Sound),
+                13 | 19 => Some(PayloadKind::Noise),
+                other => Codec::from_payload_type(other).map(PayloadKind::Sound),
             };
         }
         if let Some((_, carries)) = self.announced.iter().find(|(known, _)| *known == packet.payload_type) {
             return Some(*carries);
         }
-        let undecided = self.dynamic.is_none() && self.newest.is_none();
-        if undecided && packet.payload.len() >= LEAST_SOUND {
+        let unknown = self.dynamic.is_none() && self.newest.is_none();
+        if unknown && packet.payload.len() >= MIN_SOUND {
             self.dynamic = Some(packet.payload_type);
-            return Some(Carries::Sound(own));
+            return Some(PayloadKind::Sound(own));
         }
         None
     }
 
     /// The place in `formats`, and the length in ticks; `None` for a payload that is none of its codec.
-    fn sound(&mut self, codec: Codec, packet: &RtpSound<'_>) -> Option<(u8, u32)> {
+    fn sound(&mut self, codec: Codec, packet: &AudioPacket<'_>) -> Option<(u8, u32)> {
         let samples = codec.samples(packet.payload)? as u64;
         let index = match self.formats.iter().position(|format| format.codec == codec) {
             Some(index) => index,
@@ -293,33 +293,35 @@ impl Track {
     }
 
     /// Keeps the number of a packet without sound, and what it says.
-    fn other(&mut self, packet: &RtpSound<'_>) {
+    fn add_silent(&mut self, packet: &AudioPacket<'_>) {
         let Some(newest) = self.newest else { return };
         let advance = i64::from(packet.timestamp.wrapping_sub(newest.timestamp) as i32);
         let placed =
             (-self.seconds(REORDERED)..=0).contains(&advance) || self.explained(packet, &newest, advance);
         let start = newest.position + if placed { advance } else { i64::from(newest.ticks) };
-        let says = match (self.carried(packet), packet.payload) {
-            (Some(Carries::Noise), [level, rest @ ..]) => {
+        let info = match (self.payload_kind(packet), packet.payload) {
+            (Some(PayloadKind::Noise), [level, rest @ ..]) => {
                 let mut filter = [FLAT; ORDER];
                 filter.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-                Says::Noise { level: level & 0x7f, filter }
+                SideInfo::Noise { level: level & 0x7f, filter }
             }
-            (Some(Carries::Events), [event, flags, high, low, ..]) => {
-                Says::Event { event: *event, volume: flags & 0x3f, ticks: u16::from_be_bytes([*high, *low]) }
-            }
-            _ => Says::Nothing,
+            (Some(PayloadKind::Events), [event, flags, high, low, ..]) => SideInfo::Event {
+                event: *event,
+                volume: flags & 0x3f,
+                ticks: u16::from_be_bytes([*high, *low]),
+            },
+            _ => SideInfo::Nothing,
         };
-        let other = Other { start, sequence: packet.sequence, run: self.run, says };
-        let index = self.others.partition_point(|known| known.start <= start);
+        let other = SilentPacket { start, sequence: packet.sequence, run: self.run, info };
+        let index = self.silent.partition_point(|known| known.start <= start);
         // In order but for a few; an event is told by all its packets, the last of which says it all.
-        if index == self.others.len() || self.others.len() - index <= RECENT {
-            self.others.insert(index, other);
+        if index == self.silent.len() || self.silent.len() - index <= RECENT {
+            self.silent.insert(index, other);
         }
     }
 
     /// The position of a packet, which becomes the anchor unless it is an earlier one; `None` for one that comes too late.
-    fn place(&mut self, packet: &RtpSound<'_>, ticks: u32) -> Option<i64> {
+    fn place(&mut self, packet: &AudioPacket<'_>, ticks: u32) -> Option<i64> {
         let Some(newest) = self.newest else {
             self.first = packet.arrival;
             return self.anchor(packet, 0, ticks);
@@ -349,7 +351,7 @@ impl Track {
     }
 
     /// Whether the time since the newest packet and since the first can explain how far a timestamp went forward.
-    fn explained(&self, packet: &RtpSound<'_>, newest: &Newest, advance: i64) -> bool {
+    fn explained(&self, packet: &AudioPacket<'_>, newest: &Anchor, advance: i64) -> bool {
         let elapsed = self.in_ticks(packet.arrival - newest.arrival);
         if advance < 0 || elapsed - advance > self.seconds(PAUSE) {
             return false;
@@ -364,17 +366,17 @@ impl Track {
         newest.position + advance <= limit
     }
 
-    fn anchor(&mut self, packet: &RtpSound<'_>, position: i64, ticks: u32) -> Option<i64> {
+    fn anchor(&mut self, packet: &AudioPacket<'_>, position: i64, ticks: u32) -> Option<i64> {
         if position > self.seconds(CEILING) {
             return None;
         }
-        let &RtpSound { arrival, sequence, timestamp, .. } = packet;
-        self.newest = Some(Newest { arrival, sequence, timestamp, position, ticks });
+        let &AudioPacket { arrival, sequence, timestamp, .. } = packet;
+        self.newest = Some(Anchor { arrival, sequence, timestamp, position, ticks });
         Some(position)
     }
 
     /// Puts sound where nothing is yet; false where all of its place is taken.
-    fn insert(&mut self, position: i64, format: u8, ticks: u32, packet: &RtpSound<'_>) -> bool {
+    fn insert(&mut self, position: i64, format: u8, ticks: u32, packet: &AudioPacket<'_>) -> bool {
         let index = self.entries.partition_point(|entry| entry.start <= position);
         let taken = index.checked_sub(1).map_or(i64::MIN, |before| self.entries[before].end());
         let free = self.entries.get(index).map_or(i64::MAX, |after| after.start);
@@ -384,7 +386,7 @@ impl Track {
         if start >= end || self.bytes.len() + packet.payload.len() > self.seconds(CEILING) as usize {
             return false;
         }
-        let entry = Entry {
+        let entry = PlacedPayload {
             start,
             ticks: (end - start) as u32,
             skip: (start - position) as u32,
@@ -428,7 +430,7 @@ const MISORDERED: u16 = 1_000;
 const STRAGGLERS: u16 = 100;
 /// Seconds that arrivals may stand still while timestamps do too, and still be one stall of the network.
 const PAUSE: u64 = 5;
-/// Seconds by which the first packet may have been delayed more than the others.
+/// Seconds by which the first packet may have been delayed more than the silent.
 const SLACK: u64 = 2;
 
 /// As many repeats as a port mirror that copies a packet twice can put between.
@@ -436,7 +438,7 @@ const RECENT: usize = 64;
 /// RFC 3551 section 3.
 const FIRST_DYNAMIC: u8 = 96;
 /// A telephone event has 4 bytes (RFC 4733 section 2.3), comfort noise few; 20 are 2.5 ms of G.711.
-const LEAST_SOUND: usize = 20;
+const MIN_SOUND: usize = 20;
 /// Codecs in one stream; more are no sender's doing.
 const FORMATS: usize = 16;
 /// Reflection coefficients of comfort noise that are followed; RFC 3389 recommends at most this many.
@@ -451,11 +453,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Own, Player, Rules};
+    use crate::{BuiltIn, Player, PlayoutRules};
 
     /// The payloads decoded, silence between them, at the RTP clock.
     fn bare(track: &Track) -> Vec<i16> {
-        let mut player = Player::new(track, Rules::bare(), track.clock(), &Own);
+        let mut player = Player::new(track, PlayoutRules::bare(), track.clock(), &BuiltIn);
         let mut samples = vec![1; track.ticks() as usize + 10];
         let count = player.read(&mut samples).expect("our own decoders");
         assert_eq!(count as u64, track.ticks());
@@ -483,7 +485,7 @@ mod tests {
         fn packet(&mut self, payload: &[u8]) {
             let &mut Self { millis, sequence, timestamp, payload_type, .. } = self;
             let arrival = Nanos::from_millis(millis);
-            self.track.push(RtpSound { arrival, sequence, timestamp, payload_type, payload });
+            self.track.push(AudioPacket { arrival, sequence, timestamp, payload_type, payload });
         }
 
         /// Skips packets as if they were lost.
@@ -709,7 +711,7 @@ mod tests {
                 let sequence = if small { index as u16 ^ (sequence & 7) } else { sequence };
                 let payload = vec![index as u8; length];
                 let arrival = Nanos::from_millis(millis);
-                track.push(RtpSound { arrival, sequence, timestamp, payload_type, payload: &payload });
+                track.push(AudioPacket { arrival, sequence, timestamp, payload_type, payload: &payload });
             }
             let rate = u64::from(track.clock().0);
             prop_assert!(track.bytes.len() as u64 <= bytes);
@@ -717,7 +719,7 @@ mod tests {
             prop_assert!(track.ticks() <= millis * rate / 900 + bytes + (SLACK + REORDERED) * rate);
             prop_assert!(track.entries.windows(2).all(|pair| pair[0].end() <= pair[1].start));
             prop_assert!(track.entries.iter().all(|entry| entry.ticks > 0));
-            prop_assert!(track.others.windows(2).all(|pair| pair[0].start <= pair[1].start));
+            prop_assert!(track.silent.windows(2).all(|pair| pair[0].start <= pair[1].start));
             bare(&track);
         }
 
@@ -751,7 +753,7 @@ mod tests {
             let mut track = Track::new(Codec::Pcmu, Hz(8_000));
             for (jitter, index) in jitter.iter().cycle().zip(order) {
                 let (number, at, payload) = &packets[index];
-                track.push(RtpSound {
+                track.push(AudioPacket {
                     arrival: Nanos::from_millis(10_000 + u64::from(*at) / 8 + jitter),
                     sequence: first.0.wrapping_add(*number),
                     timestamp: first.1.wrapping_add(*at),
@@ -762,7 +764,7 @@ mod tests {
             prop_assert_eq!(&bare(&track), &expected);
             // Nor do the rules change anything.
             let mut samples = vec![0; expected.len()];
-            let count = Player::new(&track, Rules::default(), Hz(8_000), &Own).read(&mut samples);
+            let count = Player::new(&track, PlayoutRules::default(), Hz(8_000), &BuiltIn).read(&mut samples);
             prop_assert_eq!(count.ok(), Some(expected.len()));
             prop_assert_eq!(samples, expected);
         }

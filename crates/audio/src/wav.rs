@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::output::{Output, Shape, play};
+use crate::output::{Output, OutputFormat, play};
 use crate::{Error, Recording};
 
 /// A WAV file that is being written. Its header is written first and says how long it will be.
@@ -14,7 +14,7 @@ pub struct Wav<W: Write> {
 
 impl<W: Write> Wav<W> {
     /// Begins one. [`Error::TooLong`] where it would be 4 GiB or more.
-    pub fn new(mut to: W, shape: Shape) -> Result<Self, Error> {
+    pub fn new(mut to: W, shape: OutputFormat) -> Result<Self, Error> {
         let frame = 2 * u32::from(shape.channels);
         let length = u32::try_from(shape.frames.saturating_mul(u64::from(frame))).ok();
         let length = length.filter(|length| *length <= u32::MAX - HEADER).ok_or(Error::TooLong)?;
@@ -39,7 +39,7 @@ impl<W: Write> Wav<W> {
 }
 
 impl<W: Write> Output for Wav<W> {
-    fn take(&mut self, [left, right]: [&[i16]; 2]) -> Result<(), Error> {
+    fn write(&mut self, [left, right]: [&[i16]; 2]) -> Result<(), Error> {
         if self.mono {
             self.bytes.resize(2 * left.len(), 0);
             for (bytes, sample) in self.bytes.chunks_exact_mut(2).zip(left) {

@@ -8,7 +8,7 @@ mod common;
 use std::f64::consts::TAU;
 
 use common::{filtered, to_le, voice};
-use ringtap_audio::{Codec, Own, Player, RtpSound, Rules, Track};
+use ringtap_audio::{AudioPacket, BuiltIn, Codec, Player, PlayoutRules, Track};
 use ringtap_model::{Hz, Nanos};
 
 /// Which packets are lost.
@@ -38,7 +38,7 @@ fn bursts(share: f64, seed: u32, count: usize) -> Vec<bool> {
 fn track(payloads: &[&[u8]], lost: &[bool]) -> Track {
     let mut track = Track::new(Codec::Pcmu, Hz(8_000));
     for (number, payload) in payloads.iter().enumerate().filter(|(number, _)| !lost[*number]) {
-        track.push(RtpSound {
+        track.push(AudioPacket {
             arrival: Nanos::from_millis(1_000 + 20 * number as u64),
             sequence: number as u16,
             timestamp: number as u32 * 160,
@@ -49,8 +49,8 @@ fn track(payloads: &[&[u8]], lost: &[bool]) -> Track {
     track
 }
 
-fn heard(track: &Track, rules: Rules) -> Vec<i16> {
-    let mut player = Player::new(track, rules, Hz(8_000), &Own);
+fn heard(track: &Track, rules: PlayoutRules) -> Vec<i16> {
+    let mut player = Player::new(track, rules, Hz(8_000), &BuiltIn);
     let mut out = vec![0; player.frames() as usize];
     assert_eq!(player.read(&mut out).expect("our own"), out.len());
     out
@@ -190,8 +190,8 @@ fn concealed_loss_is_nearer_to_the_source() {
         // Both ends are there, for the length to be that of the source.
         (lost[0], lost[count - 1]) = (false, false);
         let track = track(&payloads, &lost);
-        let ours = heard(&track, Rules::default());
-        let silent = heard(&track, Rules { conceal: false, ..Rules::default() });
+        let ours = heard(&track, PlayoutRules::default());
+        let silent = heard(&track, PlayoutRules { conceal: false, ..PlayoutRules::default() });
         assert_eq!(ours.len(), decoded.len());
         for (at, lost) in lost.iter().enumerate().filter(|(_, lost)| !**lost) {
             assert!(!lost && ours[at * 160..][..160] == decoded[at * 160..][..160], "what came is as it was");
@@ -229,7 +229,7 @@ fn late_packets_are_lost_to_a_telephone_and_not_to_a_recording() {
     for (number, payload) in payloads.iter().enumerate() {
         // Every fiftieth packet comes 100 ms late.
         let late = if number % 50 == 49 { 100 } else { 0 };
-        track.push(RtpSound {
+        track.push(AudioPacket {
             arrival: Nanos::from_millis(1_000 + 20 * number as u64 + late),
             sequence: number as u16,
             timestamp: number as u32 * 160,
@@ -238,8 +238,8 @@ fn late_packets_are_lost_to_a_telephone_and_not_to_a_recording() {
         });
     }
     let figures = |buffer: Option<u64>| {
-        let rules = Rules { buffer: buffer.map(Nanos::from_millis), ..Rules::default() };
-        let mut player = Player::new(&track, rules, Hz(8_000), &Own);
+        let rules = PlayoutRules { buffer: buffer.map(Nanos::from_millis), ..PlayoutRules::default() };
+        let mut player = Player::new(&track, rules, Hz(8_000), &BuiltIn);
         let mut out = vec![0; player.frames() as usize];
         player.read(&mut out).expect("our own");
         (player.figures().late, player.figures().concealed, out)
@@ -260,7 +260,7 @@ fn a_clock_that_runs_away_is_followed_and_a_route_that_changes_is_not() {
     let played = |arrival: &dyn Fn(u64) -> u64| {
         let mut track = Track::new(Codec::Pcmu, Hz(8_000));
         for (number, payload) in bytes.chunks_exact(160).enumerate() {
-            track.push(RtpSound {
+            track.push(AudioPacket {
                 arrival: Nanos(1_000_000_000 + arrival(number as u64)),
                 sequence: number as u16,
                 timestamp: number as u32 * 160,
@@ -268,7 +268,7 @@ fn a_clock_that_runs_away_is_followed_and_a_route_that_changes_is_not() {
                 payload,
             });
         }
-        let mut player = Player::new(&track, Rules::default(), Hz(8_000), &Own);
+        let mut player = Player::new(&track, PlayoutRules::default(), Hz(8_000), &BuiltIn);
         let mut out = vec![0; player.frames() as usize];
         player.read(&mut out).expect("our own");
         (player.figures().drift_ppm, out.len())
@@ -287,10 +287,10 @@ fn a_clock_that_runs_away_is_followed_and_a_route_that_changes_is_not() {
 #[test]
 fn comfort_noise_and_tones_sound_where_they_are_wanted() {
     let mut track = Track::new(Codec::Pcmu, Hz(8_000));
-    track.announce(101, ringtap_audio::Carries::Events);
+    track.announce(101, ringtap_audio::PayloadKind::Events);
     let mut push = |number: u16, millis: u64, timestamp: u32, payload_type: u8, payload: &[u8]| {
         let arrival = Nanos::from_millis(millis);
-        track.push(RtpSound { arrival, sequence: number, timestamp, payload_type, payload });
+        track.push(AudioPacket { arrival, sequence: number, timestamp, payload_type, payload });
     };
     push(0, 0, 0, 0, &[0xff; 160]);
     push(1, 20, 160, 13, &[40]);
@@ -305,11 +305,11 @@ fn comfort_noise_and_tones_sound_where_they_are_wanted() {
             samples.iter().map(|sample| f64::from(*sample).powi(2)).sum::<f64>() / samples.len() as f64;
         10.0 * (power.max(1e-3) / 32_768_f64.powi(2)).log10()
     };
-    let out = heard(&track, Rules { tones: true, ..Rules::default() });
+    let out = heard(&track, PlayoutRules { tones: true, ..PlayoutRules::default() });
     assert_eq!(out.len(), 8_160);
     assert!((level(&out[160..4_000]) + 40.0).abs() < 1.0, "noise: {}", level(&out[160..4_000]));
     // -10 dBm0 of power; full scale of a sine is 3.17 dBm0, and 3 dB below that of a square wave.
     assert!((level(&out[4_000..4_800]) + 16.2).abs() < 0.5, "tone: {}", level(&out[4_000..4_800]));
-    let out = heard(&track, Rules { noise: false, ..Rules::default() });
+    let out = heard(&track, PlayoutRules { noise: false, ..PlayoutRules::default() });
     assert!(out.iter().all(|sample| *sample == 0), "neither was wanted; nor is anything lost");
 }

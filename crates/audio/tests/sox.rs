@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Cursor;
 use std::process::Command;
 
-use ringtap_audio::{Codec, Own, RtpSound, Settings, Track, mix, write_wav};
+use ringtap_audio::{AudioPacket, BuiltIn, Codec, MixSettings, Track, mix, write_wav};
 use ringtap_model::{Hz, Nanos};
 
 /// What sox makes of raw G.711; `None` where there is no sox.
@@ -61,7 +61,7 @@ fn stream(codec: Codec, begin: Nanos, bytes: &[u8]) -> Track {
     while sent < bytes.len() {
         let size = [160, 240, 80, 1][usize::from(sequence) / 16 % 4].min(bytes.len() - sent);
         let jitter = Nanos::from_millis(u64::from(sequence) * 7 % 60);
-        track.push(RtpSound {
+        track.push(AudioPacket {
             arrival: begin + Nanos(sent as u64 * 125_000) + if sent == 0 { Nanos::ZERO } else { jitter },
             sequence,
             timestamp: (sent as u32).wrapping_sub(10_000),
@@ -95,7 +95,7 @@ fn a_lossless_call_is_what_the_payload_decodes_to() {
     let left = [stream(Codec::Pcmu, begin, &caller)];
     let right = [stream(Codec::Pcma, begin + Nanos::from_millis(250), &callee)];
     let mut wav = Cursor::new(Vec::new());
-    let mut recording = mix(&left, &right, Settings::default(), &Own).expect("a rate that exists");
+    let mut recording = mix(&left, &right, MixSettings::default(), &BuiltIn).expect("a rate that exists");
     write_wav(&mut recording, &mut wav).expect("a vector takes everything");
     let reader = hound::WavReader::new(Cursor::new(wav.into_inner())).expect("a WAV");
     let samples: Vec<i16> = reader.into_samples().map(|sample| sample.expect("whole")).collect();

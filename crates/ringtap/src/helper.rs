@@ -4,7 +4,8 @@ use std::io;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use ringtap_audio::{
-    Codec, Coding, Decoder, Decoders, Encoder, Error, Own, Remote, RemoteEncoder, Step, is_remote, serve,
+    BuiltIn, Codec, DecodeStep, Decoder, Decoders, Encoder, EncoderSettings, Error, Remote, RemoteEncoder,
+    is_remote, serve,
 };
 use ringtap_model::Hz;
 
@@ -20,7 +21,7 @@ pub(crate) struct Helpers;
 impl Decoders for Helpers {
     fn open(&self, codec: Codec, rate: Hz) -> Result<Box<dyn Decoder>, Error> {
         if !is_remote(codec) {
-            return Own.open(codec, rate);
+            return BuiltIn.open(codec, rate);
         }
         let failed = |error| Error::Helper { codec: codec.name(), why: unstarted(&error) };
         let (child, from, to) = start().map_err(failed)?;
@@ -29,7 +30,7 @@ impl Decoders for Helpers {
 }
 
 /// An encoder of Opus, by its library in a process of its own. [`Error::NoEncoder`] where that is not installed.
-pub(crate) fn encoder(coding: Coding) -> Result<Box<dyn Encoder>, Error> {
+pub(crate) fn encoder(coding: EncoderSettings) -> Result<Box<dyn Encoder>, Error> {
     let failed = |error| Error::Encoder { codec: "Opus", why: unstarted(&error) };
     let (child, from, to) = start().map_err(failed)?;
     Ok(Box::new(Helper { remote: RemoteEncoder::open(coding, from, to)?, _child: child }))
@@ -63,7 +64,7 @@ struct Helper<T> {
 }
 
 impl<T: Decoder> Decoder for Helper<T> {
-    fn run(&mut self, steps: &[Step<'_>], out: &mut Vec<i16>) -> Result<(), Error> {
+    fn run(&mut self, steps: &[DecodeStep<'_>], out: &mut Vec<i16>) -> Result<(), Error> {
         self.remote.run(steps, out)
     }
 
@@ -73,7 +74,7 @@ impl<T: Decoder> Decoder for Helper<T> {
 }
 
 impl<T: Encoder> Encoder for Helper<T> {
-    fn coding(&self) -> Coding {
+    fn coding(&self) -> EncoderSettings {
         self.remote.coding()
     }
 

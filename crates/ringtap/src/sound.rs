@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use ringtap_audio::{
-    Coding, Decoders, Flac, Opus, Output, Peaks, Recording, Rules, Settings, Shape, Sides, Wav, mix, play,
+    ChannelLayout, Decoders, EncoderSettings, Flac, MixSettings, Opus, Output, OutputFormat, Peaks,
+    PlayoutRules, Recording, Wav, mix, play,
 };
 use ringtap_model::{Hz, Nanos};
 use ringtap_report::file::Target;
@@ -68,17 +69,17 @@ pub(crate) enum Loss {
 }
 
 impl How {
-    fn settings(self) -> Settings {
+    fn settings(self) -> MixSettings {
         let conceal = self.loss == Loss::Conceal;
         let buffer = self.buffer_ms.map(Nanos::from_millis);
         let sides = match self.mix {
-            Mix::Stereo => Sides::Stereo,
-            Mix::Mono => Sides::Mono,
-            Mix::Caller => Sides::Left,
-            Mix::Callee => Sides::Right,
+            Mix::Stereo => ChannelLayout::Stereo,
+            Mix::Mono => ChannelLayout::Mono,
+            Mix::Caller => ChannelLayout::Left,
+            Mix::Callee => ChannelLayout::Right,
         };
-        let rules = Rules { conceal, tones: self.tones, buffer, ..Rules::default() };
-        Settings { rules, rate: self.rate.map(Hz), sides }
+        let rules = PlayoutRules { conceal, tones: self.tones, buffer, ..PlayoutRules::default() };
+        MixSettings { rules, rate: self.rate.map(Hz), sides }
     }
 }
 
@@ -161,7 +162,7 @@ impl Files {
             outputs.push(Box::new(Flac::new(BufWriter::new(target), shape)?));
         }
         if let Some(target) = &mut self.opus {
-            let encoder = helper::encoder(Coding::of(shape, 1_000 * how.opus_kbps))?;
+            let encoder = helper::encoder(EncoderSettings::of(shape, 1_000 * how.opus_kbps))?;
             let comments = [format!("DATE={} UTC", time::full(shape.start)), format!("DESCRIPTION={sides}")];
             outputs.push(Box::new(Opus::new(BufWriter::new(target), shape, encoder, &comments)?));
         }
@@ -178,18 +179,18 @@ impl Files {
 
 /// Without the library that encodes there is no need to begin.
 pub(crate) fn refuse_without_encoder(wanted: bool) -> Result<(), ringtap_audio::Error> {
-    let shape = Shape { rate: Hz(8_000), channels: 1, frames: 0, start: Nanos::ZERO };
-    if wanted { helper::encoder(Coding::of(shape, 24_000)).map(drop) } else { Ok(()) }
+    let shape = OutputFormat { rate: Hz(8_000), channels: 1, frames: 0, start: Nanos::ZERO };
+    if wanted { helper::encoder(EncoderSettings::of(shape, 24_000)).map(drop) } else { Ok(()) }
 }
 
 /// What the channels are, in words.
-fn sides(sides: Sides, silent: [bool; 2]) -> String {
+fn sides(sides: ChannelLayout, silent: [bool; 2]) -> String {
     let [caller, callee] = silent.map(|silent| if silent { "silent" } else { "sounds" });
     match sides {
-        Sides::Stereo => format!("left the caller ({caller}), right the callee ({callee})"),
-        Sides::Mono => format!("the caller ({caller}) and the callee ({callee}) on one channel"),
-        Sides::Left => format!("the caller ({caller})"),
-        Sides::Right => format!("the callee ({callee})"),
+        ChannelLayout::Stereo => format!("left the caller ({caller}), right the callee ({callee})"),
+        ChannelLayout::Mono => format!("the caller ({caller}) and the callee ({callee}) on one channel"),
+        ChannelLayout::Left => format!("the caller ({caller})"),
+        ChannelLayout::Right => format!("the callee ({callee})"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ringtap_audio::{Carries, Codec, Decoders, RtpSound, Track};
+use ringtap_audio::{AudioPacket, Codec, Decoders, PayloadKind, Track};
 use ringtap_engine::{RtpSeen, Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Direction, Endpoint, Frame, Hz, Message, Nanos, Registration, Stream};
 use ringtap_report::streams::codec;
@@ -115,10 +115,10 @@ impl Sound {
                 let Some(codec) = media.rtpmap(payload_type) else { continue };
                 let name = String::from_utf8_lossy(codec.name);
                 let carries = match (&*name, Codec::from_name(&name)) {
-                    (_, Ok(Codec::L16 { .. })) => Carries::Sound(Codec::L16 { channels: codec.channels }),
-                    (_, Ok(codec)) => Carries::Sound(codec),
-                    (name, _) if name.eq_ignore_ascii_case("telephone-event") => Carries::Events,
-                    (name, _) if name.eq_ignore_ascii_case("CN") => Carries::Noise,
+                    (_, Ok(Codec::L16 { .. })) => PayloadKind::Sound(Codec::L16 { channels: codec.channels }),
+                    (_, Ok(codec)) => PayloadKind::Sound(codec),
+                    (name, _) if name.eq_ignore_ascii_case("telephone-event") => PayloadKind::Events,
+                    (name, _) if name.eq_ignore_ascii_case("CN") => PayloadKind::Noise,
                     _ => continue,
                 };
                 self.tracks.values_mut().for_each(|(_, track)| track.announce(payload_type, carries));
@@ -128,7 +128,7 @@ impl Sound {
 
     fn push(&mut self, seen: &RtpSeen<'_>) {
         if let Some((_, track)) = self.tracks.get_mut(&seen.serial) {
-            track.push(RtpSound {
+            track.push(AudioPacket {
                 arrival: seen.time,
                 sequence: seen.sequence,
                 timestamp: seen.timestamp,

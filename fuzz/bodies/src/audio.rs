@@ -3,8 +3,8 @@
 use std::io::Cursor;
 
 use ringtap_audio::{
-    Carries, Codec, Coding, Encoder, Error, Flac, Opus, Output, Own, Packing, Peaks, Player, RtpSound, Rules,
-    Settings, Sides, Track, Wav, mix, play,
+    AudioPacket, BuiltIn, ChannelLayout, Codec, Encoder, EncoderSettings, Error, Flac, MixSettings, Opus,
+    Output, Packing, PayloadKind, Peaks, Player, PlayoutRules, Track, Wav, mix, play,
 };
 use ringtap_model::{Hz, Nanos};
 
@@ -16,8 +16,8 @@ pub fn audio(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let mut tracks = [0; 4].map(|_| {
         let mut track = Track::new(choices.pick(&CODECS), Hz(choices.pick(&CLOCKS)));
-        track.announce(101, Carries::Events);
-        track.announce(127, Carries::Sound(choices.pick(&CODECS)));
+        track.announce(101, PayloadKind::Events);
+        track.announce(127, PayloadKind::Sound(choices.pick(&CODECS)));
         match choices.byte() {
             kind @ 96..=127 => track.with_payload_type(kind),
             _ => track,
@@ -42,15 +42,20 @@ pub fn audio(bytes: &[u8]) {
                 codec.samples(payload).is_none_or(|samples| (1..=5_760 * payload.len()).contains(&samples))
             );
         }
-        tracks[index].push(RtpSound { arrival, sequence, timestamp, payload_type, payload });
+        tracks[index].push(AudioPacket { arrival, sequence, timestamp, payload_type, payload });
         pushed[index] += payload.len() as u64;
     }
     let rules = rules(&mut choices);
     tracks.iter().zip(pushed).for_each(|(track, pushed)| check(track, pushed, rules));
     let (left, right) = tracks.split_at(2);
-    let sides = choices.pick(&[Sides::Stereo, Sides::Mono, Sides::Left, Sides::Right]);
+    let sides = choices.pick(&[
+        ChannelLayout::Stereo,
+        ChannelLayout::Mono,
+        ChannelLayout::Left,
+        ChannelLayout::Right,
+    ]);
     let rate = choices.pick(&[None, Some(Hz(8_000)), Some(Hz(16_000)), Some(Hz(11_025))]);
-    write(left, right, Settings { rules, rate, sides });
+    write(left, right, MixSettings { rules, rate, sides });
 }
 
 fn later(arrival: Nanos, kind: u8, choices: &mut Choices<'_>) -> Nanos {
@@ -64,14 +69,14 @@ fn later(arrival: Nanos, kind: u8, choices: &mut Choices<'_>) -> Nanos {
     }
 }
 
-fn rules(choices: &mut Choices<'_>) -> Rules {
+fn rules(choices: &mut Choices<'_>) -> PlayoutRules {
     let bits = choices.byte();
     let on = |bit: u8| bits & 1 << bit == 0;
     let buffer = (!on(4)).then(|| Nanos::from_millis(u64::from(choices.byte())));
-    Rules { conceal: on(0), noise: on(1), tones: !on(2), drift: on(3), buffer }
+    PlayoutRules { conceal: on(0), noise: on(1), tones: !on(2), drift: on(3), buffer }
 }
 
-fn check(track: &Track, pushed: u64, rules: Rules) {
+fn check(track: &Track, pushed: u64, rules: PlayoutRules) {
     let clock = u64::from(track.clock().0);
     // One sample can lie a second before the first packet, and one payload behind the end.
     assert!(
@@ -84,7 +89,7 @@ fn check(track: &Track, pushed: u64, rules: Rules) {
     if track.ticks() > 60 * clock {
         return;
     }
-    let mut player = Player::new(track, rules, Hz(8_000), &Own);
+    let mut player = Player::new(track, rules, Hz(8_000), &BuiltIn);
     let (frames, mut played, mut out) = (player.frames(), 0, [0; 1_000]);
     loop {
         match player.read(&mut out) {
@@ -98,15 +103,15 @@ fn check(track: &Track, pushed: u64, rules: Rules) {
 }
 
 /// Long ones are not written, for the time it takes.
-fn write(left: &[Track], right: &[Track], settings: Settings) {
-    let mut recording = mix(left, right, settings, &Own).expect("a rate that exists");
+fn write(left: &[Track], right: &[Track], settings: MixSettings) {
+    let mut recording = mix(left, right, settings, &BuiltIn).expect("a rate that exists");
     let (frames, channels) = (recording.frames(), u64::from(recording.channels()));
     if frames > MAX_SECONDS * u64::from(recording.rate().0) {
         return;
     }
     let (mut wav, mut flac, mut peaks) = (Cursor::new(Vec::new()), Cursor::new(Vec::new()), Vec::new());
     let (mut opus, shape) = (Vec::new(), recording.shape());
-    let encoder = Box::new(Silent(Coding::of(shape, 24_000)));
+    let encoder = Box::new(Silent(EncoderSettings::of(shape, 24_000)));
     let outputs: Vec<Box<dyn Output + '_>> = vec![
         Box::new(Wav::new(&mut wav, shape).expect("a minute fits")),
         Box::new(Flac::new(&mut flac, shape).expect("memory takes everything")),
@@ -130,10 +135,10 @@ fn write(left: &[Track], right: &[Track], settings: Settings) {
 }
 
 /// Encodes nothing.
-struct Silent(Coding);
+struct Silent(EncoderSettings);
 
 impl Encoder for Silent {
-    fn coding(&self) -> Coding {
+    fn coding(&self) -> EncoderSettings {
         self.0
     }
 

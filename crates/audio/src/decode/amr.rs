@@ -13,7 +13,7 @@ pub(crate) enum Width {
 }
 
 impl Width {
-    /// Bits of a frame by its type (RFC 4867 section 3.6; 3GPP TS 26.101 and 26.201, table 1); `None` for the types that are
+    /// BitReader of a frame by its type (RFC 4867 section 3.6; 3GPP TS 26.101 and 26.201, table 1); `None` for the types that are
     /// reserved.
     fn bits(self, kind: u8) -> Option<usize> {
         match (self, kind) {
@@ -52,9 +52,9 @@ fn aligned(width: Width, payload: &[u8]) -> Option<Vec<Frame>> {
     }
     let count = rest.iter().position(|entry| entry & 0x80 == 0)? + 1;
     let (contents, mut data) = rest.split_at(count);
-    let mut frames = Vec::with_capacity(count.min(MOST_FRAMES));
+    let mut frames = Vec::with_capacity(count.min(MAX_FRAMES));
     for entry in contents {
-        if entry & 3 != 0 || frames.len() == MOST_FRAMES {
+        if entry & 3 != 0 || frames.len() == MAX_FRAMES {
             return None;
         }
         let kind = entry >> 3 & 15;
@@ -68,15 +68,15 @@ fn aligned(width: Width, payload: &[u8]) -> Option<Vec<Frame>> {
 
 /// Section 4.3: bit after bit, the whole padded with zeros.
 fn efficient(width: Width, payload: &[u8]) -> Option<Vec<Frame>> {
-    let mut bits = Bits { bytes: payload, at: 4 };
+    let mut bits = BitReader { bytes: payload, at: 4 };
     let mut entries = Vec::new();
     loop {
-        let entry = bits.take(6)?;
+        let entry = bits.read(6)?;
         entries.push((entry >> 1 & 15, entry & 1));
         if entry & 0x20 == 0 {
             break;
         }
-        if entries.len() == MOST_FRAMES {
+        if entries.len() == MAX_FRAMES {
             return None;
         }
     }
@@ -86,23 +86,23 @@ fn efficient(width: Width, payload: &[u8]) -> Option<Vec<Frame>> {
         let mut bytes = vec![kind << 3 | quality << 2];
         while left > 0 {
             let now = left.min(8);
-            bytes.push(bits.take(now)? << (8 - now));
+            bytes.push(bits.read(now)? << (8 - now));
             left -= now;
         }
         frames.push(Frame { kind, bytes });
     }
     let padding = payload.len() * 8 - bits.at;
-    (padding < 8 && bits.take(padding)? == 0).then_some(frames)
+    (padding < 8 && bits.read(padding)? == 0).then_some(frames)
 }
 
-struct Bits<'a> {
+struct BitReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Bits<'_> {
+impl BitReader<'_> {
     /// Up to 8 bits.
-    fn take(&mut self, width: usize) -> Option<u8> {
+    fn read(&mut self, width: usize) -> Option<u8> {
         let (byte, bit) = (self.at / 8, self.at % 8);
         self.at += width;
         if self.at > self.bytes.len() * 8 {
@@ -118,7 +118,7 @@ impl Bits<'_> {
 const LOST: u8 = 14;
 pub(super) const NO_DATA: u8 = 15;
 /// A second of sound in one packet is none that was sent.
-const MOST_FRAMES: usize = 50;
+const MAX_FRAMES: usize = 50;
 
 #[cfg(test)]
 mod tests {

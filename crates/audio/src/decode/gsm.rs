@@ -21,14 +21,14 @@ pub(super) struct Gsm {
     msr: i16,
 }
 
-/// Reads fields of a frame, the most significant bits first.
-struct Fields<'a> {
+/// Reads bits of a frame, the most significant bits first.
+struct BitReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Fields<'_> {
-    fn take(&mut self, width: usize) -> i16 {
+impl BitReader<'_> {
+    fn read(&mut self, width: usize) -> i16 {
         let mut value = 0;
         for bit in self.at..self.at + width {
             let byte = self.bytes.get(bit / 8).copied().unwrap_or_default();
@@ -46,11 +46,11 @@ impl Gsm {
 
     fn frame(&mut self, frame: &[u8], out: &mut Vec<i16>) {
         // The first four bits are a signature.
-        let mut fields = Fields { bytes: frame, at: 4 };
-        let larc: [i16; 8] = LAR_BITS.map(|width| fields.take(width));
+        let mut bits = BitReader { bytes: frame, at: 4 };
+        let larc: [i16; 8] = LAR_BITS.map(|width| bits.read(width));
         let mut wt = [0; 160];
         for sub in wt.chunks_exact_mut(40) {
-            sub.copy_from_slice(&self.residual(&mut fields));
+            sub.copy_from_slice(&self.residual(&mut bits));
         }
         let larpp = std::array::from_fn(|i| ratio(i, larc[i]));
         let ranges = [(0..13, 0), (13..27, 1), (27..40, 2), (40..160, 3)];
@@ -67,12 +67,12 @@ impl Gsm {
     }
 
     /// One sub-frame: the long-term prediction plus the decoded pulses (clauses 5.3.1 and 5.3.2).
-    fn residual(&mut self, fields: &mut Fields<'_>) -> [i16; 40] {
-        let [lag, gain, grid, xmaxc] = [7, 2, 2, 6].map(|width| fields.take(width));
+    fn residual(&mut self, bits: &mut BitReader<'_>) -> [i16; 40] {
+        let [lag, gain, grid, xmaxc] = [7, 2, 2, 6].map(|width| bits.read(width));
         let mut erp = [0; 40];
         let (factor, shift) = step(xmaxc);
         for pulse in 0..13 {
-            let level = mult_r(factor, ((fields.take(3) << 1) - 7) << 12);
+            let level = mult_r(factor, ((bits.read(3) << 1) - 7) << 12);
             let rounding = if shift == 0 { 0 } else { 1 << (shift - 1) };
             erp[grid as usize + 3 * pulse] = add(level, rounding) >> shift;
         }

@@ -29,7 +29,7 @@ pub(crate) use opus::samples as opus_samples;
 
 /// What a decoder is given, in the order of sending.
 #[derive(Clone, Copy, Debug)]
-pub enum Step<'a> {
+pub enum DecodeStep<'a> {
     /// A payload, and how many samples it stands for.
     Packet {
         /// As it came.
@@ -46,7 +46,7 @@ pub enum Step<'a> {
     },
 }
 
-impl Step<'_> {
+impl DecodeStep<'_> {
     /// How many samples it gives.
     pub fn samples(&self) -> usize {
         match *self {
@@ -58,9 +58,9 @@ impl Step<'_> {
 /// Turns payloads into samples, and keeps the state between them.
 pub trait Decoder {
     /// Appends the samples of each step, exactly as many as it says.
-    fn run(&mut self, steps: &[Step<'_>], out: &mut Vec<i16>) -> Result<(), Error>;
+    fn run(&mut self, steps: &[DecodeStep<'_>], out: &mut Vec<i16>) -> Result<(), Error>;
 
-    /// Whether it fills [`Step::Lost`] itself. One that does not leaves zeros there, for the play-out to fill.
+    /// Whether it fills [`DecodeStep::Lost`] itself. One that does not leaves zeros there, for the play-out to fill.
     fn conceals(&self) -> bool;
 }
 
@@ -73,16 +73,16 @@ pub trait Decoders {
 
 /// The decoders of this crate alone, without libraries.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Own;
+pub struct BuiltIn;
 
-impl Decoders for Own {
+impl Decoders for BuiltIn {
     fn open(&self, codec: Codec, _: Hz) -> Result<Box<dyn Decoder>, Error> {
         Ok(match codec {
-            Codec::Pcmu | Codec::Pcma => Box::new(Frames(g711::G711::new(codec))),
-            Codec::L16 { channels } => Box::new(Frames(l16::L16::new(channels))),
-            Codec::G722 => Box::new(Frames(g722::G722::new())),
-            Codec::G726 { bits, packing } => Box::new(Frames(g726::G726::new(bits, packing))),
-            Codec::Gsm => Box::new(Frames(gsm::Gsm::new())),
+            Codec::Pcmu | Codec::Pcma => Box::new(WithoutConcealment(g711::G711::new(codec))),
+            Codec::L16 { channels } => Box::new(WithoutConcealment(l16::L16::new(channels))),
+            Codec::G722 => Box::new(WithoutConcealment(g722::G722::new())),
+            Codec::G726 { bits, packing } => Box::new(WithoutConcealment(g726::G726::new(bits, packing))),
+            Codec::Gsm => Box::new(WithoutConcealment(gsm::Gsm::new())),
             Codec::G729 => Box::new(g729::G729::new()),
             other => return Err(Error::unsupported(other.name())),
         })
@@ -96,13 +96,13 @@ trait FrameDecoder {
 }
 
 /// Gives the play-out zeros where packets are lost.
-struct Frames<T>(T);
+struct WithoutConcealment<T>(T);
 
-impl<T: FrameDecoder> Decoder for Frames<T> {
-    fn run(&mut self, steps: &[Step<'_>], out: &mut Vec<i16>) -> Result<(), Error> {
+impl<T: FrameDecoder> Decoder for WithoutConcealment<T> {
+    fn run(&mut self, steps: &[DecodeStep<'_>], out: &mut Vec<i16>) -> Result<(), Error> {
         for step in steps {
             let end = out.len() + step.samples();
-            if let Step::Packet { payload, .. } = step {
+            if let DecodeStep::Packet { payload, .. } = step {
                 self.0.decode(payload, out);
             }
             out.resize(end, 0);

@@ -20,7 +20,8 @@ pub(super) fn conceal(past: &[i16], future: &[i16], gap: &mut [i16], rate: u32) 
     let side = |signal: &[f32], other: &[f32], own: Option<usize>, beyond: Option<usize>| {
         let Some(own) = own else { return Vec::new() };
         // The other side, in the direction in which this one goes on; too far away it tells nothing.
-        let end: Vec<f32> = other.iter().rev().take(if both { MET * stride } else { 0 }).copied().collect();
+        let end: Vec<f32> =
+            other.iter().rev().take(if both { MATCHED * stride } else { 0 }).copied().collect();
         extended(signal, own, count, &end, beyond.unwrap_or(own), stride)
     };
     let forward = side(&past, &future, periods[0], periods[1]);
@@ -67,7 +68,7 @@ fn extended(
     let (last, begin) = (signal[signal.len() - 1], signal.get(from.wrapping_sub(1)).copied());
     let step = begin.map_or(0.0, |begin| last - begin);
     let quarter = (period / 4).max(1);
-    let met = met(&signal[from..], count, end, beyond);
+    let met = glide(&signal[from..], count, end, beyond);
     // What both sides agree on was there all along; what one side alone says was so is less and less likely.
     let fades = met.is_none();
     let mut out = met.unwrap_or_else(|| signal[from..].iter().cycle().take(count).copied().collect());
@@ -84,7 +85,7 @@ fn extended(
 
 /// `cycle` again and again for `count` samples. A voice whose pitch rises or falls in the gap would be out of step at the other end. So the
 /// pace goes over into that of the other side, and beyond that as much faster or slower as it takes to meet the `end`.
-fn met(cycle: &[f32], count: usize, end: &[f32], beyond: usize) -> Option<Vec<f32>> {
+fn glide(cycle: &[f32], count: usize, end: &[f32], beyond: usize) -> Option<Vec<f32>> {
     let at = |place: f32| {
         let whole = place.max(0.0) as usize;
         let part = place - whole as f32;
@@ -110,7 +111,7 @@ fn met(cycle: &[f32], count: usize, end: &[f32], beyond: usize) -> Option<Vec<f3
     let best = (-most..=most)
         .map(|shift| (likeness(shift), shift))
         .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.abs().cmp(&a.1.abs())));
-    let (_, shift) = best.filter(|(likeness, _)| *likeness > ALIKE)?;
+    let (_, shift) = best.filter(|(likeness, _)| *likeness > MIN_LIKENESS)?;
     let place = |index: f32| index + glide * index * index / (2.0 * whole) + shift as f32 * index / whole;
     Some((0..count).map(|index| at(place(index as f32))).collect())
 }
@@ -164,8 +165,8 @@ const LONGEST: usize = 160;
 const WINDOW: usize = 40;
 const COMPARED: usize = 80;
 /// Samples on the other side that are to be met, and the likeness below which they are not.
-const MET: usize = 80;
-const ALIKE: f32 = 0.5;
+const MATCHED: usize = 80;
+const MIN_LIKENESS: f32 = 0.5;
 /// By how much a pitch may glide in a gap.
 const GLIDE: f32 = 0.25;
 /// What is looked at on each side.

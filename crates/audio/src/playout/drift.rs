@@ -1,16 +1,16 @@
 //! The sender's clock against that of the capture.
 
-use crate::track::Entry;
+use crate::track::PlacedPayload;
 
 /// Maps the sender's time line onto that of the capture.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Warp {
+pub(super) struct DriftCorrection {
     origin: i64,
     /// By how much the sender's clock is slower than it says; 0 where that cannot be told.
     slope: f64,
 }
 
-impl Warp {
+impl DriftCorrection {
     /// None.
     pub(super) fn none() -> Self {
         Self { origin: 0, slope: 0.0 }
@@ -18,10 +18,10 @@ impl Warp {
 
     /// From the delays of a track's packets. In each ten seconds the packet that was delayed least tells how far the clocks are
     /// apart. Only a straight line is a drift: a route that changed is a step, a bad network scatters; they move nothing.
-    pub(super) fn of(entries: &[Entry], clock: u64) -> Self {
+    pub(super) fn of(entries: &[PlacedPayload], clock: u64) -> Self {
         let [first, .., last] = entries else { return Self::none() };
         let window = 10 * clock as i64;
-        if first.run != last.run || last.start - first.start < LEAST_WINDOWS * window {
+        if first.run != last.run || last.start - first.start < MIN_WINDOWS * window {
             return Self::none();
         }
         let mut least: Vec<(f64, f64)> = Vec::new();
@@ -44,7 +44,8 @@ impl Warp {
         let Some((slope, scatter)) = line(&least) else { return Self::none() };
         let total = (slope * (last.start - first.start) as f64).abs();
         let audible = total >= clock as f64 * AUDIBLE;
-        if least.len() < LEAST_WINDOWS as usize || !audible || slope.abs() > MOST || scatter > total / 10.0 {
+        if least.len() < MIN_WINDOWS as usize || !audible || slope.abs() > MAX_DRIFT || scatter > total / 10.0
+        {
             return Self::none();
         }
         Self { origin: first.start, slope }
@@ -80,8 +81,8 @@ fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
 }
 
 /// A minute.
-const LEAST_WINDOWS: i64 = 6;
+const MIN_WINDOWS: i64 = 6;
 /// Seconds: less than a packet moves nobody's answer.
 const AUDIBLE: f64 = 0.02;
 /// Clocks of telephones differ by less than a thousandth.
-const MOST: f64 = 1e-3;
+const MAX_DRIFT: f64 = 1e-3;

@@ -16,17 +16,17 @@ mod tones;
 
 use ringtap_model::{Hz, Nanos};
 
-use crate::track::{Entry, Format, Says};
-use crate::{Decoder, Decoders, Error, Step, Track};
+use crate::track::{Format, PlacedPayload, SideInfo};
+use crate::{DecodeStep, Decoder, Decoders, Error, Track};
 use conceal::conceal;
-use drift::Warp;
+use drift::DriftCorrection;
 use noise::Noise;
 use resample::Resampler;
 use tones::Tone;
 
 /// What is done about what is missing.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules {
+pub struct PlayoutRules {
     /// Loss is concealed; else it is silence.
     pub conceal: bool,
     /// Comfort noise where the sender asked for it; else silence.
@@ -40,13 +40,13 @@ pub struct Rules {
     pub buffer: Option<Nanos>,
 }
 
-impl Default for Rules {
+impl Default for PlayoutRules {
     fn default() -> Self {
         Self { conceal: true, noise: true, tones: false, drift: true, buffer: None }
     }
 }
 
-impl Rules {
+impl PlayoutRules {
     /// The payloads decoded and nothing else: what is missing is silence.
     pub fn bare() -> Self {
         Self { conceal: false, noise: false, tones: false, drift: false, buffer: None }
@@ -55,12 +55,12 @@ impl Rules {
 
 /// What play-out did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct PlayoutFigures {
     /// Packets that came too late for the jitter buffer.
     pub late: u64,
     /// Sound that was made up for lost packets.
     pub concealed: Nanos,
-    /// By how many millionths the sender's clock is slower than it says, where that was followed; else 0.
+    /// By how many millionths the sender's clock is slower than it info, where that was followed; else 0.
     pub drift_ppm: f64,
     /// Parts that are silent because the decoder failed on them.
     pub failures: u32,
@@ -71,10 +71,10 @@ pub struct Figures {
 /// INVARIANT: it gives exactly [`Player::frames`] samples, however it is read, and holds a second or two of them at a time.
 pub struct Player<'a> {
     track: &'a Track,
-    rules: Rules,
+    rules: PlayoutRules,
     decoders: &'a dyn Decoders,
     rate: Hz,
-    warp: Warp,
+    warp: DriftCorrection,
     tones: Vec<Tone>,
     /// Tones before this one are over.
     tone: usize,
@@ -105,13 +105,13 @@ pub struct Player<'a> {
     taken: usize,
     left: u64,
     over: bool,
-    figures: Figures,
+    figures: PlayoutFigures,
 }
 
-/// A part of the line that is being planned.
+/// A span of the line that is being planned.
 #[derive(Clone, Copy, Debug)]
-struct Part {
-    kind: Kind,
+struct Span {
+    kind: SpanKind,
     /// Samples it takes.
     want: usize,
     /// Samples the decoder gives for it.
@@ -124,7 +124,7 @@ struct Part {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum SpanKind {
     /// The payload of an entry.
     Packet(usize),
     Lost,
@@ -133,9 +133,13 @@ enum Kind {
 
 impl<'a> Player<'a> {
     /// To play `track` at `rate`.
-    pub fn new(track: &'a Track, rules: Rules, rate: Hz, decoders: &'a dyn Decoders) -> Self {
+    pub fn new(track: &'a Track, rules: PlayoutRules, rate: Hz, decoders: &'a dyn Decoders) -> Self {
         let entries = track.entries();
-        let warp = if rules.drift { Warp::of(entries, u64::from(track.clock().0)) } else { Warp::none() };
+        let warp = if rules.drift {
+            DriftCorrection::of(entries, u64::from(track.clock().0))
+        } else {
+            DriftCorrection::none()
+        };
         let at = entries.first().map_or(0, |entry| entry.start);
         let mut player = Self {
             track,
@@ -143,7 +147,7 @@ impl<'a> Player<'a> {
             decoders,
             rate,
             warp,
-            tones: if rules.tones { tones::tones(track.others()) } else { Vec::new() },
+            tones: if rules.tones { tones::tones(track.silent()) } else { Vec::new() },
             tone: 0,
             next: 0,
             last: None,
@@ -164,7 +168,7 @@ impl<'a> Player<'a> {
             taken: 0,
             left: 0,
             over: entries.is_empty(),
-            figures: Figures { drift_ppm: warp.ppm(), ..Figures::default() },
+            figures: PlayoutFigures { drift_ppm: warp.ppm(), ..PlayoutFigures::default() },
         };
         player.left = player.frames();
         player
@@ -180,7 +184,7 @@ impl<'a> Player<'a> {
     }
 
     /// What was done so far.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> PlayoutFigures {
         self.figures
     }
 
@@ -215,8 +219,8 @@ impl<'a> Player<'a> {
         if self.over {
             return Ok(false);
         }
-        let parts = self.plan()?;
-        if parts.is_empty() {
+        let spans = self.plan()?;
+        if spans.is_empty() {
             self.over = true;
             if let Some(resampler) = &mut self.resampler {
                 resampler.flush(&mut self.ready);
@@ -224,11 +228,11 @@ impl<'a> Player<'a> {
             return Ok(!self.ready.is_empty());
         }
         self.line.clear();
-        self.decode(&parts)?;
-        self.adjust(&parts);
-        self.mend(&parts);
-        self.add_tones(&parts);
-        self.keep_past();
+        self.decode(&spans)?;
+        self.adjust(&spans);
+        self.fill_gaps(&spans);
+        self.add_tones(&spans);
+        self.save_history();
         match &mut self.resampler {
             Some(resampler) => resampler.push(&self.line, &mut self.ready),
             None => std::mem::swap(&mut self.line, &mut self.ready),
@@ -236,33 +240,33 @@ impl<'a> Player<'a> {
         Ok(true)
     }
 
-    /// The parts of the next second or so, all of one codec, which is opened; none at the end.
-    fn plan(&mut self) -> Result<Vec<Part>, Error> {
+    /// The spans of the next second or so, all of one codec, which is opened; none at the end.
+    fn plan(&mut self) -> Result<Vec<Span>, Error> {
         let track = self.track;
-        let mut parts: Vec<Part> = Vec::new();
+        let mut spans: Vec<Span> = Vec::new();
         let mut planned = 0;
         while let Some(entry) = track.entries().get(self.next) {
-            let gap = matches!(parts.last(), Some(Part { kind: Kind::Lost, .. }));
+            let gap = matches!(spans.last(), Some(Span { kind: SpanKind::Lost, .. }));
             if planned >= WINDOW && !gap {
                 break;
             }
             if self.open.as_ref().is_none_or(|(format, _)| *format != entry.format) {
-                if !parts.is_empty() {
+                if !spans.is_empty() {
                     break;
                 }
                 self.open(entry.format)?;
             }
-            if self.late(entry) {
+            if self.is_late(entry) {
                 self.next += 1;
                 self.lost = None;
                 self.figures.late += 1;
                 continue;
             }
-            let part = if entry.start > self.at { self.missing(entry) } else { self.packet(entry) };
-            planned += part.want;
-            parts.push(part);
+            let span = if entry.start > self.at { self.missing(entry) } else { self.packet(entry) };
+            planned += span.want;
+            spans.push(span);
         }
-        Ok(parts)
+        Ok(spans)
     }
 
     fn open(&mut self, format: u8) -> Result<(), Error> {
@@ -280,7 +284,7 @@ impl<'a> Player<'a> {
     }
 
     /// Whether the jitter buffer has played past a packet when it comes.
-    fn late(&mut self, entry: &Entry) -> bool {
+    fn is_late(&mut self, entry: &PlacedPayload) -> bool {
         let Some(depth) = self.rules.buffer else { return false };
         let delay = i64::from(entry.delay) - (self.warp.place(entry.start) - entry.start);
         let base = self.base.map_or(delay, |base| base.min(delay));
@@ -289,12 +293,12 @@ impl<'a> Player<'a> {
         u128::try_from(delay - base).is_ok_and(|late| late > depth)
     }
 
-    fn packet(&mut self, entry: &Entry) -> Part {
+    fn packet(&mut self, entry: &PlacedPayload) -> Span {
         let format = self.track.formats()[usize::from(entry.format)];
         let payload = self.track.payload(entry);
         let given = format.codec.samples(payload).unwrap_or(0);
-        let part = Part {
-            kind: Kind::Packet(self.next),
+        let span = Span {
+            kind: SpanKind::Packet(self.next),
             want: self.samples(entry.start, entry.end()),
             given,
             skip: self.unwarped(entry.skip.into()).min(given),
@@ -308,32 +312,32 @@ impl<'a> Player<'a> {
         self.last = Some(self.next);
         self.next += 1;
         self.lost = None;
-        part
+        span
     }
 
-    /// The first part of what is missing before an entry.
-    fn missing(&mut self, entry: &Entry) -> Part {
+    /// The first span of what is missing before an entry.
+    fn missing(&mut self, entry: &PlacedPayload) -> Span {
         let (start, second) = (self.at, i64::from(self.track.clock().0));
         let since = self.last.map_or(start, |last| self.track.entries()[last].end());
         let concealed = since + self.lost_before(entry).min(2 * second);
         let (kind, end) = if start < concealed {
-            (Kind::Lost, entry.start.min(concealed))
+            (SpanKind::Lost, entry.start.min(concealed))
         } else {
-            let said = self.hear_noise(entry.start);
-            (Kind::Pause, entry.start.min(start + second).min(said))
+            let said = self.apply_noise_updates(entry.start);
+            (SpanKind::Pause, entry.start.min(start + second).min(said))
         };
         self.at = end;
         let want = self.samples(start, end);
         let given = if self.decoder_fills(kind, start) { want } else { 0 };
-        if kind == Kind::Lost && self.rules.conceal {
+        if kind == SpanKind::Lost && self.rules.conceal {
             let made = Nanos(want as u64 * 1_000_000_000 / u64::from(self.line_rate.0));
-            self.figures.concealed += made.min(MADE_UP);
+            self.figures.concealed += made.min(MAX_CONCEALED);
         }
-        Part { kind, want, given, skip: 0, used: given, start }
+        Span { kind, want, given, skip: 0, used: given, start }
     }
 
     /// Ticks of the gap before an entry that packets were lost in.
-    fn lost_before(&mut self, entry: &Entry) -> i64 {
+    fn lost_before(&mut self, entry: &PlacedPayload) -> i64 {
         if let Some(lost) = self.lost {
             return lost;
         }
@@ -343,10 +347,10 @@ impl<'a> Player<'a> {
             if before.run != entry.run || between > i16::MAX as u16 {
                 return 0;
             }
-            let others = self.track.others();
+            let silent = self.track.silent();
             let mut seen = 0;
             // A second back, for those that came in another order.
-            while let Some(other) = others.get(self.numbered).filter(|other| other.start <= entry.start) {
+            while let Some(other) = silent.get(self.numbered).filter(|other| other.start <= entry.start) {
                 let place = other.sequence.wrapping_sub(before.sequence).wrapping_sub(1);
                 seen += i64::from(other.run == entry.run && place < between);
                 self.numbered += 1;
@@ -359,10 +363,10 @@ impl<'a> Player<'a> {
     }
 
     /// Takes in what the packets up to here say about noise; where the next one says something else.
-    fn hear_noise(&mut self, until: i64) -> i64 {
-        let others = self.track.others();
-        while let Some(other) = others.get(self.said) {
-            let Says::Noise { level, filter } = other.says else {
+    fn apply_noise_updates(&mut self, until: i64) -> i64 {
+        let silent = self.track.silent();
+        while let Some(other) = silent.get(self.said) {
+            let SideInfo::Noise { level, filter } = other.info else {
                 self.said += 1;
                 continue;
             };
@@ -380,32 +384,34 @@ impl<'a> Player<'a> {
     }
 
     /// Whether the codec's own decoder knows what to put there.
-    fn decoder_fills(&self, kind: Kind, start: i64) -> bool {
+    fn decoder_fills(&self, kind: SpanKind, start: i64) -> bool {
         let conceals = self.open.as_ref().is_some_and(|(_, decoder)| decoder.conceals());
         let pause = self.own_noise.is_some_and(|from| start - from < NOISE * i64::from(self.track.clock().0));
         conceals
             && match kind {
-                Kind::Packet(_) => true,
-                Kind::Lost => self.rules.conceal,
-                Kind::Pause => self.rules.noise && pause,
+                SpanKind::Packet(_) => true,
+                SpanKind::Lost => self.rules.conceal,
+                SpanKind::Pause => self.rules.noise && pause,
             }
     }
 
-    fn decode(&mut self, parts: &[Part]) -> Result<(), Error> {
+    fn decode(&mut self, spans: &[Span]) -> Result<(), Error> {
         let Some((_, decoder)) = &mut self.open else { return Ok(()) };
         let track = self.track;
-        let payload = |part: &Part| match part.kind {
-            Kind::Packet(index) => Some(track.payload(&track.entries()[index])),
+        let payload = |span: &Span| match span.kind {
+            SpanKind::Packet(index) => Some(track.payload(&track.entries()[index])),
             _ => None,
         };
-        let mut steps = Vec::with_capacity(parts.len());
-        for (index, part) in parts.iter().enumerate().filter(|(_, part)| part.given > 0) {
-            steps.push(match payload(part) {
-                Some(payload) => Step::Packet { payload, samples: part.given },
-                None => Step::Lost { samples: part.given, next: parts.get(index + 1).and_then(payload) },
+        let mut steps = Vec::with_capacity(spans.len());
+        for (index, span) in spans.iter().enumerate().filter(|(_, span)| span.given > 0) {
+            steps.push(match payload(span) {
+                Some(payload) => DecodeStep::Packet { payload, samples: span.given },
+                None => {
+                    DecodeStep::Lost { samples: span.given, next: spans.get(index + 1).and_then(payload) }
+                }
             });
         }
-        let given: usize = parts.iter().map(|part| part.given).sum();
+        let given: usize = spans.iter().map(|span| span.given).sum();
         match decoder.run(&steps, &mut self.line) {
             Ok(()) => {}
             Err(error) => {
@@ -414,7 +420,7 @@ impl<'a> Player<'a> {
                     return Err(error);
                 }
                 self.line.clear();
-                // The next part begins with another one.
+                // The next span begins with another one.
                 self.open = None;
             }
         }
@@ -422,33 +428,33 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Gives every part the length that it has on the time line.
-    fn adjust(&mut self, parts: &[Part]) {
-        if parts.iter().all(|part| part.skip == 0 && part.given == part.want && part.used == part.want) {
+    /// Gives every span the length that it has on the time line.
+    fn adjust(&mut self, spans: &[Span]) {
+        if spans.iter().all(|span| span.skip == 0 && span.given == span.want && span.used == span.want) {
             return;
         }
-        let mut line = Vec::with_capacity(parts.iter().map(|part| part.want).sum());
+        let mut line = Vec::with_capacity(spans.iter().map(|span| span.want).sum());
         let mut from = 0;
-        for part in parts {
-            let given = &self.line[from..from + part.given];
-            from += part.given;
-            let used = &given[part.skip..(part.skip + part.used).min(part.given).max(part.skip)];
-            stretch(used, part.want, &mut line);
+        for span in spans {
+            let given = &self.line[from..from + span.given];
+            from += span.given;
+            let used = &given[span.skip..(span.skip + span.used).min(span.given).max(span.skip)];
+            stretch(used, span.want, &mut line);
         }
         self.line = line;
     }
 
     /// Fills what the decoder left.
-    fn mend(&mut self, parts: &[Part]) {
+    fn fill_gaps(&mut self, spans: &[Span]) {
         let mut from = 0;
-        for (index, part) in parts.iter().enumerate() {
-            let to = from + part.want;
-            match part.kind {
-                Kind::Lost if part.given == 0 && self.rules.conceal => {
-                    let behind: usize = parts[index + 1..]
+        for (index, span) in spans.iter().enumerate() {
+            let to = from + span.want;
+            match span.kind {
+                SpanKind::Lost if span.given == 0 && self.rules.conceal => {
+                    let behind: usize = spans[index + 1..]
                         .iter()
-                        .take_while(|part| matches!(part.kind, Kind::Packet(_)))
-                        .map(|part| part.want)
+                        .take_while(|span| matches!(span.kind, SpanKind::Packet(_)))
+                        .map(|span| span.want)
                         .sum();
                     let context = conceal::CONTEXT * (self.line_rate.0 as usize / 8_000).max(1);
                     let past = match from >= context || self.past.is_empty() {
@@ -458,7 +464,7 @@ impl<'a> Player<'a> {
                     let (before, after) = self.line.split_at_mut(to);
                     conceal(&past, &after[..behind], &mut before[from..], self.line_rate.0);
                 }
-                Kind::Pause if part.given == 0 && self.noisy && self.rules.noise => {
+                SpanKind::Pause if span.given == 0 && self.noisy && self.rules.noise => {
                     self.noise.fill(&mut self.line[from..to]);
                 }
                 _ => {}
@@ -467,9 +473,9 @@ impl<'a> Player<'a> {
         }
     }
 
-    fn add_tones(&mut self, parts: &[Part]) {
+    fn add_tones(&mut self, spans: &[Span]) {
         let clock = f64::from(self.track.clock().0);
-        let Some(first) = parts.first() else { return };
+        let Some(first) = spans.first() else { return };
         while self.tones.get(self.tone).is_some_and(|tone| tone.start + tone.ticks <= first.start) {
             self.tone += 1;
         }
@@ -487,7 +493,7 @@ impl<'a> Player<'a> {
     }
 
     /// Keeps the end of the line for a gap at the beginning of the next.
-    fn keep_past(&mut self) {
+    fn save_history(&mut self) {
         let keep = conceal::CONTEXT * (self.line_rate.0 as usize / 8_000).max(1);
         if self.line.len() < keep {
             self.past.extend_from_slice(&self.line);
@@ -526,9 +532,9 @@ fn stretch(samples: &[i16], want: usize, to: &mut Vec<i16>) {
     };
     for at in 0..want {
         let place = at as f64 * last as f64 / (want - 1) as f64;
-        let (index, part) = (place as usize, place.fract());
+        let (index, span) = (place as usize, place.fract());
         let (this, next) = (f64::from(samples[index]), f64::from(samples[(index + 1).min(last)]));
-        to.push((this + (next - this) * part).round() as i16);
+        to.push((this + (next - this) * span).round() as i16);
     }
 }
 
@@ -537,6 +543,6 @@ const WINDOW: usize = 8_000;
 /// Seconds for which a codec goes on with its own noise after its last word.
 const NOISE: i64 = 30;
 /// Of a longer gap no more than this is filled: 60 ms from each side.
-const MADE_UP: Nanos = Nanos::from_millis(120);
+const MAX_CONCEALED: Nanos = Nanos::from_millis(120);
 /// A decoder that fails more often is given up.
 const FAILURES: u32 = 3;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use crate::track::{Other, Says};
+use crate::track::{SideInfo, SilentPacket};
 
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,10 +17,10 @@ pub(super) struct Tone {
 }
 
 /// The tones among the packets of a track. The packets of an event have one timestamp, and the longest duration is the last.
-pub(super) fn tones(others: &[Other]) -> Vec<Tone> {
+pub(super) fn tones(silent: &[SilentPacket]) -> Vec<Tone> {
     let mut tones: Vec<Tone> = Vec::new();
-    for other in others {
-        let Says::Event { event, volume, ticks } = other.says else { continue };
+    for other in silent {
+        let SideInfo::Event { event, volume, ticks } = other.info else { continue };
         let Some((low, high)) = frequencies(event) else { continue };
         let ticks = i64::from(ticks);
         match tones.last_mut() {
@@ -74,11 +74,11 @@ mod tests {
 
     #[test]
     fn packets_of_one_event_are_one_tone() {
-        let packet = |start, ticks| Other {
+        let packet = |start, ticks| SilentPacket {
             start,
             sequence: 0,
             run: 0,
-            says: Says::Event { event: 1, volume: 10, ticks },
+            info: SideInfo::Event { event: 1, volume: 10, ticks },
         };
         let found = tones(&[packet(0, 160), packet(0, 320), packet(0, 320), packet(800, 80)]);
         let spans: Vec<(i64, i64)> = found.iter().map(|tone| (tone.start, tone.ticks)).collect();

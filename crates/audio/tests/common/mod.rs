@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use std::fs;
 use std::process::Command;
 
-use ringtap_audio::{Codec, Decoders, Own, Step};
+use ringtap_audio::{BuiltIn, Codec, DecodeStep, Decoders};
 use ringtap_model::Hz;
 
 /// What a program writes to standard output when it reads `input` from the file `{}` among its arguments; `None`, and a word
@@ -78,11 +78,11 @@ pub(crate) fn voice(seconds: usize, rate: usize) -> Vec<i16> {
 
 /// What our own decoder makes of payloads of `size` bytes.
 pub(crate) fn decoded(codec: Codec, bytes: &[u8], size: usize) -> Vec<i16> {
-    let mut decoder = Own.open(codec, Hz(8_000)).expect("our own");
+    let mut decoder = BuiltIn.open(codec, Hz(8_000)).expect("our own");
     let mut out = Vec::new();
     for payload in bytes.chunks(size) {
         let samples = codec.samples(payload).expect("a payload");
-        decoder.run(&[Step::Packet { payload, samples }], &mut out).expect("our own does not fail");
+        decoder.run(&[DecodeStep::Packet { payload, samples }], &mut out).expect("our own does not fail");
     }
     out
 }

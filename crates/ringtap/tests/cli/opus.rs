@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
-use ringtap_audio::{Coding, Encoder, Error, RemoteEncoder};
+use ringtap_audio::{Encoder, EncoderSettings, Error, RemoteEncoder};
 use ringtap_model::Hz;
 
 use crate::built::{Built, CALL_ID, conversation};
@@ -95,7 +95,7 @@ fn others_hear_in_it_what_is_in_the_wav() {
 
 #[test]
 fn noise_and_extremes_end_nothing_and_nonsense_ends_the_process() {
-    let coding = Coding { rate: Hz(8_000), channels: 2, bits: 24_000 };
+    let coding = EncoderSettings { rate: Hz(8_000), channels: 2, bits: 24_000 };
     let mut process = helper();
     let (from, to) = (process.0.stdout.take().expect("piped"), process.0.stdin.take().expect("piped"));
     let mut encoder = match RemoteEncoder::open(coding, from, to) {

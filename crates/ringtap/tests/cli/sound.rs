@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 
-use ringtap_audio::{Codec, Decoder, Error, Remote, Step};
+use ringtap_audio::{Codec, DecodeStep, Decoder, Error, Remote};
 use ringtap_model::Hz;
 
 use crate::run::ringtap;
@@ -79,9 +79,9 @@ pub(crate) fn samples(bytes: &[u8]) -> Vec<i16> {
 }
 
 fn decoded(remote: &mut dyn Decoder, codec: Codec, payloads: &[&[u8]]) -> Vec<i16> {
-    let steps: Vec<Step<'_>> = payloads
+    let steps: Vec<DecodeStep<'_>> = payloads
         .iter()
-        .map(|payload| Step::Packet { payload, samples: codec.samples(payload).expect("a payload") })
+        .map(|payload| DecodeStep::Packet { payload, samples: codec.samples(payload).expect("a payload") })
         .collect();
     let mut out = Vec::new();
     steps.chunks(50).for_each(|steps| remote.run(steps, &mut out).expect("decoded"));
@@ -174,9 +174,9 @@ fn loss_and_noise_end_nothing() {
             if codec == Codec::AmrNb || codec == Codec::AmrWb {
                 payload.splice(..1, [0xf0, (noise() & 7) << 3]);
             }
-            let lost = Step::Lost { samples: rate as usize / 50, next: Some(&payload) };
+            let lost = DecodeStep::Lost { samples: rate as usize / 50, next: Some(&payload) };
             let step = match codec.samples(&payload) {
-                Some(samples) => Step::Packet { payload: &payload, samples },
+                Some(samples) => DecodeStep::Packet { payload: &payload, samples },
                 None => lost,
             };
             let before = out.len();

@@ -141,7 +141,7 @@ impl Excitation {
     }
 
     /// After both subframes: they are the past.
-    pub(super) fn turn(&mut self) {
+    pub(super) fn advance(&mut self) {
         self.line.copy_within(2 * SUBFRAME.., 0);
         for value in &mut self.line[..PAST] {
             *value = faded(*value);

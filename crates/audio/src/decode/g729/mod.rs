@@ -15,7 +15,7 @@ mod postfilter;
 mod spectrum;
 mod tables;
 
-use super::{Decoder, Step};
+use super::{DecodeStep, Decoder};
 use crate::Error;
 use excitation::{Delay, Excitation, SUBFRAME};
 use postfilter::{Postfilter, faded, synthesize};
@@ -64,31 +64,31 @@ impl G729 {
         match (<&[u8; 10]>::try_from(bytes), <[u8; 2]>::try_from(bytes)) {
             (Ok(frame), _) => self.speech(frame, out),
             (_, Ok(frame)) => {
-                self.describe(u16::from_be_bytes(frame));
-                self.hiss(out);
+                self.set_noise(u16::from_be_bytes(frame));
+                self.comfort_noise(out);
             }
             // After a description it was not sent, else it was lost.
-            _ if self.noise.is_some() => self.hiss(out),
+            _ if self.noise.is_some() => self.comfort_noise(out),
             _ => self.lost(out),
         }
     }
 
     /// Section 4.1, table 8.
     fn speech(&mut self, frame: &[u8; 10], out: &mut Vec<i16>) {
-        let mut bits = Bits(frame.iter().fold(0, |bits, byte| bits << 8 | u128::from(*byte)), 80);
+        let mut bits = BitReader(frame.iter().fold(0, |bits, byte| bits << 8 | u128::from(*byte)), 80);
         let envelope = spectrum::Codewords {
-            predictor: bits.take(1),
-            first: bits.take(7),
-            second: [bits.take(5), bits.take(5)],
+            predictor: bits.read(1),
+            first: bits.read(7),
+            second: [bits.read(5), bits.read(5)],
         };
-        let (delay, parity) = (bits.take(8), bits.take(1));
-        let words = |bits: &mut Bits| excitation::Codewords {
-            pulses: bits.take(13),
-            signs: bits.take(4),
-            gains: [bits.take(3), bits.take(4)],
+        let (delay, parity) = (bits.read(8), bits.read(1));
+        let words = |bits: &mut BitReader| excitation::Codewords {
+            pulses: bits.read(13),
+            signs: bits.read(4),
+            gains: [bits.read(3), bits.read(4)],
         };
         let first_words = words(&mut bits);
-        let second = bits.take(5);
+        let second = bits.read(5);
         let second_words = words(&mut bits);
         // The six upper bits and the parity bit have an odd number of ones; else the delay is the one before (section 4.4.2).
         let whole = ((delay >> 2).count_ones() as usize + parity) % 2 == 1;
@@ -103,29 +103,29 @@ impl G729 {
         }
         self.periodic = periodic;
         self.delay = second.whole;
-        self.excitation.turn();
+        self.excitation.advance();
     }
 
     /// Section 4.4: the delay grows by one each subframe, so that what is repeated does not hum.
     fn lost(&mut self, out: &mut Vec<i16>) {
-        let filters = self.spectrum.again();
+        let filters = self.spectrum.repeat();
         for (at, filter) in filters.iter().enumerate() {
             let delay = Delay { whole: self.delay, third: 0 };
             let excitation = *self.excitation.lost(at, delay, self.periodic);
             self.sound(excitation, filter, Some(delay.whole), out);
             self.delay = (self.delay + 1).min(excitation::LONGEST);
         }
-        self.excitation.turn();
+        self.excitation.advance();
     }
 
     /// B.4.1.3 and table B.2: predictor, two stages of the envelope, and the level.
-    fn describe(&mut self, frame: u16) {
-        let mut bits = Bits(u128::from(frame), 16);
-        let predictor = bits.take(1);
-        let first = bits.take(5);
-        let second = bits.take(4);
-        self.spectrum.describe(spectrum::Codewords { predictor, first, second: [second; 2] });
-        let wanted = level(bits.take(5));
+    fn set_noise(&mut self, frame: u16) {
+        let mut bits = BitReader(u128::from(frame), 16);
+        let predictor = bits.read(1);
+        let first = bits.read(5);
+        let second = bits.read(4);
+        self.spectrum.set_noise(spectrum::Codewords { predictor, first, second: [second; 2] });
+        let wanted = level(bits.read(5));
         match &mut self.noise {
             Some(noise) => noise.wanted = wanted,
             // After speech it is so loud at once.
@@ -134,7 +134,7 @@ impl G729 {
     }
 
     /// B.4.4.
-    fn hiss(&mut self, out: &mut Vec<i16>) {
+    fn comfort_noise(&mut self, out: &mut Vec<i16>) {
         let Some(mut noise) = self.noise else { return };
         noise.level += (noise.wanted - noise.level) / 8.0;
         for (at, filter) in self.spectrum.filters().iter().enumerate() {
@@ -143,7 +143,7 @@ impl G729 {
         }
         self.periodic = false;
         self.noise = Some(noise);
-        self.excitation.turn();
+        self.excitation.advance();
     }
 
     /// A subframe through the vocal tract and the postfilter; whether it is periodic.
@@ -165,12 +165,16 @@ impl G729 {
 }
 
 impl Decoder for G729 {
-    fn run(&mut self, steps: &[Step<'_>], out: &mut Vec<i16>) -> Result<(), Error> {
+    fn run(&mut self, steps: &[DecodeStep<'_>], out: &mut Vec<i16>) -> Result<(), Error> {
         for step in steps {
             let end = out.len() + step.samples();
             match step {
-                Step::Packet { payload, .. } => payload.chunks(10).for_each(|frame| self.frame(frame, out)),
-                Step::Lost { samples, .. } => (0..samples.div_ceil(80)).for_each(|_| self.frame(&[], out)),
+                DecodeStep::Packet { payload, .. } => {
+                    payload.chunks(10).for_each(|frame| self.frame(frame, out))
+                }
+                DecodeStep::Lost { samples, .. } => {
+                    (0..samples.div_ceil(80)).for_each(|_| self.frame(&[], out))
+                }
             }
             out.resize(end, 0);
         }
@@ -182,11 +186,11 @@ impl Decoder for G729 {
     }
 }
 
-/// Bits from the top, and how many are left.
-struct Bits(u128, u32);
+/// BitReader from the top, and how many are left.
+struct BitReader(u128, u32);
 
-impl Bits {
-    fn take(&mut self, width: u32) -> usize {
+impl BitReader {
+    fn read(&mut self, width: u32) -> usize {
         self.1 -= width;
         (self.0 >> self.1) as usize & ((1 << width) - 1)
     }
@@ -221,10 +225,10 @@ mod tests {
         (0..10 * frames).map(|_| next()).collect()
     }
 
-    fn decoded(decoder: &mut G729, steps: &[Step<'_>]) -> Vec<i16> {
+    fn decoded(decoder: &mut G729, steps: &[DecodeStep<'_>]) -> Vec<i16> {
         let mut out = Vec::new();
         decoder.run(steps, &mut out).expect("it does not fail");
-        assert_eq!(out.len(), steps.iter().map(Step::samples).sum::<usize>());
+        assert_eq!(out.len(), steps.iter().map(DecodeStep::samples).sum::<usize>());
         out
     }
 
@@ -255,21 +259,21 @@ mod tests {
     fn any_bits_are_finite_and_what_follows_silence_is_sound() {
         let bytes = noise(3_000);
         let mut decoder = G729::new();
-        let packets: Vec<Step<'_>> = bytes
+        let packets: Vec<DecodeStep<'_>> = bytes
             .chunks(10)
             .enumerate()
             .map(|(at, payload)| match at % 7 {
-                0 => Step::Lost { samples: 100, next: None },
+                0 => DecodeStep::Lost { samples: 100, next: None },
                 // A description of noise.
-                1 => Step::Packet { payload: &payload[..2], samples: 80 },
-                _ => Step::Packet { payload, samples: 80 },
+                1 => DecodeStep::Packet { payload: &payload[..2], samples: 80 },
+                _ => DecodeStep::Packet { payload, samples: 80 },
             })
             .collect();
         decoded(&mut decoder, &packets);
         let state = &decoder.memory;
         assert!(state.iter().all(|value| value.is_finite()), "{state:?}");
         // Ten minutes of loss leave nothing, and then there is sound again.
-        let lost = decoded(&mut decoder, &[Step::Lost { samples: 4_800_000, next: None }]);
+        let lost = decoded(&mut decoder, &[DecodeStep::Lost { samples: 4_800_000, next: None }]);
         assert!(power(&lost[4_000_000..]) < power(&lost[..800]).max(60.0) - 20.0);
         assert!(power(&decoded(&mut decoder, &packets)) > 50.0);
     }
@@ -278,10 +282,10 @@ mod tests {
     fn loss_fades() {
         let bytes = noise(50);
         let mut decoder = G729::new();
-        let packets: Vec<Step<'_>> =
-            bytes.chunks(10).map(|payload| Step::Packet { payload, samples: 80 }).collect();
+        let packets: Vec<DecodeStep<'_>> =
+            bytes.chunks(10).map(|payload| DecodeStep::Packet { payload, samples: 80 }).collect();
         let before = power(&decoded(&mut decoder, &packets)[2_400..]);
-        let lost = decoded(&mut decoder, &[Step::Lost { samples: 8_000, next: None }]);
+        let lost = decoded(&mut decoder, &[DecodeStep::Lost { samples: 8_000, next: None }]);
         let [early, late] = [power(&lost[..800]), power(&lost[7_200..])];
         assert!(early < before && early > 20.0 && late < early - 15.0, "{before} {early} {late}");
     }
@@ -292,16 +296,16 @@ mod tests {
         let word = 15_u16 << 1;
         let mut decoder = G729::new();
         let described = word.to_be_bytes();
-        let first = decoded(&mut decoder, &[Step::Packet { payload: &described, samples: 80 }]);
-        let rest = decoded(&mut decoder, &[Step::Lost { samples: 80 * 500, next: None }]);
+        let first = decoded(&mut decoder, &[DecodeStep::Packet { payload: &described, samples: 80 }]);
+        let rest = decoded(&mut decoder, &[DecodeStep::Lost { samples: 80 * 500, next: None }]);
         let [first, early, late] = [&first[..], &rest[..8_000], &rest[32_000..]].map(power);
         assert!((early - late).abs() < 1.0, "{early} {late}");
         // The filter amplifies; twice is 6 dB.
         assert!(first > 30.0 && (35.0..60.0).contains(&early), "{first} {early}");
         // Described softer, it goes down by an eighth of the way each frame.
         let softer = (5_u16 << 1).to_be_bytes();
-        decoded(&mut decoder, &[Step::Packet { payload: &softer, samples: 80 }]);
-        let soft = decoded(&mut decoder, &[Step::Lost { samples: 80 * 500, next: None }]);
+        decoded(&mut decoder, &[DecodeStep::Packet { payload: &softer, samples: 80 }]);
+        let soft = decoded(&mut decoder, &[DecodeStep::Lost { samples: 80 * 500, next: None }]);
         assert!((early - power(&soft[8_000..]) - 22.0).abs() < 3.0);
     }
 }

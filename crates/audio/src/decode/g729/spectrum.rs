@@ -50,23 +50,23 @@ impl Spectrum {
         spread(&mut wanted, 10.0 / 8_192.0);
         spread(&mut wanted, 5.0 / 8_192.0);
         let predictor = PREDICTORS[words.predictor].map(|row| row.map(q15));
-        self.take(wanted, &predictor);
+        self.set_frequencies(wanted, &predictor);
         self.predictor = words.predictor;
         self.filters()
     }
 
     /// The same of a frame that describes comfort noise (B.4.2.2).
-    pub(super) fn describe(&mut self, words: Codewords) {
+    pub(super) fn set_noise(&mut self, words: Codewords) {
         let [low, high] = words.second;
         let rows = [NOISE_SECOND[0][low], NOISE_SECOND[1][high]].map(usize::from);
         let mut wanted = sum(usize::from(NOISE_FIRST[words.first]), rows);
         spread(&mut wanted, 10.0 / 8_192.0);
         let predictor = if words.predictor == 0 { PREDICTORS[0].map(|row| row.map(q15)) } else { mixed() };
-        self.take(wanted, &predictor);
+        self.set_frequencies(wanted, &predictor);
     }
 
     /// Of a frame that is lost: the envelope stays, and the memory is what would have given it (section 4.4.1).
-    pub(super) fn again(&mut self) -> [Filter; 2] {
+    pub(super) fn repeat(&mut self) -> [Filter; 2] {
         let predictor = PREDICTORS[self.predictor].map(|row| row.map(q15));
         let mut wanted = [0.0; 10];
         for (at, value) in wanted.iter_mut().enumerate() {
@@ -92,7 +92,7 @@ impl Spectrum {
     }
 
     /// Equation 20, and what keeps the filter stable.
-    fn take(&mut self, wanted: [f32; 10], predictor: &[[f32; 10]; 4]) {
+    fn set_frequencies(&mut self, wanted: [f32; 10], predictor: &[[f32; 10]; 4]) {
         let mut found: [f32; 10] = std::array::from_fn(|at| {
             let (past, weight) = self.predicted(at, predictor);
             past + wanted[at] * weight
