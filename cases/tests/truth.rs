@@ -5,7 +5,9 @@
 use ringtap_cases::run;
 use ringtap_engine::Config;
 use ringtap_model::{Frame, LinkType, Nanos};
-use ringtap_traffic::{Comparison, Cross, Kind, Mix, Rules, Scenario, Share, Traffic, Transport, Truth};
+use ringtap_traffic::{
+    Comparison, Cross, Mix, RecordKind, Scenario, Share, Tolerance, Traffic, Transport, Truth,
+};
 
 /// Frames as a capture holds them.
 struct Captured {
@@ -38,7 +40,7 @@ impl Captured {
 fn agree(scenario: Scenario) -> [u64; 3] {
     let captured = capture(scenario);
     let records = run::frames(captured.frames(), Config::default(), 64);
-    let mut comparison = Comparison::new(Rules::default());
+    let mut comparison = Comparison::new(Tolerance::default());
     for truth in &captured.truth {
         comparison.truth(&serde_json::to_string(truth).unwrap()).unwrap();
     }
@@ -49,7 +51,7 @@ fn agree(scenario: Scenario) -> [u64; 3] {
     assert_eq!(records.messages, []);
     let report = comparison.finish();
     assert!(report.agrees(), "{:?}\n{}", report.differing, report.first.join("\n"));
-    Kind::ALL.map(|kind| report.counts(kind).found)
+    RecordKind::ALL.map(|kind| report.counts(kind).found)
 }
 
 fn share(share: f64) -> Share {

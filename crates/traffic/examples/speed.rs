@@ -2,14 +2,14 @@
 //! `cargo run --release -p ringtap-traffic --example speed [CALLS]`.
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
-use ringtap_traffic::{Codec, Hold, Mix, Scenario, Share, Traffic};
+use ringtap_traffic::{Codec, HoldingTime, Mix, Scenario, Share, Traffic};
 
 fn main() {
     let calls: u64 = std::env::args().nth(1).and_then(|calls| calls.parse().ok()).unwrap_or(52_000);
     let scenario = Scenario {
         calls,
         rate: 100_000.0,
-        hold: Hold::Constant(60.0),
+        hold: HoldingTime::Constant(60.0),
         codecs: Mix::only(Codec::PCMU),
         failed: Share::NONE,
         cancelled: Share::NONE,

@@ -8,7 +8,7 @@ use crate::rng::Rng;
 
 /// A network for documentation (RFC 5737; RFC 3849 for IPv6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Network {
+pub(crate) enum Subnet {
     /// 192.0.2.0/24, 2001:db8:0:1::/64: callers and those who register.
     Callers,
     /// 198.51.100.0/24, 2001:db8:0:2::/64: callees and the registrar.
@@ -17,7 +17,7 @@ pub(crate) enum Network {
     Relays,
 }
 
-impl Network {
+impl Subnet {
     pub(crate) fn host(self, number: u64, v6: bool) -> IpAddr {
         let last = (number % HOSTS + 1) as u8;
         let (subnet, [a, b, c]) = match self {
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn every_call_has_its_own_endpoint() {
-        for network in [Network::Callers, Network::Callees, Network::Relays] {
+        for network in [Subnet::Callers, Subnet::Callees, Subnet::Relays] {
             let mut seen = vec![false; ENDPOINTS as usize];
             for call in 0..ENDPOINTS {
                 let endpoint = network.media(call, false);

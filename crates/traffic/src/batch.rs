@@ -50,7 +50,7 @@ impl Batch {
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        self.frames.len() < self.most && self.bytes.len() < MOST_OCTETS
+        self.frames.len() < self.most && self.bytes.len() < MAX_OCTETS
     }
 
     pub(crate) fn push(&mut self, at: Nanos, frame: &[u8]) {
@@ -61,4 +61,4 @@ impl Batch {
 
 const TYPICAL: usize = 256;
 /// Places are 32 bits.
-const MOST_OCTETS: usize = 1 << 30;
+const MAX_OCTETS: usize = 1 << 30;

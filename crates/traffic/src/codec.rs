@@ -110,10 +110,10 @@ impl Codec {
     pub(crate) fn check(self, ptime: Nanos) -> Result<(), Error> {
         let (ptime_ms, frame_ms) = (ptime.0 / 1_000_000, self.0.frame_ms);
         let whole = Nanos::from_millis(ptime_ms) == ptime && ptime_ms.is_multiple_of(frame_ms);
-        if whole && (frame_ms..=MOST_MS).contains(&ptime_ms) {
+        if whole && (frame_ms..=MAX_MS).contains(&ptime_ms) {
             return Ok(());
         }
-        Err(Error::PacketTime { ptime_ms, codec: self.0.name, frame_ms, most_ms: MOST_MS })
+        Err(Error::PacketTime { ptime_ms, codec: self.0.name, frame_ms, most_ms: MAX_MS })
     }
 }
 
@@ -125,7 +125,7 @@ impl FromStr for PacketTime {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let millis = text.parse().ok().filter(|millis| (1..=MOST_MS).contains(millis));
+        let millis = text.parse().ok().filter(|millis| (1..=MAX_MS).contains(millis));
         let wrong = || Error::Model { given: text.to_owned(), right: "milliseconds, from 1 to 60" };
         millis.map(|millis| Self(Nanos::from_millis(millis))).ok_or_else(wrong)
     }
@@ -143,7 +143,7 @@ impl FromStr for Codec {
 }
 
 /// The longest packet: RFC 3551 section 4.2 asks receivers to take up to 200 ms; 60 fit an Ethernet frame in any codec.
-const MOST_MS: u64 = 60;
+const MAX_MS: u64 = 60;
 
 const fn row(name: &'static str, payload_type: u8, frame_ms: u64, size: Size) -> Row {
     Row { name, payload_type, clock: 8_000, channels: None, frame_ms, size }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 /// What counts as equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rules {
+pub struct Tolerance {
     /// Times may be off by so many milliseconds, and what is measured from them (jitter, longest gap) by as much or by 1 %,
     /// whichever is more. 0 for captures, which have the very times of the truth.
     pub within_ms: f64,
@@ -18,7 +18,7 @@ pub struct Rules {
     pub ignore_times: bool,
 }
 
-impl Default for Rules {
+impl Default for Tolerance {
     fn default() -> Self {
         Self { within_ms: 0.0, ignore_times: false }
     }
@@ -27,19 +27,19 @@ impl Default for Rules {
 /// Takes the truth, then the records.
 #[derive(Debug)]
 pub struct Comparison {
-    rules: Rules,
+    tolerance: Tolerance,
     /// Truth whose record has not come, as it was written: parsed, it would be ten times as large.
     waiting: BTreeMap<Key, Vec<String>>,
-    report: Report,
+    report: ComparisonReport,
     summary: Option<Map<String, Value>>,
 }
 
 /// What tells one record from all others.
-type Key = (Kind, String);
+type Key = (RecordKind, String);
 
 /// Records that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum RecordKind {
     /// Call attempts, told apart by Call-ID.
     Call,
     /// Streams, by Call-ID, source, destination and SSRC.
@@ -48,7 +48,7 @@ pub enum Kind {
     Registration,
 }
 
-impl Kind {
+impl RecordKind {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Call, Self::Stream, Self::Registration];
 
@@ -88,7 +88,7 @@ impl Kind {
 
 /// Counts of one kind of record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct RecordCounts {
     /// In the truth.
     pub truth: u64,
     /// In both.
@@ -101,19 +101,19 @@ pub struct Counts {
 
 /// How a comparison went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    counts: BTreeMap<Kind, Counts>,
+pub struct ComparisonReport {
+    counts: BTreeMap<RecordKind, RecordCounts>,
     /// Fields compared.
     pub fields: u64,
     /// Fields that differ, by kind and name.
-    pub differing: BTreeMap<(Kind, String), u64>,
+    pub differing: BTreeMap<(RecordKind, String), u64>,
     /// The first differences, each a sentence.
     pub first: Vec<String>,
 }
 
-impl Report {
+impl ComparisonReport {
     /// Counts of one kind.
-    pub fn counts(&self, kind: Kind) -> Counts {
+    pub fn counts(&self, kind: RecordKind) -> RecordCounts {
         self.counts.get(&kind).copied().unwrap_or_default()
     }
 
@@ -122,12 +122,12 @@ impl Report {
         self.differing.is_empty() && self.counts.values().all(|counts| counts.missing + counts.invented == 0)
     }
 
-    fn at(&mut self, kind: Kind) -> &mut Counts {
+    fn at(&mut self, kind: RecordKind) -> &mut RecordCounts {
         self.counts.entry(kind).or_default()
     }
 
-    fn tell(&mut self, sentence: impl FnOnce() -> String) {
-        if self.first.len() < TOLD {
+    fn add_difference(&mut self, sentence: impl FnOnce() -> String) {
+        if self.first.len() < MAX_DIFFERENCES {
             self.first.push(sentence());
         }
     }
@@ -158,9 +158,9 @@ pub enum CompareError {
 }
 
 impl Comparison {
-    /// With these rules.
-    pub fn new(rules: Rules) -> Self {
-        Self { rules, waiting: BTreeMap::new(), report: Report::default(), summary: None }
+    /// Compares with this tolerance.
+    pub fn new(tolerance: Tolerance) -> Self {
+        Self { tolerance, waiting: BTreeMap::new(), report: ComparisonReport::default(), summary: None }
     }
 
     /// A line of the truth. All of them come before the first record.
@@ -170,7 +170,7 @@ impl Comparison {
     /// Where it is no record of the truth.
     pub fn truth(&mut self, line: &str) -> Result<(), CompareError> {
         let record = parse(line)?;
-        let Some(kind) = Kind::of(&record) else {
+        let Some(kind) = RecordKind::of(&record) else {
             self.summary = Some(record);
             return Ok(());
         };
@@ -186,7 +186,7 @@ impl Comparison {
     /// Where it is not.
     pub fn check(&self) -> Result<(), CompareError> {
         let summary = self.summary.as_ref().ok_or(CompareError::Unfinished)?;
-        for (kind, name) in Kind::ALL.into_iter().zip(["calls", "streams", "registrations"]) {
+        for (kind, name) in RecordKind::ALL.into_iter().zip(["calls", "streams", "registrations"]) {
             let told = summary.get(name).and_then(Value::as_u64).ok_or(CompareError::Unfinished)?;
             let found = self.report.counts(kind).truth;
             if found != told {
@@ -203,11 +203,12 @@ impl Comparison {
     /// Where it is no record.
     pub fn record(&mut self, line: &str) -> Result<(), CompareError> {
         let record = parse(line)?;
-        let Some(kind) = Kind::of(&record) else { return Ok(()) };
+        let Some(kind) = RecordKind::of(&record) else { return Ok(()) };
         let key = kind.key(&record);
-        let Some(truth) = self.take(&key, &record) else {
+        let Some(truth) = self.find_truth(&key, &record) else {
             self.report.at(kind).invented += 1;
-            self.report.tell(|| format!("{} {} is invented, or recorded twice", kind.name(), key.1));
+            self.report
+                .add_difference(|| format!("{} {} is invented, or recorded twice", kind.name(), key.1));
             return Ok(());
         };
         self.report.at(kind).found += 1;
@@ -216,18 +217,18 @@ impl Comparison {
     }
 
     /// What was found, once all records have come.
-    pub fn finish(mut self) -> Report {
+    pub fn finish(mut self) -> ComparisonReport {
         for ((kind, key), missing) in &self.waiting {
             self.report.at(*kind).missing += missing.len() as u64;
             for _ in missing {
-                self.report.tell(|| format!("{} {key} is missing", kind.name()));
+                self.report.add_difference(|| format!("{} {key} is missing", kind.name()));
             }
         }
         self.report
     }
 
     /// The truth of a key; of several the one that began when the record did.
-    fn take(&mut self, key: &Key, record: &Map<String, Value>) -> Option<Map<String, Value>> {
+    fn find_truth(&mut self, key: &Key, record: &Map<String, Value>) -> Option<Map<String, Value>> {
         let lines = self.waiting.get_mut(key)?;
         let began = |record: &Map<String, Value>| record.get("first_us").and_then(Value::as_i64).unwrap_or(0);
         let (mut nearest, mut least) = (None, i64::MAX);
@@ -254,15 +255,16 @@ impl Comparison {
                 continue;
             }
             self.report.fields += 1;
-            if !self.rules.equal(name, value, found) {
+            if !self.tolerance.equal(name, value, found) {
                 *self.report.differing.entry((*kind, name.clone())).or_default() += 1;
-                self.report.tell(|| format!("{} {key}: {name} is {value}, found {found}", kind.name()));
+                self.report
+                    .add_difference(|| format!("{} {key}: {name} is {value}, found {found}", kind.name()));
             }
         }
     }
 }
 
-impl Rules {
+impl Tolerance {
     fn equal(&self, name: &str, truth: &Value, found: &Value) -> bool {
         let numbers = truth.as_f64().zip(found.as_f64());
         match (name, numbers, truth, found) {
@@ -272,7 +274,7 @@ impl Rules {
             }
             // Doubles, and some print three digits: a microsecond is none of the network's.
             (_, Some((truth, found)), ..) if is_timing(name) => {
-                (truth - found).abs() <= (0.01 * truth.abs()).max(self.within_ms).max(LEAST_MS)
+                (truth - found).abs() <= (0.01 * truth.abs()).max(self.within_ms).max(MIN_TOLERANCE_MS)
             }
             (_, Some((truth, found)), ..) => truth == found,
             ("dtmf", _, Value::Array(truth), Value::Array(found)) => {
@@ -306,35 +308,35 @@ fn parse(line: &str) -> Result<Map<String, Value>, CompareError> {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for RecordKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-const LEAST_MS: f64 = 0.001;
+const MIN_TOLERANCE_MS: f64 = 0.001;
 /// A second of the usual packets.
 const ENOUGH: u64 = 50;
 /// Differences that are told one by one.
-const TOLD: usize = 50;
+const MAX_DIFFERENCES: usize = 50;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Hold, Scenario, Traffic};
+    use crate::{HoldingTime, Scenario, Traffic};
 
     fn truth() -> Vec<String> {
         let scenario =
-            Scenario { calls: 30, rate: 10.0, hold: Hold::Constant(2.0), ..Scenario::everything(5) };
+            Scenario { calls: 30, rate: 10.0, hold: HoldingTime::Constant(2.0), ..Scenario::everything(5) };
         let mut traffic = Traffic::new(scenario).unwrap();
         while traffic.next().is_some() {}
         traffic.truth().map(|truth| serde_json::to_string(&truth).unwrap()).collect()
     }
 
     /// The truth against itself after a change.
-    fn after(rules: Rules, change: impl FnOnce(&mut Vec<String>)) -> Report {
+    fn after(tolerance: Tolerance, change: impl FnOnce(&mut Vec<String>)) -> ComparisonReport {
         let truth = truth();
-        let mut comparison = Comparison::new(rules);
+        let mut comparison = Comparison::new(tolerance);
         truth.iter().for_each(|line| comparison.truth(line).unwrap());
         comparison.check().unwrap();
         let mut records = truth;
@@ -345,32 +347,41 @@ mod tests {
 
     #[test]
     fn the_truth_agrees_with_itself() {
-        let report = after(Rules::default(), |_| {});
+        let report = after(Tolerance::default(), |_| {});
         assert!(report.agrees() && report.fields > 1_000, "{report:?}");
-        assert_eq!(report.counts(Kind::Call), Counts { truth: 30, found: 30, missing: 0, invented: 0 });
+        assert_eq!(
+            report.counts(RecordKind::Call),
+            RecordCounts { truth: 30, found: 30, missing: 0, invented: 0 }
+        );
     }
 
     #[test]
     fn what_is_missing_or_twice_or_changed_is_told() {
-        let report = after(Rules::default(), |records| {
+        let report = after(Tolerance::default(), |records| {
             let call = records.iter().position(|line| line.contains(r#""type":"call""#)).unwrap();
             records.remove(call);
         });
         assert!(!report.agrees());
-        assert_eq!((report.counts(Kind::Call).missing, report.counts(Kind::Call).invented), (1, 0));
+        assert_eq!(
+            (report.counts(RecordKind::Call).missing, report.counts(RecordKind::Call).invented),
+            (1, 0)
+        );
 
-        let report = after(Rules::default(), |records| {
+        let report = after(Tolerance::default(), |records| {
             let stream = records.iter().find(|line| line.contains(r#""type":"stream""#)).unwrap().clone();
             records.push(stream);
         });
-        assert_eq!((report.counts(Kind::Stream).missing, report.counts(Kind::Stream).invented), (0, 1));
+        assert_eq!(
+            (report.counts(RecordKind::Stream).missing, report.counts(RecordKind::Stream).invented),
+            (0, 1)
+        );
         assert!(report.first[0].ends_with("is invented, or recorded twice"), "{:?}", report.first);
 
-        let report = after(Rules::default(), |records| {
+        let report = after(Tolerance::default(), |records| {
             let place = records.iter().position(|line| line.contains(r#""type":"stream""#)).unwrap();
             records[place] = records[place].replace(r#""lost":"#, r#""lost":1"#);
         });
-        assert_eq!(report.differing, BTreeMap::from([((Kind::Stream, "lost".to_owned()), 1)]));
+        assert_eq!(report.differing, BTreeMap::from([((RecordKind::Stream, "lost".to_owned()), 1)]));
     }
 
     #[test]
@@ -386,28 +397,28 @@ mod tests {
                 *line = Value::Object(record).to_string();
             }
         };
-        assert!(!after(Rules::default(), later).agrees());
-        assert!(!after(Rules { within_ms: 0.8, ..Rules::default() }, later).agrees());
-        assert!(after(Rules { within_ms: 1.0, ..Rules::default() }, later).agrees());
-        assert!(after(Rules { ignore_times: true, ..Rules::default() }, later).agrees());
+        assert!(!after(Tolerance::default(), later).agrees());
+        assert!(!after(Tolerance { within_ms: 0.8, ..Tolerance::default() }, later).agrees());
+        assert!(after(Tolerance { within_ms: 1.0, ..Tolerance::default() }, later).agrees());
+        assert!(after(Tolerance { ignore_times: true, ..Tolerance::default() }, later).agrees());
     }
 
     #[test]
     fn jitter_is_equal_within_a_hundredth() {
-        let rules = Rules::default();
-        let near = |truth: f64, found: f64| rules.equal("jitter_ms_mean", &truth.into(), &found.into());
+        let tolerance = Tolerance::default();
+        let near = |truth: f64, found: f64| tolerance.equal("jitter_ms_mean", &truth.into(), &found.into());
         assert!(near(2.0, 2.0199) && !near(2.0, 2.0201) && near(0.0, 0.001) && !near(0.0, 0.0011));
-        assert!(!rules.equal("jitter_ms_mean", &1.0.into(), &Value::Null));
+        assert!(!tolerance.equal("jitter_ms_mean", &1.0.into(), &Value::Null));
     }
 
     #[test]
     fn a_truth_that_was_cut_is_refused() {
         let mut lines = truth();
-        let mut comparison = Comparison::new(Rules::default());
+        let mut comparison = Comparison::new(Tolerance::default());
         lines[1..].iter().for_each(|line| comparison.truth(line).unwrap());
         assert!(matches!(comparison.check(), Err(CompareError::Summary { .. })));
         lines.pop();
-        let mut comparison = Comparison::new(Rules::default());
+        let mut comparison = Comparison::new(Tolerance::default());
         lines.iter().for_each(|line| comparison.truth(line).unwrap());
         assert!(matches!(comparison.check(), Err(CompareError::Unfinished)));
         assert!(comparison.record("[]").is_err() && comparison.record("{}").is_err());

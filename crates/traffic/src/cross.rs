@@ -7,7 +7,7 @@ use ringtap_model::Nanos;
 
 use crate::error::Error;
 use crate::frame::{Framer, Head, TcpHeader, max_segment};
-use crate::manner::{FIRST_VLAN, VLANS};
+use crate::options::{FIRST_VLAN, VLANS};
 use crate::rng::Rng;
 use crate::scenario::Scenario;
 use crate::share::Mix;
@@ -94,7 +94,7 @@ impl FromStr for CrossKind {
 
 /// The flows of a scenario.
 #[derive(Debug)]
-pub(crate) struct Crossing {
+pub(crate) struct CrossTraffic {
     rate: Rate,
     flows: Vec<Flow>,
     noise: Vec<u8>,
@@ -130,7 +130,7 @@ enum Stage {
     Last,
 }
 
-impl Crossing {
+impl CrossTraffic {
     pub(crate) fn new(scenario: &Scenario, cross: &Cross) -> Self {
         let mut rng = Rng::new(scenario.seed, CROSS);
         let flows = (0..FLOWS)
@@ -143,9 +143,10 @@ impl Crossing {
             })
             .collect();
         let noise = (0..NOISE_OCTETS / 8).flat_map(|_| rng.next_u64().to_le_bytes()).collect();
-        let mut crossing = Self { rate: cross.rate, flows, noise, rng, fraction: 0.0, next: scenario.start };
-        crossing.wait(0);
-        crossing
+        let mut cross_traffic =
+            Self { rate: cross.rate, flows, noise, rng, fraction: 0.0, next: scenario.start };
+        cross_traffic.wait(0);
+        cross_traffic
     }
 
     /// Writes the next packet.
@@ -315,11 +316,11 @@ mod tests {
         for (rate, ipv6) in [("20M", 0.0), ("9kpps", 0.5)] {
             let scenario = Scenario { ipv6: crate::Share::new(ipv6).unwrap(), ..Scenario::new(1) };
             let rate: Rate = rate.parse().unwrap();
-            let mut crossing = Crossing::new(&scenario, &Cross::new(rate));
+            let mut cross_traffic = CrossTraffic::new(&scenario, &Cross::new(rate));
             let mut framer = Framer::default();
             let (mut packets, mut bits) = (0.0, 0.0);
-            while crossing.next < scenario.start + Nanos::from_secs(10) {
-                crossing.emit(&mut framer);
+            while cross_traffic.next < scenario.start + Nanos::from_secs(10) {
+                cross_traffic.emit(&mut framer);
                 assert!((60..=1_514).contains(&framer.frame().len()));
                 packets += 0.1;
                 bits += framer.frame().len() as f64 * 0.8;

@@ -78,14 +78,14 @@ pub(crate) struct Transaction {
     /// Whose media have moved, for the SDP of an INVITE.
     pub(crate) moved: Option<Side>,
     /// Its sender puts the other side on hold.
-    pub(crate) holds: Option<Holding>,
+    pub(crate) holds: Option<HoldMedia>,
     /// Version of the SDP.
     pub(crate) version: u8,
 }
 
 /// What is heard while on hold (RFC 3264 section 8.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holding {
+pub(crate) enum HoldMedia {
     /// Who holds goes on to send: `sendonly`.
     Music,
     /// Nobody sends: `inactive`.
@@ -94,7 +94,7 @@ pub(crate) enum Holding {
 
 /// Another place where a forked call rings (RFC 3261 section 16.7).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rival {
+pub(crate) struct Fork {
     pub(crate) tag: u64,
     pub(crate) session: u32,
     /// Where its media come from.
@@ -103,7 +103,7 @@ pub(crate) struct Rival {
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MessageKind {
     Request,
     Response(u16),
     /// The ACK of an answer to INVITE: within its transaction for a failure, apart from it for a 2xx (RFC 3261
@@ -113,13 +113,13 @@ pub(crate) enum Kind {
 
 /// A message that will be sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub(crate) struct PlannedMessage {
     pub(crate) at: Nanos,
     /// Place of its transaction.
     pub(crate) transaction: u8,
-    pub(crate) kind: Kind,
-    /// An answer of the rival.
-    pub(crate) rival: bool,
+    pub(crate) kind: MessageKind,
+    /// An answer of the fork.
+    pub(crate) fork: bool,
     /// It was already sent, byte for byte the same.
     pub(crate) repeat: bool,
     /// Over TCP: its last segment is sent twice.
@@ -135,7 +135,7 @@ pub(crate) struct Dialog {
     pub(crate) media: [SocketAddr; 2],
     /// Where they move to.
     pub(crate) relay: SocketAddr,
-    pub(crate) rival: Option<Box<Rival>>,
+    pub(crate) fork: Option<Box<Fork>>,
     pub(crate) transactions: Vec<Transaction>,
     pub(crate) codec: Codec,
     /// In milliseconds, for `a=ptime`.
@@ -155,16 +155,16 @@ impl Dialog {
     }
 
     /// Of a message.
-    pub(crate) fn transaction(&self, step: &Step) -> &Transaction {
+    pub(crate) fn transaction(&self, step: &PlannedMessage) -> &Transaction {
         &self.transactions[usize::from(step.transaction)]
     }
 
     /// Who sends a message.
-    pub(crate) fn sender(&self, step: &Step) -> Side {
+    pub(crate) fn sender(&self, step: &PlannedMessage) -> Side {
         let by = self.transaction(step).by;
         match step.kind {
-            Kind::Response(_) => by.other(),
-            Kind::Request | Kind::Ack(_) => by,
+            MessageKind::Response(_) => by.other(),
+            MessageKind::Request | MessageKind::Ack(_) => by,
         }
     }
 }

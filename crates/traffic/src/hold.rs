@@ -9,7 +9,7 @@ use crate::rng::Rng;
 
 /// A distribution of the time from answer to release. All numbers are seconds but `sigma` and `shape`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Hold {
+pub enum HoldingTime {
     /// Every call alike.
     Constant(f64),
     /// Anything between the two, all alike likely.
@@ -40,7 +40,7 @@ pub enum Hold {
     },
 }
 
-impl Hold {
+impl HoldingTime {
     pub(crate) fn sample(&self, rng: &mut Rng) -> Nanos {
         let seconds = match *self {
             Self::Constant(seconds) => seconds,
@@ -53,7 +53,7 @@ impl Hold {
     }
 }
 
-impl FromStr for Hold {
+impl FromStr for HoldingTime {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     fn mean(text: &str) -> f64 {
-        let hold: Hold = text.parse().unwrap();
+        let hold: HoldingTime = text.parse().unwrap();
         let mut rng = Rng::new(3, 0);
         let count = 200_000;
         (0..count).map(|_| hold.sample(&mut rng).secs_f64()).sum::<f64>() / f64::from(count)
@@ -123,7 +123,7 @@ mod tests {
             "lognormal:60,6",
             "exponential:100000",
         ] {
-            let error = wrong.parse::<Hold>().unwrap_err().to_string();
+            let error = wrong.parse::<HoldingTime>().unwrap_err().to_string();
             assert!(error.contains("exponential:MEAN"), "{error}");
         }
     }

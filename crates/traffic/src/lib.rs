@@ -25,15 +25,15 @@
 //! | module | holds |
 //! |---|---|
 //! | `scenario` | [`Scenario`], all that decides the traffic |
-//! | `share`, `hold`, `loss`, `jitter`, `codec` | its values: [`Share`], [`Mix`], [`Hold`], [`Loss`], [`Jitter`], [`Codec`] |
+//! | `share`, `hold`, `loss`, `jitter`, `codec` | its values: [`Share`], [`Mix`], [`HoldingTime`], [`Loss`], [`Jitter`], [`Codec`] |
 //! | `traffic`, `batch` | [`Traffic`], the frames, one by one or by the [`Batch`] |
 //! | `queue`, `slab` | whose turn it is, over all calls under way |
-//! | `plan`, `manner`, `dialog` | what happens in one call, how it is carried, and in which messages |
+//! | `plan`, `options`, `dialog` | what happens in one call, how it is carried, and in which messages |
 //! | `session`, `reports` | a call under way: its messages and its RTCP |
 //! | `cross` | [`Cross`], what else is on the wire |
 //! | `sip`, `tcp`, `frame` | messages, segments, frames as bytes |
 //! | `stream`, `voice`, `g711` | RTP through a network, and what is said in it |
-//! | `truth`, `tally` | [`Truth`], the records, and how they are counted |
+//! | `truth`, `statistics` | [`Truth`], the records, and how they are counted |
 //! | `compare` | [`Comparison`] of a monitor's records with the truth |
 //! | `addresses`, `rng` | hosts and numbers that belong to nobody; randomness out of a seed |
 //! | `error` | [`Error`] |
@@ -51,7 +51,7 @@ mod g711;
 mod hold;
 mod jitter;
 mod loss;
-mod manner;
+mod options;
 mod plan;
 mod queue;
 mod reports;
@@ -61,8 +61,8 @@ mod session;
 mod share;
 mod sip;
 mod slab;
+mod statistics;
 mod stream;
-mod tally;
 mod tcp;
 mod traffic;
 mod truth;
@@ -70,14 +70,14 @@ mod voice;
 
 pub use batch::Batch;
 pub use codec::{Codec, PacketTime};
-pub use compare::{CompareError, Comparison, Counts, Kind, Report, Rules};
+pub use compare::{CompareError, Comparison, ComparisonReport, RecordCounts, RecordKind, Tolerance};
 pub use cross::{Cross, CrossKind, Rate};
 pub use error::Error;
-pub use hold::Hold;
+pub use hold::HoldingTime;
 pub use jitter::Jitter;
 pub use loss::Loss;
 pub use scenario::{Scenario, Transport};
-pub use share::{Mix, Share, Shared};
+pub use share::{Mix, ModelShare, Share};
 pub use traffic::Traffic;
 pub use truth::{CallTruth, RegistrationTruth, StreamTruth, SummaryTruth, Truth};
 pub use voice::Voice;

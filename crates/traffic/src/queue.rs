@@ -1,6 +1,6 @@
-//! Whose turn it is when: every source of frames, in order of time.
+//! Whose frame it is when: every source of frames, in order of time.
 //!
-//! A calendar (Brown, "Calendar queues", 1988): near turns lie in days of 64 us, unsorted until their day comes; what is
+//! A calendar (Brown, "Calendar queues", 1988): near frames lie in days of 64 us, unsorted until their day comes; what is
 //! further off waits in a heap. With 100,000 streams that costs a tenth of one heap, which has to be searched from top to
 //! bottom for each packet.
 
@@ -8,23 +8,23 @@ use std::collections::BinaryHeap;
 
 use ringtap_model::Nanos;
 
-/// A turn of a source.
+/// A frame of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub(crate) struct ScheduledFrame {
     pub(crate) at: Nanos,
     /// Of two at the same time the one that was entered first.
     pub(crate) order: u64,
     pub(crate) source: u32,
 }
 
-impl Ord for Turn {
+impl Ord for ScheduledFrame {
     /// The greatest is the earliest: it is taken from the end of a list, or from the top of a heap.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (other.at, other.order).cmp(&(self.at, self.order))
     }
 }
 
-impl PartialOrd for Turn {
+impl PartialOrd for ScheduledFrame {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
@@ -33,19 +33,19 @@ impl PartialOrd for Turn {
 /// Turns, the earliest first.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// The day that has come, sorted: its earliest turn is the last.
-    today: Vec<Turn>,
+    /// The day that has come, sorted: its earliest frame is the last.
+    today: Vec<ScheduledFrame>,
     /// Its number.
     day: u64,
     /// The `DAYS - 1` days that follow, each at its number modulo `DAYS`.
-    days: Vec<Vec<Turn>>,
-    /// A bit for each day with turns.
+    days: Vec<Vec<ScheduledFrame>>,
+    /// A bit for each day with frames.
     busy: Vec<u64>,
     /// Turns that lie in `days`.
     near: usize,
-    far: BinaryHeap<Turn>,
+    far: BinaryHeap<ScheduledFrame>,
     /// Lists that were used, to be used again.
-    spare: Vec<Vec<Turn>>,
+    spare: Vec<Vec<ScheduledFrame>>,
     entered: u64,
 }
 
@@ -63,55 +63,55 @@ impl Queue {
         }
     }
 
-    /// Enters a turn: not before one that was already taken.
+    /// Enters a frame: not before one that was already taken.
     pub(crate) fn push(&mut self, at: Nanos, source: u32) {
         self.entered += 1;
-        let turn = Turn { at, order: self.entered, source };
+        let frame = ScheduledFrame { at, order: self.entered, source };
         let day = day(at);
         if day <= self.day {
-            let place = self.today.partition_point(|other| *other < turn);
-            self.today.insert(place, turn);
+            let place = self.today.partition_point(|other| *other < frame);
+            self.today.insert(place, frame);
         } else if day - self.day < DAYS {
             let place = (day % DAYS) as usize;
-            let turns = &mut self.days[place];
-            if turns.is_empty() {
+            let frames = &mut self.days[place];
+            if frames.is_empty() {
                 self.busy[place / 64] |= 1 << (place % 64);
-                if turns.capacity() == 0 {
-                    *turns = self.spare.pop().unwrap_or_default();
+                if frames.capacity() == 0 {
+                    *frames = self.spare.pop().unwrap_or_default();
                 }
             }
-            turns.push(turn);
+            frames.push(frame);
             self.near += 1;
         } else {
-            self.far.push(turn);
+            self.far.push(frame);
         }
     }
 
-    /// When the earliest turn is, without taking it. None when there is none.
+    /// When the earliest frame is, without taking it. None when there is none.
     pub(crate) fn next_at(&mut self) -> Option<Nanos> {
         if self.today.is_empty() {
-            self.turn_page()?;
+            self.next_day()?;
         }
-        self.today.last().map(|turn| turn.at)
+        self.today.last().map(|frame| frame.at)
     }
 
-    /// Takes the earliest turn.
-    pub(crate) fn pop(&mut self) -> Option<Turn> {
+    /// Takes the earliest frame.
+    pub(crate) fn pop(&mut self) -> Option<ScheduledFrame> {
         if self.today.is_empty() {
-            self.turn_page()?;
+            self.next_day()?;
         }
         self.today.pop()
     }
 
-    /// The sources of some turns that come next, as far as they are known.
+    /// The sources of some frames that come next, as far as they are known.
     pub(crate) fn upcoming(&self) -> impl Iterator<Item = u32> {
-        self.today.iter().rev().take(AHEAD).map(|turn| turn.source)
+        self.today.iter().rev().take(AHEAD).map(|frame| frame.source)
     }
 
-    /// Goes on to the next day with a turn; None where there is none left.
+    /// Goes on to the next day with a frame; None where there is none left.
     #[cold]
-    fn turn_page(&mut self) -> Option<()> {
-        let far = self.far.peek().map(|turn| day(turn.at));
+    fn next_day(&mut self) -> Option<()> {
+        let far = self.far.peek().map(|frame| day(frame.at));
         let next = self.next_near().into_iter().chain(far).min()?;
         self.day = next;
         let place = (next % DAYS) as usize;
@@ -121,14 +121,14 @@ impl Queue {
             self.spare.push(used);
             self.near -= self.today.len();
         }
-        while self.far.peek().is_some_and(|turn| day(turn.at) == next) {
+        while self.far.peek().is_some_and(|frame| day(frame.at) == next) {
             self.today.extend(self.far.pop());
         }
         self.today.sort_unstable();
         Some(())
     }
 
-    /// The first day after today that has turns in `days`.
+    /// The first day after today that has frames in `days`.
     fn next_near(&self) -> Option<u64> {
         if self.near == 0 {
             return None;
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// Against a sort: turns near and far, some at the same time, entered while others are taken.
+    /// Against a sort: frames near and far, some at the same time, entered while others are taken.
     #[test]
     fn turns_come_in_order_of_time_then_of_entry() {
         let mut rng = Rng::new(3, 3);
@@ -182,13 +182,13 @@ mod tests {
                 entered.push((at, source));
                 if rng.chance(0.6) {
                     now = queue.next_at().unwrap();
-                    let turn = queue.pop().unwrap();
-                    assert_eq!(turn.at, now);
-                    taken.push((turn.at, turn.source));
+                    let frame = queue.pop().unwrap();
+                    assert_eq!(frame.at, now);
+                    taken.push((frame.at, frame.source));
                 }
             }
-            while let Some(turn) = queue.pop() {
-                taken.push((turn.at, turn.source));
+            while let Some(frame) = queue.pop() {
+                taken.push((frame.at, frame.source));
             }
             // Nothing was entered before what was already taken: a stable sort of all is the order.
             entered.sort_by_key(|(at, _)| *at);

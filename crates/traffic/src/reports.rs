@@ -142,7 +142,7 @@ impl Reporter {
             if !continues {
                 (expected, packets, base) = (0, 0, u32::from(sender.sequence));
             }
-            if let Some(received) = stream.tally().received() {
+            if let Some(received) = stream.statistics().received() {
                 expected += received.expected;
                 packets += received.packets;
                 let ticks = received.jitter_ms * f64::from(sender.codec.clock().0) / 1_000.0;

@@ -7,7 +7,7 @@ use ringtap_model::Nanos;
 use crate::codec::Codec;
 use crate::cross::Cross;
 use crate::error::Error;
-use crate::hold::Hold;
+use crate::hold::HoldingTime;
 use crate::jitter::Jitter;
 use crate::loss::Loss;
 use crate::share::{Mix, Share};
@@ -47,7 +47,7 @@ pub struct Scenario {
     /// Call attempts per second, on average: they come independently of each other (Poisson).
     pub rate: f64,
     /// From answer to release.
-    pub hold: Hold,
+    pub hold: HoldingTime,
     /// The codec of each call.
     pub codecs: Mix<Codec>,
     /// Sound in one packet, chosen for each call among those that suit its codec.
@@ -106,7 +106,7 @@ impl Scenario {
             start: START,
             calls: 20,
             rate: 1.0,
-            hold: Hold::InverseGaussian { mean: 117.0, shape: 19.0 },
+            hold: HoldingTime::InverseGaussian { mean: 117.0, shape: 19.0 },
             codecs: Mix::new(vec![(Codec::PCMU, 60.0), (Codec::PCMA, 40.0)])
                 .unwrap_or_else(|| Mix::only(Codec::PCMU)),
             ptime: Mix::only(Nanos::from_millis(20)),
@@ -192,11 +192,11 @@ impl Scenario {
 
     /// Whether the values go together.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if !(self.rate > 0.0 && self.rate <= MOST_A_SECOND) {
+        if !(self.rate > 0.0 && self.rate <= MAX_CALL_RATE) {
             return Err(Error::Rate(self.rate));
         }
         for count in [self.calls, self.registrations] {
-            if count > MOST_CALLS {
+            if count > MAX_CALLS {
                 return Err(Error::Calls(count));
             }
         }
@@ -224,5 +224,5 @@ impl Scenario {
 const START: Nanos = Nanos::from_secs(1_767_254_400);
 /// 2100-01-01: pcap's seconds end in 2106.
 const END: Nanos = Nanos::from_secs(4_102_444_800);
-const MOST_A_SECOND: f64 = 100_000.0;
-const MOST_CALLS: u64 = 6_000_000;
+const MAX_CALL_RATE: f64 = 100_000.0;
+const MAX_CALLS: u64 = 6_000_000;

@@ -3,7 +3,7 @@
 use ringtap_model::{CallState, Nanos, Party as Releaser, Protocol, RegistrationState, Transport};
 
 use crate::addresses::endpoint;
-use crate::dialog::{Dialog, Kind, Method, Party, Side, Step};
+use crate::dialog::{Dialog, MessageKind, Method, Party, PlannedMessage, Side};
 use crate::frame::{Framer, Head};
 use crate::reports::Reports;
 use crate::sip;
@@ -17,7 +17,7 @@ use crate::truth::{CallTruth, Records, RegistrationTruth, Truth};
 pub(crate) struct Session {
     dialog: Dialog,
     /// In order of time.
-    steps: Vec<Step>,
+    steps: Vec<PlannedMessage>,
     next: usize,
     vlan: Option<u16>,
     connection: Option<Box<Connection>>,
@@ -25,21 +25,21 @@ pub(crate) struct Session {
     /// Of each side, in order of time.
     streams: [Vec<u32>; 2],
     /// Of another place where the call rings.
-    rival: Option<u32>,
+    fork: Option<u32>,
     /// Sources of frames that have not ended.
     pub(crate) live: u8,
-    ledger: Ledger,
+    progress: Progress,
 }
 
 /// What became of it so far.
 #[derive(Debug)]
-enum Ledger {
-    Call(CallLedger),
-    Registration(RegistrationLedger),
+enum Progress {
+    Call(CallProgress),
+    Registration(RegistrationProgress),
 }
 
 #[derive(Debug)]
-struct CallLedger {
+struct CallProgress {
     state: CallState,
     final_code: u16,
     released_by: Option<Releaser>,
@@ -53,7 +53,7 @@ struct CallLedger {
 }
 
 #[derive(Debug)]
-struct RegistrationLedger {
+struct RegistrationProgress {
     state: RegistrationState,
     code: u16,
     first: Nanos,
@@ -65,12 +65,12 @@ impl Session {
     /// A call.
     pub(crate) fn call(
         dialog: Dialog,
-        steps: Vec<Step>,
+        steps: Vec<PlannedMessage>,
         connection: Option<Connection>,
         reports: Option<Reports>,
         vlan: Option<u16>,
     ) -> Self {
-        let ledger = Ledger::Call(CallLedger {
+        let progress = Progress::Call(CallProgress {
             state: CallState::Trying,
             final_code: 0,
             released_by: None,
@@ -82,33 +82,33 @@ impl Session {
             messages: 0,
             retransmissions: 0,
         });
-        Self::new(dialog, steps, connection, reports, vlan, ledger)
+        Self::new(dialog, steps, connection, reports, vlan, progress)
     }
 
     /// A registration.
     pub(crate) fn registration(
         dialog: Dialog,
-        steps: Vec<Step>,
+        steps: Vec<PlannedMessage>,
         connection: Option<Connection>,
         vlan: Option<u16>,
     ) -> Self {
-        let ledger = Ledger::Registration(RegistrationLedger {
+        let progress = Progress::Registration(RegistrationProgress {
             state: RegistrationState::Expired,
             code: 0,
             first: Nanos::MAX,
             last: Nanos::ZERO,
             requests: 0,
         });
-        Self::new(dialog, steps, connection, None, vlan, ledger)
+        Self::new(dialog, steps, connection, None, vlan, progress)
     }
 
     fn new(
         dialog: Dialog,
-        steps: Vec<Step>,
+        steps: Vec<PlannedMessage>,
         connection: Option<Connection>,
         reports: Option<Reports>,
         vlan: Option<u16>,
-        ledger: Ledger,
+        progress: Progress,
     ) -> Self {
         Self {
             dialog,
@@ -118,23 +118,23 @@ impl Session {
             connection: connection.map(Box::new),
             reports: reports.map(Box::new),
             streams: [Vec::new(), Vec::new()],
-            rival: None,
+            fork: None,
             live: 0,
-            ledger,
+            progress,
         }
     }
 
     /// One of its streams has that number.
-    pub(crate) fn add(&mut self, stream: u32, side: Side, rival: bool) {
-        match rival {
-            true => self.rival = Some(stream),
+    pub(crate) fn add(&mut self, stream: u32, side: Side, fork: bool) {
+        match fork {
+            true => self.fork = Some(stream),
             false => self.streams[side as usize].push(stream),
         }
     }
 
     /// Every stream of it.
     pub(crate) fn streams(&self) -> impl Iterator<Item = u32> {
-        self.streams.iter().flatten().copied().chain(self.rival)
+        self.streams.iter().flatten().copied().chain(self.fork)
     }
 
     /// When the next frame of its signalling is captured; None at its end.
@@ -166,7 +166,7 @@ impl Session {
             let head = Head::new(src.signalling, dst.signalling, self.vlan);
             let text = sip::write(&self.dialog, &step);
             framer.udp(&head, |payload| payload.extend_from_slice(text.as_bytes()));
-            return self.note(&step, step.at + late);
+            return self.record_message(&step, step.at + late);
         };
         // Messages that are due become segments; a segment on the way may come before.
         while let Some(step) = self.steps.get(self.next).copied() {
@@ -180,32 +180,32 @@ impl Session {
             }
         }
         if let Some((step, at)) = connection.emit(framer) {
-            self.note(&step, at + late);
+            self.record_message(&step, at + late);
         }
     }
 
     /// A message is on the wire.
-    fn note(&mut self, step: &Step, at: Nanos) {
+    fn record_message(&mut self, step: &PlannedMessage, at: Nanos) {
         let transaction = self.dialog.transaction(step);
-        match &mut self.ledger {
-            Ledger::Call(call) => {
+        match &mut self.progress {
+            Progress::Call(call) => {
                 call.messages += 1;
                 call.retransmissions += u32::from(step.repeat);
                 if transaction.in_dialog && transaction.method == Method::Invite {
                     // A re-INVITE: the call stands as it stood.
                     return;
                 }
-                call.note(transaction.method, step.kind, transaction.by, at);
+                call.record_message(transaction.method, step.kind, transaction.by, at);
             }
-            Ledger::Registration(registration) => registration.note(step.kind, at),
+            Progress::Registration(registration) => registration.record_message(step.kind, at),
         }
     }
 
     /// Its records, once every source has ended.
     pub(crate) fn truth(&self, streams: &Slab<Stream>, records: &mut Records) {
         let own = || self.streams().map(|stream| &streams[stream]);
-        match &self.ledger {
-            Ledger::Call(call) => {
+        match &self.progress {
+            Progress::Call(call) => {
                 let mut dtmf: Vec<_> = own().flat_map(Stream::digits).collect();
                 dtmf.sort_by_key(|digit| digit.time);
                 records.push_back(Truth::Call(CallTruth {
@@ -213,7 +213,7 @@ impl Session {
                     ..call.record(&self.dialog, self.transport())
                 }));
             }
-            Ledger::Registration(registration) => {
+            Progress::Registration(registration) => {
                 records.push_back(Truth::Registration(registration.record(&self.dialog)));
             }
         }
@@ -227,7 +227,7 @@ impl Session {
     }
 }
 
-impl CallLedger {
+impl CallProgress {
     fn record(&self, dialog: &Dialog, transport: Transport) -> CallTruth {
         let [caller, callee] = &dialog.parties;
         let final_reason =
@@ -257,18 +257,18 @@ impl CallLedger {
         }
     }
 
-    fn note(&mut self, method: Method, kind: Kind, by: Side, at: Nanos) {
+    fn record_message(&mut self, method: Method, kind: MessageKind, by: Side, at: Nanos) {
         match (method, kind) {
-            (Method::Invite, Kind::Request) => _ = self.invite.get_or_insert(at),
-            (Method::Invite, Kind::Response(100)) => _ = self.trying.get_or_insert(at),
-            (Method::Invite, Kind::Response(180 | 183)) => _ = self.ringing.get_or_insert(at),
-            (Method::Invite, Kind::Response(code)) => self.answered(code, at),
-            (Method::Cancel, Kind::Request) => {
+            (Method::Invite, MessageKind::Request) => _ = self.invite.get_or_insert(at),
+            (Method::Invite, MessageKind::Response(100)) => _ = self.trying.get_or_insert(at),
+            (Method::Invite, MessageKind::Response(180 | 183)) => _ = self.ringing.get_or_insert(at),
+            (Method::Invite, MessageKind::Response(code)) => self.answered(code, at),
+            (Method::Cancel, MessageKind::Request) => {
                 self.end.get_or_insert(at);
                 self.state = CallState::Cancelled;
                 self.released_by = Some(by.party());
             }
-            (Method::Bye, Kind::Request) => {
+            (Method::Bye, MessageKind::Request) => {
                 self.end.get_or_insert(at);
                 self.state = CallState::Completed;
                 self.released_by = Some(by.party());
@@ -293,7 +293,7 @@ impl CallLedger {
     }
 }
 
-impl RegistrationLedger {
+impl RegistrationProgress {
     fn record(&self, dialog: &Dialog) -> RegistrationTruth {
         let [caller, registrar] = &dialog.parties;
         let Party { user, domain, signalling, .. } = caller;
@@ -311,20 +311,20 @@ impl RegistrationLedger {
         }
     }
 
-    fn note(&mut self, kind: Kind, at: Nanos) {
+    fn record_message(&mut self, kind: MessageKind, at: Nanos) {
         self.first = self.first.min(at);
         self.last = at;
         match kind {
-            Kind::Request => self.requests += 1,
-            Kind::Response(code @ 200..=299) => {
+            MessageKind::Request => self.requests += 1,
+            MessageKind::Response(code @ 200..=299) => {
                 self.code = code;
                 self.state = RegistrationState::Active;
             }
-            Kind::Response(code) => {
+            MessageKind::Response(code) => {
                 self.code = code;
                 self.state = RegistrationState::Refused;
             }
-            Kind::Ack(_) => {}
+            MessageKind::Ack(_) => {}
         }
     }
 }

@@ -124,14 +124,14 @@ impl<T: FromStr<Err = Error>> FromStr for Mix<T> {
 
 /// A model for a share of the streams, or for the rest of them. Written `MODEL@10%`, or `MODEL`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shared<T> {
+pub struct ModelShare<T> {
     /// The model.
     pub model: T,
     /// Its share of the streams; None for all that no other model has.
     pub share: Option<Share>,
 }
 
-impl<T: FromStr<Err = Error>> FromStr for Shared<T> {
+impl<T: FromStr<Err = Error>> FromStr for ModelShare<T> {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -148,7 +148,7 @@ impl<T: Copy + Default> Mix<T> {
     /// # Errors
     ///
     /// Where they exceed the whole, or two want the rest.
-    pub fn of_shares(models: &[Shared<T>]) -> Result<Self, Error> {
+    pub fn of_shares(models: &[ModelShare<T>]) -> Result<Self, Error> {
         let shares: f64 = models.iter().filter_map(|model| model.share).map(Share::value).sum();
         if shares > 1.0 + 1e-9 {
             return Err(Error::Shares("the shares exceed 100 %"));
@@ -182,9 +182,9 @@ mod tests {
     }
 
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
-    struct Letter(char);
+    struct Named(char);
 
-    impl FromStr for Letter {
+    impl FromStr for Named {
         type Err = Error;
         fn from_str(text: &str) -> Result<Self, Error> {
             text.parse().map(Self).map_err(|_| Error::Weights(text.to_owned()))
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_mix_chooses_by_weight() {
-        let mix: Mix<Letter> = "a=60,b=30, c=10".parse().unwrap();
+        let mix: Mix<Named> = "a=60,b=30, c=10".parse().unwrap();
         let mut rng = Rng::new(1, 2);
         let mut counts = [0_u32; 3];
         for _ in 0..10_000 {
@@ -202,20 +202,20 @@ mod tests {
         for (count, expected) in counts.iter().zip([6000, 3000, 1000]) {
             assert!(count.abs_diff(expected) < 200, "{counts:?}");
         }
-        assert_eq!("x".parse(), Ok(Mix::only(Letter('x'))));
+        assert_eq!("x".parse(), Ok(Mix::only(Named('x'))));
         for wrong in ["", "a=", "a=0", "a=-1", "a=1,,b=2", "a=inf", "a=NaN", "ab"] {
-            assert!(wrong.parse::<Mix<Letter>>().is_err(), "{wrong}");
+            assert!(wrong.parse::<Mix<Named>>().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn the_rest_goes_to_the_model_without_a_share() {
-        let parse = |text: &str| text.parse::<Shared<Letter>>().unwrap();
+        let parse = |text: &str| text.parse::<ModelShare<Named>>().unwrap();
         let mix = Mix::of_shares(&[parse("a@10%"), parse("b")]).unwrap();
-        assert_eq!(mix, Mix(vec![(Letter('a'), 0.1), (Letter('b'), 0.9)]));
-        assert_eq!(Mix::<Letter>::of_shares(&[]), Ok(Mix::only(Letter::default())));
+        assert_eq!(mix, Mix(vec![(Named('a'), 0.1), (Named('b'), 0.9)]));
+        assert_eq!(Mix::<Named>::of_shares(&[]), Ok(Mix::only(Named::default())));
         assert!(Mix::of_shares(&[parse("a@60%"), parse("b@60%")]).is_err());
         assert!(Mix::of_shares(&[parse("a"), parse("b")]).is_err());
-        assert!("a@".parse::<Shared<Letter>>().is_err());
+        assert!("a@".parse::<ModelShare<Named>>().is_err());
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::codec::Codec;
-use crate::dialog::{Dialog, Holding, Kind, Method, Rival, Side, Step, Transaction};
+use crate::dialog::{Dialog, Fork, HoldMedia, MessageKind, Method, PlannedMessage, Side, Transaction};
 
 /// What an answer is called (RFC 3261 section 21).
 pub(crate) fn phrase(code: u16) -> &'static str {
@@ -32,10 +32,10 @@ pub(crate) const EVENT: u8 = 101;
 pub(crate) const EXPIRES: u32 = 86_400;
 
 /// One message, written out.
-pub(crate) fn write(dialog: &Dialog, step: &Step) -> String {
-    let rival = dialog.rival.as_deref().filter(|_| step.rival);
+pub(crate) fn write(dialog: &Dialog, step: &PlannedMessage) -> String {
+    let fork = dialog.fork.as_deref().filter(|_| step.fork);
     let transaction = dialog.transaction(step);
-    let writer = Writer { dialog, transaction, kind: step.kind, sender: dialog.sender(step), rival };
+    let writer = Writer { dialog, transaction, kind: step.kind, sender: dialog.sender(step), fork };
     let body = writer.body();
     let mut text = String::with_capacity(700 + body.len());
     // Writing to a String cannot fail.
@@ -47,10 +47,10 @@ pub(crate) fn write(dialog: &Dialog, step: &Step) -> String {
 struct Writer<'a> {
     dialog: &'a Dialog,
     transaction: &'a Transaction,
-    kind: Kind,
+    kind: MessageKind,
     sender: Side,
     /// Who answers in place of the callee.
-    rival: Option<&'a Rival>,
+    fork: Option<&'a Fork>,
 }
 
 impl Writer<'_> {
@@ -58,12 +58,12 @@ impl Writer<'_> {
         let Self { dialog, transaction, kind, sender, .. } = *self;
         let (by, method) = (transaction.by, self.method());
         match kind {
-            Kind::Response(code) => write!(to, "SIP/2.0 {code} {}\r\n", phrase(code))?,
+            MessageKind::Response(code) => write!(to, "SIP/2.0 {code} {}\r\n", phrase(code))?,
             _ => write!(to, "{method} {} SIP/2.0\r\n", self.target())?,
         }
         let via = dialog.party(by).signalling;
         write!(to, "Via: SIP/2.0/{} {via};branch=z9hG4bK{:016x}\r\n", dialog.transport, self.branch())?;
-        if !matches!(kind, Kind::Response(_)) {
+        if !matches!(kind, MessageKind::Response(_)) {
             to.push_str("Max-Forwards: 70\r\n");
         }
         write!(to, "From: <{}>;tag={:016x}\r\n", self.address(by), dialog.party(by).tag)?;
@@ -80,7 +80,7 @@ impl Writer<'_> {
             write!(to, "Expires: {EXPIRES}\r\n")?;
         }
         self.authentication(to)?;
-        let agent = if matches!(kind, Kind::Response(_)) { "Server" } else { "User-Agent" };
+        let agent = if matches!(kind, MessageKind::Response(_)) { "Server" } else { "User-Agent" };
         let party = if sender == Side::Caller { "caller" } else { "callee" };
         write!(to, "{agent}: ringtap-generate ({party})\r\n")?;
         if has_body {
@@ -91,7 +91,7 @@ impl Writer<'_> {
 
     fn method(&self) -> &'static str {
         match self.kind {
-            Kind::Ack(_) => "ACK",
+            MessageKind::Ack(_) => "ACK",
             _ => self.transaction.method.name(),
         }
     }
@@ -99,7 +99,7 @@ impl Writer<'_> {
     /// The ACK of a 2xx is a transaction of its own.
     fn branch(&self) -> u64 {
         match self.kind {
-            Kind::Ack(200..=299) => self.transaction.branch.rotate_left(32),
+            MessageKind::Ack(200..=299) => self.transaction.branch.rotate_left(32),
             _ => self.transaction.branch,
         }
     }
@@ -109,7 +109,7 @@ impl Writer<'_> {
         let remote = self.transaction.by.other();
         if self.transaction.method == Method::Register {
             format!("sip:{}", self.dialog.party(remote).domain)
-        } else if self.transaction.in_dialog || matches!(self.kind, Kind::Ack(200..=299)) {
+        } else if self.transaction.in_dialog || matches!(self.kind, MessageKind::Ack(200..=299)) {
             self.contact(remote)
         } else {
             self.address(remote)
@@ -135,19 +135,21 @@ impl Writer<'_> {
     fn has_contact(&self) -> bool {
         matches!(
             (self.transaction.method, self.kind),
-            (Method::Invite, Kind::Request | Kind::Response(180..=299))
-                | (Method::Register, Kind::Request | Kind::Response(200..=299))
+            (Method::Invite, MessageKind::Request | MessageKind::Response(180..=299))
+                | (Method::Register, MessageKind::Request | MessageKind::Response(200..=299))
         )
     }
 
     fn to_tag(&self) -> Option<u64> {
-        let own = self.rival.map_or(self.dialog.party(self.transaction.by.other()).tag, |rival| rival.tag);
+        let own = self.fork.map_or(self.dialog.party(self.transaction.by.other()).tag, |fork| fork.tag);
         match self.kind {
             // RFC 3261 section 8.2.6.2: what the request had, and a tag of its own in all answers but 100.
-            Kind::Response(100) => self.transaction.in_dialog.then_some(own),
-            Kind::Response(401 | 407) | Kind::Ack(401 | 407) => Some(self.transaction.challenge),
-            Kind::Response(_) | Kind::Ack(_) => Some(own),
-            Kind::Request => self.transaction.in_dialog.then_some(own),
+            MessageKind::Response(100) => self.transaction.in_dialog.then_some(own),
+            MessageKind::Response(401 | 407) | MessageKind::Ack(401 | 407) => {
+                Some(self.transaction.challenge)
+            }
+            MessageKind::Response(_) | MessageKind::Ack(_) => Some(own),
+            MessageKind::Request => self.transaction.in_dialog.then_some(own),
         }
     }
 
@@ -156,14 +158,14 @@ impl Writer<'_> {
         let Transaction { by, challenge, branch, authorised, .. } = *self.transaction;
         let (user, realm) = (&self.dialog.party(by).user, self.dialog.party(by).domain);
         match (self.kind, authorised) {
-            (Kind::Response(code @ (401 | 407)), _) => {
+            (MessageKind::Response(code @ (401 | 407)), _) => {
                 let header = if code == 401 { "WWW-Authenticate" } else { "Proxy-Authenticate" };
                 write!(
                     to,
                     "{header}: Digest realm=\"{realm}\", nonce=\"{challenge:016x}\", algorithm=MD5\r\n"
                 )
             }
-            (Kind::Request, Some(code)) => {
+            (MessageKind::Request, Some(code)) => {
                 let header = if code == 401 { "Authorization" } else { "Proxy-Authorization" };
                 let (uri, response) = (self.target(), [branch.reverse_bits(), branch ^ challenge]);
                 write!(
@@ -180,21 +182,21 @@ impl Writer<'_> {
     /// Offer in the INVITE, answer in its 200 (RFC 3264).
     fn body(&self) -> String {
         match (self.transaction.method, self.kind) {
-            (Method::Invite, Kind::Request) => self.sdp(true),
-            (Method::Invite, Kind::Response(183 | 200)) => self.sdp(false),
+            (Method::Invite, MessageKind::Request) => self.sdp(true),
+            (Method::Invite, MessageKind::Response(183 | 200)) => self.sdp(false),
             _ => String::new(),
         }
     }
 
     fn sdp(&self, offer: bool) -> String {
         let Dialog { codec, ptime, .. } = *self.dialog;
-        let media = self.rival.map_or(self.dialog.media(self.sender, self.transaction), |rival| rival.media);
+        let media = self.fork.map_or(self.dialog.media(self.sender, self.transaction), |fork| fork.media);
         let version = self.transaction.version;
         let mut codecs = vec![codec];
         if offer && !self.transaction.in_dialog {
             codecs.extend([Codec::PCMU, Codec::PCMA].into_iter().filter(|other| *other != codec));
         }
-        let session = self.rival.map_or(self.dialog.party(self.sender).session, |rival| rival.session);
+        let session = self.fork.map_or(self.dialog.party(self.sender).session, |fork| fork.session);
         let family = if media.is_ipv6() { "IP6" } else { "IP4" };
         let mut text = format!(
             "v=0\r\no=- {session} {version} IN {family} {0}\r\ns=-\r\nc=IN {family} {0}\r\nt=0 0\r\nm=audio {1} RTP/AVP",
@@ -220,9 +222,9 @@ impl Writer<'_> {
     fn sends(&self) -> &'static str {
         match self.transaction.holds {
             None => "sendrecv",
-            Some(Holding::Silence) => "inactive",
-            Some(Holding::Music) if self.sender == self.transaction.by => "sendonly",
-            Some(Holding::Music) => "recvonly",
+            Some(HoldMedia::Silence) => "inactive",
+            Some(HoldMedia::Music) if self.sender == self.transaction.by => "sendonly",
+            Some(HoldMedia::Music) => "recvonly",
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::loss::LossState;
 use crate::rng::{Rng, mix};
 use crate::scenario::Scenario;
 use crate::sip;
-use crate::tally::{Sent, Tally};
+use crate::statistics::{SentPacket, StreamStatistics};
 use crate::truth::StreamTruth;
 use crate::voice::Voice;
 
@@ -48,7 +48,7 @@ pub(crate) struct Sender {
     /// First sample of the voice.
     pub(crate) voice: u64,
     /// Digits in order, apart by more than [`EVENT_PACKETS`].
-    pub(crate) digits: Box<[Press]>,
+    pub(crate) digits: Box<[Digit]>,
     /// On hold.
     pub(crate) pause: Option<Pause>,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Pause {
 
 /// A digit that is pressed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Press {
+pub(crate) struct Digit {
     /// Packet that begins it.
     pub(crate) first: u32,
     /// RFC 4733 section 3.2.
@@ -111,48 +111,48 @@ impl Sender {
         self.voice ^ u64::from(self.ssrc) ^ self.head.touch()
     }
 
-    fn event(&self, index: u32) -> Option<Press> {
-        let begun = self.digits.partition_point(|press| press.first <= index).checked_sub(1)?;
-        Some(self.digits[begun]).filter(|press| index - press.first < EVENT_PACKETS)
+    fn event(&self, index: u32) -> Option<Digit> {
+        let begun = self.digits.partition_point(|digit| digit.first <= index).checked_sub(1)?;
+        Some(self.digits[begun]).filter(|digit| index - digit.first < EVENT_PACKETS)
     }
 
     /// Appends the RTP packet (RFC 3550 section 5.1) of an index.
-    fn packet(&self, index: u32, sounds: &Sounds, to: &mut Vec<u8>) -> Sent {
+    fn packet(&self, index: u32, sounds: &Sounds, to: &mut Vec<u8>) -> SentPacket {
         let ticks = self.codec.ticks(self.ptime);
         let event = self.event(index);
         // All packets of an event have the timestamp of its beginning.
-        let clocked = event.map_or(index, |press| press.first);
+        let clocked = event.map_or(index, |digit| digit.first);
         let timestamp = self.timestamp.wrapping_add(self.place(clocked).wrapping_mul(ticks));
         let payload_type = if event.is_some() { sip::EVENT } else { self.codec.payload_type() };
         // RFC 3551 section 4.1: the first packet after a silence.
         let resumes = self.pause.is_some_and(|pause| pause.before == index);
-        let marker = index == 0 || resumes || event.is_some_and(|press| press.first == index);
+        let marker = index == 0 || resumes || event.is_some_and(|digit| digit.first == index);
         to.extend_from_slice(&[0x80, payload_type | u8::from(marker) << 7]);
         to.extend_from_slice(&self.sequence.wrapping_add(index as u16).to_be_bytes());
         to.extend_from_slice(&timestamp.to_be_bytes());
         to.extend_from_slice(&self.ssrc.to_be_bytes());
         let begin = to.len();
         match event {
-            Some(press) => to.extend_from_slice(&self.event_payload(press, index - press.first)),
+            Some(digit) => to.extend_from_slice(&self.event_payload(digit, index - digit.first)),
             None => self.sound(index, sounds, to),
         }
         let payload = to.len() - begin;
-        Sent {
+        SentPacket {
             at: Nanos::ZERO,
             index,
             timestamp,
             repeat: false,
-            event: event.map(|press| press.code),
+            event: event.map(|digit| digit.code),
             payload,
         }
     }
 
     /// RFC 4733 section 2.3.
-    fn event_payload(&self, press: Press, place: u32) -> [u8; 4] {
+    fn event_payload(&self, digit: Digit, place: u32) -> [u8; 4] {
         let last = EVENT_PACKETS - EVENT_ENDS;
         let duration = self.codec.ticks(self.ptime) * (place.min(last) + 1);
         let [high, low] = (duration as u16).to_be_bytes();
-        [press.code, if place >= last { 0x80 } else { 0 } | VOLUME, high, low]
+        [digit.code, if place >= last { 0x80 } else { 0 } | VOLUME, high, low]
     }
 
     /// What varies from packet to packet, the same each time one is asked for.
@@ -204,14 +204,14 @@ fn size_of(draw: u64, least: u64, most: u64) -> usize {
 
 /// What the network does to a stream.
 #[derive(Clone, Debug)]
-pub(crate) struct Network {
+pub(crate) struct NetworkPath {
     pub(crate) loss: LossState,
     /// Place of its model in the scenario.
     pub(crate) jitter: u8,
     pub(crate) rng: Rng,
 }
 
-impl Network {
+impl NetworkPath {
     fn touch(&self) -> u64 {
         u64::from(self.jitter)
     }
@@ -219,7 +219,7 @@ impl Network {
 
 /// A packet that will be captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
+struct DuePacket {
     at: Nanos,
     index: u32,
     repeat: bool,
@@ -229,9 +229,9 @@ struct Due {
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     /// What is captured next.
-    due: Option<Due>,
+    due: Option<DuePacket>,
     /// Few, mostly none: what is captured after it.
-    later: Vec<Due>,
+    later: Vec<DuePacket>,
     /// When the last one arrived: no later one arrives before.
     arrival: Nanos,
     /// The next packet that the sender sends.
@@ -239,14 +239,14 @@ pub(crate) struct Stream {
     /// Session that it belongs to.
     pub(crate) session: u32,
     /// A packet that the next one will overtake, and when it would have arrived.
-    held: Option<Due>,
-    network: Network,
+    held: Option<DuePacket>,
+    network: NetworkPath,
     sender: Sender,
-    tally: Tally,
+    statistics: StreamStatistics,
 }
 
 impl Stream {
-    pub(crate) fn new(scenario: &Scenario, sender: Sender, network: Network) -> Self {
+    pub(crate) fn new(scenario: &Scenario, sender: Sender, network: NetworkPath) -> Self {
         let mut stream = Self {
             due: None,
             later: Vec::new(),
@@ -256,7 +256,7 @@ impl Stream {
             held: None,
             network,
             sender,
-            tally: Tally::default(),
+            statistics: StreamStatistics::default(),
         };
         stream.advance(scenario);
         stream
@@ -271,11 +271,11 @@ impl Stream {
     // HOT: once for each packet of RTP.
     pub(crate) fn emit(&mut self, late: Nanos, scenario: &Scenario, sounds: &Sounds, framer: &mut Framer) {
         let Some(due) = self.due.take() else { return };
-        let Self { sender, tally, .. } = self;
+        let Self { sender, statistics, .. } = self;
         framer.udp(&sender.head, |payload| {
             let sent = sender.packet(due.index, sounds, payload);
-            tally.sent(
-                &Sent { at: due.at + late, repeat: due.repeat, ..sent },
+            statistics.sent(
+                &SentPacket { at: due.at + late, repeat: due.repeat, ..sent },
                 f64::from(sender.codec.clock().0),
             );
         });
@@ -303,11 +303,11 @@ impl Stream {
     fn send(&mut self, scenario: &Scenario) {
         let index = self.next;
         self.next += 1;
-        let Network { loss, jitter, rng } = &mut self.network;
+        let NetworkPath { loss, jitter, rng } = &mut self.network;
         let is_lost = loss.next(&scenario.loss, rng);
         let delay = scenario.jitter.at(*jitter).sample(rng);
         let overtaken = rng.chance(scenario.reorder.value());
-        self.tally.decided(is_lost);
+        self.statistics.decided(is_lost);
         if is_lost || self.sender.pause.is_some_and(|pause| pause.before == index) {
             // What was held back waits for its neighbour alone: no network keeps a packet for the length of a burst or a pause.
             if let Some(held) = self.held.take() {
@@ -320,28 +320,28 @@ impl Stream {
         // A queue keeps the order, and sends one packet after the other.
         let at = (self.sender.time(index) + delay).max(self.arrival + BACK_TO_BACK);
         self.arrival = at;
-        let due = Due { at, index, repeat: false };
+        let due = DuePacket { at, index, repeat: false };
         match self.held.take() {
             Some(held) => {
                 self.deliver(scenario, due);
-                self.deliver(scenario, Due { at: at + BACK_TO_BACK, ..held });
+                self.deliver(scenario, DuePacket { at: at + BACK_TO_BACK, ..held });
             }
             None if overtaken => self.held = Some(due),
             None => self.deliver(scenario, due),
         }
     }
 
-    fn deliver(&mut self, scenario: &Scenario, due: Due) {
+    fn deliver(&mut self, scenario: &Scenario, due: DuePacket) {
         self.enter(due);
         let rng = &mut self.network.rng;
         let (twice, later) = (rng.chance(scenario.duplicate.value()), rng.unit());
         if twice {
             let later = Nanos::from_micros((later * 1.5 * self.sender.ptime.micros() as f64) as u64);
-            self.enter(Due { at: due.at + BACK_TO_BACK + later, repeat: true, ..due });
+            self.enter(DuePacket { at: due.at + BACK_TO_BACK + later, repeat: true, ..due });
         }
     }
 
-    fn enter(&mut self, due: Due) {
+    fn enter(&mut self, due: DuePacket) {
         match self.due {
             None => self.due = Some(due),
             Some(first) if due < first => {
@@ -354,26 +354,26 @@ impl Stream {
 
     /// Reads a word of each of its cache lines.
     pub(crate) fn touch(&self) -> u64 {
-        let Self { arrival, session, network, sender, tally, .. } = self;
-        arrival.0 ^ u64::from(*session) ^ network.touch() ^ sender.touch() ^ tally.touch()
+        let Self { arrival, session, network, sender, statistics, .. } = self;
+        arrival.0 ^ u64::from(*session) ^ network.touch() ^ sender.touch() ^ statistics.touch()
     }
 
     pub(crate) fn sender(&self) -> &Sender {
         &self.sender
     }
 
-    pub(crate) fn tally(&self) -> &Tally {
-        &self.tally
+    pub(crate) fn statistics(&self) -> &StreamStatistics {
+        &self.statistics
     }
 
     /// Its record, once it has ended; None where nothing got through.
     pub(crate) fn truth(&self, call_id: &str) -> Option<StreamTruth> {
-        self.tally.record(call_id, &self.sender)
+        self.statistics.record(call_id, &self.sender)
     }
 
     /// The digits of it that got through.
     pub(crate) fn digits(&self) -> impl Iterator<Item = Dtmf> {
-        self.tally.digits()
+        self.statistics.digits()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use ringtap_model::Nanos;
 
-use crate::dialog::{Side, Step};
+use crate::dialog::{PlannedMessage, Side};
 use crate::frame::{Framer, Head, TcpHeader, max_segment};
 use crate::rng::Rng;
 
@@ -14,7 +14,7 @@ struct Segment {
     header: TcpHeader,
     data: Vec<u8>,
     /// The message that is whole with it.
-    completes: Option<Step>,
+    completes: Option<PlannedMessage>,
 }
 
 /// Both directions of a connection between caller and callee.
@@ -43,7 +43,7 @@ impl Connection {
     }
 
     /// A message, in as many segments as it needs, or in more; the other side acknowledges it.
-    pub(crate) fn send(&mut self, from: Side, text: &str, step: Step) {
+    pub(crate) fn send(&mut self, from: Side, text: &str, step: PlannedMessage) {
         let cut = if self.rng.chance(CUT) { self.rng.below(text.len() as u64) as usize } else { 0 };
         let (head, tail) = text.as_bytes().split_at(cut);
         let most = max_segment(self.heads[0].is_v6());
@@ -81,7 +81,7 @@ impl Connection {
     }
 
     /// Writes the next segment; gives the message that is whole with it, and when that was.
-    pub(crate) fn emit(&mut self, framer: &mut Framer) -> Option<(Step, Nanos)> {
+    pub(crate) fn emit(&mut self, framer: &mut Framer) -> Option<(PlannedMessage, Nanos)> {
         if self.outbox.is_empty() {
             return None;
         }

@@ -3,11 +3,11 @@
 use ringtap_model::Nanos;
 
 use crate::batch::Batch;
-use crate::cross::Crossing;
+use crate::cross::CrossTraffic;
 use crate::error::Error;
 use crate::frame::Framer;
-use crate::plan::{self, Begun};
-use crate::queue::{AHEAD, Queue, Turn};
+use crate::plan::{self, NewSession};
+use crate::queue::{AHEAD, Queue, ScheduledFrame};
 use crate::rng::Rng;
 use crate::scenario::Scenario;
 use crate::session::Session;
@@ -23,10 +23,10 @@ pub struct Traffic {
     framer: Framer,
     calls: Arrivals,
     registrations: Arrivals,
-    crossing: Option<Crossing>,
+    cross_traffic: Option<CrossTraffic>,
     /// The next frame of every source of every session.
     queue: Queue,
-    /// Turns until [`Self::look_ahead`] reads on.
+    /// Frames until [`Self::look_ahead`] reads on.
     ahead: u32,
     sessions: Slab<Session>,
     streams: Slab<Stream>,
@@ -92,7 +92,7 @@ impl Traffic {
             framer: Framer::default(),
             calls: Arrivals::new(Rng::new(seed, 1), &scenario, 1.0 / rate, calls),
             registrations: Arrivals::new(Rng::new(seed, 2), &scenario, spread / rate, registrations),
-            crossing: scenario.cross.as_ref().map(|cross| Crossing::new(&scenario, cross)),
+            cross_traffic: scenario.cross.as_ref().map(|cross| CrossTraffic::new(&scenario, cross)),
             queue: Queue::new(start),
             ahead: 0,
             sessions: Slab::new(),
@@ -178,13 +178,13 @@ impl Traffic {
     /// When the next frame is due.
     fn due(&mut self) -> Option<Nanos> {
         self.admit();
-        let turn = self.queue.next_at();
-        let cross = self.crossing.as_ref().map(|crossing| crossing.next);
-        match (turn, cross) {
-            (Some(turn), Some(cross)) => Some(turn.min(cross)),
+        let scheduled = self.queue.next_at();
+        let cross = self.cross_traffic.as_ref().map(|cross_traffic| cross_traffic.next);
+        match (scheduled, cross) {
+            (Some(scheduled), Some(cross)) => Some(scheduled.min(cross)),
             (None, Some(cross)) => Some(cross)
                 .filter(|cross| self.scenario.duration.is_some_and(|d| *cross < self.scenario.start + d)),
-            (turn, None) => turn,
+            (scheduled, None) => scheduled,
         }
     }
 
@@ -192,11 +192,11 @@ impl Traffic {
     // HOT: once for each frame.
     fn step(&mut self) -> Option<Nanos> {
         self.admit();
-        let turn = self.queue.next_at();
-        if let Some(at) = self.crosses_before(turn) {
+        let scheduled = self.queue.next_at();
+        if let Some(at) = self.cross_traffic_before(scheduled) {
             return Some(at);
         }
-        let Some(Turn { at, source, .. }) = self.queue.pop() else {
+        let Some(ScheduledFrame { at, source, .. }) = self.queue.pop() else {
             self.end();
             return None;
         };
@@ -208,29 +208,29 @@ impl Traffic {
                 stream.emit(late, &self.scenario, &self.sounds, &mut self.framer);
                 self.summary.rtp += 1;
                 let (next, session) = (stream.next_at(), stream.session);
-                self.again(next, source, session);
+                self.reschedule(next, source, session);
             }
             SIGNALLING => {
                 let session = &mut self.sessions[source & !KIND];
                 session.signal(late, &mut self.framer);
                 self.summary.signalling += 1;
                 let next = session.next_at();
-                self.again(next, source, source & !KIND);
+                self.reschedule(next, source, source & !KIND);
             }
             _ => {
                 let session = &mut self.sessions[source & !KIND];
                 session.report(&self.streams, &mut self.framer);
                 self.summary.rtcp += 1;
                 let next = session.next_report_at();
-                self.again(next, source, source & !KIND);
+                self.reschedule(next, source, source & !KIND);
             }
         }
         self.sent(at);
         Some(at)
     }
 
-    /// Reads a word of everything that the next turns need. Among 100,000 streams each is a miss of the cache, and the misses
-    /// of many wait together, where those of one turn after the other would wait in a row.
+    /// Reads a word of everything that the next frames need. Among 100,000 streams each is a miss of the cache, and the misses
+    /// of many wait together, where those of one frame after the other would wait in a row.
     fn look_ahead(&mut self) {
         if self.ahead > 0 {
             self.ahead -= 1;
@@ -254,24 +254,24 @@ impl Traffic {
         summary.last = at;
     }
 
-    /// Writes a packet of cross traffic if it comes before the next turn.
-    fn crosses_before(&mut self, turn: Option<Nanos>) -> Option<Nanos> {
-        let crossing = self.crossing.as_mut()?;
-        let at = crossing.next;
-        // Without a turn it goes on until its time is over.
-        let end = turn.or_else(|| Some(self.scenario.start + self.scenario.duration?))?;
+    /// Writes a packet of cross traffic if it comes before the next scheduled frame.
+    fn cross_traffic_before(&mut self, scheduled: Option<Nanos>) -> Option<Nanos> {
+        let cross_traffic = self.cross_traffic.as_mut()?;
+        let at = cross_traffic.next;
+        // Without one it goes on until its time is over.
+        let end = scheduled.or_else(|| Some(self.scenario.start + self.scenario.duration?))?;
         if at >= end {
             return None;
         }
-        crossing.emit(&mut self.framer);
+        cross_traffic.emit(&mut self.framer);
         self.summary.cross += 1;
         self.summary.cross_bytes += self.framer.frame().len() as u64;
         self.sent(at);
         Some(at)
     }
 
-    /// The source has another turn, or has ended, and its session perhaps with it.
-    fn again(&mut self, next: Option<Nanos>, source: u32, session: u32) {
+    /// Schedules the next frame of a source. If the source has ended, and its session perhaps with it.
+    fn reschedule(&mut self, next: Option<Nanos>, source: u32, session: u32) {
         if let Some(next) = next {
             return self.queue.push(next, source);
         }
@@ -283,7 +283,7 @@ impl Traffic {
         if let Some(ended) = self.sessions.remove(session) {
             let told = self.records.len();
             ended.truth(&self.streams, &mut self.records);
-            self.records.range(told..).for_each(|record| self.summary.note(record));
+            self.records.range(told..).for_each(|record| self.summary.count(record));
             for stream in ended.streams() {
                 self.streams.remove(stream);
             }
@@ -306,19 +306,19 @@ impl Traffic {
             if self.queue.next_at().is_some_and(|at| at < next) {
                 return;
             }
-            let begun = if call == Some(next) {
+            let new_session = if call == Some(next) {
                 let (number, at) = self.calls.take();
                 plan::call(&self.scenario, number, at)
             } else {
                 let (number, at) = self.registrations.take();
                 plan::registration(&self.scenario, number, at)
             };
-            self.enter(begun);
+            self.add_session(new_session);
         }
     }
 
-    fn enter(&mut self, begun: Begun) {
-        let Begun { session, streams } = begun;
+    fn add_session(&mut self, new_session: NewSession) {
+        let NewSession { session, streams } = new_session;
         let place = self.sessions.insert(session);
         let session = &mut self.sessions[place];
         let signalling = session.next_at().map(|at| (at, place | SIGNALLING));
@@ -327,12 +327,12 @@ impl Traffic {
             self.queue.push(at, source);
             session.live += 1;
         }
-        for (mut stream, rival) in streams {
+        for (mut stream, fork) in streams {
             stream.session = place;
             let (at, side) = (stream.next_at(), stream.sender().side);
             let number = self.streams.insert(stream);
-            session.add(number, side, rival);
-            // A stream that loses every packet has no turn.
+            session.add(number, side, fork);
+            // A stream that loses every packet has no frame.
             if let Some(at) = at {
                 self.queue.push(at, number | STREAM);
                 session.live += 1;
@@ -341,7 +341,7 @@ impl Traffic {
     }
 }
 
-/// What kind of source has a turn, in its two highest bits; its number is in the others.
+/// The kind of a source, in its two highest bits; its number is in the others.
 const KIND: u32 = 3 << 30;
 const STREAM: u32 = 0;
 const SIGNALLING: u32 = 1 << 30;

@@ -187,7 +187,7 @@ pub struct SummaryTruth {
 
 impl SummaryTruth {
     /// A record is complete.
-    pub(crate) fn note(&mut self, record: &Truth) {
+    pub(crate) fn count(&mut self, record: &Truth) {
         match record {
             Truth::Call(_) => self.calls += 1,
             Truth::Stream(_) => self.streams += 1,

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_report::summary::grouped;
 use ringtap_report::text;
-use ringtap_traffic::{CompareError, Comparison, Kind, Report, Rules};
+use ringtap_traffic::{CompareError, Comparison, ComparisonReport, RecordKind, Tolerance};
 
 use crate::exit::{Exit, Misuse};
 use crate::interrupt::{self, Interrupted};
@@ -53,7 +53,7 @@ impl Compare {
         if !(0.0..=1e6).contains(&within) {
             bail!(Misuse(format!("`--within {within}`: write milliseconds, from 0 to 1000000")));
         }
-        let mut comparison = Comparison::new(Rules { within_ms: within, ignore_times });
+        let mut comparison = Comparison::new(Tolerance { within_ms: within, ignore_times });
         lines(&truth, |line| comparison.truth(line))?;
         comparison.check().with_context(|| truth.display().to_string())?;
         for file in &records {
@@ -89,8 +89,8 @@ fn lines(path: &Path, mut take: impl FnMut(&str) -> Result<(), CompareError>) ->
     Ok(())
 }
 
-fn print(report: &Report, show: usize, out: &mut dyn Write) -> io::Result<()> {
-    for kind in Kind::ALL {
+fn print(report: &ComparisonReport, show: usize, out: &mut dyn Write) -> io::Result<()> {
+    for kind in RecordKind::ALL {
         let counts = report.counts(kind);
         let name = format!("{kind}s");
         let [truth, found] = [counts.truth, counts.found].map(grouped);

@@ -16,8 +16,8 @@ use ringtap_report::json;
 use ringtap_report::summary::grouped;
 use ringtap_report::time;
 use ringtap_traffic::{
-    Codec, Cross, CrossKind, Error, Hold, Jitter, Loss, Mix, PacketTime, Rate, Scenario, Share, Shared,
-    Traffic, Transport, Voice,
+    Codec, Cross, CrossKind, Error, HoldingTime, Jitter, Loss, Mix, ModelShare, PacketTime, Rate, Scenario,
+    Share, Traffic, Transport, Voice,
 };
 
 use crate::exit::{Exit, Misuse};
@@ -72,7 +72,7 @@ pub(crate) struct Generate {
     hold: Option<String>,
     /// constant:S, uniform:LOW,HIGH, exponential:MEAN, lognormal:MEDIAN,SIGMA or inverse-gaussian:MEAN,SHAPE
     #[arg(long, value_name = "MODEL", default_value = "inverse-gaussian:117,19")]
-    hold_distribution: Hold,
+    hold_distribution: HoldingTime,
     /// Codecs and their weights: PCMU, PCMA, G722, G729, GSM, iLBC, opus [default: PCMU=60,PCMA=40]
     #[arg(long, value_name = "NAME=WEIGHT,...")]
     codec: Option<Mix<Codec>>,
@@ -82,11 +82,11 @@ pub(crate) struct Generate {
     /// none, bernoulli:SHARE, or gilbert:P,R[,BAD[,GOOD]] for bursts; @SHARE behind it for a part of the streams [default:
     /// none]
     #[arg(long, value_name = "MODEL")]
-    loss: Vec<Shared<Loss>>,
+    loss: Vec<ModelShare<Loss>>,
     /// none, or gamma:SHAPE,SCALE with the scale in milliseconds; @SHARE behind it for a part of the streams [default:
     /// gamma:2,0.5]
     #[arg(long, value_name = "MODEL")]
-    jitter: Vec<Shared<Jitter>>,
+    jitter: Vec<ModelShare<Jitter>>,
     /// RTP packets that the next one overtakes [default: 0%]
     #[arg(long, value_name = "SHARE")]
     reorder: Option<Share>,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use ringtap_model::{CallState, Nanos};
 use ringtap_traffic::{
-    Batch, Codec, Cross, Hold, Jitter, Loss, Mix, Rate, Scenario, Share, Traffic, Transport, Truth,
+    Batch, Codec, Cross, HoldingTime, Jitter, Loss, Mix, Rate, Scenario, Share, Traffic, Transport, Truth,
 };
 use ringtap_wire::sip::Message;
 use ringtap_wire::{rtp, sdp};
@@ -16,13 +16,13 @@ fn share(most: f64) -> impl Strategy<Value = Share> {
     (0.0..=most).prop_map(|share| Share::new(share).unwrap())
 }
 
-fn hold() -> impl Strategy<Value = Hold> {
+fn hold() -> impl Strategy<Value = HoldingTime> {
     prop_oneof![
-        (0.001..20.0).prop_map(Hold::Constant),
-        (0.001..5.0, 0.0..5.0).prop_map(|(low, more)| Hold::Uniform { low, high: low + more }),
-        (0.001..5.0).prop_map(|mean| Hold::Exponential { mean }),
-        (0.001..5.0, 0.001..1.0).prop_map(|(median, sigma)| Hold::LogNormal { median, sigma }),
-        (0.001..5.0, 0.001..50.0).prop_map(|(mean, shape)| Hold::InverseGaussian { mean, shape }),
+        (0.001..20.0).prop_map(HoldingTime::Constant),
+        (0.001..5.0, 0.0..5.0).prop_map(|(low, more)| HoldingTime::Uniform { low, high: low + more }),
+        (0.001..5.0).prop_map(|mean| HoldingTime::Exponential { mean }),
+        (0.001..5.0, 0.001..1.0).prop_map(|(median, sigma)| HoldingTime::LogNormal { median, sigma }),
+        (0.001..5.0, 0.001..50.0).prop_map(|(mean, shape)| HoldingTime::InverseGaussian { mean, shape }),
     ]
 }
 
@@ -112,7 +112,7 @@ proptest! {
 #[test]
 fn different_seeds_make_different_calls() {
     let call_ids = |seed| -> BTreeSet<String> {
-        let truth = make(Scenario { hold: Hold::Constant(0.5), ..Scenario::new(seed) }).truth;
+        let truth = make(Scenario { hold: HoldingTime::Constant(0.5), ..Scenario::new(seed) }).truth;
         truth
             .into_iter()
             .filter_map(|truth| match truth {
@@ -133,7 +133,7 @@ fn shares_and_rates_are_as_asked() {
     let scenario = Scenario {
         calls: 4_000,
         rate: 50.0,
-        hold: Hold::Constant(0.1),
+        hold: HoldingTime::Constant(0.1),
         failed: share(0.2),
         cancelled: share(0.1),
         challenged: share(0.3),
@@ -166,7 +166,8 @@ fn shares_and_rates_are_as_asked() {
 /// However many calls: what is held is what is under way.
 #[test]
 fn memory_is_that_of_the_calls_under_way() {
-    let scenario = Scenario { calls: 3_000, rate: 100.0, hold: Hold::Constant(0.2), ..Scenario::new(4) };
+    let scenario =
+        Scenario { calls: 3_000, rate: 100.0, hold: HoldingTime::Constant(0.2), ..Scenario::new(4) };
     let mut traffic = Traffic::new(scenario).unwrap();
     let (mut most, mut told) = (0, 0);
     while traffic.next().is_some() {
@@ -184,7 +185,7 @@ fn what_is_sent_late_is_told_late() {
     // Reports tell of the jitter that there was, which is another one here.
     let scenario = || Scenario {
         calls: 5,
-        hold: Hold::Constant(1.0),
+        hold: HoldingTime::Constant(1.0),
         cross: Some(Cross::new(Rate::Packets(50.0))),
         rtcp: Share::NONE,
         ..Scenario::everything(3)

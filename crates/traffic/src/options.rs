@@ -8,7 +8,7 @@ use crate::scenario::{Scenario, Transport};
 
 /// Drawn from numbers of its own: a scenario that asks for none of it has the calls that it had before there was any.
 #[derive(Clone, Debug)]
-pub(crate) struct Manner {
+pub(crate) struct SessionOptions {
     pub(crate) ptime: Nanos,
     pub(crate) tcp: bool,
     pub(crate) v6: bool,
@@ -21,9 +21,9 @@ pub(crate) struct Manner {
     pub(crate) rng: Rng,
 }
 
-impl Manner {
+impl SessionOptions {
     pub(crate) fn new(scenario: &Scenario, stream: u64, codec: Codec) -> Self {
-        let mut rng = Rng::new(scenario.seed, MANNERS + stream);
+        let mut rng = Rng::new(scenario.seed, OPTIONS + stream);
         let suits = |ptime: &Nanos| codec.check(*ptime).is_ok();
         // INVARIANT: the scenario was checked, so some packet time suits each of its codecs.
         let ptime = scenario.ptime.only_those(suits).unwrap_or_else(|| scenario.ptime.clone());
@@ -47,7 +47,7 @@ impl Manner {
 }
 
 /// What tells its random numbers from those of calls and registrations.
-const MANNERS: u64 = 1 << 43;
+const OPTIONS: u64 = 1 << 43;
 /// Voice networks have few numbers.
 pub(crate) const FIRST_VLAN: u16 = 100;
 pub(crate) const VLANS: u64 = 4;

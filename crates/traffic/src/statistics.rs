@@ -12,7 +12,7 @@ use crate::truth::StreamTruth;
 
 /// What one stream has become so far: told of every packet that it sends, and of every one that it does not.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct StreamStatistics {
     first: Option<Nanos>,
     last: Nanos,
     packets: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Tally {
 
 /// What a receiver knows of a stream.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Received {
+pub(crate) struct ReceiverStatistics {
     /// Counts the numbers of the stream from 0.
     pub(crate) highest: u32,
     pub(crate) expected: u64,
@@ -53,19 +53,19 @@ pub(crate) struct Received {
 
 /// A packet that is sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct SentPacket {
     pub(crate) at: Nanos,
     /// Counts the numbers of the stream from 0.
     pub(crate) index: u32,
     pub(crate) timestamp: u32,
-    /// Sent before.
+    /// SentPacket before.
     pub(crate) repeat: bool,
     /// A telephone-event.
     pub(crate) event: Option<u8>,
     pub(crate) payload: usize,
 }
 
-impl Tally {
+impl StreamStatistics {
     /// Reads it, see [`Stream::touch`](crate::stream::Stream::touch).
     pub(crate) fn touch(&self) -> u64 {
         self.last.0
@@ -92,7 +92,7 @@ impl Tally {
     }
 
     /// A packet is on the wire. Called in order of time.
-    pub(crate) fn sent(&mut self, sent: &Sent, clock: f64) {
+    pub(crate) fn sent(&mut self, sent: &SentPacket, clock: f64) {
         let is_first = self.first.is_none();
         if is_first {
             self.first = Some(sent.at);
@@ -119,7 +119,7 @@ impl Tally {
     }
 
     /// All packets of one event have its timestamp (RFC 4733 section 2.5.1).
-    fn digit(&mut self, sent: &Sent, code: u8) {
+    fn digit(&mut self, sent: &SentPacket, code: u8) {
         if self.pressed != Some(sent.timestamp) {
             self.pressed = Some(sent.timestamp);
             self.digits.push((sent.at, code));
@@ -127,7 +127,7 @@ impl Tally {
     }
 
     /// D(i-1,i) = (R_i - R_i-1) - (S_i - S_i-1); J += (|D| - J) / 16.
-    fn clock(&mut self, sent: &Sent, clock: f64) {
+    fn clock(&mut self, sent: &SentPacket, clock: f64) {
         if let Some((at, timestamp)) = self.clocked.replace((sent.at, sent.timestamp)) {
             let passed = (sent.at - at).millis_f64();
             let ticks = f64::from(sent.timestamp.wrapping_sub(timestamp).cast_signed());
@@ -140,9 +140,9 @@ impl Tally {
     }
 
     /// What its receiver would report of it (RFC 3550 section 6.4.1), as far as it was captured; None before the first packet.
-    pub(crate) fn received(&self) -> Option<Received> {
+    pub(crate) fn received(&self) -> Option<ReceiverStatistics> {
         self.first?;
-        Some(Received {
+        Some(ReceiverStatistics {
             highest: self.highest,
             expected: u64::from(self.highest - self.lowest) + 1,
             packets: self.packets,
@@ -211,41 +211,41 @@ fn headers(v6: bool) -> u64 {
 mod tests {
     use super::*;
 
-    fn sent(index: u32, millis: u64) -> Sent {
+    fn sent(index: u32, millis: u64) -> SentPacket {
         let at = Nanos::from_secs(1) + Nanos::from_millis(millis);
-        Sent { at, index, timestamp: index * 160, repeat: false, event: None, payload: 160 }
+        SentPacket { at, index, timestamp: index * 160, repeat: false, event: None, payload: 160 }
     }
 
     /// RFC 3550 section 6.4.1, worked by hand: on time, 4 ms late, on time again.
     #[test]
     fn jitter_by_hand() {
-        let mut tally = Tally::default();
+        let mut statistics = StreamStatistics::default();
         for packet in [sent(0, 0), sent(1, 20), sent(2, 44), sent(3, 60)] {
-            tally.sent(&packet, 8_000.0);
+            statistics.sent(&packet, 8_000.0);
         }
         let j2 = 4.0 / 16.0;
         let j3 = j2 + (4.0 - j2) / 16.0;
-        assert_eq!((tally.jitter_max, tally.jitter_sum, tally.jitters), (j3, j2 + j3, 3));
-        assert_eq!(tally.delta, Nanos::from_millis(24));
+        assert_eq!((statistics.jitter_max, statistics.jitter_sum, statistics.jitters), (j3, j2 + j3, 3));
+        assert_eq!(statistics.delta, Nanos::from_millis(24));
     }
 
     #[test]
     fn loss_counts_between_the_first_and_the_last_that_got_through() {
-        let mut tally = Tally::default();
+        let mut statistics = StreamStatistics::default();
         // Lost: 0, 2, 3, 6 and 8, 9.
         for index in 0..10 {
-            tally.decided(matches!(index, 0 | 2 | 3 | 6 | 8 | 9));
+            statistics.decided(matches!(index, 0 | 2 | 3 | 6 | 8 | 9));
         }
-        assert_eq!((tally.lost, tally.bursts, tally.longest), (3, 2, 2));
+        assert_eq!((statistics.lost, statistics.bursts, statistics.longest), (3, 2, 2));
     }
 
     #[test]
     fn repeats_and_order() {
-        let mut tally = Tally::default();
-        let twice = Sent { repeat: true, ..sent(1, 45) };
+        let mut statistics = StreamStatistics::default();
+        let twice = SentPacket { repeat: true, ..sent(1, 45) };
         for packet in [sent(0, 0), sent(2, 40), sent(1, 41), twice, sent(3, 60)] {
-            tally.sent(&packet, 8_000.0);
+            statistics.sent(&packet, 8_000.0);
         }
-        assert_eq!((tally.packets, tally.unique, tally.reordered), (5, 4, 1));
+        assert_eq!((statistics.packets, statistics.unique, statistics.reordered), (5, 4, 1));
     }
 }
