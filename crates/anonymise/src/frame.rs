@@ -13,11 +13,11 @@ pub struct TooLong;
 #[derive(Debug, Default)]
 pub struct Frames {
     /// Of each direction, what was sent so far.
-    sent: HashMap<(Endpoint, Endpoint), Sent>,
+    sent: HashMap<(Endpoint, Endpoint), StreamState>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Sent {
+struct StreamState {
     bytes: u32,
     chunks: u32,
     /// The WebSocket was opened in this direction.
@@ -60,7 +60,7 @@ impl Frames {
         }
     }
 
-    fn sent(&mut self, src: Endpoint, dst: Endpoint) -> &mut Sent {
+    fn sent(&mut self, src: Endpoint, dst: Endpoint) -> &mut StreamState {
         if self.sent.len() >= CONNECTIONS && !self.sent.contains_key(&(src, dst)) {
             self.sent.clear();
         }

@@ -42,4 +42,4 @@ mod uri;
 pub use frame::{Frames, TooLong};
 pub use key::Key;
 pub use mask::Mask;
-pub use media::Voice;
+pub use media::MediaMask;

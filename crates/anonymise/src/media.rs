@@ -6,20 +6,20 @@ use crate::mask::Mask;
 
 /// What becomes of the payload of a media packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Voice {
+pub enum MediaMask {
     /// Silence in its place, as long.
     #[default]
     Silenced,
     /// It is of telephone events (RFC 4733): which digit becomes 0, when and how long stays.
     Digits,
     /// It stays as it is.
-    Kept,
+    Unchanged,
 }
 
 impl Mask {
     /// A media packet of `len` bytes, of which `packet` was captured: number, time, type and source stay, header extensions
     /// lose their content. None where it is no RTP.
-    pub fn rtp(&self, packet: &[u8], len: usize, voice: Voice) -> Option<Vec<u8>> {
+    pub fn rtp(&self, packet: &[u8], len: usize, voice: MediaMask) -> Option<Vec<u8>> {
         let view = rtp::View::parse(packet, len).ok()?;
         let len = len.max(packet.len());
         let (head, padding) =
@@ -37,13 +37,13 @@ impl Mask {
         out.resize(start + view.payload_len(), quiet(view.payload_type()));
         let place = &mut out[start..];
         match voice {
-            Voice::Kept => place[..payload.len()].copy_from_slice(payload),
+            MediaMask::Unchanged => place[..payload.len()].copy_from_slice(payload),
             // The level of noise, RFC 3389.
-            Voice::Silenced if view.payload_type() == 13 => {
+            MediaMask::Silenced if view.payload_type() == 13 => {
                 place.iter_mut().zip(payload).take(1).for_each(|(to, from)| *to = *from);
             }
-            Voice::Silenced => {}
-            Voice::Digits => {
+            MediaMask::Silenced => {}
+            MediaMask::Digits => {
                 place.fill(NO_EVENT);
                 for (to, from) in place.chunks_mut(4).zip(payload.chunks(4)) {
                     to[..from.len()].copy_from_slice(from);
@@ -147,23 +147,26 @@ mod tests {
             0xb1, 0x80, 0, 7, 0, 0, 0, 160, 1, 2, 3, 4, 9, 9, 9, 9, 0xbe, 0xde, 0, 1, 0x10, 0x55, 0, 0, 1, 2,
             3, 4, 0, 2,
         ];
-        let out = mask().rtp(&packet, packet.len(), Voice::Silenced).unwrap();
+        let out = mask().rtp(&packet, packet.len(), MediaMask::Silenced).unwrap();
         assert_eq!(out[..20], packet[..20]);
         assert_eq!(out[20..], [0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 2]);
-        assert_eq!(mask().rtp(&packet, packet.len(), Voice::Kept).unwrap()[24..28], [1, 2, 3, 4]);
+        assert_eq!(mask().rtp(&packet, packet.len(), MediaMask::Unchanged).unwrap()[24..28], [1, 2, 3, 4]);
         // What the capture cut off is silence too.
         let plain = [0x80, 8, 0, 7, 0, 0, 0, 160, 1, 2, 3, 4, 0x11];
-        assert_eq!(mask().rtp(&plain, 172, Voice::Silenced).unwrap()[12..], [0xd5; 160]);
+        assert_eq!(mask().rtp(&plain, 172, MediaMask::Silenced).unwrap()[12..], [0xd5; 160]);
     }
 
     #[test]
     fn a_digit_is_masked_and_its_time_stays() {
         let packet = [0x80, 101, 0, 7, 0, 0, 0, 160, 1, 2, 3, 4, 5, 0x8a, 3, 32];
-        let out = mask().rtp(&packet, 16, Voice::Digits).unwrap();
+        let out = mask().rtp(&packet, 16, MediaMask::Digits).unwrap();
         assert_eq!(out[12..], [0, 0x8a, 3, 32]);
         // A flash is no digit; what was cut off is none either.
-        assert_eq!(mask().rtp(&[&packet[..12], &[16, 0, 0, 1]].concat(), 16, Voice::Digits).unwrap()[12], 16);
-        assert_eq!(mask().rtp(&packet[..12], 16, Voice::Digits).unwrap()[12], 0xff);
+        assert_eq!(
+            mask().rtp(&[&packet[..12], &[16, 0, 0, 1]].concat(), 16, MediaMask::Digits).unwrap()[12],
+            16
+        );
+        assert_eq!(mask().rtp(&packet[..12], 16, MediaMask::Digits).unwrap()[12], 0xff);
     }
 
     #[test]
@@ -185,7 +188,7 @@ mod tests {
         #[test]
         fn any_bytes_keep_their_length(bytes in proptest::collection::vec(any::<u8>(), 0..200), more in 0_usize..200) {
             prop_assert_eq!(mask().rtcp(&bytes).len(), bytes.len());
-            if let Some(out) = mask().rtp(&bytes, bytes.len() + more, Voice::Silenced) {
+            if let Some(out) = mask().rtp(&bytes, bytes.len() + more, MediaMask::Silenced) {
                 prop_assert_eq!(out.len(), bytes.len() + more);
             }
         }

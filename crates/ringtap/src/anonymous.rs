@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use ringtap_anonymise::{Frames, Key, Mask, TooLong, Voice};
+use ringtap_anonymise::{Frames, Key, Mask, MediaMask, TooLong};
 use ringtap_engine::{Config, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Registration};
 use ringtap_wire::frame::{Payload, decode};
@@ -177,13 +177,13 @@ impl Veil<'_> {
     }
 
     /// Digits are told from voices by their type, and by being short: a wrong description must not let a voice pass.
-    fn voice(&self, seen: &RtpSeen<'_>) -> Voice {
+    fn voice(&self, seen: &RtpSeen<'_>) -> MediaMask {
         let is_main =
             self.known.streams.get(&seen.serial) == Some(&seen.payload_type) && seen.payload.len() > 4;
         match self.known.events.contains(&seen.payload_type) && seen.payload.len() <= EVENTS && !is_main {
-            true => Voice::Digits,
-            false if self.keep_voice => Voice::Kept,
-            false => Voice::Silenced,
+            true => MediaMask::Digits,
+            false if self.keep_voice => MediaMask::Unchanged,
+            false => MediaMask::Silenced,
         }
     }
 }
