@@ -10,7 +10,7 @@
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use ringtap_bench::{Codec, Talk};
+use ringtap_bench::{ActiveCalls, Codec};
 use ringtap_capture::live::{self, Injector, Settings, Source, XdpMode};
 use ringtap_engine::{Config, Engine, Sink, StreamEnd};
 use ringtap_model::{Call, Message, Registration};
@@ -44,7 +44,7 @@ const BURST: usize = 32;
 
 fn send(interface: &str, source: Source, rate: f64, seconds: u64, calls: u32) -> Result<(), Box<dyn Error>> {
     let mut injector = Injector::open(interface, source)?;
-    let mut talk = Talk::new(calls, Codec::G711);
+    let mut talk = ActiveCalls::new(calls, Codec::G711);
     let mut set_up = 0;
     let began = Instant::now();
     // Messages no faster than packets.

@@ -15,8 +15,8 @@ use crate::load::{Load, Workload};
 use crate::media::{START, set_up};
 use crate::outcome::{Figure, Measure, Outcome, Unit};
 use crate::packets::{self, Noise, Side};
+use crate::results::{Expected, Results};
 use crate::ring::ETHERNET;
-use crate::tally::{Expected, Tally};
 
 /// When new calls begin, one every two milliseconds.
 const NEW: Nanos = Nanos::from_secs(12);
@@ -77,14 +77,14 @@ struct Round {
 }
 
 /// Runs it.
-pub(crate) fn run(load: &Load, said: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
+pub(crate) fn run(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
     let new = load.frames(Workload::Changes);
     if new < ALONE + TOGETHER {
         return Err(Error::Load(format!("{new} new calls: there have to be {} at least", ALONE + TOGETHER)));
     }
     let [mut announce, mut add, mut end, mut pause] = [(); 4].map(|()| Times::default());
     for round in 1..=load.rounds {
-        said(&format!("round {round} of {}", load.rounds));
+        progress(&format!("round {round} of {}", load.rounds));
         let took = one(load, new)?;
         announce.add(&took.announce);
         add.add(&took.add);
@@ -116,7 +116,7 @@ pub(crate) fn run(load: &Load, said: &mut dyn FnMut(&str)) -> Result<Outcome, Er
 struct Feed<'a> {
     load: &'a Load,
     engine: Engine,
-    tally: Tally,
+    results: Results,
     writer: Writer,
     number: u64,
 }
@@ -127,7 +127,7 @@ impl Feed<'_> {
         self.number += 1;
         let frame = Frame { time, number: self.number, link: ETHERNET, wire_len: data.len() as u32, data };
         let start = Instant::now();
-        self.engine.batch(&[frame], &mut self.tally);
+        self.engine.batch(&[frame], &mut self.results);
         start.elapsed().as_nanos() as u64
     }
 
@@ -140,7 +140,7 @@ impl Feed<'_> {
 
     fn tick(&mut self, now: Nanos) -> u64 {
         let start = Instant::now();
-        self.engine.tick(now, &mut self.tally);
+        self.engine.tick(now, &mut self.results);
         start.elapsed().as_nanos() as u64
     }
 }
@@ -153,20 +153,20 @@ fn one(load: &Load, new: u32) -> Result<Round, Error> {
     let mut feed = Feed {
         load,
         engine: Engine::new(config),
-        tally: Tally::of_calls_with(2),
+        results: Results::of_calls_with(2),
         writer: Writer::default(),
         number: u64::from(load.calls) * 7,
     };
-    set_up(load, &mut |frame| feed.engine.batch(std::slice::from_ref(frame), &mut feed.tally));
+    set_up(load, &mut |frame| feed.engine.batch(std::slice::from_ref(frame), &mut feed.results));
     let mut round = Round::default();
-    come(&mut feed, new, &mut round);
+    start_calls(&mut feed, new, &mut round);
     same("streams under way", feed.engine.under_way().1, 2 * (load.calls + new) as usize)?;
-    alone(&mut feed, linger, &mut round);
+    end_one_by_one(&mut feed, linger, &mut round);
     same("calls that ended alone", round.end.len(), ALONE as usize)?;
-    together(&mut feed, linger, &mut round);
-    same("calls that ended", feed.tally.calls, u64::from(ALONE + TOGETHER))?;
-    let Feed { mut engine, mut tally, .. } = feed;
-    engine.close(&mut tally);
+    end_together(&mut feed, linger, &mut round);
+    same("calls that ended", feed.results.calls, u64::from(ALONE + TOGETHER))?;
+    let Feed { mut engine, mut results, .. } = feed;
+    engine.close(&mut results);
     let all = u64::from(load.calls + new);
     let completed = u64::from(ALONE + TOGETHER);
     let expected = Expected {
@@ -175,11 +175,11 @@ fn one(load: &Load, new: u32) -> Result<Round, Error> {
         packets: all * 2,
         messages: all * Message::SET_UP.len() as u64 + completed * 2,
     };
-    tally.verify(&expected, &[&engine])?;
+    results.verify(&expected, &[&engine])?;
     Ok(round)
 }
 
-fn come(feed: &mut Feed<'_>, new: u32, round: &mut Round) {
+fn start_calls(feed: &mut Feed<'_>, new: u32, round: &mut Round) {
     let (mut packet, mut noise) = (Vec::new(), Noise::new());
     for index in 0..new {
         let call = feed.load.calls + index;
@@ -197,7 +197,7 @@ fn come(feed: &mut Feed<'_>, new: u32, round: &mut Round) {
 }
 
 /// Calls end one by one, far enough apart for each to end in a moment of its own.
-fn alone(feed: &mut Feed<'_>, linger: Nanos, round: &mut Round) {
+fn end_one_by_one(feed: &mut Feed<'_>, linger: Nanos, round: &mut Round) {
     let last = START + ALONE_FROM + Nanos::from_secs(u64::from(ALONE)) + linger;
     let mut now = START + ALONE_FROM;
     let mut released = 0;
@@ -209,16 +209,16 @@ fn alone(feed: &mut Feed<'_>, linger: Nanos, round: &mut Round) {
             released += 1;
         }
         now += Nanos::from_millis(100);
-        let before = feed.tally.calls;
+        let before = feed.results.calls;
         let took = feed.tick(now);
-        if feed.tally.calls == before + 1 {
+        if feed.results.calls == before + 1 {
             round.end.push(took);
         }
     }
 }
 
 /// Calls end at the rate of a large network, while time goes on in steps of 2 ms as packets would make it.
-fn together(feed: &mut Feed<'_>, linger: Nanos, round: &mut Round) {
+fn end_together(feed: &mut Feed<'_>, linger: Nanos, round: &mut Round) {
     let step = Nanos::from_millis(2);
     let begin = START + TOGETHER_FROM;
     let last = begin + Nanos::from_secs(u64::from(TOGETHER) / RATE + 2) + linger;
@@ -231,9 +231,9 @@ fn together(feed: &mut Feed<'_>, linger: Nanos, round: &mut Round) {
             released += 1;
         }
         now += step;
-        let before = feed.tally.calls;
+        let before = feed.results.calls;
         let took = feed.tick(now);
-        if feed.tally.calls > before {
+        if feed.results.calls > before {
             round.pause.push(took);
         }
     }

@@ -45,30 +45,34 @@ impl Sink for Found {
 /// # Errors
 ///
 /// Where they cannot be read, do not fit into memory, or have neither calls nor streams.
-pub fn run(files: &[impl AsRef<Path>], load: &Load, said: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
-    said("reading");
+pub fn run(
+    files: &[impl AsRef<Path>],
+    load: &Load,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Outcome, Error> {
+    progress("reading");
     let captures: Vec<_> = files.iter().map(|file| Capture::open(file.as_ref())).collect::<Result<_, _>>()?;
     let size: u64 = captures.iter().map(Capture::size).sum();
     if let Some(free) = machine::memory_free().filter(|free| size * 2 > *free) {
         return Err(Error::Memory { needed: size * 2 / 1_000_000, free: free / 1_000_000, remedy: "files" });
     }
     let mut ring = Ring::with_capacity(1, size as usize);
-    Merge::new(&captures).for_each(|frame| ring.keep(&frame));
+    Merge::new(&captures).for_each(|frame| ring.append(&frame));
     if ring.len() == 0 {
         return Err(Error::Load("there is not one packet in the input".to_owned()));
     }
     let mut rounds = Vec::new();
     let mut first: Option<(Counters, Found)> = None;
     for round in 1..=load.rounds {
-        said(&format!("round {round} of {}", load.rounds));
-        let stretch = ring.whole();
+        progress(&format!("round {round} of {}", load.rounds));
+        let range = ring.whole();
         let mut whole = |read: bool| {
             let (mut engine, mut found) = (Engine::new(Config::default()), Found::default());
             // With the records of what is under way at the end, as the program makes them.
             let pass = Pass::of(|| {
                 let counted = match read {
                     true => reading(&captures, load.batch, &mut engine, &mut found),
-                    false => passes::engine(stretch, load.batch, &mut engine, &mut found).counted,
+                    false => passes::engine(range, load.batch, &mut engine, &mut found).counted,
                 };
                 engine.close(&mut found);
                 counted
@@ -87,7 +91,7 @@ pub fn run(files: &[impl AsRef<Path>], load: &Load, said: &mut dyn FnMut(&str)) 
             Ok(pass)
         };
         let (memory, files) = (whole(false)?, whole(true)?);
-        rounds.push([passes::reference(stretch), passes::decoding(stretch), memory, files]);
+        rounds.push([passes::reference(range), passes::decoding(range), memory, files]);
     }
     let found = first.map(|(_, found)| found).unwrap_or_default();
     Ok(Outcome {

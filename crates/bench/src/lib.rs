@@ -1,4 +1,4 @@
-//! What the engine carries on this machine: traffic laid out in memory as a capture ring holds it, run through the engine
+//! CallMedia the engine carries on this machine: traffic laid out in memory as a capture ring holds it, run through the engine
 //! and, beside it, through a loop that only reads each header.
 //!
 //! Not here: traffic as it is in a network, with loss, jitter and failures, which is `traffic`'s; printing; live capture.
@@ -24,11 +24,12 @@
 //! | `passes` | one pass over a ring: read, decode, RTP header, engine |
 //! | `media`, `other`, `signalling`, `changes`, `workers`, `file` | the workloads |
 //! | `probe` | one pass by itself: [`Probe`] |
-//! | `talk` | calls to send: [`Talk`] |
-//! | `tally` | what the engine found, and whether that is right |
+//! | `active_calls` | calls to send: [`ActiveCalls`] |
+//! | `results` | what the engine found, and whether that is right |
 //! | `machine` | processor, memory, load |
 #![forbid(unsafe_code)]
 
+mod active_calls;
 mod changes;
 mod dialog;
 mod error;
@@ -41,33 +42,32 @@ mod outcome;
 mod packets;
 mod passes;
 mod probe;
+mod results;
 mod ring;
 mod signalling;
-mod talk;
-mod tally;
 mod workers;
 
+pub use active_calls::ActiveCalls;
 pub use error::Error;
 pub use load::{Codec, Load, Workload};
 pub use machine::Machine;
 pub use outcome::{Figure, Measure, Memory, Outcome, Unit};
 pub use probe::Probe;
-pub use talk::Talk;
 
-/// Runs one workload. `said` hears what is being done, in a few words, whenever that changes.
+/// Runs one workload. `progress` hears what is being done, in a few words, whenever that changes.
 ///
 /// # Errors
 ///
 /// Where the memory that it needs is not there, and where the engine found anything else than what was put in.
-pub fn run(workload: Workload, load: &Load, said: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
+pub fn run(workload: Workload, load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
     load.check(workload)?;
     match workload {
-        Workload::Media => media::run(load, said),
-        Workload::Other => other::run(load, said),
-        Workload::Sip => signalling::run(load, signalling::What::Sip, said),
-        Workload::Calls => signalling::run(load, signalling::What::Calls, said),
-        Workload::Changes => changes::run(load, said),
-        Workload::Workers => workers::run(load, said),
+        Workload::Media => media::run(load, progress),
+        Workload::Other => other::run(load, progress),
+        Workload::Sip => signalling::run(load, signalling::CallMedia::Sip, progress),
+        Workload::Calls => signalling::run(load, signalling::CallMedia::Calls, progress),
+        Workload::Changes => changes::run(load, progress),
+        Workload::Workers => workers::run(load, progress),
     }
 }
 

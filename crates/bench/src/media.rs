@@ -10,8 +10,8 @@ use crate::machine;
 use crate::outcome::{Figure, Measure, Memory, Outcome, Unit};
 use crate::packets::{self, Noise, Side, TICKS};
 use crate::passes::{self, Pass};
-use crate::ring::{ETHERNET, Ring, Stretch};
-use crate::tally::{Expected, Tally};
+use crate::results::{Expected, Results};
+use crate::ring::{ETHERNET, FrameRange, Ring};
 
 /// When everything begins.
 pub(crate) const START: Nanos = Nanos::from_secs(1_700_000_000);
@@ -23,18 +23,18 @@ const PTIME: Nanos = Nanos::from_millis(20);
 const JITTER: Nanos = Nanos::from_micros(500);
 
 /// Runs it.
-pub(crate) fn run(load: &Load, said: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
-    said("laying out packets");
+pub(crate) fn run(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
+    progress("laying out packets");
     let mut media = Media::prepare(load)?;
     let mut rounds = Vec::new();
     for round in 1..=load.rounds {
-        said(&format!("round {round} of {}", load.rounds));
+        progress(&format!("round {round} of {}", load.rounds));
         media.advance();
-        let stretch = media.ring.whole();
-        let stages = [passes::reference, passes::decoding, passes::header].map(|stage| stage(stretch));
+        let range = media.ring.whole();
+        let stages = [passes::reference, passes::decoding, passes::header].map(|stage| stage(range));
         rounds.push([stages[0], stages[1], stages[2], media.pass()]);
     }
-    said("checking the records");
+    progress("checking the records");
     let (packets, memory) = (media.ring.len(), media.memory);
     let frame_bytes = media.ring.bytes() as f64 / packets as f64;
     media.verify()?;
@@ -62,10 +62,10 @@ pub(crate) fn run(load: &Load, said: &mut dyn FnMut(&str)) -> Result<Outcome, Er
 pub(crate) struct Media {
     load: Load,
     /// Packets of each stream in the ring.
-    turns: u32,
+    packets: u32,
     ring: Ring,
     engine: Engine,
-    tally: Tally,
+    results: Results,
     /// How often the engine has had the ring.
     passed: u64,
     memory: Option<Memory>,
@@ -73,16 +73,16 @@ pub(crate) struct Media {
 
 impl Media {
     pub(crate) fn prepare(load: &Load) -> Result<Self, Error> {
-        let turns = turns(load);
-        let mut ring = room(load, load.calls as usize * 2 * turns as usize);
-        lay_out(load, turns, |time, frame| ring.push(time, frame));
+        let packets = packets_per_stream(load);
+        let mut ring = room(load, load.calls as usize * 2 * packets as usize);
+        lay_out(load, packets, |time, frame| ring.push(time, frame));
         let before = machine::resident();
-        let (mut engine, mut tally) = (Engine::new(config(load)), Tally::of_calls_with(2));
-        set_up(load, &mut |frame| engine.batch(std::slice::from_ref(frame), &mut tally));
+        let (mut engine, mut results) = (Engine::new(config(load)), Results::of_calls_with(2));
+        set_up(load, &mut |frame| engine.batch(std::slice::from_ref(frame), &mut results));
         let (calls, streams) = engine.under_way();
         same("calls under way", calls, load.calls as usize)?;
         same("streams under way", streams, load.calls as usize * 2)?;
-        let mut media = Self { load: load.clone(), turns, ring, engine, tally, passed: 0, memory: None };
+        let mut media = Self { load: load.clone(), packets, ring, engine, results, passed: 0, memory: None };
         // Once unmeasured: every table has then been touched, and every stream is known.
         media.feed();
         media.memory = before.zip(machine::resident()).map(|(before, after)| {
@@ -95,11 +95,11 @@ impl Media {
     /// Makes of each packet the one that follows as much later as the ring is long, so that the same memory goes on with
     /// the streams.
     pub(crate) fn advance(&mut self) {
-        advance(&mut self.ring, self.turns);
+        advance(&mut self.ring, self.packets);
     }
 
     /// Its packets.
-    pub(crate) fn whole(&self) -> Stretch<'_> {
+    pub(crate) fn whole(&self) -> FrameRange<'_> {
         self.ring.whole()
     }
 
@@ -111,12 +111,12 @@ impl Media {
     /// The same, not timed. Gives the packets.
     pub(crate) fn feed(&mut self) -> u64 {
         self.passed += 1;
-        passes::feed(self.ring.whole(), self.load.batch, &mut self.engine, &mut self.tally)
+        passes::feed(self.ring.whole(), self.load.batch, &mut self.engine, &mut self.results)
     }
 
     /// Whether the engine has found what was put in.
     pub(crate) fn verify(mut self) -> Result<(), Error> {
-        self.engine.close(&mut self.tally);
+        self.engine.close(&mut self.results);
         let calls = u64::from(self.load.calls);
         let expected = Expected {
             calls,
@@ -124,7 +124,7 @@ impl Media {
             packets: self.passed * self.ring.len() + calls * 2,
             messages: calls * Message::SET_UP.len() as u64,
         };
-        self.tally.verify(&expected, &[&self.engine])
+        self.results.verify(&expected, &[&self.engine])
     }
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn stages(rounds: &[[Pass; 4]], packets: u64) -> Vec<Measure> {
 }
 
 /// Packets of each stream in a round.
-pub(crate) fn turns(load: &Load) -> u32 {
+pub(crate) fn packets_per_stream(load: &Load) -> u32 {
     load.frames(Workload::Media) / (load.calls * 2)
 }
 
@@ -203,7 +203,7 @@ fn ticks(time: Nanos) -> u32 {
 
 /// So many packets of each stream, 20 ms apart, in the order in which they arrive: each stream has its own moment within
 /// the 20 ms, and jitter moves it a little.
-pub(crate) fn lay_out(load: &Load, turns: u32, mut push: impl FnMut(Nanos, &[u8])) {
+pub(crate) fn lay_out(load: &Load, packets: u32, mut push: impl FnMut(Nanos, &[u8])) {
     let streams = load.calls as usize * 2;
     let mut noise = Noise::new();
     let mut order: Vec<u32> = (0..load.calls * 2).collect();
@@ -211,7 +211,7 @@ pub(crate) fn lay_out(load: &Load, turns: u32, mut push: impl FnMut(Nanos, &[u8]
     let apart = PTIME.0 as f64 / streams as f64;
     let window = ((JITTER.0 as f64 / apart) as usize).max(1);
     let (mut frame, mut moved) = (Vec::new(), Vec::new());
-    for turn in 0..turns {
+    for turn in 0..packets {
         let begin = START + SET_UP + Nanos(PTIME.0 * u64::from(turn + 1));
         // The moment of each stream, and the order in which packets come this time.
         moved.clear();

@@ -11,8 +11,8 @@ use crate::media::{START, stages};
 use crate::outcome::Outcome;
 use crate::packets::{Noise, ipv4, udp};
 use crate::passes;
+use crate::results::Results;
 use crate::ring::Ring;
-use crate::tally::Tally;
 
 /// Captured bytes of the smallest Ethernet frame: 64 with its check sequence (IEEE 802.3 clause 3.2.8).
 const SMALLEST: usize = 60;
@@ -33,26 +33,26 @@ struct Counts {
 }
 
 /// Runs it.
-pub(crate) fn run(load: &Load, said: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
-    said("laying out packets");
+pub(crate) fn run(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
+    progress("laying out packets");
     let (mut ring, counts) = lay_out(load);
     let mut engine = Engine::new(Config::default());
-    let mut tally = Tally::default();
+    let mut results = Results::default();
     let mut rounds = Vec::new();
-    passes::engine(ring.whole(), load.batch, &mut engine, &mut tally);
+    passes::engine(ring.whole(), load.batch, &mut engine, &mut results);
     for round in 1..=load.rounds {
-        said(&format!("round {round} of {}", load.rounds));
+        progress(&format!("round {round} of {}", load.rounds));
         let by = Nanos(APART.0 * ring.len());
         ring.each(|time, _| *time += by);
-        let stretch = ring.whole();
-        let header = passes::header(stretch);
-        let decoded = passes::decoding(stretch);
+        let range = ring.whole();
+        let header = passes::header(range);
+        let decoded = passes::decoding(range);
         same("packets decoded", decoded.counted, ring.len())?;
         same("packets that look like RTP", header.counted, counts.like_rtp)?;
-        let whole = passes::engine(stretch, load.batch, &mut engine, &mut tally);
-        rounds.push([passes::reference(stretch), decoded, header, whole]);
+        let whole = passes::engine(range, load.batch, &mut engine, &mut results);
+        rounds.push([passes::reference(range), decoded, header, whole]);
     }
-    engine.close(&mut tally);
+    engine.close(&mut results);
     let passed = u64::from(load.rounds) + 1;
     let counters = engine.counters();
     same("TCP segments", counters.tcp, counts.tcp * passed)?;
@@ -60,7 +60,7 @@ pub(crate) fn run(load: &Load, said: &mut dyn FnMut(&str)) -> Result<Outcome, Er
     // A few have, by chance, the shape of TURN, and what looks like RTP in it.
     let datagrams = counters.udp_other + counters.stun + counters.rtcp + counters.rtp;
     same("UDP", datagrams, (counts.udp + counts.like_rtp) * passed)?;
-    same("calls and streams", tally.calls + tally.loose, 0)?;
+    same("calls and streams", results.calls + results.loose, 0)?;
     for (reason, count) in counters.drops() {
         same(reason, count, 0)?;
     }

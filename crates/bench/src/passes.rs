@@ -8,7 +8,7 @@ use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::{rtp, sip};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::ring::Stretch;
+use crate::ring::FrameRange;
 
 /// A byte in the line of the IP and UDP headers: the protocol.
 const IP_BYTE: usize = 14 + 9;
@@ -42,10 +42,10 @@ pub(crate) fn spent() -> Duration {
 
 /// The reference: one byte of the IP and UDP headers and one behind them is read, UDP that has version 2 there is counted.
 /// What no analysis can be faster than, since it has to bring every packet's header into the cache.
-pub(crate) fn reference(stretch: Stretch<'_>) -> Pass {
+pub(crate) fn reference(range: FrameRange<'_>) -> Pass {
     Pass::of(|| {
         let mut counted = 0;
-        stretch.each(|frame| {
+        range.each(|frame| {
             let (Some(ip), Some(version)) = (frame.data.get(IP_BYTE), frame.data.get(RTP_BYTE)) else {
                 return;
             };
@@ -56,10 +56,10 @@ pub(crate) fn reference(stretch: Stretch<'_>) -> Pass {
 }
 
 /// Every frame decoded down to UDP, TCP or what else it is.
-pub(crate) fn decoding(stretch: Stretch<'_>) -> Pass {
+pub(crate) fn decoding(range: FrameRange<'_>) -> Pass {
     Pass::of(|| {
         let mut counted = 0;
-        stretch.each(|frame| {
+        range.each(|frame| {
             let packet = black_box(decode(frame.link.0, frame.wire_len, frame.data));
             counted += u64::from(packet.is_ok());
         });
@@ -68,10 +68,10 @@ pub(crate) fn decoding(stretch: Stretch<'_>) -> Pass {
 }
 
 /// Decoded, and the RTP header read where there is one.
-pub(crate) fn header(stretch: Stretch<'_>) -> Pass {
+pub(crate) fn header(range: FrameRange<'_>) -> Pass {
     Pass::of(|| {
         let mut counted = 0;
-        stretch.each(|frame| {
+        range.each(|frame| {
             let Ok(packet) = decode(frame.link.0, frame.wire_len, frame.data) else { return };
             let Payload::Udp(udp) = packet.payload else { return };
             if !rtp::looks_like_rtp(udp.data) {
@@ -86,10 +86,10 @@ pub(crate) fn header(stretch: Stretch<'_>) -> Pass {
 }
 
 /// Decoded, and SIP messages indexed.
-pub(crate) fn messages(stretch: Stretch<'_>) -> Pass {
+pub(crate) fn messages(range: FrameRange<'_>) -> Pass {
     Pass::of(|| {
         let mut counted = 0;
-        stretch.each(|frame| {
+        range.each(|frame| {
             let Ok(packet) = decode(frame.link.0, frame.wire_len, frame.data) else { return };
             let Payload::Udp(udp) = packet.payload else { return };
             let Some(start) = sip::sniff(udp.data) else { return };
@@ -101,12 +101,17 @@ pub(crate) fn messages(stretch: Stretch<'_>) -> Pass {
 }
 
 /// Through the engine. Counts frames.
-pub(crate) fn engine<S: Sink>(stretch: Stretch<'_>, batch: usize, engine: &mut Engine, sink: &mut S) -> Pass {
-    Pass::of(|| feed(stretch, batch, engine, sink))
+pub(crate) fn engine<S: Sink>(
+    range: FrameRange<'_>,
+    batch: usize,
+    engine: &mut Engine,
+    sink: &mut S,
+) -> Pass {
+    Pass::of(|| feed(range, batch, engine, sink))
 }
 
 /// The same without a look at the clock: it is what nobody times, and what valgrind watches, under which the clock cannot be read.
-pub(crate) fn feed<S: Sink>(stretch: Stretch<'_>, batch: usize, engine: &mut Engine, sink: &mut S) -> u64 {
-    stretch.batches(batch, |frames| engine.batch(frames, sink));
-    stretch.frames
+pub(crate) fn feed<S: Sink>(range: FrameRange<'_>, batch: usize, engine: &mut Engine, sink: &mut S) -> u64 {
+    range.batches(batch, |frames| engine.batch(frames, sink));
+    range.frames
 }

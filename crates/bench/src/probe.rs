@@ -4,14 +4,14 @@ use crate::dialog::Message;
 use crate::error::Error;
 use crate::load::{Load, Workload};
 use crate::media::Media;
-use crate::signalling::{Calls, Course, What};
+use crate::signalling::{CallMedia, Calls, Timeline};
 
 /// A workload up to the moment at which measuring begins.
-pub struct Probe(Kind);
+pub struct Probe(ProbeWorkload);
 
-enum Kind {
+enum ProbeWorkload {
     Media(Box<Media>),
-    Signalling(Box<(Course, Calls)>),
+    Signalling(Box<(Timeline, Calls)>),
 }
 
 impl Probe {
@@ -26,29 +26,29 @@ impl Probe {
             Workload::Media => {
                 let mut media = Media::prepare(load)?;
                 media.advance();
-                return Ok(Self(Kind::Media(Box::new(media))));
+                return Ok(Self(ProbeWorkload::Media(Box::new(media))));
             }
-            Workload::Sip => What::Sip,
-            Workload::Calls => What::Calls,
+            Workload::Sip => CallMedia::Sip,
+            Workload::Calls => CallMedia::Calls,
             Workload::Other | Workload::Changes | Workload::Workers => {
                 return Err(Error::Load("this workload is not one pass".to_owned()));
             }
         };
-        let course = Course::lay_out(load, what);
-        let calls = Calls::prepare(load, what, &course)?;
-        Ok(Self(Kind::Signalling(Box::new((course, calls)))))
+        let timeline = Timeline::lay_out(load, what);
+        let calls = Calls::prepare(load, what, &timeline)?;
+        Ok(Self(ProbeWorkload::Signalling(Box::new((timeline, calls)))))
     }
 
     /// The pass. Gives media packets, SIP messages or, of whole calls, calls.
     pub fn pass(&mut self, workload: Workload) -> u64 {
         match &mut self.0 {
-            Kind::Media(media) => media.feed(),
-            Kind::Signalling(signalling) => {
-                let (course, calls) = &mut **signalling;
-                calls.measured(course);
+            ProbeWorkload::Media(media) => media.feed(),
+            ProbeWorkload::Signalling(signalling) => {
+                let (timeline, calls) = &mut **signalling;
+                calls.measured(timeline);
                 match workload {
-                    Workload::Calls => course.turnover,
-                    _ => course.turnover * Message::COUNT as u64,
+                    Workload::Calls => timeline.turnover,
+                    _ => timeline.turnover * Message::COUNT as u64,
                 }
             }
         }
@@ -61,8 +61,8 @@ impl Probe {
     /// Where it has not.
     pub fn verify(self) -> Result<(), Error> {
         match self.0 {
-            Kind::Media(media) => media.verify(),
-            Kind::Signalling(signalling) => signalling.1.verify(&signalling.0),
+            ProbeWorkload::Media(media) => media.verify(),
+            ProbeWorkload::Signalling(signalling) => signalling.1.verify(&signalling.0),
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Ring {
 
 /// A place between two frames.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Mark {
+pub(crate) struct Position {
     offset: usize,
     frames: u64,
     bytes: u64,
@@ -42,11 +42,11 @@ impl Ring {
 
     /// Appends a whole Ethernet frame.
     pub(crate) fn push(&mut self, time: Nanos, data: &[u8]) {
-        self.keep(&Frame { time, number: 0, link: ETHERNET, wire_len: data.len() as u32, data });
+        self.append(&Frame { time, number: 0, link: ETHERNET, wire_len: data.len() as u32, data });
     }
 
     /// Appends a captured frame.
-    pub(crate) fn keep(&mut self, frame: &Frame<'_>) {
+    pub(crate) fn append(&mut self, frame: &Frame<'_>) {
         let Frame { time, link, wire_len, data, .. } = *frame;
         let data = &data[..data.len().min(LONGEST as usize)];
         let word = u64::from(link.0) << 48 | (u64::from(wire_len) & LONGEST) << 24 | data.len() as u64;
@@ -69,18 +69,18 @@ impl Ring {
     }
 
     /// The place behind its last frame.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark { offset: self.memory.len(), frames: self.frames, bytes: self.bytes }
+    pub(crate) fn mark(&self) -> Position {
+        Position { offset: self.memory.len(), frames: self.frames, bytes: self.bytes }
     }
 
     /// All that is in it.
-    pub(crate) fn whole(&self) -> Stretch<'_> {
-        self.between(Mark::default(), self.mark())
+    pub(crate) fn whole(&self) -> FrameRange<'_> {
+        self.between(Position::default(), self.mark())
     }
 
     /// What lies between two places.
-    pub(crate) fn between(&self, from: Mark, to: Mark) -> Stretch<'_> {
-        Stretch {
+    pub(crate) fn between(&self, from: Position, to: Position) -> FrameRange<'_> {
+        FrameRange {
             memory: &self.memory[from.offset..to.offset],
             first: self.before + from.frames + 1,
             frames: to.frames - from.frames,
@@ -104,7 +104,7 @@ impl Ring {
 
 /// Frames that follow one another in a ring.
 #[derive(Clone, Copy)]
-pub(crate) struct Stretch<'a> {
+pub(crate) struct FrameRange<'a> {
     memory: &'a [u8],
     first: u64,
     /// How many.
@@ -113,7 +113,7 @@ pub(crate) struct Stretch<'a> {
     pub(crate) bytes: u64,
 }
 
-impl<'a> Stretch<'a> {
+impl<'a> FrameRange<'a> {
     /// Hands out frame by frame.
     #[inline]
     pub(crate) fn each(&self, mut take: impl FnMut(Frame<'a>)) {

@@ -11,8 +11,8 @@ use crate::media::START;
 use crate::outcome::{Figure, Measure, Memory, Outcome, Unit};
 use crate::packets::{self, Noise, Side};
 use crate::passes::{self, Pass};
-use crate::ring::{Mark, Ring, Stretch};
-use crate::tally::{Expected, Tally};
+use crate::results::{Expected, Results};
+use crate::ring::{FrameRange, Position, Ring};
 
 /// How long a call lives, from INVITE to BYE; when it rings and when it is answered.
 const LIFE: u64 = 120;
@@ -21,7 +21,7 @@ const ANSWERED: u64 = 5;
 
 /// With media or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum CallMedia {
     Sip,
     Calls,
 }
@@ -30,89 +30,89 @@ pub(crate) enum What {
 pub(crate) struct Calls {
     batch: usize,
     engine: Engine,
-    tally: Tally,
+    results: Results,
     memory: Option<Memory>,
 }
 
 impl Calls {
     /// Up to where it is steady.
-    pub(crate) fn prepare(load: &Load, what: What, course: &Course) -> Result<Self, Error> {
+    pub(crate) fn prepare(load: &Load, media: CallMedia, timeline: &Timeline) -> Result<Self, Error> {
         let before = machine::resident();
         let mut calls = Self {
             batch: load.batch,
             engine: Engine::new(sized(load, Config::default())),
-            tally: Tally::of_calls_with(if what == What::Calls { 2 } else { 0 }),
+            results: Results::of_calls_with(if media == CallMedia::Calls { 2 } else { 0 }),
             memory: None,
         };
-        calls.feed(course.ring.between(Mark::default(), course.full));
+        calls.feed(timeline.ring.between(Position::default(), timeline.full));
         same("calls under way", calls.engine.under_way().0, load.calls as usize)?;
         calls.memory = before.zip(machine::resident()).map(|(before, after)| {
             let total = after.saturating_sub(before);
             Memory { total, per_call: total / u64::from(load.calls) }
         });
-        calls.feed(course.ring.between(course.full, course.steady));
+        calls.feed(timeline.ring.between(timeline.full, timeline.steady));
         Ok(calls)
     }
 
     /// The part that is measured.
-    pub(crate) fn pass(&mut self, course: &Course) -> Pass {
-        Pass::of(|| self.measured(course))
+    pub(crate) fn pass(&mut self, timeline: &Timeline) -> Pass {
+        Pass::of(|| self.measured(timeline))
     }
 
     /// The same, not timed. Gives the frames.
-    pub(crate) fn measured(&mut self, course: &Course) -> u64 {
-        self.feed(course.stretch())
+    pub(crate) fn measured(&mut self, timeline: &Timeline) -> u64 {
+        self.feed(timeline.range())
     }
 
-    fn feed(&mut self, stretch: Stretch<'_>) -> u64 {
-        passes::feed(stretch, self.batch, &mut self.engine, &mut self.tally)
+    fn feed(&mut self, range: FrameRange<'_>) -> u64 {
+        passes::feed(range, self.batch, &mut self.engine, &mut self.results)
     }
 
     /// The rest, and whether the engine has found what was put in.
-    pub(crate) fn verify(mut self, course: &Course) -> Result<(), Error> {
-        self.feed(course.ring.between(course.measured, course.ring.mark()));
-        self.engine.close(&mut self.tally);
-        self.tally.verify(&course.expected, &[&self.engine])
+    pub(crate) fn verify(mut self, timeline: &Timeline) -> Result<(), Error> {
+        self.feed(timeline.ring.between(timeline.measured, timeline.ring.mark()));
+        self.engine.close(&mut self.results);
+        self.results.verify(&timeline.expected, &[&self.engine])
     }
 }
 
 /// Messages and packets of calls in order of time, and where in them is what.
-pub(crate) struct Course {
+pub(crate) struct Timeline {
     ring: Ring,
     /// As many calls are under way as were asked for, none has been released.
-    full: Mark,
+    full: Position,
     /// Released calls have begun to leave the engine's tables: from here on as many come as go.
-    steady: Mark,
+    steady: Position,
     /// So far it is measured; behind it, calls that are not yet answered are.
-    measured: Mark,
+    measured: Position,
     expected: Expected,
     /// Calls of the measured part.
     pub(crate) turnover: u64,
 }
 
 /// Runs it.
-pub(crate) fn run(load: &Load, what: What, said: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
-    said("laying out calls");
-    let course = Course::lay_out(load, what);
-    let stretch = course.stretch();
+pub(crate) fn run(load: &Load, media: CallMedia, progress: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
+    progress("laying out calls");
+    let timeline = Timeline::lay_out(load, media);
+    let range = timeline.range();
     let (mut rounds, mut memory) = (Vec::new(), None);
     for round in 1..=load.rounds {
-        said(&format!("round {round} of {}", load.rounds));
-        let mut calls = Calls::prepare(load, what, &course)?;
+        progress(&format!("round {round} of {}", load.rounds));
+        let mut calls = Calls::prepare(load, media, &timeline)?;
         // Later rounds find memory that the first has given back.
         memory = memory.or(calls.memory);
-        let whole = calls.pass(&course);
-        calls.verify(&course)?;
-        let parsed = passes::messages(stretch);
-        same("SIP messages read", parsed.counted, course.turnover * Message::COUNT as u64)?;
-        rounds.push([passes::reference(stretch), passes::decoding(stretch), parsed, whole]);
+        let whole = calls.pass(&timeline);
+        calls.verify(&timeline)?;
+        let parsed = passes::messages(range);
+        same("SIP messages read", parsed.counted, timeline.turnover * Message::COUNT as u64)?;
+        rounds.push([passes::reference(range), passes::decoding(range), parsed, whole]);
     }
-    let counts = match what {
-        What::Sip => {
-            (Unit::Messages, course.turnover * Message::COUNT as u64, "sip", "SIP alone, calls come and go")
+    let counts = match media {
+        CallMedia::Sip => {
+            (Unit::Messages, timeline.turnover * Message::COUNT as u64, "sip", "SIP alone, calls come and go")
         }
-        What::Calls => {
-            (Unit::Calls, course.turnover, "calls", "whole lives of calls, with their first media packets")
+        CallMedia::Calls => {
+            (Unit::Calls, timeline.turnover, "calls", "whole lives of calls, with their first media packets")
         }
     };
     let (unit, count, workload, text) = counts;
@@ -120,21 +120,21 @@ pub(crate) fn run(load: &Load, what: What, said: &mut dyn FnMut(&str)) -> Result
         workload: workload.to_owned(),
         what: text.to_owned(),
         calls: u64::from(load.calls),
-        streams: if what == What::Calls { 2 * u64::from(load.calls) } else { 0 },
-        packets: stretch.frames,
-        frame_bytes: stretch.bytes as f64 / stretch.frames as f64,
+        streams: if media == CallMedia::Calls { 2 * u64::from(load.calls) } else { 0 },
+        packets: range.frames,
+        frame_bytes: range.bytes as f64 / range.frames as f64,
         rounds: load.rounds,
         measures: stages(&rounds, unit, count),
         memory,
     })
 }
 
-impl Course {
+impl Timeline {
     /// At every step one call begins, one rings, one is answered and one is released.
-    pub(crate) fn lay_out(load: &Load, what: What) -> Self {
+    pub(crate) fn lay_out(load: &Load, media: CallMedia) -> Self {
         let linger = Config::default().linger;
-        let frames_each = Message::COUNT as u32 + if what == What::Calls { 2 } else { 0 };
-        let workload = if what == What::Calls { Workload::Calls } else { Workload::Sip };
+        let frames_each = Message::COUNT as u32 + if media == CallMedia::Calls { 2 } else { 0 };
+        let workload = if media == CallMedia::Calls { Workload::Calls } else { Workload::Sip };
         let turnover = (load.frames(workload) / frames_each).max(1);
         let (rings, answered) = (steps(load, RINGS), steps(load, ANSWERED));
         let full = load.calls;
@@ -145,9 +145,9 @@ impl Course {
         let frames = (measured as usize + answered as usize) * frames_each as usize;
         let mut ring = Ring::with_capacity(frames, 560);
         let (mut full_at, mut steady_at, mut measured_at) =
-            (Mark::default(), Mark::default(), Mark::default());
+            (Position::default(), Position::default(), Position::default());
         let mut maker =
-            Maker { load, what, writer: Writer::default(), packet: Vec::new(), noise: Noise::new() };
+            CallWriter { load, media, writer: Writer::default(), packet: Vec::new(), noise: Noise::new() };
         let mut expected = Expected { calls: u64::from(measured), ..Expected::default() };
         for step in 0..measured + answered {
             for (place, at) in [(full, &mut full_at), (steady, &mut steady_at), (measured, &mut measured_at)]
@@ -179,7 +179,7 @@ impl Course {
             }
         }
         expected.messages = u64::from(measured) * Message::SET_UP.len() as u64 + expected.completed * 2;
-        expected.packets = if what == What::Calls { 2 * u64::from(measured) } else { 0 };
+        expected.packets = if media == CallMedia::Calls { 2 * u64::from(measured) } else { 0 };
         Self {
             ring,
             full: full_at,
@@ -191,7 +191,7 @@ impl Course {
     }
 
     /// The part that is measured.
-    fn stretch(&self) -> Stretch<'_> {
+    fn range(&self) -> FrameRange<'_> {
         self.ring.between(self.steady, self.measured)
     }
 }
@@ -226,15 +226,15 @@ fn steps(load: &Load, seconds: u64) -> u32 {
 }
 
 /// Writes the parts of a call.
-struct Maker<'a> {
+struct CallWriter<'a> {
     load: &'a Load,
-    what: What,
+    media: CallMedia,
     writer: Writer,
     packet: Vec<u8>,
     noise: Noise,
 }
 
-impl Maker<'_> {
+impl CallWriter<'_> {
     fn begin(&mut self, call: u32, mut push: impl FnMut(&[u8])) {
         push(self.writer.frame(call, Message::Invite, self.load.codec));
         push(self.writer.frame(call, Message::Trying, self.load.codec));
@@ -247,7 +247,7 @@ impl Maker<'_> {
     /// The callee's first packet follows its answer at once; the caller's comes before the ACK.
     fn answer(&mut self, call: u32, mut push: impl FnMut(&[u8])) {
         push(self.writer.frame(call, Message::Answer, self.load.codec));
-        if self.what == What::Calls {
+        if self.media == CallMedia::Calls {
             for side in [Side::Callee, Side::Caller] {
                 packets::rtp(&mut self.packet, self.load.codec, (call, side), (0, 0), true, &mut self.noise);
                 push(&self.packet);

@@ -11,26 +11,26 @@ use crate::load::Load;
 use crate::media::{self, Media, advance, config, lay_out, room, set_up};
 use crate::outcome::{Figure, Measure, Outcome, Unit};
 use crate::passes::{self, Pass};
+use crate::results::{Expected, Results};
 use crate::ring::{ETHERNET, Ring};
-use crate::tally::{Expected, Tally};
 
 /// How many, against one.
 const WORKERS: usize = 2;
 
 /// Runs it.
-pub(crate) fn run(load: &Load, said: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
-    said("laying out packets");
+pub(crate) fn run(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
+    progress("laying out packets");
     let mut one = Media::prepare(load)?;
-    let mut two = Team::prepare(load)?;
+    let mut two = Workers::prepare(load)?;
     let mut rounds = Vec::new();
     for round in 1..=load.rounds {
-        said(&format!("round {round} of {}", load.rounds));
+        progress(&format!("round {round} of {}", load.rounds));
         one.advance();
         two.advance();
         let reference = passes::reference(one.whole());
         rounds.push(Round { packets: one.whole().frames, reference, one: one.pass(), two: two.pass()? });
     }
-    said("checking the records");
+    progress("checking the records");
     let (packets, frame_bytes) = (one.whole().frames, one.whole().bytes as f64 / one.whole().frames as f64);
     one.verify()?;
     two.verify()?;
@@ -95,33 +95,33 @@ impl Round {
 }
 
 /// A worker: its engine, its part of the packets, what it found.
-struct Member {
+struct Worker {
     engine: Engine,
     ring: Ring,
-    tally: Tally,
+    results: Results,
 }
 
-struct Team {
+struct Workers {
     load: Load,
-    turns: u32,
-    members: Vec<Member>,
+    packets: u32,
+    members: Vec<Worker>,
     passed: u64,
 }
 
-impl Team {
+impl Workers {
     fn prepare(load: &Load) -> Result<Self, Error> {
-        let turns = media::turns(load);
-        let all = load.calls as usize * 2 * turns as usize;
+        let packets = media::packets_per_stream(load);
+        let all = load.calls as usize * 2 * packets as usize;
         let engines = Engine::team(&config(load), WORKERS);
-        let mut members: Vec<Member> = (1..)
+        let mut members: Vec<Worker> = (1..)
             .zip(engines)
-            .map(|(worker, engine)| Member {
+            .map(|(worker, engine)| Worker {
                 engine,
                 ring: room(load, all * 5 / (4 * WORKERS)).numbered_after(worker << 40),
-                tally: Tally::of_calls_with(2),
+                results: Results::of_calls_with(2),
             })
             .collect();
-        lay_out(load, turns, |time, data| {
+        lay_out(load, packets, |time, data| {
             let frame = Frame { time, number: 0, link: ETHERNET, wire_len: data.len() as u32, data };
             members[place(&frame)].ring.push(time, data);
         });
@@ -129,18 +129,18 @@ impl Team {
             let at = place(frame);
             for (worker, member) in members.iter_mut().enumerate() {
                 let own = if worker == at { std::slice::from_ref(frame) } else { &[] };
-                member.engine.batch(own, &mut member.tally);
+                member.engine.batch(own, &mut member.results);
             }
         });
         let streams: usize = members.iter().map(|member| member.engine.under_way().1).sum();
         same("streams under way", streams, load.calls as usize * 2)?;
-        let mut team = Self { load: load.clone(), turns, members, passed: 0 };
+        let mut team = Self { load: load.clone(), packets, members, passed: 0 };
         team.pass()?;
         Ok(team)
     }
 
     fn advance(&mut self) {
-        self.members.iter_mut().for_each(|member| advance(&mut member.ring, self.turns));
+        self.members.iter_mut().for_each(|member| advance(&mut member.ring, self.packets));
     }
 
     /// Every worker in its thread, all at the same time.
@@ -151,8 +151,8 @@ impl Team {
             let threads: Vec<_> = self
                 .members
                 .iter_mut()
-                .map(|Member { engine, ring, tally }| {
-                    scope.spawn(move || passes::engine(ring.whole(), batch, engine, tally))
+                .map(|Worker { engine, ring, results }| {
+                    scope.spawn(move || passes::engine(ring.whole(), batch, engine, results))
                 })
                 .collect();
             threads.into_iter().map(|thread| thread.join().ok()).collect()
@@ -166,17 +166,17 @@ impl Team {
     fn verify(mut self) -> Result<(), Error> {
         team::close(|stage| {
             let mut more = false;
-            for Member { engine, tally, .. } in &mut self.members {
-                more |= engine.stage(stage, &[], tally);
+            for Worker { engine, results, .. } in &mut self.members {
+                more |= engine.stage(stage, &[], results);
             }
             more
         });
         let packets: u64 = self.members.iter().map(|member| member.ring.len()).sum();
         let calls = u64::from(self.load.calls);
-        let mut whole = Tally::of_calls_with(2);
+        let mut whole = Results::of_calls_with(2);
         let mut engines = Vec::new();
-        for Member { engine, tally, .. } in &self.members {
-            whole.add(tally);
+        for Worker { engine, results, .. } in &self.members {
+            whole.add(results);
             engines.push(engine);
         }
         let expected = Expected {

@@ -11,7 +11,7 @@ use crate::packets::{End, Side, media, ssrc};
 
 /// Counts records and checks each against the call that its Call-ID names.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct Results {
     pub(crate) calls: u64,
     /// Released by a BYE.
     pub(crate) completed: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Tally {
     pub(crate) streams_each: usize,
 }
 
-impl Tally {
+impl Results {
     pub(crate) fn of_calls_with(streams: usize) -> Self {
         Self { streams_each: streams, ..Self::default() }
     }
@@ -79,7 +79,7 @@ pub(crate) struct Expected {
     pub(crate) messages: u64,
 }
 
-impl Sink for Tally {
+impl Sink for Results {
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
         self.calls += 1;
         self.completed += u64::from(call.state == CallState::Completed);

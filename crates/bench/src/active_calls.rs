@@ -5,13 +5,13 @@ use crate::load::Codec;
 use crate::packets::{self, Noise, Side};
 
 /// Calls that have been set up and talk: a frame for each stream, moved on after each sending.
-pub struct Talk {
+pub struct ActiveCalls {
     set_up: Vec<Vec<u8>>,
     frames: Vec<Vec<u8>>,
     next: usize,
 }
 
-impl Talk {
+impl ActiveCalls {
     /// So many calls; each has two streams.
     pub fn new(calls: u32, codec: Codec) -> Self {
         let (mut writer, mut noise) = (Writer::default(), Noise::new());
@@ -32,7 +32,7 @@ impl Talk {
         &self.set_up
     }
 
-    /// The next packets, at most so many, of streams in turn. What is sent of them is told by [`Talk::sent`].
+    /// The next packets, at most so many, of streams in turn. What is sent of them is told by [`ActiveCalls::sent`].
     pub fn packets(&self, most: usize) -> &[Vec<u8>] {
         let end = self.frames.len().min(self.next + most);
         &self.frames[self.next..end]
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn every_stream_has_its_turn() {
-        let mut talk = Talk::new(3, Codec::G711);
+        let mut talk = ActiveCalls::new(3, Codec::G711);
         assert_eq!(talk.set_up().len(), 15);
         let mut sent = Vec::new();
         for _ in 0..6 {
