@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 16] = [
+const LAYERS: [(&str, u8); 18] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -19,8 +19,10 @@ const LAYERS: [(&str, u8); 16] = [
     ("traffic", 2),
     ("bench", 3),
     ("bucket", 3),
+    ("live", 3),
     ("console", 3),
-    ("ringtap", 4),
+    ("tui", 4),
+    ("ringtap", 5),
 ];
 
 /// Within a layer nobody uses a neighbour, but for this: the engine judges what it measured.

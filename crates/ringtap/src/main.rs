@@ -10,11 +10,9 @@
 //! | `export` | a call of the past into files |
 //! | `holding` | calls on hold, by their records |
 //! | `anonymous` | frames without what names anybody |
-//! | `live` | calls as they pass, in the terminal |
 //! | `helper` | the process that decodes with codec libraries |
 //! | `doctor` | judging a machine before a capture |
 //! | `send` | generated frames onto an interface |
-//! | `rebuilt` | a message without its packets |
 //! | `page` | records for people and programs |
 //! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and what the shell is told |
 #![forbid(unsafe_code)]
@@ -34,9 +32,7 @@ mod helper;
 mod holding;
 mod input;
 mod interrupt;
-mod live;
 mod page;
-mod rebuilt;
 mod screen;
 mod search;
 mod send;

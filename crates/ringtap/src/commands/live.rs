@@ -9,17 +9,17 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_engine::{Config, Engine, Sink, StreamEnd};
+use ringtap_live::book::{Limits, View};
+use ringtap_live::feed::{self, Fed, Feed, Files, Taps};
+use ringtap_live::watch::{self, Shared};
 use ringtap_model::{Call, Message, Nanos, Registration, Stream};
 use ringtap_report::csv::RecordKind;
 use ringtap_report::summary::grouped;
+use ringtap_tui::terminal;
 
 use crate::exit::{Exit, Misuse};
 use crate::input::Input;
 use crate::interrupt;
-use crate::live::book::{Limits, View};
-use crate::live::feed::{self, Fed, Feed, Files, Taps};
-use crate::live::terminal;
-use crate::live::watch::{self, Shared};
 use crate::page::{Format, Page};
 use crate::screen::Screen;
 
@@ -90,7 +90,7 @@ impl Live {
             let input = Input::open(&self.files)?;
             let filter = self.filter.as_deref().map(feed::filter).transpose()?;
             let names: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
-            return self.follow(Files::new(&input, filter, self.speed), names.join(", "), screen);
+            return self.follow(Files::new(input.frames(), filter, self.speed), names.join(", "), screen);
         }
         let mut names = self.interface.clone();
         names.sort();
@@ -133,7 +133,7 @@ impl Live {
                 .name("engine".into())
                 .spawn_scoped(scope, || watch::follow(&mut feed, &shared, limits, config))
                 .context("cannot start the thread of the engine")?;
-            let shown = terminal::run(&shared, colour);
+            let shown = terminal::run(&shared, colour, interrupt::asked);
             shared.stop();
             if engine.join().is_err() {
                 bail!("the engine's thread ended in a fault of its own; this should not happen");

@@ -25,6 +25,7 @@
 //! assert_eq!((udp.dst_port, udp.data), (5060, &b"\r\n"[..]));
 //! ```
 
+mod emit;
 mod erf;
 mod error;
 mod esp;
@@ -45,6 +46,7 @@ mod wifi;
 
 use std::net::{IpAddr, Ipv4Addr};
 
+pub use emit::udp_datagram;
 pub use error::DecodeError;
 pub use transport::{Fragment, Sctp, SctpChunks, SctpData, Tcp, TcpFlags, Udp};
 

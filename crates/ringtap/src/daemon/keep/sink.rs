@@ -3,13 +3,13 @@
 use ringtap_engine::{CallNumber, CallPhase, RecordedPackets, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Registration, Transport};
 use ringtap_spool::rules::What;
+use ringtap_wire::frame::udp_datagram;
 use ringtap_wire::sip;
 
 use super::super::facts::has_digits;
 use super::super::shelf::Piece;
 use super::super::worker::Outlet;
 use super::{Recorder, mask};
-use crate::rebuilt;
 
 /// A sink that keeps what the engine saw of a batch.
 pub(crate) struct Keeping<'a> {
@@ -183,7 +183,7 @@ pub(in super::super) fn wrapped(
     message: &[u8],
     link: LinkType,
 ) -> Option<Vec<u8>> {
-    let datagram = rebuilt::datagram(src, dst, message)?;
+    let datagram = udp_datagram((src.ip, src.port), (dst.ip, dst.port), message)?;
     if link != ETHERNET {
         return Some(datagram);
     }

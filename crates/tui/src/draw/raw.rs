@@ -1,11 +1,12 @@
 //! Messages as they were sent.
 
+use ringtap_live::book::Sip;
+use ringtap_report::message;
 use ringtap_report::text::{shown, width as columns, wrap};
 use ringtap_report::time;
 
 use super::pen::{self, Ink, Pen, plain};
-use crate::live::app::{App, Row};
-use crate::live::book::Sip;
+use crate::app::{App, Row};
 
 pub(super) fn draw(app: &App, one: Option<usize>, pen: &mut Pen<'_>) {
     let title = match &app.open[..] {
@@ -50,7 +51,7 @@ pub(super) fn message(sip: &Sip, width: usize) -> Vec<Vec<Ink>> {
         let safe = shown(line);
         for (part, piece) in wrapped(&safe, width).into_iter().enumerate() {
             lines.push(match piece.split_once(':') {
-                _ if index == 0 => vec![Ink { text: piece, style: pen::of(sip.style) }],
+                _ if index == 0 => vec![Ink { text: piece, style: pen::of(message::style(sip.code)) }],
                 // The name of a header stands out where it begins a line.
                 Some((name, value)) if in_head && part == 0 && !name.contains([' ', '\t']) => {
                     vec![pen::bold(format!("{name}:")), plain(value)]

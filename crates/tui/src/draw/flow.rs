@@ -3,6 +3,7 @@
 use ratatui::style::Modifier;
 use ringtap_report::calls::{figure, loss_pct, percent};
 use ringtap_report::ladder::{Participant, Step, StepKind, participants};
+use ringtap_report::message;
 use ringtap_report::streams::codec;
 use ringtap_report::style::Style;
 use ringtap_report::text::{self, Align};
@@ -10,7 +11,7 @@ use ringtap_report::time;
 
 use super::pen::{self, Ink, Pen, plain};
 use super::raw;
-use crate::live::app::{App, Paint, Row, mos};
+use crate::app::{App, Paint, Row, mos};
 
 /// Between two lanes, at the least.
 const NARROWEST: usize = 18;
@@ -95,7 +96,7 @@ fn step(row: &Row) -> Step {
             src: message.src,
             dst: message.dst,
             label: message.label.to_string(),
-            style: message.style,
+            style: message::style(message.code),
             retransmission: message.retransmission,
             kind: StepKind::Message,
         },

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ringtap_live::book::{Entry, is_under_way};
 use ringtap_model::CallState;
 use ringtap_report::calls::{figure, loss_pct, loss_style, percent, worst};
 use ringtap_report::style::Style;
@@ -10,8 +11,7 @@ use ringtap_report::text::{Align, fit, shown, width as columns};
 use ringtap_report::time;
 
 use super::pen::{self, Ink, Pen, plain};
-use crate::live::app::{App, Sort, mos};
-use crate::live::book::{Entry, is_under_way};
+use crate::app::{App, Sort, mos};
 
 struct Column {
     sort: Sort,

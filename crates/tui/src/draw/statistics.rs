@@ -5,7 +5,7 @@ use ringtap_report::style::Style;
 use ringtap_report::summary::grouped;
 
 use super::pen::{self, Ink, Pen, plain};
-use crate::live::app::App;
+use crate::app::App;
 
 pub(super) fn draw(app: &App, pen: &mut Pen<'_>) {
     pen.heading(0, " Statistics");

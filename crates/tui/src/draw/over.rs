@@ -1,11 +1,11 @@
 //! What stands above a page.
 
+use ringtap_live::book::is_under_way;
 use ringtap_report::text::{self, counted};
 
 use super::pen::{self, Pen, plain};
-use crate::live::app::{App, Over};
-use crate::live::book::is_under_way;
-use crate::live::form::FIELDS;
+use crate::app::{App, Over};
+use crate::form::FIELDS;
 
 const HELP: &[(&str, &str)] = &[
     ("Up Down PgUp PgDn Home End", "move (also j k g G)"),

@@ -8,7 +8,7 @@ use ringtap_report::text::{Align, counted, fit};
 use ringtap_report::time;
 
 use super::pen::{self, Ink, Pen, plain};
-use crate::live::app::App;
+use crate::app::App;
 
 pub(super) fn draw(app: &App, pen: &mut Pen<'_>) {
     let title = match &app.open[..] {

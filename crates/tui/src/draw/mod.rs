@@ -11,7 +11,7 @@ mod streams;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::app::{App, Over, Page};
+use crate::app::{App, Over, Page};
 use pen::Pen;
 
 /// Narrower or lower than this, nothing can be shown.

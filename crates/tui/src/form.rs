@@ -1,9 +1,8 @@
 //! Lines that people type into, and what is chosen by them.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ringtap_live::book::Entry;
 use ringtap_model::CallState;
-
-use super::book::Entry;
 
 /// Longest line.
 const LONGEST: usize = 200;

@@ -9,30 +9,34 @@ use ringtap_model::{
     Call, CallState, Endpoint, Frame, Id, LinkType, Message, Nanos, Registration, Stream, Transport,
 };
 use ringtap_report::message;
-use ringtap_report::style::Style;
 use ringtap_wire::sip::{self, Method};
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Calls, and other dialogs; the oldest that was released leaves first.
-    pub(crate) calls: usize,
+    pub calls: usize,
     /// Messages of one of them: more are only counted.
-    pub(crate) messages: usize,
+    pub messages: usize,
     /// Bytes of all of them.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
     /// Registrations, OPTIONS and the like are not kept.
-    pub(crate) calls_only: bool,
+    pub calls_only: bool,
 }
 
 /// A frame that carried a message.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
-    pub(crate) time: Nanos,
-    pub(crate) number: u64,
-    pub(crate) link: LinkType,
-    pub(crate) wire_len: u32,
-    pub(crate) data: Box<[u8]>,
+pub struct Kept {
+    /// When it was captured.
+    pub time: Nanos,
+    /// Its number in the capture.
+    pub number: u64,
+    /// Its link type.
+    pub link: LinkType,
+    /// Bytes on the wire.
+    pub wire_len: u32,
+    /// The captured bytes.
+    pub data: Box<[u8]>,
 }
 
 /// Where the text of a message is.
@@ -46,25 +50,31 @@ enum Text {
 
 /// A SIP message.
 #[derive(Clone, Debug)]
-pub(crate) struct Sip {
-    pub(crate) time: Nanos,
-    pub(crate) src: Endpoint,
-    pub(crate) dst: Endpoint,
-    pub(crate) transport: Transport,
+pub struct Sip {
+    /// When it passed the tap.
+    pub time: Nanos,
+    /// Sender.
+    pub src: Endpoint,
+    /// Receiver.
+    pub dst: Endpoint,
+    /// What carried it.
+    pub transport: Transport,
     /// As a ladder shows it.
-    pub(crate) label: Box<str>,
-    pub(crate) style: Style,
-    pub(crate) retransmission: bool,
+    pub label: Box<str>,
+    /// Status code of an answer; None of a request.
+    pub code: Option<u16>,
+    /// The same bytes passed before.
+    pub retransmission: bool,
     /// The frames that are still there: without the earlier segments of a message over TCP.
-    pub(crate) frames: Box<[Kept]>,
+    pub frames: Box<[Kept]>,
     /// All of its frames are there.
-    pub(crate) whole: bool,
+    pub whole: bool,
     text: Text,
 }
 
 impl Sip {
     /// The message as it was sent.
-    pub(crate) fn text(&self) -> &[u8] {
+    pub fn text(&self) -> &[u8] {
         match &self.text {
             Text::Within(range) => {
                 self.frames.first().and_then(|frame| frame.data.get(range.clone())).unwrap_or_default()
@@ -82,35 +92,43 @@ impl Sip {
 
 /// A call, or what else has a Call-ID.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// Counts them as they come.
-    pub(crate) serial: u64,
-    pub(crate) call_id: Box<str>,
+    pub serial: u64,
+    /// Its Call-ID, at most 256 characters of it.
+    pub call_id: Box<str>,
     /// Of its first request.
-    pub(crate) method: Box<str>,
+    pub method: Box<str>,
     /// `user@host`, or what there is of it.
-    pub(crate) from: Box<str>,
-    pub(crate) to: Box<str>,
-    pub(crate) src: Endpoint,
-    pub(crate) dst: Endpoint,
-    pub(crate) first: Nanos,
-    pub(crate) last: Nanos,
+    pub from: Box<str>,
+    /// The same of the called party.
+    pub to: Box<str>,
+    /// Sender of its first request.
+    pub src: Endpoint,
+    /// Receiver of its first request.
+    pub dst: Endpoint,
+    /// Time of its first message.
+    pub first: Nanos,
+    /// Time of its last message.
+    pub last: Nanos,
     /// The last final answer, of what is no call.
-    pub(crate) code: Option<u16>,
+    pub code: Option<u16>,
     /// The record, as far as it is known.
-    pub(crate) call: Option<Call>,
-    pub(crate) streams: Vec<Stream>,
+    pub call: Option<Call>,
+    /// Its media streams, as far as they are known.
+    pub streams: Vec<Stream>,
     /// Its record is made.
-    pub(crate) ended: bool,
-    pub(crate) messages: Vec<Arc<Sip>>,
+    pub ended: bool,
+    /// Its messages, in order of time, up to [`Limits::messages`].
+    pub messages: Vec<Arc<Sip>>,
     /// Messages that passed, mirrored copies left out.
-    pub(crate) count: u64,
+    pub count: u64,
     bytes: usize,
 }
 
 impl Entry {
     /// Where it stands: the state of a call, method and answer of anything else.
-    pub(crate) fn state(&self) -> String {
+    pub fn state(&self) -> String {
         match (&self.call, self.code) {
             (Some(call), _) => call.state.name().to_string(),
             (None, Some(code)) => format!("{} {code}", self.method),
@@ -119,7 +137,7 @@ impl Entry {
     }
 
     /// From answer to end, or to now.
-    pub(crate) fn duration_ms(&self, now: Nanos) -> Option<f64> {
+    pub fn duration_ms(&self, now: Nanos) -> Option<f64> {
         let call = self.call.as_ref()?;
         let running = || Some(now.since(call.answer?).millis_f64());
         call.duration_ms.or_else(|| if self.ended { None } else { running() })
@@ -134,49 +152,55 @@ impl Entry {
 
 /// What there is to say beside the entries.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Totals {
+pub struct Totals {
     /// Entries that came.
-    pub(crate) came: u64,
+    pub came: u64,
     /// That left because of a ceiling.
-    pub(crate) left: u64,
+    pub left: u64,
     /// Of those, the ones that were still under way.
-    pub(crate) left_early: u64,
+    pub left_early: u64,
     /// Messages that were counted and not kept.
-    pub(crate) messages_left_out: u64,
+    pub messages_left_out: u64,
     /// Requests by method.
-    pub(crate) methods: BTreeMap<&'static str, u64>,
+    pub methods: BTreeMap<&'static str, u64>,
     /// Answers by code.
-    pub(crate) codes: BTreeMap<u16, u64>,
+    pub codes: BTreeMap<u16, u64>,
     /// Calls that ended, by state.
-    pub(crate) states: BTreeMap<&'static str, u64>,
-    /// Calls that ended, and those of them that were answered.
-    pub(crate) ended: u64,
-    pub(crate) answered: u64,
-    pub(crate) retransmissions: u64,
+    pub states: BTreeMap<&'static str, u64>,
+    /// Calls that ended.
+    pub ended: u64,
+    /// Of those, the answered ones.
+    pub answered: u64,
+    /// Messages that had passed before.
+    pub retransmissions: u64,
     /// Streams that belong to no call, ended.
-    pub(crate) loose_streams: u64,
-    pub(crate) registrations: u64,
-    pub(crate) texts: u64,
+    pub loose_streams: u64,
+    /// Registrations that ended.
+    pub registrations: u64,
+    /// SIP MESSAGE requests.
+    pub texts: u64,
     /// Bytes that the entries take.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
     /// Messages kept.
-    pub(crate) messages: u64,
+    pub messages: u64,
 }
 
 /// Everything that is kept. The engine's thread owns it.
-pub(crate) struct Book {
+pub struct Book {
     limits: Limits,
     /// In order of their serial.
     entries: VecDeque<Arc<Entry>>,
     by_call_id: HashMap<Box<str>, u64>,
     /// May leave: released, or no call.
     done: BTreeSet<u64>,
-    pub(crate) totals: Totals,
+    /// Counts of everything that passed.
+    pub totals: Totals,
     changed: bool,
 }
 
 impl Book {
-    pub(crate) fn new(limits: Limits) -> Self {
+    /// An empty one.
+    pub fn new(limits: Limits) -> Self {
         Self {
             limits,
             entries: VecDeque::new(),
@@ -188,17 +212,17 @@ impl Book {
     }
 
     /// A sink for one batch, whose frames are still there to be kept.
-    pub(crate) fn on<'a>(&'a mut self, frames: &'a [Frame<'a>]) -> OnBatch<'a> {
+    pub fn on<'a>(&'a mut self, frames: &'a [Frame<'a>]) -> OnBatch<'a> {
         OnBatch { book: self, frames }
     }
 
     /// The entries, to be published; `None` where nothing changed since the last time.
-    pub(crate) fn published(&mut self) -> Option<Vec<Arc<Entry>>> {
+    pub fn published(&mut self) -> Option<Vec<Arc<Entry>>> {
         std::mem::take(&mut self.changed).then(|| self.entries.iter().cloned().collect())
     }
 
     /// Forgets all entries; counts stay.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.entries.clear();
         self.by_call_id.clear();
         self.done.clear();
@@ -208,7 +232,7 @@ impl Book {
     }
 
     /// Takes the figures of a call under way.
-    pub(crate) fn refresh(&mut self, call: Call, streams: Vec<Stream>) {
+    pub fn refresh(&mut self, call: Call, streams: Vec<Stream>) {
         let call_id = cut(&call.call_id).to_string();
         self.change(&call_id, |entry| {
             // What ended has better figures already.
@@ -358,7 +382,7 @@ impl Book {
 }
 
 /// A sink while a batch is handled.
-pub(crate) struct OnBatch<'a> {
+pub struct OnBatch<'a> {
     book: &'a mut Book,
     /// In order of their numbers.
     frames: &'a [Frame<'a>],
@@ -447,7 +471,7 @@ fn kept(seen: &SipSeen<'_>, frames: &[Frame<'_>]) -> Sip {
         dst: seen.dst,
         transport: seen.transport,
         label: cut(&message::label(seen.message)).into(),
-        style: message::style(seen.message.code()),
+        code: seen.message.code(),
         retransmission: seen.retransmission,
         whole: found.len() == seen.frames.len(),
         frames: found
@@ -481,28 +505,32 @@ fn cut(text: &str) -> &str {
 
 /// What the terminal's thread sees: shared, and never changed.
 #[derive(Clone, Debug)]
-pub(crate) struct View {
-    pub(crate) entries: Arc<Vec<Arc<Entry>>>,
-    pub(crate) totals: Totals,
-    pub(crate) counters: Counters,
+pub struct View {
+    /// In order of their serial.
+    pub entries: Arc<Vec<Arc<Entry>>>,
+    /// Counts of everything that passed.
+    pub totals: Totals,
+    /// What the engine counted.
+    pub counters: Counters,
     /// Calls and streams that the engine follows.
-    pub(crate) under_way: (usize, usize),
+    pub under_way: (usize, usize),
     /// Where the packets come from.
-    pub(crate) source: String,
+    pub source: String,
     /// Packets lost before the engine, by place.
-    pub(crate) lost: Vec<(String, u64)>,
+    pub lost: Vec<(String, u64)>,
     /// Packets and bits per second, of late.
-    pub(crate) rate: (f64, f64),
+    pub rate: (f64, f64),
     /// Time of the capture.
-    pub(crate) now: Nanos,
+    pub now: Nanos,
     /// The input has ended; why, where it is no file's end.
-    pub(crate) over: Option<String>,
-    pub(crate) limits: Limits,
+    pub over: Option<String>,
+    /// The ceilings in force.
+    pub limits: Limits,
 }
 
 impl View {
     /// Before the first packet.
-    pub(crate) fn empty(source: String, limits: Limits) -> Self {
+    pub fn empty(source: String, limits: Limits) -> Self {
         Self {
             entries: Arc::default(),
             totals: Totals::default(),
@@ -519,13 +547,13 @@ impl View {
 }
 
 /// Whether a state is one of a call that people talk in, or wait in.
-pub(crate) fn is_under_way(entry: &Entry) -> bool {
+pub fn is_under_way(entry: &Entry) -> bool {
     let states = [CallState::Active, CallState::Ringing, CallState::Trying];
     !entry.ended && entry.call.as_ref().is_some_and(|call| states.contains(&call.state))
 }
 
 /// The ids of calls under way among `entries`.
-pub(crate) fn ids<'a>(entries: impl Iterator<Item = &'a Arc<Entry>>) -> Vec<Id> {
+pub fn ids<'a>(entries: impl Iterator<Item = &'a Arc<Entry>>) -> Vec<Id> {
     entries.filter(|entry| !entry.ended).filter_map(|entry| Some(entry.call.as_ref()?.id)).collect()
 }
 

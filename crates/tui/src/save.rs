@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use ringtap_capture::Writer;
+use ringtap_live::book::{Entry, Kept, Sip};
 use ringtap_model::{Frame, LinkType};
 use ringtap_report::file::Target;
 use ringtap_report::text::counted;
-
-use super::book::{Entry, Kept, Sip};
-use crate::rebuilt;
+use ringtap_wire::frame::udp_datagram;
 
 /// LINKTYPE_RAW: an IP packet, its version in its first bits.
 const RAW: LinkType = LinkType(101);
@@ -66,7 +65,8 @@ pub(crate) fn write(entries: &[Arc<Entry>], path: &Path) -> anyhow::Result<Strin
 
 /// A message whose segments or fragments are gone, as the datagram that it could have been.
 fn datagram(message: &Sip) -> Option<Kept> {
-    let data = rebuilt::datagram(message.src, message.dst, message.text())?;
+    let (src, dst) = (message.src, message.dst);
+    let data = udp_datagram((src.ip, src.port), (dst.ip, dst.port), message.text())?;
     let wire_len = u32::try_from(data.len()).ok()?;
     Some(Kept { time: message.time, number: REBUILT, link: RAW, wire_len, data: data.into() })
 }

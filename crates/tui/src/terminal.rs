@@ -4,28 +4,32 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ringtap_live::watch::Shared;
 
-use super::app::{App, Effect};
-use super::watch::Shared;
-use super::{draw, save};
-use crate::interrupt;
+use crate::app::{App, Effect};
+use crate::{draw, save};
 
 /// At most this often a second something new is drawn.
 const FRAME: Duration = Duration::from_millis(100);
 
 /// Shows what is published and handles keys until people have seen enough.
-pub(crate) fn run(shared: &Shared, colour: bool) -> anyhow::Result<()> {
+pub fn run(shared: &Shared, colour: bool, interrupted: fn() -> bool) -> anyhow::Result<()> {
     // Restores the terminal also where the program panics.
     let mut terminal = ratatui::try_init().context("cannot draw on this terminal")?;
-    let result = show(&mut terminal, shared, colour);
+    let result = show(&mut terminal, shared, colour, interrupted);
     ratatui::restore();
     result
 }
 
-fn show(terminal: &mut ratatui::DefaultTerminal, shared: &Shared, colour: bool) -> anyhow::Result<()> {
+fn show(
+    terminal: &mut ratatui::DefaultTerminal,
+    shared: &Shared,
+    colour: bool,
+    interrupted: fn() -> bool,
+) -> anyhow::Result<()> {
     let mut app = App::new(shared.view());
     let mut drawn: Option<Instant> = None;
-    while !interrupt::asked() {
+    while !interrupted() {
         app.update(shared.view());
         shared.watch(app.watched());
         let size = terminal.size().context(DRAWING)?;

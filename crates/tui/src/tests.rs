@@ -11,12 +11,12 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ringtap_capture::{Capture, Merge};
 use ringtap_cases::samples::{golden, manual};
 use ringtap_engine::{Config, Counters, Engine, Sink, SipSeen, StreamEnd};
+use ringtap_live::book::{Book, Limits, View, ids, is_under_way};
 use ringtap_model::{Call, Frame, Message, Registration};
 use ringtap_report::text;
 
-use super::app::{App, Effect, Page};
-use super::book::{Book, Limits, View, ids, is_under_way};
-use super::{draw, save};
+use crate::app::{App, Effect, Page};
+use crate::{draw, save};
 
 const LIMITS: Limits = Limits { calls: 100, messages: 100, bytes: 64 << 20, calls_only: false };
 

@@ -8,14 +8,12 @@ use ringtap_capture::Merge;
 use ringtap_capture::live::{self, Filter, Settings, Tap};
 use ringtap_model::{Frame, LinkType, Nanos};
 
-use crate::input::Input;
-
 /// Frames in a batch.
 const BATCH: usize = 128;
 
 /// What a turn brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fed {
+pub enum Fed {
     /// Frames.
     Frames,
     /// Nothing yet.
@@ -25,7 +23,7 @@ pub(crate) enum Fed {
 }
 
 /// A source of frames.
-pub(crate) trait Feed {
+pub trait Feed {
     /// Hands on what there is, waiting at most `wait` for it.
     fn turn(&mut self, wait: Duration, take: &mut dyn FnMut(&[Frame<'_>])) -> anyhow::Result<Fed>;
 
@@ -41,7 +39,7 @@ pub(crate) trait Feed {
 }
 
 /// Capture files, read at once or at a multiple of the speed at which they were captured.
-pub(crate) struct Files<'a> {
+pub struct Files<'a> {
     frames: Peekable<Merge<'a>>,
     filter: Option<Filter>,
     speed: Option<f64>,
@@ -52,9 +50,8 @@ pub(crate) struct Files<'a> {
 
 impl<'a> Files<'a> {
     /// Frames that pass `filter`, where there is one.
-    pub(crate) fn new(input: &'a Input, filter: Option<Filter>, speed: Option<f64>) -> Self {
-        let frames = input.frames().peekable();
-        Self { frames, filter, speed, begin: None, batch: Vec::with_capacity(BATCH) }
+    pub fn new(frames: Merge<'a>, filter: Option<Filter>, speed: Option<f64>) -> Self {
+        Self { frames: frames.peekable(), filter, speed, begin: None, batch: Vec::with_capacity(BATCH) }
     }
 
     /// Until when the next frame is not due.
@@ -92,13 +89,13 @@ impl Feed for Files<'_> {
 }
 
 /// A filter for frames of files, whose link types show as they come.
-pub(crate) fn filter(expression: &str) -> Result<Filter, live::Error> {
+pub fn filter(expression: &str) -> Result<Filter, live::Error> {
     const ETHERNET: LinkType = LinkType(1);
     Filter::new(expression, ETHERNET)
 }
 
 /// Interfaces.
-pub(crate) struct Taps {
+pub struct Taps {
     taps: Vec<(String, Tap)>,
     /// Frames so far: their number, over all interfaces.
     count: u64,
@@ -106,7 +103,7 @@ pub(crate) struct Taps {
 
 impl Taps {
     /// Opens each of them. What arrives from now on is captured.
-    pub(crate) fn open(interfaces: &[String], filter: Option<&str>) -> Result<Self, live::Error> {
+    pub fn open(interfaces: &[String], filter: Option<&str>) -> Result<Self, live::Error> {
         let mut taps = Vec::new();
         for interface in interfaces {
             let settings = Settings {
@@ -120,7 +117,7 @@ impl Taps {
     }
 
     /// What did not come out as asked for.
-    pub(crate) fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<String> {
         let of = |(name, tap): &(String, Tap)| -> Vec<String> {
             tap.warnings().iter().map(|note| format!("{name}: {note}")).collect()
         };
@@ -128,7 +125,7 @@ impl Taps {
     }
 
     /// `eth0, eth1`.
-    pub(crate) fn names(&self) -> String {
+    pub fn names(&self) -> String {
         let names: Vec<&str> = self.taps.iter().map(|(name, _)| name.as_str()).collect();
         names.join(", ")
     }

@@ -23,7 +23,7 @@ const WAIT: Duration = Duration::from_millis(20);
 const WATCHED: usize = 200;
 
 /// What both threads hold. Each lock is held for a swap of pointers, never while something is drawn or handled.
-pub(crate) struct Shared {
+pub struct Shared {
     view: Mutex<Arc<View>>,
     orders: Mutex<Orders>,
     stop: AtomicBool,
@@ -39,12 +39,13 @@ struct Orders {
 }
 
 impl Shared {
-    pub(crate) fn new(view: View) -> Self {
+    /// With what is to be seen before the first packet.
+    pub fn new(view: View) -> Self {
         Self { view: Mutex::new(Arc::new(view)), orders: Mutex::default(), stop: AtomicBool::new(false) }
     }
 
     /// What was published last.
-    pub(crate) fn view(&self) -> Arc<View> {
+    pub fn view(&self) -> Arc<View> {
         // A panic of the other thread leaves a whole view behind: pointers are swapped, not written.
         Arc::clone(&self.view.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -54,7 +55,7 @@ impl Shared {
     }
 
     /// Asks for figures of these calls from now on.
-    pub(crate) fn watch(&self, mut calls: Vec<Id>) {
+    pub fn watch(&self, mut calls: Vec<Id>) {
         calls.truncate(WATCHED);
         let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         if orders.watched != calls {
@@ -69,12 +70,12 @@ impl Shared {
     }
 
     /// Asks for all entries to be forgotten.
-    pub(crate) fn clear(&self) {
+    pub fn clear(&self) {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).clear = true;
     }
 
     /// Asks for the end.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
@@ -84,7 +85,7 @@ impl Shared {
 }
 
 /// Feeds an engine until the end of the input or until it is told to stop, and publishes what is to be seen.
-pub(crate) fn follow(feed: &mut impl Feed, shared: &Shared, limits: Limits, config: Config) {
+pub fn follow(feed: &mut impl Feed, shared: &Shared, limits: Limits, config: Config) {
     let mut desk = Desk {
         engine: Engine::new(config),
         book: Book::new(limits),

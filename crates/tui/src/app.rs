@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ringtap_live::book::{self, Entry, Sip, View};
 use ringtap_model::{Id, Nanos, Stream};
 use ringtap_report::calls::{loss_pct, worst};
 
-use super::book::{self, Entry, Sip, View};
-use super::form::{FIELDS, Filter, Line};
+use crate::form::{FIELDS, Filter, Line};
 
 /// Which screen is in front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -441,7 +441,7 @@ impl App {
             _ => {}
         }
         // The drawing knows how long the text is: it never scrolls past the end, and neither may this.
-        self.scroll = self.scroll.min(super::draw::most_scroll(self));
+        self.scroll = self.scroll.min(crate::draw::most_scroll(self));
     }
 
     fn key_over(&mut self, over: Over, key: KeyEvent) -> Effect {

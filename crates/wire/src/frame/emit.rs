@@ -1,8 +1,6 @@
-//! A message that came in parts, or by a way that is not at hand any more, as the datagram that it could have been.
+//! UDP datagrams made here: for a message whose own packets are incomplete or gone.
 
 use std::net::IpAddr;
-
-use ringtap_model::Endpoint;
 
 /// RFC 768.
 const UDP_HEADER: usize = 8;
@@ -10,12 +8,13 @@ const UDP_HEADER: usize = 8;
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
 
-/// From the IP header on. None where the message is longer than a datagram can be.
-pub(crate) fn datagram(src: Endpoint, dst: Endpoint, message: &[u8]) -> Option<Vec<u8>> {
-    let length = u16::try_from(UDP_HEADER + message.len()).ok()?;
-    let is_v4 = src.ip.is_ipv4() && dst.ip.is_ipv4();
-    let mut data = Vec::with_capacity(IPV6_HEADER + UDP_HEADER + message.len());
-    match (src.ip, dst.ip) {
+/// `payload` as a UDP datagram between two addresses and ports, from the IP header on, with valid checksums. None if
+/// `payload` is longer than a datagram can be. Where only one address is IPv4, it is mapped into IPv6.
+pub fn udp_datagram(src: (IpAddr, u16), dst: (IpAddr, u16), payload: &[u8]) -> Option<Vec<u8>> {
+    let length = u16::try_from(UDP_HEADER + payload.len()).ok()?;
+    let is_v4 = src.0.is_ipv4() && dst.0.is_ipv4();
+    let mut data = Vec::with_capacity(IPV6_HEADER + UDP_HEADER + payload.len());
+    match (src.0, dst.0) {
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
             let total = length.checked_add(IPV4_HEADER as u16)?;
             data.extend([0x45, 0]);
@@ -38,12 +37,12 @@ pub(crate) fn datagram(src: Endpoint, dst: Endpoint, message: &[u8]) -> Option<V
             data.extend(wide(dst).octets());
         }
     }
-    data.extend(src.port.to_be_bytes());
-    data.extend(dst.port.to_be_bytes());
+    data.extend(src.1.to_be_bytes());
+    data.extend(dst.1.to_be_bytes());
     data.extend(length.to_be_bytes());
     // RFC 768: zero is no checksum. RFC 8200 section 8.1 wants one over IPv6.
     data.extend([0, 0]);
-    data.extend(message);
+    data.extend(payload);
     if !is_v4 {
         // The pseudo-header: addresses, length, protocol.
         let pseudo = [&data[8..IPV6_HEADER], &length.to_be_bytes(), &[0, 17]].concat();
@@ -71,13 +70,13 @@ mod tests {
 
     #[test]
     fn checksums_add_up() {
-        let end = |ip: &str| Endpoint::new(ip.parse().unwrap(), 5060);
+        let end = |ip: &str| (ip.parse::<IpAddr>().unwrap(), 5060);
         // With the field in place the sum over all that it covers is all ones (RFC 1071 section 1).
-        let v4 = datagram(end("192.0.2.1"), end("198.51.100.1"), b"odd").unwrap();
+        let v4 = udp_datagram(end("192.0.2.1"), end("198.51.100.1"), b"odd").unwrap();
         assert_eq!(checksum(&v4[..20]), 0);
         assert_eq!(v4[26..28], [0, 0]);
         for message in [&b"odd"[..], b"even"] {
-            let v6 = datagram(end("2001:db8::1"), end("2001:db8::2"), message).unwrap();
+            let v6 = udp_datagram(end("2001:db8::1"), end("2001:db8::2"), message).unwrap();
             let pseudo = [&v6[8..40], &v6[4..6], &[0, 17]].concat();
             assert_eq!(checksum(&[&pseudo, &v6[40..]].concat()), 0);
             assert_ne!(v6[46..48], [0, 0]);
