@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 18] = [
+const LAYERS: [(&str, u8); 19] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -20,6 +20,7 @@ const LAYERS: [(&str, u8); 18] = [
     ("bench", 3),
     ("bucket", 3),
     ("live", 3),
+    ("recorder", 3),
     ("console", 3),
     ("tui", 4),
     ("ringtap", 5),

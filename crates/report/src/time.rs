@@ -23,6 +23,12 @@ pub fn parse(text: &str) -> Result<Nanos, String> {
     u64::try_from(instant.as_nanosecond()).map(Nanos).map_err(|_| "it lies before 1970".to_string())
 }
 
+/// The time by the clock.
+pub fn now() -> Nanos {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
 /// `2026-11-21`.
 pub fn date(time: Nanos) -> String {
     utc(time).date().to_string()

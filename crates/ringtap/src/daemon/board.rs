@@ -1,16 +1,16 @@
 //! What the threads report, and what all of it comes to.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ringtap_capture::live::{self, Timestamps};
 use ringtap_engine::Counters;
 use ringtap_model::Nanos;
+use ringtap_recorder::corrections::Corrections;
+use ringtap_recorder::recorder::Figures;
 use ringtap_spool::Tended;
 use ringtap_store::{Counts, Gauge};
-
-use super::keep::Figures;
 
 /// One worker's figures, a few times a second.
 #[derive(Clone, Debug, Default)]
@@ -57,10 +57,8 @@ pub(crate) struct Board {
     lost: Vec<AtomicU64>,
     /// Of the spool; None where there is none.
     tended: Mutex<Option<Tended>>,
-    /// Calls that the run before left undecided, and that were erased.
-    cleared: AtomicU64,
-    /// Records that were put right.
-    amended: AtomicU64,
+    /// What was put right behind the workers.
+    pub(crate) corrections: Arc<Corrections>,
     store: Gauge,
     pub(crate) started: Instant,
 }
@@ -72,8 +70,7 @@ impl Board {
             lost: posts.iter().map(|_| AtomicU64::new(0)).collect(),
             posts,
             tended: Mutex::default(),
-            cleared: AtomicU64::new(0),
-            amended: AtomicU64::new(0),
+            corrections: Arc::default(),
             store,
             started: Instant::now(),
         }
@@ -98,16 +95,6 @@ impl Board {
         *held(&self.tended) = Some(tended);
     }
 
-    /// So many calls that the run before left undecided are erased.
-    pub(crate) fn cleared(&self, calls: u64) {
-        self.cleared.store(calls, Ordering::Relaxed);
-    }
-
-    /// A call's record now says what the disk refused of it later.
-    pub(crate) fn amended(&self) {
-        self.amended.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// Everything lost outside of the engines: before them by any worker, and behind them by the store.
     pub(crate) fn external_drops(&self) -> u64 {
         let before: u64 = self.lost.iter().map(|lost| lost.load(Ordering::Relaxed)).sum();
@@ -121,8 +108,8 @@ impl Board {
             reports: self.reports.iter().map(|report| held(report).clone()).collect(),
             store: self.store.counts(),
             spool: held(&self.tended).clone(),
-            cleared: self.cleared.load(Ordering::Relaxed),
-            amended: self.amended.load(Ordering::Relaxed),
+            cleared: self.corrections.erased_at_start(),
+            amended: self.corrections.records_amended(),
             resident: resident(),
         }
     }

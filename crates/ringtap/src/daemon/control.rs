@@ -15,12 +15,10 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use nix::unistd::{User, chown};
 use ringtap_model::Nanos;
+use ringtap_recorder::orders::{Act, Orders};
 use ringtap_spool::Hold;
 use ringtap_spool::rules::What;
 use serde::{Deserialize, Serialize};
-
-use super::log;
-use super::orders::{Act, Orders};
 
 /// What is asked.
 #[derive(Debug, Serialize, Deserialize)]
@@ -121,7 +119,7 @@ pub(crate) fn serve(listener: UnixListener, desk: Option<Desk>) -> io::Result<()
             let (desk, mine) = (desk.clone(), Arc::clone(&open));
             let served = thread::Builder::new().name("control".into()).spawn(move || {
                 if let Err(error) = talk(&connection, desk.as_ref()) {
-                    log::debug("control", format_args!("a connection ended: {error}"));
+                    log::debug!(target: "control", "a connection ended: {error}");
                 }
                 mine.fetch_sub(1, Ordering::Relaxed);
             });
@@ -178,9 +176,9 @@ fn hold(desk: &Desk, call: &str, case: &str, product: bool) -> anyhow::Result<St
     };
     // By its packets: those of a replay are of another time than now.
     let at = Nanos(at.parse().context("a worker does not know what time it is")?);
-    Hold::of_call_under_way(case, call, at, log::now(), product).place(&desk.spool)?;
+    Hold::of_call_under_way(case, call, at, ringtap_report::time::now(), product).place(&desk.spool)?;
     if !product {
-        log::info("spool", format_args!("call {call}: is held for {case} when it has ended, by command"));
+        log::info!(target: "spool", "call {call}: is held for {case} when it has ended, by command");
     }
     Ok(format!("{call} is under way: it is held for {case} when it has ended"))
 }

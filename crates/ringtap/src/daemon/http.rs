@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::board::Board;
-use super::{log, metrics};
+use super::metrics;
 
 /// Begins to listen, before anything is given up that this may need.
 pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
@@ -33,7 +33,7 @@ pub(crate) fn serve(listener: TcpListener, board: Arc<Board>) -> io::Result<()> 
             let (board, mine) = (Arc::clone(&board), Arc::clone(&open));
             let served = thread::Builder::new().name("http".into()).spawn(move || {
                 if let Err(error) = talk(&connection, &board) {
-                    log::debug("metrics", format_args!("a connection ended: {error}"));
+                    log::debug!(target: "metrics", "a connection ended: {error}");
                 }
                 mine.fetch_sub(1, Ordering::Relaxed);
             });

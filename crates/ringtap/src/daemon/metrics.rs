@@ -8,12 +8,12 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use ringtap_capture::live::Timestamps;
+use ringtap_recorder::recorder::Figures;
 use ringtap_spool::rules::What;
 use ringtap_spool::{Category, Place, Reason, Sizes, Space, Tended};
 use ringtap_store::Written;
 
 use super::board::{Board, Post, Report, Snapshot};
-use super::keep::Figures;
 
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 

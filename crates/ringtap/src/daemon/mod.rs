@@ -9,32 +9,19 @@
 //! | `board` | what the threads report |
 //! | `status`, `metrics`, `http` | that as a line, as figures, on two pages |
 //! | `system` | user, capabilities, service manager |
-//! | `keep`, `shelf`, `facts` | packets of calls, into the spool, as the rules say |
-//! | `orders`, `control` | rules and commands for all workers, and the socket that brings them |
-//! | `cases` | whose interception product is, written down |
-//! | `erase`, `doubt` | what was kept until it was known that it should not be, also by a run that was killed |
-//! | `amend` | records of calls of which the disk refused something later |
+//! | `control` | the socket that brings commands |
 //! | `distant` | the far place that segments move to |
 //! | `tend` | the thread that keeps the spool within its clocks and its disk |
-//! | `log` | lines for the operator |
+//! | `logger` | lines for the operator |
 
-mod amend;
 mod board;
-mod cases;
-mod complete;
 pub(crate) mod control;
 mod distant;
-mod doubt;
-mod erase;
-mod facts;
 mod http;
-mod keep;
-pub(crate) mod log;
+mod logger;
 mod metrics;
-mod orders;
 #[cfg(test)]
 mod sampling;
-mod shelf;
 mod status;
 mod system;
 mod tend;
@@ -52,6 +39,11 @@ use anyhow::Context;
 use ringtap_capture::live::{self, Pace, Tap};
 use ringtap_engine::Engine;
 use ringtap_model::Nanos;
+use ringtap_recorder::amend::Amending;
+use ringtap_recorder::cases::Cases;
+use ringtap_recorder::erase::Erasing;
+use ringtap_recorder::orders::{Leg, Orders, Ruling, RulingSettings, Switch};
+use ringtap_recorder::recorder::Recorder;
 use ringtap_report::text::counted;
 use ringtap_spool::Deletions;
 use ringtap_store::{Keeper, Notice, Settings};
@@ -59,14 +51,10 @@ use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::config::{Config, Secrets, Span, Speed};
+use crate::config::{Config, Field, Secrets, Span, Speed};
 use crate::exit::Exit;
-use amend::Amending;
 use board::{Board, Post};
-use cases::Cases;
 use distant::Distant;
-use erase::Erasing;
-use orders::{Orders, Ruling};
 use status::{Losses, Status};
 use tend::Tending;
 use worker::{Clock, Ended, Outlet, Worker};
@@ -83,10 +71,12 @@ pub(crate) struct Started {
 /// Runs until a signal ends it, or its files do.
 pub(crate) fn run(started: Started) -> anyhow::Result<Exit> {
     let Started { config, path, status } = started;
-    log::level(config.log.level);
-    log::info(
-        "run",
-        format_args!("ringtap {} starts, configured by {}", env!("CARGO_PKG_VERSION"), path.display()),
+    logger::level(config.log.level);
+    log::info!(
+        target: "run",
+        "ringtap {} starts, configured by {}",
+        env!("CARGO_PKG_VERSION"),
+        path.display(),
     );
     let source = Source::open(&config)?;
     let listener = match config.metrics.listen.0 {
@@ -108,7 +98,7 @@ pub(crate) fn run(started: Started) -> anyhow::Result<Exit> {
         if let Some(directory) = directory
             && let Err(error) = system::directory(directory, user.as_ref())
         {
-            log::warn("store", format_args!("{error:#}"));
+            log::warn!(target: "store", "{error:#}");
         }
     }
     let control = config.process.control().map(|path| control::listen(path, user.as_ref())).transpose()?;
@@ -131,7 +121,7 @@ pub(crate) fn run(started: Started) -> anyhow::Result<Exit> {
     if let Some(listener) = listener {
         let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
         http::serve(listener, Arc::clone(&running.board)).context("cannot serve metrics")?;
-        log::info("metrics", format_args!("http://{address}/metrics and /health"));
+        log::info!(target: "metrics", "http://{address}/metrics and /health");
     }
     system::notify(&[NotifyState::Ready]);
     let status = status.unwrap_or(config.log.status);
@@ -158,20 +148,19 @@ impl Source {
                 Speed::Times(times) => Pace::Times(times),
             };
             source.add("files", live::replay(&capture.files, pace, workers, Some(&capture.filter))?);
-            log::info("capture", format_args!("{} to replay", counted(capture.files.len() as u64, "file")));
+            log::info!(target: "capture", "{} to replay", counted(capture.files.len() as u64, "file"));
             return Ok(source);
         }
         for interface in &capture.interfaces {
             let taps = live::open(&capture.of_interface(interface))?;
             if let Some(tap) = taps.first() {
                 let (time, workers) = (tap.timestamps().name(), counted(taps.len() as u64, "worker"));
-                log::info(
-                    "capture",
-                    format_args!("{interface}: {workers}, ring {} each, timestamps by {time}", capture.ring),
+                log::info!(
+                    target: "capture",
+                    "{interface}: {workers}, ring {} each, timestamps by {time}",
+                    capture.ring,
                 );
-                tap.warnings()
-                    .iter()
-                    .for_each(|note| log::warn("capture", format_args!("{interface}: {note}")));
+                tap.warnings().iter().for_each(|note| log::warn!(target: "capture", "{interface}: {note}"));
             }
             source.add(interface, taps);
         }
@@ -209,35 +198,62 @@ impl Keeping {
         let Some(directory) = config.spool.directory() else { return Ok(None) };
         // Replays are repeatable; on the wire nobody may know which calls are chosen.
         let secret = if files { "replay".to_owned() } else { RandomState::new().hash_one(0).to_string() };
-        let ruling = Ruling::of(config, &secret)?;
+        let ruling = ruling(config, &secret)?;
         let cases = Cases::start(directory).context("cannot start a thread that writes cases down")?;
         let orders = Arc::new(Orders::new(ruling, workers, calls).with(cases.clerk()));
-        log::info("spool", format_args!("packets of calls go to {}", directory.display()));
+        log::info!(target: "spool", "packets of calls go to {}", directory.display());
         told_rules(&orders);
         let wait = Duration::from_nanos(config.spool.age().0) + MARGIN;
         let dirs = [Some(directory), config.retention.tier()].into_iter().flatten().map(Path::to_owned);
         let deletions = Deletions::of(directory, secrets.sign.clone());
+        let distant = Arc::clone(distant);
+        let far = Box::new(move || distant.far());
         let erasing =
-            Erasing::start(dirs.collect(), Arc::clone(distant), deletions, wait, files, Arc::clone(board))
+            Erasing::start(dirs.collect(), far, deletions, wait, files, Arc::clone(&board.corrections))
                 .context("[spool] directory")?;
         Ok(Some(Self { orders, erasing, cases, secret }))
     }
 
     /// Rules as they are written now.
     fn reload(&self, config: &Config) {
-        match Ruling::of(config, &self.secret) {
+        match ruling(config, &self.secret) {
             Ok(ruling) => {
                 self.orders.replace(ruling);
                 told_rules(&self.orders);
             }
-            Err(error) => log::error("rules", format_args!("nothing changes: {error:#}")),
+            Err(error) => log::error!(target: "rules", "nothing changes: {error:#}"),
         }
     }
 }
 
+/// The rules of the configuration. `secret` where that has none of its own.
+///
+/// # Errors
+///
+/// A file of numbers that cannot be read any more.
+fn ruling(config: &Config, secret: &str) -> anyhow::Result<Ruling> {
+    let (rules, products) = config
+        .rules()
+        .map_err(|(place, key, problem)| anyhow::anyhow!("[[keep]] rule {} {key}: {problem}", place + 1))?;
+    let spool = &config.spool;
+    let switch = |digits: &str, header: &Field| Switch {
+        digits: digits.as_bytes().to_vec(),
+        header: header.0.clone(),
+    };
+    Ok(Ruling::new(RulingSettings {
+        rules,
+        products,
+        legs: spool.legs.iter().map(|name| Leg::of_name(name)).collect(),
+        secret: if spool.share_key.is_empty() { secret } else { &spool.share_key }.to_owned(),
+        pause: switch(&spool.pause_digits, &spool.pause_header),
+        resume: switch(&spool.resume_digits, &spool.resume_header),
+        everything: config.keeps_everything(),
+    }))
+}
+
 fn told_rules(orders: &Orders) {
     let (ruling, _) = orders.ruling();
-    ruling.lines().iter().for_each(|line| log::debug("rules", line));
+    ruling.lines().iter().for_each(|line| log::debug!(target: "rules", "{}", line));
 }
 
 /// Threads at work.
@@ -271,12 +287,10 @@ impl Running {
             1 => vec![Engine::new(limits)],
             _ => Engine::team(&limits, workers),
         };
-        log::info(
-            "engine",
-            format_args!(
-                "tables for {calls} calls and {streams} streams; {} MiB in use",
-                board::resident() >> 20
-            ),
+        log::info!(
+            target: "engine",
+            "tables for {calls} calls and {streams} streams; {} MiB in use",
+            board::resident() >> 20,
         );
         let posts = source.taps.iter().map(|(_, post)| post.clone()).collect();
         let board = Arc::new(Board::new(posts, keeper.gauge()));
@@ -293,7 +307,7 @@ impl Running {
             let keep = config.spool.late();
             let inlet = keeper.inlet().context("the store has ended")?;
             let records = config.store.directory.clone();
-            let amending = Amending::start(records, inlet, keep, Arc::clone(&running.board));
+            let amending = Amending::start(records, inlet, keep, Arc::clone(&running.board.corrections));
             running.amending = Some(amending.context("cannot start a thread that puts records right")?);
         }
         let mut written = Vec::new();
@@ -301,7 +315,7 @@ impl Running {
             let settings = config.spool.settings(number, tap.link(), source.files, secrets);
             let recorder = settings.zip(running.keeping.as_ref()).map(|(settings, keeping)| {
                 let orders = Arc::clone(&keeping.orders);
-                keep::Recorder::open(
+                Recorder::open(
                     settings,
                     streams,
                     config.spool.undecided(),
@@ -313,7 +327,7 @@ impl Running {
             if let (Some(recorder), Some(amending)) = (&mut recorder, &running.amending) {
                 recorder.amend_by(amending.amender());
             }
-            written.extend(recorder.as_ref().map(keep::Recorder::written));
+            written.extend(recorder.as_ref().map(Recorder::written));
             let worker = Worker {
                 number,
                 engine,
@@ -357,13 +371,13 @@ impl Running {
             match worker.join() {
                 Ok(one) => {
                     if let Some(error) = &one.failed {
-                        log::error("worker", format_args!("worker {number} ended: {error}"));
+                        log::error!(target: "worker", "worker {number} ended: {error}");
                         exit = Exit::Failed;
                     }
                     ended.push(one);
                 }
                 Err(_) => {
-                    log::error("worker", format_args!("worker {number} ended by a fault of the program"));
+                    log::error!(target: "worker", "worker {number} ended by a fault of the program");
                     (exit, whole) = (Exit::Failed, false);
                 }
             }
@@ -372,7 +386,7 @@ impl Running {
             worker::close(ended);
         } else {
             // A team cannot end without one of its own. The next start records what was under way.
-            log::error("worker", "calls under way are in the journal alone");
+            log::error!(target: "worker", "calls under way are in the journal alone");
             drop(ended);
         }
         if let Some(amending) = self.amending {
@@ -388,22 +402,14 @@ impl Running {
         // What was read from files is waited for: nobody has to be quick.
         let counts = keeper.close(if replayed { REPLAYED } else { STOPPED });
         let snapshot = self.board.snapshot();
-        log::info(
-            "run",
-            format_args!(
-                "stopped: {} of {} seen; {} written{}{}",
-                counted(snapshot.sum(|report| report.begun), "call"),
-                counted(snapshot.sum(|report| report.tap.received), "frame"),
-                counted(counts.written.records(), "record"),
-                match counts.outbox_records {
-                    0 => String::new(),
-                    waiting => format!(", {waiting} wait in the outbox for the next start"),
-                },
-                match counts.records_dropped() {
-                    0 => String::new(),
-                    dropped => format!(", {dropped} dropped"),
-                },
-            ),
+        log::info!(
+            target: "run",
+            "stopped: {} of {} seen; {} written{}{}",
+            counted(snapshot.sum(|report| report.begun), "call"),
+            counted(snapshot.sum(|report| report.tap.received), "frame"),
+            counted(counts.written.records(), "record"),
+            match counts.outbox_records { 0 => String::new(), waiting => format!(", {waiting} wait in the outbox for the next start"), },
+            match counts.records_dropped() { 0 => String::new(), dropped => format!(", {dropped} dropped"), },
         );
         Ok(exit)
     }
@@ -431,31 +437,31 @@ impl Loop<'_> {
                 Ok(SIGHUP) => self.reload(),
                 Ok(signal) => {
                     let name = if signal == SIGINT { "SIGINT" } else { "SIGTERM" };
-                    return log::info("run", format_args!("{name}: stops"));
+                    return log::info!(target: "run", "{name}: stops");
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK),
             }
             for said in losses.look(board.snapshot().drops()) {
-                log::warn("loss", said);
+                log::warn!(target: "loss", "{}", said);
             }
             let every = Duration::from_nanos(self.status.0.0);
             if !every.is_zero() && told.elapsed() >= every {
                 told = Instant::now();
                 let line = status.line(board);
                 system::notify(&[NotifyState::Status(&line)]);
-                log::info("status", line);
+                log::info!(target: "status", "{}", line);
             }
             if watchdog.is_some_and(|every| alive.elapsed() >= every) && board.stalled().is_none() {
                 alive = Instant::now();
                 system::notify(&[NotifyState::Watchdog]);
             }
             if self.running.files && board.done() {
-                return log::info("capture", "the files are replayed");
+                return log::info!(target: "capture", "the files are replayed");
             }
             // Without one of them others would take its silence for the network's.
             if !self.running.files && self.running.workers.iter().any(JoinHandle::is_finished) {
-                return log::error("run", "a worker has ended: stops");
+                return log::error!(target: "run", "a worker has ended: stops");
             }
         }
     }
@@ -465,7 +471,7 @@ impl Loop<'_> {
         let reloading = NotifyState::monotonic_usec_now();
         system::notify(&[NotifyState::Reloading, reloading.unwrap_or(NotifyState::MonotonicUsec(0))]);
         match Config::load(&self.path) {
-            Err(wrong) => log::error("run", format_args!("SIGHUP: nothing changes: {wrong}")),
+            Err(wrong) => log::error!(target: "run", "SIGHUP: nothing changes: {wrong}"),
             Ok(fresh) => {
                 let changed = self.config.changed(&fresh);
                 let named = |live: bool| {
@@ -473,7 +479,7 @@ impl Loop<'_> {
                     keys.map(|key| format!("[{}] {}", key.section, key.name)).collect::<Vec<_>>().join(", ")
                 };
                 let (live, later) = (named(true), named(false));
-                log::level(fresh.log.level);
+                logger::level(fresh.log.level);
                 self.status = fresh.log.status;
                 self.keeper.retain(fresh.store.retain.0);
                 if let Some(tending) = &self.running.tending {
@@ -485,11 +491,11 @@ impl Loop<'_> {
                 }
                 self.config.follow(fresh);
                 match (live.as_str(), later.as_str()) {
-                    ("", "") => log::info("run", "SIGHUP: nothing has changed"),
-                    (live, "") => log::info("run", format_args!("SIGHUP: in effect: {live}")),
-                    ("", later) => log::warn("run", format_args!("SIGHUP: needs a restart: {later}")),
+                    ("", "") => log::info!(target: "run", "SIGHUP: nothing has changed"),
+                    (live, "") => log::info!(target: "run", "SIGHUP: in effect: {live}"),
+                    ("", later) => log::warn!(target: "run", "SIGHUP: needs a restart: {later}"),
                     (live, later) => {
-                        log::warn("run", format_args!("SIGHUP: in effect: {live}; needs a restart: {later}"));
+                        log::warn!(target: "run", "SIGHUP: in effect: {live}; needs a restart: {later}");
                     }
                 }
             }
@@ -506,7 +512,7 @@ fn listen_to_signals() -> anyhow::Result<Receiver<i32>> {
         let mut asked = false;
         for signal in &mut signals {
             if signal != SIGHUP && std::mem::replace(&mut asked, true) {
-                log::warn("run", "stops at once: what was not yet written is lost");
+                log::warn!(target: "run", "stops at once: what was not yet written is lost");
                 std::process::exit(128 + signal);
             }
             // Nobody listens any more: it ends already.
@@ -540,43 +546,41 @@ fn tell(notice: Notice) {
             if cut > 0 {
                 line.push_str(&format!(", {} torn at the end cut off", counted(cut, "byte")));
             }
-            log::warn("store", line);
+            log::warn!(target: "store", "{}", line);
         }
         Notice::Away(error) => {
-            log::error("store", format_args!("{error}; records wait until it works again"))
+            log::error!(target: "store", "{error}; records wait until it works again")
         }
-        Notice::Back { after, waiting } => log::info(
-            "store",
-            format_args!(
-                "works again after {:.1} s; {} to catch up",
-                after.as_secs_f64(),
-                counted(waiting, "record")
-            ),
+        Notice::Back { after, waiting } => log::info!(
+            target: "store",
+            "works again after {:.1} s; {} to catch up",
+            after.as_secs_f64(),
+            counted(waiting, "record"),
         ),
-        Notice::Behind => log::warn("store", "slower than the records come: some go by way of the outbox"),
-        Notice::CaughtUp => log::info("store", "caught up: the outbox is empty"),
+        Notice::Behind => log::warn!(
+            target: "store",
+            "slower than the records come: some go by way of the outbox",
+        ),
+        Notice::CaughtUp => log::info!(target: "store", "caught up: the outbox is empty"),
         Notice::OutboxRefuses(error) => {
-            log::error(
-                "store",
-                format_args!("the outbox takes nothing either: {error}; records wait in memory"),
-            );
+            log::error!(target: "store", "the outbox takes nothing either: {error}; records wait in memory");
         }
         Notice::OutboxFull => {
-            log::error("store", "the outbox is full: records wait in memory, then they are dropped")
+            log::error!(target: "store", "the outbox is full: records wait in memory, then they are dropped")
         }
-        Notice::OutboxTakes => log::info("store", "the outbox takes records again"),
+        Notice::OutboxTakes => log::info!(target: "store", "the outbox takes records again"),
         Notice::JournalFails(error) => {
-            log::error("journal", format_args!("{error}; a kill now would forget calls under way"));
+            log::error!(target: "journal", "{error}; a kill now would forget calls under way");
         }
-        Notice::JournalWorks => log::info("journal", "works again"),
+        Notice::JournalWorks => log::info!(target: "journal", "works again"),
         Notice::Forgotten(days) => {
             let days: Vec<String> = days.iter().map(ToString::to_string).collect();
-            log::info("store", format_args!("deleted, older than [store] retain: {}", days.join(", ")));
+            log::info!(target: "store", "deleted, older than [store] retain: {}", days.join(", "));
         }
         Notice::CannotForget(error) => {
-            log::error("store", format_args!("an old day cannot be deleted: {error}"))
+            log::error!(target: "store", "an old day cannot be deleted: {error}")
         }
-        other => log::info("store", format_args!("{other:?}")),
+        other => log::info!(target: "store", "{other:?}"),
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use ringtap_engine::Engine;
 use ringtap_model::{Endpoint, Frame, LinkType, Nanos};
+use ringtap_recorder::orders::Orders;
+use ringtap_recorder::recorder::{Keeping, Recorder, wrapped};
 use ringtap_spool::{Settings, of_call, scan};
 use ringtap_traffic::{Batch, Scenario, Share, Traffic};
 
-use super::keep::{Keeping, Recorder, wrapped};
-use super::orders::{Orders, Ruling};
 use super::worker::Outlet;
 use crate::config::Config;
 
@@ -40,7 +40,7 @@ fn both_legs_of_one_in_a_hundred_calls() {
         at("spool").display()
     );
     let config: Config = toml::from_str(&text).unwrap();
-    let orders = Arc::new(Orders::new(Ruling::of(&config, "a secret").unwrap(), 1, 1 << 16));
+    let orders = Arc::new(Orders::new(super::ruling(&config, "a secret").unwrap(), 1, 1 << 16));
     let settings = Settings { memory: 8 << 20, owners: 4096, wait: true, ..Settings::new(at("spool")) };
     let mut recorder = Recorder::open(settings, 1_000, 1 << 20, orders, None).unwrap();
     let store = ringtap_store::Settings {

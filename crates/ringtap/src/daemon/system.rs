@@ -9,8 +9,6 @@ use caps::{CapSet, Capability};
 use nix::unistd::{User, chown, geteuid, initgroups, setgid, setuid};
 use sd_notify::NotifyState;
 
-use super::log;
-
 /// The user to become, looked up while nothing is open yet.
 pub(crate) fn user(name: &str) -> anyhow::Result<Option<User>> {
     if name.is_empty() {
@@ -78,7 +76,7 @@ pub(crate) fn give_up(user: Option<&User>) -> anyhow::Result<()> {
 /// Tells the service manager, where there is one.
 pub(crate) fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(false, states) {
-        log::debug("run", format_args!("the service manager cannot be told: {error}"));
+        log::debug!(target: "run", "the service manager cannot be told: {error}");
     }
 }
 

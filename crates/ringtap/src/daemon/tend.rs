@@ -12,7 +12,6 @@ use ringtap_spool::{Deletions, Janitor, Notice, Reason, Space, Written};
 
 use super::board::Board;
 use super::distant::Distant;
-use super::log;
 use crate::config::Retention;
 use crate::holding;
 
@@ -68,7 +67,7 @@ impl Tend {
         loop {
             self.holding.look();
             let Self { janitor, retention, distant, .. } = &mut self;
-            let more = janitor.look(log::now(), |notice| tell(retention, distant, &notice));
+            let more = janitor.look(ringtap_report::time::now(), |notice| tell(retention, distant, &notice));
             board.tend(janitor.tended().clone());
             let pause = match (more, janitor.is_waiting()) {
                 (true, _) => Duration::ZERO,
@@ -92,7 +91,7 @@ impl Tend {
         match changed {
             Ok(changed) => self.put_into_effect(changed),
             Err(error) => {
-                log::error("spool", format_args!("{error:#}; segments move as before"));
+                log::error!(target: "spool", "{error:#}; segments move as before");
                 self.put_into_effect(false);
             }
         }
@@ -104,14 +103,14 @@ impl Tend {
         if let Some(tier) = retention.tier()
             && let Err(error) = janitor.to_tier(tier)
         {
-            log::error("spool", format_args!("[retention] tier: {error}"));
+            log::error!(target: "spool", "[retention] tier: {error}");
         }
         let rate = retention.far().map(|_| retention.tier_rate());
         match distant.now() {
             Some(bucket) if changed => {
                 if rate.is_some() {
                     let place = bucket.settings().describe();
-                    log::info("spool", format_args!("segments move to {place} {}", retention.moves()));
+                    log::info!(target: "spool", "segments move to {place} {}", retention.moves());
                 }
                 janitor.to_far(bucket, rate);
             }
@@ -140,15 +139,17 @@ impl Holding {
             Ok(done) => {
                 self.failed = false;
                 for hold in done.iter().filter(|hold| !hold.product) {
-                    log::info(
-                        "spool",
-                        format_args!("call {}: has ended, and is on hold for {}", hold.call_id, hold.case),
+                    log::info!(
+                        target: "spool",
+                        "call {}: has ended, and is on hold for {}",
+                        hold.call_id,
+                        hold.case,
                     );
                 }
             }
             // It is tried again, and told once.
             Err(error) if !std::mem::replace(&mut self.failed, true) => {
-                log::error("spool", format_args!("a call that has ended cannot be put on hold: {error:#}"));
+                log::error!(target: "spool", "a call that has ended cannot be put on hold: {error:#}");
             }
             Err(_) => {}
         }
@@ -167,45 +168,41 @@ fn tell(retention: &Retention, distant: &Distant, notice: &Notice) {
                 0 => String::new(),
                 held => format!("; {} of held calls copied before", counted(*held, "chunk")),
             };
-            log::info(
-                "spool",
-                format_args!(
-                    "{} deleted, {} MiB: {why}: {} to {}{held}",
-                    counted(*segments, "segment"),
-                    bytes >> 20,
-                    names.0,
-                    names.1
-                ),
+            log::info!(
+                target: "spool",
+                "{} deleted, {} MiB: {why}: {} to {}{held}",
+                counted(*segments, "segment"),
+                bytes >> 20,
+                names.0,
+                names.1,
             );
         }
         Notice::Moved(segment) => match distant.far().filter(|_| retention.far().is_some()) {
-            Some(far) => log::info("spool", format_args!("{segment} has moved to {}", far.place())),
-            None => log::info("spool", format_args!("{segment} has moved to the tier")),
+            Some(far) => log::info!(target: "spool", "{segment} has moved to {}", far.place()),
+            None => log::info!(target: "spool", "{segment} has moved to the tier"),
         },
-        Notice::Away(error) => log::error(
-            "spool",
-            format_args!(
-                "segments cannot move, or be deleted where they lie far: {error}; what should move stays until it works again"
-            ),
+        Notice::Away(error) => log::error!(
+            target: "spool",
+            "segments cannot move, or be deleted where they lie far: {error}; what should move stays until \
+            it works again",
         ),
-        Notice::Back => log::info("spool", "the far place works again"),
+        Notice::Back => log::info!(target: "spool", "the far place works again"),
         Notice::Fails(error) => {
-            log::error("spool", format_args!("something cannot be deleted or moved: {error}"))
+            log::error!(target: "spool", "something cannot be deleted or moved: {error}")
         }
-        Notice::Works => log::info("spool", "deleting and moving works again"),
-        Notice::Stopped(space) => log::error(
-            "spool",
-            format_args!(
-                "recording has stopped: {} of the disk, and nothing is left that may be deleted; calls are still followed and recorded in \
-                 the store; free some space, release holds, or lower [retention] free = {}",
-                free(space),
-                retention.free
-            ),
+        Notice::Works => log::info!(target: "spool", "deleting and moving works again"),
+        Notice::Stopped(space) => log::error!(
+            target: "spool",
+            "recording has stopped: {} of the disk, and nothing is left that may be deleted; calls are \
+            still followed and recorded in the store; free some space, release holds, or lower [retention] \
+            free = {}",
+            free(space),
+            retention.free,
         ),
         Notice::GoesOn(space) => {
-            log::info("spool", format_args!("recording goes on: {} of the disk", free(space)))
+            log::info!(target: "spool", "recording goes on: {} of the disk", free(space))
         }
-        other => log::info("spool", format_args!("{other:?}")),
+        other => log::info!(target: "spool", "{other:?}"),
     }
 }
 

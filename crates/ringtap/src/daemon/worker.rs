@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 use ringtap_capture::live::{self, Tap};
 use ringtap_engine::{CallNumber, CallPhase, Engine, Sink, StreamEnd, team};
 use ringtap_model::{Call, Frame, Message, Nanos, Registration};
+use ringtap_recorder::recorder::{Keeping, Recorder};
 use ringtap_store::Inlet;
 
 use super::board::{Board, Report};
-use super::keep::{Keeping, Recorder};
-use super::log;
 use crate::config::Speed;
 
 /// A worker about to begin.
@@ -90,7 +89,7 @@ impl Worker {
         let pinned = cpu.map_or(Ok(()), |cpu| live::pin(cpu.into()));
         let result = pinned.and_then(|()| self.follow(&mut tap, clock));
         for note in tap.warnings().iter().filter(|_| tap.ended()) {
-            log::warn("capture", note);
+            log::warn!(target: "capture", "{}", note);
         }
         self.report(&mut tap);
         self.post(&mut tap, true);
@@ -105,7 +104,7 @@ impl Worker {
             let taken = tap.batch(WAIT, |frames| self.take(frames, clock))?;
             if taken == 0 {
                 let now = match clock {
-                    Clock::Wall => Some(log::now()),
+                    Clock::Wall => Some(ringtap_report::time::now()),
                     Clock::Replay(Speed::Max) => None,
                     Clock::Replay(Speed::Times(times)) => {
                         Some(self.now + Nanos((heard.elapsed().as_secs_f64() * times * 1e9) as u64))

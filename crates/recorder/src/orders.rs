@@ -9,28 +9,46 @@ use std::time::{Duration, Instant};
 use ringtap_engine::CallNumber;
 use ringtap_spool::rules::{Facts, Place, Rule, Rules, Standing, State, Table, What};
 
-use super::cases::{Clerk, Note};
-use crate::config::Config;
+use crate::cases::{Clerk, Note};
 
-/// Rules and what belongs to them, as the configuration says it now.
+/// What is to be recorded of which call, as it is configured.
+#[derive(Clone, Debug, Default)]
+pub struct RulingSettings {
+    /// Rules, the first that matches decides.
+    pub rules: Rules,
+    /// Rules that intercept.
+    pub products: Vec<Rule>,
+    /// What joins the legs of a call.
+    pub legs: Vec<Leg>,
+    /// For the choice of a share of calls: nobody who does not know it can tell which are chosen.
+    pub secret: String,
+    /// How those who speak pause the recording.
+    pub pause: Switch,
+    /// How they have it go on.
+    pub resume: Switch,
+    /// Every frame is kept.
+    pub everything: bool,
+}
+
+/// Rules and what belongs to them, with counts of the calls that each decided.
 #[derive(Debug)]
-pub(crate) struct Ruling {
-    pub(super) rules: Rules,
+pub struct Ruling {
+    pub(crate) rules: Rules,
     /// Those that intercept.
-    pub(super) products: Intercepting,
+    pub(crate) products: Intercepting,
     /// Calls that each rule decided; the last is of those that none matched.
     matched: Vec<AtomicU64>,
-    pub(super) legs: Vec<Leg>,
+    pub(crate) legs: Vec<Leg>,
     secret: String,
-    pub(super) pause: Switch,
-    pub(super) resume: Switch,
+    pub(crate) pause: Switch,
+    pub(crate) resume: Switch,
     /// Every frame is kept.
-    pub(super) everything: bool,
+    pub(crate) everything: bool,
 }
 
 /// Rules that intercept: each stands for itself, and a call is kept for every case of which one matches.
 #[derive(Debug, Default)]
-pub(super) struct Intercepting {
+pub(crate) struct Intercepting {
     rules: Vec<Rule>,
     /// Calls that each matched.
     matched: Vec<AtomicU64>,
@@ -38,12 +56,12 @@ pub(super) struct Intercepting {
 
 /// What rules that intercept say of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wanted {
-    pub(super) standing: Standing,
+pub(crate) struct Wanted {
+    pub(crate) standing: Standing,
     /// The rules that match, by their places.
-    pub(super) matched: Vec<usize>,
+    pub(crate) matched: Vec<usize>,
     /// No rule will match that does not yet.
-    pub(super) is_final: bool,
+    pub(crate) is_final: bool,
 }
 
 impl Intercepting {
@@ -52,13 +70,13 @@ impl Intercepting {
     }
 
     /// Nobody is intercepted.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
     /// What is kept of a call of which so much is known: the most that one of them wants. It waits while one that may still match
     /// wants more.
-    pub(super) fn decide(&self, facts: &Facts<'_>) -> Wanted {
+    pub(crate) fn decide(&self, facts: &Facts<'_>) -> Wanted {
         let (mut what, mut more, mut matched) = (What::Nothing, None, Vec::new());
         for (place, rule) in self.rules.iter().enumerate() {
             match rule.matches(facts) {
@@ -77,18 +95,18 @@ impl Intercepting {
     }
 
     /// The most that any of them keeps.
-    pub(super) fn most(&self) -> What {
+    pub(crate) fn most(&self) -> What {
         self.rules.iter().map(|rule| rule.what).max().unwrap_or_default()
     }
 
     /// The cases of these rules, each once.
-    pub(super) fn cases(&self, rules: &[usize]) -> Vec<String> {
+    pub(crate) fn cases(&self, rules: &[usize]) -> Vec<String> {
         let cases = rules.iter().filter_map(|rule| self.rules.get(*rule)?.product.clone());
         cases.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The rule matched a call.
-    pub(super) fn count(&self, rule: usize) {
+    pub(crate) fn count(&self, rule: usize) {
         if let Some(count) = self.matched.get(rule) {
             count.fetch_add(1, Ordering::Relaxed);
         }
@@ -97,7 +115,7 @@ impl Intercepting {
 
 /// What joins the legs of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Leg {
+pub enum Leg {
     /// `Session-ID`, RFC 7989.
     Session,
     /// `icid-value` of `P-Charging-Vector`, RFC 7315.
@@ -108,65 +126,62 @@ pub(super) enum Leg {
     Numbers,
 }
 
+impl Leg {
+    /// By its name in the configuration: `Session-ID`, `P-Charging-Vector`, `numbers`, or a header.
+    pub fn of_name(name: &str) -> Self {
+        match name.to_ascii_lowercase().as_str() {
+            "session-id" => Self::Session,
+            "p-charging-vector" => Self::Charging,
+            "numbers" => Self::Numbers,
+            _ => Self::Header(name.to_owned()),
+        }
+    }
+}
+
 /// How those who speak pause or go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Switch {
-    pub(super) digits: Vec<u8>,
-    pub(super) header: Option<(String, String)>,
+pub struct Switch {
+    /// Digits of a telephone keypad, in ASCII; empty where none do.
+    pub digits: Vec<u8>,
+    /// A header and its value; None where none does.
+    pub header: Option<(String, String)>,
 }
 
 impl Ruling {
-    /// As the configuration has it. `secret` where that has none of its own.
-    ///
-    /// # Errors
-    ///
-    /// A file of numbers that cannot be read any more.
-    pub(crate) fn of(config: &Config, secret: &str) -> anyhow::Result<Self> {
-        let (rules, products) = config.rules().map_err(|(place, key, problem)| {
-            anyhow::anyhow!("[[keep]] rule {} {key}: {problem}", place + 1)
-        })?;
-        let spool = &config.spool;
-        let legs = spool.legs.iter().map(|name| match name.to_ascii_lowercase().as_str() {
-            "session-id" => Leg::Session,
-            "p-charging-vector" => Leg::Charging,
-            "numbers" => Leg::Numbers,
-            _ => Leg::Header(name.clone()),
-        });
-        let switch = |digits: &str, header: &crate::config::Field| Switch {
-            digits: digits.as_bytes().to_vec(),
-            header: header.0.clone(),
-        };
-        Ok(Self {
+    /// In effect from now on, with nothing counted.
+    pub fn new(settings: RulingSettings) -> Self {
+        let RulingSettings { rules, products, legs, secret, pause, resume, everything } = settings;
+        Self {
             matched: (0..=rules.0.len()).map(|_| AtomicU64::new(0)).collect(),
-            legs: legs.collect(),
-            secret: if spool.share_key.is_empty() { secret } else { &spool.share_key }.to_owned(),
-            pause: switch(&spool.pause_digits, &spool.pause_header),
-            resume: switch(&spool.resume_digits, &spool.resume_header),
-            everything: config.keeps_everything(),
+            legs,
+            secret,
+            pause,
+            resume,
+            everything,
             rules,
             products: Intercepting::of(products),
-        })
+        }
     }
 
     /// Of what the legs of a call have in common. Nobody who does not know the secret can choose it.
-    pub(super) fn hash(&self, parts: &[&[u8]]) -> u64 {
+    pub(crate) fn hash(&self, parts: &[&[u8]]) -> u64 {
         ringtap_spool::key([self.secret.as_bytes()].into_iter().chain(parts.iter().copied()))
     }
 
     /// The rule decided a call.
-    pub(super) fn count(&self, rule: Option<usize>) {
+    pub(crate) fn count(&self, rule: Option<usize>) {
         if let Some(count) = self.matched.get(rule.unwrap_or(self.rules.0.len())) {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Name of a rule.
-    pub(super) fn name(&self, rule: Option<usize>) -> &str {
+    pub(crate) fn name(&self, rule: Option<usize>) -> &str {
         rule.and_then(|rule| self.rules.0.get(rule)).map_or("no rule", |rule| rule.name.as_str())
     }
 
     /// The same of rules that intercept: how many calls each matched, and its case. Not for the log.
-    pub(crate) fn product_lines(&self) -> Vec<String> {
+    pub fn product_lines(&self) -> Vec<String> {
         let lines = self.products.rules.iter().zip(&self.products.matched).map(|(rule, count)| {
             let case = rule.product.as_deref().unwrap_or_default();
             let count = count.load(Ordering::Relaxed);
@@ -176,7 +191,7 @@ impl Ruling {
     }
 
     /// A line for each rule: what it keeps, how many calls it decided, its name.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let rules = self.rules.0.iter().map(|rule| {
             let what = if self.everything { "everything" } else { rule.what.name() };
             (what, rule.name.as_str())
@@ -190,7 +205,7 @@ impl Ruling {
 
 /// For a call under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Act {
+pub enum Act {
     /// From now on so much is kept, whatever rules say.
     Keep(What),
     /// What is said is not kept.
@@ -203,19 +218,19 @@ pub(crate) enum Act {
 
 /// A command on its way to the workers.
 #[derive(Clone, Debug)]
-pub(super) struct Command {
-    pub(super) call_id: String,
-    pub(super) act: Act,
+pub(crate) struct Command {
+    pub(crate) call_id: String,
+    pub(crate) act: Act,
     /// What was done; nothing where the call is another worker's, or nobody's.
-    pub(super) answer: Sender<Option<String>>,
+    pub(crate) answer: Sender<Option<String>>,
 }
 
 /// See the module. Nobody waits for anybody: a worker looks once a batch whether there is something new.
 #[derive(Debug)]
-pub(crate) struct Orders {
-    pub(super) table: Table,
+pub struct Orders {
+    pub(crate) table: Table,
     /// The same of what is intercepted.
-    pub(super) products: Table,
+    pub(crate) products: Table,
     /// Writes down whose product is kept.
     clerk: Option<Clerk>,
     ruling: Mutex<Arc<Ruling>>,
@@ -232,7 +247,7 @@ struct Inbox {
 
 impl Orders {
     /// For so many workers, with so many calls each.
-    pub(crate) fn new(ruling: Ruling, workers: usize, calls: usize) -> Self {
+    pub fn new(ruling: Ruling, workers: usize, calls: usize) -> Self {
         Self {
             table: Table::new(workers, calls),
             products: Table::new(workers, calls),
@@ -244,36 +259,36 @@ impl Orders {
     }
 
     /// Whose product is kept is written down.
-    pub(super) fn with(self, clerk: Clerk) -> Self {
+    pub fn with(self, clerk: Clerk) -> Self {
         Self { clerk: Some(clerk), ..self }
     }
 
     /// Has it written down.
-    pub(super) fn note(&self, note: Note) {
+    pub(crate) fn note(&self, note: Note) {
         if let Some(clerk) = &self.clerk {
             clerk.note(note);
         }
     }
 
     /// From now on these rules: for new calls, and for those that are not decided.
-    pub(crate) fn replace(&self, ruling: Ruling) {
+    pub fn replace(&self, ruling: Ruling) {
         *held(&self.ruling) = Arc::new(ruling);
         self.epoch.fetch_add(1, Ordering::Release);
     }
 
     /// The rules now, and their number.
-    pub(crate) fn ruling(&self) -> (Arc<Ruling>, u64) {
+    pub fn ruling(&self) -> (Arc<Ruling>, u64) {
         let ruling = held(&self.ruling);
         (Arc::clone(&ruling), self.epoch())
     }
 
     /// Changes with the rules. HOT: a load.
-    pub(super) fn epoch(&self) -> u64 {
+    pub(crate) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }
 
     /// Commands for that worker. HOT: a load where there are none.
-    pub(super) fn commands(&self, worker: usize) -> Vec<Command> {
+    pub(crate) fn commands(&self, worker: usize) -> Vec<Command> {
         match self.inboxes.get(worker) {
             Some(inbox) if inbox.is_full.swap(false, Ordering::Acquire) => {
                 std::mem::take(&mut *held(&inbox.commands))
@@ -287,7 +302,7 @@ impl Orders {
     /// # Errors
     ///
     /// A worker that does not answer.
-    pub(crate) fn command(&self, call_id: &str, act: Act) -> anyhow::Result<Option<String>> {
+    pub fn command(&self, call_id: &str, act: Act) -> anyhow::Result<Option<String>> {
         let (answer, answers) = channel();
         for inbox in &self.inboxes {
             let mut commands = held(&inbox.commands);
@@ -314,7 +329,7 @@ impl Orders {
 }
 
 /// A call's place in the table.
-pub(super) fn place(call: CallNumber) -> Place {
+pub(crate) fn place(call: CallNumber) -> Place {
     Place { worker: call.worker(), slot: call.slot() as usize, generation: call.generation() }
 }
 

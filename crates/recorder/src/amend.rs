@@ -16,8 +16,7 @@ use ringtap_model::{Call, Endpoint, Id, Nanos, Recorded};
 use ringtap_spool::{Refused, Written, of_call, of_stream};
 use ringtap_store::{Inlet, Reader};
 
-use super::board::Board;
-use super::log;
+use crate::corrections::Corrections;
 
 /// A call that was kept, and has ended.
 struct Ended {
@@ -82,19 +81,19 @@ impl Shared {
 
 /// A worker's way to say that a call has ended.
 #[derive(Clone)]
-pub(crate) struct Amender {
+pub struct Amender {
     ended: SyncSender<Ended>,
     shared: Arc<Shared>,
 }
 
 impl Amender {
     /// This disk is listened to as well.
-    pub(crate) fn listen(&self, written: Arc<Written>) {
+    pub fn listen(&self, written: Arc<Written>) {
         self.shared.disks.lock().unwrap_or_else(PoisonError::into_inner).push(written);
     }
 
     /// Its record is made, and is told what the disk refused until now. Never waits for the disk.
-    pub(super) fn end(&self, call: &mut Call, streams: &[StreamEnd]) {
+    pub(crate) fn end(&self, call: &mut Call, streams: &[StreamEnd]) {
         if call.recorded == Recorded::None {
             return;
         }
@@ -134,38 +133,39 @@ fn lack(call: &mut Call, packets: u64) {
 }
 
 /// The thread that puts records right.
-pub(crate) struct Amending {
+pub struct Amending {
     amender: Amender,
     thread: JoinHandle<()>,
 }
 
 impl Amending {
     /// `records` is the store's directory; `keep` is how long after a call the disk may say what it refused.
-    pub(crate) fn start(
+    pub fn start(
         records: PathBuf,
         inlet: Inlet,
         keep: Duration,
-        board: Arc<Board>,
+        corrections: Arc<Corrections>,
     ) -> std::io::Result<Self> {
         let (ended, todo) = sync_channel(MOST_ENDED);
         let shared = Arc::new(Shared::default());
         let amender = Amender { ended, shared: Arc::clone(&shared) };
-        let work = Work { records, inlet, keep, board, shared, recent: VecDeque::new(), due: Vec::new() };
+        let work =
+            Work { records, inlet, keep, corrections, shared, recent: VecDeque::new(), due: Vec::new() };
         let thread = thread::Builder::new().name("amend".into()).spawn(move || work.serve(&todo))?;
         Ok(Self { amender, thread })
     }
 
     /// For a worker.
-    pub(crate) fn amender(&self) -> Amender {
+    pub fn amender(&self) -> Amender {
         self.amender.clone()
     }
 
     /// Every segment is closed, and every call has ended.
-    pub(crate) fn close(self) {
+    pub fn close(self) {
         drop(self.amender);
         if self.thread.join().is_err() {
-            log::error(
-                "spool",
+            log::error!(
+                target: "spool",
                 "a thread ended by a fault of the program: records do not say all that the disk refused",
             );
         }
@@ -184,7 +184,7 @@ struct Work {
     records: PathBuf,
     inlet: Inlet,
     keep: Duration,
-    board: Arc<Board>,
+    corrections: Arc<Corrections>,
     shared: Arc<Shared>,
     recent: VecDeque<Ended>,
     due: Vec<Due>,
@@ -238,18 +238,17 @@ impl Work {
         }
         let missed = self.shared.missed.swap(0, Ordering::Relaxed);
         if missed > 0 {
-            log::warn(
-                "spool",
-                format_args!(
-                    "{missed} calls ended too fast: should the disk refuse something of them, their records do not say so"
-                ),
+            log::warn!(
+                target: "spool",
+                "{missed} calls ended too fast: should the disk refuse something of them, their records do \
+                not say so",
             );
         }
         self.amend();
     }
 
     fn amend(&mut self) {
-        let Self { due, records, inlet, board, .. } = self;
+        let Self { due, records, inlet, corrections, .. } = self;
         if due.is_empty() {
             return;
         }
@@ -263,15 +262,14 @@ impl Work {
                 return waits;
             };
             lack(&mut call, due.packets);
-            board.amended();
-            log::warn(
-                "spool",
-                format_args!(
-                    "call {}: the disk refused {} packets of it after its record was made: recorded_missing is now {}",
-                    due.call_id,
-                    due.packets,
-                    call.recorded_missing.unwrap_or_default()
-                ),
+            corrections.record_amended();
+            log::warn!(
+                target: "spool",
+                "call {}: the disk refused {} packets of it after its record was made: recorded_missing is \
+                now {}",
+                due.call_id,
+                due.packets,
+                call.recorded_missing.unwrap_or_default(),
             );
             inlet.call(call, Vec::new());
             false
@@ -281,11 +279,10 @@ impl Work {
 
 fn give_up(due: &Due) {
     let Due { call_id, packets, .. } = due;
-    log::error(
-        "spool",
-        format_args!(
-            "call {call_id}: the disk refused {packets} packets of it, which its record does not say: it is not in the store"
-        ),
+    log::error!(
+        target: "spool",
+        "call {call_id}: the disk refused {packets} packets of it, which its record does not say: it is not \
+        in the store",
     );
 }
 

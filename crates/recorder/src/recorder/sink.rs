@@ -6,23 +6,22 @@ use ringtap_spool::rules::What;
 use ringtap_wire::frame::udp_datagram;
 use ringtap_wire::sip;
 
-use super::super::facts::has_digits;
-use super::super::shelf::Piece;
-use super::super::worker::Outlet;
 use super::{Recorder, mask};
+use crate::facts::has_digits;
+use crate::shelf::Piece;
 
 /// A sink that keeps what the engine saw of a batch.
-pub(crate) struct Keeping<'a> {
-    outlet: &'a mut Outlet,
+pub struct Keeping<'a, S> {
+    outlet: &'a mut S,
     recorder: &'a mut Recorder,
     frames: &'a [Frame<'a>],
     /// Behind the frame that was asked for last: they are asked for in order, but for a few.
     next: usize,
 }
 
-impl<'a> Keeping<'a> {
+impl<'a, S: Sink> Keeping<'a, S> {
     /// `frames` are the batch, in order of their numbers.
-    pub(crate) fn new(outlet: &'a mut Outlet, recorder: &'a mut Recorder, frames: &'a [Frame<'a>]) -> Self {
+    pub fn new(outlet: &'a mut S, recorder: &'a mut Recorder, frames: &'a [Frame<'a>]) -> Self {
         Self { outlet, recorder, frames, next: 0 }
     }
 
@@ -56,9 +55,9 @@ impl<'a> Keeping<'a> {
     }
 }
 
-impl Sink for Keeping<'_> {
+impl<S: Sink> Sink for Keeping<'_, S> {
     const PACKETS: bool = true;
-    const PROGRESS: bool = Outlet::PROGRESS;
+    const PROGRESS: bool = S::PROGRESS;
 
     fn call(&mut self, mut call: Call, mut streams: Vec<StreamEnd>) {
         self.recorder.end(&mut call, &mut streams);
@@ -178,11 +177,7 @@ fn without_body(message: &sip::Message<'_>) -> Vec<u8> {
 }
 
 /// A message in a frame of its own: what carried it is not at hand any more.
-pub(in super::super) fn wrapped(
-    (src, dst): (Endpoint, Endpoint),
-    message: &[u8],
-    link: LinkType,
-) -> Option<Vec<u8>> {
+pub fn wrapped((src, dst): (Endpoint, Endpoint), message: &[u8], link: LinkType) -> Option<Vec<u8>> {
     let datagram = udp_datagram((src.ip, src.port), (dst.ip, dst.port), message)?;
     if link != ETHERNET {
         return Some(datagram);

@@ -7,11 +7,11 @@ use ringtap_spool::rules::Facts;
 use ringtap_wire::sdp::Sdp;
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, params};
 
-use super::orders::{Leg, Ruling};
+use crate::orders::{Leg, Ruling};
 
 /// Gathered from a call's messages until it is decided.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(crate) struct Gathered {
     callers: Vec<String>,
     callees: Vec<String>,
     trunk: Vec<IpAddr>,
@@ -20,20 +20,20 @@ pub(super) struct Gathered {
     key: Option<u64>,
     /// The INVITE brought a description: the next is the answer.
     is_offered: bool,
-    pub(super) answered: bool,
-    pub(super) over: bool,
+    pub(crate) answered: bool,
+    pub(crate) over: bool,
 }
 
 impl Gathered {
     /// Numbers, as the call's record has them.
-    pub(super) fn introduce(&mut self, call: &Call) {
+    pub(crate) fn introduce(&mut self, call: &Call) {
         let listed = |numbers: [&Option<String>; 2]| numbers.into_iter().flatten().cloned().collect();
         self.callers = listed([&call.from_user, &call.asserted_identity]);
         self.callees = listed([&call.to_user, &call.ruri_user]);
     }
 
     /// Numbers of a message that belongs to no call.
-    pub(super) fn introduce_message(&mut self, message: &Message<'_>) {
+    pub(crate) fn introduce_message(&mut self, message: &Message<'_>) {
         let user =
             |uri: ringtap_wire::sip::Uri<'_>| uri.user.map(|user| String::from_utf8_lossy(user).into_owned());
         let identity = message.values(Header::PAssertedIdentity).find_map(NameAddr::parse);
@@ -44,7 +44,7 @@ impl Gathered {
     }
 
     /// A message of it passed.
-    pub(super) fn see(&mut self, message: &Message<'_>, hops: [Endpoint; 2], minute: u64, ruling: &Ruling) {
+    pub(crate) fn see(&mut self, message: &Message<'_>, hops: [Endpoint; 2], minute: u64, ruling: &Ruling) {
         for host in hops.map(|end| end.ip) {
             add(&mut self.trunk, host);
         }
@@ -75,7 +75,7 @@ impl Gathered {
     }
 
     /// What rules are asked with.
-    pub(super) fn ask<T>(&self, mos: Option<f64>, judged: bool, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
+    pub(crate) fn ask<T>(&self, mos: Option<f64>, judged: bool, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
         fn names(list: &[String]) -> Vec<&str> {
             list.iter().map(String::as_str).collect()
         }
@@ -131,7 +131,7 @@ fn session<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
 
 /// Payload types that a description gives to telephone-events (RFC 4733): bit 0 is 96, bit 31 is 127. Redundant audio (RFC
 /// 2198) that may have them in it counts.
-pub(super) fn events(message: &Message<'_>) -> u32 {
+pub(crate) fn events(message: &Message<'_>) -> u32 {
     let Some(sdp) = message.sdp().and_then(|body| Sdp::parse(body).ok()) else { return 0 };
     let bit = |number: u8| if (96..128).contains(&number) { 1u32 << (number - 96) } else { 0 };
     let mut events = 0;
@@ -155,7 +155,7 @@ pub(super) fn events(message: &Message<'_>) -> u32 {
 
 /// Whether a message tells of pressed keys in its body, or in a part of it: an INFO (`application/dtmf-relay`,
 /// `application/dtmf`), and other ways (KPML, RFC 4730).
-pub(super) fn has_digits(message: &Message<'_>) -> bool {
+pub(crate) fn has_digits(message: &Message<'_>) -> bool {
     digits_of(message).is_some()
 }
 
@@ -167,7 +167,7 @@ fn digits_of<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
 }
 
 /// The digit of an INFO: `Signal=5`, or the digit alone.
-pub(super) fn digit(message: &Message<'_>) -> Option<u8> {
+pub(crate) fn digit(message: &Message<'_>) -> Option<u8> {
     if message.method() != Method::Info || message.code().is_some() {
         return None;
     }
@@ -185,7 +185,7 @@ pub(super) fn digit(message: &Message<'_>) -> Option<u8> {
 }
 
 /// The digit of a telephone-event, RFC 4733 section 3.2.
-pub(super) fn digit_of_event(payload: &[u8]) -> Option<u8> {
+pub(crate) fn digit_of_event(payload: &[u8]) -> Option<u8> {
     match *payload.first()? {
         event @ 0..=9 => Some(b'0' + event),
         10 => Some(b'*'),
@@ -209,11 +209,11 @@ const MOST: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
+    use crate::orders::RulingSettings;
 
-    fn ruling(legs: &str) -> Ruling {
-        let text = format!("[spool]\nlegs = {legs}\nshare_key = \"x\"\n");
-        Ruling::of(&toml::from_str::<Config>(&text).unwrap(), "").unwrap()
+    fn ruling(legs: &[&str]) -> Ruling {
+        let legs = legs.iter().map(|name| Leg::of_name(name)).collect();
+        Ruling::new(RulingSettings { legs, secret: "x".to_owned(), ..RulingSettings::default() })
     }
 
     fn key(ruling: &Ruling, call_id: &str, headers: &str) -> u64 {
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn legs_of_a_call_have_one_key() {
-        let session = ruling("[\"Session-ID\"]");
+        let session = ruling(&["Session-ID"]);
         let own = "Session-ID: ab30317f1a784dc48ff824d0d3715d86;remote=00000000000000000000000000000000\r\n";
         let same = "Session-ID: AB30317f1a784dc48ff824d0d3715d86;remote=47755a9de7794ba387653f2099600ef2\r\n";
         assert_eq!(key(&session, "a", own), key(&session, "b", same));
@@ -239,18 +239,18 @@ mod tests {
             assert_eq!(key(&session, "a", without), key(&session, "a", ""), "{without}");
             assert_ne!(key(&session, "a", without), key(&session, "b", without), "{without}");
         }
-        let crossed = ruling("[\"X-CID\", \"P-Charging-Vector\"]");
+        let crossed = ruling(&["X-CID", "P-Charging-Vector"]);
         assert_eq!(key(&crossed, "a", ""), key(&crossed, "b", "X-CID: a\r\n"));
         let vector = "P-Charging-Vector: icid-value=\"1234\";icid-generated-at=192.0.2.1\r\n";
         assert_eq!(
             key(&crossed, "a", vector),
             key(&crossed, "b", "P-Charging-Vector: icid-value=1234;orig-ioi=x\r\n")
         );
-        let numbers = ruling("[\"numbers\"]");
+        let numbers = ruling(&["numbers"]);
         assert_eq!(key(&numbers, "a", ""), key(&numbers, "b", ""));
         // The secret decides, and another one decides otherwise.
-        let other =
-            Ruling::of(&toml::from_str::<Config>("[spool]\nshare_key = \"y\"\n").unwrap(), "").unwrap();
+        let legs = vec![Leg::Session];
+        let other = Ruling::new(RulingSettings { legs, secret: "y".to_owned(), ..RulingSettings::default() });
         assert_ne!(key(&other, "a", ""), key(&session, "a", ""));
     }
 
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn codecs_are_those_of_the_answer() {
-        let ruling = ruling("[]");
+        let ruling = ruling(&[]);
         let invite = described("INVITE sip:b@x SIP/2.0\r\n", "m=audio 4000 RTP/AVP 8 18\r\n");
         let answer = described(
             "SIP/2.0 200 OK\r\n",

@@ -7,14 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 
+use ringtap_report::time;
 use ringtap_spool::rules::Place;
 use ringtap_spool::{ProductOf, Products};
 
-use super::log;
-
 /// What a worker tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Note {
+pub(crate) enum Note {
     /// The call is kept for these cases.
     Call { place: Place, cases: Vec<String> },
     /// The owner is one of the call's.
@@ -25,7 +24,7 @@ pub(super) enum Note {
 
 /// A worker's way to have it written down.
 #[derive(Clone, Debug)]
-pub(super) struct Clerk {
+pub struct Clerk {
     /// None: the end.
     notes: SyncSender<Option<Note>>,
     missed: Arc<AtomicBool>,
@@ -33,7 +32,7 @@ pub(super) struct Clerk {
 
 impl Clerk {
     /// Never waits.
-    pub(super) fn note(&self, note: Note) {
+    pub(crate) fn note(&self, note: Note) {
         if let Err(TrySendError::Full(_)) = self.notes.try_send(Some(note)) {
             self.missed.store(true, Ordering::Relaxed);
         }
@@ -42,14 +41,14 @@ impl Clerk {
 
 /// The thread that writes.
 #[derive(Debug)]
-pub(super) struct Cases {
+pub struct Cases {
     clerk: Clerk,
     thread: JoinHandle<()>,
 }
 
 impl Cases {
     /// For the spool in that directory.
-    pub(super) fn start(directory: &Path) -> std::io::Result<Self> {
+    pub fn start(directory: &Path) -> std::io::Result<Self> {
         let (notes, told) = sync_channel(MOST);
         let missed = Arc::new(AtomicBool::new(false));
         let register = Register::new(directory, &missed);
@@ -58,18 +57,19 @@ impl Cases {
     }
 
     /// For workers.
-    pub(super) fn clerk(&self) -> Clerk {
+    pub fn clerk(&self) -> Clerk {
         self.clerk.clone()
     }
 
     /// Every worker has ended: writes what is left.
-    pub(super) fn close(self) {
+    pub fn close(self) {
         // Where nobody takes it, the thread has ended by a fault.
         let _ = self.clerk.notes.send(None);
         if self.thread.join().is_err() {
-            log::error(
-                "spool",
-                "product.log was ended by a fault of the program: the log of deletions will not name every case",
+            log::error!(
+                target: "spool",
+                "product.log was ended by a fault of the program: the log of deletions will not name every \
+                case",
             );
         }
     }
@@ -104,11 +104,11 @@ impl Register {
             let entries: Vec<ProductOf> =
                 notes.into_iter().flatten().flat_map(|note| self.take(note)).collect();
             if let Err(error) = self.write(&entries) {
-                log::error("spool", error);
+                log::error!(target: "spool", "{}", error);
             }
             if self.missed.swap(false, Ordering::Relaxed) {
-                log::error(
-                    "spool",
+                log::error!(
+                    target: "spool",
                     "product.log does not keep up: the log of deletions will not name every case",
                 );
             }
@@ -121,7 +121,7 @@ impl Register {
 
     /// What is to be written of a note.
     fn take(&mut self, note: Note) -> Vec<ProductOf> {
-        let at = log::now().0;
+        let at = time::now().0;
         let each = |owner: u64, cases: &[String]| -> Vec<ProductOf> {
             cases.iter().map(|case| ProductOf { owner, case: case.clone(), at }).collect()
         };

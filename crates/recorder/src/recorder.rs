@@ -20,19 +20,18 @@ use ringtap_spool::{
 };
 
 use self::product::{Products, Target};
-pub(crate) use self::sink::Keeping;
-pub(super) use self::sink::wrapped;
-use super::amend::Amender;
-use super::complete::complete;
-use super::doubt::number;
-use super::erase::{Erase, Eraser};
-use super::facts::{Gathered, digit, digit_of_event, events};
-use super::log;
-use super::orders::{Act, Command, Orders, Ruling, Switch, place};
-use super::shelf::{Piece, Shelf, Track};
+pub use self::sink::Keeping;
+pub use self::sink::wrapped;
+use crate::amend::Amender;
+use crate::complete::complete;
+use crate::doubt::number;
+use crate::erase::{Erase, Eraser};
+use crate::facts::{Gathered, digit, digit_of_event, events};
+use crate::orders::{Act, Command, Orders, Ruling, Switch, place};
+use crate::shelf::{Piece, Shelf, Track};
 
 /// A worker's part of the spool.
-pub(crate) struct Recorder {
+pub struct Recorder {
     shelf: Shelf,
     orders: Arc<Orders>,
     ruling: Arc<Ruling>,
@@ -70,25 +69,28 @@ type Rest = (Track, Vec<bool>);
 
 /// What a worker kept, and what it lost of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Figures {
-    pub(crate) counts: Counts,
+pub struct Figures {
+    /// What the spool's writer counted.
+    pub counts: Counts,
     /// Packets that were not given to the spool.
-    pub(crate) left_out: u64,
+    pub left_out: u64,
     /// Packets that the disk refused.
-    pub(crate) refused: u64,
-    /// Bytes, writes and segments on disk.
-    pub(crate) bytes: u64,
-    pub(crate) writes: u64,
-    pub(crate) segments: u64,
+    pub refused: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// Write operations on disk.
+    pub writes: u64,
+    /// Segments begun.
+    pub segments: u64,
     /// Operations that the disk refused.
-    pub(crate) failures: u64,
+    pub failures: u64,
     /// What was decided of calls.
-    pub(crate) decisions: Decisions,
+    pub decisions: Decisions,
 }
 
 impl Figures {
     /// Packets lost, by reason.
-    pub(crate) fn lost(&self) -> [(&'static str, u64); 6] {
+    pub fn lost(&self) -> [(&'static str, u64); 6] {
         let Counts { lost_memory, lost_disk, lost_stopped, .. } = self.counts;
         [
             ("memory", lost_memory),
@@ -103,16 +105,17 @@ impl Figures {
 
 /// What a worker decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Decisions {
+pub struct Decisions {
     /// Calls, by what is kept of them: in the order of [`What::ALL`].
-    pub(crate) calls: [u64; 4],
+    pub calls: [u64; 4],
     /// Packets that went out of memory before it was known whether they may be kept.
-    pub(crate) lost: u64,
+    pub lost: u64,
     /// Calls that were on the disk until their end and are erased.
-    pub(crate) erased: u64,
-    /// Calls of whose recording packets are missing, and answered ones of which a direction is.
-    pub(crate) incomplete: u64,
-    pub(crate) one_way: u64,
+    pub erased: u64,
+    /// Calls of whose recording packets are missing.
+    pub incomplete: u64,
+    /// Answered calls of which one direction is missing.
+    pub one_way: u64,
 }
 
 /// A call under way.
@@ -230,7 +233,7 @@ impl Hasher for Serials {
 
 impl Recorder {
     /// For so many `streams` at once. `undecided` bytes are for what no rule can decide yet. Without an eraser, what was kept until the end stays.
-    pub(crate) fn open(
+    pub fn open(
         settings: Settings,
         streams: usize,
         undecided: usize,
@@ -269,7 +272,7 @@ impl Recorder {
     }
 
     /// Time has passed: what waited long enough is written, who was silent long enough is forgotten; what others want is done.
-    pub(crate) fn tick(&mut self, now: Nanos) {
+    pub fn tick(&mut self, now: Nanos) {
         self.now = now;
         self.eraser.iter_mut().for_each(Eraser::catch_up);
         self.shelf.keeper.tick(now);
@@ -356,7 +359,7 @@ impl Recorder {
     }
 
     /// Tells the operator when packets are lost on the way to the disk, and why.
-    pub(crate) fn report(&mut self) {
+    pub fn report(&mut self) {
         let Counts { lost_memory, lost_disk, .. } = self.shelf.keeper.counts();
         let written = self.shelf.keeper.written();
         let (left_out, undecided) = (self.shelf.left_out, self.shelf.undecided.lost());
@@ -372,16 +375,13 @@ impl Recorder {
                 None => "their calls were not decided in time: [spool] undecided is too small".to_owned(),
             };
             let more = lost - self.told;
-            log::warn(
-                "spool",
-                format_args!("worker {}: {more} packets could not be kept: {why}", self.worker),
-            );
+            log::warn!(target: "spool", "worker {}: {more} packets could not be kept: {why}", self.worker);
             self.told = lost;
         }
     }
 
     /// What was kept and what was lost.
-    pub(crate) fn figures(&self) -> Figures {
+    pub fn figures(&self) -> Figures {
         let written = self.shelf.keeper.written();
         Figures {
             counts: self.shelf.keeper.counts(),
@@ -396,32 +396,30 @@ impl Recorder {
     }
 
     /// Has records put right of which the disk refuses something later.
-    pub(crate) fn amend_by(&mut self, amender: Amender) {
+    pub fn amend_by(&mut self, amender: Amender) {
         amender.listen(self.written());
         self.amender = Some(amender);
     }
 
     /// What the disk has taken, for other threads.
-    pub(crate) fn written(&self) -> Arc<Written> {
+    pub fn written(&self) -> Arc<Written> {
         self.shelf.keeper.written()
     }
 
     /// Writes everything.
-    pub(crate) fn close(mut self, now: Nanos) {
+    pub fn close(mut self, now: Nanos) {
         self.eraser.iter_mut().for_each(Eraser::flush);
         let Shelf { keeper, left_out, undecided } = self.shelf;
         let (written, undecided) = (keeper.written(), undecided.lost());
         let counts = keeper.close(now);
-        log::info(
-            "spool",
-            format_args!(
-                "worker {}: {} packets kept in {} segments, {} MiB; {} lost",
-                self.worker,
-                counts.packets,
-                written.segments(),
-                written.bytes() >> 20,
-                counts.lost_memory + counts.lost_disk + left_out + undecided + written.lost_packets(),
-            ),
+        log::info!(
+            target: "spool",
+            "worker {}: {} packets kept in {} segments, {} MiB; {} lost",
+            self.worker,
+            counts.packets,
+            written.segments(),
+            written.bytes() >> 20,
+            counts.lost_memory + counts.lost_disk + left_out + undecided + written.lost_packets(),
         );
     }
 
@@ -552,10 +550,7 @@ impl Recorder {
             state.fixed = true;
             ruling.count(rule);
             counts.calls[what as usize] += 1;
-            log::debug(
-                "rules",
-                format_args!("call {}: {}, by {}", state.call_id, what.name(), ruling.name(rule)),
-            );
+            log::debug!(target: "rules", "call {}: {}, by {}", state.call_id, what.name(), ruling.name(rule));
         }
         orders.table.write(place(state.number), state.standing);
         if matches!(state.standing.state, State::UntilEnd | State::Decided) {
@@ -805,14 +800,14 @@ impl Recorder {
             }
         });
         if let Some(told) = told.as_ref().filter(|_| command.act != Act::When) {
-            log::info("rules", format_args!("call {}: {told}, by command", command.call_id));
+            log::info!(target: "rules", "call {}: {told}, by command", command.call_id);
         }
         // Who asked may have gone.
         let _ = command.answer.send(told);
     }
 
     /// A batch of so many frames follows, which ends at that time.
-    pub(crate) fn begin(&mut self, frames: usize, now: Nanos) {
+    pub fn begin(&mut self, frames: usize, now: Nanos) {
         self.now = now;
         if let Some(rest) = &mut self.rest {
             rest.1.clear();
@@ -821,7 +816,7 @@ impl Recorder {
     }
 
     /// The batch is over: what no call's was kept of it, where every frame is.
-    pub(crate) fn rest(&mut self, frames: &[Frame<'_>]) {
+    pub fn rest(&mut self, frames: &[Frame<'_>]) {
         let Some(rest) = &mut self.rest else { return };
         let (track, kept) = &mut **rest;
         let full = Standing { state: State::Decided, what: What::Full, ..Standing::default() };
@@ -890,7 +885,7 @@ fn pause_or_resume(orders: &Orders, call: CallNumber, pause: bool, resume: bool)
     };
     if orders.table.pause(place, paused) {
         let what = if paused { "paused" } else { "goes on" };
-        log::debug("rules", format_args!("a call {what}, by digits or a header"));
+        log::debug!(target: "rules", "a call {what}, by digits or a header");
     }
 }
 

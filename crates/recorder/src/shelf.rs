@@ -6,20 +6,20 @@ use ringtap_spool::rules::{List, Standing, State, Undecided, What};
 use ringtap_spool::{Category, Keeper, Owner};
 
 /// A worker's places.
-pub(super) struct Shelf {
-    pub(super) keeper: Keeper,
-    pub(super) undecided: Undecided,
+pub(crate) struct Shelf {
+    pub(crate) keeper: Keeper,
+    pub(crate) undecided: Undecided,
     /// Packets of owners without a place.
-    pub(super) left_out: u64,
+    pub(crate) left_out: u64,
 }
 
 /// What is kept of one owner.
-pub(super) struct Track {
+pub(crate) struct Track {
     /// Signalling or media.
     category: Category,
     /// It is interception product, of either.
     is_product: bool,
-    pub(super) key: u64,
+    pub(crate) key: u64,
     /// What waits.
     list: Option<List>,
     owner: Option<Owner>,
@@ -28,14 +28,14 @@ pub(super) struct Track {
 
 /// A packet on its way.
 #[derive(Clone, Copy)]
-pub(super) struct Piece<'a> {
-    pub(super) time: Nanos,
-    pub(super) wire_len: u32,
-    pub(super) data: &'a [u8],
+pub(crate) struct Piece<'a> {
+    pub(crate) time: Nanos,
+    pub(crate) wire_len: u32,
+    pub(crate) data: &'a [u8],
     /// How much of it stands in front of what is said; all of it where nothing is.
-    pub(super) head: usize,
+    pub(crate) head: usize,
     /// Of RTP; any for what is all head.
-    pub(super) payload_type: u8,
+    pub(crate) payload_type: u8,
 }
 
 impl Piece<'_> {
@@ -61,12 +61,12 @@ impl Piece<'_> {
 }
 
 impl Track {
-    pub(super) fn new(category: Category, key: u64) -> Self {
+    pub(crate) fn new(category: Category, key: u64) -> Self {
         Self { category, is_product: false, key, list: None, owner: None, kept: RecordedPackets::default() }
     }
 
     /// Of signalling or media that are intercepted.
-    pub(super) fn product(category: Category, key: u64) -> Self {
+    pub(crate) fn product(category: Category, key: u64) -> Self {
         Self { is_product: true, ..Self::new(category, key) }
     }
 
@@ -76,24 +76,24 @@ impl Track {
     }
 
     /// Whether something of it is being kept.
-    pub(super) fn is_kept(&self) -> bool {
+    pub(crate) fn is_kept(&self) -> bool {
         self.owner.is_some()
     }
 
     /// Where its packets go, once one has gone there.
-    pub(super) fn owner(&self) -> Option<Owner> {
+    pub(crate) fn owner(&self) -> Option<Owner> {
         self.owner
     }
 
     /// Whether packets wait.
-    pub(super) fn waits(&self) -> bool {
+    pub(crate) fn waits(&self) -> bool {
         self.list.is_some()
     }
 }
 
 impl Shelf {
     /// A packet passed. True where it is the first that waits. HOT.
-    pub(super) fn put(&mut self, track: &mut Track, standing: &Standing, piece: &Piece<'_>) -> bool {
+    pub(crate) fn put(&mut self, track: &mut Track, standing: &Standing, piece: &Piece<'_>) -> bool {
         match standing.state {
             State::Unknown | State::Open => self.hold(track, standing, piece),
             State::UntilEnd | State::Decided => {
@@ -130,7 +130,7 @@ impl Shelf {
 
     /// What waits goes where the decision sends it.
     #[cold]
-    pub(super) fn settle(&mut self, track: &mut Track, standing: &Standing) {
+    pub(crate) fn settle(&mut self, track: &mut Track, standing: &Standing) {
         let Some(list) = track.list.take() else { return };
         if standing.what == What::Nothing {
             self.undecided.give_up(list);
@@ -155,7 +155,7 @@ impl Shelf {
     }
 
     /// What waits is not decided, and never will be.
-    pub(super) fn give_up(&mut self, track: &mut Track) {
+    pub(crate) fn give_up(&mut self, track: &mut Track) {
         if let Some(list) = track.list.take() {
             self.undecided.give_up(list);
         }
@@ -166,7 +166,7 @@ impl Shelf {
     }
 
     /// Nothing comes for now: gives the owner's place back.
-    pub(super) fn finish(&mut self, track: &mut Track, now: Nanos) {
+    pub(crate) fn finish(&mut self, track: &mut Track, now: Nanos) {
         if let Some(kept) = track.owner.take().and_then(|owner| self.keeper.finish(owner, now)) {
             track.kept.packets += kept.packets;
             track.kept.lost += kept.lost;
@@ -174,14 +174,14 @@ impl Shelf {
     }
 
     /// Nothing comes any more: what was kept.
-    pub(super) fn end(&mut self, track: &mut Track, now: Nanos) -> RecordedPackets {
+    pub(crate) fn end(&mut self, track: &mut Track, now: Nanos) -> RecordedPackets {
         self.give_up(track);
         self.finish(track, now);
         track.kept
     }
 
     /// Of all frames.
-    pub(super) fn link(&self) -> LinkType {
+    pub(crate) fn link(&self) -> LinkType {
         self.keeper.link()
     }
 }

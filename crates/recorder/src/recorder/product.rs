@@ -5,11 +5,11 @@
 //! neither masked nor paused, and a rule that comes into effect while a call is under way has it from then on.
 
 use super::*;
-use crate::daemon::cases::Note;
+use crate::cases::Note;
 
 /// What a worker has of it.
 #[derive(Default)]
-pub(super) struct Products {
+pub(crate) struct Products {
     /// By the stream's serial.
     streams: HashMap<u64, Copied, BuildHasherDefault<Serials>>,
     /// Streams of which packets wait.
@@ -19,7 +19,7 @@ pub(super) struct Products {
 }
 
 /// A call that may be intercepted.
-pub(super) struct Target {
+pub(crate) struct Target {
     track: Track,
     standing: Standing,
     /// Until the rules change, nothing more comes of them.
@@ -60,12 +60,12 @@ impl Target {
     }
 
     /// More may become known of it.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         !self.fixed
     }
 
     /// The call has ended.
-    pub(super) fn end(mut self, shelf: &mut Shelf, now: Nanos) {
+    pub(crate) fn end(mut self, shelf: &mut Shelf, now: Nanos) {
         shelf.end(&mut self.track, now);
     }
 }
@@ -126,12 +126,12 @@ fn is_due(track: &Track, told: &mut Option<Nanos>, now: Nanos) -> bool {
 
 impl Recorder {
     /// Whether nobody is intercepted, or was since the start.
-    pub(super) fn intercepts_nobody(&self) -> bool {
+    pub(crate) fn intercepts_nobody(&self) -> bool {
         self.ruling.products.is_empty() && self.products.streams.is_empty()
     }
 
     /// What is known of a call may suffice now.
-    pub(super) fn judge_product(&mut self, slot: u32) {
+    pub(crate) fn judge_product(&mut self, slot: u32) {
         let Self { calls, ruling, orders, shelf, now, .. } = self;
         let Some(state) = calls.get_mut(&slot) else { return };
         if ruling.products.is_empty() && state.product.is_none() {
@@ -166,7 +166,7 @@ impl Recorder {
     }
 
     /// New rules: every call is asked about again, under way or not decided.
-    pub(super) fn obey_product(&mut self) {
+    pub(crate) fn obey_product(&mut self) {
         let slots: Vec<u32> = self.calls.keys().copied().collect();
         for slot in slots {
             if let Some(target) = self.calls.get_mut(&slot).and_then(|state| state.product.as_mut()) {
@@ -181,7 +181,7 @@ impl Recorder {
     }
 
     /// Keeps a message, where its call is intercepted, as it was sent.
-    pub(super) fn product_message(&mut self, seen: &SipSeen<'_>, frame: Option<&Frame<'_>>) {
+    pub(crate) fn product_message(&mut self, seen: &SipSeen<'_>, frame: Option<&Frame<'_>>) {
         if self.intercepts_nobody() {
             return;
         }
@@ -251,7 +251,7 @@ impl Recorder {
     }
 
     /// Keeps a media packet. HOT where somebody is intercepted: a load for each packet, a hash for those that may be wanted.
-    pub(super) fn product_media(&mut self, seen: &RtpSeen<'_>, piece: &Piece<'_>) {
+    pub(crate) fn product_media(&mut self, seen: &RtpSeen<'_>, piece: &Piece<'_>) {
         let Self { products, shelf, orders, ruling, .. } = self;
         let known = seen.call.map(|call| orders.products.look(place(call))).unwrap_or_default();
         let may_be = known.state != State::Decided || known.what > What::Signalling;
@@ -274,7 +274,7 @@ impl Recorder {
     }
 
     /// Keeps what reports say of a stream of which product is kept.
-    pub(super) fn product_reports(&mut self, seen: &RtcpSeen<'_>, piece: &Piece<'_>) {
+    pub(crate) fn product_reports(&mut self, seen: &RtcpSeen<'_>, piece: &Piece<'_>) {
         let Self { products, shelf, orders, ruling, .. } = self;
         let Some(stream) = products.streams.get_mut(&seen.serial) else { return };
         stream.last = seen.time;
@@ -286,7 +286,7 @@ impl Recorder {
     }
 
     /// Whether what waits has been decided elsewhere meanwhile; who waits for a call that does not come is decided alone.
-    pub(super) fn look_product(&mut self, now: Nanos) {
+    pub(crate) fn look_product(&mut self, now: Nanos) {
         let Self { products: Products { streams, waiting, .. }, shelf, orders, ruling, .. } = self;
         waiting.retain(|serial| {
             let Some(stream) = streams.get_mut(serial) else { return false };
@@ -312,7 +312,7 @@ impl Recorder {
     }
 
     /// Who is silent needs no place.
-    pub(super) fn sweep_product(&mut self, now: Nanos) {
+    pub(crate) fn sweep_product(&mut self, now: Nanos) {
         let Self { products, shelf, .. } = self;
         for stream in products.streams.values_mut().filter(|stream| stream.last + SILENCE < now) {
             shelf.finish(&mut stream.track, now);
@@ -324,7 +324,7 @@ impl Recorder {
     }
 
     /// No packet of the stream will come.
-    pub(super) fn product_leaving(&mut self, serial: u64) {
+    pub(crate) fn product_leaving(&mut self, serial: u64) {
         let now = self.now;
         let Some(stream) = self.products.streams.get(&serial) else { return };
         if let Some(number) = stream.call.filter(|_| stream.track.waits())

@@ -11,10 +11,8 @@ use std::time::{Duration, Instant};
 use ringtap_engine::CallNumber;
 use ringtap_spool::{Doubt, Provisional};
 
-use super::log;
-
 /// Names a call as long as this program runs: worker, generation, place.
-pub(super) fn number(call: CallNumber) -> u64 {
+pub(crate) fn number(call: CallNumber) -> u64 {
     (call.worker() as u64 & 0x7f) << 56
         | u64::from(call.generation() & 0xff_ffff) << 32
         | u64::from(call.slot())
@@ -22,7 +20,7 @@ pub(super) fn number(call: CallNumber) -> u64 {
 
 /// A worker's way to have something kept in mind. Nobody waits.
 #[derive(Clone, Debug)]
-pub(super) struct Doubts {
+pub(crate) struct Doubts {
     sender: SyncSender<Doubt>,
     /// What found no room.
     late: VecDeque<Doubt>,
@@ -31,7 +29,7 @@ pub(super) struct Doubts {
 
 impl Doubts {
     /// In order.
-    pub(super) fn tell(&mut self, doubt: Doubt) {
+    pub(crate) fn tell(&mut self, doubt: Doubt) {
         if self.late.len() < MOST_LATE {
             self.late.push_back(doubt);
         } else {
@@ -41,7 +39,7 @@ impl Doubts {
     }
 
     /// What found no room may find some.
-    pub(super) fn catch_up(&mut self) {
+    pub(crate) fn catch_up(&mut self) {
         while let Some(doubt) = self.late.pop_front() {
             if let Err(TrySendError::Full(doubt)) = self.sender.try_send(doubt) {
                 return self.late.push_front(doubt);
@@ -50,26 +48,26 @@ impl Doubts {
     }
 
     /// Waits for room where there is none: for those who may.
-    pub(super) fn wait(&self, doubt: Doubt) {
+    pub(crate) fn wait(&self, doubt: Doubt) {
         // Where nobody hears it, that was by a fault, which is told at the end.
         let _ = self.sender.send(doubt);
     }
 
     /// Waits for room for everything.
-    pub(super) fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         std::mem::take(&mut self.late).into_iter().for_each(|doubt| self.wait(doubt));
     }
 }
 
 /// The thread that writes.
 #[derive(Debug)]
-pub(super) struct Doubting {
+pub(crate) struct Doubting {
     doubts: Doubts,
     thread: JoinHandle<()>,
 }
 
 impl Doubting {
-    pub(super) fn start(provisional: Provisional) -> std::io::Result<Self> {
+    pub(crate) fn start(provisional: Provisional) -> std::io::Result<Self> {
         let (sender, todo) = sync_channel(MOST);
         let missed = Arc::new(AtomicU64::new(0));
         let work = Work {
@@ -83,17 +81,18 @@ impl Doubting {
         Ok(Self { doubts: Doubts { sender, late: VecDeque::new(), missed }, thread })
     }
 
-    pub(super) fn doubts(&self) -> Doubts {
+    pub(crate) fn doubts(&self) -> Doubts {
         self.doubts.clone()
     }
 
     /// Nobody has any doubts any more.
-    pub(super) fn close(self) {
+    pub(crate) fn close(self) {
         drop(self.doubts);
         if self.thread.join().is_err() {
-            log::error(
-                "spool",
-                "a thread ended by a fault of the program: the next start may erase calls that should be kept",
+            log::error!(
+                target: "spool",
+                "a thread ended by a fault of the program: the next start may erase calls that should be \
+                kept",
             );
         }
     }
@@ -157,21 +156,20 @@ impl Work {
         let failed = std::mem::replace(&mut self.fails, result.is_err());
         match result {
             Err(error) if !failed => {
-                log::error(
-                    "spool",
-                    format_args!("{error}; a kill now would leave calls that wait for their MOS"),
-                );
+                log::error!(target: "spool", "{error}; a kill now would leave calls that wait for their MOS");
             }
-            Ok(()) if failed => log::info("spool", "calls that wait for their MOS are kept in mind again"),
+            Ok(()) if failed => log::info!(
+                target: "spool",
+                "calls that wait for their MOS are kept in mind again",
+            ),
             _ => {}
         }
         let missed = self.missed.swap(0, Ordering::Relaxed);
         if missed > 0 {
-            log::error(
-                "spool",
-                format_args!(
-                    "{missed} things about calls that wait for their MOS were not kept in mind: the disk is too slow"
-                ),
+            log::error!(
+                target: "spool",
+                "{missed} things about calls that wait for their MOS were not kept in mind: the disk is too \
+                slow",
             );
         }
     }

@@ -7,7 +7,7 @@ use ringtap_model::{Call, Direction, Recorded};
 ///
 /// A stream's RTP is counted by the engine, its packets on disk by the spool, RTCP included there; what the spool says it
 /// lost, it lost. So a hole is seen that neither count shows alone.
-pub(super) fn complete(
+pub(crate) fn complete(
     call: &mut Call,
     recorded: Recorded,
     signalling: RecordedPackets,

@@ -11,17 +11,19 @@ use std::time::{Duration, Instant};
 
 use ringtap_model::Nanos;
 use ringtap_report::text::counted;
-use ringtap_spool::{Deletions, Doubt, Error, Forgotten, Left, Order, Provisional, forget};
+use ringtap_report::time;
+use ringtap_spool::{Deletions, Doubt, Error, Far, Forgotten, Left, Order, Provisional, forget};
 
-use super::board::Board;
-use super::distant::Distant;
-use super::doubt::{Doubting, Doubts};
-use super::log;
+use crate::corrections::Corrections;
+use crate::doubt::{Doubting, Doubts};
+
+/// Gives the far place of the spool as it is now; None where there is none.
+pub type FarAccess = Box<dyn Fn() -> Option<Arc<dyn Far>> + Send>;
 
 /// What goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Erase {
-    /// Its [`number`](super::doubt::number).
+    /// Its [`number`](crate::doubt::number).
     pub(crate) call: u64,
     pub(crate) owners: Vec<u64>,
     pub(crate) from: Nanos,
@@ -30,7 +32,7 @@ pub(crate) struct Erase {
 
 /// A worker's way to have something erased.
 #[derive(Clone, Debug)]
-pub(crate) struct Eraser {
+pub struct Eraser {
     jobs: SyncSender<(Instant, Erase)>,
     missed: Arc<AtomicBool>,
     doubts: Doubts,
@@ -38,22 +40,22 @@ pub(crate) struct Eraser {
 
 impl Eraser {
     /// What a kill must not leave on the disk, or may leave from now on. Never waits.
-    pub(super) fn doubt(&mut self, doubt: Doubt) {
+    pub(crate) fn doubt(&mut self, doubt: Doubt) {
         self.doubts.tell(doubt);
     }
 
     /// HOT: nothing, as a rule.
-    pub(super) fn catch_up(&mut self) {
+    pub(crate) fn catch_up(&mut self) {
         self.doubts.catch_up();
     }
 
     /// Nothing follows: waits until all is told.
-    pub(super) fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         self.doubts.flush();
     }
 
     /// Has it erased, once all of it is on the disk. Never waits.
-    pub(super) fn erase(&self, erase: Erase) {
+    pub(crate) fn erase(&self, erase: Erase) {
         if let Err(TrySendError::Full(_)) = self.jobs.try_send((Instant::now(), erase)) {
             self.missed.store(true, Ordering::Relaxed);
         }
@@ -62,7 +64,7 @@ impl Eraser {
 
 /// The thread that erases.
 #[derive(Debug)]
-pub(crate) struct Erasing {
+pub struct Erasing {
     eraser: Eraser,
     thread: JoinHandle<()>,
     doubting: Doubting,
@@ -71,13 +73,13 @@ pub(crate) struct Erasing {
 impl Erasing {
     /// In these directories, the spool's first; `wait` until what was said of a call is on the disk. What the run before left
     /// undecided is erased first: of what is replayed before anything else is done, or it would be taken for what follows.
-    pub(crate) fn start(
+    pub fn start(
         dirs: Vec<PathBuf>,
-        distant: Arc<Distant>,
+        far: FarAccess,
         deletions: Deletions,
         wait: Duration,
         replayed: bool,
-        board: Arc<Board>,
+        corrections: Arc<Corrections>,
     ) -> anyhow::Result<Self> {
         let Some(spool) = dirs.first() else { anyhow::bail!("there is no spool to erase in") };
         let (provisional, left) = Provisional::open(spool)?;
@@ -85,9 +87,9 @@ impl Erasing {
         let (jobs, todo) = sync_channel(MOST);
         let missed = Arc::new(AtomicBool::new(false));
         let eraser = Eraser { jobs, missed: Arc::clone(&missed), doubts: doubting.doubts() };
-        let mut work = Work { dirs, distant, deletions, wait, missed, doubts: doubting.doubts(), board };
+        let mut work = Work { dirs, far, deletions, wait, missed, doubts: doubting.doubts(), corrections };
         // Of the calls that go on, what comes from now on is another matter.
-        let until = if replayed { Nanos::MAX } else { log::now() };
+        let until = if replayed { Nanos::MAX } else { time::now() };
         let left = match replayed {
             true => {
                 work.clear(&left, until);
@@ -104,16 +106,19 @@ impl Erasing {
     }
 
     /// For a worker.
-    pub(crate) fn eraser(&self) -> Eraser {
+    pub fn eraser(&self) -> Eraser {
         self.eraser.clone()
     }
 
     /// Every worker has written all of its packets: erases what is left to erase.
-    pub(crate) fn close(self) {
+    pub fn close(self) {
         // Nobody sends any more: the thread does the rest and ends.
         drop(self.eraser);
         if self.thread.join().is_err() {
-            log::error("spool", "erasing ended by a fault of the program: some calls are still on the disk");
+            log::error!(
+                target: "spool",
+                "erasing ended by a fault of the program: some calls are still on the disk",
+            );
         }
         self.doubting.close();
     }
@@ -121,12 +126,12 @@ impl Erasing {
 
 struct Work {
     dirs: Vec<PathBuf>,
-    distant: Arc<Distant>,
+    far: FarAccess,
     deletions: Deletions,
     wait: Duration,
     missed: Arc<AtomicBool>,
     doubts: Doubts,
-    board: Arc<Board>,
+    corrections: Arc<Corrections>,
 }
 
 impl Work {
@@ -153,39 +158,33 @@ impl Work {
 
     fn erase(&mut self, erase: &Erase) {
         match self.forget(&erase.owners, erase.from..erase.to, WHY) {
-            Ok(done) if done.missed > 0 => log::warn(
-                "spool",
-                format_args!(
-                    "{} chunks of a call that is not to be kept could not be erased: the next start tries again",
-                    done.missed
-                ),
+            Ok(done) if done.missed > 0 => log::warn!(
+                target: "spool",
+                "{} chunks of a call that is not to be kept could not be erased: the next start tries again",
+                done.missed,
             ),
             Ok(done) => {
                 self.doubts.wait(Doubt::Ended { call: erase.call });
-                log::debug(
-                    "spool",
-                    format_args!("a call that is not to be kept: {} chunks erased", done.chunks),
-                );
+                log::debug!(target: "spool", "a call that is not to be kept: {} chunks erased", done.chunks);
             }
-            Err(error) => log::error(
-                "spool",
-                format_args!(
-                    "a call that is not to be kept could not be erased: {error}; the next start tries again"
-                ),
+            Err(error) => log::error!(
+                target: "spool",
+                "a call that is not to be kept could not be erased: {error}; the next start tries again",
             ),
         }
         if self.missed.swap(false, Ordering::Relaxed) {
-            log::error(
-                "spool",
-                "calls end faster than they are erased: some that are not to be kept stay on the disk until the next start",
+            log::error!(
+                target: "spool",
+                "calls end faster than they are erased: some that are not to be kept stay on the disk until \
+                the next start",
             );
         }
     }
 
     fn forget(&self, owners: &[u64], time: Range<Nanos>, why: &str) -> Result<Forgotten, Error> {
-        let order = Order { why, at: log::now(), product: false };
+        let order = Order { why, at: time::now(), product: false };
         let dirs: Vec<&Path> = self.dirs.iter().map(PathBuf::as_path).filter(|dir| dir.exists()).collect();
-        let far = self.distant.far();
+        let far = (self.far)();
         forget(&dirs, far.as_deref(), owners, time, &self.deletions, order)
     }
 
@@ -207,20 +206,19 @@ impl Work {
                 }
             }
         }
-        self.board.cleared(calls);
+        self.corrections.calls_erased_at_start(calls);
         if calls > 0 {
             let calls = counted(calls, "call");
-            log::warn(
-                "spool",
-                format_args!(
-                    "the run before ended while it was not known whether {calls} may be kept: erased, {chunks} chunks"
-                ),
+            log::warn!(
+                target: "spool",
+                "the run before ended while it was not known whether {calls} may be kept: erased, {chunks} \
+                chunks",
             );
         }
         if let Some(error) = failed {
-            log::error(
-                "spool",
-                format_args!("not all that the run before left undecided could be erased: {error}"),
+            log::error!(
+                target: "spool",
+                "not all that the run before left undecided could be erased: {error}",
             );
         }
     }

@@ -1,0 +1,87 @@
+//! Lines for the operator, in one format: `2026-11-21T02:00:00.123Z info  store: text`; for systemd's journal, which knows the
+//! time, `<6>store: text`.
+
+use std::io::{self, Write};
+use std::sync::OnceLock;
+
+use log::{LevelFilter, Log, Metadata, Record};
+use ringtap_model::Nanos;
+use ringtap_report::{text, time};
+
+use crate::config::Level;
+
+static LOGGER: Logger = Logger;
+static JOURNAL: OnceLock<bool> = OnceLock::new();
+
+/// What lines are about. What libraries log under other names is left out.
+const TARGETS: [&str; 13] = [
+    "capture", "control", "engine", "journal", "loss", "metrics", "rules", "run", "spool", "status", "store",
+    "system", "worker",
+];
+
+/// From now on lines of that level and above are written to standard error.
+pub(crate) fn level(level: Level) {
+    // It is set already where this is called again.
+    let _ = log::set_logger(&LOGGER);
+    log::set_max_level(match level {
+        Level::Error => LevelFilter::Error,
+        Level::Warn => LevelFilter::Warn,
+        Level::Info => LevelFilter::Info,
+        Level::Debug => LevelFilter::Debug,
+    });
+}
+
+struct Logger;
+
+impl Log for Logger {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        TARGETS.contains(&metadata.target())
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        // systemd names the socket that standard error goes to.
+        let journal = *JOURNAL.get_or_init(|| std::env::var_os("JOURNAL_STREAM").is_some());
+        let what = record.args().to_string();
+        let line = written(journal.then_some(()), time::now(), record.level(), record.target(), &what);
+        // Nowhere to say that nothing can be said.
+        let _ = io::stderr().lock().write_all(line.as_bytes());
+    }
+
+    fn flush(&self) {}
+}
+
+fn written(journal: Option<()>, now: Nanos, level: log::Level, room: &str, what: &str) -> String {
+    // Names of files and interfaces, and what the system says, may hold anything.
+    let what = text::shown(what);
+    let (name, priority) = match level {
+        log::Level::Error => ("error", 3),
+        log::Level::Warn => ("warn", 4),
+        log::Level::Info => ("info", 6),
+        log::Level::Debug | log::Level::Trace => ("debug", 7),
+    };
+    match journal {
+        Some(()) => format!("<{priority}>{room}: {what}\n"),
+        None => {
+            let time = time::full(now).replace(' ', "T");
+            format!("{time}Z {name:<5} {room}: {what}\n")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines() {
+        let now = Nanos(1_795_226_400_123_000_000);
+        assert_eq!(
+            written(None, now, log::Level::Warn, "store", "waits\n\u{1b}[2J"),
+            "2026-11-21T02:00:00.123Z warn  store: waits\\n\\x1b[2J\n"
+        );
+        assert_eq!(written(Some(()), now, log::Level::Error, "run", "stopped"), "<3>run: stopped\n");
+    }
+}
