@@ -1,7 +1,8 @@
-//! HEP version 3 (Homer Encapsulation Protocol): what capture agents inside proxies and switches send.
+//! HEP version 3 (Homer Encapsulation Protocol), which capture agents in proxies and switches send.
 //!
-//! `HEP3` or the older `EEP3`, a total length, then chunks of vendor, type, length and content (HEP specification,
-//! revision 37, sections 3 and 4). One packet is one message with the addresses that it was seen between.
+//! `HEP3` or the older `EEP3`, a total length, then chunks of vendor, type, length and content (HEP
+//! specification, revision 37, sections 3 and 4). A packet holds one message and the addresses between which
+//! it was seen.
 //!
 //! ```
 //! use ringtap_wire::hep::View;
@@ -17,7 +18,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 const HEADER: usize = 6;
 /// Vendor, type and length of a chunk, which its length counts.
 const CHUNK_HEADER: usize = 6;
-/// Chunks with meanings that the specification itself gives.
+/// Chunks that the specification itself defines.
 const GENERIC: u16 = 0;
 
 /// Protocol types (chunk 0x0b) of what is carried as it was on the wire.
@@ -32,12 +33,12 @@ pub mod proto_type {
     pub const RTCP: u8 = 5;
 }
 
-/// Why bytes are no HEP packet.
+/// Why bytes are not a HEP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ParseError {
     /// Does not begin with `HEP3` or `EEP3`.
     NotHep,
-    /// Less than the header, or less than the total length that it states.
+    /// Shorter than the header, or than the total length that it states.
     Truncated,
     /// The total length is smaller than the header.
     BadLength,
@@ -45,9 +46,9 @@ pub enum ParseError {
     BadChunk,
 }
 
-/// The length that a packet states, header included: how many bytes of a TCP stream are one packet.
+/// The length that a packet states, header included: its length in a TCP stream.
 ///
-/// `None` while fewer than six bytes are there.
+/// `None` while fewer than six bytes have arrived.
 ///
 /// # Errors
 ///
@@ -66,7 +67,7 @@ pub fn total_len(data: &[u8]) -> Result<Option<usize>, ParseError> {
     }
 }
 
-/// A HEP packet. A chunk that is absent, or has the wrong size for its type, leaves its field at `None`, 0 or empty.
+/// A HEP packet. If a chunk is absent or has the wrong size for its type, its field is `None`, 0 or empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct View<'a> {
     total_len: usize,
@@ -88,7 +89,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Reads all chunks. Bytes behind the total length are not looked at.
+    /// Reads all chunks and ignores bytes after the total length.
     ///
     /// # Errors
     ///
@@ -106,7 +107,7 @@ impl<'a> View<'a> {
             if u16::from_be_bytes([v0, v1]) == GENERIC {
                 view.generic(u16::from_be_bytes([t0, t1]), content);
             }
-            // INVARIANT: len >= 6, so that each round takes bytes away.
+            // INVARIANT: len >= 6, so each iteration consumes bytes.
             rest = rest.get(len..).unwrap_or(&[]);
         }
         Ok(view)
@@ -171,12 +172,12 @@ impl<'a> View<'a> {
         self.dst_port
     }
 
-    /// When the agent saw it: seconds since 1970, 0 if absent.
+    /// Time at which the agent saw the message: seconds since 1970, 0 if absent.
     pub const fn seconds(&self) -> u32 {
         self.seconds
     }
 
-    /// Microseconds on top; hostile, may exceed a second.
+    /// Microseconds to add; untrusted, may exceed a second.
     pub const fn micros(&self) -> u32 {
         self.micros
     }
@@ -201,7 +202,7 @@ impl<'a> View<'a> {
         self.node
     }
 
-    /// What ties it to others, most often a Call-ID; empty if absent.
+    /// Correlation identifier, most often a Call-ID; empty if absent.
     pub const fn correlation_id(&self) -> &'a [u8] {
         self.correlation_id
     }

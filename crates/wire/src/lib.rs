@@ -1,8 +1,10 @@
-//! Bytes of a telephone network turned into views: link layers, tunnels, IP, UDP, TCP, SCTP, RTP, RTCP, SIP, SDP, HEP.
+//! Parsers that turn the bytes of a telephone network into views: link layers, tunnels, IP, UDP, TCP, SCTP,
+//! RTP, RTCP, SIP, SDP, HEP.
 //!
-//! Not here: state of any kind. A fragment is a fragment, a TCP segment a segment; putting them together is the engine's.
+//! Not here: state of any kind. The engine reassembles fragments and TCP segments.
 //!
-//! The one invariant: no input panics, loops or allocates. `parse` checks every length once, accessors after it cannot fail.
+//! Invariant: no input makes a parser panic, loop or allocate. `parse` checks every length once; the
+//! accessors after it cannot fail.
 //!
 //! ```
 //! use ringtap_wire::frame::{Payload, decode, link};
@@ -29,12 +31,12 @@
 //! |---|---|
 //! | [`frame`] | captured frames: link layers, tags, tunnels, IP, to UDP, TCP, SCTP or a fragment |
 //! | [`rtp`] | media packets, telephone events |
-//! | [`rtcp`] | reports on media, with what receivers say of quality themselves |
+//! | [`rtcp`] | reports on media, with the quality metrics that receivers measure |
 //! | [`sip`] | signalling messages |
-//! | [`sdp`] | session descriptions inside them: where media goes, and what it is |
+//! | [`sdp`] | session descriptions in their bodies: where media goes, and in which codecs |
 //! | [`websocket`] | the framing of SIP over WebSocket |
-//! | [`stun`] | what shares media's ports: STUN, and media that TURN relays |
-//! | [`hep`] | messages that agents inside proxies and switches send |
+//! | [`stun`] | STUN, which shares ports with media, and media relayed by TURN |
+//! | [`hep`] | messages from capture agents in proxies and switches |
 #![forbid(unsafe_code)]
 
 pub mod frame;

@@ -5,18 +5,18 @@ const FIXED: usize = 12;
 
 /// Whether bytes have the shape of RTP: version 2, room for the fixed header, and not RTCP.
 ///
-/// The second octet tells RTP and RTCP on one port apart: 192 to 223 is RTCP (RFC 5761 section 4). Much else passes,
-/// so a stream needs more than this to be believed.
+/// The second octet tells RTP and RTCP on one port apart: 192 to 223 is RTCP (RFC 5761 section 4). Much else
+/// passes this test, so a stream needs more evidence.
 // HOT: every UDP datagram that is not signalling.
 #[inline]
 pub fn looks_like_rtp(data: &[u8]) -> bool {
     matches!(data.first_chunk::<FIXED>(), Some(head) if head[0] >> 6 == 2 && !matches!(head[1], 192..=223))
 }
 
-/// Why bytes are no RTP packet.
+/// Why bytes are not an RTP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ParseError {
-    /// Less than the fixed header and the contributing sources that it counts.
+    /// Shorter than the fixed header and the contributing sources that it counts.
     TooShort,
     /// Not version 2.
     Version,
@@ -26,7 +26,7 @@ pub enum ParseError {
     BadExtension,
 }
 
-/// An RTP packet; the payload may be cut by the capture, the header is whole.
+/// An RTP packet; the capture may have truncated the payload, but the header is whole.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     head: &'a [u8; FIXED],
@@ -36,7 +36,7 @@ pub struct View<'a> {
     padding: u8,
 }
 
-/// A header extension (RFC 3550 section 5.3.1): RFC 8285's where the profile is 0xBEDE or 0x100x.
+/// A header extension (RFC 3550 section 5.3.1); one of RFC 8285 if the profile is 0xBEDE or 0x100x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension<'a> {
     /// Defined by profile.
@@ -46,9 +46,11 @@ pub struct Extension<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Reads the header. `declared_len` is the length of the UDP payload on the wire, of which `data` was captured.
+    /// Reads the header. `declared_len` is the length of the UDP payload on the wire, of which `data` was
+    /// captured.
     ///
-    /// Padding whose count makes no sense is left in the payload: in SRTP the octet that holds it is encrypted.
+    /// Padding with an impossible count stays in the payload: in SRTP the octet that holds the count is
+    /// encrypted.
     ///
     /// # Errors
     ///
@@ -81,7 +83,7 @@ impl<'a> View<'a> {
         let mut extension = None;
         if head[0] & 0x10 != 0 {
             payload_len = payload_len.checked_sub(4).ok_or(ParseError::BadExtension)?;
-            // Cut before the extension's own length: all that is known is that its header was there.
+            // The capture ends before the extension's length: only its presence is known.
             let (found, rest) = match payload.split_first_chunk::<4>() {
                 Some((&[p0, p1, l0, l1], words)) => {
                     let len = usize::from(u16::from_be_bytes([l0, l1])) * 4;
@@ -102,13 +104,14 @@ impl<'a> View<'a> {
         Ok(Self { head, extension, payload, payload_len: payload_len - usize::from(padding), padding })
     }
 
-    /// The first eight octets as one number: from the version in the uppermost bits to the timestamp in the lowest.
+    /// The first eight octets as one number: from the version in the uppermost bits to the timestamp in the
+    /// lowest.
     #[inline]
     pub fn head(&self) -> u64 {
         self.head.first_chunk().map_or(0, |octets| u64::from_be_bytes(*octets))
     }
 
-    /// Marker bit: first packet of a talkspurt, as most profiles use it (RFC 3551 section 4.1).
+    /// Marker bit: in most profiles the first packet of a talkspurt (RFC 3551 section 4.1).
     #[inline]
     pub const fn marker(&self) -> bool {
         self.head[1] & 0x80 != 0
@@ -150,19 +153,19 @@ impl<'a> View<'a> {
         self.payload
     }
 
-    /// Declared payload length. Padding is taken off where its count was captured.
+    /// Declared payload length, without padding if the padding's count was captured.
     #[inline]
     pub const fn payload_len(&self) -> usize {
         self.payload_len
     }
 
-    /// Bytes of padding that were taken off, 0 if none or not known.
+    /// Bytes of padding that were removed, 0 if none or not known.
     #[inline]
     pub const fn padding(&self) -> u8 {
         self.padding
     }
 
-    /// Header extension, where there is one and its header was captured.
+    /// Header extension, if there is one and its header was captured.
     #[inline]
     pub const fn extension(&self) -> Option<Extension<'a>> {
         self.extension
@@ -172,9 +175,10 @@ impl<'a> View<'a> {
 /// A telephone event (RFC 4733 section 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TelephoneEvent {
-    /// 0 to 9 the digits, 10 `*`, 11 `#`, 12 to 15 A to D, 16 flash; RFC 4733 section 3 and IANA have the rest.
+    /// 0 to 9 the digits, 10 `*`, 11 `#`, 12 to 15 A to D, 16 flash; RFC 4733 section 3 and IANA have the
+    /// rest.
     pub code: u8,
-    /// The event is over; this packet is sent three times.
+    /// The event has ended; this packet is sent three times.
     pub end: bool,
     /// Power below 0 dBm0, in dB: 0 to 63.
     pub volume: u8,

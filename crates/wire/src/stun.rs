@@ -1,4 +1,5 @@
-//! STUN (RFC 8489, its forerunner RFC 3489) and what TURN relays (RFC 8656): told apart from media on the same ports.
+//! STUN (RFC 8489 and its predecessor RFC 3489) and data relayed by TURN (RFC 8656), distinguished from media
+//! on the same ports.
 //!
 //! ```
 //! use ringtap_wire::stun;
@@ -16,15 +17,15 @@ const COOKIE: u32 = 0x2112_a442;
 const SEND: u16 = 0x0016;
 /// Data indication: relay to client.
 const DATA: u16 = 0x0017;
-/// Attribute of both that holds what is relayed.
+/// Attribute of both that holds the relayed data.
 const ATTRIBUTE_DATA: u16 = 0x0013;
 /// Binding and shared secret requests, their responses and errors (RFC 3489 section 11.1).
 const CLASSIC: [u16; 6] = [0x0001, 0x0101, 0x0111, 0x0002, 0x0102, 0x0112];
 
-/// Whether a datagram is a STUN message, which includes TURN's and ICE's.
+/// Whether a datagram is a STUN message, also one of TURN or ICE.
 ///
-/// With the magic cookie, a datagram cut by the capture passes. Without, as RFC 3489 had it, type, length and the
-/// shape of every attribute have to fit: its transaction identifier could be anything, and so could a media packet.
+/// With the magic cookie, a datagram that the capture truncated passes. Without it (RFC 3489), type, length
+/// and the layout of every attribute must fit, since a media packet could look the same.
 pub fn is_stun(data: &[u8]) -> bool {
     let Some((head, attributes)) = data.split_first_chunk::<HEADER>() else {
         return false;
@@ -40,16 +41,17 @@ pub fn is_stun(data: &[u8]) -> bool {
     CLASSIC.contains(&kind) && attributes.len() == len && attributes_fit(attributes)
 }
 
-/// What TURN relays in a datagram: ChannelData's application data, or the DATA attribute of a Send or Data indication.
+/// The data that TURN relays in a datagram: ChannelData's application data, or the DATA attribute of a Send
+/// or Data indication.
 ///
-/// ChannelData has nothing but a number range and a length to be known by, and other protocols have that too (GTPv2-C does):
-/// what is inside has to be judged for itself.
+/// ChannelData is recognised by a number range and a length alone, which other protocols share (GTPv2-C
+/// does): the caller must check the content.
 pub fn relayed(data: &[u8]) -> Option<&[u8]> {
     let (&[k0, k1, l0, l1], rest) = data.split_first_chunk::<4>()?;
     let len = usize::from(u16::from_be_bytes([l0, l1]));
     match u16::from_be_bytes([k0, k1]) {
-        // RFC 8656 section 12.4. Over UDP padding is not required, and some pad to four bytes as over TCP. Channels
-        // from 0x5000 on were RFC 5766's.
+        // RFC 8656 section 12.4. Over UDP padding is not required, but some pad to four bytes as over TCP.
+        // Channels from 0x5000 on are those of RFC 5766.
         0x4000..=0x7fff => {
             let padding = rest.len().checked_sub(len)?;
             if padding < 4 { rest.get(..len) } else { None }
@@ -62,14 +64,15 @@ pub fn relayed(data: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Whether attributes fill the message to its last byte.
+/// Whether the attributes end exactly where the message does.
 fn attributes_fit(attributes: &[u8]) -> bool {
     let mut walk = Attributes { rest: attributes };
     while walk.next().is_some() {}
     walk.rest.is_empty()
 }
 
-/// Attributes (RFC 8489 section 14): type, length, value padded to four bytes. Stops where one does not fit.
+/// Attributes (RFC 8489 section 14): type, length, value padded to four bytes. Stops at the first that does
+/// not fit.
 struct Attributes<'a> {
     rest: &'a [u8],
 }

@@ -1,7 +1,7 @@
 //! WebSocket framing, RFC 6455, which carries SIP between browsers and proxies (RFC 7118).
 //!
-//! Not here: putting a fragmented message together, and finding out who the client is. A SIP message is one WebSocket
-//! message, without a Content-Length that matters (RFC 7118 section 5.2).
+//! Not here: reassembling fragmented messages, and finding out which side is the client. A SIP message is one
+//! WebSocket message; its Content-Length does not matter (RFC 7118 section 5.2).
 //!
 //! ```
 //! use ringtap_wire::websocket::{Header, TEXT, unmask};
@@ -24,7 +24,8 @@ use crate::sip::text::word;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// A reserved bit is set (compression is not negotiated for SIP) or the opcode is not known: RFC 6455 section 5.2.
+    /// A reserved bit is set (compression is not negotiated for SIP) or the opcode is not known: RFC 6455
+    /// section 5.2.
     Reserved,
     /// A control frame that is fragmented or longer than 125 bytes, section 5.5.
     Control,
@@ -46,21 +47,21 @@ impl ParseError {
 /// Header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The message ends with this frame.
+    /// This frame ends the message.
     pub fin: bool,
-    /// What the frame is: [`CONTINUATION`], [`TEXT`], [`BINARY`], or from [`CLOSE`] on a control frame, which may stand between
+    /// [`CONTINUATION`], [`TEXT`] or [`BINARY`]; from [`CLOSE`] on a control frame, which may come between
     /// the fragments of a message (section 5.4).
     pub opcode: u8,
-    /// What the payload is masked with: frames of the client are, those of the server are not (section 5.1).
+    /// Masking key: the client masks its frames, the server does not (section 5.1).
     pub mask: Option<[u8; 4]>,
     /// Bytes of the header, 2 to 14.
     pub header_len: usize,
-    /// Bytes of payload behind it, at most [`MAX_PAYLOAD`].
+    /// Bytes of payload after it, at most [`MAX_PAYLOAD`].
     pub payload_len: usize,
 }
 
 impl Header {
-    /// Reads the header at the start of `bytes`; None where more bytes are needed.
+    /// Reads the header at the start of `bytes`; None if more bytes are needed.
     pub fn parse(bytes: &[u8]) -> Result<Option<Self>, ParseError> {
         let &[first, second, ref rest @ ..] = bytes else { return Ok(None) };
         if first & 0x70 != 0 {
@@ -91,12 +92,12 @@ impl Header {
         Ok(Some(header))
     }
 
-    /// A control frame: it carries nothing of a message.
+    /// A control frame: it is not part of a message.
     pub const fn is_control(&self) -> bool {
         self.opcode >= CLOSE
     }
 
-    /// Where the payload stands, counted from the start of the frame. Its end may lie behind the bytes that are there.
+    /// Range of the payload in the frame. It may end after the bytes that have arrived.
     pub const fn payload(&self) -> Range<usize> {
         self.header_len..self.frame_len()
     }
@@ -107,7 +108,7 @@ impl Header {
     }
 }
 
-/// Takes the mask off a payload, from its first byte on (RFC 6455 section 5.3). Twice is not at all.
+/// Removes the mask from a payload (RFC 6455 section 5.3). Applied twice, it changes nothing.
 pub fn unmask(mask: [u8; 4], payload: &mut [u8]) {
     let mut words = payload.chunks_exact_mut(4);
     for word in &mut words {
@@ -116,19 +117,20 @@ pub fn unmask(mask: [u8; 4], payload: &mut [u8]) {
     words.into_remainder().iter_mut().zip(mask).for_each(|(byte, key)| *byte ^= key);
 }
 
-/// What a byte stream begins with.
+/// Whether a byte stream begins with a WebSocket handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upgrade {
-    /// Not an HTTP head that asks for, or agrees to, WebSocket.
+    /// It does not begin with an HTTP head that requests or accepts WebSocket.
     No,
-    /// It may become one: ask again when there is more.
+    /// Undetermined: call again with more bytes.
     Incomplete,
-    /// The client's request or the server's 101 answer, and how many bytes it takes: frames follow.
+    /// The length of the client's request or of the server's 101 response: frames follow.
     Complete(usize),
 }
 
-/// Looks for the opening handshake (RFC 6455 section 4) at the start of one direction of a byte stream. Ask it with all
-/// bytes since that start, until it no longer says [`Upgrade::Incomplete`]; it gives up at [`MAX_HEAD`].
+/// Looks for the opening handshake (RFC 6455 section 4) at the start of one direction of a byte stream. Call
+/// it with all bytes since the start until it no longer returns [`Upgrade::Incomplete`]; it gives up at
+/// [`MAX_HEAD`].
 pub fn upgrade(bytes: &[u8]) -> Upgrade {
     let short = &bytes[..bytes.len().min(REQUEST.len().max(RESPONSE.len()))];
     if !is_start(short, REQUEST) && !is_start(short, RESPONSE) {
@@ -151,34 +153,34 @@ pub fn upgrade(bytes: &[u8]) -> Upgrade {
     }
 }
 
-/// What is there is the start of `expected`, or begins with it.
+/// Whether `bytes` is a prefix of `expected`, or begins with it.
 fn is_start(bytes: &[u8], expected: &[u8]) -> bool {
     let len = bytes.len().min(expected.len());
     bytes[..len] == expected[..len]
 }
 
-/// A comma list holds that word, in any case.
+/// Whether a comma-separated list holds the word, in any case.
 fn lists(value: &[u8], word: &[u8]) -> bool {
     value.split(|&b| b == b',').any(|item| item.trim_ascii().eq_ignore_ascii_case(word))
 }
 
-/// Goes on with the message of the frame before.
+/// Continues the message of the previous frame.
 pub const CONTINUATION: u8 = 0x0;
-/// Text: how SIP is sent.
+/// Text: how SIP is usually sent.
 pub const TEXT: u8 = 0x1;
-/// Bytes: how SIP may be sent too.
+/// Binary: SIP may be sent this way too.
 pub const BINARY: u8 = 0x2;
-/// The end. The first of the control frames.
+/// End of the connection; the first control opcode.
 pub const CLOSE: u8 = 0x8;
 /// Keep-alive.
 pub const PING: u8 = 0x9;
-/// Answer to it.
+/// Reply to [`PING`].
 pub const PONG: u8 = 0xa;
 
-/// The longest payload that is taken for one.
+/// The longest payload that is accepted.
 pub const MAX_PAYLOAD: usize = 64 * 1024;
 
-/// The longest HTTP head that is waited for.
+/// The longest HTTP head that is buffered.
 pub const MAX_HEAD: usize = 16 * 1024;
 
 const REQUEST: &[u8] = b"GET ";

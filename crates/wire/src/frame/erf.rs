@@ -1,10 +1,10 @@
-//! Endace's Extensible Record Format, where a capture file keeps whole records.
+//! Endace's Extensible Record Format, for capture files that hold whole ERF records.
 
 use super::span::{Span, be16};
 use super::{DecodeError, Packet, ethernet, ip, ppp};
 
-/// Timestamp (8 bytes), type, flags, record length, loss counter, wire length; then extension headers of 8 bytes each while
-/// the first bit of the type, then of each of them, says that another follows.
+/// Timestamp (8 bytes), type, flags, record length, loss counter, wire length; then extension headers of 8
+/// bytes each while the first bit of the type, then of each of them, says that another follows.
 pub(super) fn decode(record: Span<'_>) -> Result<Packet<'_>, DecodeError> {
     const MORE: u8 = 0x80;
     const MAX_EXTENSIONS: usize = 16;
@@ -22,7 +22,7 @@ pub(super) fn decode(record: Span<'_>) -> Result<Packet<'_>, DecodeError> {
     }
     let wire_len = usize::from(be16::<14, _>(head));
     match head[8] & !MORE {
-        // Ethernet, with colours and hashes in the place of the loss counter: two bytes align what follows them.
+        // Ethernet, with colours and hashes in place of the loss counter; two bytes of padding follow.
         2 | 11 | 16 | 20 => ethernet::decode(Span::new(rest.skip(2)?.data, wire_len), 0),
         // Packet over SONET, the same variants.
         1 | 10 | 15 | 19 => ppp::serial(Span::new(rest.data, wire_len), 0),

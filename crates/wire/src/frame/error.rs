@@ -3,19 +3,19 @@
 /// The reason why a frame, or what a tunnel in it carries, gives no packet. One counter each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DecodeError {
-    /// ARP, LLDP, spanning tree, a control frame: sound as far as it was read, and not IP.
+    /// ARP, LLDP, spanning tree, a control frame: valid as far as it was read, but not IP.
     NotIp,
-    /// A link type that is not read here.
+    /// A link type that is not supported.
     LinkUnknown,
-    /// The capture ends inside a header that is needed. The packet itself may have been whole.
+    /// The capture ends inside a header. The packet itself may have been whole.
     Truncated,
     /// An IP header that contradicts itself: wrong version, header length, too many extension headers.
     BadIpHeader,
     /// A stated length is smaller than the header that states it or that it has to hold.
     BadLength,
-    /// The header of a link layer or of a tunnel that an IP protocol number names does not hold together.
+    /// The header of a link layer, or of a tunnel with an IP protocol number, is inconsistent.
     BadTunnel,
-    /// More tunnels, tags or labels inside each other than [`MAX_DEPTH`](super::MAX_DEPTH) and its like allow.
+    /// More nested tunnels, tags or labels than [`MAX_DEPTH`](super::MAX_DEPTH) and similar limits allow.
     TooDeep,
     /// Link-layer encryption (IEEE 802.11 protected frames).
     Encrypted,
@@ -37,7 +37,7 @@ impl DecodeError {
         Self::Encrypted,
     ];
 
-    /// Place in an array of counters.
+    /// Index in an array of counters.
     pub const fn index(self) -> usize {
         self as usize
     }

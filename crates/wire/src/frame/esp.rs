@@ -1,7 +1,9 @@
-//! ESP whose cipher is NULL (RFC 4303, RFC 2410): what IMS phones use where only integrity is wanted (3GPP TS 33.203).
+//! ESP with the NULL cipher (RFC 4303, RFC 2410), which IMS phones use where only integrity is wanted (3GPP
+//! TS 33.203).
 //!
-//! Nothing in the packet says that it is not encrypted. It is believed where padding, next header and the checksum of
-//! the UDP or TCP inside are all right: by chance that happens once in some ten million packets.
+//! Nothing in the packet says that it is not encrypted. It is accepted if padding, next header and the
+//! checksum of the UDP or TCP inside are all correct: by chance that happens once in some ten million
+//! packets.
 
 use std::net::IpAddr;
 
@@ -20,7 +22,7 @@ const ICVS: [usize; 3] = [12, 16, 0];
 #[cold]
 pub(super) fn null(ip: Ip, body: Span<'_>, depth: u8) -> Option<Packet<'_>> {
     if body.data.len() != body.len {
-        // The trailer is not there.
+        // The trailer was not captured.
         return None;
     }
     ICVS.into_iter().find_map(|icv| {
@@ -34,7 +36,8 @@ pub(super) fn null(ip: Ip, body: Span<'_>, depth: u8) -> Option<Packet<'_>> {
     })
 }
 
-/// RFC 4303 section 2.4: padding counts up from 1, then its length, then the next header, on a four-byte boundary.
+/// RFC 4303 section 2.4: padding counts up from 1, then its length, then the next header, on a four-byte
+/// boundary.
 fn payload(sealed: &[u8]) -> Option<(&[u8], u8)> {
     let (&[pad, next], rest) = sealed.split_last_chunk::<2>().map(|(rest, trailer)| (trailer, rest))?;
     let (payload, padding) = rest.split_at_checked(rest.len().checked_sub(usize::from(pad))?)?;

@@ -17,7 +17,7 @@ const VNTAG: u16 = 0x8926;
 const METADATA: u16 = 0x8909;
 /// Network service header (RFC 8300).
 const NSH: u16 = 0x894f;
-/// MPLS (RFC 3032), the second number for multicast at first, for upstream labels now (RFC 5332).
+/// MPLS (RFC 3032); the second number was for multicast and is now for upstream labels (RFC 5332).
 const MPLS: [u16; 2] = [0x8847, 0x8848];
 /// PPPoE session stage (RFC 2516); discovery carries no packets.
 const PPPOE: u16 = 0x8864;
@@ -25,18 +25,18 @@ const PPPOE: u16 = 0x8864;
 pub(super) const BRIDGED: u16 = 0x6558;
 /// Backbone service instance tag, IEEE 802.1ah: 4 bytes, then the customer's whole frame.
 const BACKBONE: u16 = 0x88e7;
-/// Up to here the field is a length (IEEE 802.3 3.2.6).
+/// Up to this value the field is a length (IEEE 802.3 3.2.6).
 pub(super) const MAX_LENGTH: u16 = 1500;
 /// Tags in a row.
 const MAX_TAGS: usize = 16;
 
-/// From the destination address on.
+/// Decodes a frame that begins with the destination address.
 pub(super) fn decode(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let (head, rest) = frame.head::<14>()?;
     ether_type(be16::<12, _>(head), rest, depth)
 }
 
-/// From behind an EtherType or length field on.
+/// Decodes what follows an EtherType or length field.
 pub(super) fn ether_type(mut kind: u16, mut rest: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     for _ in 0..=MAX_TAGS {
         match kind {
@@ -70,7 +70,7 @@ fn snap(rest: Span<'_>) -> Option<(u16, Span<'_>)> {
     }
 }
 
-/// What follows a tag, if `kind` is one's.
+/// The EtherType and the bytes after a tag, if `kind` is that of a tag.
 fn tag(kind: u16, rest: Span<'_>) -> Result<Option<(u16, Span<'_>)>, DecodeError> {
     Ok(match kind {
         // The last three are service tags from before IEEE 802.1ad.
@@ -90,8 +90,8 @@ fn tag(kind: u16, rest: Span<'_>) -> Result<Option<(u16, Span<'_>)>, DecodeError
     })
 }
 
-/// Whether a guess that an Ethernet frame begins here holds: behind its tags is a sound IP packet, or a header that is
-/// unlikely to be there by chance.
+/// Whether an Ethernet frame probably begins here: a valid IP packet follows its tags, or a header that is
+/// unlikely by chance.
 pub(super) fn sound(frame: Span<'_>) -> bool {
     let Ok((head, mut rest)) = frame.head::<14>() else {
         return false;
@@ -207,8 +207,8 @@ mod tests {
         assert_eq!(super::super::decode(link::ETHERNET, 60, &frame), Err(DecodeError::Truncated));
     }
 
-    /// Any one header byte at any value, and lengths that wrap: whatever the straight path takes, it decodes as the
-    /// general one does.
+    /// Any one header byte at any value, and lengths that wrap: whatever the fast path accepts, it decodes as
+    /// the slow path does.
     #[test]
     fn both_paths_agree_on_damaged_headers() {
         let check = |frame: &[u8]| {

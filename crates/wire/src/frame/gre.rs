@@ -1,4 +1,5 @@
-//! GRE (RFC 2784, RFC 2890, source routes of RFC 1701), PPTP's version 1 (RFC 2637) and ERSPAN, types I to III.
+//! GRE (RFC 2784, RFC 2890, source routes of RFC 1701), PPTP's version 1 (RFC 2637) and ERSPAN, types I to
+//! III.
 
 use super::span::{Span, be16, be32};
 use super::{DecodeError, Packet, deeper, ethernet, ip, mpls, ppp};
@@ -38,7 +39,7 @@ pub(super) fn decode(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeEr
     if version == 1 {
         let (key, after) = rest.head::<4>()?;
         let acknowledgment = if flags & ACKNOWLEDGMENT == 0 { 0 } else { 4 };
-        // Without a sequence number it only acknowledges.
+        // Without a sequence number the packet is only an acknowledgement.
         if flags & SEQUENCE == 0 {
             return Err(DecodeError::NotIp);
         }
@@ -56,7 +57,7 @@ pub(super) fn decode(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeEr
     match protocol {
         PPP | PPP_UNSTRUCTURED => ppp::decode(rest, depth),
         MPLS | MPLS_MULTICAST => mpls::decode(rest, depth),
-        // The frame that is bridged is the tunnel's content: one level, not two.
+        // A bridged frame is the content of the tunnel: one level of depth, not two.
         ethernet::BRIDGED => ethernet::decode(rest, depth),
         ERSPAN if flags & SEQUENCE == 0 => ethernet::decode(rest, depth),
         ERSPAN | ERSPAN_III => erspan(rest, depth),
@@ -79,7 +80,8 @@ fn source_routes(mut rest: Span<'_>) -> Result<Span<'_>, DecodeError> {
     }
 }
 
-/// Type II: version 1, 8 bytes. Type III: version 2, 12 bytes, and 8 of a platform's own where the last bit says so.
+/// Type II: version 1, 8 bytes. Type III: version 2, 12 bytes, and 8 of a platform's own where the last bit
+/// says so.
 fn erspan(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     /// Type III's frame type for IP without a link layer (draft-foschiano-erspan-03 section 4.3).
     const FRAME_IP: u32 = 2;

@@ -55,7 +55,7 @@ pub(super) fn v4(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError>
         return Err(DecodeError::BadIpHeader);
     }
     let packet = match usize::from(be16::<2, _>(head)) {
-        // Segmentation offload: the card fills the length in, so the frame's own length is all there is.
+        // Segmentation offload: the card fills in the length later, so the frame's length is used.
         0 => packet,
         total => packet.declare(total),
     };
@@ -99,13 +99,15 @@ pub(super) fn v6(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError>
     extensions(ip, body, depth)
 }
 
-/// Walks to the protocol above IP: extension headers of IPv6 (RFC 8200 section 4), the authentication header of both.
+/// Finds the protocol above IP: extension headers of IPv6 (RFC 8200 section 4), the authentication header of
+/// both.
 pub(super) fn extensions<'a>(mut ip: Ip, mut rest: Span<'a>, depth: u8) -> Result<Packet<'a>, DecodeError> {
     let v6 = ip.src.is_ipv6();
     for _ in 0..MAX_EXTENSIONS {
         let len = match ip.proto {
             AH => (usize::from(rest.head::<2>()?.0[1]) + 2) * 4,
-            // Hop-by-hop, routing, destination options, mobility (RFC 6275), HIP (RFC 7401), Shim6 (RFC 5533).
+            // Hop-by-hop, routing, destination options, mobility (RFC 6275), HIP (RFC 7401), Shim6 (RFC
+            // 5533).
             0 | 43 | 60 | 135 | 139 | 140 if v6 => (usize::from(rest.head::<2>()?.0[1]) + 1) * 8,
             FRAGMENT if v6 => {
                 let (head, body) = rest.head::<8>()?;
@@ -128,7 +130,7 @@ pub(super) fn extensions<'a>(mut ip: Ip, mut rest: Span<'a>, depth: u8) -> Resul
     Err(DecodeError::BadIpHeader)
 }
 
-/// What IP carries, tunnels that have a protocol number included.
+/// Decodes what IP carries, also tunnels that have an IP protocol number.
 pub(super) fn upper<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, DecodeError> {
     let payload = match ip.proto {
         UDP => return transport::udp(ip, body, depth),
@@ -160,7 +162,7 @@ fn fragment<'a>(ip: Ip, body: Span<'a>, depth: u8, id: u32, offset: u32, more: b
     Packet { ip, depth, payload: Payload::Fragment(part) }
 }
 
-/// Whether a guess that an IP packet begins here holds: the length fits, and IPv4's header checksum is right.
+/// Whether an IP packet probably begins here: its length fits, and the header checksum of IPv4 is correct.
 pub(super) fn sound(packet: Span<'_>) -> bool {
     let Some(head) = packet.peek::<20>() else {
         return false;
@@ -173,8 +175,8 @@ pub(super) fn sound(packet: Span<'_>) -> bool {
                 && (header_len..=packet.len).contains(&total)
                 && packet.data.get(..header_len).is_some_and(checksum_holds)
         }
-        // No checksum: the length has to be exact. The padding of a short frame is at most 6 bytes behind this
-        // header, less than UDP's or TCP's.
+        // No checksum: the length has to be exact. The padding of a short frame is at most 6 bytes behind
+        // this header, less than UDP's or TCP's.
         6 => packet.peek::<40>().is_some() && 40 + usize::from(be16::<4, _>(head)) == packet.len,
         _ => false,
     }

@@ -11,7 +11,7 @@ const VERSION: u16 = 0x000f;
 /// Bits that RFC 2661 section 3.1 reserves.
 const RESERVED: u16 = 0x34f0;
 
-/// The payload of UDP port 1701. Control messages are no tunnel's content.
+/// The payload of UDP port 1701. Control messages carry no packet.
 pub(super) fn over_udp(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let (head, rest) = content.head::<2>().map_err(|_| DecodeError::BadTunnel)?;
     let flags = be16::<0, _>(head);
@@ -29,7 +29,8 @@ pub(super) fn over_udp(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Decod
     }
 }
 
-/// RFC 2661 section 3.1: optional length, tunnel and session, optional sequence numbers, optional offset, PPP.
+/// RFC 2661 section 3.1: optional length, tunnel and session, optional sequence numbers, optional offset,
+/// PPP.
 fn version2<'a>(
     flags: u16,
     content: Span<'a>,
@@ -38,7 +39,7 @@ fn version2<'a>(
 ) -> Result<Packet<'a>, DecodeError> {
     if flags & LENGTH != 0 {
         let (field, after) = rest.head::<2>()?;
-        // It counts from the flags on.
+        // The length counts from the flags on.
         let len = usize::from(be16::<0, _>(field));
         if len > content.len {
             return Err(DecodeError::BadTunnel);
@@ -61,9 +62,9 @@ pub(super) fn over_ip(content: Span<'_>, depth: u8) -> Result<Packet<'_>, Decode
     session(content, depth)
 }
 
-/// Session identifier, cookie, sublayer, payload. How long the middle two are and what the payload is was agreed in
-/// control messages, so each length is tried (RFC 3931 sections 4.1 and 4.6), and believed where a sound IP packet comes
-/// out, checksum and all.
+/// Session identifier, cookie, sublayer, payload. The lengths of cookie and sublayer and the type of the
+/// payload were negotiated in control messages, so each length is tried (RFC 3931 sections 4.1 and 4.6) and
+/// accepted if a valid IP packet follows, checksum included.
 fn session(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let (id, rest) = content.head::<4>()?;
     if be32::<0, _>(id) == 0 {

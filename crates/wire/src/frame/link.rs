@@ -9,7 +9,7 @@ pub const NULL: u16 = 0;
 pub const ETHERNET: u16 = 1;
 /// PPP, with or without its address and control fields.
 pub const PPP: u16 = 9;
-/// IP without a link layer, the number that one family of systems writes.
+/// IP without a link layer, as most systems number it.
 pub const RAW_12: u16 = 12;
 /// IP without a link layer, OpenBSD's number.
 pub const RAW_14: u16 = 14;
@@ -40,7 +40,7 @@ pub const IPV6: u16 = 229;
 /// Linux cooked capture, version 2.
 pub const LINUX_SLL2: u16 = 276;
 
-/// Any link layer, without the straight path.
+/// Decodes any link layer, without the fast path.
 #[cold]
 #[inline(never)]
 pub(super) fn decode(link: u16, frame: Span<'_>) -> Result<Packet<'_>, DecodeError> {
@@ -91,7 +91,8 @@ fn loopback(frame: Span<'_>, network_order: bool) -> Result<Packet<'_>, DecodeEr
     const AF_INET: u32 = 2;
     let (head, rest) = frame.head::<4>()?;
     let family = be32::<0, _>(head);
-    // The capturing machine's order is not recorded; families are small, so the order shows.
+    // The byte order of the capturing machine is not recorded; families are small numbers, which shows the
+    // order.
     let family = if !network_order && family > 0xffff { family.swap_bytes() } else { family };
     match family {
         AF_INET => ip::v4(rest, 0),

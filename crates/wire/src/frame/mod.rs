@@ -1,15 +1,17 @@
 //! Captured frames: link layer, tunnels, IP and transport in one decode.
 //!
-//! [`decode`] gives the innermost packet of a frame. Ethernet with IPv4 and UDP inside, which media is, takes a
-//! straight path in this file; everything else is in the files beside it, one per family of headers, and is `#[cold]`.
+//! [`decode`] gives the innermost packet of a frame. Media is nearly always Ethernet, IPv4 and UDP: that
+//! takes the fast path in this file. All else is in the files beside it, one per family of headers, and is
+//! `#[cold]`.
 //!
-//! Read on the way: VLAN, service, VN and metadata tags, LLC/SNAP, MPLS with Ethernet pseudowires, PPPoE, PPP, NSH; IP in
-//! IP, GRE (PPTP, NVGRE, ERSPAN), L2TP, VXLAN, Geneve, GTP-U, TZSP. Not read: IPsec ESP, also with the NULL cipher, which
-//! nothing in the packet tells; GTP-C and other control messages, which are UDP.
+//! Read: VLAN, service, VN and metadata tags, LLC/SNAP, MPLS with Ethernet pseudowires, PPPoE, PPP, NSH; IP
+//! in IP, GRE (PPTP, NVGRE, ERSPAN), L2TP, VXLAN, Geneve, GTP-U, TZSP; ESP with the NULL cipher, where the
+//! checksum inside confirms it. Not read: encrypted ESP; GTP-C and other control messages, which are given as
+//! UDP.
 //!
-//! Lengths come in pairs: what headers declare, and what was captured of it. Captures with a snap length are normal,
-//! and an RTP header in a cut packet still counts. Checksums are not verified: network cards compute them after the
-//! capture has seen the packet.
+//! Lengths come in pairs: the length that headers declare, and the length that was captured. Captures with a
+//! snap length are normal, and the RTP header of a truncated packet still counts. Checksums are not verified:
+//! network cards compute them after the capture has seen the packet.
 //!
 //! ```
 //! use ringtap_wire::frame::{Payload, decode, link};
@@ -64,7 +66,8 @@ pub struct Ip {
     pub dst: IpAddr,
     /// Protocol above IP and its extension headers (IANA protocol number).
     pub proto: u8,
-    /// Bytes at the IP layer as declared, headers included; of a reassembled datagram, headers and whole payload.
+    /// Bytes at the IP layer as declared, headers included; of a reassembled datagram, headers and whole
+    /// payload.
     pub len: u32,
     /// Bytes of the IP header with its options or extension headers.
     pub header_len: u32,
@@ -84,15 +87,15 @@ pub struct Packet<'a> {
 /// What an IP packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload<'a> {
-    /// UDP, on a port that is no tunnel's, or with content that is not that tunnel's.
+    /// UDP that carries no tunnel: its port is not a tunnel's, or its content does not parse as that tunnel.
     Udp(Udp<'a>),
     /// TCP.
     Tcp(Tcp<'a>),
     /// SCTP.
     Sctp(Sctp<'a>),
-    /// A part of a datagram, first parts included. [`decode_payload`] continues once it is whole.
+    /// A fragment of a datagram. [`decode_payload`] continues once the datagram is whole.
     Fragment(Fragment<'a>),
-    /// ICMP for either IP version. Its errors quote packets, which are not traffic: nothing looks inside.
+    /// ICMP of either IP version. The packets that its errors quote are not traffic, so they are not decoded.
     Icmp,
     /// Another protocol, by its number.
     Other(u8),
@@ -100,11 +103,12 @@ pub enum Payload<'a> {
 
 /// Decodes one captured frame.
 ///
-/// `link` is a LINKTYPE number of the pcap formats, `wire_len` the length that the capture declares (hostile).
+/// `link` is a LINKTYPE number of the pcap formats, `wire_len` the length that the capture declares
+/// (untrusted).
 ///
 /// # Errors
 ///
-/// The reason why there is no packet, see [`DecodeError`].
+/// Why there is no packet.
 // HOT: one call a frame.
 #[inline]
 pub fn decode(link: u16, wire_len: u32, data: &[u8]) -> Result<Packet<'_>, DecodeError> {
@@ -114,7 +118,8 @@ pub fn decode(link: u16, wire_len: u32, data: &[u8]) -> Result<Packet<'_>, Decod
     link::decode(link, Span::new(data, wire_len as usize))
 }
 
-/// Continues above IP with the payload of a reassembled datagram: transport, tunnels, further extension headers.
+/// Continues above IP with the payload of a reassembled datagram: transport, tunnels, further extension
+/// headers.
 ///
 /// `ip` and `depth` are those of its fragments. The result's `ip.len` covers the whole datagram.
 ///
@@ -129,7 +134,7 @@ pub fn decode_payload(ip: Ip, depth: u8, payload: &[u8]) -> Result<Packet<'_>, D
     ip::extensions(Ip { len, ..ip }, body, depth)
 }
 
-/// What nearly every packet of media is: IPv4 without options, not a fragment, with UDP on no tunnel's port.
+/// The usual media packet: IPv4 without options, not fragmented, UDP on a port that no tunnel uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainUdp<'a> {
     /// Source and destination address, in host byte order.
@@ -142,9 +147,9 @@ pub struct PlainUdp<'a> {
     pub udp: Udp<'a>,
 }
 
-/// The straight path of [`decode`] alone: Ethernet II with at most one VLAN tag, IPv4 without options and not a fragment,
-/// UDP on no tunnel's port. `None` for everything else, without saying why: [`decode`] does.
-// HOT: no allocation, no bounds check left; what has to be as expected is compared four bytes at a time.
+/// The fast path of [`decode`]: Ethernet II with at most one VLAN tag, IPv4 without options and not
+/// fragmented, UDP on a port that no tunnel uses. `None` for everything else; [`decode`] says why.
+// HOT: no allocation, no bounds check left; expected values are compared four bytes at a time.
 #[inline]
 pub fn plain_udp(link: u16, data: &[u8]) -> Option<PlainUdp<'_>> {
     if link != link::ETHERNET {
@@ -155,8 +160,8 @@ pub fn plain_udp(link: u16, data: &[u8]) -> Option<PlainUdp<'_>> {
         // What follows the tag has the same shape as what follows the addresses.
         (head, payload) = data.get(4..)?.split_first_chunk::<HEADERS>()?;
     }
-    // EtherType, version and header length; flags and offset, of which all but "don't fragment" and the reserved bit must
-    // be clear, and protocol.
+    // EtherType, version and header length; flags and offset, of which all but "don't fragment" and the
+    // reserved bit must be clear, and protocol.
     let usual = be32::<12, _>(head) & 0xffff_ff00 == u32::from(ethernet::IPV4) << 16 | 0x4500
         && be32::<20, _>(head) & 0x3fff_00ff == u32::from(ip::UDP);
     let (total, length) = (be16::<16, _>(head), be16::<38, _>(head));
@@ -173,7 +178,7 @@ pub fn plain_udp(link: u16, data: &[u8]) -> Option<PlainUdp<'_>> {
     Some(PlainUdp { src: be32::<26, _>(head), dst: be32::<30, _>(head), ip_len: total, udp })
 }
 
-/// TCP over IPv4 as [`decode`] gives it, without the general way there.
+/// TCP over IPv4, with the same values as [`decode`] gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainTcp<'a> {
     /// Source address, in host byte order.
@@ -189,7 +194,7 @@ pub struct PlainTcp<'a> {
 }
 
 /// As [`plain_udp`], for TCP.
-// HOT: what a mirror port brings besides media.
+// HOT: most of the traffic of a mirror port besides media.
 #[inline]
 pub fn plain_tcp(link: u16, data: &[u8]) -> Option<PlainTcp<'_>> {
     if link != link::ETHERNET {
@@ -221,7 +226,7 @@ const TCP_HEADERS: usize = 14 + 20 + 20;
 const HEADERS: usize = 14 + 20 + 8;
 
 impl<'a> PlainUdp<'a> {
-    /// As [`decode`] gives it.
+    /// The packet as [`decode`] gives it.
     #[inline]
     fn packet(self) -> Packet<'a> {
         let ip = Ip {

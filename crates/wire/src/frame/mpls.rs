@@ -1,4 +1,4 @@
-//! MPLS label stacks (RFC 3032), and what can be told of the payload that they do not name.
+//! MPLS label stacks (RFC 3032), which do not name their payload: it is recognised by its content.
 
 use super::span::Span;
 use super::{DecodeError, Packet, deeper, ethernet, ip};
@@ -6,7 +6,7 @@ use super::{DecodeError, Packet, deeper, ethernet, ip};
 /// Labels in a row; a handful is usual.
 const MAX_LABELS: usize = 16;
 
-/// From the first label stack entry on.
+/// Decodes from the first label stack entry on.
 pub(super) fn decode(mut stack: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     for _ in 0..MAX_LABELS {
         let (entry, rest) = stack.head::<4>()?;
@@ -18,9 +18,10 @@ pub(super) fn decode(mut stack: Span<'_>, depth: u8) -> Result<Packet<'_>, Decod
     Err(DecodeError::TooDeep)
 }
 
-/// The first four bits tell IP; 0 begins a control word (RFC 4385 section 3), 1 an associated channel. What is left is an
-/// Ethernet pseudowire (RFC 4448), to be believed only if a sound packet is inside. MAC addresses that begin with 4 or 6
-/// look like IP, and nodes that balance load by that guess are known to fail (RFC 4928): both readings are checked.
+/// The first four bits tell IP; 0 begins a control word (RFC 4385 section 3), 1 an associated channel. The
+/// rest is an Ethernet pseudowire (RFC 4448), accepted only if a valid packet is inside. MAC addresses that
+/// begin with 4 or 6 look like IP, which is known to confuse load balancing (RFC 4928): both readings are
+/// checked.
 fn payload(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let [first] = *rest.head::<1>()?.0;
     let ip = matches!(first >> 4, 4 | 6);
@@ -69,7 +70,8 @@ mod tests {
             frame[0] = first;
             check(&[&BOTTOM, &frame], Ok(inner(1, false)));
         }
-        // A packet from 136.71.2.1 has the EtherType of MPLS where a frame would; one whose checksum is wrong is IP still.
+        // A packet from 136.71.2.1 has the EtherType of MPLS where a frame would; one whose checksum is wrong
+        // is IP still.
         let mut packet = INNER;
         packet[10..14].copy_from_slice(&[0x2e, 0x82, 0x88, 0x47]);
         assert!(ip::sound(Span::new(&packet, 32)) && ethernet::sound(Span::new(&packet, 32)));

@@ -25,7 +25,7 @@ pub(super) fn decode(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeErr
     }
 }
 
-/// From behind the EtherType 0x8864 on: version and type, code, session, length (RFC 2516 section 4).
+/// What follows the EtherType 0x8864: version and type, code, session, length (RFC 2516 section 4).
 pub(super) fn over_ethernet(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let (head, rest) = rest.head::<6>()?;
     match (head[0], head[1]) {
@@ -38,7 +38,7 @@ pub(super) fn over_ethernet(rest: Span<'_>, depth: u8) -> Result<Packet<'_>, Dec
 /// PPP or Cisco's HDLC on a serial line; the first octet tells them apart.
 pub(super) fn serial(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     match frame.peek::<4>() {
-        // Unicast or multicast, control 0, EtherType.
+        // Cisco's HDLC: unicast or multicast, control 0, EtherType.
         Some(&[0x0f | 0x8f, 0, high, low]) => {
             ethernet::ether_type(u16::from_be_bytes([high, low]), frame.skip(4)?, depth)
         }

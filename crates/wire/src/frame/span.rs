@@ -1,21 +1,22 @@
-//! Captured bytes together with how many there were on the wire.
+//! Captured bytes, with the length that they had on the wire.
 
 use super::DecodeError;
 
-/// What is left of a packet at one layer.
+/// The rest of a packet at one layer.
 ///
-/// INVARIANT: `len >= data.len()`. `len` is what headers and the capture declare, `data` what a snap length left of it.
+/// INVARIANT: `len >= data.len()`. `len` is the length that headers and the capture declare, `data` the part
+/// that was captured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span<'a> {
     pub(super) data: &'a [u8],
     pub(super) len: usize,
-    /// A header stated `len`, so that no inner header can exceed it. What a capture says of a frame's length is weaker:
-    /// programs that cut captures often write the new length in both places.
+    /// A header stated `len`, so no inner header can exceed it. The frame length in a capture file is less
+    /// reliable: programs that truncate captures often write the new length in both fields.
     stated: bool,
 }
 
 impl<'a> Span<'a> {
-    /// `len` is hostile: captures exist whose wire length is smaller than what was captured.
+    /// `len` is untrusted: some captures have a wire length smaller than the captured length.
     pub(super) fn new(data: &'a [u8], len: usize) -> Self {
         Self { data, len: len.max(data.len()), stated: false }
     }
@@ -29,7 +30,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// The first `N` bytes, where a guess is made rather than a layer decoded.
+    /// The first `N` bytes, for heuristics.
     #[inline]
     pub(super) fn peek<const N: usize>(self) -> Option<&'a [u8; N]> {
         self.data.first_chunk::<N>()
@@ -44,14 +45,15 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// The same bytes with the length that a header states: padding goes, what was not captured is remembered.
+    /// The same bytes with the length that a header states: padding is removed, bytes that were not captured
+    /// still count.
     #[inline]
     pub(super) fn declare(self, len: usize) -> Self {
         let len = if self.stated { len.min(self.len) } else { len };
         Self { data: self.data.get(..len).unwrap_or(self.data), len, stated: true }
     }
 
-    /// Why `n` bytes could not be had: the packet is too short for them, or only the capture.
+    /// Why `n` bytes are not there: the packet is too short, or only its capture.
     fn short_of(self, n: usize) -> DecodeError {
         if n > self.len { DecodeError::BadLength } else { DecodeError::Truncated }
     }

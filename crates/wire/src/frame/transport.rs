@@ -1,4 +1,4 @@
-//! UDP, TCP, SCTP and parts of datagrams.
+//! UDP, TCP, SCTP and fragments.
 
 use super::span::{Span, be16, be32};
 use super::{DecodeError, Ip, Packet, Payload, tunnel};
@@ -73,14 +73,14 @@ pub struct Sctp<'a> {
     pub src_port: u16,
     /// Destination port.
     pub dst_port: u16,
-    /// Verification tag: tells associations between the same ports apart.
+    /// Verification tag: distinguishes associations between the same ports.
     pub tag: u32,
     /// Captured chunks.
     pub chunks: &'a [u8],
 }
 
 impl<'a> Sctp<'a> {
-    /// Its DATA chunks, in order. Ends at the first chunk that does not hold together.
+    /// Its DATA chunks, in order. Ends at the first malformed chunk.
     pub const fn data_chunks(&self) -> SctpChunks<'a> {
         SctpChunks { rest: self.chunks }
     }
@@ -93,13 +93,13 @@ pub struct SctpData<'a> {
     pub tsn: u32,
     /// Stream identifier.
     pub stream: u16,
-    /// Stream sequence number; without meaning where `unordered`.
+    /// Stream sequence number; meaningless if `unordered`.
     pub ssn: u16,
     /// Delivered without regard to `ssn`.
     pub unordered: bool,
-    /// First part of a message.
+    /// First fragment of a message.
     pub begin: bool,
-    /// Last part of a message.
+    /// Last fragment of a message.
     pub end: bool,
     /// Payload protocol identifier.
     pub ppid: u32,
@@ -149,24 +149,24 @@ impl<'a> Iterator for SctpChunks<'a> {
     }
 }
 
-/// A part of a datagram that IP split (RFC 791 section 3.2, RFC 8200 section 4.5).
+/// A fragment of an IP datagram (RFC 791 section 3.2, RFC 8200 section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment<'a> {
     /// Identification: 16 bits in IPv4, 32 in IPv6.
     pub id: u32,
-    /// Place of `data` in the datagram's payload, in bytes.
+    /// Offset of `data` in the datagram's payload, in bytes.
     pub offset: u32,
-    /// Not the last part.
+    /// More fragments follow.
     pub more: bool,
     /// Protocol of the whole payload.
     pub proto: u8,
-    /// Captured bytes of the part.
+    /// Captured bytes of the fragment.
     pub data: &'a [u8],
-    /// Declared length of the part; at least that of `data`.
+    /// Declared length of the fragment; at least that of `data`.
     pub len: usize,
 }
 
-/// A datagram, or the packet inside where the port and the content are a tunnel's.
+/// A datagram, or the packet inside if port and content are those of a tunnel.
 pub(super) fn udp<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, DecodeError> {
     let (head, rest) = body.head::<8>()?;
     let rest = match usize::from(be16::<4, _>(head)) {
@@ -185,7 +185,7 @@ pub(super) fn udp<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, D
     Ok(Packet { ip, depth, payload: Payload::Udp(udp) })
 }
 
-/// A segment; where the capture ends within its options the payload is empty and its length still known.
+/// A segment. If the capture ends within its options, the payload is empty but its length is known.
 pub(super) fn tcp(body: Span<'_>) -> Result<Tcp<'_>, DecodeError> {
     let (head, _) = body.head::<20>()?;
     let header_len = usize::from(head[12] >> 4) * 4;
@@ -204,7 +204,7 @@ pub(super) fn tcp(body: Span<'_>) -> Result<Tcp<'_>, DecodeError> {
     })
 }
 
-/// The common header and the chunks behind it.
+/// The common header and the chunks after it.
 pub(super) fn sctp(body: Span<'_>) -> Result<Sctp<'_>, DecodeError> {
     let (head, rest) = body.head::<12>()?;
     let (src_port, dst_port) = (be16::<0, _>(head), be16::<2, _>(head));

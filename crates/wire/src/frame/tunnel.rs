@@ -1,7 +1,7 @@
 //! Tunnels over UDP: VXLAN and its extension GPE, Geneve, GTP-U, TZSP, L2TP.
 //!
-//! A port proves nothing: media ports are chosen at random. A tunnel is believed where its header is exact to the
-//! reserved bits and what is inside parses; anything else on its port is UDP like any other.
+//! A port proves nothing: media ports are chosen at random. A tunnel is accepted if its header is correct to
+//! the reserved bits and its content parses; everything else on its port is plain UDP.
 
 use super::span::{Span, be16};
 use super::{DecodeError, Packet, Udp, deeper, ethernet, ip, l2tp, nsh, ppp, wifi};
@@ -12,7 +12,7 @@ const L2TP: u16 = 1701;
 const GTP_U: u16 = 2152;
 /// VXLAN.
 const VXLAN: u16 = 4789;
-/// VXLAN with other content than Ethernet.
+/// VXLAN with content other than Ethernet.
 const VXLAN_GPE: u16 = 4790;
 /// Geneve.
 const GENEVE: u16 = 6081;
@@ -21,25 +21,25 @@ const VXLAN_LINUX: u16 = 8472;
 /// TZSP.
 const TZSP: u16 = 37008;
 
-/// Whether a port is a tunnel's.
-// HOT: twice a packet; a multiplication and one line of table.
+/// Whether tunnels use this port.
+// HOT: twice a packet; a multiplication and one cache line.
 #[inline]
 pub(super) const fn is_port(port: u16) -> bool {
     PORTS[place(port)] == port
 }
 
-/// Where a port stands in the table: the multiplier gives each tunnel a place of its own.
+/// Index of a port in the table: the multiplier gives each tunnel its own.
 const fn place(port: u16) -> usize {
     (port.wrapping_mul(691) >> 13) as usize
 }
 
-/// Port 0, whose own place is another's, stands where there is no tunnel.
+/// Port 0 marks an entry without a tunnel; the index of port 0 belongs to a tunnel.
 const PORTS: [u16; 8] = {
     let mut ports = [0; 8];
     let tunnels = [L2TP, GTP_U, VXLAN, VXLAN_GPE, GENEVE, VXLAN_LINUX, TZSP];
     let mut at = 0;
     while at < tunnels.len() {
-        assert!(ports[place(tunnels[at])] == 0, "two tunnels at one place: another multiplier is needed");
+        assert!(ports[place(tunnels[at])] == 0, "two tunnels share an index: choose another multiplier");
         ports[place(tunnels[at])] = tunnels[at];
         at += 1;
     }
@@ -47,11 +47,11 @@ const PORTS: [u16; 8] = {
     ports
 };
 
-/// The packet inside, or why there is none. `None` where the content is not that tunnel's.
+/// The packet inside, or why there is none. `None` if the content is not that of the tunnel.
 #[cold]
 pub(super) fn decode<'a>(udp: &Udp<'a>, depth: u8) -> Option<Result<Packet<'a>, DecodeError>> {
     let content = Span::new(udp.data, udp.len);
-    // The destination is what standards fix; the source is looked at for the way back through translated addresses.
+    // Standards fix the destination port; the source port is checked for replies through address translation.
     let port = if is_port(udp.dst_port) { udp.dst_port } else { udp.src_port };
     let packet = match port {
         L2TP => l2tp::over_udp(content, depth),
@@ -68,8 +68,9 @@ pub(super) fn decode<'a>(udp: &Udp<'a>, depth: u8) -> Option<Result<Packet<'a>, 
     }
 }
 
-/// RFC 7348 section 5: flags, reserved, network identifier, reserved. The group policy extension sets the first
-/// flag too and uses the bytes that are reserved otherwise (draft-smith-vxlan-group-policy-05 section 2.1).
+/// RFC 7348 section 5: flags, reserved, network identifier, reserved. The group policy extension sets the
+/// first flag too and uses the bytes that are reserved otherwise (draft-smith-vxlan-group-policy-05 section
+/// 2.1).
 fn vxlan(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     let (head, frame) = content.head::<8>().map_err(|_| DecodeError::BadTunnel)?;
     match *head {
@@ -107,18 +108,20 @@ fn geneve(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     }
 }
 
-/// 3GPP TS 29.281 section 5: version 1, T-PDUs only; echoes, error indications and end markers carry no packet.
+/// 3GPP TS 29.281 section 5: version 1, T-PDUs only; echoes, error indications and end markers carry no
+/// packet.
 fn gtp_u(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     const T_PDU: u8 = 255;
     let (head, rest) = content.head::<8>().map_err(|_| DecodeError::BadTunnel)?;
     let len = usize::from(be16::<2, _>(head));
-    // Version 1, protocol type GTP, the spare bit clear; the length may leave bytes over but not claim more.
+    // Version 1, protocol type GTP, the spare bit clear; the length may be shorter than the datagram but not
+    // longer.
     if head[0] & 0xf8 != 0x30 || head[1] != T_PDU || len > rest.len {
         return Err(DecodeError::BadTunnel);
     }
     let mut rest = rest.declare(len);
     if head[0] & 0x07 != 0 {
-        // Sequence number, N-PDU number and next extension are all there as soon as one is flagged.
+        // Sequence number, N-PDU number and next extension are all present if any of them is flagged.
         let (optional, after) = rest.head::<4>()?;
         rest = if head[0] & 0x04 == 0 { after } else { extensions(optional[3], after)? };
     }
@@ -126,7 +129,7 @@ fn gtp_u(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     match rest.peek::<2>() {
         Some([0x40..=0x6f, _]) => ip::either(rest, depth),
         Some([0xff, 0x03]) => ppp::decode(rest, depth),
-        // An Ethernet PDU session of 5G.
+        // A 5G PDU session of type Ethernet.
         _ if ethernet::sound(rest) => ethernet::decode(rest, depth),
         _ => Err(DecodeError::NotIp),
     }
@@ -138,7 +141,7 @@ fn extensions(mut next: u8, mut rest: Span<'_>) -> Result<Span<'_>, DecodeError>
         let [units] = *rest.head::<1>()?.0;
         let len = usize::from(units) * 4;
         let after = rest.skip(len)?;
-        // A length of 0 would stay in place for ever.
+        // A length of 0 would loop for ever.
         let last = len.checked_sub(1).ok_or(DecodeError::BadTunnel)?;
         next = *rest.data.get(last).ok_or(DecodeError::Truncated)?;
         rest = after;

@@ -1,14 +1,14 @@
-//! IEEE 802.11 data frames, by themselves and behind radiotap.
+//! IEEE 802.11 data frames, alone and after a radiotap header.
 
 use super::span::Span;
 use super::{DecodeError, Packet, ethernet};
 
-/// From the frame control field on (IEEE 802.11-2020 section 9.3.2).
+/// Decodes from the frame control field on (IEEE 802.11-2020 section 9.3.2).
 pub(super) fn decode(frame: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
     decode_padded(frame, depth, false)
 }
 
-/// `padded`: some radios align the body to four bytes, which radiotap tells.
+/// `padded`: some radios align the body to four bytes, as radiotap says.
 fn decode_padded(frame: Span<'_>, depth: u8, padded: bool) -> Result<Packet<'_>, DecodeError> {
     const TYPE_AND_VERSION: u8 = 0x0f;
     const DATA: u8 = 0x08;
@@ -37,7 +37,7 @@ fn decode_padded(frame: Span<'_>, depth: u8, padded: bool) -> Result<Packet<'_>,
         len += if flags & HT_CONTROL == 0 { 2 } else { 6 };
     }
     let body = frame.skip(if padded { len.next_multiple_of(4) } else { len })?;
-    // Only the first of an aggregate: one frame gives one packet. Addresses and length precede it.
+    // Only the first packet of an aggregate is given. Addresses and length precede it.
     ethernet::llc(if aggregate { body.skip(14)? } else { body }, depth)
 }
 
@@ -54,7 +54,7 @@ pub(super) fn radiotap(frame: Span<'_>) -> Result<Packet<'_>, DecodeError> {
     decode_padded(body, 0, padded)
 }
 
-/// The flags field, the second of all, behind as many presence words as bit 31 chains.
+/// The flags field, the second field, after the presence words, which bit 31 chains.
 fn radiotap_flags(data: &[u8]) -> Option<u8> {
     const TSFT: u32 = 1;
     const FLAGS: u32 = 2;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::lines::ip;
 use crate::sip::text::{number, word};
 
-/// An address that media may come to.
+/// An address at which media may be received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate<'a> {
     /// Groups candidates of the same origin.
@@ -16,31 +16,31 @@ pub struct Candidate<'a> {
     pub transport: &'a [u8],
     /// Higher is tried first.
     pub priority: u32,
-    /// Address; candidates that give a name (such as mDNS ones) are left out.
+    /// Address; candidates with a host name (such as mDNS) are skipped.
     pub ip: IpAddr,
     /// Port.
     pub port: u16,
-    /// How it was found.
+    /// Its type.
     pub typ: CandidateType,
 }
 
-/// How a candidate was found, RFC 8445 section 4.
+/// Type of a candidate, RFC 8445 section 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CandidateType {
-    /// An interface's own address.
+    /// The address of a local interface.
     Host,
-    /// What a STUN server saw.
+    /// Server-reflexive: seen by a STUN server.
     ServerReflexive,
-    /// What the peer saw.
+    /// Peer-reflexive: seen by the peer.
     PeerReflexive,
-    /// A TURN server's.
+    /// Relayed: the address of a TURN server.
     Relay,
     /// Any other.
     Other,
 }
 
 impl<'a> Candidate<'a> {
-    /// Reads what follows `a=candidate:`. None where an address or number is missing.
+    /// Parses the text after `a=candidate:`. None if an address or number is missing.
     pub(super) fn parse(value: &'a [u8]) -> Option<Self> {
         let (foundation, rest) = word(value);
         let (component, rest) = word(rest);

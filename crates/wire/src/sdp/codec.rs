@@ -1,20 +1,20 @@
-//! Codecs: `a=rtpmap`, and the payload types that need none, RFC 8866 section 6.6 and RFC 3551 section 6.
+//! Codecs: `a=rtpmap`, and the static payload types, RFC 8866 section 6.6 and RFC 3551 section 6.
 
 use crate::sip::text::{leading_number, number, split_once, word};
 
-/// What a payload type means.
+/// The codec of a payload type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Codec<'a> {
     /// Encoding name as sent; names are compared in any case (RFC 4855 section 3).
     pub name: &'a [u8],
     /// RTP clock in Hz. For G.722 that is 8000, though it samples at 16000 (RFC 3551 section 4.5.2).
     pub clock: u32,
-    /// Channels of audio, 1 where nothing is said.
+    /// Audio channels, 1 by default.
     pub channels: u8,
 }
 
 impl<'a> Codec<'a> {
-    /// Reads what follows `a=rtpmap:`. A clock that is missing or 0 is `clock`.
+    /// Parses the text after `a=rtpmap:`. A clock that is missing or 0 becomes `clock`.
     pub(super) fn parse(value: &'a [u8], clock: u32) -> Option<(u8, Self)> {
         let (payload_type, rest) = leading_number(value)?;
         let payload_type = u8::try_from(payload_type).ok().filter(|&pt| pt < 128)?;
@@ -44,8 +44,9 @@ impl<'a> Codec<'a> {
     }
 }
 
-/// Name, RTP clock in Hz and channels of a static payload type, RFC 3551 tables 4 and 5. Type 2 was
-/// G.721 (RFC 1890), which became G726-32, and 19 was comfort noise in drafts: both are reserved and still sent as that.
+/// Name, RTP clock in Hz and channels of a static payload type, RFC 3551 tables 4 and 5. Type 2 was G.721
+/// (RFC 1890), which became G726-32, and 19 was comfort noise in drafts: both are reserved now but still used
+/// that way.
 pub const fn static_payload(payload_type: u8) -> Option<(&'static str, u32, u8)> {
     Some(match payload_type {
         0 => ("PCMU", 8000, 1),

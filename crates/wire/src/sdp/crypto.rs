@@ -5,18 +5,18 @@ use crate::sip::text::{leading_number, word};
 /// One `a=crypto` line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Crypto<'a> {
-    /// Names it between offer and answer.
+    /// Identifies the line in offer and answer.
     pub tag: u32,
     /// `AES_CM_128_HMAC_SHA1_80` and the like.
     pub suite: &'a [u8],
     /// `inline:` keys, as written.
     pub keys: &'a [u8],
-    /// What follows: `UNENCRYPTED_SRTP`, `KDR=1`, ...
+    /// Session parameters: `UNENCRYPTED_SRTP`, `KDR=1`, ...
     pub session: &'a [u8],
 }
 
 impl<'a> Crypto<'a> {
-    /// Reads what follows `a=crypto:`.
+    /// Parses the text after `a=crypto:`.
     pub(super) fn parse(value: &'a [u8]) -> Option<Self> {
         let (tag, rest) = leading_number(value)?;
         let (suite, rest) = word(rest);
@@ -33,7 +33,7 @@ impl<'a> Crypto<'a> {
     }
 }
 
-/// Keys are secrets: they do not show.
+/// Keys are secrets: they are not printed.
 impl std::fmt::Debug for Crypto<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Crypto").field("tag", &self.tag).field("suite", &self.suite).finish_non_exhaustive()

@@ -8,19 +8,20 @@ use crate::sip::uri::address;
 /// One line: its type and value.
 pub(super) type Line<'a> = (u8, &'a [u8]);
 
-/// The lines of a description. CR, LF, CR LF and LF CR all end one; what is not `x=value` is left out.
+/// The lines of a description. CR, LF, CR LF and LF CR all end a line; lines that are not `x=value` are
+/// skipped.
 pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
     raw_lines(bytes).filter_map(|(_, line)| typed(line))
 }
 
-/// Each line that is not empty with its offset.
+/// Each non-empty line with its offset.
 pub(super) fn raw_lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
         while at < bytes.len() {
             let start = at;
             let end = first_of(&bytes[start..], [b'\n', b'\r']).map_or(bytes.len(), |n| start + n);
-            // The other byte of a line end of two would be a line that is empty.
+            // The second byte of a line end is skipped with the first.
             at = end + 1 + usize::from(matches!(bytes.get(end + 1), Some(b'\r' | b'\n')));
             if end > start {
                 return Some((start, &bytes[start..end]));
@@ -33,7 +34,7 @@ pub(super) fn raw_lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 /// Type and value of a line.
 #[inline]
 pub(super) fn typed(line: &[u8]) -> Option<Line<'_>> {
-    // Nothing to trim, as nearly always.
+    // Fast path: nothing to trim.
     if let [kind, b'=', value @ ..] = line
         && kind.is_ascii_alphabetic()
         && let (Some(first), Some(last)) = (value.first(), value.last())
@@ -56,7 +57,7 @@ pub(super) fn attributes<'a>(bytes: &'a [u8], name: &'a [u8]) -> impl Iterator<I
         .filter_map(move |(_, text)| attribute_named(text, name))
 }
 
-/// The value of an attribute line's text, if that is its name.
+/// The value in the text of an attribute line, if the attribute has that name.
 #[inline]
 pub(super) fn attribute_named<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let (head, rest) = text.split_at_checked(name.len())?;
@@ -70,8 +71,8 @@ pub(super) fn attribute_named<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8
     }
 }
 
-/// `nettype addrtype address[/ttl[/count]]`. None for a name. An IPv4-mapped address is given as the IPv4 address that the
-/// packets carry.
+/// `nettype addrtype address[/ttl[/count]]`. None for a host name. An IPv4-mapped address is given as the
+/// IPv4 address, as in the packets.
 pub(super) fn connection(value: &[u8]) -> Option<IpAddr> {
     if let Some(ip) = value.strip_prefix(b"IN IP4 ").and_then(plain_v4) {
         return Some(ip);
@@ -82,12 +83,12 @@ pub(super) fn connection(value: &[u8]) -> Option<IpAddr> {
     ip(split_once(text, b'/').map_or(text, |(address, _)| address))
 }
 
-/// An IPv4 address, and nothing else, as nearly all write it: what [`ip`] gives then. None says nothing.
+/// Fast path of [`ip`] for a plain IPv4 address. None means that the slow path has to parse it.
 fn plain_v4(text: &[u8]) -> Option<IpAddr> {
     let (mut octets, mut octet, mut digits, mut dots) = ([0; 4], 0u16, 0, 0);
     for &byte in text {
         match byte {
-            // No octet begins with a zero and goes on.
+            // An octet has no leading zero.
             b'0'..=b'9' if digits == 0 || octet != 0 => {
                 octet = octet * 10 + u16::from(byte - b'0');
                 digits += 1;
@@ -106,7 +107,7 @@ fn plain_v4(text: &[u8]) -> Option<IpAddr> {
     (dots == 3 && digits > 0).then(|| IpAddr::from(octets))
 }
 
-/// An address as text.
+/// Parses an address.
 pub(super) fn ip(text: &[u8]) -> Option<IpAddr> {
     address(text).map(|ip| ip.to_canonical())
 }

@@ -13,9 +13,9 @@ use crate::sip::text::{leading_number, number, split_once, word};
 pub struct Media<'a> {
     /// What it carries.
     pub media_type: MediaType,
-    /// Port of the first stream; 0 for media that were refused (RFC 3264 section 6) and where none was written.
+    /// Port of the first stream; 0 for rejected media (RFC 3264 section 6) and if it is missing.
     pub port: u16,
-    /// Number of consecutive port pairs, 1 where nothing is said.
+    /// Number of consecutive port pairs, 1 by default.
     pub port_count: u16,
     /// `RTP/AVP`, `RTP/SAVPF`, `udptl`, ..., as written.
     pub proto: &'a [u8],
@@ -23,18 +23,18 @@ pub struct Media<'a> {
     pub formats: &'a [u8],
     /// The `m=` line and all lines below it, as written.
     pub lines: &'a [u8],
-    /// Lines of the session, which hold where the media say nothing.
+    /// Lines of the session: defaults for the media.
     session: &'a [u8],
     /// None without a `c=` line, Some(None) where that gives a name.
     session_connection: Option<Option<IpAddr>>,
 }
 
-/// What a media description carries.
+/// The media type, RFC 8866 section 5.14.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MediaType {
     /// Sound.
     Audio,
-    /// Pictures that move.
+    /// Video.
     Video,
     /// Fax, RFC 3362.
     Image,
@@ -44,7 +44,7 @@ pub enum MediaType {
     Other,
 }
 
-/// Who may send, RFC 8866 section 6.7; as the sender of the description sees it.
+/// Who may send, RFC 8866 section 6.7, from the point of view of the description's sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Both.
@@ -58,7 +58,7 @@ pub enum Direction {
 }
 
 impl<'a> Media<'a> {
-    /// `section` begins with the `m=` line. None where that is empty.
+    /// `section` begins with the `m=` line. None if that line is empty.
     pub(super) fn new(
         section: &'a [u8],
         session: &'a [u8],
@@ -68,7 +68,7 @@ impl<'a> Media<'a> {
         Self::of_line(line).map(|media| Self { lines: section, session, session_connection, ..media })
     }
 
-    /// What the `m=` line alone says. None where that is empty.
+    /// Parses the `m=` line alone. None if it is empty.
     pub(super) fn of_line(line: &'a [u8]) -> Option<Self> {
         let (media_type, rest) = word(line);
         let (ports, rest) = word(rest);
@@ -89,8 +89,8 @@ impl<'a> Media<'a> {
         })
     }
 
-    /// Where the sender of the description wants to receive: the media's `c=`, else the session's. None where that gives a
-    /// name, or is missing. 0.0.0.0 is a party on hold in the old way (RFC 3264 section 8.4).
+    /// Where the sender of the description wants to receive: the media's `c=`, else the session's. None if it
+    /// is missing or gives a host name. 0.0.0.0 is the old way to put a party on hold (RFC 3264 section 8.4).
     pub fn connection(&self) -> Option<IpAddr> {
         let own = lines(self.lines).find(|(kind, _)| *kind == b'c').map(|(_, value)| connection(value));
         own.or(self.session_connection).flatten()
@@ -101,7 +101,7 @@ impl<'a> Media<'a> {
         Direction::of(self.lines).or_else(|| Direction::of(self.session)).unwrap_or(Direction::SendRecv)
     }
 
-    /// Port and, where given, address for RTCP, RFC 3605.
+    /// Port and, if given, address for RTCP, RFC 3605.
     pub fn rtcp(&self) -> Option<(u16, Option<IpAddr>)> {
         let value = self.attribute(b"rtcp")?;
         let (port, address) = word(value);
@@ -135,24 +135,24 @@ impl<'a> Media<'a> {
         self.formats.split(u8::is_ascii_whitespace).filter(|text| !text.is_empty())
     }
 
-    /// The codec that an `a=rtpmap` line names. A clock that it does not give is 8000, and 90000 for video.
+    /// The codec of an `a=rtpmap` line. Its clock defaults to 8000, for video to 90000.
     pub fn rtpmap(&self, payload_type: u8) -> Option<Codec<'a>> {
         self.rtpmaps().find(|(number, _)| *number == payload_type).map(|(_, codec)| codec)
     }
 
-    /// The codec of every `a=rtpmap` line in order, with its payload type. As [`Media::rtpmap`] has it, the first of a
-    /// payload type counts.
+    /// The codec of every `a=rtpmap` line in order, with its payload type. [`Media::rtpmap`] uses the first
+    /// of a payload type.
     pub fn rtpmaps(&self) -> impl Iterator<Item = (u8, Codec<'a>)> + use<'a> {
         let clock = self.clock();
         attributes(self.lines, b"rtpmap").filter_map(move |value| Codec::parse(value, clock))
     }
 
-    /// The clock of an `a=rtpmap` that gives none.
+    /// The default clock of an `a=rtpmap` line.
     pub(super) fn clock(&self) -> u32 {
         if self.media_type == MediaType::Video { 90000 } else { 8000 }
     }
 
-    /// The codec of a payload type: `a=rtpmap`, else the static one.
+    /// The codec of a payload type: from `a=rtpmap`, else the static assignment.
     pub fn codec(&self, payload_type: u8) -> Option<Codec<'a>> {
         self.rtpmap(payload_type).or_else(|| Codec::fixed(payload_type))
     }
@@ -170,28 +170,28 @@ impl<'a> Media<'a> {
         attributes(self.lines, b"crypto").filter_map(Crypto::parse)
     }
 
-    /// The protocol is one that encrypts: SRTP (`SAVP`), or anything over TLS or DTLS.
+    /// The protocol encrypts: SRTP (`SAVP`), or anything over TLS or DTLS.
     pub fn is_secure(&self) -> bool {
         let holds = |part: &[u8]| self.proto.windows(part.len()).any(|text| text.eq_ignore_ascii_case(part));
         holds(b"SAVP") || holds(b"TLS")
     }
 
-    /// The name that other documents use for the media, such as a SIPREC server's metadata, RFC 4574.
+    /// The label by which other documents refer to the media, such as SIPREC metadata, RFC 4574.
     pub fn label(&self) -> Option<&'a [u8]> {
         self.attribute(b"label")
     }
 
-    /// The name used inside the description, RFC 5888.
+    /// The media identification inside the description, RFC 5888.
     pub fn mid(&self) -> Option<&'a [u8]> {
         self.attribute(b"mid")
     }
 
-    /// Addresses that media may come to, RFC 8839. Those given by name are left out.
+    /// Addresses at which media may be received, RFC 8839, without those given by host name.
     pub fn candidates(&self) -> impl Iterator<Item = Candidate<'a>> + use<'a> {
         attributes(self.lines, b"candidate").filter_map(Candidate::parse)
     }
 
-    /// SSRCs that the sender of the description announces, RFC 5576; several lines may name the same.
+    /// SSRCs that the sender of the description announces, RFC 5576; several lines may give the same one.
     pub fn ssrcs(&self) -> impl Iterator<Item = u32> + use<'a> {
         attributes(self.lines, b"ssrc").filter_map(|value| number(word(value).0))
     }
@@ -204,7 +204,7 @@ impl<'a> Media<'a> {
                 && self.format_words().any(|text| text.eq_ignore_ascii_case(b"t38"))
     }
 
-    /// The value of an attribute of the media; empty for one without value.
+    /// The value of an attribute of the media; empty if it has none.
     pub fn attribute(&self, name: &'a [u8]) -> Option<&'a [u8]> {
         self.attributes(name).next()
     }
@@ -242,7 +242,7 @@ impl Direction {
     }
 }
 
-/// Media descriptions that are looked at; what a conference or a recording client sends stays far below.
+/// Media descriptions that are read; conferences and recording clients send far fewer.
 pub const MAX_MEDIA: usize = 128;
 
 #[cfg(test)]

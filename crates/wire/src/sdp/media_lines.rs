@@ -1,4 +1,4 @@
-//! What decides where media goes, read from a description in one pass.
+//! All lines of a description that say where media goes, in one pass.
 
 use std::net::IpAddr;
 
@@ -7,12 +7,12 @@ use super::codec::Codec;
 use super::lines::{attribute_named, connection, raw_lines, typed};
 use super::media::Media;
 
-/// A line that says where media goes or in which codec. What follows a [`MediaLine::Media`] is said of that.
+/// A line that says where media goes or in which codec. Lines after a [`MediaLine::Media`] belong to it.
 #[derive(Clone, Copy, Debug)]
 pub enum MediaLine<'a> {
-    /// An `m=` line. The lines below it are not in it: what they say comes next. None for one that is empty.
+    /// An `m=` line, without the lines below it, which come next. None if it is empty.
     Media(Option<Media<'a>>),
-    /// A `c=` line: an address, or None for a name.
+    /// A `c=` line: an address, or None for a host name.
     Connection(Option<IpAddr>),
     /// The value of an `a=rtpmap` line, see [`rtpmap`].
     Rtpmap(&'a [u8]),
@@ -20,8 +20,8 @@ pub enum MediaLine<'a> {
     Candidate(Candidate<'a>),
 }
 
-/// Walks over the lines of a description that say where media goes. Together they say the same as
-/// [`Sdp::media`](super::Sdp::media) and what can be asked of each, which goes over the lines anew with every question.
+/// Iterates over the lines of a description that say where media goes. They hold the same as
+/// [`Sdp::media`](super::Sdp::media) and its accessors, which scan the lines on each call.
 // HOT: once an offer and once an answer.
 pub fn media_lines(bytes: &[u8]) -> impl Iterator<Item = MediaLine<'_>> {
     raw_lines(bytes).filter_map(|(_, line)| {
@@ -41,7 +41,7 @@ pub fn media_lines(bytes: &[u8]) -> impl Iterator<Item = MediaLine<'_>> {
     })
 }
 
-/// Payload type and codec of the value of an `a=rtpmap` line below this `m=` line.
+/// Payload type and codec in the value of an `a=rtpmap` line below this `m=` line.
 pub fn rtpmap<'a>(media: &Media<'_>, value: &'a [u8]) -> Option<(u8, Codec<'a>)> {
     Codec::parse(value, media.clock())
 }

@@ -1,6 +1,6 @@
-//! SDP, RFC 8866: what a session description says of its media, read from its lines when asked.
+//! SDP, RFC 8866: the media of a session description; lines are parsed on access.
 //!
-//! Not here: offer and answer (RFC 3264), which the engine pairs.
+//! Not here: offer and answer (RFC 3264), which the engine matches.
 //!
 //! ```
 //! use ringtap_wire::sdp::{Direction, Sdp};
@@ -20,11 +20,11 @@
 //! | module | holds |
 //! |---|---|
 //! | `session` | [`Sdp`] and its origin |
-//! | `media` | [`Media`]: one `m=` line and what is below it |
+//! | `media` | [`Media`]: one `m=` line and the lines below it |
 //! | `codec` | [`Codec`] and the static payload types of RFC 3551 |
 //! | `candidate`, `crypto` | ICE candidates (RFC 8839), SDES keys (RFC 4568) |
 //! | `lines` | lines and attributes |
-//! | `media_lines` | [`media_lines()`]: all that says where media goes, in one pass |
+//! | `media_lines` | [`media_lines()`]: all lines that say where media goes, in one pass |
 
 mod candidate;
 mod codec;

@@ -10,7 +10,7 @@ use crate::sip::text::word;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// Neither a `v=`, an `o=` nor an `m=` line is there.
+    /// There is no `v=`, `o=` or `m=` line.
     NoLines,
 }
 
@@ -23,34 +23,35 @@ impl ParseError {
     }
 }
 
-/// A session description. Lines that are missing or make no sense cost only what they would have said.
+/// A session description. A missing or malformed line loses only its own information.
 #[derive(Clone, Copy, Debug)]
 pub struct Sdp<'a> {
     /// Lines before the first `m=`.
     session: &'a [u8],
     /// From the first `m=` line on.
     media: &'a [u8],
-    /// None without a `c=` line, Some(None) where that gives a name.
+    /// None without a `c=` line, Some(None) if it gives a host name.
     connection: Option<Option<IpAddr>>,
 }
 
-/// `o=`, RFC 8866 section 5.2: together its fields name a session, whoever relays it.
+/// `o=`, RFC 8866 section 5.2: its fields together identify a session, through any relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin<'a> {
     /// All of the line behind `o=`.
     pub raw: &'a [u8],
     /// User name, `-` for none.
     pub user: &'a [u8],
-    /// Names the session together with user and address. Digits by the RFC, and text here: it may exceed 64 bits.
+    /// Identifies the session together with user and address. Digits by the RFC, text here: it may exceed 64
+    /// bits.
     pub session_id: &'a [u8],
     /// Grows with each new description of the session.
     pub version: &'a [u8],
-    /// Address or name of who made it.
+    /// Address or host name of its creator.
     pub address: &'a [u8],
 }
 
 impl<'a> Sdp<'a> {
-    /// Reads a description: a body, or a part of one.
+    /// Parses a description: a body or a body part.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
         let (mut known, mut connected) = (false, None);
         let mut media_at = bytes.len();
@@ -85,12 +86,12 @@ impl<'a> Sdp<'a> {
         Some(Origin { raw, user, session_id, version, address })
     }
 
-    /// The address of the session's `c=` line; None without one, and where it gives a name.
+    /// The address of the session's `c=` line; None without one, or if it gives a host name.
     pub fn connection(&self) -> Option<IpAddr> {
         self.connection.flatten()
     }
 
-    /// The direction that holds for media which give none.
+    /// The direction of media that give none themselves.
     pub fn direction(&self) -> Option<Direction> {
         Direction::of(self.session)
     }

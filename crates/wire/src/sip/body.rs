@@ -5,7 +5,7 @@ use super::header::Header;
 use super::params::param;
 use super::text::is_token;
 
-/// A part of a body, or a body of one part. Headers that are missing are empty.
+/// A body part, or a body that has only one. Missing headers are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BodyPart<'a> {
     /// Content-Type with its parameters.
@@ -32,12 +32,12 @@ impl<'a> BodyPart<'a> {
             || self.content_type.is_empty() && self.body.trim_ascii_start().starts_with(b"v=0")
     }
 
-    /// The text between its parts; None where it has none.
+    /// The boundary between its parts; None if it is not `multipart`.
     fn boundary(&self) -> Option<&'a [u8]> {
         let multipart = self.media_type().get(..10)?.eq_ignore_ascii_case(b"multipart/");
         let at = memchr::memchr(b';', self.content_type).filter(|_| multipart);
         let named = at.and_then(|at| param(&self.content_type[at..], b"boundary")).filter(|b| !b.is_empty());
-        // Where the parameter is missing the first line of the body shows it.
+        // If the parameter is missing, the first line of the body is the boundary.
         let shown = || {
             let line = self.body.trim_ascii_start().strip_prefix(b"--")?;
             let end = line.iter().position(|&b| matches!(b, b'\r' | b'\n'))?;
@@ -47,15 +47,15 @@ impl<'a> BodyPart<'a> {
     }
 }
 
-/// The parts of `whole`, two levels deep; itself where it has none.
+/// The parts of `whole`, two levels deep; `whole` itself if it is not `multipart`.
 pub(super) fn parts(whole: BodyPart<'_>) -> impl Iterator<Item = BodyPart<'_>> {
     Parts::new(whole).flat_map(Parts::new)
 }
 
-/// Walks over the parts of one level.
+/// Iterates over the parts of one level.
 #[derive(Clone, Debug)]
 struct Parts<'a> {
-    /// A body that is not made of parts.
+    /// A body that is not `multipart`.
     single: Option<BodyPart<'a>>,
     boundary: &'a [u8],
     rest: &'a [u8],
@@ -81,7 +81,7 @@ impl<'a> Iterator for Parts<'a> {
         if self.single.is_some() {
             return self.single.take();
         }
-        // Behind the last delimiter stands `--`; a body that was cut has none.
+        // `--` follows the last delimiter; a truncated body has none.
         if self.rest.is_empty() || self.rest.starts_with(b"--") {
             return None;
         }
@@ -92,7 +92,8 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// Splits at the next line that begins with `--boundary`: what is before its line end, and what is behind it.
+/// Splits at the next line that begins with `--boundary`: the bytes before its line end, and the bytes after
+/// it.
 fn delimiter<'a>(bytes: &'a [u8], boundary: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let at = memchr::memmem::find_iter(bytes, boundary).find(|&at| {
         let before = bytes[..at].strip_suffix(b"--");

@@ -6,7 +6,7 @@
 pub enum ParseError {
     /// The first line is neither a request line nor a status line.
     StartLine,
-    /// A status line whose code is not 100 to 699 (RFC 4475 section 3.1.2.19 sends 4294967301).
+    /// A status line whose code is not 100 to 699 (RFC 4475 section 3.1.2.19 uses 4294967301).
     StatusCode,
 }
 

@@ -4,16 +4,16 @@ use std::ops::Range;
 
 use super::text::{is_space, those};
 
-/// Where one header line stands. Ranges are offsets into the bytes that [`Fields`] was given.
+/// Position of one header line. Ranges are offsets into the bytes passed to [`Fields`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The name, trimmed; empty where the line has no colon.
+    /// The name, trimmed; empty if the line has no colon.
     pub(crate) name: Range<usize>,
-    /// The value, trimmed, folds left in; the whole line where it has no colon.
+    /// The value, trimmed, with folds; the whole line if it has no colon.
     pub(crate) value: Range<usize>,
 }
 
-/// Walks over header lines up to the empty line that ends them.
+/// Iterates over header lines up to the empty line that ends them.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields<'a> {
     bytes: &'a [u8],
@@ -28,17 +28,18 @@ impl<'a> Fields<'a> {
         Self { bytes, at, blank: false, cut: false }
     }
 
-    /// Once `next` gave None: the offset behind the empty line, or the end of the bytes where there was none.
+    /// After `next` returned None: the offset after the empty line, or the end of the bytes if there was
+    /// none.
     pub(crate) fn end(&self) -> usize {
         self.at
     }
 
-    /// Once `next` gave None: the empty line was there.
+    /// After `next` returned None: whether the empty line was found.
     pub(crate) fn blank(&self) -> bool {
         self.blank
     }
 
-    /// Once `next` gave None: the last line had no line end.
+    /// After `next` returned None: whether the last line had no line end.
     pub(crate) fn cut(&self) -> bool {
         self.cut
     }
@@ -87,12 +88,12 @@ impl Iterator for Fields<'_> {
     }
 }
 
-/// Where the name ends. Nearly all are shorter than sixteen bytes: two words, without a call.
+/// Offset of the colon. Nearly all names are shorter than sixteen bytes: two words, without a call.
 #[inline]
 pub(super) fn colon(line: &[u8]) -> Option<usize> {
     let (words, rest) = line.as_chunks::<8>();
     for (index, word) in words.iter().enumerate().take(3) {
-        // The lowest bit that is set stands in the first that is one.
+        // The lowest set bit belongs to the first colon.
         let colons = those(*word, b':');
         if colons != 0 {
             return Some(8 * index + colons.trailing_zeros() as usize / 8);
@@ -104,7 +105,8 @@ pub(super) fn colon(line: &[u8]) -> Option<usize> {
     }
 }
 
-/// The range without white space at its ends. Nearly all have one space before them and a carriage return behind, or neither.
+/// The range without white space at its ends. Nearly all values have one space before and a carriage return
+/// after them, or neither.
 #[inline]
 fn trim(bytes: &[u8], range: Range<usize>) -> Range<usize> {
     let text = &bytes[range.clone()];

@@ -8,24 +8,27 @@ use super::sniff::{MAX_START_LINE, find_start, is_code};
 use super::start::{before_version, status};
 use super::text::{is_token, token_len};
 
-/// What is at the start of a stream's bytes.
+/// What the bytes of a stream begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// The beginning of something: ask again when there is more.
+    /// An incomplete message: call again with more bytes.
     Incomplete,
     /// A message of that length, for [`Message::parse`](super::Message::parse).
     Message(usize),
-    /// That many bytes are no part of a message: keep-alives, or what is left of one whose beginning was not seen.
+    /// That many bytes are not part of a message: keep-alives, or the rest of a message whose beginning was
+    /// not captured.
     Skip(usize),
 }
 
-/// Cuts the bytes of one direction of a stream into messages. Call it again behind what it returned, until it says
-/// [`Framing::Incomplete`]; it never says so of [`MAX_MESSAGE`] bytes or more, and never counts 0 bytes.
+/// Splits the bytes of one direction of a stream into messages. Call it again after the returned length until
+/// it returns [`Framing::Incomplete`]; it never does so for [`MAX_MESSAGE`] bytes or more, and never returns
+/// a length of 0.
 ///
-/// A stream that began before the capture is taken up at its next start line. A message without Content-Length has no
-/// body (RFC 3261 section 20.14). Where Content-Length makes no sense, the body that it does not own is skipped up to the
-/// next start line; of several values that differ, the smallest counts, since a larger one could swallow the next message.
-/// Of a message beyond [`MAX_MESSAGE`], start line and headers are given and the body is skipped.
+/// A stream that began before the capture is read from its next start line on. A message without
+/// Content-Length has no body (RFC 3261 section 20.14). If Content-Length is invalid, the body is skipped up
+/// to the next start line; if several values differ, the smallest counts, since a larger one could swallow
+/// the next message. Of a message longer than [`MAX_MESSAGE`], start line and headers are returned and the
+/// body is skipped.
 pub fn framing(buffer: &[u8]) -> Framing {
     let idle = idle(buffer);
     if idle > 0 {
@@ -38,10 +41,10 @@ pub fn framing(buffer: &[u8]) -> Framing {
     }
 }
 
-/// The longest message that [`framing`] waits for.
+/// The longest message that [`framing`] buffers.
 pub const MAX_MESSAGE: usize = 64 * 1024;
 
-/// Bytes at the front that keep a connection alive, or pad it.
+/// Number of leading keep-alive and padding bytes.
 fn idle(bytes: &[u8]) -> usize {
     bytes.iter().position(|&b| !is_idle(b)).unwrap_or(bytes.len())
 }
@@ -50,18 +53,18 @@ fn is_idle(byte: u8) -> bool {
     matches!(byte, b'\r' | b'\n' | 0)
 }
 
-/// Where the next message is.
+/// Position of the next message.
 enum Seek {
-    /// A whole start line stands here.
+    /// A complete start line begins here.
     Start(usize),
-    /// What stands from here on may become one.
+    /// The bytes from here on may become a start line.
     Perhaps(usize),
 }
 
 /// Looks for a start line in the lines from `at` on.
 fn seek(buffer: &[u8], mut at: usize) -> Seek {
     while let Some(len) = memchr::memchr(b'\n', &buffer[at..]) {
-        // Of a line that is too long, its end can still be a start line behind a body without line end.
+        // The end of an overlong line can still be a start line, after a body without a line end.
         let from = at + idle(&buffer[at..at + len]).max(len.saturating_sub(MAX_START_LINE));
         if let Some(found) = find_start(&buffer[from..at + len]) {
             return Seek::Start(from + found);
@@ -73,8 +76,8 @@ fn seek(buffer: &[u8], mut at: usize) -> Seek {
     if tail.len() > MAX_START_LINE { Seek::Perhaps(buffer.len()) } else { Seek::Perhaps(at + viable(tail)) }
 }
 
-/// Offset in a line without end from which it may still become a start line. What is kept before that shows that the line
-/// began with something else: only a known method counts there.
+/// Offset in a line without end from which it may still become a start line. What is kept before that shows
+/// that the line began with something else: only a known method counts there.
 fn viable(line: &[u8]) -> usize {
     line[..may_start(line)].iter().rposition(|&b| !is_idle(b)).unwrap_or(0)
 }
@@ -97,7 +100,7 @@ fn may_start(line: &[u8]) -> usize {
     }
 }
 
-/// Length of the message whose start line is at the start of the buffer.
+/// Length of the message that begins the buffer.
 fn message(buffer: &[u8]) -> Framing {
     let within = &buffer[..buffer.len().min(MAX_MESSAGE)];
     let head = match head(within) {
@@ -120,11 +123,11 @@ fn message(buffer: &[u8]) -> Framing {
     }
 }
 
-/// How the header section of a message ends.
+/// Where the header section of a message ends.
 enum Head {
     /// With an empty line, before this offset.
     Ends(usize),
-    /// Not at all: the next message starts here, since bytes of the stream are missing.
+    /// It does not end: bytes of the stream are missing, and the next message starts here.
     NextStart(usize),
     /// Not yet.
     Open,
@@ -146,7 +149,7 @@ fn head(bytes: &[u8]) -> Head {
     Head::Open
 }
 
-/// A start line that cannot be a header line: a status line, or a request of a method that is known.
+/// A start line that cannot be a header line: a status line, or a request with a known method.
 fn is_known_start(line: &[u8]) -> bool {
     if !line.first().is_some_and(|b| b.is_ascii_uppercase()) {
         return false;

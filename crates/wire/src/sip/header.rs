@@ -7,12 +7,13 @@ macro_rules! headers {
         #[repr(u8)]
         pub enum Header {
             $(#[doc = concat!("`", $name, "`", $(" or `", $compact, "`")?)] $variant,)*
-            /// One that has no name here; find it with [`Message::header_named`](super::Message::header_named).
+            /// A header not listed here; find it with
+            /// [`Message::header_named`](super::Message::header_named).
             Other,
         }
 
         impl Header {
-            /// Each name and compact form with its header.
+            /// Each full name and compact form with its header.
             const KNOWN: &'static [(&'static str, Header)] =
                 &[$(($name, Header::$variant), $(($compact, Header::$variant),)?)*];
 
@@ -101,16 +102,17 @@ headers! {
 }
 
 impl Header {
-    /// Headers that there are, [`Header::Other`] included.
+    /// Number of headers, [`Header::Other`] included.
     pub(super) const COUNT: usize = Header::Other as usize + 1;
 
-    /// The header that `name` means: any case, compact form included.
+    /// The header of that name, in any case, also in compact form.
     pub fn parse(name: &[u8]) -> Header {
         Self::starting(name, name.len())
     }
 
-    /// The header that the first `len` bytes of `text` mean. Bytes behind them are read, and mean nothing.
-    // HOT: a name as the RFC writes it, of sixteen bytes or less, costs two words, one multiplication and one comparison.
+    /// The header named by the first `len` bytes of `text`. The bytes after them are read but do not matter.
+    // HOT: a name as the RFC writes it, of sixteen bytes or less, costs two words, one multiplication and one
+    // comparison.
     #[inline(always)]
     pub(super) fn starting(text: &[u8], len: usize) -> Header {
         let (Some(low), Some(high)) = (text.first_chunk(), text.get(8..).and_then(<[u8]>::first_chunk))
@@ -132,7 +134,7 @@ impl Header {
         }
     }
 
-    /// The header of a name in whatever case.
+    /// The header of a name in any case.
     #[inline(never)]
     fn search(name: &[u8]) -> Header {
         if name.is_empty() {
@@ -152,7 +154,7 @@ impl Header {
         }
     }
 
-    /// What a call cannot be followed without: the first of each is indexed however many headers a message has.
+    /// Headers that tracking a call needs: the first of each is indexed however many headers a message has.
     pub(super) const fn essential(self) -> bool {
         use Header::*;
         matches!(
@@ -176,7 +178,7 @@ impl Header {
     }
 }
 
-/// The first sixteen bytes of a name as two words, zero behind its end.
+/// The first sixteen bytes of a name as two words, padded with zeros.
 #[derive(Clone, Copy)]
 struct Words {
     low: u64,
@@ -185,7 +187,7 @@ struct Words {
     header: Header,
 }
 
-/// Slot of two words in [`EXACT`]: one each for all names that are known, as the compiler checks.
+/// Slot of two words in [`EXACT`]; the compiler checks that no two known names share one.
 #[inline]
 const fn exact(low: u64, high: u64) -> usize {
     ((low ^ high.rotate_left(7)).wrapping_mul(0xe654_f989_f869_7931) >> 55) as usize
@@ -211,13 +213,13 @@ static KNOWN_WORDS: [Words; Header::KNOWN.len()] = {
     words
 };
 
-/// Where in [`Header::KNOWN`] the name of two words stands, if it is one.
+/// Index in [`Header::KNOWN`] of the name with these two words.
 static EXACT: [u8; 512] = {
     let mut slots = [FREE; 512];
     let mut entry = 0;
     while entry < KNOWN_WORDS.len() {
         let slot = exact(KNOWN_WORDS[entry].low, KNOWN_WORDS[entry].high);
-        assert!(slots[slot] == FREE, "two names in one place: another multiplier is needed");
+        assert!(slots[slot] == FREE, "two names share a slot: choose another multiplier");
         slots[slot] = entry as u8;
         entry += 1;
     }
@@ -245,7 +247,7 @@ static SLOTS: [u8; 256] = {
     slots
 };
 
-/// Slot of a name that is not empty: from its length, ends and middle, case folded.
+/// Slot of a non-empty name: from its length, first, middle and last byte, case folded.
 const fn hash(name: &[u8]) -> usize {
     let len = name.len();
     let (first, middle, last) = (name[0] | 0x20, name[len / 2] | 0x20, name[len - 1] | 0x20);

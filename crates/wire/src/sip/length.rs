@@ -1,8 +1,8 @@
-//! Content-Length, RFC 3261 section 20.14, as people send it.
+//! Content-Length, RFC 3261 section 20.14, as it occurs in practice.
 
 use super::text::number;
 
-/// What the Content-Length headers of one message say together.
+/// The Content-Length headers of one message combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Length {
     /// The smallest valid value.
@@ -12,9 +12,9 @@ pub(crate) struct Length {
 }
 
 impl Length {
-    /// Takes one header's value in. A number too large for memory is valid: that much is missing.
+    /// Adds the value of one header. A number too large for memory is valid: that many bytes are missing.
     pub(crate) fn add(&mut self, value: &[u8]) {
-        // The only one, and short, as nearly always.
+        // Fast path: a single short number.
         if let (1..=4, Self { least: None, doubtful: false }) = (value.len(), &self)
             && value.iter().all(u8::is_ascii_digit)
         {

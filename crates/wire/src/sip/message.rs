@@ -13,10 +13,10 @@ use super::text::{Split, first_of, is_token, leading_number, number};
 use super::uri::Uri;
 use super::via::Via;
 
-/// A SIP message: its start line, where its headers stand, its body.
+/// A SIP message: its start line, an index of its headers, its body.
 ///
-/// Nothing is copied and nothing is allocated; values are read when they are asked for. One bad header never loses the
-/// message: what does not parse is kept as it is and counted.
+/// Nothing is copied or allocated; values are parsed on access. One bad header never loses the message: a
+/// line that does not parse is kept as it is and counted.
 #[derive(Clone)]
 pub struct Message<'a> {
     /// From the start line to the end of the body.
@@ -24,7 +24,7 @@ pub struct Message<'a> {
     start: StartLine<'a>,
     ids: [Header; HEADERS],
     spans: [Span; HEADERS],
-    /// Where in the index the first of each header is, [`NOWHERE`] for one that is not there.
+    /// Index of the first of each header, [`NOWHERE`] for one that is absent.
     firsts: [u8; Header::COUNT],
     count: usize,
     body_at: usize,
@@ -35,7 +35,7 @@ pub struct Message<'a> {
     truncated: bool,
 }
 
-/// Where a header's name and value stand.
+/// Position of a header's name and value.
 #[derive(Clone, Copy, Default)]
 struct Span {
     name_at: u16,
@@ -47,7 +47,7 @@ struct Span {
 /// One header line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderField<'a> {
-    /// What it is.
+    /// Which header.
     pub header: Header,
     /// Its name as written; empty for a line without colon.
     pub name: &'a [u8],
@@ -57,11 +57,12 @@ pub struct HeaderField<'a> {
 
 impl<'a> Message<'a> {
     /// Reads the one message at the start of `bytes`: a datagram, a WebSocket message, or what
-    /// [`framing`](super::framing()) cut out of a stream. Line ends before it are left out (RFC 3261 section 7.5).
+    /// [`framing`](super::framing()) cut out of a stream. Line ends before it are skipped (RFC 3261 section
+    /// 7.5).
     ///
-    /// Content-Length cuts the body, and what is behind is ignored (section 18.3); where it is missing or makes no
-    /// sense, the body is all that is left; where it is too large, the body is what there is, and
-    /// [`Message::truncated`] says so.
+    /// Content-Length ends the body, and bytes after it are ignored (section 18.3). If it is missing or
+    /// invalid, the body is the rest of the bytes. If it is too large, the body is what was received, and
+    /// [`Message::truncated`] is true.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
         let (start, raw, next) = Self::begin(bytes)?;
         let mut message = Self::unread(start, raw);
@@ -69,7 +70,7 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
-    /// As [`Message::parse`], for what needs the message for a while only: it is not moved, which its index makes dear.
+    /// Like [`Message::parse`], but passes the message by reference: moving its index is expensive.
     // HOT: one pass over the header; no allocation, no copy.
     #[inline(always)]
     pub fn parse_with<T>(bytes: &'a [u8], then: impl FnOnce(&Self) -> T) -> Result<T, ParseError> {
@@ -98,7 +99,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The start line, the message from there on, and where in it the headers begin.
+    /// The start line, the message from there on, and the offset of the headers in it.
     fn begin(bytes: &'a [u8]) -> Result<(StartLine<'a>, &'a [u8], usize), ParseError> {
         let lead = bytes.iter().position(|&b| !matches!(b, b'\r' | b'\n')).unwrap_or(bytes.len());
         let bytes = &bytes[lead..];
@@ -107,7 +108,7 @@ impl<'a> Message<'a> {
         Ok((start, bytes, line.map_or(bytes.len(), |at| at + 1)))
     }
 
-    /// Takes in the header lines from `at` on, and where they end.
+    /// Indexes the header lines from `at` on and finds their end.
     #[inline(never)]
     fn index(&mut self, at: usize) {
         let raw = self.raw;
@@ -127,7 +128,7 @@ impl<'a> Message<'a> {
                 None => {
                     self.body_at = fields.end();
                     self.complete = fields.blank();
-                    // Of a last line without line end the next look finds nothing.
+                    // After a last line without a line end, nothing follows.
                     self.truncated |= fields.cut();
                     self.cut_body();
                     return;
@@ -137,9 +138,10 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Takes in the header line at the start of `rest`, `at` in the message, if it is one as nearly all are: `Name: value`, one
-    /// line, a name that is known. Gives what follows it. None, and nothing done, for any other.
-    // HOT: once a header line. What [`Fields`] would say of it, with its general cases left out.
+    /// Fast path: indexes the header line at the start of `rest`, at offset `at` in the message, if it is a
+    /// known `Name: value` on one line, as nearly all are. Returns what follows it; None, with nothing
+    /// indexed, for any other line.
+    // HOT: once a header line. Equivalent to [`Fields`] without its rare cases.
     #[inline(always)]
     fn plain(&mut self, rest: &'a [u8], at: usize) -> Option<&'a [u8]> {
         let (line, next) = rest.split_at_checked(first_of(rest, [b'\n'])?)?;
@@ -152,7 +154,7 @@ impl<'a> Message<'a> {
         let header = Header::starting(rest, colon);
         let is_trimmed = *value.first()? > b' ' && *value.last()? > b' ';
         let has_room = self.count < HEADERS - RESERVED && at + line.len() <= usize::from(u16::MAX);
-        // Names that are known have no white space; a fold goes on in the next line.
+        // Known names have no white space; a folded value continues on the next line.
         if header == Header::Other || !is_trimmed || !has_room || matches!(next.first(), Some(b' ' | b'\t')) {
             return None;
         }
@@ -172,7 +174,7 @@ impl<'a> Message<'a> {
         Some(next)
     }
 
-    /// Takes in one header line of any kind.
+    /// Indexes one header line of any form.
     #[inline(never)]
     fn add(&mut self, Line { name, value }: Line) {
         let text = &self.raw[name.clone()];
@@ -190,7 +192,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// INVARIANT: there is room.
+    /// INVARIANT: the index has room.
     #[inline(always)]
     fn put(&mut self, header: Header, span: Span) {
         if self.count < HEADERS {
@@ -202,15 +204,16 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// How full the index may be for `header` to get in.
+    /// The number of entries up to which `header` is still indexed.
     ///
-    /// INVARIANT: the last [`RESERVED`] places are for the first of each essential header, of which there are fewer.
+    /// INVARIANT: the last [`RESERVED`] entries are for the first of each essential header; there are fewer
+    /// essential headers.
     fn limit(&self, header: Header) -> usize {
         let first = self.count >= HEADERS - RESERVED && header.essential() && self.header(header).is_none();
         if first { HEADERS } else { HEADERS - RESERVED }
     }
 
-    /// Ends the message where Content-Length says.
+    /// Truncates the message to Content-Length.
     fn cut_body(&mut self) {
         let rest = self.raw.len() - self.body_at;
         if let (Some(length), false) = (self.length.least, self.length.doubtful) {
@@ -255,7 +258,7 @@ impl<'a> Message<'a> {
         self.header(Header::CallId).filter(|id| !id.is_empty())
     }
 
-    /// CSeq, RFC 3261 section 20.16. None where its number does not fit (RFC 4475 section 3.1.2.4).
+    /// CSeq, RFC 3261 section 20.16. None if its number does not fit (RFC 4475 section 3.1.2.4).
     pub fn cseq(&self) -> Option<(u32, Method)> {
         let (digits, text) = self.cseq_parts()?;
         Some((number(digits)?, Method::parse(text)))
@@ -273,8 +276,7 @@ impl<'a> Message<'a> {
         self.header(Header::From).and_then(NameAddr::parse)
     }
 
-    /// The tag of From, without reading the rest. The outer None where there is no From, the inner one where that has no
-    /// tag.
+    /// The tag of From, without parsing the rest. The outer None means no From, the inner one no tag.
     pub fn from_tag(&self) -> Option<Option<&'a [u8]>> {
         self.header(Header::From).and_then(NameAddr::tag_of)
     }
@@ -284,12 +286,13 @@ impl<'a> Message<'a> {
         self.header(Header::To).and_then(NameAddr::parse)
     }
 
-    /// Via of the last hop: the first of the first list.
+    /// Via of the last hop: the first value.
     pub fn top_via(&self) -> Option<Via<'a>> {
         self.vias().next()
     }
 
-    /// The branch of the last hop's Via, which names the transaction (RFC 3261 section 8.1.1.7), without reading the rest.
+    /// The branch of the last hop's Via, which names the transaction (RFC 3261 section 8.1.1.7), without
+    /// parsing the rest.
     // HOT: once a message.
     pub fn top_branch(&self) -> Option<&'a [u8]> {
         match Via::plain_branch(self.header(Header::Via)?) {
@@ -303,7 +306,7 @@ impl<'a> Message<'a> {
         self.values(Header::Via).filter_map(Via::parse)
     }
 
-    /// Every Contact that holds a URI. `*`, and a word that an unquoted comma cut off, is none.
+    /// Every Contact that holds a URI. `*`, and a word separated by an unquoted comma, do not count.
     pub fn contacts(&self) -> impl Iterator<Item = NameAddr<'a>> {
         let holds_uri = |contact: &NameAddr<'_>| !contact.uri.scheme.is_empty() || contact.uri.user.is_some();
         self.values(Header::Contact).filter_map(NameAddr::parse).filter(holds_uri)
@@ -314,7 +317,7 @@ impl<'a> Message<'a> {
         self.header(Header::Contact) == Some(b"*")
     }
 
-    /// Expires, RFC 3261 section 20.19, in seconds. None where the number does not fit.
+    /// Expires, RFC 3261 section 20.19, in seconds. None if the number does not fit.
     pub fn expires(&self) -> Option<u32> {
         self.header(Header::Expires)
             .and_then(leading_number)
@@ -332,7 +335,7 @@ impl<'a> Message<'a> {
     }
 
     /// The first value of a header, trimmed, still folded if it was.
-    // HOT: a dozen questions a message.
+    // HOT: a dozen calls per message.
     pub fn header(&self, header: Header) -> Option<&'a [u8]> {
         let span = self.spans.get(usize::from(self.firsts[header as usize]))?;
         Some(span.value(self.raw))
@@ -340,19 +343,19 @@ impl<'a> Message<'a> {
 
     /// The value of each line with that header.
     pub fn headers(&self, header: Header) -> impl Iterator<Item = &'a [u8]> {
-        // Before the first there is none.
+        // The first of this header is at `firsts`.
         let from = usize::from(self.firsts[header as usize]).min(self.count);
         let ids = self.ids[from..self.count].iter().zip(&self.spans[from..]);
         ids.filter(move |(id, _)| **id == header).map(|(_, span)| span.value(self.raw))
     }
 
-    /// The value of each line with that header, split at commas that stand neither in quotes nor in angle brackets.
-    /// Not for From, To, Date and the headers of authentication, which are no lists.
+    /// The value of each line with that header, split at commas outside quotes and angle brackets. Not for
+    /// From, To, Date and the authentication headers, which are not lists.
     pub fn values(&self, header: Header) -> impl Iterator<Item = &'a [u8]> {
         self.headers(header).flat_map(|value| Split::new(value, b','))
     }
 
-    /// The first value of the header of that name, which may be one that [`Header`] does not know.
+    /// The first value of the header of that name, also of headers that [`Header`] does not list.
     pub fn header_named(&self, name: &[u8]) -> Option<&'a [u8]> {
         match Header::parse(name) {
             Header::Other => self.fields().find(|f| f.name.eq_ignore_ascii_case(name)).map(|f| f.value),
@@ -370,7 +373,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// The body, empty where there is none.
+    /// The body, empty if there is none.
     pub fn body(&self) -> &'a [u8] {
         &self.raw[self.body_at..]
     }
@@ -380,13 +383,12 @@ impl<'a> Message<'a> {
         self.raw
     }
 
-    /// Start line and headers, with the empty line behind them.
+    /// Start line and headers, with the empty line after them.
     pub fn head(&self) -> &'a [u8] {
         &self.raw[..self.body_at]
     }
 
-    /// The parts of a `multipart` body, those of a part that is itself `multipart` included; without that, the body as
-    /// the only part.
+    /// The parts of a `multipart` body, also those of a nested `multipart`; any other body is its only part.
     pub fn parts(&self) -> impl Iterator<Item = BodyPart<'a>> {
         let whole = BodyPart {
             content_type: self.header(Header::ContentType).unwrap_or_default(),
@@ -397,9 +399,9 @@ impl<'a> Message<'a> {
         body::parts(whole).filter(|part| !part.body.is_empty())
     }
 
-    /// The session description: of a body or a part of it that is `application/sdp`, or of one that says nothing of its
-    /// type and begins with `v=0`.
-    // HOT: asked of every message; most have no body, and most bodies are one part that says what it is.
+    /// The session description: a body or body part that is `application/sdp`, or that has no type and begins
+    /// with `v=0`.
+    // HOT: called for every message; most have no body, and most bodies are a single part with a type.
     pub fn sdp(&self) -> Option<&'a [u8]> {
         if self.body().is_empty() {
             return None;
@@ -415,22 +417,22 @@ impl<'a> Message<'a> {
         self.truncated
     }
 
-    /// The empty line that ends the headers was there.
+    /// The empty line that ends the headers was found.
     pub fn headers_complete(&self) -> bool {
         self.complete
     }
 
-    /// Header lines that found no place in the index.
+    /// Header lines that did not fit into the index.
     pub fn headers_dropped(&self) -> u16 {
         self.dropped
     }
 
-    /// Header lines without colon, or whose name is not a token.
+    /// Header lines without a colon, or whose name is not a token.
     pub fn headers_malformed(&self) -> u16 {
         self.malformed
     }
 
-    /// Content-Length is not a number, or there are two that differ.
+    /// Content-Length is not a number, or two values differ.
     pub fn length_doubtful(&self) -> bool {
         self.length.doubtful
     }
@@ -447,7 +449,7 @@ impl std::fmt::Debug for Message<'_> {
 }
 
 impl Span {
-    /// None where the line stands behind the first 64 KiB.
+    /// None if the line lies beyond the first 64 KiB.
     fn new(name: std::ops::Range<usize>, value: std::ops::Range<usize>) -> Option<Self> {
         Some(Self {
             name_at: u16::try_from(name.start).ok()?,
@@ -469,11 +471,11 @@ impl Span {
 /// Header lines that are indexed.
 const HEADERS: usize = 96;
 
-/// In [`Message::firsts`]: no place in the index.
+/// In [`Message::firsts`]: the header is absent.
 const NOWHERE: u8 = u8::MAX;
 const _: () = assert!(HEADERS <= NOWHERE as usize);
 
-/// Places kept for essential headers that come late.
+/// Entries reserved for essential headers that come late.
 const RESERVED: usize = 16;
 
 #[cfg(test)]

@@ -2,19 +2,19 @@
 
 macro_rules! methods {
     ($($(#[$doc:meta])* $variant:ident $name:literal,)*) => {
-        /// What a request asks for. Names are case-sensitive (RFC 3261 section 7.1): `invite` is not INVITE.
+        /// A request method. Names are case-sensitive (RFC 3261 section 7.1): `invite` is not INVITE.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Method {
             $($(#[$doc])* $variant,)*
-            /// Any other; the text is in the start line.
+            /// Any other method; its text is in the start line.
             Other,
         }
 
         impl Method {
-            /// Every method that has a name here.
+            /// Every method listed here.
             pub(crate) const KNOWN: &'static [(&'static [u8], Method)] = &[$(($name.as_bytes(), Method::$variant),)*];
 
-            /// As on the wire; `OTHER` for one that is not known here.
+            /// The name as on the wire; `OTHER` for a method not listed here.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Method::$variant => $name,)*

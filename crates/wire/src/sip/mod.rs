@@ -1,6 +1,6 @@
-//! SIP, RFC 3261: a message is an index of spans over its bytes, and its parts are read when they are asked for.
+//! SIP, RFC 3261: a message is an index of spans over its bytes; values are parsed on access.
 //!
-//! Not here: transactions and dialogs, and putting a stream's segments together.
+//! Not here: transactions, dialogs and the reassembly of TCP streams.
 //!
 //! ```
 //! use ringtap_wire::sip::{Header, Message, Method};
@@ -21,9 +21,9 @@
 //! | module | holds |
 //! |---|---|
 //! | `message` | the index: [`Message`] |
-//! | `start`, `method`, `header`, `error` | start lines, the names that are known, why bytes are no message |
-//! | `uri`, `nameaddr`, `via`, `params` | what stands in headers |
-//! | `body`, `length` | parts of a body, Content-Length |
+//! | `start`, `method`, `header`, `error` | start lines, known names, why bytes are not a message |
+//! | `uri`, `nameaddr`, `via`, `params` | values of header fields |
+//! | `body`, `length` | body parts, Content-Length |
 //! | `sniff`, `framing` | finding messages in datagrams and in streams |
 //! | `fields`, `text` | header lines and lexical rules, shared with SDP and HTTP |
 

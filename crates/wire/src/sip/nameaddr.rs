@@ -4,10 +4,10 @@ use super::params::param;
 use super::text::{closing_quote, unquoted};
 use super::uri::Uri;
 
-/// A party: perhaps a display name, a URI, parameters of the header.
+/// A party: an optional display name, a URI, parameters of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NameAddr<'a> {
-    /// Without the quotes around it, escapes left in; None where there is none or an empty one.
+    /// Without the quotes around it, with escapes; None if absent or empty.
     pub display: Option<&'a [u8]>,
     /// The URI.
     pub uri: Uri<'a>,
@@ -16,11 +16,11 @@ pub struct NameAddr<'a> {
 }
 
 impl<'a> NameAddr<'a> {
-    /// Reads one value (of a list, one element). None where nothing is there; between brackets the URI may be empty,
-    /// since the tag behind them still counts.
+    /// Parses one value (one element of a list). None if it is empty; between brackets the URI may be empty,
+    /// since the tag after them still counts.
     ///
-    /// A display name may hold anything (RFC 4475 section 3.1.2.15), its quotes need not close (3.1.2.6), and without
-    /// angle brackets what follows a `;` belongs to the header.
+    /// A display name may hold anything (RFC 4475 section 3.1.2.15), its quotes need not close (3.1.2.6), and
+    /// without angle brackets what follows a `;` belongs to the header.
     pub fn parse(value: &'a [u8]) -> Option<Self> {
         let value = value.trim_ascii();
         let (before, uri, params) = Self::cut(value);
@@ -31,14 +31,15 @@ impl<'a> NameAddr<'a> {
         Some(Self { display: display(before), uri, params: params.trim_ascii_start() })
     }
 
-    /// The tag of a header value whose URI is not wanted. The outer None is a value that [`NameAddr::parse`] does not read.
+    /// The tag of a header value, without parsing its URI. The outer None means that [`NameAddr::parse`]
+    /// fails.
     pub(super) fn tag_of(value: &'a [u8]) -> Option<Option<&'a [u8]>> {
         let (before, uri, params) = Self::cut(value.trim_ascii());
         let is_there = before.is_some() || !uri.trim_ascii().is_empty();
         is_there.then(|| param(params, b"tag").filter(|tag| !tag.is_empty()))
     }
 
-    /// What stands before the bracket, None where there is no bracket; the URI; the parameters.
+    /// The text before the bracket, None without a bracket; the URI; the parameters.
     fn cut(value: &'a [u8]) -> (Option<&'a [u8]>, &'a [u8], &'a [u8]) {
         let Some(open) = open_bracket(value) else {
             let (uri, params) = value.split_at(memchr::memchr(b';', value).unwrap_or(value.len()));
@@ -47,7 +48,8 @@ impl<'a> NameAddr<'a> {
         let inner = &value[open + 1..];
         let (uri, params) = match memchr::memchr(b'>', inner) {
             Some(close) => (&inner[..close], &inner[close + 1..]),
-            // Never closed: the tag is worth more than parameters of the URI.
+            // Never closed: assume that what follows are parameters of the header, since the tag matters
+            // most.
             None => inner.split_at(memchr::memchr(b';', inner).unwrap_or(inner.len())),
         };
         (Some(&value[..open]), uri, params)
@@ -58,13 +60,13 @@ impl<'a> NameAddr<'a> {
         self.param(b"tag").filter(|tag| !tag.is_empty())
     }
 
-    /// Value of a parameter of the header; empty for one without value.
+    /// Value of a parameter of the header; empty if it has none.
     pub fn param(&self, name: &[u8]) -> Option<&'a [u8]> {
         param(self.params, name)
     }
 }
 
-/// Where the bracket before the URI stands: the first one outside a quoted string.
+/// Offset of the bracket before the URI: the first one outside a quoted string.
 fn open_bracket(value: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = memchr::memchr2(b'<', b'"', value.get(at..)?) {
@@ -80,7 +82,7 @@ fn open_bracket(value: &[u8]) -> Option<usize> {
     None
 }
 
-/// The display name in what stands before the bracket.
+/// The display name in the text before the bracket.
 fn display(text: &[u8]) -> Option<&[u8]> {
     let text = text.trim_ascii();
     let name = match text {

@@ -1,11 +1,12 @@
-//! Parameters behind a `;`, RFC 3261 section 7.3.1.
+//! Parameters after a `;`, RFC 3261 section 7.3.1.
 
 use super::text::{Split, split_once, unquoted};
 
-/// A parameter: its name, and its value where it has one, without the quotes around it.
+/// A parameter: its name, and its value, if any, without the quotes around it.
 pub type Param<'a> = (&'a [u8], Option<&'a [u8]>);
 
-/// The parameters of `text`, which begins behind or with the first `;`. Folds and spaces around `;` and `=` are left out.
+/// The parameters of `text`, which begins with or after the first `;`. Folds and spaces around `;` and `=`
+/// are ignored.
 pub fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
     Split::new(text, b';').map(|part| match split_once(part, b'=') {
         Some((name, value)) => (name.trim_ascii_end(), Some(unquoted(value.trim_ascii_start()))),
@@ -13,7 +14,7 @@ pub fn params(text: &[u8]) -> impl Iterator<Item = Param<'_>> {
     })
 }
 
-/// Value of the first parameter of that name, any case; empty for one without value.
+/// Value of the first parameter of that name, in any case; empty if it has none.
 pub(crate) fn param<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     params(text).find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.unwrap_or_default())
 }

@@ -6,20 +6,22 @@ use super::text::{is_token, token_len};
 
 /// Where in a datagram a SIP message starts: nearly always 0.
 ///
-/// Looks at the start line alone: a method, white space, something, `SIP/2.0` at the line's end; or `SIP/2.0` and a
-/// digit. So a datagram that the capture cut is known where its first line is whole. Line ends, and other junk of up to 32 bytes,
-/// may stand before it. HTTP, keep-alives, RTP, RTCP and STUN are refused at their first bytes.
-// HOT: asked of every datagram that is not known as media.
+/// Looks at the start line alone: a method, white space, something, `SIP/2.0` at the line's end; or `SIP/2.0`
+/// and a digit. So a truncated datagram is recognised if its first line is whole. Line ends and up to 32
+/// bytes of other junk may come before it. HTTP, keep-alives, RTP, RTCP and STUN are refused at their first
+/// bytes.
+// HOT: called for every datagram that is not known media.
 pub fn sniff(datagram: &[u8]) -> Option<usize> {
     let &first = datagram.first()?;
-    // What half of all messages begin with.
+    // Half of all messages begin like this.
     if let [b'S', b'I', b'P', b'/', b'2', b'.', b'0', b' ', digit, ..] = datagram
         && digit.is_ascii_digit()
     {
         return Some(0);
     }
     if is_token(first) {
-        // The method or version ends within 64 bytes (RFC 4475 section 3.1.1.2 has one of 43), or junk does.
+        // The method or version ends within 64 bytes (RFC 4475 section 3.1.1.2 has one of 43), or the bytes
+        // are junk.
         let word = token_len(&datagram[..datagram.len().min(MAX_METHOD)]);
         match datagram.get(word)? {
             b' ' | b'\t' => return find_start(first_line(datagram)).filter(|&at| at <= MAX_JUNK),
@@ -30,7 +32,7 @@ pub fn sniff(datagram: &[u8]) -> Option<usize> {
     behind_junk(datagram)
 }
 
-/// Junk before the message is rare, and most of what comes here is something else.
+/// Junk before a message is rare; most datagrams here are not SIP.
 #[cold]
 fn behind_junk(datagram: &[u8]) -> Option<usize> {
     // Version 2 of RTP and RTCP; a message cannot be shorter than its start line.
@@ -54,8 +56,8 @@ fn behind_junk(datagram: &[u8]) -> Option<usize> {
     None
 }
 
-/// Where in a line (without its line feed) a start line begins that ends with the line: 0, or behind what is left of
-/// something else, such as a body without line end.
+/// Offset in a line (without its line feed) of a start line that ends with the line: 0, or after the rest of
+/// something else, such as a body without a line end.
 pub(super) fn find_start(line: &[u8]) -> Option<usize> {
     match before_version(line) {
         Some(rest) => find_request(rest),
@@ -63,46 +65,46 @@ pub(super) fn find_start(line: &[u8]) -> Option<usize> {
     }
 }
 
-/// Where the method begins. `rest` is the line up to the space before the version.
+/// Offset of the method. `rest` is the line up to the space before the version.
 fn find_request(rest: &[u8]) -> Option<usize> {
     let rest = rest.trim_ascii_end();
     let method = token_len(rest);
     if (1..=MAX_METHOD).contains(&method) && matches!(rest.get(method), Some(b' ' | b'\t')) {
         return Some(behind_token(&rest[..method]));
     }
-    // Junk, the method, spaces, the URI: the method is a token that a known name ends.
+    // Junk, the method, spaces, the URI: the method is a token that ends with a known name.
     let spaces = memchr::memrchr2(b' ', b'\t', rest)?;
     let end = rest[..spaces].iter().rposition(|b| !matches!(b, b' ' | b'\t'))? + 1;
     let before = &rest[..end];
     Method::KNOWN.iter().find(|(name, _)| before.ends_with(name)).map(|(name, _)| before.len() - name.len())
 }
 
-/// Token characters that are stuck to a known method are junk if that is one they cannot be: a keep-alive such as `jaK`
-/// before `INVITE`. Unknown methods stay whole.
+/// Token characters directly before a known method are junk unless they could be part of a method: a
+/// keep-alive such as `jaK` before `INVITE`. Unknown methods stay whole.
 fn behind_token(method: &[u8]) -> usize {
     if method.iter().all(u8::is_ascii_uppercase) {
         return 0;
     }
     let ends = |name: &[u8]| method.ends_with(name) && method.len() > name.len();
-    // REINVITE and the like would be methods of their own; what is not all capitals before a known name is not.
+    // REINVITE and the like would be methods of their own; a prefix that is not all capitals would not.
     let junk = |name: &[u8]| !method[..method.len() - name.len()].iter().all(u8::is_ascii_uppercase);
     let found = Method::KNOWN.iter().find(|(name, _)| ends(name) && junk(name));
     found.map_or(0, |(name, _)| method.len() - name.len())
 }
 
-/// Where a status line begins.
+/// Offset of a status line.
 fn find_status(line: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'/', line)
         .filter_map(|at| at.checked_sub(3))
         .find(|&at| status(&line[at..]).is_some_and(is_code))
 }
 
-/// A status code begins with a digit; whether it is a valid one is for the parser to say.
+/// A status code begins with a digit; the parser checks whether it is valid.
 pub(super) fn is_code(rest: &[u8]) -> bool {
     rest.first().is_some_and(u8::is_ascii_digit)
 }
 
-/// Up to the first line feed, or a bounded part of the bytes.
+/// The bytes up to the first line feed, at most [`MAX_START_LINE`].
 fn first_line(bytes: &[u8]) -> &[u8] {
     let bytes = &bytes[..bytes.len().min(MAX_START_LINE)];
     &bytes[..memchr::memchr(b'\n', bytes).unwrap_or(bytes.len())]
@@ -114,7 +116,7 @@ pub(super) const MAX_START_LINE: usize = 8192;
 /// The longest method that is looked for.
 pub(super) const MAX_METHOD: usize = 64;
 
-/// Bytes that may stand before the message in a datagram.
+/// Bytes of junk that may come before the message in a datagram.
 const MAX_JUNK: usize = 32;
 
 /// `SIP/2.0 200`

@@ -13,24 +13,24 @@ pub enum StartLine<'a> {
         method: Method,
         /// The method as written.
         method_text: &'a [u8],
-        /// The Request-URI as written, white space and angle brackets included where somebody sent them.
+        /// The Request-URI as written, with any white space and angle brackets.
         uri: &'a [u8],
     },
     /// `SIP-Version SP Status-Code SP Reason-Phrase`
     Response {
         /// 100 to 699.
         code: u16,
-        /// The phrase: any bytes, perhaps none.
+        /// The reason phrase: any bytes, may be empty.
         reason: &'a [u8],
     },
 }
 
 impl<'a> StartLine<'a> {
-    /// Reads a line without its line end. Several spaces, and spaces at its end, are taken as one and none
-    /// (RFC 4475 sections 3.1.2.9 and 3.1.2.10).
+    /// Parses a line without its line end. Several spaces count as one, and trailing spaces are ignored (RFC
+    /// 4475 sections 3.1.2.9 and 3.1.2.10).
     // HOT: once a message.
     pub(crate) fn parse(line: &'a [u8]) -> Result<Self, ParseError> {
-        // What half of all begin with; the same as below, without a question at every byte.
+        // Fast path: half of all messages begin like this. Same result as below.
         if let [b'S', b'I', b'P', b'/', b'2', b'.', b'0', b' ', a @ b'1'..=b'6', b, c, b' ', reason @ ..] =
             line
             && b.is_ascii_digit()
@@ -46,13 +46,13 @@ impl<'a> StartLine<'a> {
     }
 }
 
-/// What follows the version and its space in a status line.
+/// The rest of a status line after the version and its space.
 pub(super) fn status(line: &[u8]) -> Option<&[u8]> {
     let (version, rest) = line.split_at_checked(VERSION)?;
     (is_version(version) && matches!(rest, [b' ' | b'\t', ..])).then(|| rest.trim_ascii_start())
 }
 
-/// The request line up to the space before its version; None where it ends otherwise.
+/// The request line up to the space before its version; None if it does not end with a version.
 pub(super) fn before_version(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii_end();
     let (rest, version) = line.split_at_checked(line.len().checked_sub(VERSION)?)?;
@@ -78,7 +78,8 @@ fn request(line: &[u8]) -> Result<StartLine<'_>, ParseError> {
     Ok(StartLine::Request { method: Method::parse(method_text), method_text, uri })
 }
 
-/// `SIP/2.0`: any case (RFC 3261 section 7.1), and any version, since what asks for 7.0 is answered with 505.
+/// `SIP/2.0`: any case (RFC 3261 section 7.1), and any version, since a request with 7.0 is answered with
+/// 505.
 fn is_version(bytes: &[u8]) -> bool {
     matches!(bytes, [_, _, _, b'/', major, b'.', minor] if major.is_ascii_digit() && minor.is_ascii_digit())
         && bytes[..3].eq_ignore_ascii_case(b"SIP")

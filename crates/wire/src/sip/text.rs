@@ -6,7 +6,7 @@ pub(crate) const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
-/// `token`: what methods, header names, tags and branches are made of.
+/// `token`: the characters of methods, header names, tags and branches.
 #[inline]
 pub(crate) const fn is_token(byte: u8) -> bool {
     TOKEN[byte as usize]
@@ -27,7 +27,7 @@ const fn may_be_token(byte: u8) -> bool {
         || matches!(byte, b'-' | b'.' | b'!' | b'%' | b'*' | b'_' | b'+' | b'`' | b'\'' | b'~')
 }
 
-/// A bit in each byte of a word that is `byte`, and perhaps more above the lowest of them.
+/// A word with the top bit set in each byte that equals `byte`; bytes above the lowest match may be set too.
 #[inline(always)]
 pub(super) fn those(word: [u8; 8], byte: u8) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -35,7 +35,8 @@ pub(super) fn those(word: [u8; 8], byte: u8) -> u64 {
     others.wrapping_sub(ONES) & !others & (ONES << 7)
 }
 
-/// Where the first byte stands that is one of a few: for what is as short as a line, sixteen bytes at a time without a call.
+/// Offset of the first byte that is one of a few: for short input such as a line, sixteen bytes at a time
+/// without a call.
 #[inline]
 pub(crate) fn first_of<const FEW: usize>(bytes: &[u8], few: [u8; FEW]) -> Option<usize> {
     let (chunks, rest) = bytes.as_chunks::<16>();
@@ -52,7 +53,7 @@ pub(crate) fn first_of<const FEW: usize>(bytes: &[u8], few: [u8; FEW]) -> Option
     rest.iter().position(|byte| few.contains(byte)).map(|at| 16 * chunks.len() + at)
 }
 
-/// How many bytes at the start are token characters.
+/// Number of leading token characters.
 pub(crate) fn token_len(bytes: &[u8]) -> usize {
     bytes.iter().position(|&b| !is_token(b)).unwrap_or(bytes.len())
 }
@@ -64,13 +65,13 @@ pub(crate) fn word(bytes: &[u8]) -> (&[u8], &[u8]) {
     (&bytes[..end], bytes[end..].trim_ascii_start())
 }
 
-/// Splits at the first `stop`: what is before, and what is behind it.
+/// Splits at the first `stop`: the bytes before it and after it.
 pub(crate) fn split_once(bytes: &[u8], stop: u8) -> Option<(&[u8], &[u8])> {
     let at = memchr::memchr(stop, bytes)?;
     Some((&bytes[..at], &bytes[at + 1..]))
 }
 
-/// The decimal number at the start and what follows it. None without a digit; saturates where it does not fit.
+/// The decimal number at the start and what follows it. None without a digit; saturates if it does not fit.
 pub(crate) fn leading_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (mut value, mut len) = (0u64, 0);
     for &byte in bytes {
@@ -78,14 +79,15 @@ pub(crate) fn leading_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
             break;
         }
         let digit = u64::from(byte - b'0');
-        // Nineteen digits fit, whichever they are.
+        // Any nineteen digits fit.
         value = if len < 19 { value * 10 + digit } else { value.saturating_mul(10).saturating_add(digit) };
         len += 1;
     }
     (len > 0).then(|| (value, &bytes[len..]))
 }
 
-/// The number that the whole of `bytes`, white space aside, spells. None where it does not fit: it must not wrap.
+/// Parses all of `bytes`, without surrounding white space, as a number. None if it does not fit: it must not
+/// wrap.
 pub(crate) fn number<T: TryFrom<u64>>(bytes: &[u8]) -> Option<T> {
     match leading_number(bytes.trim_ascii())? {
         (value, []) if value != u64::MAX => T::try_from(value).ok(),
@@ -93,7 +95,7 @@ pub(crate) fn number<T: TryFrom<u64>>(bytes: &[u8]) -> Option<T> {
     }
 }
 
-/// Where the quoted string that opens at `open` closes, RFC 3261 `quoted-string`.
+/// Offset of the quote that closes the string opened at `open`, RFC 3261 `quoted-string`.
 pub(crate) fn closing_quote(bytes: &[u8], open: usize) -> Option<usize> {
     let mut at = open + 1;
     while let Some(found) = memchr::memchr2(b'"', b'\\', bytes.get(at..)?) {
@@ -105,7 +107,7 @@ pub(crate) fn closing_quote(bytes: &[u8], open: usize) -> Option<usize> {
     None
 }
 
-/// A quoted string without its quotes, anything else as it is. Escapes stay.
+/// A quoted string without its quotes, anything else unchanged. Escapes stay.
 pub(crate) fn unquoted(bytes: &[u8]) -> &[u8] {
     match bytes {
         [b'"', inner @ .., b'"'] => inner,
@@ -113,10 +115,10 @@ pub(crate) fn unquoted(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Splits a value at a separator that stands neither in a quoted string nor between angle brackets.
+/// Splits a value at a separator outside quoted strings and angle brackets.
 ///
-/// A quote or bracket that never closes is an ordinary character (RFC 4475 section 3.1.2.6). That it does not close is
-/// found out once for the whole value, so the cost is linear in its length.
+/// A quote or bracket that never closes is an ordinary character (RFC 4475 section 3.1.2.6). This is
+/// determined once for the whole value, so the cost is linear in its length.
 #[derive(Clone, Debug)]
 pub(crate) struct Split<'a> {
     rest: Option<&'a [u8]>,
@@ -158,7 +160,7 @@ impl<'a> Split<'a> {
 impl<'a> Iterator for Split<'a> {
     type Item = &'a [u8];
 
-    /// The next part, trimmed; empty parts are left out (RFC 4475 section 3.1.2.1 has them).
+    /// The next part, trimmed; empty parts are skipped (RFC 4475 section 3.1.2.1 has them).
     fn next(&mut self) -> Option<&'a [u8]> {
         while let Some(rest) = self.rest {
             let end = self.end(rest);
@@ -181,7 +183,8 @@ impl<'a> Iterator for Split<'a> {
     }
 }
 
-/// The bytes of a value with each fold (line end and the white space behind it) as one space, RFC 3261 section 7.3.1.
+/// The bytes of a value with each fold (line end and the white space after it) as one space, RFC 3261 section
+/// 7.3.1.
 pub fn unfolded(value: &[u8]) -> impl Iterator<Item = u8> + '_ {
     let mut folding = false;
     value.iter().filter_map(move |&byte| {

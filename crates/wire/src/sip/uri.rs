@@ -5,27 +5,28 @@ use std::net::IpAddr;
 use super::params::param;
 use super::text::number;
 
-/// A URI with its parts as they were written: escapes stay, nothing is lowered.
+/// A URI with its parts as written: escapes stay, and case is not changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uri<'a> {
-    /// `sip`, `sips`, `tel`, `urn`, ...; empty where none was written.
+    /// `sip`, `sips`, `tel`, `urn`, ...; empty if there is none.
     pub scheme: &'a [u8],
-    /// The user without password, its own parameters included (`+1201;phone-context=x`); the number of a `tel` URI.
+    /// The user without password, its own parameters included (`+1201;phone-context=x`); the number of a
+    /// `tel` URI.
     pub user: Option<&'a [u8]>,
-    /// Name or address, an IPv6 address without its brackets. Empty where the scheme has none.
+    /// Host name or address, an IPv6 address without its brackets. Empty if the scheme has none.
     pub host: &'a [u8],
-    /// Port, where a valid one was written.
+    /// Port, if there is a valid one.
     pub port: Option<u16>,
-    /// Parameters behind host and port, without the first `;`.
+    /// Parameters after host and port, without the first `;`.
     pub params: &'a [u8],
-    /// Headers behind the `?`.
+    /// Headers after the `?`.
     pub headers: &'a [u8],
     /// All of it.
     pub raw: &'a [u8],
 }
 
 impl<'a> Uri<'a> {
-    /// Reads a URI; angle brackets around it are left out. None where nothing is there.
+    /// Parses a URI, without angle brackets around it. None if it is empty.
     pub fn parse(text: &'a [u8]) -> Option<Self> {
         let mut raw = text.trim_ascii();
         if let [b'<', inner @ ..] = raw {
@@ -46,8 +47,8 @@ impl<'a> Uri<'a> {
         })
     }
 
-    /// `sip:user@host:port;params`, port and parameters perhaps left out, with nothing else in it: what the general way gives
-    /// then, in one pass. None says nothing.
+    /// Fast path for `sip:user@host:port;params` (port and parameters optional) in one pass. None means that
+    /// the slow path has to parse it.
     fn plain(raw: &'a [u8]) -> Option<Self> {
         let rest = raw.strip_prefix(b"sip:")?;
         let at = rest.iter().position(|&b| matches!(b, b'@' | b':' | b';' | b'?'))?;
@@ -59,7 +60,7 @@ impl<'a> Uri<'a> {
         if let [b':', digits @ ..] = tail {
             let len = digits.iter().position(|b| !b.is_ascii_digit()).unwrap_or(digits.len());
             let (digits, behind) = digits.split_at(len);
-            // One that is none is for the general way.
+            // Leave an invalid one to the slow path.
             port = Some(number(digits)?);
             tail = behind;
         }
@@ -81,12 +82,12 @@ impl<'a> Uri<'a> {
         address(self.host)
     }
 
-    /// `userinfo@host:port;params?headers`. The user part may hold `;` `?` and `/` (RFC 4475 sections 3.1.1.2 and
-    /// 3.1.1.9), so the `@` is looked for first.
+    /// `userinfo@host:port;params?headers`. The user part may hold `;` `?` and `/` (RFC 4475 sections 3.1.1.2
+    /// and 3.1.1.9), so the `@` is found first.
     fn sip(mut self, rest: &'a [u8]) -> Self {
         let mut place = rest;
         if let Some(first) = memchr::memchr(b'@', rest) {
-            // An unescaped second `@` (`user@domain@host`) belongs to the user, unless it stands in a parameter.
+            // An unescaped second `@` (`user@domain@host`) belongs to the user, unless it is in a parameter.
             let tail = &rest[first..];
             let stop = tail.iter().position(|&b| matches!(b, b';' | b'?')).unwrap_or(tail.len());
             let at = first + memchr::memrchr(b'@', &tail[..stop]).unwrap_or(0);
@@ -105,7 +106,7 @@ impl<'a> Uri<'a> {
         self
     }
 
-    /// Takes parameters and headers off the end of `rest`.
+    /// Splits parameters and headers off the end of `rest`.
     fn split_tail(&mut self, rest: &'a [u8]) -> &'a [u8] {
         let mut rest = rest;
         if let Some(at) = memchr::memchr(b'?', rest) {
@@ -118,7 +119,7 @@ impl<'a> Uri<'a> {
     }
 }
 
-/// How the part behind the scheme is laid out.
+/// Syntax of the part after the scheme.
 enum Kind {
     Sip,
     Tel,
@@ -134,7 +135,7 @@ impl Kind {
         if is(b"tel") {
             return Kind::Tel;
         }
-        // im:, pres:, mailto: and xmpp: name a user at a host as well; //authority and urn: do not.
+        // im:, pres:, mailto: and xmpp: also name a user at a host; //authority and urn: do not.
         let user_at_host = !rest.starts_with(b"//") && memchr::memchr(b'@', rest).is_some();
         if user_at_host { Kind::Sip } else { Kind::Opaque }
     }
@@ -149,7 +150,8 @@ fn scheme(raw: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Splits `host:port`, `[v6]:port` and, though RFC 5118 section 4.2 forbids it, an IPv6 address without brackets.
+/// Splits `host:port`, `[v6]:port` and, though RFC 5118 section 4.2 forbids it, an IPv6 address without
+/// brackets.
 pub(super) fn host_port(place: &[u8]) -> (&[u8], Option<u16>) {
     let place = place.trim_ascii();
     if let [b'[', rest @ ..] = place {
@@ -163,12 +165,12 @@ pub(super) fn host_port(place: &[u8]) -> (&[u8], Option<u16>) {
     }
     let Some(last) = memchr::memrchr(b':', place) else { return (place, None) };
     let (host, port) = (place[..last].trim_ascii(), &place[last + 1..]);
-    // Without brackets the last group may be the port: it is one where the rest is an address and the whole is none.
+    // Without brackets the last group may be the port: it is if the rest is an address and the whole is not.
     let split = memchr::memchr(b':', host).is_none() || address(place).is_none() && address(host).is_some();
     if split { (host, number(port)) } else { (place, None) }
 }
 
-/// An address as text, with or without brackets, a zone (`%eth0`) left out.
+/// Parses an address, with or without brackets, without its zone (`%eth0`).
 pub(crate) fn address(text: &[u8]) -> Option<IpAddr> {
     let text = text.trim_ascii();
     let text = text.strip_prefix(b"[").and_then(|t| t.strip_suffix(b"]")).unwrap_or(text);

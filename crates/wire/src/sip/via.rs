@@ -11,28 +11,29 @@ use super::uri::{address, host_port};
 pub struct Via<'a> {
     /// `UDP`, `TCP`, `TLS`, `WSS`, ..., as written.
     pub transport: &'a [u8],
-    /// Name or address that the hop calls itself, an IPv6 address without its brackets.
+    /// Host name or address that the hop gave itself, an IPv6 address without its brackets.
     pub host: &'a [u8],
-    /// Port, where a valid one was written.
+    /// Port, if there is a valid one.
     pub port: Option<u16>,
-    /// The transaction's name, RFC 3261 section 8.1.1.7.
+    /// Branch, which identifies the transaction, RFC 3261 section 8.1.1.7.
     pub branch: Option<&'a [u8]>,
-    /// Where the next hop saw it come from.
+    /// `received`: the source address that the next hop saw.
     pub received: Option<&'a [u8]>,
-    /// The port that the next hop saw it come from; None where only asked for.
+    /// `rport`: the source port that the next hop saw; None if only requested.
     pub rport: Option<u16>,
-    /// All parameters; may begin with their `;`.
+    /// All parameters; may begin with `;`.
     pub params: &'a [u8],
 }
 
 impl<'a> Via<'a> {
-    /// Reads one value (`SIP/2.0/UDP host:port;branch=...`, spaces and folds anywhere between). None without transport.
+    /// Reads one value (`SIP/2.0/UDP host:port;branch=...`, spaces and folds anywhere between). None without
+    /// a transport.
     pub fn parse(value: &'a [u8]) -> Option<Self> {
         let (transport, place, params) = Self::cut(value)?;
         let (host, port) = host_port(place);
         let mut via = Self { transport, host, port, branch: None, received: None, rport: None, params };
         let (mut branch, mut received, mut rport) = (None, None, None);
-        // The first of each name counts, also where it has no value.
+        // The first of each name counts, even without a value.
         for (name, value) in each(params) {
             let slot = match name.len() {
                 6 if name.eq_ignore_ascii_case(b"branch") => &mut branch,
@@ -48,27 +49,27 @@ impl<'a> Via<'a> {
         Some(via)
     }
 
-    /// The branch of a value whose host is not wanted. The outer None is a value that [`Via::parse`] does not read.
+    /// The branch of a value, without parsing its host. The outer None means that [`Via::parse`] fails.
     pub(super) fn branch_of(value: &'a [u8]) -> Option<Option<&'a [u8]>> {
         let (_, _, params) = Self::cut(value)?;
         Some(param(params, b"branch").filter(|branch| !branch.is_empty()))
     }
 
-    /// The branch of the first value of a list where that is written as nearly all write it; what [`Via::branch_of`] gives
-    /// then. None says nothing.
+    /// Fast path of [`Via::branch_of`] for the first value of a list in its usual form. None means that the
+    /// slow path has to parse it.
     pub(super) fn plain_branch(list: &'a [u8]) -> Option<&'a [u8]> {
         let rest = list.strip_prefix(b"SIP/2.0/")?;
         let is_plain = !matches!(rest.first()?, b';' | b' ' | b'\t' | b'\r' | b'\n')
             && first_of(rest, [b'"', b'<', b',']).is_none();
         let mut params = if is_plain { &rest[first_of(rest, [b';'])?..] } else { return None };
         loop {
-            // INVARIANT: they begin with a `;`.
+            // INVARIANT: the parameters begin with a `;`.
             if let Some(branch) = params.strip_prefix(b";branch=") {
                 let branch = &branch[..first_of(branch, [b';']).unwrap_or(branch.len())];
                 let is_trimmed = branch.first()? > &b' ' && branch.last()? > &b' ';
                 return is_trimmed.then_some(branch);
             }
-            // What may be another spelling of it is not for here.
+            // Leave other spellings of the name to the slow path.
             if matches!(params.get(1)?, b'b' | b'B' | b';' | ..=b' ') {
                 return None;
             }
