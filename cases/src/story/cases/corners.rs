@@ -8,6 +8,21 @@ use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms, secs};
 use serde_json::Value;
 
+/// The cases of this file.
+pub(super) fn all() -> Vec<Story> {
+    vec![
+        counting_game(),
+        dtmf_events_without_voice(),
+        idle_limit_short(),
+        shared_media_port_at_once(),
+        clock_by_reinvite(),
+        ceiling_counts_calls(),
+        regular_fifty_ms(),
+        very_late(),
+        dtmf_end_late(),
+    ]
+}
+
 fn offer() -> String {
     sdp(alice_media(), "0", &[])
 }

@@ -6,6 +6,11 @@ use crate::story::sip::{Dialog, alice_media, bob_media, sdp};
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms};
 
+/// The cases of this file.
+pub(super) fn all() -> Vec<Story> {
+    vec![parties(), digits_by_info(), reinvite_refused(), cancel_crosses_answer(), both_hang_up()]
+}
+
 fn offer() -> String {
     sdp(alice_media(), "0", &[])
 }

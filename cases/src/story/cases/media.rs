@@ -8,6 +8,27 @@ use crate::story::sip::{Dialog, Peer, alice, alice_media, bob, bob_media, end, s
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms, secs};
 
+/// The cases of this file.
+pub(super) fn all() -> Vec<Story> {
+    vec![
+        mirrored_media(),
+        volte_three_copies(),
+        relay_two_legs(),
+        proxy_several_hops(),
+        source_port_changes(),
+        media_on_ports_no_sdp_names(),
+        media_without_signalling(),
+        shared_media_port(),
+        codec_by_reinvite(),
+        ceiling_of_calls(),
+        ceiling_of_streams(),
+        intervals(),
+        header_parts(),
+        ssrc_changes(),
+        media_after_bye(),
+    ]
+}
+
 /// Another of Alice's telephones: signalling and media.
 fn caller(last: u8) -> (Peer, ringtap_model::Endpoint) {
     let peer = Peer { user: "alice", end: end(&format!("192.0.2.{last}:5060")) };

@@ -9,6 +9,24 @@ use crate::story::sip::{Dialog, Msg, Peer, alice, alice_media, bob, bob_media, e
 use crate::story::wire::Wire;
 use crate::story::{START, Story, at_us, ms, secs};
 
+/// The cases of this file.
+pub(super) fn all() -> Vec<Story> {
+    vec![
+        tags_and_tunnels(),
+        ipv6_call(),
+        fragments_v4(),
+        fragments_v6(),
+        second_fragment_without_first(),
+        icmp_quotes(),
+        wire_length_smaller(),
+        snap_length(),
+        hep_mirrored(),
+        times_that_go_back(),
+        wire_and_hep(),
+        fragmented_tunnel(),
+    ]
+}
+
 fn offer() -> String {
     sdp(alice_media(), "0", &[])
 }

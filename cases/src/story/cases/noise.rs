@@ -8,6 +8,20 @@ use crate::story::sip::{Dialog, alice, alice_media, bob, bob_media, end, sdp};
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms, secs};
 
+/// The cases of this file.
+pub(super) fn all() -> Vec<Story> {
+    vec![
+        junk_on_5060(),
+        looks_like_rtp(),
+        begins_inside_a_dialog(),
+        two_requests_in_one_datagram(),
+        big_status_codes(),
+        line_ends(),
+        escaped_nulls(),
+        utf8_and_latin1(),
+    ]
+}
+
 fn offer() -> String {
     sdp(alice_media(), "0", &[])
 }

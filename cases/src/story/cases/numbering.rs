@@ -7,6 +7,26 @@ use crate::story::sip::{Dialog, alice_media, bob_media, end, sdp, sdp_of};
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms, secs};
 
+/// The cases of this file.
+pub(super) fn all() -> Vec<Story> {
+    vec![
+        one_ssrc_five_calls(),
+        hold_and_resume(),
+        numbering_restarts(),
+        t38_by_reinvite(),
+        sequence_wraps_twice(),
+        silence_suppression(),
+        burst_loss(),
+        reordering(),
+        jitter_by_hand(),
+        leap_of_a_day(),
+        dtmf_end_packets(),
+        dtmf_events_alone(),
+        hold_old_style(),
+        jump_forward(),
+    ]
+}
+
 /// Five calls one after another use one SSRC, one pair of ports and the numbers 0 to 49: the stream of each call is its
 /// own, and nothing was repeated.
 pub(super) fn one_ssrc_five_calls() -> Story {

@@ -7,6 +7,19 @@ use crate::story::sip::{Dialog, alice_media, bob_media, end, sdp, sdp_of};
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms, secs};
 
+/// The cases of this file.
+pub(super) fn all() -> Vec<Story> {
+    vec![
+        in_multipart(),
+        ice_candidates(),
+        audio_and_video(),
+        short_headers(),
+        redirect_followed(),
+        early_media_of_two_forks(),
+        offer_in_200(),
+    ]
+}
+
 /// The offer is a part of a multipart body, behind another part: its endpoint and its codec name count as anywhere.
 pub(super) fn in_multipart() -> Story {
     let mut wire = Wire::new();

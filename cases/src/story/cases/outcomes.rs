@@ -7,6 +7,28 @@ use crate::story::sip::{Dialog, Peer, alice, alice_media, bob, bob_media, end, s
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms, secs};
 
+/// The cases of this file.
+pub(super) fn all() -> Vec<Story> {
+    vec![
+        early_media(),
+        prack_update(),
+        challenge_answered(),
+        challenge_unanswered(),
+        forked(),
+        fork_one_branch_busy(),
+        cancelled(),
+        diverted(),
+        bye_by_callee(),
+        failed(),
+        never_answered(),
+        answered_and_input_ends(),
+        retransmissions_and_mirrored_copies(),
+        call_ids_nearly_equal(),
+        cancel_without_487(),
+        failure_again(),
+    ]
+}
+
 fn offer() -> String {
     sdp(alice_media(), "0", &[])
 }

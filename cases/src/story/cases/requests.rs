@@ -6,6 +6,11 @@ use crate::story::sip::{Dialog, Msg, Peer, alice, bob, end};
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms, secs};
 
+/// The cases of this file.
+pub(super) fn all() -> Vec<Story> {
+    vec![register_states(), register_unanswered(), message_records(), no_records()]
+}
+
 /// A REGISTER of a user at the registrar.
 fn register(user: &'static str, cseq: u32) -> Msg {
     let telephone = Peer { user, ..alice() };

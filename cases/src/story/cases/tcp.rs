@@ -8,6 +8,19 @@ use crate::story::sip::{Dialog, alice_media, bob_media, sdp};
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms};
 
+/// The cases of this file.
+pub(super) fn all() -> Vec<Story> {
+    vec![
+        cut_everywhere(),
+        out_of_order_and_overlap(),
+        two_messages_in_one_segment(),
+        hole(),
+        websocket(),
+        over_sctp(),
+        begins_in_a_message(),
+    ]
+}
+
 /// A TCP connection between two endpoints: the next sequence number of either side.
 struct Connection {
     ends: [Endpoint; 2],
