@@ -1,8 +1,10 @@
-//! TapCounters packets at an interface and reads one byte of each, nothing else: what a source can do at most.
+//! TapCounters packets at an interface and reads one byte of each, nothing else: what a source can do at
+//! most.
 //!
 //!     count INTERFACE [packet|xdp|generic] [SECONDS] [WORKERS] [CPU]
 //!
-//! TapCounters from the first packet to the last within so many seconds (10) after it; workers are pinned to CPUs from CPU on.
+//! TapCounters from the first packet to the last within so many seconds (10) after it; workers are pinned to
+//! CPUs from CPU on.
 #![expect(clippy::print_stdout, reason = "a program that prints")]
 
 use std::sync::{Arc, OnceLock};
@@ -47,7 +49,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let counts = seen.tap.counters();
         let rate = seen.packets as f64 / seen.span.as_secs_f64().max(1e-9);
         println!(
-            "worker {worker}: {} packets, {rate:.0} a second, {:.1} ns of CPU each, dropped {} in the ring and {} at the interface, time: {}, sum {}",
+            "worker {worker}: {} packets, {rate:.0} a second, {:.1} ns of CPU each, dropped {} in the ring \
+             and {} at the interface, time: {}, sum {}",
             seen.packets,
             seen.busy.as_nanos() as f64 / seen.packets.max(1) as f64,
             counts.ring_drops,

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::content::{Content, Failure};
 use crate::{Compression, Damage, Error, Frames, erf, pcap, pcapng};
 
-/// The format of a capture file, found by its content whatever its name says.
+/// The format of a capture file, detected by its content, not its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Classic pcap: micro- or nanoseconds, either byte order, also the "modified" variant.
@@ -42,22 +42,22 @@ impl fmt::Display for Format {
     }
 }
 
-/// One capture file, open and in memory as a map; its frames borrow from it.
+/// One open capture file, mapped into memory; its frames borrow from it.
 #[derive(Debug)]
 pub struct Capture {
     name: String,
     content: Content,
     format: Format,
     compression: Option<Compression>,
-    /// Where unpacking stopped.
+    /// Where decompression stopped.
     damage: Option<Damage>,
 }
 
 impl Capture {
     /// Opens a file; `-` is standard input, which is read to its end first.
     ///
-    /// Compressed content is unpacked here: up to 256 MiB in memory, beyond that in an unlinked file in the temporary
-    /// directory (`TMPDIR`).
+    /// Compressed content is decompressed here: up to 256 MiB in memory, beyond that into an unlinked file in
+    /// the temporary directory (`TMPDIR`).
     pub fn open(path: &Path) -> Result<Self, Error> {
         if path == Path::new("-") {
             let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
@@ -66,7 +66,7 @@ impl Capture {
         Self::from_file(File::open(path), path.display().to_string())
     }
 
-    /// A capture that is in memory already, under a name for messages.
+    /// A capture that is already in memory, with a name for messages.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, Error> {
         Self::from_content(name.to_owned(), Content::Memory(bytes))
     }
@@ -121,12 +121,12 @@ impl Capture {
         &self.name
     }
 
-    /// Bytes of the content, unpacked where it was compressed; for progress.
+    /// Bytes of the decompressed content; for progress.
     pub fn size(&self) -> u64 {
         self.content.len() as u64
     }
 
-    /// What the content turned out to be.
+    /// The detected format.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -155,7 +155,7 @@ fn failed(name: &str, failure: Failure) -> Error {
     }
 }
 
-/// The first bytes in hex, and what they may be.
+/// The first bytes in hex, and what they suggest.
 fn beginning(content: &[u8]) -> String {
     let hex: Vec<String> = content.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     let known = KNOWN.iter().find(|(magic, _)| content.starts_with(magic)).map(|(_, what)| *what);
@@ -167,7 +167,7 @@ fn beginning(content: &[u8]) -> String {
     }
 }
 
-/// What people give by mistake, and what else holds packets.
+/// Files that people give by mistake, and other formats that hold packets.
 const KNOWN: [(&[u8], &str); 20] = [
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"\x89PNG", "a PNG image"),
@@ -216,11 +216,9 @@ mod tests {
     fn cut_and_empty_files_say_so() {
         assert!(message(&[]).starts_with("`x.pcap` is empty"));
         let pcap = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0];
-        assert!(message(&pcap).starts_with("`x.pcap` is cut within its pcap file header, after 10 bytes"));
+        assert!(message(&pcap).starts_with("`x.pcap` ends inside its pcap file header, after 10 bytes"));
         let pcapng = [0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a];
-        assert!(
-            message(&pcapng).starts_with("`x.pcap` is cut within its pcapng file header, after 12 bytes")
-        );
+        assert!(message(&pcapng).starts_with("`x.pcap` ends inside its pcapng file header, after 12 bytes"));
         assert!(message(&[0x1f, 0x8b, 8, 0]).contains("the gzip data end too early; test it with `gzip -t`"));
     }
 
@@ -230,6 +228,6 @@ mod tests {
         assert!(open("/nowhere/x.pcap").starts_with("`/nowhere/x.pcap` does not exist"));
         assert!(open("/proc/").starts_with("`/proc` is a directory"));
         let denied = Error::io("x.pcap", io::ErrorKind::PermissionDenied.into());
-        assert!(denied.to_string().starts_with("`x.pcap` may not be read"));
+        assert!(denied.to_string().starts_with("no permission to read `x.pcap`"));
     }
 }

@@ -1,8 +1,9 @@
-//! The clock of a pcapng interface: what one tick is worth and where counting began.
+//! The clock of a pcapng interface: the length of a tick and its epoch.
 
 use ringtap_model::Nanos;
 
-/// `if_tsresol` and `if_tsoffset` (draft-ietf-opsawg-pcapng section 4.2), prepared for one multiplication a packet.
+/// `if_tsresol` and `if_tsoffset` (draft-ietf-opsawg-pcapng section 4.2), prepared for one multiplication a
+/// packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Clock {
     tick: Tick,
@@ -12,16 +13,16 @@ pub(crate) struct Clock {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tick {
-    /// A tick is so many nanoseconds.
+    /// Nanoseconds per tick.
     Nanos(u64),
-    /// So many ticks are a nanosecond.
+    /// Ticks per nanosecond.
     PerNano(u64),
     /// A tick is 2^-n seconds.
     Binary(u32),
 }
 
 impl Clock {
-    /// What an interface has that says nothing.
+    /// The default of an interface.
     pub(crate) const MICROSECONDS: Self = Self { tick: Tick::Nanos(1_000), offset: 0 };
 
     /// With the option `if_tsresol`: the upper bit chooses a negative power of 2 instead of 10.
@@ -43,7 +44,7 @@ impl Clock {
         Self { offset: secs.saturating_mul(1_000_000_000), ..self }
     }
 
-    /// The moment of a count of ticks; saturates.
+    /// The time of a tick count; saturates.
     #[inline]
     pub(crate) fn time(self, ticks: u64) -> Nanos {
         let nanos = match self.tick {

@@ -1,4 +1,4 @@
-//! The bytes of one input, in memory as one slice: mapped, read, or unpacked.
+//! The bytes of one input as one slice: mapped, read or decompressed.
 
 use std::env;
 use std::fs::File;
@@ -9,7 +9,7 @@ use memmap2::Mmap;
 
 use crate::sys;
 
-/// What a reader borrows its packets from.
+/// The memory from which a reader borrows its packets.
 #[derive(Debug)]
 pub(crate) enum Content {
     Map(Mmap),
@@ -29,7 +29,7 @@ impl Deref for Content {
 }
 
 impl Content {
-    /// The whole of a file: mapped where it can be, read otherwise (pipes, devices, `/proc`).
+    /// A whole file: mapped if possible, else read (pipes, devices, `/proc`).
     pub(crate) fn load(mut file: File) -> Result<Self, Failure> {
         let metadata = file.metadata().map_err(Failure::Read)?;
         // A redirected standard input may have been read in part already.
@@ -55,17 +55,17 @@ impl Content {
     }
 }
 
-/// Why content could not be had.
+/// Why content could not be loaded.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The input does not read.
+    /// The input could not be read.
     Read(io::Error),
-    /// The temporary file does not take it.
+    /// The temporary file could not be written.
     Unpack(io::Error),
 }
 
-/// Takes bytes of unknown number: up to a limit in memory, beyond it in an unlinked temporary file, so that nothing is left
-/// behind whatever happens.
+/// Stores an unknown number of bytes: up to a limit in memory, beyond it in an unlinked temporary file, so
+/// that nothing is left behind after a crash.
 pub(crate) struct Store {
     memory: Vec<u8>,
     limit: usize,
@@ -108,9 +108,9 @@ impl Store {
     }
 }
 
-/// Unpacked content up to this size stays in memory.
+/// Decompressed content up to this size stays in memory.
 pub(crate) const MEMORY: usize = 256 << 20;
-/// Large enough that system calls do not count.
+/// Large enough to make the cost of system calls negligible.
 pub(crate) const CHUNK: usize = 256 << 10;
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Endace ERF (Extensible Record Format): bare records from DAG cards and traffic generators, without a file header.
+//! Endace ERF (Extensible Record Format): bare records from DAG cards and traffic generators, without a file
+//! header.
 //!
-//! A record header has 16 bytes: a little-endian 32.32 fixed-point timestamp, then in network byte order the type, flags,
-//! the length of the whole record, a loss counter (or a colour) and the length on the wire.
+//! A record header has 16 bytes: a little-endian 32.32 fixed-point timestamp, then in network byte order the
+//! type, flags, the length of the whole record, a loss counter (or a colour) and the length on the wire.
 
 use ringtap_model::{Frame, LinkType, Nanos};
 
@@ -11,14 +12,14 @@ use crate::sys;
 /// The link type of pcap files whose packets are ERF records.
 pub(crate) const LINKTYPE: LinkType = LinkType(197);
 
-/// What one record holds.
+/// The content of one record.
 enum Record<'a> {
     Packet {
         link: LinkType,
         wire_len: u32,
         data: &'a [u8],
     },
-    /// Filler between records, which nobody numbers.
+    /// Padding between records, which is not numbered.
     Pad,
     /// Metadata, counters, cells, and packets that the card received with an error.
     Other,
@@ -89,7 +90,8 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Takes the packet out of an ERF record inside another format's record, whose time stays; what is no packet stays as it is.
+/// Extracts the packet from an ERF record inside a record of another format, keeping that record's time; a
+/// record without a packet stays as it is.
 #[cold]
 pub(crate) fn unwrap_record(frame: Frame<'_>) -> Frame<'_> {
     let Some(header) = frame.data.first_chunk() else { return frame };
@@ -99,9 +101,10 @@ pub(crate) fn unwrap_record(frame: Frame<'_>) -> Frame<'_> {
     }
 }
 
-/// Whether content without any magic number looks like ERF: its first records must be possible and follow in time.
+/// Whether content looks like ERF, which has no magic number: its first records must be plausible and in
+/// order of time.
 ///
-/// A file that is cut inside its first record is not recognised: nothing in it could be told from noise.
+/// A file that ends inside its first record is not recognised: nothing distinguishes it from noise.
 pub(crate) fn is_format(content: &[u8]) -> bool {
     let mut rest = content;
     let mut before = None;
@@ -116,7 +119,7 @@ pub(crate) fn is_format(content: &[u8]) -> bool {
     true
 }
 
-/// The length of a record that may be one; `before` is the second of the record before it.
+/// The length of a plausible record; `before` is the second of the previous record.
 fn plausible(header: &[u8; HEADER], before: &mut Option<u32>) -> Option<usize> {
     let length = usize::from(u16::from_be_bytes([header[10], header[11]]));
     let wire = usize::from(u16::from_be_bytes([header[14], header[15]]));
@@ -129,19 +132,19 @@ fn plausible(header: &[u8; HEADER], before: &mut Option<u32>) -> Option<usize> {
     }
     let second = (time(header).0 / 1_000_000_000) as u32;
     if let Some(before) = before.replace(second) {
-        // Interfaces may interleave a little; a gap of a week is no capture.
+        // Records of several interfaces may be slightly out of order; a gap of a week is implausible.
         if second.saturating_add(1) < before || second.saturating_sub(before) > WEEK {
             return None;
         }
     }
-    // A packet is padded by a few bytes, it does not grow.
+    // Padding adds a few bytes at most.
     if is_ethernet(kind) && header[8] & MORE == 0 && length > HEADER + ETHERNET_PAD + wire + 8 {
         return None;
     }
     Some(length)
 }
 
-/// A card counts 2^-32 seconds; rounded to the nearest nanosecond.
+/// Timestamps have units of 2^-32 s; rounded to the nearest nanosecond.
 fn time(header: &[u8; HEADER]) -> Nanos {
     let fraction = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
     let second = u32::from_le_bytes([header[4], header[5], header[6], header[7]]);
@@ -154,7 +157,7 @@ fn read_record<'a>(header: &[u8; HEADER], record: &'a [u8]) -> Record<'a> {
     if kind == PAD {
         return Record::Pad;
     }
-    // A frame that failed its checksum would have been dropped by the telephone too: no trust in its bytes.
+    // A telephone would also drop a frame with a bad checksum, so its bytes are not used.
     if header[9] & (RX_ERROR | DS_ERROR) != 0 {
         return Record::Other;
     }
@@ -170,7 +173,8 @@ fn read_record<'a>(header: &[u8; HEADER], record: &'a [u8]) -> Record<'a> {
     let Some(data) = payload.get(skip..) else { return Record::Other };
     let link = match (link, data) {
         (Some(link), _) => link,
-        // HDLC carries Cisco's framing or PPP; the first two bytes tell (RFC 1547 section 4.3.1, RFC 1662 section 3.1).
+        // HDLC carries Cisco's framing or PPP; the first two bytes say which (RFC 1547 section 4.3.1, RFC
+        // 1662 section 3.1).
         (None, [0x0f | 0x8f, 0x00, ..]) => CISCO_HDLC,
         (None, [0xff, 0x03, ..]) => PPP,
         (None, _) => return Record::Other,
@@ -180,7 +184,7 @@ fn read_record<'a>(header: &[u8; HEADER], record: &'a [u8]) -> Record<'a> {
     Record::Packet { link, wire_len: u32::from(wire), data }
 }
 
-/// What follows the header and its extension headers, each of 8 bytes and with a bit that says that one more follows.
+/// The bytes after the header and its extension headers, each of 8 bytes with a bit that announces the next.
 fn after_extensions(kind: u8, record: &[u8]) -> Option<&[u8]> {
     let mut rest = record.get(HEADER..)?;
     let mut kind = kind;
@@ -206,7 +210,7 @@ const MORE: u8 = 0x80;
 const RX_ERROR: u8 = 0x10;
 const DS_ERROR: u8 = 0x20;
 const PAD: u8 = 48;
-/// The highest type that is assigned, the filler apart.
+/// The highest assigned type, apart from padding.
 const LAST_TYPE: u8 = 29;
 
 const RECORDS_TO_CHECK: usize = 20;

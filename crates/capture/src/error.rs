@@ -4,7 +4,7 @@ use std::io;
 
 use crate::Format;
 
-/// A file that gives no packets at all. Each message names the file and what to do about it.
+/// Why a file gives no packets at all. Each message names the file and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -21,20 +21,18 @@ pub enum Error {
         path: String,
     },
     /// The operating system refuses to open the file.
-    #[error(
-        "`{path}` may not be read (permission denied): run as a user who may read it, or change its mode"
-    )]
+    #[error("no permission to read `{path}`: run as a user who may read it, or change its mode")]
     Permission {
         /// As it was given.
         path: String,
     },
-    /// No byte in it.
-    #[error("`{path}` is empty: whatever wrote it ended before the first byte; capture or copy it again")]
+    /// The file is empty.
+    #[error("`{path}` is empty: the program that wrote it ended too early; capture or copy it again")]
     Empty {
         /// As it was given.
         path: String,
     },
-    /// Not in one of the formats.
+    /// Not a supported format.
     #[error(
         "`{path}` is not a capture file: it begins with {begins}; \
          ringtap reads pcap, pcapng, ERF, also gzip or zstd compressed"
@@ -42,30 +40,30 @@ pub enum Error {
     NotACapture {
         /// As it was given.
         path: String,
-        /// The first bytes in hex and, where it can be told, what they may be.
+        /// The first bytes in hex and, if known, what they suggest.
         begins: String,
     },
-    /// The file ends before its header does.
+    /// The file ends inside its header.
     #[error(
-        "`{path}` is cut within its {format} file header, after {size} bytes: there is no packet in it; \
+        "`{path}` ends inside its {format} file header, after {size} bytes, and holds no packet; \
          capture or copy it again"
     )]
     CutHeader {
         /// As it was given.
         path: String,
-        /// What its first bytes say it is.
+        /// The format according to its first bytes.
         format: Format,
-        /// Bytes there are.
+        /// Bytes in the file.
         size: u64,
     },
-    /// Compressed, and not one byte could be had from it.
-    #[error("`{path}` gives no packet: {what}; test it with `{tool}`, then copy it again")]
+    /// Compressed, and not one byte could be decompressed.
+    #[error("`{path}` holds no readable packet: {what}; test it with `{tool}`, then copy it again")]
     Undecodable {
         /// As it was given.
         path: String,
         /// What is wrong with it.
         what: Flaw,
-        /// The command that would say the same.
+        /// A command that tests the file.
         tool: &'static str,
     },
     /// Decompressed data did not fit into the temporary directory.
@@ -81,8 +79,8 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
-    /// Anything else that the operating system refuses.
-    #[error("`{path}` could not be read: {source}; check the disk or the connection that it lies on")]
+    /// Any other error of the operating system.
+    #[error("cannot read `{path}`: {source}; check the disk or the network file system")]
     Io {
         /// As it was given.
         path: String,
@@ -103,11 +101,11 @@ impl Error {
     }
 }
 
-/// The place where a file stopped being readable. All packets before it were given, none after it.
+/// The offset at which a file became unreadable. All packets before it were given, none after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}, at byte {offset}")]
 pub struct Damage {
-    /// Byte of the content, decompressed where it was compressed.
+    /// Offset in the decompressed content.
     pub offset: u64,
     /// What is wrong there.
     pub what: Flaw,
@@ -120,10 +118,10 @@ pub enum Flaw {
     /// The file ends inside a record: the usual end of a capture that was killed or is still being written.
     #[error("the file ends inside a packet record")]
     Cut,
-    /// A record states a length that no capture program writes.
+    /// A record states a length above that of any packet.
     #[error("a packet record claims {0} bytes, more than any packet has")]
     Oversize(u32),
-    /// A pcapng block or an ERF record whose length cannot be.
+    /// A pcapng block or ERF record with an impossible length.
     #[error("a record states an impossible length of {0} bytes")]
     Length(u32),
     /// A pcapng packet on an interface that its section does not describe.
@@ -132,22 +130,22 @@ pub enum Flaw {
     /// A pcapng section header with neither of the two byte orders.
     #[error("a section header has no valid byte-order mark")]
     ByteOrder,
-    /// More interfaces in one section than any capture has.
+    /// One section has more interfaces than any real capture.
     #[error("a section describes more than {0} interfaces")]
     Interfaces(u32),
     /// gzip data that end before their trailer.
     #[error("the gzip data end too early")]
     GzipCut,
-    /// gzip data that do not decode, or whose checksum is another.
+    /// gzip data that do not decode, or whose checksum is wrong.
     #[error("the gzip data are damaged")]
     Gzip,
     /// zstd data that end inside a frame.
     #[error("the zstd data end too early")]
     ZstdCut,
-    /// zstd data that do not decode, or whose checksum is another.
+    /// zstd data that do not decode, or whose checksum is wrong.
     #[error("the zstd data are damaged")]
     Zstd,
-    /// Something that is not compressed follows what is.
-    #[error("bytes that are not compressed data follow the compressed data")]
+    /// Data that are not compressed follow the compressed data.
+    #[error("other data follow the compressed data")]
     Trailing,
 }

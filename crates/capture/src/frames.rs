@@ -5,9 +5,9 @@ use ringtap_model::Frame;
 use crate::error::{Damage, Flaw};
 use crate::{Format, erf, pcap, pcapng};
 
-/// Gives the frames of one [`Capture`](crate::Capture) in the order of the file, numbered from 1.
+/// Iterator over the frames of one [`Capture`](crate::Capture) in file order, numbered from 1.
 ///
-/// Once it has ended, [`damage`](Self::damage) tells whether that was the end of the file.
+/// After it has ended, [`damage`](Self::damage) says whether the file was read to its end.
 #[derive(Clone, Debug)]
 pub struct Frames<'a> {
     records: Records<'a>,
@@ -23,7 +23,7 @@ enum Records<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// `None` where the content has not even a whole file header.
+    /// `None` if the content has no complete file header.
     pub(crate) fn new(content: &'a [u8], format: Format, unpacked: Option<Damage>) -> Option<Self> {
         let records = match format {
             Format::Pcap => Records::Pcap(pcap::Records::new(content)?),
@@ -34,7 +34,7 @@ impl<'a> Frames<'a> {
         Some(Self { records, unpacked })
     }
 
-    /// Where and why the file cannot be read further; `None` before the damage is reached and for a whole file.
+    /// Where and why the file cannot be read further; `None` before that point and for an undamaged file.
     pub fn damage(&self) -> Option<Damage> {
         let damage = match &self.records {
             Records::Pcap(records) => records.damage(),
@@ -42,7 +42,7 @@ impl<'a> Frames<'a> {
             Records::Erf(records) => records.damage(),
         };
         match (damage, self.unpacked) {
-            // That a record is cut only follows from the unpacking that stopped.
+            // A truncated record is only the consequence of damaged compression.
             (None | Some(Damage { what: Flaw::Cut, .. }), Some(unpacked)) => {
                 (damage.is_some() || self.offset() == unpacked.offset).then_some(unpacked)
             }
@@ -50,7 +50,7 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// Bytes of the content consumed so far, for progress: out of [`Capture::size`](crate::Capture::size).
+    /// Bytes of the content consumed so far, of [`Capture::size`](crate::Capture::size).
     pub fn offset(&self) -> u64 {
         match &self.records {
             Records::Pcap(records) => records.offset(),
@@ -59,7 +59,8 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// Records numbered but not given so far: ERF metadata, and packets that the capture card received with an error.
+    /// Records numbered but skipped so far: ERF metadata, and packets that the capture card received with an
+    /// error.
     pub fn skipped(&self) -> u64 {
         match &self.records {
             Records::Pcap(_) | Records::PcapNg(_) => 0,

@@ -1,9 +1,10 @@
-//! Capture files in, [`Frame`](ringtap_model::Frame)s out: pcap, pcapng and ERF, also compressed, and many of them in order of time.
+//! Reads capture files as [`Frame`](ringtap_model::Frame)s: pcap, pcapng and ERF, also compressed, and
+//! several merged in order of time. Captures from interfaces and sends on them ([`live`]).
 //!
-//! Not here: what is inside a frame. A frame is bytes, a link type and a moment.
+//! Not here: the content of a frame. A frame is bytes, a link type and a time.
 //!
-//! The one invariant: a frame borrows from the file's map and is never copied; and however damaged a file is, every good
-//! packet before the damage is given, and nothing after it.
+//! Invariant: a frame borrows from the file's memory map and is never copied. However damaged a file is,
+//! every good packet before the damage is given, and none after it.
 //!
 //! ```
 //! use ringtap_capture::{Capture, Merge, Writer};
@@ -33,12 +34,12 @@
 //! | `capture` | [`Capture`], one opened file, its [`Format`] and [`Compression`] |
 //! | `frames` | [`Frames`], its packets |
 //! | `pcap`, `pcapng`, `erf`, `clock` | one format each, and the clock of a pcapng interface |
-//! | `content`, `unpack`, `sys` | bytes of a file in memory: mapped, read, unpacked |
+//! | `content`, `unpack`, `sys` | the bytes of a file in memory: mapped, read or decompressed |
 //! | `merge` | [`Merge`], many files |
 //! | `writer` | [`Writer`] |
-//! | [`host`] | what this machine is like for a capture |
+//! | [`host`] | properties of this machine that matter for a capture |
 //! | `error` | [`Error`], [`Damage`], [`Flaw`] |
-//! | [`live`] | interfaces: packets as they come, and frames to send |
+//! | [`live`] | interfaces: capturing packets and sending frames |
 #![deny(unsafe_code)]
 
 mod capture;

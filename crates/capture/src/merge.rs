@@ -9,7 +9,8 @@ use crate::{Capture, Damage, Frames};
 
 /// The frames of several captures, merged by the time of each file's next frame and numbered anew from 1.
 ///
-/// The order within a file never changes, also where its times go back; of equal times the earlier capture comes first.
+/// The order within a file never changes, even if its times go back; at equal times the earlier capture comes
+/// first.
 #[derive(Clone, Debug)]
 pub struct Merge<'a> {
     inputs: Vec<Input<'a>>,
@@ -27,7 +28,7 @@ struct Input<'a> {
 }
 
 impl<'a> Merge<'a> {
-    /// At the first frame of the earliest capture.
+    /// Starts at the earliest frame.
     pub fn new(captures: &'a [Capture]) -> Self {
         let mut inputs = Vec::with_capacity(captures.len());
         let mut waiting = BinaryHeap::with_capacity(captures.len());
@@ -41,7 +42,7 @@ impl<'a> Merge<'a> {
         Self { inputs, waiting, current, number: 0 }
     }
 
-    /// Where captures turned out to be damaged so far, with their indices; complete once the iterator has ended.
+    /// Damage found in the captures so far, with their indices; complete once the iterator has ended.
     pub fn damages(&self) -> Vec<(usize, Damage)> {
         let damage = |(index, input): (usize, &Input<'a>)| Some((index, input.frames.damage()?));
         self.inputs.iter().enumerate().filter_map(damage).collect()
@@ -59,7 +60,7 @@ impl<'a> Iterator for Merge<'a> {
     #[inline]
     fn next(&mut self) -> Option<Frame<'a>> {
         let frame = match &mut self.inputs[..] {
-            // Nothing to compare it with: as it comes.
+            // A single input needs no comparison.
             [only] => only.head.take().or_else(|| only.frames.next())?,
             _ => self.first()?,
         };
@@ -83,7 +84,7 @@ impl<'a> Merge<'a> {
         Some(frame)
     }
 
-    /// The index of whichever comes first: the key given or one that waits, whose place the key then takes.
+    /// The index of the earliest: `key` or a waiting one, which `key` then replaces in the heap.
     #[inline]
     fn earliest(&mut self, key: (Nanos, usize)) -> usize {
         match self.waiting.peek_mut() {

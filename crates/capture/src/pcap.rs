@@ -1,4 +1,4 @@
-//! Classic pcap, straight from the map (draft-ietf-opsawg-pcap).
+//! Classic pcap, read from the memory map (draft-ietf-opsawg-pcap).
 
 use ringtap_model::{Frame, LinkType, Nanos};
 
@@ -15,7 +15,7 @@ struct Variant {
     big: bool,
     /// Nanoseconds in one unit of the sub-second field.
     unit: u64,
-    /// Bytes that a record header has beyond 16: the "modified" format (Kuznetzov's patch to libpcap) adds 8.
+    /// Bytes of a record header beyond 16: the "modified" format (Kuznetzov's patch to libpcap) adds 8.
     extra: usize,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// `None` where the header is not whole.
+    /// `None` if the header is incomplete.
     pub(crate) fn new(content: &'a [u8]) -> Option<Self> {
         let (header, rest) = content.split_first_chunk::<HEADER>()?;
         let variant = Variant::from_magic(*header.first_chunk()?)?;
@@ -60,7 +60,7 @@ impl<'a> Records<'a> {
             rest,
             number: 0,
             variant,
-            // The upper bits tell the length of a frame check sequence; IP lengths leave it out anyway.
+            // The upper bits hold the length of a frame check sequence, which IP lengths exclude anyway.
             link: LinkType(network as u16),
             size: content.len(),
             damage: None,
@@ -87,7 +87,7 @@ impl<'a> Records<'a> {
         sys::prefetch(rest);
         self.rest = rest;
         self.number += 1;
-        // Cannot overflow: both factors have 32 bits. A sub-second field of a second or more is carried over.
+        // Cannot overflow: both factors have 32 bits. A fraction of a second or more is carried over.
         let time = u64::from(word(header, 0, big)) * 1_000_000_000 + u64::from(word(header, 4, big)) * unit;
         let frame = Frame {
             time: Nanos(time),
@@ -133,7 +133,7 @@ pub(crate) const MICRO: u32 = 0xa1b2_c3d4;
 pub(crate) const NANO: u32 = 0xa1b2_3c4d;
 const MODIFIED: u32 = 0xa1b2_cd34;
 
-/// The largest packet that capture programs write: `tcpdump -s 0` and Wireshark stop at 256 KiB.
+/// The largest packet that capture programs write: `tcpdump -s 0` and Wireshark truncate at 256 KiB.
 pub(crate) const MAX_CAPTURED: u32 = 256 * 1024;
 
 #[cfg(test)]

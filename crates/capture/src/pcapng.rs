@@ -1,7 +1,7 @@
 //! pcapng (draft-ietf-opsawg-pcapng): sections, interfaces and the three kinds of packet block.
 //!
-//! By hand: a packet costs a few loads from the map and no allocation, power-of-two resolutions and big-endian
-//! offsets are honoured, and the old Packet Block is read. The tests compare with `pcap-parser`.
+//! Written by hand: a packet costs a few loads and no allocation, power-of-two resolutions and big-endian
+//! offsets are supported, and the obsolete Packet Block is read. The tests compare with `pcap-parser`.
 
 use ringtap_model::{Frame, LinkType, Nanos};
 
@@ -40,13 +40,13 @@ pub(crate) struct Records<'a> {
     number: u64,
     big: bool,
     interfaces: Vec<Interface>,
-    /// Of the last packet, for Simple Packet Blocks, which have no time.
+    /// Time of the last packet, for Simple Packet Blocks, which have none.
     time: Nanos,
     size: usize,
     damage: Option<Damage>,
 }
 
-/// A packet's place inside its block.
+/// The fields of a packet block.
 struct Packet<'a> {
     interface: u32,
     ticks: Option<u64>,
@@ -95,7 +95,7 @@ impl<'a> Records<'a> {
         (self.size - self.rest.len()) as u64
     }
 
-    /// Takes one block; consumed only if it is good.
+    /// Reads one block; consumes it only if it is valid.
     #[inline]
     fn next_block(&mut self) -> Result<Option<Frame<'a>>, Flaw> {
         let (kind, body, rest) = self.block()?;
@@ -118,7 +118,7 @@ impl<'a> Records<'a> {
         Ok(frame)
     }
 
-    /// Splits the next block into its type, its body and what follows it.
+    /// Splits off the next block: its type, its body and the bytes after it.
     #[inline]
     fn block(&mut self) -> Result<(u32, &'a [u8], &'a [u8]), Flaw> {
         let head = self.rest.first_chunk::<8>().ok_or(Flaw::Cut)?;
@@ -133,7 +133,7 @@ impl<'a> Records<'a> {
         }
         let (block, rest) = self.rest.split_at_checked(length as usize).ok_or(Flaw::Cut)?;
         let (front, tail) = block.split_at(block.len() - 4);
-        // Readers that go backwards need the second length; for this one it is a checksum.
+        // The second length is for reading backwards; here it serves as a check.
         if self.u32(tail, 0) != length {
             return Err(Flaw::Length(self.u32(tail, 0)));
         }
@@ -179,7 +179,8 @@ impl<'a> Records<'a> {
         Ok(())
     }
 
-    /// The first option, its value without padding, and the options after it; `None` at the end or where they are broken.
+    /// The first option, its value without padding, and the options after it; `None` at the end or if they
+    /// are malformed.
     fn option<'o>(&self, options: &'o [u8]) -> Option<(u16, &'o [u8], &'o [u8])> {
         let (head, rest) = options.split_at_checked(4)?;
         let (code, length) = (self.u16(head, 0), usize::from(self.u16(head, 2)));
@@ -201,7 +202,8 @@ impl<'a> Records<'a> {
         })
     }
 
-    /// A Simple Packet Block (section 4.4): on the first interface, without a time, cut at its snapshot length.
+    /// A Simple Packet Block (section 4.4): on the first interface, without a time, truncated at its snapshot
+    /// length.
     #[cold]
     fn simple_packet(&self, body: &'a [u8]) -> Result<Packet<'a>, Flaw> {
         let (fixed, data) = body.split_at_checked(4).ok_or(Flaw::Length(body.len() as u32))?;
@@ -245,7 +247,7 @@ impl<'a> Records<'a> {
         Ok(if frame.link == erf::LINKTYPE { erf::unwrap_record(frame) } else { frame })
     }
 
-    /// The upper half of a time comes first in both byte orders.
+    /// In both byte orders the upper half of a time comes first.
     #[inline]
     fn ticks(&self, bytes: &[u8], at: usize) -> u64 {
         u64::from(self.u32(bytes, at)) << 32 | u64::from(self.u32(bytes, at + 4))
@@ -279,7 +281,7 @@ const OPTION_END: u16 = 0;
 pub(crate) const OPTION_RESOLUTION: u16 = 9;
 const OPTION_OFFSET: u16 = 14;
 
-/// A file may not make the table of interfaces grow without bound.
+/// Limits the memory for the table of interfaces.
 const MAX_INTERFACES: u32 = 65_536;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! gzip (RFC 1952) and zstd (RFC 8878) content, unpacked as far as it goes: what comes before a damage is kept.
+//! Decompression of gzip (RFC 1952) and zstd (RFC 8878); content before damage is kept.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// Told by the first bytes.
+    /// Detects the compression by the first bytes.
     pub(crate) fn detect(content: &[u8]) -> Option<Self> {
         match content {
             [0x1f, 0x8b, 0x08, ..] => Some(Self::Gzip),
@@ -37,7 +37,7 @@ impl Compression {
         }
     }
 
-    /// Unpacks; the damage tells where in the unpacked content the packed bytes became unreadable.
+    /// Decompresses; the damage is an offset in the decompressed content.
     pub(crate) fn unpack(self, packed: &[u8]) -> Result<(Content, Option<Damage>), Failure> {
         let mut store = Store::new(MEMORY);
         let flaw = match self {
@@ -58,7 +58,8 @@ impl fmt::Display for Compression {
     }
 }
 
-/// All members of a gzip file. `flate2`'s readers are not used here: they withhold what a failing call had decoded already.
+/// All members of a gzip file. The readers of `flate2` are not used: they discard what a failing call has
+/// already decoded.
 fn gunzip(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
     let mut rest = packed;
     loop {
@@ -76,7 +77,7 @@ fn gunzip(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
     }
 }
 
-/// What follows a member's header (section 2.3.1); `None` where the header is not whole.
+/// The bytes after a member's header (section 2.3.1); `None` if the header is incomplete.
 fn member(packed: &[u8]) -> Option<&[u8]> {
     let (header, mut rest) = packed.split_first_chunk::<10>()?;
     let flags = header[3];
@@ -95,7 +96,7 @@ fn member(packed: &[u8]) -> Option<&[u8]> {
     if flags & 0x02 != 0 { rest.get(2..) } else { Some(rest) }
 }
 
-/// One deflate stream and its trailer; what follows it, or what is wrong with it.
+/// Decompresses one deflate stream with its trailer; returns the bytes after it, or what is wrong.
 fn inflate<'p>(body: &'p [u8], store: &mut Store) -> Result<Result<&'p [u8], Flaw>, Failure> {
     let mut stream = Decompress::new(false);
     let mut checksum = Crc::new();
@@ -127,8 +128,8 @@ fn inflate<'p>(body: &'p [u8], store: &mut Store) -> Result<Result<&'p [u8], Fla
 
 /// All frames of a zstd file.
 ///
-/// The decoder is fed exactly as many bytes as it asks for, one block at a time: a block that fails then takes none of
-/// the blocks before it along.
+/// The decoder gets exactly as many bytes as it asks for, one block at a time, so that a bad block does not
+/// lose the blocks before it.
 fn unzstd(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
     let mut decoder = Decoder::new().map_err(Failure::Unpack)?;
     let mut chunk = vec![0; CHUNK];
@@ -157,7 +158,7 @@ fn unzstd(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
     }
 }
 
-/// What the decoder asks for at the start of a frame: enough to read the size of its header.
+/// Bytes that the decoder needs to determine the size of a frame header.
 const MIN_FRAME_HEADER: usize = 5;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Frames back into a file that Wireshark opens.
+//! Writes frames into a file that Wireshark opens.
 
 use std::io::{self, BufWriter, Error, ErrorKind, Write};
 
@@ -7,18 +7,19 @@ use ringtap_model::{Frame, LinkType};
 use crate::pcap::{MAX_CAPTURED, NANO};
 use crate::pcapng::{ENHANCED, INTERFACE, OPTION_RESOLUTION, SECTION};
 
-/// Writes frames with nanoseconds: classic pcap for one link type, pcapng with one interface each for several.
+/// Writes frames with nanoseconds: classic pcap for one link type, pcapng with one interface per link type
+/// for several.
 ///
-/// It buffers; call [`finish`](Self::finish) to learn of errors in the last writes.
+/// Writes are buffered; call [`finish`](Self::finish) to see errors of the last ones.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     to: BufWriter<W>,
-    /// Without repetitions; a link type's place is its interface.
+    /// Distinct; the index of a link type is its interface.
     links: Vec<LinkType>,
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes the file header for the link types that will come. An error of [`ErrorKind::InvalidInput`] where there is none.
+    /// Writes the file header for the given link types. [`ErrorKind::InvalidInput`] if there are none.
     pub fn new(to: W, links: &[LinkType]) -> io::Result<Self> {
         let mut distinct: Vec<LinkType> = Vec::with_capacity(links.len());
         for link in links {
@@ -37,8 +38,8 @@ impl<W: Write> Writer<W> {
 
     /// Appends one frame.
     ///
-    /// An error of [`ErrorKind::InvalidInput`] where its link type was not announced or it is longer than 256 KiB. In
-    /// classic pcap a time after the year 2106 becomes the last second of that format.
+    /// [`ErrorKind::InvalidInput`] if its link type was not given to `new`, or if it is longer than 256 KiB.
+    /// Classic pcap ends in the year 2106; later times become its last second.
     pub fn write(&mut self, frame: &Frame<'_>) -> io::Result<()> {
         let Some(interface) = self.links.iter().position(|link| *link == frame.link) else {
             return Err(invalid("a frame has a link type that the file was not opened for"));
@@ -53,7 +54,7 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Writes what is buffered and gives the writer back.
+    /// Flushes the buffer and returns the writer.
     pub fn finish(self) -> io::Result<W> {
         let mut to = self.to.into_inner().map_err(io::IntoInnerError::into_error)?;
         to.flush()?;
@@ -114,7 +115,8 @@ fn invalid(what: &str) -> Error {
 }
 
 const SECOND: u64 = 1_000_000_000;
-/// Large writes make large pages in the kernel's cache: to map the file right afterwards takes a third of the time.
+/// With large writes the kernel's cache uses large pages: mapping the file right afterwards takes a third of
+/// the time.
 const BUFFER: usize = 1 << 20;
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Live sources in a network namespace of their own, over a veth pair: what the injector sends at `v0` arrives at `v1`.
+//! Live sources in a network namespace of their own, over a veth pair: what the injector sends at `v0`
+//! arrives at `v1`.
 //!
 //! They need root (or CAP_SYS_ADMIN and CAP_NET_ADMIN) and iproute2, and say so where they skip.
 #![cfg(target_os = "linux")]
@@ -324,7 +325,7 @@ fn long_packets_are_cut_and_counted() {
         assert_eq!((tap.counters().cut, tap.counters().bytes), (1, 1090));
         let error = injector.send(&[&[0; 4000]]).expect_err("too long");
         assert!(
-            error.to_string().contains("a frame of 4000 bytes is longer than `v0` sends (MTU 1500)"),
+            error.to_string().contains("cannot send a frame of 4000 bytes on `v0` (MTU 1500)"),
             "{error}"
         );
     });
@@ -440,8 +441,10 @@ fn what_cannot_be_opened_says_why() {
     in_lab(|lab| {
         let open = |settings: Settings| live::open(&settings).expect_err("cannot be opened").to_string();
         let nowhere = open(Settings { interface: "v7".to_owned(), ..settings() });
-        assert_eq!(nowhere, "there is no interface `v7` here; there are: lo, v0, v1");
-        assert!(open(Settings { workers: 0, ..settings() }).contains("workers = 0 cannot be: 1 to 256"));
+        assert_eq!(nowhere, "there is no interface `v7`; choose one of: lo, v0, v1");
+        assert!(
+            open(Settings { workers: 0, ..settings() }).contains("workers = 0 is not valid: use 1 to 256")
+        );
         assert!(open(Settings { ring: 1, ..settings() }).contains("64 KiB"));
         lab.ip("link set v1 down");
         assert!(open(settings()).contains("`ip link set dev v1 up`"));
@@ -490,7 +493,7 @@ fn af_xdp_gives_the_tags_and_what_it_does_not_take_stays_with_the_host() {
         assert_eq!(receive(&mut tap, 2).len(), 2);
         let again = live::open(&Settings { source, ..settings() }).expect("opens").remove(0);
         let second = live::open(&Settings { source, ..settings() }).expect_err("the queue is taken");
-        assert!(second.to_string().contains("another program has that queue"), "{second}");
+        assert!(second.to_string().contains("another program uses that queue"), "{second}");
         drop(again);
     });
 }
@@ -531,7 +534,7 @@ fn af_xdp_says_when_its_interface_is_gone_and_what_it_cannot() {
         );
         let zero_copy = Source::Xdp { mode: XdpMode::ZeroCopy };
         let refused = open(Settings { source: zero_copy, ..settings() });
-        assert!(refused.contains("cannot do without copies"), "{refused}");
+        assert!(refused.contains("does not support zero copy"), "{refused}");
 
         let mut tap = live::open(&Settings { source, ..settings() }).expect("opens").remove(0);
         lab.ip("link set v1 down");

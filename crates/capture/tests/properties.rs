@@ -1,4 +1,5 @@
-//! Properties: what is written is read again, whatever it is wrapped in and wherever it is cut; and no bytes panic.
+//! Properties: what is written is read again, whatever it is wrapped in and wherever it is cut; and no bytes
+//! panic.
 
 use std::fs::File;
 use std::io::Write;
@@ -100,9 +101,11 @@ proptest! {
     fn compressed_is_the_same(packets in packets()) {
         for bytes in seeds(packets).into_iter().filter(|bytes| !bytes.is_empty()) {
             let plain = read(bytes.clone()).expect("good");
-            for (packed, compression) in [(gzip(&bytes), Compression::Gzip), (zstd(&bytes), Compression::Zstd)] {
+            for (packed, compression) in [(gzip(&bytes), Compression::Gzip), (zstd(&bytes),
+                Compression::Zstd)] {
                 let capture = Capture::from_bytes("test", packed.clone()).expect("good");
-                prop_assert_eq!((capture.compression(), capture.size()), (Some(compression), bytes.len() as u64));
+                prop_assert_eq!((capture.compression(), capture.size()), (Some(compression),
+                    bytes.len() as u64));
                 prop_assert_eq!(&read(packed).expect("good"), &plain);
             }
         }
@@ -171,8 +174,8 @@ proptest! {
         prop_assert_eq!(merged, expected);
     }
 
-    /// An independent reader of pcapng finds the same packets. It stays silent about power-of-two clocks, so the times are
-    /// compared as ticks of a nanosecond, which is what the writer writes.
+    /// An independent reader of pcapng finds the same packets. It stays silent about power-of-two clocks, so
+    /// the times are compared as ticks of a nanosecond, which is what the writer writes.
     #[test]
     fn pcapng_as_another_reader_sees_it(packets in packets()) {
         use pcap_parser::traits::PcapNGPacketBlock;

@@ -1,4 +1,5 @@
-//! Real captures, where they are at hand: as many packets as their manifest says, and what tshark says of their times.
+//! Real captures, where they are at hand: as many packets as their manifest says, and what tshark says of
+//! their times.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,8 @@ fn tshark(path: &Path) -> Option<Vec<String>> {
 fn formats_have_the_times_and_lengths_that_tshark_prints() {
     let Some(root) = shared() else { return };
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    // Of pcapng there, Simple Packet Blocks have no time and tshark numbers custom blocks; nor does it carry seconds over.
+    // Of pcapng there, Simple Packet Blocks have no time and tshark numbers custom blocks; nor does it carry
+    // seconds over.
     let comparable = |name: &str| !name.ends_with(".pcapng") && !name.contains("timestamp_invalid");
     let odd = |path: &Path| path.ends_with("kuko6-hovor_rtp.pcapng") || path.ends_with("pss-pss.pcap");
     for (path, ..) in manifest(&root) {

@@ -180,8 +180,8 @@ fn features(names: Vec<String>, words: &[u32]) -> Vec<Feature> {
     names.into_iter().enumerate().map(feature).filter(|feature| !feature.name.is_empty()).collect()
 }
 
-/// The driver's own counters that tell of packets that came in and were lost, where they are not zero. Every driver has
-/// its own names.
+/// The driver's own counters that tell of packets that came in and were lost, where they are not zero. Every
+/// driver has its own names.
 fn losses(names: Vec<String>, words: &[u32]) -> Vec<(String, u64)> {
     let value = |index: usize| {
         let [a, b, c, d] = words[2 + index * 2].to_ne_bytes();
@@ -196,8 +196,8 @@ fn losses(names: Vec<String>, words: &[u32]) -> Vec<(String, u64)> {
     all.filter(|(name, value)| *value > 0 && lost(name)).collect()
 }
 
-/// What drivers call a lost packet: `rx_missed_errors`, `rx_no_dma_resources`, `rx_out_of_buffer`, `rx_fifo_errors`,
-/// `rx_discards`, `rx_drops`.
+/// What drivers call a lost packet: `rx_missed_errors`, `rx_no_dma_resources`, `rx_out_of_buffer`,
+/// `rx_fifo_errors`, `rx_discards`, `rx_drops`.
 const LOSSES: [&str; 7] = ["miss", "no_buf", "no_dma", "out_of_buffer", "fifo", "discard", "drop"];
 const GDRVINFO: u32 = 0x03;
 const GCOALESCE: u32 = 0x0e;

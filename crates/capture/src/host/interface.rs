@@ -187,8 +187,8 @@ fn steered(tree: &Tree, name: &str) -> Vec<Vec<usize>> {
     queues.into_iter().map(|(_, cpus)| cpus).collect()
 }
 
-/// By the device's list of message-signalled interrupts, and where it has none of its own (virtio, whose list is its
-/// parent's; old cards), by name.
+/// By the device's list of message-signalled interrupts, and where it has none of its own (virtio, whose list
+/// is its parent's; old cards), by name.
 fn interrupts(tree: &Tree, name: &str) -> Vec<Interrupt> {
     let lists =
         ["device/msi_irqs", "device/../msi_irqs"].map(|entry| format!("sys/class/net/{name}/{entry}"));
@@ -274,7 +274,8 @@ mod tests {
         put(
             root,
             "proc/interrupts",
-            "   CPU0 CPU1\n 41: 10 20 PCI-MSI 1-edge ens1-rx-0\n 42: 5 0 PCI-MSI 2-edge ens1-rx-1\n 43: 1 1 PCI-MSI other\nNMI: 0 0 Non-maskable interrupts\n",
+            "   CPU0 CPU1\n 41: 10 20 PCI-MSI 1-edge ens1-rx-0\n 42: 5 0 PCI-MSI 2-edge ens1-rx-1\n 43: 1 1 \
+             PCI-MSI other\nNMI: 0 0 Non-maskable interrupts\n",
         );
         put(root, "proc/irq/41/smp_affinity_list", "0-1\n");
         put(root, "proc/irq/41/effective_affinity_list", "1\n");

@@ -247,7 +247,8 @@ mod tests {
 
     #[test]
     fn the_texts_of_the_kernel_are_read() {
-        let meminfo = "MemTotal:       16384 kB\nMemAvailable:    8192 kB\nHugePages_Total:      16\nHugePages_Free:        9\nHugepagesize:       2048 kB\n";
+        let meminfo = "MemTotal:       16384 kB\nMemAvailable:    8192 kB\nHugePages_Total:      16\n\
+            HugePages_Free:        9\nHugepagesize:       2048 kB\n";
         let expected =
             Memory { total: 16 << 20, available: 8 << 20, huge: 16, huge_free: 9, huge_size: 2 << 20 };
         assert_eq!(memory(meminfo), expected);

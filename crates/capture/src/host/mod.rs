@@ -1,8 +1,9 @@
-//! What this machine is like for a capture: its interfaces, processors, clock and disks, as a value to be judged.
+//! What this machine is like for a capture: its interfaces, processors, clock and disks, as a value to be
+//! judged.
 //!
-//! Everything here is read: from `/sys` and `/proc`, and where those say nothing, by the requests that `ethtool` makes too
-//! (ioctl and generic netlink), so that nothing has to be installed. Nothing is changed. What cannot be known, in a container
-//! or without the right, is `None` and never a guess.
+//! Everything here is read: from `/sys` and `/proc`, and where those say nothing, by the requests that
+//! `ethtool` makes too (ioctl and generic netlink), so that nothing has to be installed. Nothing is changed.
+//! What cannot be known, in a container or without the right, is `None` and never a guess.
 //!
 //! | module | holds |
 //! |---|---|

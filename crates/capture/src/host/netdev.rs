@@ -1,4 +1,5 @@
-//! What each interface's driver can do with XDP, from the kernel's `netdev` family of generic netlink (since 6.3).
+//! What each interface's driver can do with XDP, from the kernel's `netdev` family of generic netlink (since
+//! 6.3).
 //!
 //! Formats: `include/uapi/linux/netlink.h`, `genetlink.h`, `netdev.h`.
 
@@ -33,7 +34,8 @@ pub(crate) fn features() -> io::Result<Vec<(u32, XdpFeatures)>> {
     let family = family(netlink.receive(&mut buffer)?).ok_or(io::ErrorKind::Unsupported)?;
     netlink.send(&request(family, NLM_F_REQUEST | NLM_F_DUMP, NETDEV_CMD_DEV_GET, &[]))?;
     let mut found = Vec::new();
-    // A dump of every interface there can be takes fewer datagrams; a kernel that never ends must not hold us.
+    // A dump of every interface there can be takes fewer datagrams; a kernel that never ends must not hold
+    // us.
     for _ in 0..MAX_DATAGRAMS {
         if !devices(netlink.receive(&mut buffer)?, &mut found) {
             break;

@@ -1,4 +1,5 @@
-//! System calls that have no safe form: ethtool's ioctl, generic netlink, the clock's state, a file system's size.
+//! System calls that have no safe form: ethtool's ioctl, generic netlink, the clock's state, a file system's
+//! size.
 
 use std::ffi::{CString, c_char};
 use std::io;
@@ -24,8 +25,8 @@ impl Control {
 
     /// One request of ethtool: its words go in, the answer takes their place.
     ///
-    /// The buffer has one size whatever the request, since the kernel writes as much as the request's structure has, and
-    /// for strings and statistics as many as the driver has.
+    /// The buffer has one size whatever the request, since the kernel writes as much as the request's
+    /// structure has, and for strings and statistics as many as the driver has.
     pub(crate) fn ethtool(&self, interface: &str, words: &mut [u32; ANSWER]) -> io::Result<()> {
         // SAFETY: all-zero bytes are a valid `ifreq`.
         let mut request: libc::ifreq = unsafe { zeroed() };
@@ -37,9 +38,9 @@ impl Control {
             *to = from as c_char;
         }
         request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
-        // SAFETY: the socket is open; `request` lives through the call; `ifru_data` points at ANSWER words that this
-        // call alone may write. No fixed structure of ethtool has more than 1 KiB; for strings and statistics
-        // the caller first asked for their number and refused more than half of what fits here.
+        // SAFETY: the socket is open; `request` lives through the call; `ifru_data` points at ANSWER words
+        // that this call alone may write. No fixed structure of ethtool has more than 1 KiB; for strings and
+        // statistics the caller first asked for their number and refused more than half of what fits here.
         match unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) } {
             0.. => Ok(()),
             _ => Err(io::Error::last_os_error()),
@@ -71,8 +72,8 @@ impl Netlink {
     }
 
     pub(crate) fn send(&self, message: &[u8]) -> io::Result<()> {
-        // SAFETY: pointer and length are those of a slice that lives through the call. Without an address it goes to the
-        // kernel.
+        // SAFETY: pointer and length are those of a slice that lives through the call. Without an address it
+        // goes to the kernel.
         let sent = unsafe { libc::send(self.socket.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) };
         if sent == message.len() as isize { Ok(()) } else { Err(io::Error::last_os_error()) }
     }

@@ -21,8 +21,8 @@ impl Tree {
         self.root.join(path)
     }
 
-    /// The text of a file without the white space at its ends; `None` where it cannot be read, as `speed` of a link that
-    /// is down.
+    /// The text of a file without the white space at its ends; `None` where it cannot be read, as `speed` of
+    /// a link that is down.
     pub(crate) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         let mut text = Vec::new();
         File::open(self.at(path)).ok()?.take(MAX_FILE).read_to_end(&mut text).ok()?;

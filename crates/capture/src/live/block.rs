@@ -1,11 +1,11 @@
-//! A block of an AF_PACKET ring, packet after packet.
+//! The packets of one block of an AF_PACKET ring.
 //!
-//! The kernel writes the headers, so they are right; they are checked all the same, since a wrong offset would read another
-//! packet's bytes. What cannot be ends the block and is counted ([`BlockPackets::damaged`]).
+//! The kernel writes the headers. They are checked nevertheless, since a wrong offset would read another
+//! packet's bytes. An invalid header ends the block and is counted ([`BlockPackets::damaged`]).
 
 use crate::sys::ring::STATUS_END;
 
-/// One packet as the ring holds it, with its VLAN tag back in its place.
+/// One packet of the ring, with its VLAN tag restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Packet<'a> {
     /// Nanoseconds since 1970.
@@ -20,18 +20,18 @@ pub(super) struct Packet<'a> {
 /// The packets of one block.
 #[derive(Debug)]
 pub(super) struct BlockPackets<'a> {
-    /// From the next packet's header on.
+    /// The rest of the block, from the next packet's header on.
     rest: &'a mut [u8],
     left: u32,
     damaged: bool,
 }
 
 impl<'a> BlockPackets<'a> {
-    /// `block` are the bytes after the status word of the block's descriptor.
+    /// `block` starts after the status word of the block's descriptor.
     pub(super) fn new(block: &'a mut [u8]) -> Self {
         let word = |at: usize| block.get(at..at + 4).map_or(0, |bytes| word(bytes, 0));
         let (left, first, length) = (word(0), word(4), word(8));
-        // Both count from the beginning of the descriptor.
+        // Both offsets count from the start of the descriptor.
         let from = (first as usize).checked_sub(STATUS_END);
         let until = (length as usize).saturating_sub(STATUS_END).min(block.len());
         match from.and_then(|from| block.get_mut(from..until)) {
@@ -40,7 +40,7 @@ impl<'a> BlockPackets<'a> {
         }
     }
 
-    /// Whether the block ended at a header that cannot be.
+    /// Whether the block ended at an invalid header.
     pub(super) fn damaged(&self) -> bool {
         self.damaged
     }
@@ -68,7 +68,7 @@ impl<'a> Iterator for BlockPackets<'a> {
             return self.damage();
         }
         let next = word(rest, 0) as usize;
-        // The last packet of a block names no next one.
+        // The last packet of a block has a next offset of 0.
         let end = if next == 0 { rest.len() } else { next };
         if end < HEADER || end > rest.len() || (next == 0 && self.left != 0) {
             return self.damage();
@@ -96,8 +96,8 @@ impl<'a> Iterator for BlockPackets<'a> {
     }
 }
 
-/// Moves the two addresses of the frame at `begin..end` four bytes to the front and puts the tag between them and the type,
-/// where it was on the wire: the header before the frame leaves the room.
+/// Restores the tag of the frame at `begin..end`: moves its two addresses four bytes forward, into space that
+/// the ring's header leaves, and inserts the tag before the type.
 fn tagged(packet: &mut [u8], begin: usize, end: usize, tag: u16, kind: u16) -> &[u8] {
     let room = begin.checked_sub(4).filter(|room| *room >= HEADER && end - begin >= ADDRESSES);
     if let Some(room) = room {
@@ -120,12 +120,12 @@ fn half(bytes: &[u8], at: usize) -> u16 {
     u16::from_ne_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// `struct tpacket3_hdr` of `linux/if_packet.h`, before any packet: next offset 0, seconds 4, nanoseconds 8, captured 12,
-/// length 16, status 20, offset of the frame 24, VLAN tag 32, its type 36.
+/// `struct tpacket3_hdr` of `linux/if_packet.h`, before any packet: next offset 0, seconds 4, nanoseconds 8,
+/// captured 12, length 16, status 20, offset of the frame 24, VLAN tag 32, its type 36.
 const HEADER: usize = 48;
 /// Two Ethernet addresses.
 const ADDRESSES: usize = 12;
-/// The type of a tag (IEEE 802.1Q) where the kernel names none.
+/// The default type of a tag (IEEE 802.1Q).
 const VLAN: u16 = 0x8100;
 
 #[cfg(test)]
@@ -134,7 +134,8 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A block with these packets in it, as the kernel lays them out: (status, tag, its type, wire length, data).
+    /// A block with these packets in it, as the kernel lays them out: (status, tag, its type, wire length,
+    /// data).
     pub(crate) fn block(packets: &[(u32, u16, u16, u32, &[u8])]) -> Vec<u8> {
         let mut block = vec![0u8; 48];
         for (index, (status, tag, kind, wire_len, data)) in packets.iter().enumerate() {
@@ -223,7 +224,8 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_walked(mut block in proptest::collection::vec(any::<u8>(), 0..600), small in any::<bool>()) {
+        fn any_bytes_are_walked(mut block in proptest::collection::vec(any::<u8>(), 0..600),
+            small in any::<bool>()) {
             if small {
                 for byte in block.iter_mut().skip(1).step_by(2) {
                     *byte = 0;

@@ -1,23 +1,24 @@
-//! Classic BPF: programs written here, checked, and run over a packet where the kernel cannot do it.
+//! Classic BPF: assembling and checking programs, and running them where the kernel cannot.
 //!
-//! The instructions are those of `linux/filter.h` (McCanne and Jacobson 1993). A program is checked once, when it is made:
-//! jumps go forward within it and it ends by returning, so that running it is bounded by its length.
+//! The instructions are those of `linux/filter.h` (McCanne and Jacobson 1993). A program is checked once, on
+//! construction: jumps go forward and stay inside, and it ends with a return, so its run time is bounded by
+//! its length.
 
 /// One instruction, as the kernel takes it.
 pub(super) type Instruction = libc::sock_filter;
 
-/// What a program sees of a packet.
+/// A packet as a program sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
     /// The frame, with its link header.
     pub(super) data: &'a [u8],
     /// Length on the wire.
     pub(super) wire_len: u32,
-    /// Bytes of `data` from [`hole`](Self::hole) on that the program does not see: a VLAN tag that the kernel would have
-    /// taken out before its filters look.
+    /// Bytes of `data` from [`hole`](Self::hole) on that the program does not see: a VLAN tag, which the
+    /// kernel removes before its filters run.
     pub(super) hole: usize,
     pub(super) hole_len: usize,
-    /// Where the network header begins in what is seen; for loads relative to it.
+    /// Offset of the network header in the visible bytes, for relative loads.
     pub(super) network: usize,
     /// The Ethernet type of what is there.
     pub(super) protocol: u16,
@@ -34,7 +35,8 @@ impl<'a> View<'a> {
         self.data.get(at).map(|byte| u32::from(*byte))
     }
 
-    /// `size` bytes at an offset as instructions state it: from the frame's beginning, or relative to its network header.
+    /// Loads `size` bytes at an instruction's offset: from the start of the frame, or relative to its network
+    /// header.
     fn load(&self, offset: u32, size: u16) -> Option<u32> {
         let network = libc::SKF_NET_OFF as u32;
         let ancillary = libc::SKF_AD_OFF as u32;
@@ -52,14 +54,15 @@ impl<'a> View<'a> {
     }
 }
 
-/// A program that was checked.
+/// A checked program.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     instructions: Box<[Instruction]>,
 }
 
 impl Program {
-    /// `None` where the instructions are none, too many, unknown, jump out, or may run past the end.
+    /// `None` if there are no instructions or too many, or if they are unknown, jump out of the program or
+    /// run past its end.
     pub(super) fn new(instructions: &[Instruction]) -> Option<Self> {
         let count = instructions.len();
         if count == 0 || count > libc::BPF_MAXINSNS as usize {
@@ -73,7 +76,7 @@ impl Program {
         &self.instructions
     }
 
-    /// What the program returns: 0 to drop the packet. A load past the packet's end returns 0, as in the kernel.
+    /// Runs the program; 0 drops the packet. A load beyond the packet returns 0, as in the kernel.
     pub(super) fn run(&self, view: &View<'_>) -> u32 {
         self.steps(view).unwrap_or(0)
     }
@@ -122,7 +125,7 @@ fn view_load(view: &View<'_>, code: u16, k: u32, x: u32, memory: &[u32; MEMORY])
     }
 }
 
-/// `None` divides by zero, which ends a program with 0.
+/// `None` on division by zero, which ends the program with 0.
 fn arithmetic(code: u16, a: u32, with: u32) -> Option<u32> {
     Some(match u32::from(code) & OPERATION {
         libc::BPF_ADD => a.wrapping_add(with),
@@ -150,7 +153,7 @@ fn holds(code: u16, a: u32, with: u32) -> bool {
     }
 }
 
-/// Whether an instruction with so many after it is known and stays within the program.
+/// Whether an instruction followed by `after` others is known and stays within the program.
 fn is_valid(instruction: &Instruction, after: usize) -> bool {
     let code = u32::from(instruction.code);
     let k = instruction.k;
@@ -181,20 +184,20 @@ fn is_valid(instruction: &Instruction, after: usize) -> bool {
         RET => matches!(code & RETURN, 0 | RETURN_A),
         _ => matches!(code & !CLASS, libc::BPF_TAX | libc::BPF_TXA),
     };
-    // Whatever is last has to return.
+    // The last instruction must return.
     known && (after > 0 || code & CLASS == RET)
 }
 
-/// Writes programs: jumps name a label, which is placed further on.
+/// Assembles programs; jumps go to labels that are placed later.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
     instructions: Vec<Instruction>,
-    /// Of each jump: its index, and the labels of its two ways (`None` falls through).
+    /// Each jump: its index and the labels of its two branches (`None` falls through).
     jumps: Vec<(usize, Option<Label>, Option<Label>)>,
     labels: Vec<usize>,
 }
 
-/// A place in a program that is still to come.
+/// A later position in the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label(usize);
 
@@ -204,7 +207,7 @@ impl Assembler {
         Label(self.labels.len() - 1)
     }
 
-    /// The label is here, before the next instruction.
+    /// Places the label before the next instruction.
     pub(super) fn place(&mut self, label: Label) {
         self.labels[label.0] = self.instructions.len();
     }
@@ -218,7 +221,7 @@ impl Assembler {
         self.push(JMP | code, k);
     }
 
-    /// `None` when a label is too far away, behind, or nowhere.
+    /// `None` if a label is too far away, behind its jump, or not placed.
     pub(super) fn finish(mut self) -> Option<Program> {
         for (at, yes, no) in self.jumps {
             let distance = |label: Option<Label>| match label {
@@ -335,10 +338,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_sound_program_ends(
-            code in proptest::collection::vec((any::<u8>(), 0u8..8, 0u8..8, prop_oneof![0u32..80, any::<u32>()]), 1..60),
+            code in proptest::collection::vec((any::<u8>(), 0u8..8, 0u8..8, prop_oneof![0u32..80,
+                any::<u32>()]), 1..60),
             data in proptest::collection::vec(any::<u8>(), 0..80),
         ) {
-            let mut code: Vec<_> = code.into_iter().map(|(c, jt, jf, k)| instruction(c.into(), jt, jf, k)).collect();
+            let mut code: Vec<_> = code.into_iter().map(|(c, jt, jf, k)| instruction(c.into(), jt, jf,
+                k)).collect();
             code.retain(|instruction| is_valid(instruction, 100));
             code.push(instruction(RET | RETURN_A, 0, 0, 0));
             for _ in 0..8 {

@@ -1,21 +1,21 @@
-//! Why a live source could not be opened, or ended. Each message names the thing and the remedy.
+//! Why a live source could not be opened, or ended. Each message names the object and the remedy.
 
 use std::io;
 
-/// What keeps a live source from working.
+/// An error of a live source.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No interface of that name in this network namespace.
-    #[error("there is no interface `{interface}` here; there are: {there}")]
+    #[error("there is no interface `{interface}`; choose one of: {there}")]
     NoInterface {
         /// As it was given.
         interface: String,
-        /// The names that there are.
+        /// The existing names.
         there: String,
     },
-    /// The interface is there but not up.
-    #[error("interface `{interface}` is down: `ip link set dev {interface} up`, then start again")]
+    /// The interface exists but is down.
+    #[error("interface `{interface}` is down: run `ip link set dev {interface} up`, then start again")]
     Down {
         /// Its name.
         interface: String,
@@ -34,38 +34,41 @@ pub enum Error {
     Permission {
         /// The interface's name.
         interface: String,
-        /// What was refused.
+        /// What was denied.
         what: &'static str,
-        /// What it takes, as setcap(8) writes it.
+        /// The capabilities needed, as for setcap(8).
         capabilities: &'static str,
     },
-    /// The kernel has no room for the ring.
+    /// The kernel has no memory for the ring.
     #[error(
-        "the kernel gives no ring of {mebibytes} MiB for `{interface}` ({source}): make `ring` or the number of workers \
-         smaller, or free memory"
+        "cannot allocate a ring of {mebibytes} MiB for `{interface}` ({source}): reduce `ring` or the number \
+         of workers, \
+         or free memory"
     )]
     Ring {
         /// The interface's name.
         interface: String,
-        /// Size that was asked for.
+        /// Requested size.
         mebibytes: usize,
         /// What the operating system said.
         source: io::Error,
     },
-    /// Memory that AF_XDP shares with the kernel is beyond the limit of locked memory.
+    /// The memory that AF_XDP shares with the kernel exceeds the limit of locked memory.
     #[error(
-        "{mebibytes} MiB for `{interface}` are more than this process may lock: `ulimit -l unlimited` (in a systemd unit: \
+        "cannot lock {mebibytes} MiB of memory for `{interface}`: use `ulimit -l unlimited` (in a systemd \
+         unit: \
          LimitMEMLOCK=infinity), the capability cap_ipc_lock, or a smaller `ring`"
     )]
     Locked {
         /// The interface's name.
         interface: String,
-        /// Size that was asked for.
+        /// Requested size.
         mebibytes: usize,
     },
-    /// A link type that is not followed.
+    /// A link type that is not supported.
     #[error(
-        "interface `{interface}` carries frames of hardware type {hardware}, which ringtap cannot read: capture on an Ethernet, \
+        "interface `{interface}` carries frames of hardware type {hardware}, which ringtap cannot read: \
+         capture on an Ethernet, \
          loopback, IP tunnel or PPP interface"
     )]
     Link {
@@ -74,47 +77,48 @@ pub enum Error {
         /// `ARPHRD_` of linux/if_arp.h.
         hardware: u16,
     },
-    /// A setting that cannot be.
-    #[error("{name} = {value} cannot be: {right}")]
+    /// An invalid setting.
+    #[error("{name} = {value} is not valid: use {right}")]
     Setting {
-        /// Its key.
+        /// Its name.
         name: &'static str,
-        /// What was given.
+        /// Its value.
         value: String,
-        /// What would be right.
+        /// The valid values.
         right: String,
     },
-    /// A filter expression that libpcap refuses.
-    #[error("the filter `{expression}` is wrong: {what}; the syntax is that of pcap-filter(7)")]
+    /// A filter expression that libpcap rejects.
+    #[error("cannot compile the filter `{expression}`: {what}; see pcap-filter(7) for the syntax")]
     Filter {
         /// As it was given.
         expression: String,
-        /// What libpcap says of it.
+        /// libpcap's message.
         what: String,
     },
-    /// libpcap, which reads filter expressions, is not installed.
+    /// libpcap, which compiles filter expressions, is not installed.
     #[error(
-        "the filter `{expression}` needs libpcap to be read, which is not installed ({what}): `apt install libpcap0.8`"
+        "cannot compile the filter `{expression}` without libpcap ({what}): run `apt install libpcap0.8`"
     )]
     FilterLibrary {
         /// As it was given.
         expression: String,
-        /// What the loader said.
+        /// The loader's message.
         what: String,
     },
-    /// The driver or the kernel has no AF_XDP, or not in the mode asked for.
+    /// The driver or the kernel does not support AF_XDP, or not in the requested mode.
     #[error("AF_XDP does not work on `{interface}` ({what}): {remedy}")]
     Xdp {
         /// The interface's name.
         interface: String,
-        /// What was refused, and how.
+        /// What failed, and why.
         what: String,
         /// What to do instead.
         remedy: &'static str,
     },
-    /// A frame that no interface sends.
+    /// A frame longer than the MTU allows.
     #[error(
-        "a frame of {length} bytes is longer than `{interface}` sends (MTU {mtu}): raise the MTU or send shorter ones"
+        "cannot send a frame of {length} bytes on `{interface}` (MTU {mtu}): raise the MTU or send shorter \
+         frames"
     )]
     Length {
         /// The interface's name.
@@ -140,7 +144,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error of a step on an interface, with what it most often means.
+    /// Converts the error of an operation on an interface; common causes get a message of their own.
     pub(super) fn io(interface: &str, what: &'static str, source: io::Error) -> Self {
         let interface = interface.to_owned();
         match source.raw_os_error() {
@@ -154,5 +158,6 @@ impl Error {
     }
 }
 
-/// Packet sockets; promiscuous mode and time stamps of the NIC; the program of AF_XDP; rings beyond the limit of locked memory.
+/// For packet sockets; promiscuous mode and NIC timestamps; the AF_XDP program; rings above the limit of
+/// locked memory.
 const CAPABILITIES: &str = "cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock";

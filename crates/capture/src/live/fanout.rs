@@ -1,15 +1,16 @@
-//! Which worker a packet goes to.
+//! Which worker gets a packet.
 //!
-//! By its source: everything that one address and pair of ports sends (RTP and its RTCP on the port above) meets in one
-//! worker, so that a stream, and the streams that follow it from the same socket, are never split. Fragments have no ports and
-//! go by their address alone, all of one packet to the same worker.
+//! The source decides: everything that one address and pair of ports sends (RTP, and RTCP on the next port)
+//! goes to one worker, so that a stream and its successors from the same socket are never split. Fragments
+//! have no ports and go by their addresses alone, all of one packet to the same worker.
 
 use super::bpf::{Assembler, Label, Program, RETURN_A};
 
-/// The program that the kernel runs for each packet of a fan-out; the worker is what it returns, modulo their number.
+/// The program that the kernel runs for each packet of a fan-out; its result modulo the number of workers is
+/// the worker.
 ///
-/// At that point the outer VLAN tag is out of the packet; further tags and up to [`LABELS`] MPLS labels are still there.
-/// What is neither IPv4 nor IPv6 goes to the first worker.
+/// The kernel has then removed the outer VLAN tag; further tags and up to [`LABELS`] MPLS labels are skipped.
+/// Packets that are neither IPv4 nor IPv6 go to the first worker.
 pub(super) fn program() -> Option<Program> {
     let mut code = Assembler::default();
     let [v4, v6, other, mix] = std::array::from_fn(|_| code.label());
@@ -64,7 +65,7 @@ pub(super) fn program() -> Option<Program> {
     code.finish()
 }
 
-/// Address and port of an IPv4 packet `X` bytes into the network header; its addresses alone where it is a fragment.
+/// Address and port of an IPv4 packet `X` bytes into the network header; the addresses alone for a fragment.
 fn version_4(code: &mut Assembler, mix: Label) {
     let [ports, end] = std::array::from_fn(|_| code.label());
     code.push(LD | IND | W, network(12));
@@ -91,7 +92,8 @@ fn version_4(code: &mut Assembler, mix: Label) {
     code.jump(JA, 0, Some(mix), None);
 }
 
-/// The same for IPv6, whose address is folded into one word. What has an extension header goes by its address.
+/// The same for IPv6, whose address is folded into one word. Packets with an extension header go by their
+/// address.
 fn version_6(code: &mut Assembler, mix: Label) {
     let ports = code.label();
     code.push(libc::BPF_STX, BASE);
@@ -124,9 +126,9 @@ fn advance(code: &mut Assembler, by: u32) {
     code.push(TAX, 0);
 }
 
-/// The same figure for a whole frame, for sources that are not the kernel's; `link` in the numbering of the pcap formats.
+/// The same hash for a whole frame, for sources other than AF_PACKET; `link` is a LINKTYPE number.
 ///
-/// Equal to what [`program`] returns for the frame, which a test holds.
+/// Equal to the result of [`program`] for the frame; a test checks this.
 pub(super) fn source_hash(link: u16, frame: &[u8]) -> u32 {
     hash(link, frame).unwrap_or(0)
 }
@@ -320,7 +322,8 @@ mod tests {
                 Just(vec![0x81, 0, 0, 1, 0x81, 0, 0, 1, 0x81, 0, 0, 1, 8, 0]),
             ],
             packet in prop_oneof![
-                (any::<[u8; 4]>(), any::<u16>(), any::<u16>()).prop_map(|(source, port, fragment)| v4(source, port, fragment)),
+                (any::<[u8; 4]>(), any::<u16>(), any::<u16>()).prop_map(|(source, port, fragment)| v4(source,
+                    port, fragment)),
                 (any::<[u8; 16]>(), any::<u16>()).prop_map(|(source, port)| v6(source, port)),
                 proptest::collection::vec(any::<u8>(), 0..60),
             ],

@@ -1,4 +1,4 @@
-//! A filter expression, as tcpdump takes it.
+//! A filter expression in tcpdump's syntax.
 
 use std::fmt;
 
@@ -10,31 +10,34 @@ use super::Error;
 use super::bpf::{Instruction, Program, View};
 use super::interface::ETHERNET;
 
-/// Keeps the frames that an expression in the syntax of pcap-filter(7) describes: `udp port 5060 or net 192.0.2.0/24`.
+/// Selects the frames that match an expression in the syntax of pcap-filter(7):
+/// `udp port 5060 or net 192.0.2.0/24`.
 ///
-/// The same frames are kept whether the kernel filters or this does. An expression without the word `vlan` does not see the
-/// outermost VLAN tag: `udp port 5060` keeps tagged frames too (the kernel has taken that tag out when its filters look).
-/// With it, all tags are seen, as tcpdump does in files: `udp port 5060 or (vlan and udp port 5060)`.
+/// The result is the same whether the kernel filters or this does. An expression without the word `vlan` does
+/// not see the outermost VLAN tag: `udp port 5060` also selects tagged frames (the kernel removes that tag
+/// before its filters run). With it, all tags are visible, as for tcpdump on files:
+/// `udp port 5060 or (vlan and udp port 5060)`.
 #[derive(Clone)]
 pub struct Filter {
     expression: String,
     snaplen: u32,
     sees_tags: bool,
-    /// A program for each link type that was met; `None` where the expression says nothing about it.
+    /// A program for each link type seen so far; `None` if the expression cannot be compiled for it.
     programs: Vec<(LinkType, Option<Program>)>,
 }
 
 impl Filter {
-    /// Reads an expression, for frames of a link type first of all; for others, programs are made when they are met.
+    /// Compiles an expression for one link type; for others, programs are compiled when their first frame
+    /// arrives.
     ///
     /// # Errors
     ///
-    /// libpcap is not installed, or refuses the expression; then the message says up to where it can be read.
+    /// libpcap is not installed, or rejects the expression; the message then says from which column on.
     pub fn new(expression: &str, link: LinkType) -> Result<Self, Error> {
         Self::with_snaplen(expression, link, u32::from(u16::MAX) << 2)
     }
 
-    /// The same, for a kernel that keeps the first `snaplen` bytes of what matches.
+    /// The same, for a kernel that captures the first `snaplen` bytes of a match.
     pub(super) fn with_snaplen(expression: &str, link: LinkType, snaplen: u32) -> Result<Self, Error> {
         let expression = expression.trim();
         let library = Library::load()
@@ -46,7 +49,7 @@ impl Filter {
         })?;
         let program = Program::new(&code).ok_or_else(|| Error::Filter {
             expression: expression.to_owned(),
-            what: format!("it makes {} instructions, more than the kernel takes", code.len()),
+            what: format!("it compiles to {} instructions, more than the kernel accepts", code.len()),
         })?;
         Ok(Self {
             expression: expression.to_owned(),
@@ -56,22 +59,22 @@ impl Filter {
         })
     }
 
-    /// The expression, without the space around it.
+    /// The expression, without surrounding space.
     pub fn expression(&self) -> &str {
         &self.expression
     }
 
-    /// Whether the kernel, which sees frames without their outermost tag, would keep the same ones.
+    /// Whether the kernel, which sees frames without their outermost tag, would select the same frames.
     pub(super) fn suits_kernel(&self) -> bool {
         !self.sees_tags
     }
 
-    /// The program for the link type that the filter was made for.
+    /// The program for the link type given to `new`.
     pub(super) fn instructions(&self) -> &[Instruction] {
         self.programs.first().and_then(|(_, program)| program.as_ref()).map_or(&[], Program::instructions)
     }
 
-    /// Whether the frame is one to keep. Frames of a link type for which libpcap cannot read the expression are not.
+    /// Whether the frame matches. Frames of a link type for which the expression cannot be compiled do not.
     pub fn matches(&mut self, frame: &Frame<'_>) -> bool {
         if !self.programs.iter().any(|(link, _)| *link == frame.link) {
             self.compile_for(frame.link);
@@ -79,7 +82,7 @@ impl Filter {
         self.matches_data(frame.link, frame.wire_len, frame.data)
     }
 
-    /// The same for link types that were met.
+    /// The same for link types seen before.
     #[inline]
     pub(super) fn matches_data(&self, link: LinkType, wire_len: u32, data: &[u8]) -> bool {
         let program = self.programs.iter().find(|(other, _)| *other == link);
@@ -105,7 +108,8 @@ impl fmt::Debug for Filter {
     }
 }
 
-/// What libpcap says, and the longest beginning that can be read, since libpcap tells no place.
+/// libpcap's message with the column of the error, which libpcap does not give: it follows from the longest
+/// prefix that compiles.
 fn explain(expression: &str, said: &str, reads: impl Fn(&str) -> bool) -> String {
     let balanced = |text: &str| {
         let count = |bracket| text.matches(bracket).count();
@@ -214,7 +218,7 @@ mod tests {
     #[test]
     fn a_wrong_expression_says_where() {
         let Some(said) = message("udp port 5060 und tcp") else { return };
-        assert!(said.starts_with("the filter `udp port 5060 und tcp` is wrong: "), "{said}");
+        assert!(said.starts_with("cannot compile the filter `udp port 5060 und tcp`: "), "{said}");
         assert!(said.contains("at column 15 on: `und tcp`"), "{said}");
         let said = message("(udp or tcp) and (prt 5060)").expect("as before");
         assert!(said.contains("at column 14 on: `and (prt 5060)`"), "{said}");

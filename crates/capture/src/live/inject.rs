@@ -1,4 +1,4 @@
-//! Frames out of an interface, as they are.
+//! Sends frames on an interface, unchanged.
 
 use std::io;
 use std::thread;
@@ -11,10 +11,11 @@ use super::interface::Interface;
 use super::xdp::{self, HEADROOM};
 use super::{Error, Source};
 
-/// Sends frames on an interface, past its queueing discipline, and counts what the kernel took.
+/// Sends frames on an interface, bypassing its queueing discipline, and counts the frames that the kernel
+/// accepted.
 ///
-/// What it sends does not come back to a [`Tap`](super::Tap) on the same interface; the other end of a veth pair or cable sees
-/// it.
+/// A [`Tap`](super::Tap) on the same interface does not see these frames; the other end of a veth pair or
+/// cable does.
 ///
 /// ```no_run
 /// use ringtap_capture::live::{Injector, Source};
@@ -43,21 +44,21 @@ enum Backend {
     Xdp(Box<Xsk>),
 }
 
-/// What an [`Injector`] has sent: running totals.
+/// Running totals of an [`Injector`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Frames that the kernel took.
+    /// Frames that the kernel accepted.
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Of them, frames that the interface dropped then, where the kernel says so: AF_XDP with copies.
+    /// Those that the interface then dropped, as far as the kernel says: AF_XDP in copy mode.
     pub dropped: u64,
-    /// Times that it had no room; the frames were left to the caller.
+    /// How often the kernel had no room; the frames stayed with the caller.
     pub full: u64,
 }
 
 impl Injector {
-    /// Opens an interface to send on.
+    /// Opens an interface for sending.
     ///
     /// # Errors
     ///
@@ -71,12 +72,12 @@ impl Injector {
         Ok(Self { interface, backend, sent: Sent::default() })
     }
 
-    /// Offers frames to the kernel, never waits; gives how many it took, from the first on. The rest, none or all of them, is to
-    /// be offered again.
+    /// Offers frames to the kernel without waiting; returns how many it accepted, from the first on. Offer
+    /// the rest again.
     ///
     /// # Errors
     ///
-    /// A frame longer than the interface sends, an interface that is down or gone.
+    /// A frame is too long for the interface, or the interface is down or gone.
     pub fn send(&mut self, frames: &[&[u8]]) -> Result<usize, Error> {
         let sent = match &mut self.backend {
             Backend::Packet(socket) => send(socket, &self.interface, frames)?,
@@ -92,9 +93,9 @@ impl Injector {
     ///
     /// # Errors
     ///
-    /// An interface that is down or gone.
+    /// The interface is down or gone.
     pub fn flush(&mut self) -> Result<(), Error> {
-        // sendmmsg has handed to the driver what it took.
+        // sendmmsg has passed the accepted frames to the driver.
         let Backend::Xdp(xsk) = &mut self.backend else { return Ok(()) };
         let began = Instant::now();
         loop {
@@ -113,7 +114,7 @@ impl Injector {
         }
     }
 
-    /// What was sent so far.
+    /// Totals so far.
     pub fn sent(&self) -> Sent {
         self.sent
     }
@@ -122,7 +123,7 @@ impl Injector {
 fn packet(interface: &Interface) -> Result<Socket, Error> {
     let failed = |what| move |source| Error::io(&interface.name, what, source);
     let kind = if interface.framed { libc::SOCK_RAW } else { libc::SOCK_DGRAM };
-    // Protocol 0: it receives nothing.
+    // Protocol 0: the socket receives nothing.
     let socket = Socket::open(libc::AF_PACKET, kind, 0).map_err(failed("opening a packet socket"))?;
     let bypass = socket.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1i32);
     bypass.map_err(failed("bypassing the queueing discipline"))?;
@@ -142,7 +143,7 @@ fn send(socket: &Socket, interface: &Interface, frames: &[&[u8]]) -> Result<usiz
             }
             Err(error) => match error.raw_os_error() {
                 Some(libc::ENOBUFS | libc::EAGAIN | libc::EINTR | libc::ENOMEM) => break,
-                // What went before the frame that is wrong has gone.
+                // The frames before the bad one were sent.
                 _ if sent > 0 => break,
                 Some(libc::EMSGSIZE) => {
                     let length = part.first().map_or(0, |frame| frame.len());
@@ -156,7 +157,7 @@ fn send(socket: &Socket, interface: &Interface, frames: &[&[u8]]) -> Result<usiz
     Ok(sent)
 }
 
-/// Queues frames and has the kernel send them.
+/// Queues frames and makes the kernel send them.
 fn queue(xsk: &mut Xsk, interface: &Interface, frames: &[&[u8]], sent: &mut Sent) -> Result<usize, Error> {
     let longest = (interface.mtu as usize + 14 + 4).min(CHUNK - HEADROOM);
     let fits = frames.iter().take_while(|frame| frame.len() <= longest).count();
@@ -170,7 +171,7 @@ fn queue(xsk: &mut Xsk, interface: &Interface, frames: &[&[u8]], sent: &mut Sent
     Ok(queued)
 }
 
-/// Has the kernel send all that is queued, as long as it takes any: a call sends a few dozen frames.
+/// Makes the kernel send the queue until it accepts no more: one call sends a few dozen frames.
 fn kick(xsk: &mut Xsk, interface: &Interface, sent: &mut Sent) -> Result<(), Error> {
     loop {
         let before = xsk.unsent();
@@ -190,10 +191,10 @@ fn kick(xsk: &mut Xsk, interface: &Interface, sent: &mut Sent) -> Result<(), Err
     }
 }
 
-/// How long [`Injector::flush`] waits, and between two looks.
+/// How long [`Injector::flush`] waits, and how often it checks.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_micros(100);
-/// Bytes of a chunk to send from.
+/// Bytes of a send chunk.
 pub(super) const CHUNK: usize = 4096;
-/// The plan of a sender's memory: 4096 frames.
+/// Memory layout of a sender: 4096 frames.
 pub(super) const SENDER: UmemLayout = UmemLayout { chunk: CHUNK, chunks: 4096, receives: false, huge: false };

@@ -1,4 +1,4 @@
-//! What an interface is, and what it says that it lost.
+//! Properties of an interface, and the losses that it reports.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek};
@@ -16,16 +16,16 @@ pub(super) struct Interface {
     pub(super) index: u32,
     pub(super) mtu: u32,
     pub(super) link: LinkType,
-    /// Whether frames have a link header that is kept; else they are taken from the network header on.
+    /// Whether frames are captured with their link header; else from the network header on.
     pub(super) framed: bool,
     pub(super) loopback: bool,
-    /// NUMA node of the device, where it has one.
+    /// NUMA node of the device, if it has one.
     pub(super) node: Option<u32>,
     statistics: Statistics,
 }
 
 impl Interface {
-    /// An interface that is there and up.
+    /// Opens an interface that exists and is up.
     pub(super) fn open(name: &str) -> Result<Self, Error> {
         let index = interface_index(name)
             .map_err(|_| Error::NoInterface { interface: name.to_owned(), there: names().join(", ") })?;
@@ -54,18 +54,18 @@ impl Interface {
         })
     }
 
-    /// Whether it still is there, under whatever name.
+    /// Whether the interface still exists, under any name.
     pub(super) fn is_there(&self) -> bool {
         interface_exists(self.index)
     }
 
     /// Packets longer than this were merged by an offload of the NIC or the kernel.
     pub(super) fn longest(&self) -> u32 {
-        // The Ethernet header and two tags do not count for the MTU.
+        // The MTU excludes the Ethernet header and two tags.
         self.mtu.saturating_add(if self.framed { 14 + 8 } else { 0 })
     }
 
-    /// Packets that the NIC or its driver say they lost since the interface was opened here.
+    /// Packets that the NIC or its driver reports as lost since the interface was opened.
     pub(super) fn lost(&mut self) -> u64 {
         self.statistics.lost()
     }
@@ -79,7 +79,7 @@ pub(super) fn names() -> Vec<String> {
     names
 }
 
-/// The rows of /proc/net/dev: a name, and its figures.
+/// The rows of /proc/net/dev: a name and its counters.
 fn rows(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.lines().skip(2).filter_map(|line| line.split_once(':')).map(|(name, rest)| (name.trim(), rest))
 }
@@ -91,7 +91,7 @@ fn lost(row: &str) -> Option<u64> {
     Some(drop + fifo)
 }
 
-/// An interface's row of /proc/net/dev; the open file stays with the namespace that it was opened in.
+/// The interface's row of /proc/net/dev; the open file stays in the namespace in which it was opened.
 #[derive(Debug)]
 struct Statistics {
     file: Option<File>,
@@ -118,7 +118,7 @@ impl Statistics {
             && let Some((_, row)) = rows(&self.text).find(|(name, _)| *name == self.name)
             && let Some(lost) = lost(row)
         {
-            // A driver that was loaded again counts from zero.
+            // A reloaded driver counts from zero.
             self.first = self.first.min(lost);
             self.last = lost;
         }
@@ -126,7 +126,7 @@ impl Statistics {
     }
 }
 
-/// The link type of what arrives, and whether its link header is kept.
+/// The link type of received frames, and whether their link header is captured.
 fn link(hardware: u16) -> Option<(LinkType, bool)> {
     match hardware {
         libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => Some((ETHERNET, true)),
@@ -145,7 +145,7 @@ fn link(hardware: u16) -> Option<(LinkType, bool)> {
     }
 }
 
-/// In the network namespace of the thread that opens it.
+/// Refers to the network namespace of the opening thread.
 const STATISTICS: &str = "/proc/thread-self/net/dev";
 /// LINKTYPE_ETHERNET.
 pub(super) const ETHERNET: LinkType = LinkType(1);
@@ -173,6 +173,6 @@ mod tests {
     #[test]
     fn an_interface_that_is_not_there_says_which_are() {
         let message = Interface::open("nowhere0").expect_err("no such interface").to_string();
-        assert!(message.starts_with("there is no interface `nowhere0` here; there are: "), "{message}");
+        assert!(message.starts_with("there is no interface `nowhere0`; choose one of: "), "{message}");
     }
 }

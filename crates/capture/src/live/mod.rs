@@ -1,4 +1,4 @@
-//! Live sources: packets from an interface, one [`Tap`] a worker.
+//! Live sources: packets from an interface, one [`Tap`] per worker.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -24,23 +24,24 @@
 //! # }
 //! ```
 //!
-//! **Both directions.** By default a tap gets what arrives at the interface and what this host sends through it, each packet
-//! once ([`Direction::Both`]); a mirror port only receives, so [`Direction::Incoming`] leaves its own chatter out. On the
-//! loopback interface every packet is sent and arrives, and only the arrival counts. What an [`Injector`] sends goes to the
-//! driver directly and past the taps of the same interface.
+//! **Both directions.** By default a tap gets the packets that arrive at the interface and those that this
+//! host sends through it, each once ([`Direction::Both`]). A mirror port only receives, so
+//! [`Direction::Incoming`] leaves out the host's own packets. On the loopback interface every packet is both
+//! sent and received; only the reception is captured. The frames of an [`Injector`] go directly to the driver
+//! and bypass the taps of the same interface.
 //!
-//! **As on the wire.** The kernel takes the outermost VLAN tag out of a packet; it is put back. Packets that an offload merged
-//! (GRO, LRO, TSO) cannot be taken apart again; they are counted ([`TapCounters::merged`]).
+//! **As on the wire.** The kernel removes the outermost VLAN tag of a packet; the tap restores it. Packets
+//! merged by an offload (GRO, LRO, TSO) cannot be split again; they are counted ([`TapCounters::merged`]).
 //!
 //! | module | holds |
 //! |---|---|
 //! | `packet`, `block` | AF_PACKET, and the blocks of its ring |
-//! | `fanout` | which worker a packet goes to |
+//! | `fanout` | which worker gets a packet |
 //! | `filter`, `bpf` | [`Filter`], and classic BPF |
 //! | `inject` | [`Injector`] |
 //! | `xdp` | AF_XDP |
 //! | `replay` | [`replay()`], capture files as a source |
-//! | `interface` | what an interface is, and what it lost |
+//! | `interface` | properties of an interface, and its losses |
 //! | `error` | [`Error`] |
 
 mod block;
@@ -69,17 +70,17 @@ use packet::PacketTap;
 use replay::ReplayTap;
 use xdp::XdpTap;
 
-/// How packets come from an interface, or go out of it.
+/// How packets are captured from an interface, or sent on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Source {
-    /// AF_PACKET: works on every interface; the host's own traffic goes on as before.
+    /// AF_PACKET: works on every interface and does not disturb the host's own traffic.
     #[default]
     Packet,
-    /// AF_XDP: past the kernel's network stack, so that the host itself gets none of the packets that arrive: for a dedicated
-    /// mirror port. One worker for each receive queue. Only what arrives; Ethernet only.
+    /// AF_XDP: bypasses the kernel's network stack, so the host itself receives none of the packets: for a
+    /// dedicated mirror port. One worker per receive queue, incoming packets only, Ethernet only.
     Xdp {
-        /// How far past.
+        /// The mode.
         mode: XdpMode,
     },
 }
@@ -87,68 +88,68 @@ pub enum Source {
 /// How the driver hands packets to AF_XDP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum XdpMode {
-    /// The best that the driver can do.
+    /// The fastest mode that the driver supports.
     #[default]
     Auto,
-    /// Straight into our memory: needs a driver made for it (ice, i40e, ixgbe, mlx5, igc, ...).
+    /// Zero copy, directly into our memory: needs driver support (ice, i40e, ixgbe, mlx5, igc, ...).
     ZeroCopy,
     /// In the driver, with a copy.
     Copy,
-    /// Without the driver's help: works on every Ethernet interface, no faster than AF_PACKET.
+    /// Generic, without driver support: works on every Ethernet interface, no faster than AF_PACKET.
     Generic,
 }
 
 /// Which packets of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
-    /// What arrives and what this host sends, each packet once.
+    /// Received and sent packets, each once.
     #[default]
     Both,
-    /// Only what arrives: for a mirror port.
+    /// Received packets only: for a mirror port.
     Incoming,
 }
 
-/// Which worker a packet goes to, where there are several.
+/// How packets are distributed over several workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fanout {
-    /// By its source address and port (pairs of ports: RTP with its RTCP), through VLAN tags and MPLS labels; fragments by their
-    /// address.
+    /// By source address and port (pairs of ports: RTP with its RTCP), inside VLAN tags and MPLS labels;
+    /// fragments by their addresses.
     #[default]
     Source,
-    /// By the kernel's hash of addresses and ports, the same for both directions of a flow.
+    /// By the kernel's hash of addresses and ports, which is the same for both directions of a flow.
     Flow,
-    /// By the receive queue of the NIC that it came in through (RSS).
+    /// By the NIC's receive queue (RSS).
     Queue,
 }
 
-/// What to open, and how. [`Default`] but for the interface is right for most.
+/// What to open, and how. For most uses [`Default`] with an interface is right.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Its name, in the network namespace of the thread that calls [`open`].
+    /// Interface name, in the network namespace of the thread that calls [`open`].
     pub interface: String,
-    /// How packets are taken.
+    /// How packets are captured.
     pub source: Source,
-    /// Taps; 1 to 256.
+    /// Number of taps; 1 to 256.
     pub workers: usize,
     /// Bytes of each worker's ring; at least 64 KiB. 64 MiB hold 60 ms of 10 GbE.
     pub ring: usize,
-    /// Bytes kept of a packet; 64 to 262,144. The engine needs them all to follow signalling.
+    /// Bytes captured of a packet; 64 to 262,144. The engine needs whole packets to track signalling.
     pub snaplen: u32,
-    /// Keep only packets that match, in the syntax of pcap-filter(7); see [`Filter`].
+    /// Capture only packets that match, in the syntax of pcap-filter(7); see [`Filter`].
     pub filter: Option<String>,
-    /// Both directions or only what arrives.
+    /// Both directions or only received packets.
     pub direction: Direction,
-    /// Which worker gets what.
+    /// How packets are distributed over workers.
     pub fanout: Fanout,
-    /// Take packets that are not addressed to this host: what a mirror port gets.
+    /// Capture packets that are not addressed to this host, as on a mirror port.
     pub promiscuous: bool,
-    /// Ask the NIC for its time stamps. Its clock has to be kept in step with the system's (phc2sys).
+    /// Use timestamps of the NIC. Its clock must be synchronised with the system's (phc2sys).
     pub hardware_time: bool,
-    /// Longest time that a packet waits in the ring while no others fill its block; 1 ms to 1 s.
+    /// Longest time that a packet waits in the ring until its block is full; 1 ms to 1 s.
     pub latency: Duration,
-    /// Spin so long on an empty ring before sleeping: wakes up faster, uses the CPU.
+    /// How long to spin on an empty ring before sleeping: wakes up faster, but uses CPU time.
     pub busy_poll: Option<Duration>,
-    /// Take memory from huge pages where the source's memory is our own (AF_XDP).
+    /// Use huge pages where the source's memory is our own (AF_XDP).
     pub huge_pages: bool,
 }
 
@@ -195,11 +196,12 @@ impl Settings {
     }
 }
 
-/// Opens the interface, one tap a worker. What arrives from when this returns on is captured.
+/// Opens the interface, one tap per worker. Every packet that arrives after this returns is captured.
 ///
 /// # Errors
 ///
-/// No such interface, no permission, a setting, a filter or a ring that cannot be: each says the remedy.
+/// No such interface, no permission, an invalid setting or filter, a ring that is too large: each message
+/// names the remedy.
 pub fn open(settings: &Settings) -> Result<Vec<Tap>, Error> {
     settings.check()?;
     Ok(match settings.source {
@@ -212,11 +214,11 @@ pub fn open(settings: &Settings) -> Result<Vec<Tap>, Error> {
     })
 }
 
-/// Pins the calling thread to a CPU: memory that it touches first from then on comes from that CPU's NUMA node.
+/// Pins the calling thread to a CPU: memory that it touches first comes from that CPU's NUMA node.
 ///
 /// # Errors
 ///
-/// A CPU that is not there or not for this process.
+/// The CPU does not exist, or this process may not run on it.
 pub fn pin(cpu: usize) -> Result<(), Error> {
     thread::pin(cpu).map_err(|_| {
         let cpus: Vec<_> = thread::cpus().iter().map(usize::to_string).collect();
@@ -237,14 +239,15 @@ enum Backend {
 }
 
 impl Tap {
-    /// Waits up to `wait` for packets, hands over those that the ring gives at once (of AF_PACKET one block) in slices of up to
-    /// [`BATCH`], and gives the ring its memory back. Gives their number: 0 when the time is over, earlier when a signal comes.
+    /// Waits up to `wait` for packets, passes those that are ready (one block with AF_PACKET) to `take` in
+    /// slices of up to [`BATCH`], and releases their memory to the ring. Returns their number: 0 after the
+    /// timeout or a signal.
     ///
-    /// [`Frame::number`] counts on in each tap and is not that of another tap of the same source.
+    /// [`Frame::number`] increases within each tap and is unique over the taps of a source.
     ///
     /// # Errors
     ///
-    /// [`Error::Gone`] when the interface was removed. One that is down gives nothing until it is up again
+    /// [`Error::Gone`] if the interface was removed. One that is down gives nothing until it is up again
     /// ([`TapCounters::downs`]).
     #[inline]
     pub fn batch(&mut self, wait: Duration, take: impl FnMut(&[Frame<'_>])) -> Result<usize, Error> {
@@ -255,7 +258,7 @@ impl Tap {
         }
     }
 
-    /// Running totals. One or two system calls: to be asked a few times a second, not per packet.
+    /// Running totals. Costs one or two system calls: call it a few times a second, not per packet.
     pub fn counters(&mut self) -> TapCounters {
         match &mut self.0 {
             Backend::Packet(packet) => packet.counters(),
@@ -264,7 +267,7 @@ impl Tap {
         }
     }
 
-    /// Where the time of the frames so far comes from.
+    /// The source of the frames' timestamps.
     pub fn timestamps(&self) -> Timestamps {
         match &self.0 {
             Backend::Packet(packet) => packet.timestamps(),
@@ -273,7 +276,7 @@ impl Tap {
         }
     }
 
-    /// How the frames begin; of files, the first one does. Each frame names its own.
+    /// The link type; for files, that of the first frame. Each frame has its own.
     pub fn link(&self) -> LinkType {
         match &self.0 {
             Backend::Packet(packet) => packet.interface.link,
@@ -282,7 +285,7 @@ impl Tap {
         }
     }
 
-    /// What did not come out as asked for and does no harm, one sentence each: for the log.
+    /// Requests that could not be met and do no harm, one sentence each: for the log.
     pub fn warnings(&self) -> &[String] {
         match &self.0 {
             Backend::Packet(packet) => packet.warnings(),
@@ -291,7 +294,7 @@ impl Tap {
         }
     }
 
-    /// Whether no frame will come any more: files were replayed to their end. Never at an interface.
+    /// Whether no more frames will come: all files were replayed. Never true for an interface.
     pub fn ended(&self) -> bool {
         match &self.0 {
             Backend::Packet(_) | Backend::Xdp(_) => false,
@@ -300,14 +303,16 @@ impl Tap {
     }
 }
 
-/// Where the time of a frame comes from.
+/// The source of a frame's timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timestamps {
-    /// The NIC, as the packet arrived. [`TapCounters::hardware`] tells of how many packets: others carry the kernel's.
+    /// The NIC, on arrival. [`TapCounters::hardware`] counts these packets: others carry the kernel's
+    /// timestamp.
     Hardware,
-    /// The kernel, as the packet entered it.
+    /// The kernel, when the packet entered it.
     Kernel,
-    /// Our clock, read for each packet as it is taken from the ring: later than its arrival by as long as it lay there.
+    /// Our clock, read when the packet is taken from the ring: later than its arrival by its time in the
+    /// ring.
     Arrival,
     /// The capture file.
     File,
@@ -325,32 +330,33 @@ impl Timestamps {
     }
 }
 
-/// What a tap has seen and lost since it was opened: running totals.
+/// Running totals of a tap since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TapCounters {
     /// Frames handed over.
     pub received: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
-    /// Packets for which the ring had no room: this worker was too slow.
+    /// Packets dropped because the ring was full: this worker was too slow.
     pub ring_drops: u64,
-    /// Times that the ring was full.
+    /// How often the ring was full.
     pub freezes: u64,
     /// Packets that the NIC or its driver dropped, of the whole interface: the same in each of its taps.
     pub interface_drops: u64,
-    /// Packets that a filter left out which the kernel could not apply itself; those that it did are not known.
+    /// Packets rejected by a filter that the kernel could not apply itself; the kernel does not report those
+    /// that it rejects.
     pub filtered: u64,
-    /// Frames longer than the interface carries: GRO, LRO or TSO merged several, and only the first is analysed right.
+    /// Frames longer than the MTU: merged by GRO, LRO or TSO; only their first packet is analysed correctly.
     pub merged: u64,
-    /// Frames of which `snaplen` cut off a part.
+    /// Frames truncated to `snaplen`.
     pub cut: u64,
-    /// Frames sent by this host whose checksum the NIC fills in later: it is wrong here.
+    /// Frames sent by this host whose checksum the NIC fills in later: it is still wrong here.
     pub unsummed: u64,
-    /// Frames with a time stamp of the NIC.
+    /// Frames with a timestamp of the NIC.
     pub hardware: u64,
-    /// Blocks of the ring that were not as they should be; nothing but a fault of the kernel or of ours.
+    /// Invalid ring blocks: always a bug in the kernel or here.
     pub damaged: u64,
-    /// Times that the interface was found down.
+    /// How often the interface was found down.
     pub downs: u64,
     /// How full the ring is now, 0 to 1.
     pub fill: f32,
@@ -367,10 +373,10 @@ impl TapCounters {
     }
 }
 
-/// Frames that are handed over at once, at most. The engine looks at frames ahead of handling them, and begins anew with
-/// each batch: 64 cost it a third of its rate.
+/// Most frames passed at once. The engine prefetches ahead within a batch and starts again with each: batches
+/// of 64 cost it a third of its rate.
 pub const BATCH: usize = 512;
-/// How often a source that gets nothing looks for its interface.
+/// How often an idle source checks its interface.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const EMPTY: Frame<'static> =
     Frame { time: Nanos::ZERO, number: 0, link: LinkType(0), wire_len: 0, data: &[] };

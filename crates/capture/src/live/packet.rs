@@ -1,4 +1,4 @@
-//! AF_PACKET: the kernel copies each packet into a ring that it shares with us, and hands over whole blocks of them.
+//! AF_PACKET: the kernel copies each packet into a shared ring and hands over whole blocks of packets.
 
 use std::time::{Duration, Instant};
 
@@ -21,19 +21,19 @@ pub(super) struct PacketTap {
     socket: Socket,
     blocks: Blocks,
     pub(super) interface: Interface,
-    /// What the kernel cannot filter for us.
+    /// The filter, if the kernel cannot apply it.
     filter: Option<Filter>,
     counters: TapCounters,
     spin: Option<Duration>,
-    /// Since the interface was found down and until packets come again: when it was last seen to be there at all.
+    /// While the interface is down: when it was last seen to exist.
     down: Option<Instant>,
-    /// Number of the next frame, and the step to the one after it.
+    /// Number of the next frame, and the increment.
     number: u64,
     step: u64,
     warnings: Vec<String>,
 }
 
-/// One socket a worker, joined in a fan-out. Nothing is captured until all of them are ready.
+/// One socket per worker, joined in a fan-out. Nothing is captured until all are ready.
 pub(super) fn open(settings: &Settings) -> Result<Vec<PacketTap>, Error> {
     let filter = settings.filter(Interface::open(&settings.interface)?.link)?;
     let worker = |index| PacketTap::open(settings, index, filter.as_ref());
@@ -46,19 +46,19 @@ pub(super) fn open(settings: &Settings) -> Result<Vec<PacketTap>, Error> {
 }
 
 impl PacketTap {
-    /// A socket with its ring, bound, whose filter drops everything still.
+    /// A bound socket with its ring, whose filter still drops everything.
     fn open(settings: &Settings, index: usize, filter: Option<&Filter>) -> Result<Self, Error> {
         let interface = Interface::open(&settings.interface)?;
         let failed = |what| move |source| Error::io(&settings.interface, what, source);
         let kind = if interface.framed { libc::SOCK_RAW } else { libc::SOCK_DGRAM };
-        // Protocol 0: nothing comes before the socket is bound to its interface.
+        // Protocol 0: nothing arrives before the socket is bound to its interface.
         let socket = Socket::open(libc::AF_PACKET, kind, 0).map_err(failed("opening a packet socket"))?;
         let set = |name, value: i32, what| socket.set(libc::SOL_PACKET, name, &value).map_err(failed(what));
         socket
             .program(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &[RETURN_0])
             .map_err(failed("attaching a filter"))?;
         set(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V3 as i32, "asking for TPACKET_V3")?;
-        // Room for a VLAN tag before each frame.
+        // Space for a VLAN tag before each frame.
         set(libc::PACKET_RESERVE, 4, "reserving room for VLAN tags")?;
         let mut warnings = Vec::new();
         enable_timestamps(settings, &socket, &mut warnings)?;
@@ -92,7 +92,7 @@ impl PacketTap {
         })
     }
 
-    /// From here on packets are captured.
+    /// Starts capturing.
     fn begin(&self, settings: &Settings, filter: Option<&Filter>) -> Result<(), Error> {
         let all = [bpf::Instruction { code: RETURN, jt: 0, jf: 0, k: settings.snaplen }];
         let program = match filter.filter(|filter| filter.suits_kernel()) {
@@ -102,7 +102,7 @@ impl PacketTap {
         self.socket
             .program(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, program)
             .map_err(|source| Error::io(&settings.interface, "attaching the filter", source))?;
-        // Statistics begin with what is captured.
+        // Reset the statistics.
         let _ = self.socket.get::<libc::tpacket_stats_v3>(libc::SOL_PACKET, libc::PACKET_STATISTICS);
         Ok(())
     }
@@ -161,7 +161,7 @@ impl PacketTap {
         Ok(given)
     }
 
-    /// Whether a block became ready in time.
+    /// Waits for a block; false on timeout.
     fn wait(&mut self, wait: Duration) -> Result<bool, Error> {
         let began = Instant::now();
         if let Some(spin) = self.spin {
@@ -182,7 +182,7 @@ impl PacketTap {
         let ready = self.blocks.is_ready();
         match self.down {
             Some(_) if ready => self.down = None,
-            // The socket tells of an interface that goes down, not of one that is removed after that.
+            // The socket reports that an interface goes down, but not that it is removed afterwards.
             Some(seen) if seen.elapsed() > CHECK_INTERVAL => {
                 self.check_present()?;
                 self.down = Some(Instant::now());
@@ -199,7 +199,7 @@ impl PacketTap {
         Err(Error::Gone { interface: self.interface.name.clone() })
     }
 
-    /// The interface went down, which may pass, or away, which does not.
+    /// The interface went down, which may be temporary, or was removed, which is not.
     #[cold]
     fn handle_error(&mut self, wait: Duration) -> Result<(), Error> {
         let failed = |source| Error::io(&self.interface.name, "asking for the error", source);
@@ -231,7 +231,8 @@ impl PacketTap {
     }
 }
 
-/// Stamps of the NIC where they are asked for and there are any; else those that the kernel takes as a packet enters it.
+/// Enables timestamps of the NIC if requested and available; else those that the kernel takes when a packet
+/// enters it.
 fn enable_timestamps(settings: &Settings, socket: &Socket, warnings: &mut Vec<String>) -> Result<(), Error> {
     let name = &settings.interface;
     if settings.hardware_time {
@@ -247,7 +248,8 @@ fn enable_timestamps(settings: &Settings, socket: &Socket, warnings: &mut Vec<St
             )),
         }
     }
-    // Without it the stamp is taken where the packet is copied to the ring: later, where another CPU handles it (RPS).
+    // Without this, the kernel takes the timestamp when it copies the packet to the ring: later, if another
+    // CPU does that (RPS).
     let _ = socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32);
     Ok(())
 }
@@ -272,16 +274,16 @@ fn create_ring(settings: &Settings, socket: &Socket, interface: &Interface) -> R
     Blocks::new(socket.fd(), size, count).map_err(failed)
 }
 
-/// Size and number of the blocks of a ring of about so many bytes.
+/// Size and number of the blocks of a ring of about `ring` bytes.
 ///
-/// Blocks of 256 KiB: large enough that handing one over costs nothing per packet, small enough that a ring has many, since
-/// at low rates each holds only what came within the latency.
+/// Blocks of 256 KiB: large enough that handing one over costs little per packet, small enough that a ring
+/// has many, since at low rates each holds only the packets that arrived within the latency.
 fn geometry(ring: usize) -> (usize, usize) {
     let size = (ring / 16).next_power_of_two().clamp(1 << 14, 1 << 18);
     (size, (ring / size).clamp(2, 1 << 16))
 }
 
-/// Joins the sockets in a fan-out, in their order: the first takes what falls to 0.
+/// Joins the sockets in a fan-out, in their order: the first gets result 0.
 fn join_fanout(settings: &Settings, packets: &[PacketTap]) -> Result<(), Error> {
     let failed = |source| Error::io(&settings.interface, "joining the workers' sockets", source);
     let [first, others @ ..] = packets else { return Ok(()) };
@@ -301,7 +303,7 @@ fn join_fanout(settings: &Settings, packets: &[PacketTap]) -> Result<(), Error> 
     first.socket.set(libc::SOL_PACKET, option, &new).map_err(failed)?;
     let group = first.socket.get::<u32>(libc::SOL_PACKET, option).map_err(failed)? & 0xffff;
     if settings.fanout == Fanout::Source {
-        // INVARIANT: a test makes the program.
+        // INVARIANT: a test builds the program.
         let program = fanout::program().expect("the program is sound");
         first
             .socket
@@ -315,7 +317,7 @@ fn join_fanout(settings: &Settings, packets: &[PacketTap]) -> Result<(), Error> 
 }
 
 impl Settings {
-    /// On the loopback interface all that arrives was sent there: it would come twice.
+    /// On the loopback interface every packet is both sent and received: it would be captured twice.
     fn ignores_outgoing(&self, loopback: bool) -> bool {
         loopback || self.direction == Direction::Incoming
     }
@@ -325,7 +327,7 @@ impl Settings {
 const RETURN: u16 = 6;
 /// Drops every packet.
 const RETURN_0: bpf::Instruction = bpf::Instruction { code: RETURN, jt: 0, jf: 0, k: 0 };
-/// What the kernel wants to know and version 3 does not use.
+/// Required by the kernel but unused in version 3.
 const FRAME: usize = 2048;
 
 #[cfg(test)]

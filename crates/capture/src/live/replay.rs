@@ -1,4 +1,4 @@
-//! Capture files as if they came from an interface.
+//! Replays capture files as if they came from an interface.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -17,22 +17,23 @@ use super::{BATCH, Backend, EMPTY, Error, Tap, TapCounters, fanout};
 /// How fast files are replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Pace {
-    /// As fast as they are taken.
+    /// As fast as they are processed.
     #[default]
     Unbound,
-    /// So many times as fast as they were captured: 1.0 is their own pace.
+    /// A multiple of the captured speed: 1.0 is real time.
     Times(f64),
 }
 
-/// Replays capture files, merged in order of time, as a source of so many workers: every frame comes to one of them, chosen by
-/// its source as in a live fan-out ([`Fanout::Source`](super::Fanout::Source)).
+/// Replays capture files, merged in order of time, to several workers: every frame goes to one of them,
+/// chosen by its source as in a live fan-out ([`Fanout::Source`](super::Fanout::Source)).
 ///
-/// Frames keep their times and their numbers over all files. The clock starts with the first call of [`Tap::batch`] of any
-/// worker. [`Tap::ended`] tells the end; what was damaged is in [`Tap::warnings`] then.
+/// Frames keep their times and their numbers over all files. The clock starts with the first call of
+/// [`Tap::batch`] of any worker. [`Tap::ended`] is true at the end; [`Tap::warnings`] then lists damaged
+/// files.
 ///
 /// # Errors
 ///
-/// A file that cannot be opened, a wrong filter, a pace or a number of workers that cannot be.
+/// A file cannot be opened, or filter, pace or number of workers is invalid.
 pub fn replay(
     files: &[PathBuf],
     pace: Pace,
@@ -46,7 +47,7 @@ pub fn replay(
     if let Pace::Times(times) = pace
         && !(times.is_finite() && times > 0.0)
     {
-        return Err(wrong("pace", times.to_string(), "above 0; 1 is the pace of the capture"));
+        return Err(wrong("pace", times.to_string(), "a number above 0; 1 is the captured speed"));
     }
     let captures = files.iter().map(|file| Capture::open(file)).collect::<Result<Vec<_>, _>>()?;
     let captures: Arc<[Capture]> = captures.into();
@@ -80,10 +81,10 @@ pub fn replay(
 pub(super) struct ReplayTap {
     frames: OwnedMerge,
     pace: Pace,
-    /// Time of the first frame of all.
+    /// Time of the first frame of all files.
     first: Nanos,
     pub(super) link: LinkType,
-    /// When the first worker began; the same for all.
+    /// When the first worker started; shared by all.
     start: Arc<OnceLock<Instant>>,
     worker: u32,
     workers: u32,
@@ -136,7 +137,7 @@ impl ReplayTap {
         Ok(given)
     }
 
-    /// Sleeps until the next frame is due or the time is over; whether one is due.
+    /// Sleeps until the next frame is due or the wait is over; whether one is due.
     fn sleep(&mut self, start: Instant, wait: Duration) -> bool {
         let Some(head) = self.frames.head() else {
             self.end(wait);
@@ -151,7 +152,7 @@ impl ReplayTap {
         ahead <= wait
     }
 
-    /// Time of capture up to which frames are due now.
+    /// Capture time up to which frames are due now.
     fn due(&self, start: Instant) -> Nanos {
         match self.pace {
             Pace::Unbound => Nanos::MAX,
@@ -162,7 +163,7 @@ impl ReplayTap {
     #[cold]
     fn end(&mut self, wait: Duration) {
         if self.ended {
-            // Whoever goes on asking waits as at an interface where nothing comes.
+            // Further calls wait, as on an idle interface.
             thread::sleep(wait);
             return;
         }
@@ -180,7 +181,7 @@ impl ReplayTap {
     }
 }
 
-/// Slices that one call hands over at most, so that timers are looked at between.
+/// Most slices per call, so that the caller can check its timers.
 const SLICES: usize = 16;
 
 #[cfg(test)]

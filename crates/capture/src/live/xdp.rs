@@ -1,4 +1,4 @@
-//! AF_XDP: the driver puts packets into memory of ours before the kernel makes anything of them.
+//! AF_XDP: the driver puts packets into our memory before the kernel processes them.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -22,28 +22,28 @@ use super::{BATCH, CHECK_INTERVAL, EMPTY, Error, Settings, TapCounters, Timestam
 pub(super) struct XdpTap {
     xsk: Xsk,
     pub(super) interface: Interface,
-    /// Attached as long as one worker lives.
+    /// The program stays attached while any worker lives.
     _link: Arc<OwnedFd>,
-    /// What the program writes before a packet to say that it stamped it.
+    /// Marks the metadata that the program writes before a packet.
     cookie: u64,
-    /// From international atomic time, which the program reads, to UTC.
+    /// Offset from international atomic time, which the program reads, to UTC.
     offset: u64,
     filter: Option<Filter>,
     snaplen: usize,
     counters: TapCounters,
-    /// Packets without the program's stamp.
+    /// Packets without the program's timestamp.
     unstamped: u64,
     spin: Option<Duration>,
-    /// Whether packets came in the batch before.
+    /// Whether the previous batch had packets.
     gave: bool,
-    /// When the interface was last seen to be there.
+    /// When the interface was last seen to exist.
     seen: Instant,
     number: u64,
     step: u64,
     warnings: Vec<String>,
 }
 
-/// One socket a queue and the program that redirects to them.
+/// One socket per queue, and the program that redirects to them.
 pub(super) fn open(settings: &Settings, mode: XdpMode) -> Result<Vec<XdpTap>, Error> {
     let name = &settings.interface;
     let interface = Interface::open(name)?;
@@ -97,7 +97,7 @@ pub(super) fn open(settings: &Settings, mode: XdpMode) -> Result<Vec<XdpTap>, Er
     sockets.into_iter().enumerate().map(worker).collect()
 }
 
-/// A socket that sends on the first queue of an interface.
+/// A socket for sending on the first queue of an interface.
 pub(super) fn sender(interface: &Interface, mode: XdpMode) -> Result<Xsk, Error> {
     if interface.link != ETHERNET || interface.loopback {
         return Err(Error::Xdp {
@@ -111,7 +111,7 @@ pub(super) fn sender(interface: &Interface, mode: XdpMode) -> Result<Xsk, Error>
     Ok(xsk)
 }
 
-/// What AF_XDP asks of the interface and the settings; the size of chunks that hold its frames.
+/// Checks interface and settings; returns the size of a chunk that holds a frame.
 fn check(settings: &Settings, interface: &Interface) -> Result<usize, Error> {
     let name = &settings.interface;
     let wrong = |what: String, remedy| Err(Error::Xdp { interface: name.clone(), what, remedy });
@@ -123,13 +123,14 @@ fn check(settings: &Settings, interface: &Interface) -> Result<usize, Error> {
         && queues as usize != settings.workers
     {
         let right = format!(
-            "with AF_XDP one worker serves one receive queue, and `{name}` has {queues}; change the workers, or the \
+            "with AF_XDP one worker serves one receive queue, and `{name}` has {queues}; change the workers, \
+             or the \
              queues with `ethtool -L {name} combined {}`",
             settings.workers
         );
         return Err(Error::Setting { name: "workers", value: settings.workers.to_string(), right });
     }
-    // The kernel keeps room before each packet, and there are an Ethernet header and two tags.
+    // Besides the MTU: the kernel's headroom, an Ethernet header and two tags.
     let needed = |chunk: usize| interface.mtu as usize + 22 + HEADROOM <= chunk;
     match [2048, 4096].into_iter().find(|chunk| needed(*chunk)) {
         Some(chunk) => Ok(chunk),
@@ -156,7 +157,7 @@ fn memory(name: &str, mebibytes: usize, source: std::io::Error) -> Error {
 
 fn bind(xsk: &Xsk, interface: &Interface, queue: u32, mode: XdpMode) -> Result<(), Error> {
     let copies = match mode {
-        // The kernel tries without copies first.
+        // By default the kernel tries zero copy first.
         XdpMode::Auto => 0,
         XdpMode::ZeroCopy => libc::XDP_ZEROCOPY,
         XdpMode::Copy | XdpMode::Generic => libc::XDP_COPY,
@@ -165,7 +166,7 @@ fn bind(xsk: &Xsk, interface: &Interface, queue: u32, mode: XdpMode) -> Result<(
     let mut tries = 0;
     loop {
         let Err(error) = xsk.bind(interface.index, queue, flags) else { return Ok(()) };
-        // The kernel frees the queue of a socket that was closed a moment later.
+        // The kernel frees the queue shortly after its socket is closed.
         if error.raw_os_error() == Some(libc::EBUSY) && tries < BIND_ATTEMPTS {
             tries += 1;
             thread::sleep(BIND_RETRY);
@@ -181,11 +182,13 @@ fn refused(interface: &Interface, queue: u32, mode: XdpMode, error: std::io::Err
         (Some(libc::EPERM | libc::EACCES), _) => {
             return Error::io(&interface.name, "binding an AF_XDP socket", error);
         }
-        (Some(libc::EBUSY), _) => "another program has that queue: stop it (`ss --xdp -a` lists them)",
-        (Some(libc::EINVAL), _) => {
-            "it has no such receive queue: as many workers as `ethtool -l` shows queues"
+        (Some(libc::EBUSY), _) => {
+            "another program uses that queue: stop it (`ss --xdp -a` lists such programs)"
         }
-        (_, XdpMode::ZeroCopy) => "the driver cannot do without copies: use the mode `auto` or `copy`",
+        (Some(libc::EINVAL), _) => {
+            "it has no such receive queue: use as many workers as `ethtool -l` shows queues"
+        }
+        (_, XdpMode::ZeroCopy) => "the driver does not support zero copy: use the mode `auto` or `copy`",
         _ => "use AF_PACKET",
     };
     Error::Xdp {
@@ -195,7 +198,7 @@ fn refused(interface: &Interface, queue: u32, mode: XdpMode, error: std::io::Err
     }
 }
 
-/// Attaches the program, in the driver where it can; whether it is generic.
+/// Attaches the program, in the driver if possible; whether it is generic.
 fn attach(program: &OwnedFd, interface: &Interface, mode: XdpMode) -> Result<(OwnedFd, bool), Error> {
     let native = || bpf::attach(program, interface.index, false);
     let generic = || bpf::attach(program, interface.index, true);
@@ -215,7 +218,9 @@ fn attach(program: &OwnedFd, interface: &Interface, mode: XdpMode) -> Result<(Ow
             Some(libc::EBUSY | libc::EEXIST) => {
                 "another XDP program is attached: `ip link set dev INTERFACE xdp off`, or stop its owner"
             }
-            _ => "the driver has no XDP: use the mode `generic`, or AF_PACKET, which is as fast then",
+            _ => {
+                "the driver does not support XDP: use the mode `generic`, or AF_PACKET, which is as fast then"
+            }
         };
         Error::Xdp {
             interface: interface.name.clone(),
@@ -315,7 +320,7 @@ impl XdpTap {
         Ok(given)
     }
 
-    /// Whether packets came in time.
+    /// Waits for packets; false on timeout.
     fn wait(&mut self, wait: Duration) -> Result<bool, Error> {
         let began = Instant::now();
         if let Some(spin) = self.spin {
@@ -328,8 +333,8 @@ impl XdpTap {
                 std::hint::spin_loop();
             }
         }
-        // Packets that come while nobody waits for them wake nobody up: at a steady rate a short sleep takes some dozens at
-        // once, where waiting would cost a change of threads for each one or two.
+        // At a steady rate a short sleep collects dozens of packets, whereas waiting would cost a context
+        // switch for every one or two.
         if std::mem::take(&mut self.gave) && self.spin.is_none() {
             thread::sleep(POLL_INTERVAL.min(wait));
             if self.xsk.is_ready() {
@@ -344,7 +349,7 @@ impl XdpTap {
         if self.xsk.is_ready() {
             return Ok(true);
         }
-        // Nothing tells an AF_XDP socket that its interface has gone: an idle one has to look.
+        // An AF_XDP socket is not told that its interface is gone: it must check when idle.
         if self.seen.elapsed() > CHECK_INTERVAL {
             if !self.interface.is_there() {
                 return Err(Error::Gone { interface: self.interface.name.clone() });
@@ -358,7 +363,8 @@ impl XdpTap {
         self.offset = atomic_time_offset();
         let read = self.xsk.socket().get::<libc::xdp_statistics>(libc::SOL_XDP, libc::XDP_STATISTICS);
         if let Ok(read) = read {
-            // These count on. What finds no chunk to fill is dropped, and in copy mode is in `rx_dropped` too.
+            // These are running totals. A packet without a free chunk is dropped, and in copy mode counted in
+            // `rx_dropped` too.
             self.counters.ring_drops = read.rx_dropped + read.rx_ring_full;
             self.counters.freezes = read.rx_fill_ring_empty_descs;
         }
@@ -373,8 +379,8 @@ fn now() -> u64 {
     SystemTime::UNIX_EPOCH.elapsed().map_or(0, |elapsed| elapsed.as_nanos() as u64)
 }
 
-/// Redirects packets to the socket of their queue, and those of queues without one to the kernel. Before each it writes when
-/// it came, where the driver leaves room for that.
+/// Redirects packets to the socket of their queue, or to the kernel if there is none. Writes a timestamp
+/// before each packet if the driver leaves room for metadata.
 fn program(map: &OwnedFd, cookie: Option<u64>) -> Vec<Instruction> {
     use std::os::fd::AsRawFd;
     let mut code = vec![instruction(0xbf, 6, 1, 0, 0)]; // r6 = context
@@ -417,20 +423,20 @@ const REDIRECT_MAP: i32 = 51;
 const XDP_PASS: i32 = 2;
 /// linux/socket.h; libc has no name for it everywhere.
 const SO_BUSY_POLL_BUDGET: i32 = 70;
-/// What no packet's header room holds by chance.
+/// A value that a packet's headroom does not hold by chance.
 const COOKIE: u64 = 0x7a3f_91c4_5be8_d206;
 const SENDER_MEBIBYTES: usize = (CHUNK * SENDER.chunks as usize) >> 20;
 /// XDP_PACKET_HEADROOM.
 pub(super) const HEADROOM: usize = 256;
-/// Between two attempts to bind, and how many there are.
+/// Time between attempts to bind, and their number.
 const BIND_RETRY: Duration = Duration::from_millis(500);
 const BIND_ATTEMPTS: u32 = 6;
-/// A fraction of what a ring holds at the line rate of 10 GbE.
+/// A fraction of the time that a ring covers at the line rate of 10 GbE.
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
 /// Slices that one call hands over at most, so that timers are looked at between.
 const SLICES: usize = 16;
 
-/// Packets that the kernel takes from the card in one round of busy polling: its own default.
+/// Packets that the kernel takes from the NIC in one round of busy polling: its default.
 const BUDGET: i32 = 64;
 
 #[cfg(test)]

@@ -116,7 +116,8 @@ unsafe fn call<T>(command: i32, attributes: &T) -> io::Result<i32> {
 }
 
 fn owned(fd: i32) -> OwnedFd {
-    // SAFETY: the kernel just gave this descriptor (with close-on-exec, as always for bpf), nobody else owns it.
+    // SAFETY: the kernel just gave this descriptor (with close-on-exec, as always for bpf), nobody else owns
+    // it.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 

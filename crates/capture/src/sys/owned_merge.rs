@@ -27,9 +27,10 @@ pub(crate) enum Choice {
 
 impl OwnedMerge {
     pub(crate) fn new(captures: Arc<[Capture]>) -> Self {
-        // SAFETY: what is borrowed lies in the memory of the `Arc`, which does not move and is not changed while one
-        // exists, and `captures` is one that lives as long as the borrow: both are dropped together, nothing in `Merge` looks at
-        // its captures when dropped, and no method gives out anything that lives longer than a borrow of `self`.
+        // SAFETY: what is borrowed lies in the memory of the `Arc`, which does not move and is not changed
+        // while one exists, and `captures` is one that lives as long as the borrow: both are dropped
+        // together, nothing in `Merge` looks at its captures when dropped, and no method gives out anything
+        // that lives longer than a borrow of `self`.
         let borrowed: &'static [Capture] = unsafe { &*Arc::as_ptr(&captures) };
         let mut merge = Merge::new(borrowed);
         let head = merge.next();

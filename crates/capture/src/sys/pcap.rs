@@ -65,8 +65,8 @@ impl Library {
         }
     }
 
-    /// The program for an expression over frames of a data-link type (`DLT_`), which returns `snaplen` for those that match;
-    /// what libpcap says of an expression that it refuses.
+    /// The program for an expression over frames of a data-link type (`DLT_`), which returns `snaplen` for
+    /// those that match; what libpcap says of an expression that it refuses.
     pub(crate) fn compile(
         &self,
         expression: &str,

@@ -16,7 +16,8 @@ pub(super) struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// Maps `length` bytes, to read and write, shared with the kernel or (without a descriptor) of this process alone.
+    /// Maps `length` bytes, to read and write, shared with the kernel or (without a descriptor) of this
+    /// process alone.
     pub(super) fn new(fd: Option<RawFd>, offset: u64, length: usize, flags: i32) -> io::Result<Self> {
         let kind = if fd.is_some() { libc::MAP_SHARED } else { libc::MAP_PRIVATE | libc::MAP_ANONYMOUS };
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -71,7 +72,8 @@ impl Blocks {
         if size < HEADER || count == 0 {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // The kernel's pages cannot be swapped out; to populate is what spares the first round its page faults.
+        // The kernel's pages cannot be swapped out; to populate is what spares the first round its page
+        // faults.
         let map = Mapping::new(Some(fd), 0, length, libc::MAP_POPULATE | libc::MAP_LOCKED)
             .or_else(|_| Mapping::new(Some(fd), 0, length, libc::MAP_POPULATE))?;
         Ok(Self { map, size, count, next: 0 })
@@ -85,9 +87,10 @@ impl Blocks {
         if status & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        // SAFETY: the block lies within the map (`new`, `release`). Its status says that it is ours, read with acquire
-        // order, so that all the kernel wrote is seen; the kernel does not touch it until `release` gives it back, which
-        // needs `&mut self` and so outlives this borrow. The status word itself is left out.
+        // SAFETY: the block lies within the map (`new`, `release`). Its status says that it is ours, read
+        // with acquire order, so that all the kernel wrote is seen; the kernel does not touch it until
+        // `release` gives it back, which needs `&mut self` and so outlives this borrow. The status word
+        // itself is left out.
         let bytes = unsafe {
             let block = self.map.base().add(self.next * self.size);
             std::slice::from_raw_parts_mut(block.add(STATUS_END), self.size - STATUS_END)
@@ -120,8 +123,8 @@ impl Blocks {
     #[inline]
     fn status(&self, block: usize) -> &AtomicU32 {
         debug_assert!(block < self.count);
-        // SAFETY: within the map, since `block` is below `count`; aligned, since blocks are whole pages; nobody has a
-        // plain reference to this word: the slice of `ready` begins after it.
+        // SAFETY: within the map, since `block` is below `count`; aligned, since blocks are whole pages;
+        // nobody has a plain reference to this word: the slice of `ready` begins after it.
         unsafe { AtomicU32::from_ptr(self.map.base().add(block * self.size + STATUS).cast()) }
     }
 }

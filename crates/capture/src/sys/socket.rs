@@ -55,23 +55,27 @@ impl Socket {
         // SAFETY: `Plain`: all zeros are a value.
         let mut value: T = unsafe { zeroed() };
         let mut size = size_of::<T>() as libc::socklen_t;
-        // SAFETY: the kernel writes at most `size` bytes into one living value, and any bytes are a value (`Plain`).
+        // SAFETY: the kernel writes at most `size` bytes into one living value, and any bytes are a value
+        // (`Plain`).
         check(unsafe { libc::getsockopt(self.fd(), level, name, (&raw mut value).cast(), &raw mut size) })?;
         Ok(value)
     }
 
-    /// Attaches a classic BPF program under an option that takes one (`SO_ATTACH_FILTER`, `PACKET_FANOUT_DATA`).
+    /// Attaches a classic BPF program under an option that takes one (`SO_ATTACH_FILTER`,
+    /// `PACKET_FANOUT_DATA`).
     pub(crate) fn program(&self, level: i32, name: i32, program: &[libc::sock_filter]) -> io::Result<()> {
         let length =
             u16::try_from(program.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
         let head = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
         let size = size_of::<libc::sock_fprog>() as libc::socklen_t;
-        // SAFETY: the kernel copies `length` instructions from a slice of that many; it writes to none of them.
+        // SAFETY: the kernel copies `length` instructions from a slice of that many; it writes to none of
+        // them.
         check(unsafe { libc::setsockopt(self.fd(), level, name, (&raw const head).cast(), size) })?;
         Ok(())
     }
 
-    /// Binds a packet socket to an interface and a protocol (in host order), which is when packets begin to come.
+    /// Binds a packet socket to an interface and a protocol (in host order), which is when packets begin to
+    /// come.
     pub(crate) fn bind_packet(&self, interface: u32, protocol: u16) -> io::Result<()> {
         // SAFETY: integers only; all zeros are a value.
         let mut address: libc::sockaddr_ll = unsafe { zeroed() };
@@ -84,7 +88,8 @@ impl Socket {
         Ok(())
     }
 
-    /// Waits until the socket can be read, has an error, or the time is over. Nothing for time over and for a signal.
+    /// Waits until the socket can be read, has an error, or the time is over. Nothing for time over and for a
+    /// signal.
     pub(crate) fn wait(&self, wait: Duration) -> io::Result<Option<i16>> {
         let mut poll = libc::pollfd { fd: self.fd(), events: libc::POLLIN | libc::POLLERR, revents: 0 };
         let wait = libc::timespec {
@@ -120,8 +125,8 @@ impl Socket {
             message.msg_hdr.msg_iov = part;
             message.msg_hdr.msg_iovlen = 1;
         }
-        // SAFETY: the first `count` messages point each to its own part, which points to a living frame; the kernel only
-        // reads the frames, and writes to `messages` alone.
+        // SAFETY: the first `count` messages point each to its own part, which points to a living frame; the
+        // kernel only reads the frames, and writes to `messages` alone.
         let sent = check(unsafe {
             libc::sendmmsg(self.fd(), messages.as_mut_ptr(), count as libc::c_uint, libc::MSG_DONTWAIT)
         })?;
@@ -172,12 +177,14 @@ impl Socket {
         let mut request = request(interface)?;
         request.ifr_ifru.ifru_data = channels.as_mut_ptr().cast();
         self.ioctl(libc::SIOCETHTOOL, &mut request)?;
-        // After the command: the most there can be (receive, send, other, combined), then as many as there are.
+        // After the command: the most there can be (receive, send, other, combined), then as many as there
+        // are.
         Ok(channels[5].saturating_add(channels[8]))
     }
 
     fn ioctl(&self, what: libc::c_ulong, request: &mut libc::ifreq) -> io::Result<()> {
-        // SAFETY: each of the requests above takes one `ifreq`; where it points further, the caller's value lives.
+        // SAFETY: each of the requests above takes one `ifreq`; where it points further, the caller's value
+        // lives.
         check(unsafe { libc::ioctl(self.fd(), what as _, &raw mut *request) })?;
         Ok(())
     }

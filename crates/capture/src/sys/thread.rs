@@ -59,7 +59,8 @@ fn policy(mode: i32, nodes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Nanoseconds that international atomic time, as the kernel knows it, is ahead of UTC: whole seconds, 0 where nobody told it.
+/// Nanoseconds that international atomic time, as the kernel knows it, is ahead of UTC: whole seconds, 0
+/// where nobody told it.
 pub(crate) fn atomic_time_offset() -> u64 {
     let read = |clock| {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

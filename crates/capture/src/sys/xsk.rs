@@ -1,5 +1,5 @@
-//! An AF_XDP socket: memory of chunks that is shared with the kernel, and four rings of descriptors that pass them on
-//! (linux/if_xdp.h; Documentation/networking/af_xdp.rst).
+//! An AF_XDP socket: memory of chunks that is shared with the kernel, and four rings of descriptors that pass
+//! them on (linux/if_xdp.h; Documentation/networking/af_xdp.rst).
 
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -134,8 +134,8 @@ impl Xsk {
         (self.take.waiting(), self.take.mask + 1)
     }
 
-    /// Looks at frames that were received, up to the room in `frames`; they stay until [`release`](Self::release). Also gives how
-    /// many descriptors lay outside the memory.
+    /// Looks at frames that were received, up to the room in `frames`; they stay until
+    /// [`release`](Self::release). Also gives how many descriptors lay outside the memory.
     #[inline]
     pub(crate) fn receive<'a>(&'a mut self, frames: &mut [Received<'a>]) -> (usize, u64) {
         let waiting = self.take.waiting().saturating_sub(self.looked);
@@ -151,10 +151,11 @@ impl Xsk {
                 damaged += 1;
                 continue;
             }
-            // SAFETY: the chunk lies within the memory (its begin does, and the memory is whole chunks). The kernel gave
-            // it to us with this descriptor, read with acquire order, and gives no chunk twice, so that no other
-            // slice is of it; it gets it back by `release`, which needs `&mut self` and so outlives all borrows.
-            // The metadata lie before the data; they are cleared, so that none are taken for those of a later frame.
+            // SAFETY: the chunk lies within the memory (its begin does, and the memory is whole chunks). The
+            // kernel gave it to us with this descriptor, read with acquire order, and gives no chunk twice,
+            // so that no other slice is of it; it gets it back by `release`, which needs `&mut self` and so
+            // outlives all borrows. The metadata lie before the data; they are cleared, so that none are
+            // taken for those of a later frame.
             let (meta, data) = unsafe {
                 let start = self.memory.base().add(begin);
                 let meta = start.sub(META).cast::<[u64; 2]>();
@@ -202,7 +203,8 @@ impl Xsk {
         };
     }
 
-    /// Puts a frame into the ring to send; `false` when there is no room. Sent from the next [`kick`](Self::kick) on.
+    /// Puts a frame into the ring to send; `false` when there is no room. Sent from the next
+    /// [`kick`](Self::kick) on.
     ///
     /// # Panics
     ///
@@ -210,8 +212,8 @@ impl Xsk {
     pub(crate) fn queue(&mut self, frame: &[u8]) -> bool {
         assert!(frame.len() <= self.chunk);
         let Some(address) = self.free.pop() else { return false };
-        // SAFETY: the chunk lies within the memory, is free, so that the kernel does not look at it, and holds the frame,
-        // which lies elsewhere.
+        // SAFETY: the chunk lies within the memory, is free, so that the kernel does not look at it, and
+        // holds the frame, which lies elsewhere.
         unsafe {
             let chunk = self.memory.base().add(address as usize);
             chunk.copy_from_nonoverlapping(frame.as_ptr(), frame.len());
@@ -220,8 +222,8 @@ impl Xsk {
         true
     }
 
-    /// Has the kernel send what was queued. `EBUSY` says that one frame was dropped by the interface, `EAGAIN` that more is to
-    /// be sent.
+    /// Has the kernel send what was queued. `EBUSY` says that one frame was dropped by the interface,
+    /// `EAGAIN` that more is to be sent.
     pub(crate) fn kick(&mut self) -> io::Result<()> {
         self.give.publish();
         if !self.give.needs_wakeup() {
@@ -321,14 +323,16 @@ impl Ring {
     #[inline]
     fn at<T>(&self, index: u32) -> *mut T {
         let place = (index & self.mask) as usize * size_of::<T>();
-        // SAFETY: the map has room for `mask + 1` entries after `entries` (`new`: each of its rings has one type of entry).
+        // SAFETY: the map has room for `mask + 1` entries after `entries` (`new`: each of its rings has one
+        // type of entry).
         unsafe { self.map.base().add(self.entries + place).cast() }
     }
 
     /// The entry `index` after the first that waits, of a ring of descriptors.
     #[inline]
     fn descriptor(&self, index: u32) -> libc::xdp_desc {
-        // SAFETY: within the map; integers; the kernel does not write to what it has put in until it is released.
+        // SAFETY: within the map; integers; the kernel does not write to what it has put in until it is
+        // released.
         unsafe { self.at::<libc::xdp_desc>(self.ours.wrapping_add(index)).read() }
     }
 
@@ -343,7 +347,8 @@ impl Ring {
         self.word(self.consumer).store(self.ours, Ordering::Release);
     }
 
-    // Rings to the kernel have as many entries as there are chunks, so that there always is room for one more chunk.
+    // Rings to the kernel have as many entries as there are chunks, so that there always is room for one more
+    // chunk.
     #[inline]
     fn put_address(&mut self, address: u64) {
         // SAFETY: within the map; the kernel does not look at it before `publish`.

@@ -56,7 +56,7 @@ fn files_that_are_no_captures() {
     let jpeg = file(folder.path(), "photo.jpg", b"\xff\xd8\xff\xe0\x00\x10JFIF\0 and so on and so forth");
     refused(&analyze(&jpeg), 1, "JPEG");
     refused(&analyze(&file(folder.path(), "empty.pcap", b"")), 1, "is empty");
-    refused(&analyze(&file(folder.path(), "cut.pcap", &PCAP[..20])), 1, "cut within its pcap file header");
+    refused(&analyze(&file(folder.path(), "cut.pcap", &PCAP[..20])), 1, "ends inside its pcap file header");
     refused(&run(["call", "x", text(&jpeg)]), 1, "JPEG");
 }
 
