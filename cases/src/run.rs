@@ -87,7 +87,8 @@ pub fn frames<'a>(frames: impl Iterator<Item = Frame<'a>>, config: Config, batch
     records
 }
 
-/// Runs frames through a team of so many workers, `batch` at a time. Its records come in another order than those of one.
+/// Runs frames through a team of so many workers, `batch` at a time. Its records come in another order than
+/// those of one.
 pub fn team<'a>(
     frames: impl Iterator<Item = Frame<'a>>,
     config: &Config,

@@ -8,7 +8,8 @@ use ringtap_model::{
     Protocol, Recorded, Registration, RegistrationState, RttSource, Stream, Transport,
 };
 
-/// Holds `text` against `tests/golden/NAME`; with `RINGTAP_BLESS=1` in the environment, writes it there instead.
+/// Holds `text` against `tests/golden/NAME`; with `RINGTAP_BLESS=1` in the environment, writes it there
+/// instead.
 pub fn golden(name: &str, text: &str) {
     let path = package().join("tests/golden").join(name);
     if std::env::var_os("RINGTAP_BLESS").is_some() {
@@ -157,7 +158,8 @@ pub fn stream() -> Stream {
     }
 }
 
-/// Compares a screen with the block of that name on a page of the manual, or writes it there with `RINGTAP_BLESS`.
+/// Compares a screen with the block of that name on a page of the manual, or writes it there with
+/// `RINGTAP_BLESS`.
 ///
 /// A block is a fenced text after the line `<!-- screen NAME -->`.
 pub fn manual(page: &str, name: &str, screen: &str) {

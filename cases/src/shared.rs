@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-/// The folder of reference material beside the project, or what `RINGTAP_SHARED` names; None, said on standard error,
-/// where it is absent.
+/// The folder of reference material beside the project, or what `RINGTAP_SHARED` names; None, said on
+/// standard error, where it is absent.
 #[expect(clippy::print_stderr, reason = "a test that skips says so")]
 pub fn folder() -> Option<PathBuf> {
     let folder = std::env::var_os("RINGTAP_SHARED")

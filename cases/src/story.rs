@@ -1,7 +1,7 @@
 //! The golden cases as stories: captures made from what somebody did, with the answers worked out by hand.
 //!
-//! Not here: running them; `tests/golden.rs` does. The one invariant: a story gives the same bytes every time, and every
-//! byte of it was made by this code.
+//! Not here: running them; `tests/golden.rs` does. The one invariant: a story gives the same bytes every
+//! time, and every byte of it was made by this code.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,9 +1,9 @@
 //! Every call and every stream of the reference answers, against ours.
 //!
-//! The answers are tshark's. Where they differ from ours, `cases/differences.md` has a row that says why ours is right;
-//! a difference without a row fails, and so does a row without its difference. rtpproxy is a second opinion on streams.
-//! Beside that, what holds for every capture, with an answer or without: the same records however its frames are cut into
-//! batches, and no panic wherever the file is cut off.
+//! The answers are tshark's. Where they differ from ours, `cases/differences.md` has a row that says why ours
+//! is right; a difference without a row fails, and so does a row without its difference. rtpproxy is a second
+//! opinion on streams. Beside that, what holds for every capture, with an answer or without: the same records
+//! however its frames are cut into batches, and no panic wherever the file is cut off.
 #![expect(clippy::unwrap_used, reason = "an answer that is not as it should be fails the test")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +56,8 @@ fn every_reference_answer_agrees_or_is_listed() {
     let unlisted: Vec<_> = found.iter().filter(|difference| !listed.contains(difference)).collect();
     let stale: Vec<_> = listed.iter().filter(|difference| !found.contains(difference)).collect();
     println!(
-        "conformance: {} captures, {} calls ({} agreed in every field), {} streams ({} agreed in every field), {} listed differences",
+        "conformance: {} captures, {} calls ({} agreed in every field), {} streams ({} agreed in every \
+         field), {} listed differences",
         tally.captures,
         tally.calls,
         tally.calls_agreed,
@@ -75,7 +76,8 @@ fn every_reference_answer_agrees_or_is_listed() {
     assert!(stale.is_empty(), "{} listed differences were not found", stale.len());
 }
 
-/// The list, or what `RINGTAP_DIFFERENCES` names: with `/dev/null` every difference is printed, to write the list again.
+/// The list, or what `RINGTAP_DIFFERENCES` names: with `/dev/null` every difference is printed, to write the
+/// list again.
 fn list() -> PathBuf {
     let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("differences.md");
     std::env::var_os("RINGTAP_DIFFERENCES").map_or_else(own, PathBuf::from)
@@ -167,7 +169,8 @@ impl Comparer<'_> {
 
     fn streams(&mut self, answer: &Value, ours: &[Stream]) {
         let mut theirs: BTreeMap<String, &Value> = BTreeMap::new();
-        // tshark answers twice: with the streams that SDP names, and by heuristics. The one that saw more is taken.
+        // tshark answers twice: with the streams that SDP names, and by heuristics. The one that saw more is
+        // taken.
         for stream in
             ["rtp_streams", "rtp_streams_heuristic"].iter().flat_map(|list| answer[list].as_array().unwrap())
         {
@@ -228,11 +231,12 @@ impl Comparer<'_> {
 
 /// Figures of rtpproxy's `extractaudio -S`, one file to each of its own captures.
 ///
-/// `psent` and `precvd` are what was expected and what came, without repeats, over all runs of the numbering; `duplicates`
-/// are those of the last run. Its jitter is that of RFC 3550 in ticks of the payload's clock, here always 8000, with
-/// arrivals rounded down to whole ticks: each difference, and so the jitter, is off by less than a tick, and over these
-/// captures by less than half of one. `dups` is left out there: a repeat of a first packet (frame 2) takes its place as
-/// the reference of the next, which the definition of repeats rules out.
+/// `psent` and `precvd` are what was expected and what came, without repeats, over all runs of the numbering;
+/// `duplicates` are those of the last run. Its jitter is that of RFC 3550 in ticks of the payload's clock,
+/// here always 8000, with arrivals rounded down to whole ticks: each difference, and so the jitter, is off by
+/// less than a tick, and over these captures by less than half of one. `dups` is left out there: a repeat of
+/// a first packet (frame 2) takes its place as the reference of the next, which the definition of repeats
+/// rules out.
 #[test]
 fn rtpproxy_agrees() {
     const HALF_TICK_MS: f64 = 0.5 / 8.0;
@@ -310,10 +314,11 @@ fn captures_are_deterministic() {
     assert!(records > 1000, "only {records} records");
 }
 
-/// Every capture cut off at every 997th byte, through the engine: what is left of a file must not bring it down.
+/// Every capture cut off at every 997th byte, through the engine: what is left of a file must not bring it
+/// down.
 ///
-/// That is quadratic in the size of a file. Of the large ones only some of the cuts are made, evenly spread, unless
-/// `RINGTAP_FULL=1` asks for all of them.
+/// That is quadratic in the size of a file. Of the large ones only some of the cuts are made, evenly spread,
+/// unless `RINGTAP_FULL=1` asks for all of them.
 #[test]
 fn truncated_captures_never_panic() {
     const STEP: usize = 997;

@@ -1,8 +1,9 @@
-//! The golden cases: each folder's capture through the engine, its records against `expect.jsonl`, byte for byte.
+//! The golden cases: each folder's capture through the engine, its records against `expect.jsonl`, byte for
+//! byte.
 //!
-//! `RINGTAP_BLESS=1 cargo test -p ringtap-cases --test golden` (or `cases/bless.sh`) writes captures, configurations and
-//! expectations anew, but only of stories whose records are as they were worked out by hand. Look at the difference
-//! before committing it.
+//! `RINGTAP_BLESS=1 cargo test -p ringtap-cases --test golden` (or `cases/bless.sh`) writes captures,
+//! configurations and expectations anew, but only of stories whose records are as they were worked out by
+//! hand. Look at the difference before committing it.
 
 use std::collections::BTreeSet;
 use std::fs;

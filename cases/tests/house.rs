@@ -1,4 +1,5 @@
-//! The rule of the house: a crate uses only lower layers, never its neighbours; layers 0 and 1 touch nothing outside.
+//! The rule of the house: a crate uses only lower layers, never its neighbours; layers 0 and 1 touch nothing
+//! outside.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -130,7 +131,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn the_check_itself_can_fail() {
-    let manifest = "[dependencies]\nringtap-engine.workspace = true\n[dev-dependencies]\nringtap-store.workspace = true\n";
+    let manifest = "[dependencies]\nringtap-engine.workspace = true\n[dev-dependencies]\n\
+        ringtap-store.workspace = true\n";
     assert_eq!(dependencies(manifest), ["engine"]);
     assert!(layer("engine") >= layer("quality"));
 }

@@ -1,5 +1,6 @@
-//! The tables of `docs/manual/records.md` are made from the definitions in `crates/model`: `RINGTAP_BLESS=1 cargo test -p
-//! ringtap-cases --test manual` writes the page anew, and without that it is compared.
+//! The tables of `docs/manual/records.md` are made from the definitions in `crates/model`:
+//! `RINGTAP_BLESS=1 cargo test -p ringtap-cases --test manual` writes the page anew, and without that it is
+//! compared.
 
 use std::fmt::Write;
 use std::fs;
@@ -13,7 +14,8 @@ const HEAD: &str = "# Records
 `ringtap analyze --format jsonl` prints one JSON object a line with these names. `ringtap calls` and the columns of the
 database use the same names. `--format csv` has the same columns in the same order; a list becomes the words of one cell,
 and intervals have a CSV of their own. Fields may be added; none changes its meaning. A value that is not known is `null`,
-never 0 and never an empty text. Times end in `_us`: microseconds since 1970-01-01 UTC, from the capture. Spans end in
+never 0 and never an empty text. Times end in `_us`: microseconds since 1970-01-01 UTC,
+    from the capture. Spans end in
 `_ms`. Addresses are `ip:port` or `[v6]:port`.
 ";
 

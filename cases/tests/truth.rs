@@ -1,5 +1,5 @@
-//! Generated traffic, whose every figure is known, against the engine's records: none missing, none invented, every
-//! count exact.
+//! Generated traffic, whose every figure is known, against the engine's records: none missing, none invented,
+//! every count exact.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use ringtap_cases::run;

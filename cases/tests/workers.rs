@@ -202,7 +202,8 @@ fn live(captured: &Captured, spread: Spread, salt: u64, workers: usize, lag: Nan
     records
 }
 
-/// What does not depend on when one worker hears of another's news: calls in full, but for the streams' judgement.
+/// What does not depend on when one worker hears of another's news: calls in full, but for the streams'
+/// judgement.
 fn essence(records: &Records, spread: Spread) -> Vec<String> {
     let calls = records.calls.iter().map(|call| {
         let streams = vec![Id([0; 16]); call.streams.len()];
@@ -250,7 +251,8 @@ proptest! {
         let team = live(&captured, spread, salt, workers, Nanos::from_micros(lag));
         let difference = difference(&essence(&single, spread), &essence(&team, spread)).unwrap_or_default();
         prop_assert!(difference.is_empty(), "\n{}", difference);
-        let lost = (team.counters.sip_forwards_lost, team.counters.worker_messages_lost, team.counters.calls_incomplete);
+        let lost = (team.counters.sip_forwards_lost, team.counters.worker_messages_lost,
+            team.counters.calls_incomplete);
         prop_assert_eq!(lost, (0, 0, 0));
         prop_assert_eq!(team.counters.sip, single.counters.sip);
     }

@@ -1,4 +1,5 @@
-//! One function per case, named as its folder. Each says what the right answer is and why, before it is asked for.
+//! One function per case, named as its folder. Each says what the right answer is and why, before it is asked
+//! for.
 
 mod corners;
 mod dialogs;

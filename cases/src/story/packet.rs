@@ -68,7 +68,8 @@ pub fn tcp(src: Endpoint, dst: Endpoint, seq: u32, ack: u32, flags: u8, payload:
     ip(src.ip, dst.ip, TCP, &segment)
 }
 
-/// One SCTP packet with a DATA chunk for each message (RFC 9260 section 3.3.1), all unfragmented and in one stream.
+/// One SCTP packet with a DATA chunk for each message (RFC 9260 section 3.3.1), all unfragmented and in one
+/// stream.
 pub fn sctp(src: Endpoint, dst: Endpoint, first: u32, messages: &[&[u8]]) -> Vec<u8> {
     const WHOLE: u8 = 3;
     let mut packet = [src.port.to_be_bytes(), dst.port.to_be_bytes()].concat();

@@ -4,8 +4,8 @@ use ringtap_model::{Endpoint, Nanos};
 
 use super::wire::Wire;
 
-/// One source's stream as it stands: the next packet's number and timestamp. PCMU in packets of 20 ms unless told
-/// otherwise.
+/// One source's stream as it stands: the next packet's number and timestamp. PCMU in packets of 20 ms unless
+/// told otherwise.
 #[derive(Clone, Debug)]
 pub struct Rtp {
     /// Sender.

@@ -180,7 +180,8 @@ impl Dialog {
     }
 
     fn request(&self, method: &str, cseq: u32, from: Peer, to: Peer, to_tag: &str) -> Msg {
-        // RFC 3261 sections 9.1 and 17.1.1.3: CANCEL and the ACK of a failure share the branch of their INVITE.
+        // RFC 3261 sections 9.1 and 17.1.1.3: CANCEL and the ACK of a failure share the branch of their
+        // INVITE.
         let of_invite = method == "CANCEL" || (method == "ACK" && to_tag.is_empty());
         let branch = if of_invite { "INVITE" } else { method };
         let headers = [

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::run::Records;
 
-/// Figures that are worked out by hand agree to a nanosecond of a millisecond figure, and of long spans to seven digits.
+/// Figures that are worked out by hand agree to a nanosecond of a millisecond figure, and of long spans to
+/// seven digits.
 const TOLERANCE: f64 = 1.5e-6;
 const RELATIVE: f64 = 1e-7;
 

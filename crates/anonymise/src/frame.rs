@@ -9,7 +9,8 @@ use ringtap_model::{Endpoint, Transport};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong;
 
-/// Frames around messages and packets. Connections have numbers of their own that begin at 1 and go on message by message.
+/// Frames around messages and packets. Connections have numbers of their own that begin at 1 and go on
+/// message by message.
 #[derive(Debug, Default)]
 pub struct Frames {
     /// Of each direction, what was sent so far.
@@ -43,8 +44,9 @@ impl Frames {
         framed(src.ip, dst.ip, UDP, &segment)
     }
 
-    /// A SIP message by the transport it came with, in one frame or several: over TCP in segments of a connection of its own,
-    /// over WebSocket behind a handshake, over SCTP as one chunk. What came in HEP travels in a datagram of UDP.
+    /// A SIP message by the transport it came with, in one frame or several: over TCP in segments of a
+    /// connection of its own, over WebSocket behind a handshake, over SCTP as one chunk. What came in HEP
+    /// travels in a datagram of UDP.
     pub fn message(
         &mut self,
         transport: Transport,
@@ -216,7 +218,8 @@ const SEGMENT: usize = 1440;
 const CONNECTIONS: usize = 1 << 17;
 
 const ASK: &[u8] = b"GET / HTTP/1.1\r\nHost: host.invalid\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-    Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: sip\r\n\r\n";
+    Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: \
+    sip\r\n\r\n";
 /// RFC 6455 section 4.2.2, the answer to that key.
 const ANSWER: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
     Sec-WebSocket-Accept: ICX+Yqv66kxgM0FcWaLWlFLwTAI=\r\nSec-WebSocket-Protocol: sip\r\n\r\n";
@@ -253,7 +256,8 @@ mod tests {
         }
 
         #[test]
-        fn connections_go_on(messages in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..4_000), 1..6)) {
+        fn connections_go_on(messages in proptest::collection::vec(proptest::collection::vec(any::<u8>(),
+            1..4_000), 1..6)) {
             let (src, _) = ends();
             let dst = Endpoint::new(src.ip, 5070);
             let mut frames = Frames::default();
@@ -262,7 +266,8 @@ mod tests {
                 let mut got: Vec<u8> = Vec::new();
                 for frame in frames.message(Transport::Tcp, src, dst, message).unwrap() {
                     prop_assert!(is_right(src.ip, dst.ip, TCP, &frame[34..]) && frame.len() <= 1514);
-                    let Payload::Tcp(tcp) = decode(link::ETHERNET, frame.len() as u32, &frame).unwrap().payload else { panic!("not TCP") };
+                    let Payload::Tcp(tcp) = decode(link::ETHERNET, frame.len() as u32,
+                        &frame).unwrap().payload else { panic!("not TCP") };
                     prop_assert_eq!((tcp.seq, tcp.ack), (next, 1 + index as u32));
                     next += tcp.data.len() as u32;
                     got.extend(tcp.data);

@@ -1,10 +1,11 @@
-//! What names people out of signalling and media: numbers, names, hosts and addresses replaced by others, the same by the
-//! same, and whole frames around what is left.
+//! What names people out of signalling and media: numbers, names, hosts and addresses replaced by others, the
+//! same by the same, and whole frames around what is left.
 //!
-//! Not here: which packets are a call's, and files. What is given is a message or a packet as it was put together.
+//! Not here: which packets are a call's, and files. What is given is a message or a packet as it was put
+//! together.
 //!
-//! The one invariant: of the bytes given, only what is on a list of things that name nobody comes out as it was. A header, an
-//! attribute or a parameter that is not known here loses its text.
+//! The one invariant: of the bytes given, only what is on a list of things that name nobody comes out as it
+//! was. A header, an attribute or a parameter that is not known here loses its text.
 //!
 //! ```
 //! use ringtap_anonymise::{Key, Mask};

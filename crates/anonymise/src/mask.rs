@@ -23,8 +23,9 @@ impl Mask {
         Self { names: Names::new(key), networks: Networks::new(key), common }
     }
 
-    /// Another address in another network, which is as near to other replaced addresses as this one was to theirs. Ranges
-    /// with a meaning (private, link-local) stay ranges; loopback, multicast and `0.0.0.0` stay.
+    /// Another address in another network, which is as near to other replaced addresses as this one was to
+    /// theirs. Ranges with a meaning (private, link-local) stay ranges; loopback, multicast and `0.0.0.0`
+    /// stay.
     pub fn ip(&mut self, ip: IpAddr) -> IpAddr {
         self.networks.ip(ip)
     }
@@ -34,8 +35,8 @@ impl Mask {
         Endpoint::new(self.ip(endpoint.ip), endpoint.port)
     }
 
-    /// Text in which every letter and digit is replaced, addresses by addresses; what separates words stays, and so do
-    /// words that say that there is no name.
+    /// Text in which every letter and digit is replaced, addresses by addresses; what separates words stays,
+    /// and so do words that say that there is no name.
     pub fn text(&mut self, text: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + 8);
         self.text_into(text, &mut out);
@@ -89,7 +90,8 @@ impl Mask {
         }
     }
 
-    /// Text that is kept, such as a product's name, but for what looks like a number, an address of hardware or a mailbox.
+    /// Text that is kept, such as a product's name, but for what looks like a number, an address of hardware
+    /// or a mailbox.
     pub(crate) fn product(&mut self, text: &[u8], out: &mut Vec<u8>) {
         for word in text.split_inclusive(|byte| *byte == b' ') {
             let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();

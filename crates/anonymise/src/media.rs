@@ -17,8 +17,8 @@ pub enum MediaMask {
 }
 
 impl Mask {
-    /// A media packet of `len` bytes, of which `packet` was captured: number, time, type and source stay, header extensions
-    /// lose their content. None where it is no RTP.
+    /// A media packet of `len` bytes, of which `packet` was captured: number, time, type and source stay,
+    /// header extensions lose their content. None where it is no RTP.
     pub fn rtp(&self, packet: &[u8], len: usize, voice: MediaMask) -> Option<Vec<u8>> {
         let view = rtp::View::parse(packet, len).ok()?;
         let len = len.max(packet.len());
@@ -62,8 +62,8 @@ impl Mask {
         Some(out)
     }
 
-    /// RTCP packets of one datagram: reports and feedback stay, what sources say of themselves (SDES) is replaced at its
-    /// length, reasons for leaving and what applications send lose their content.
+    /// RTCP packets of one datagram: reports and feedback stay, what sources say of themselves (SDES) is
+    /// replaced at its length, reasons for leaving and what applications send lose their content.
     pub fn rtcp(&mut self, datagram: &[u8]) -> Vec<u8> {
         let mut out = datagram.to_vec();
         let mut at = 0;
@@ -186,7 +186,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_keep_their_length(bytes in proptest::collection::vec(any::<u8>(), 0..200), more in 0_usize..200) {
+        fn any_bytes_keep_their_length(bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            more in 0_usize..200) {
             prop_assert_eq!(mask().rtcp(&bytes).len(), bytes.len());
             if let Some(out) = mask().rtp(&bytes, bytes.len() + more, MediaMask::Silenced) {
                 prop_assert_eq!(out.len(), bytes.len() + more);

@@ -1,8 +1,8 @@
 //! Words and numbers: each letter by a letter, each digit by a digit, so that lengths and looks stay.
 //!
-//! What a character becomes depends on the key and on all that stands before it in its word. So words that begin alike
-//! become words that begin alike, as far as they do: `+4202*` still finds one town's numbers; different words become different words;
-//! and no character stays what it was.
+//! What a character becomes depends on the key and on all that stands before it in its word. So words that
+//! begin alike become words that begin alike, as far as they do: `+4202*` still finds one town's numbers;
+//! different words become different words; and no character stays what it was.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,8 @@ impl Names {
         Self { begin: stream.of(BEGIN, b"word"), stream, known: HashMap::new() }
     }
 
-    /// A word without separators in it, but for hyphens between digits, which count for nothing: `602-123` is `602123`.
+    /// A word without separators in it, but for hyphens between digits, which count for nothing: `602-123` is
+    /// `602123`.
     pub(crate) fn word(&mut self, word: &[u8], out: &mut Vec<u8>) {
         if let Some(known) = self.known.get(word) {
             out.extend_from_slice(known);
@@ -83,8 +84,8 @@ impl Names {
         self.stream.of(NEXT, &input)
     }
 
-    /// What a character of the alphabet becomes in this place: a permutation in one cycle (Sattolo's algorithm), which leaves
-    /// nothing in its place.
+    /// What a character of the alphabet becomes in this place: a permutation in one cycle (Sattolo's
+    /// algorithm), which leaves nothing in its place.
     fn shuffled(&self, state: &[u8; 32], alphabet: &[u8], byte: u8) -> u8 {
         let random = self.stream.of(SHUFFLE, state);
         let mut shuffled = [0; 26];

@@ -1,5 +1,5 @@
-//! Addresses: a bit by a bit, so that two addresses of one network stay in one network (as Crypto-PAn does: Xu, Fan, Ammar,
-//! Moon, ICNP 2002), and what kind of network that is stays too.
+//! Addresses: a bit by a bit, so that two addresses of one network stay in one network (as Crypto-PAn does:
+//! Xu, Fan, Ammar, Moon, ICNP 2002), and what kind of network that is stays too.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -38,8 +38,8 @@ impl Networks {
     fn v4(&self, ip: Ipv4Addr) -> Ipv4Addr {
         let Some(kept) = kept4(ip) else { return ip };
         let mut bits = u32::from(ip);
-        // A public address may become one of a network that is not: then it goes on from there. Which networks those are
-        // is told by the first 16 bits, so addresses that share them go the same way.
+        // A public address may become one of a network that is not: then it goes on from there. Which
+        // networks those are is told by the first 16 bits, so addresses that share them go the same way.
         loop {
             bits = (self.flipped(BIT4, u128::from(bits) << 96, 32, kept) >> 96) as u32;
             let other = Ipv4Addr::from(bits);
@@ -68,8 +68,8 @@ impl Networks {
         Ipv6Addr::from(self.flipped(BIT6, bits, 128, kept))
     }
 
-    /// `bits`, of which the first `width` count, each but the first `kept` turned over or not by the key and the bits before it.
-    /// The last one always is: no address stays what it was.
+    /// `bits`, of which the first `width` count, each but the first `kept` turned over or not by the key and
+    /// the bits before it. The last one always is: no address stays what it was.
     fn flipped(&self, purpose: u8, bits: u128, width: u32, kept: u32) -> u128 {
         let mut other = bits;
         for at in kept..width {

@@ -93,7 +93,8 @@ impl Mask {
         }
     }
 
-    /// `foundation component transport priority address port typ type raddr address rport port` (RFC 8839 section 5.1).
+    /// `foundation component transport priority address port typ type raddr address rport port` (RFC 8839
+    /// section 5.1).
     fn candidate(&mut self, value: &[u8], out: &mut Vec<u8>) {
         let mut before: &[u8] = b"";
         for (index, word) in value.split(|byte| *byte == b' ').enumerate() {
@@ -128,7 +129,8 @@ impl Mask {
         self.text_into(&value[end..], out);
     }
 
-    /// Text that names nobody where it is what it should be; addresses, hosts and long numbers are replaced all the same.
+    /// Text that names nobody where it is what it should be; addresses, hosts and long numbers are replaced
+    /// all the same.
     fn sparing(&mut self, value: &[u8], out: &mut Vec<u8>) {
         for word in value.split_inclusive(|byte| *byte == b' ') {
             let dots = word.iter().filter(|byte| **byte == b'.').count();

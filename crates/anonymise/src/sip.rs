@@ -6,9 +6,10 @@ use crate::mask::Mask;
 use crate::uri::split;
 
 impl Mask {
-    /// The message with everything in it replaced that names somebody: parties, hosts, addresses, Call-ID, tags, branches,
-    /// credentials; in its body, if that is a session description, likewise, otherwise each character by an `x`. Methods,
-    /// codes, sequence numbers, ports, codecs and the names of products stay. Content-Length is that of the new body.
+    /// The message with everything in it replaced that names somebody: parties, hosts, addresses, Call-ID,
+    /// tags, branches, credentials; in its body, if that is a session description, likewise, otherwise each
+    /// character by an `x`. Methods, codes, sequence numbers, ports, codecs and the names of products stay.
+    /// Content-Length is that of the new body.
     pub fn sip(&mut self, message: &Message<'_>) -> Vec<u8> {
         let content_type = message.header(Header::ContentType).unwrap_or_default();
         let whole = BodyPart { content_type, body: message.body(), ..BodyPart::default() };
@@ -416,7 +417,8 @@ mod tests {
         Diversion: <sip:carol@example.org>;reason=no-answer;counter=2\n\
         History-Info: <sip:dave@example.org?Reason=SIP%3Bcause%3D302>;index=1.1\n\
         Refer-To: <sip:erin@example.org?Replaces=callid333%40192.0.2.77%3Bto-tag%3Dtotag22%3Bfrom-tag%3Dfromtag1>\n\
-        Authorization: Digest username=\"alice\", realm=\"example.org\", nonce=\"nonce4444\", uri=\"sip:example.org\", \
+        Authorization: Digest username=\"alice\", realm=\"example.org\", nonce=\"nonce4444\", \
+        uri=\"sip:example.org\", \
         response=\"0123456789abcdef\", algorithm=MD5, qop=auth, nc=00000001\n\
         Session-ID: ab30317f1a784dc48ff824d0d3715d86;remote=00000000000000000000000000000000\n\
         Reason: Q.850;cause=16;text=\"Call from +420777888999\"\n\
@@ -430,7 +432,8 @@ mod tests {
         a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:c2VjcmV0a2V5|2^20\n\
         a=candidate:Hc0a8 1 UDP 2130706431 192.0.2.77 4000 typ srflx raddr 10.1.2.3 rport 4002\n\
         a=rtcp:4001 IN IP4 192.0.2.77\na=ssrc:12345 cname:alice@192.0.2.77\na=sendrecv\n\
-        \n--bound555\nContent-Type: application/pidf+xml\n\n<presence entity=\"alice@example.org\"/>\n--bound555--\n";
+        \n--bound555\nContent-Type: application/pidf+xml\n\n<presence entity=\"alice@example.org\"/>\n\
+        --bound555--\n";
 
     #[test]
     fn nobody_is_left() {
@@ -520,7 +523,8 @@ mod tests {
         let mut mask = Mask::new(&Key([1; 32]));
         let mut count =
             |text: &str| out.matches(std::str::from_utf8(&mask.text(text.as_bytes())).unwrap()).count();
-        // From, Contact, P-Asserted-Identity, Authorization, o= and a=ssrc; the display names begin with a capital.
+        // From, Contact, P-Asserted-Identity, Authorization, o= and a=ssrc; the display names begin with a
+        // capital.
         assert_eq!(count("alice"), 6);
         assert_eq!(count("Alice"), 4);
         assert_eq!(count("192.0.2.77"), 10);
@@ -533,7 +537,8 @@ mod tests {
 
     #[test]
     fn the_length_is_that_of_the_new_body() {
-        let text = "INFO sip:a@192.0.2.1 SIP/2.0\nCall-ID: 1\nContent-Type: application/sdp\nContent-Length: 22\n\nc=IN IP4 192.0.2.177\n";
+        let text = "INFO sip:a@192.0.2.1 SIP/2.0\nCall-ID: 1\nContent-Type: application/sdp\nContent-Length: \
+            22\n\nc=IN IP4 192.0.2.177\n";
         let out = masked(text);
         let message = Message::parse(out.as_bytes()).unwrap();
         assert!(!message.truncated() && !message.length_doubtful());

@@ -6,7 +6,8 @@
 pub enum Error {
     /// A codec that nothing here decodes.
     #[error(
-        "{codec} cannot be decoded: ringtap turns {known} into sound; export the packets as pcap and decode them elsewhere",
+        "{codec} cannot be decoded: ringtap turns {known} into sound; export the packets as pcap and decode \
+         them elsewhere",
         known = crate::codec::KNOWN
     )]
     Unsupported {
@@ -56,7 +57,8 @@ pub enum Error {
     Nothing,
     /// More than 4 GiB.
     #[error(
-        "the sound is longer than a WAV file can hold (4 GiB): choose a lower `--rate`, one side, FLAC or Opus"
+        "the sound is longer than a WAV file can hold (4 GiB): choose a lower `--rate`, one side, FLAC or \
+         Opus"
     )]
     TooLong,
     /// A sampling rate out of range.

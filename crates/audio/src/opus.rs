@@ -341,7 +341,8 @@ mod tests {
             let sent: Vec<i16> =
                 samples.iter().flat_map(|sample| std::iter::repeat_n(*sample, channels.into())).collect();
             prop_assert!(heard.starts_with(&sent) && heard[sent.len()..].iter().all(|sample| *sample == 0));
-            let (frame, count) = (rate as usize / 50, pages[2..].iter().map(|page| page.2.len()).sum::<usize>());
+            let (frame, count) = (rate as usize / 50,
+                pages[2..].iter().map(|page| page.2.len()).sum::<usize>());
             prop_assert_eq!(count, (frames + lookahead as usize).div_ceil(frame));
             let mut before = 0;
             for (index, (flags, granule, packets)) in pages[2..].iter().enumerate() {

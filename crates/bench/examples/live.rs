@@ -133,7 +133,8 @@ fn receive(interface: &str, source: Source, seconds: u64, follow: bool) -> Resul
     engine.close(&mut found);
     let counts = tap.counters();
     println!(
-        "{{\"got\": {got}, \"ring_drops\": {}, \"interface_drops\": {}, \"calls\": {}, \"streams\": {}, \"rtp\": {}, \"lost\": {}, \"sum\": {}}}",
+        "{{\"got\": {got}, \"ring_drops\": {}, \"interface_drops\": {}, \"calls\": {}, \"streams\": \
+         {}, \"rtp\": {}, \"lost\": {}, \"sum\": {}}}",
         counts.ring_drops,
         counts.interface_drops,
         found.calls,

@@ -128,7 +128,8 @@ fn sdp(body: &mut Vec<u8>, call: u32, side: Side, codec: Codec) {
     // Writing to a Vec cannot fail.
     let _ = write!(
         body,
-        "v=0\r\no=- {} 1 IN IP4 {host}\r\ns=-\r\nc=IN IP4 {host}\r\nt=0 0\r\nm=audio {port} RTP/AVP {} 101\r\n\
+        "v=0\r\no=- {} 1 IN IP4 {host}\r\ns=-\r\nc=IN IP4 {host}\r\nt=0 0\r\nm=audio {port} RTP/AVP {} \
+         101\r\n\
          a=rtpmap:{}\r\na=rtpmap:101 telephone-event/8000\r\na=fmtp:101 0-15\r\na=ptime:20\r\na=sendrecv\r\n",
         ssrc(call, side),
         codec.payload_type(),

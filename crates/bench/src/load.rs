@@ -114,7 +114,8 @@ impl Load {
         let streams = u64::from(self.calls) * 2;
         if matches!(workload, Workload::Media | Workload::Workers) && packets < streams {
             return wrong(format!(
-                "{packets} packets are not one for each of {streams} streams: take more packets or fewer calls"
+                "{packets} packets are not one for each of {streams} streams: take more packets or fewer \
+                 calls"
             ));
         }
         let Some(free) = machine::memory_free() else { return Ok(()) };

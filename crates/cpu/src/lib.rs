@@ -1,9 +1,10 @@
-//! What the language does not have, as safe functions: prefetch, CRC32C, the cycle counter, and tables in large pages.
+//! What the language does not have, as safe functions: prefetch, CRC32C, the cycle counter, and tables in
+//! large pages.
 //!
 //! Not here: anything that could be written without them.
 //!
-//! The one invariant: every function gives the same on every processor, but for [`cycles`], which is only ever compared
-//! with itself, and for prefetching and large pages, which give nothing.
+//! The one invariant: every function gives the same on every processor, but for [`cycles`], which is only
+//! ever compared with itself, and for prefetching and large pages, which give nothing.
 //!
 //! ```
 //! let record = [0u64; 24];
@@ -39,23 +40,25 @@ pub fn prefetch_byte(bytes: &[u8], offset: usize) {
     sys::prefetch(bytes.as_ptr().wrapping_add(offset));
 }
 
-/// Asks the system to keep a large table in large pages (2 MiB, on Linux), so that a look at a random place of it does not also
-/// wait for a translation of its address. To be called before the memory is used for the first time: what is in it
-/// already stays in small pages for now. What does not fill a large page is left as it is; so is all of it where the
-/// system has no such pages, or may not use them (`/sys/kernel/mm/transparent_hugepage/enabled` is `never`).
+/// Asks the system to keep a large table in large pages (2 MiB, on Linux), so that a look at a random place
+/// of it does not also wait for a translation of its address. To be called before the memory is used for the
+/// first time: what is in it already stays in small pages for now. What does not fill a large page is left as
+/// it is; so is all of it where the system has no such pages, or may not use them
+/// (`/sys/kernel/mm/transparent_hugepage/enabled` is `never`).
 pub fn large_pages<T>(table: &mut [T]) {
     sys::large_pages(table.as_mut_ptr().cast(), size_of_val(table));
 }
 
-/// CRC32C (Castagnoli, RFC 3720 appendix B.4) of bytes; `before` is that of the bytes before them, 0 at first.
+/// CRC32C (Castagnoli, RFC 3720 appendix B.4) of bytes; `before` is that of the bytes before them, 0 at
+/// first.
 ///
 /// A checksum against accidents: it is linear, so collisions are made by hand, under any start value.
 pub fn crc32c(before: u32, bytes: &[u8]) -> u32 {
     sys::crc32c(before, bytes)
 }
 
-/// A counter that runs on at a constant rate, as a rule close to the processor's nominal clock; unordered with what
-/// surrounds it. Always 0 where neither x86-64 nor AArch64 has one to read.
+/// A counter that runs on at a constant rate, as a rule close to the processor's nominal clock; unordered
+/// with what surrounds it. Always 0 where neither x86-64 nor AArch64 has one to read.
 #[inline(always)]
 pub fn cycles() -> u64 {
     sys::cycles()
@@ -106,7 +109,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn instruction_and_table_agree_however_cut(bytes in proptest::collection::vec(any::<u8>(), 0..9_000), cut in 0usize..9_000) {
+        fn instruction_and_table_agree_however_cut(bytes in proptest::collection::vec(any::<u8>(), 0..9_000),
+            cut in 0usize..9_000) {
             let whole = sys::table(0, &bytes);
             prop_assert_eq!(crc32c(0, &bytes), whole);
             let (a, b) = bytes.split_at(cut.min(bytes.len()));

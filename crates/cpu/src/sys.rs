@@ -19,8 +19,8 @@ pub(crate) fn large_pages(start: *mut u8, bytes: usize) {
     let before = start.align_offset(LARGE_PAGE);
     let whole = bytes.saturating_sub(before) / LARGE_PAGE * LARGE_PAGE;
     if whole > 0 {
-        // SAFETY: these pages lie within one object of the caller's, and this advice changes neither what is in them nor
-        // where they are. That it is not taken is no error.
+        // SAFETY: these pages lie within one object of the caller's, and this advice changes neither what is
+        // in them nor where they are. That it is not taken is no error.
         let _ = unsafe { libc::madvise(start.wrapping_add(before).cast(), whole, libc::MADV_HUGEPAGE) };
     }
 }
@@ -69,8 +69,8 @@ const LONG: usize = 170;
 #[cfg(target_arch = "x86_64")]
 const SHORT: usize = 21;
 
-/// The instruction answers after three cycles and may be asked every cycle: three parts at once, put together by what the bytes
-/// behind each would have done to its checksum.
+/// The instruction answers after three cycles and may be asked every cycle: three parts at once, put together
+/// by what the bytes behind each would have done to its checksum.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 fn three_at_once(before: u32, bytes: &[u8]) -> u32 {
@@ -85,7 +85,8 @@ fn three_at_once(before: u32, bytes: &[u8]) -> u32 {
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 fn parts<'a, const WORDS: usize>(crc: &mut u32, mut bytes: &'a [u8]) -> &'a [u8] {
     use std::arch::x86_64::{_mm_clmulepi64_si128, _mm_crc32_u64, _mm_cvtsi64_si128, _mm_cvtsi128_si64};
-    // A product of two has one bit less than its room, and the instruction multiplies by x^32: 33 less than the distance.
+    // A product of two has one bit less than its room, and the instruction multiplies by x^32: 33 less than
+    // the distance.
     let (one, two) = const { (power(64 * WORDS as u32 - 33), power(128 * WORDS as u32 - 33)) };
     let moved = |crc: u64, by: u32| {
         let product = _mm_clmulepi64_si128::<0>(_mm_cvtsi64_si128(crc as i64), _mm_cvtsi64_si128(by.into()));

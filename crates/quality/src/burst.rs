@@ -1,14 +1,14 @@
 //! How bursty packet loss is.
 
-/// BurstR of G.107 section 7.5: the mean length of the observed loss runs, over the mean length of runs if the same loss
-/// were random.
+/// BurstR of G.107 section 7.5: the mean length of the observed loss runs, over the mean length of runs if
+/// the same loss were random.
 ///
-/// Random loss of probability p has runs of mean length 1 / (1 - p): BurstR = (lost / bursts) (1 - p), p = lost /
-/// expected. 1 is random, above is bursty. Below 1 is possible, and given as it is: losses then fall apart more evenly
-/// than chance would have it. G.107 table 3 takes 1 to 8: see [`for_model`].
+/// Random loss of probability p has runs of mean length 1 / (1 - p): BurstR = (lost / bursts) (1 - p), p =
+/// lost / expected. 1 is random, above is bursty. Below 1 is possible, and given as it is: losses then fall
+/// apart more evenly than chance would have it. G.107 table 3 takes 1 to 8: see [`for_model`].
 ///
-/// `None` without loss, or with counts that cannot be (no run, more runs than losses, nothing received: with p = 1 the
-/// random run has no end).
+/// `None` without loss, or with counts that cannot be (no run, more runs than losses, nothing received: with
+/// p = 1 the random run has no end).
 pub fn burst_ratio(lost: u64, expected: u64, bursts: u64) -> Option<f64> {
     if bursts == 0 || bursts > lost || lost >= expected {
         return None;
@@ -17,10 +17,11 @@ pub fn burst_ratio(lost: u64, expected: u64, bursts: u64) -> Option<f64> {
     Some(lost as f64 / bursts as f64 * (1.0 - p))
 }
 
-/// A burst ratio as the E-model takes it: kept within the 1 to 8 of G.107 table 3, random (1) where not known.
+/// A burst ratio as the E-model takes it: kept within the 1 to 8 of G.107 table 3, random (1) where not
+/// known.
 ///
-/// Loss more even than random is rated as random: the model was not fitted there, and would rate it better than any
-/// test did.
+/// Loss more even than random is rated as random: the model was not fitted there, and would rate it better
+/// than any test did.
 pub fn for_model(ratio: Option<f64>) -> f64 {
     crate::bounded(ratio.unwrap_or(1.0), 1.0, 1.0, 8.0)
 }

@@ -1,9 +1,9 @@
 //! What a codec does to speech by itself: impairment factor, robustness to loss, delay.
 //!
-//! The table is that of ITU-T G.113: appendices IV and V of 09/2024, appendix I with the Bpl of its 11/2007 edition. ITU-T
-//! calls them provisional planning values: they plan networks, they do not measure a call. Where G.113 has
-//! no value, the row says what stands in for it ([`Basis`] and `source`); a codec without any defensible value is not in
-//! the table and has no MOS (Speex, iSAC, SILK, BroadVoice, video).
+//! The table is that of ITU-T G.113: appendices IV and V of 09/2024, appendix I with the Bpl of its 11/2007
+//! edition. ITU-T calls them provisional planning values: they plan networks, they do not measure a call.
+//! Where G.113 has no value, the row says what stands in for it ([`Basis`] and `source`); a codec without any
+//! defensible value is not in the table and has no MOS (Speex, iSAC, SILK, BroadVoice, video).
 
 mod table;
 
@@ -25,10 +25,11 @@ pub enum Basis {
 /// A codec at one of its modes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CodecProfile {
-    /// Name as in SDP (`a=rtpmap`). `+PLC` marks a receiver that conceals loss where the codec itself does not.
+    /// Name as in SDP (`a=rtpmap`). `+PLC` marks a receiver that conceals loss where the codec itself does
+    /// not.
     pub name: &'static str,
-    /// RTP clocks that it is announced with. For Opus, the clock tells the bandwidth (48000 unless someone ignores
-    /// RFC 7587).
+    /// RTP clocks that it is announced with. For Opus, the clock tells the bandwidth (48000 unless someone
+    /// ignores RFC 7587).
     pub clocks: &'static [Hz],
     /// Bit rate of the mode, kbit/s.
     pub kbps: f64,
@@ -50,14 +51,16 @@ pub struct CodecProfile {
 
 /// The codec of that SDP name (letter case does not matter, common spellings are known) in its usual mode.
 ///
-/// Without a clock any row of the name answers. `None`: no model (video, comfort noise, events, unknown names).
+/// Without a clock any row of the name answers. `None`: no model (video, comfort noise, events, unknown
+/// names).
 pub fn lookup(name: &str, clock: Option<Hz>) -> Option<&'static CodecProfile> {
     modes(name, clock).next()
 }
 
 /// The mode of that codec nearest to `kbps`, payload bits over the time that the packets carry.
 ///
-/// Silence suppression lowers a measured rate: only packets of speech should go into it. NaN gives the usual mode.
+/// Silence suppression lowers a measured rate: only packets of speech should go into it. NaN gives the usual
+/// mode.
 pub fn lookup_rate(name: &str, clock: Option<Hz>, kbps: f64) -> Option<&'static CodecProfile> {
     if kbps.is_nan() {
         return lookup(name, clock);

@@ -1,14 +1,16 @@
-//! The simplified E-model of R. G. Cole and J. H. Rosenbluth, "Voice over IP performance monitoring", ACM SIGCOMM
-//! Computer Communication Review 31(2), 2001.
+//! The simplified E-model of R. G. Cole and J. H. Rosenbluth, "Voice over IP performance monitoring", ACM
+//! SIGCOMM Computer Communication Review 31(2), 2001.
 //!
-//! `R = 94.2 - Id(d) - Ie(codec, e)`. Many older systems compute their MOS with it: it is kept for comparison with them,
-//! beside the full model and never in its place. It has fits for G.711 and G.729A under random loss only.
+//! `R = 94.2 - Id(d) - Ie(codec, e)`. Many older systems compute their MOS with it: it is kept for comparison
+//! with them, beside the full model and never in its place. It has fits for G.711 and G.729A under random
+//! loss only.
 
 use crate::bounded;
 use crate::codec::CodecProfile;
 use crate::rating::{Model, mos_from_r};
 
-/// The fit `Ie = g1 + g2 ln(1 + g3 e)`, with e the share of packets lost in the network or by the jitter buffer.
+/// The fit `Ie = g1 + g2 ln(1 + g3 e)`, with e the share of packets lost in the network or by the jitter
+/// buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
     /// Impairment without loss.
@@ -46,7 +48,8 @@ pub fn fit(codec: &CodecProfile) -> Option<Fit> {
     }
 }
 
-/// Rates a connection of one-way mouth-to-ear delay `delay` (ms) that loses the share `loss` (0 to 1) of its packets.
+/// Rates a connection of one-way mouth-to-ear delay `delay` (ms) that loses the share `loss` (0 to 1) of its
+/// packets.
 pub fn rate(fit: Fit, delay: f64, loss: f64) -> ColeRating {
     let delay = bounded(delay, 0.0, 0.0, 1e6);
     let loss = bounded(loss, 0.0, 0.0, 1.0);

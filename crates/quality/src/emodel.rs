@@ -1,7 +1,8 @@
 //! The E-model of ITU-T G.107 (06/2015): narrowband telephony, R from 0 to 100.
 //!
-//! All equations of section 7 and all parameters of table 3. A monitor sees codec, loss and delay; the rest (loudness,
-//! sidetone, echo, noise) stays at the defaults, which stand for a digital connection between good telephones.
+//! All equations of section 7 and all parameters of table 3. A monitor sees codec, loss and delay; the rest
+//! (loudness, sidetone, echo, noise) stays at the defaults, which stand for a digital connection between good
+//! telephones.
 
 use std::sync::LazyLock;
 
@@ -10,8 +11,8 @@ use crate::rating::{Model, Rating, Terms, mos_from_r};
 
 /// The parameters of G.107 table 3; [`Default`] holds its default values.
 ///
-/// Any value may be set. NaN counts as the default; outliers end at limits far outside the permitted range, so that
-/// every result is finite. [`Parameters::outside`] names what lies outside table 3.
+/// Any value may be set. NaN counts as the default; outliers end at limits far outside the permitted range,
+/// so that every result is finite. [`Parameters::outside`] names what lies outside table 3.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// Send loudness rating, dB.
@@ -191,8 +192,8 @@ pub fn rate(parameters: &Parameters) -> Rating {
     Rating::from(Model::Narrowband, seen(&p, telephones(&p)))
 }
 
-/// The rating of a connection between telephones at the defaults: what a monitor sees is all that differs. The same bits as
-/// [`rate`] gives, without working the telephones out again.
+/// The rating of a connection between telephones at the defaults: what a monitor sees is all that differs.
+/// The same bits as [`rate`] gives, without working the telephones out again.
 pub(crate) fn rate_seen(ie: f64, bpl: f64, ppl: f64, burst_r: f64, ta: f64) -> Rating {
     let Parameters { ta: none, st, mt, .. } = Parameters::DEFAULT;
     let terms = Terms {
@@ -264,7 +265,8 @@ fn loudness(p: &Parameters, no: f64) -> f64 {
     20.0 * ((1.0 + x.powi(8)).powf(1.0 / 8.0) - x)
 }
 
-/// Ist: equations 7-11 and 7-12. The odd powers go below -1 for a sidetone far outside table 3; no root is taken of that.
+/// Ist: equations 7-11 and 7-12. The odd powers go below -1 for a sidetone far outside table 3; no root is
+/// taken of that.
 fn sidetone(p: &Parameters) -> f64 {
     let stmro =
         -10.0 * (10_f64.powf(-p.stmr / 10.0) + (-p.t / 4.0).exp() * 10_f64.powf(-p.telr / 10.0)).log10();
@@ -355,7 +357,8 @@ mod tests {
         assert!((value - expected).abs() <= within, "{value}, expected {expected}");
     }
 
-    /// G.107 section 7.7: all defaults give R = 93.2. Its terms as the reference implementation of appendix III has them.
+    /// G.107 section 7.7: all defaults give R = 93.2. Its terms as the reference implementation of appendix
+    /// III has them.
     #[test]
     fn all_defaults() {
         let rating = rate(&Parameters::default());

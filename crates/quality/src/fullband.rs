@@ -1,7 +1,8 @@
-//! The fullband E-model of ITU-T G.107.2 (03/2023): 20-20000 Hz, R from 0 to 148; super-wideband codecs included.
+//! The fullband E-model of ITU-T G.107.2 (03/2023): 20-20000 Hz, R from 0 to 148; super-wideband codecs
+//! included.
 //!
-//! Codec, loss and absolute delay, as in [`wideband`](crate::wideband); noise, echo and sidetone stay at what gives
-//! Ro,FB = 148 and Is,FB = 0.
+//! Codec, loss and absolute delay, as in [`wideband`](crate::wideband); noise, echo and sidetone stay at what
+//! gives Ro,FB = 148 and Is,FB = 0.
 
 use crate::bounded;
 use crate::emodel::{BPL_MIN, BURST_MIN, absolute_delay, effective_equipment};
@@ -32,8 +33,8 @@ impl Default for Parameters {
 
 /// The rating of a fullband connection: G.107.2 equation 7-1.
 ///
-/// Idd,FB is 1.48 times the narrowband Idd (section 7.4); Ie-eff,FB = Ie + (132 - Ie) Ppl / (Ppl / BurstR + Bpl)
-/// (section 7.5).
+/// Idd,FB is 1.48 times the narrowband Idd (section 7.4); Ie-eff,FB = Ie + (132 - Ie) Ppl / (Ppl / BurstR +
+/// Bpl) (section 7.5).
 pub fn rate(p: &Parameters) -> Rating {
     let ie_eff = effective_equipment(
         bounded(p.ie, 0.0, 0.0, IE_MAX),

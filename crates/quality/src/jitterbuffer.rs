@@ -1,27 +1,29 @@
 //! Three jitter buffers - fixed 50 ms, fixed 200 ms, adaptive up to 500 ms - answered from one histogram.
 //!
-//! The engine bins each packet once by its delay beyond the fastest packet's; at the end of an interval the bins tell
-//! what each buffer would have thrown away and how much delay it would have added. A packet costs one multiplication, one
-//! table load and one increment, whatever the number of buffers.
+//! The engine bins each packet once by its delay beyond the fastest packet's; at the end of an interval the
+//! bins tell what each buffer would have thrown away and how much delay it would have added. A packet costs
+//! one multiplication, one table load and one increment, whatever the number of buffers.
 //!
 //! # What is exact and what is approximate
 //!
-//! *Fixed buffers.* A receiver that plays the fastest packet after 50 ms of buffering plays every packet 50 ms after the
-//! earliest moment it could have come. A packet is late when its delay beyond the fastest one's exceeds 50 ms; exactly 50
-//! is in time. The bins have edges at 50 and 200 ms, so the count is exact where the fastest transit is known when the
-//! packet is binned. With a running minimum it is a lower bound: packets binned before a faster one came stand too low
-//! by the difference. A real receiver buffers against its first packet rather than its fastest, so its buffer is longer
-//! by the first packet's own delay variation.
+//! *Fixed buffers.* A receiver that plays the fastest packet after 50 ms of buffering plays every packet 50
+//! ms after the earliest moment it could have come. A packet is late when its delay beyond the fastest one's
+//! exceeds 50 ms; exactly 50 is in time. The bins have edges at 50 and 200 ms, so the count is exact where
+//! the fastest transit is known when the packet is binned. With a running minimum it is a lower bound:
+//! packets binned before a faster one came stand too low by the difference. A real receiver buffers against
+//! its first packet rather than its fastest, so its buffer is longer by the first packet's own delay
+//! variation.
 //!
-//! *Adaptive buffer.* It stretches when a late packet comes and shrinks when there is room, so it throws away only what
-//! is beyond its 500 ms. The sound it stretches or squeezes meanwhile is not rated: the E-model has no term for it. Its
-//! delay is taken as the smallest edge of the histogram that at most 1 % of the packets it can play exceed: where a buffer
-//! settles that follows the 99th percentile. It is constant over the interval, while a real buffer stretches for a spike
-//! and shrinks after it: see the tolerance in `tests/jitterbuffer.rs`. Listening quality does not depend on it.
+//! *Adaptive buffer.* It stretches when a late packet comes and shrinks when there is room, so it throws away
+//! only what is beyond its 500 ms. The sound it stretches or squeezes meanwhile is not rated: the E-model has
+//! no term for it. Its delay is taken as the smallest edge of the histogram that at most 1 % of the packets
+//! it can play exceed: where a buffer settles that follows the 99th percentile. It is constant over the
+//! interval, while a real buffer stretches for a spike and shrinks after it: see the tolerance in
+//! `tests/jitterbuffer.rs`. Listening quality does not depend on it.
 //!
-//! *The base.* Clocks drift, and routes become longer for good. A receiver follows both within a second or two; so should
-//! the fastest packet that delay is measured against: the engine takes the minimum of the running and the last whole
-//! second. What comes late until then is late for a receiver too.
+//! *The base.* Clocks drift, and routes become longer for good. A receiver follows both within a second or
+//! two; so should the fastest packet that delay is measured against: the engine takes the minimum of the
+//! running and the last whole second. What comes late until then is late for a receiver too.
 
 use ringtap_model::Nanos;
 
@@ -32,7 +34,8 @@ pub const BINS: usize = 16;
 pub const EDGES: [u64; BINS - 1] = [5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 400, 500];
 
 /// The bin of a packet that came `delta` later than the fastest one would have.
-// HOT: once per packet. All edges are multiples of 5 ms: a division by a constant and a table of two cache lines.
+// HOT: once per packet. All edges are multiples of 5 ms: a division by a constant and a table of two cache
+// lines.
 pub const fn bin(delta: Nanos) -> usize {
     let step = delta.0.saturating_add(STEP - 1) / STEP;
     let step = if step < STEPS as u64 { step as usize } else { STEPS - 1 };
@@ -97,7 +100,8 @@ pub fn discards(bins: &[u16; BINS]) -> Discards {
     }
 }
 
-/// Delay that each buffer adds. The adaptive one: the smallest edge that at most 1 % of packets exceed, or 500 ms.
+/// Delay that each buffer adds. The adaptive one: the smallest edge that at most 1 % of packets exceed, or
+/// 500 ms.
 pub fn delay(bins: &[u16; BINS]) -> Added {
     let allowed = late(bins, 0) / 100;
     let settled =

@@ -2,16 +2,17 @@
 //!
 //! # How loss and discards combine
 //!
-//! A packet that the jitter buffer throws away is as silent as one that the network lost: each counts as a lost packet,
-//! Ppl = 100 (lost + discarded) / expected. The burst ratio is measured on the network's losses alone; discards come
-//! from a histogram that does not know their order, and count as random: BurstR = 1 + (BurstR of losses - 1) lost /
-//! (lost + discarded). It is kept within G.107's 1 to 8.
+//! A packet that the jitter buffer throws away is as silent as one that the network lost: each counts as a
+//! lost packet, Ppl = 100 (lost + discarded) / expected. The burst ratio is measured on the network's losses
+//! alone; discards come from a histogram that does not know their order, and count as random: BurstR = 1 +
+//! (BurstR of losses - 1) lost / (lost + discarded). It is kept within G.107's 1 to 8.
 //!
 //! # What delay counts
 //!
-//! Mouth to ear as far as it can be known at a tap: the packet's speech (ptime, or one frame where that is longer), the
-//! codec's lookahead, the jitter buffer, and half the round trip where one was measured, else nothing for the network.
-//! It enters as Ta; echo paths are not seen on the wire, T and Tr stay 0 (perfect echo control).
+//! Mouth to ear as far as it can be known at a tap: the packet's speech (ptime, or one frame where that is
+//! longer), the codec's lookahead, the jitter buffer, and half the round trip where one was measured, else
+//! nothing for the network. It enters as Ta; echo paths are not seen on the wire, T and Tr stay 0 (perfect
+//! echo control).
 
 use ringtap_model::Nanos;
 
@@ -102,8 +103,8 @@ pub fn judge(codec: &CodecProfile, packets: Counts, path: Path) -> Judgement {
     Judgement { r, r_lq, mos_lq, mos_cq, mos_cole, ppl, burst_r, delay_ms, rating }
 }
 
-/// The listening quality that [`judge`] finds for packets sent with `codec`, which no delay changes, and nothing else: the same
-/// bits for a fraction of the work.
+/// The listening quality that [`judge`] finds for packets sent with `codec`, which no delay changes, and
+/// nothing else: the same bits for a fraction of the work.
 pub fn listening(codec: &CodecProfile, packets: Counts) -> f64 {
     let CodecProfile { ie, bpl, model, .. } = *codec;
     let (ppl, burst_r) = (packets.ppl(), packets.burst_r());

@@ -1,7 +1,7 @@
 //! Key performance indicators of signalling: pure functions over the final codes of call attempts.
 //!
-//! An attempt is counted once, however many INVITEs, challenges and forks it took: a 401 or 407 that is then answered is
-//! the same attempt, and its code here is the last final one.
+//! An attempt is counted once, however many INVITEs, challenges and forks it took: a 401 or 407 that is then
+//! answered is the same attempt, and its code here is the last final one.
 
 /// How call attempts ended: pairs of final code and number of attempts. Code 0: no final answer.
 #[derive(Clone, Copy, Debug)]

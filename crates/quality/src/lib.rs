@@ -1,10 +1,10 @@
 //! Judgement of voice quality: counts and delays in, R factors, MOS and KPIs out.
 //!
-//! Not here: packets, clocks, files, state. Every function is pure; the same numbers give the same judgement on every
-//! machine.
+//! Not here: packets, clocks, files, state. Every function is pure; the same numbers give the same judgement
+//! on every machine.
 //!
-//! The one invariant: no input, however hostile (NaN, infinities, more lost than expected), gives a panic or a MOS that
-//! is not a number from 1 to 4.5.
+//! The one invariant: no input, however hostile (NaN, infinities, more lost than expected), gives a panic or
+//! a MOS that is not a number from 1 to 4.5.
 //!
 //! ```
 //! use ringtap_model::{Hz, Nanos};

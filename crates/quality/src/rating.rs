@@ -47,8 +47,8 @@ impl Model {
 
 /// Speech quality categories of ITU-T G.109 table 1, by R.
 ///
-/// G.109 defines them on the narrowband scale. Wideband and fullband ratings are classed by their scaled R, which is
-/// this program's reading and not a table of G.109.
+/// G.109 defines them on the narrowband scale. Wideband and fullband ratings are classed by their scaled R,
+/// which is this program's reading and not a table of G.109.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// R below 50: nearly all users dissatisfied.
@@ -201,10 +201,11 @@ impl Rating {
     }
 }
 
-/// MOS of an R: G.107 equation B-4, over the scaled R for wideband (G.107.1 annex A) and fullband (G.107.2 annex A).
+/// MOS of an R: G.107 equation B-4, over the scaled R for wideband (G.107.1 annex A) and fullband (G.107.2
+/// annex A).
 ///
-/// From 1 to 4.5. The cubic dips to 0.98 for scaled R from 0 to 6.5, where it is out of use: 1 is given there. NaN
-/// gives 1.
+/// From 1 to 4.5. The cubic dips to 0.98 for scaled R from 0 to 6.5, where it is out of use: 1 is given
+/// there. NaN gives 1.
 pub fn mos_from_r(model: Model, r: f64) -> f64 {
     let x = model.scaled(r);
     if x >= 100.0 {

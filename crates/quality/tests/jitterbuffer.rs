@@ -44,7 +44,8 @@ impl Packet {
     }
 }
 
-/// Ten seconds: exponential queueing delay of a mean in ms, delay spikes that decay, 1 % loss; in order of arrival.
+/// Ten seconds: exponential queueing delay of a mean in ms, delay spikes that decay, 1 % loss; in order of
+/// arrival.
 fn trace(seed: u64, mean: f64, spike_chance: f64, spike_ms: f64) -> Vec<Packet> {
     let mut random = Seeded(seed);
     let mut spike = 0.0;
@@ -83,7 +84,8 @@ fn fastest(packets: &[Packet]) -> u64 {
     packets.iter().map(|packet| packet.transit()).min().unwrap()
 }
 
-/// A fixed buffer as a receiver runs it: a tick each 20 ms takes the packet whose turn it is, if it is there by then.
+/// A fixed buffer as a receiver runs it: a tick each 20 ms takes the packet whose turn it is, if it is there
+/// by then.
 fn simulate_fixed(packets: &[Packet], size: u64) -> u32 {
     let first_tick = fastest(packets) + size;
     let (mut turn, mut discarded, mut waiting) = (0, 0, BTreeSet::new());
@@ -101,8 +103,8 @@ fn simulate_fixed(packets: &[Packet], size: u64) -> u32 {
     discarded
 }
 
-/// An adaptive buffer: follows the 99th percentile of the last 100 packets, stretches at once for a late packet up to
-/// 500 ms, shrinks by 1 ms a packet. Returns its discards and its mean delay in ms.
+/// An adaptive buffer: follows the 99th percentile of the last 100 packets, stretches at once for a late
+/// packet up to 500 ms, shrinks by 1 ms a packet. Returns its discards and its mean delay in ms.
 fn simulate_adaptive(packets: &[Packet]) -> (u32, f64) {
     let base = fastest(packets);
     let (mut recent, mut target, mut discarded, mut sum) = (VecDeque::new(), 0_u64, 0, 0.0);
@@ -142,8 +144,8 @@ fn fixed_buffers_exactly() {
     assert!(small > 5_000 && large > 1_000, "the traces must be late enough to test: {small} {large}");
 }
 
-/// The fastest transit is the running minimum, as the engine has it: never more discards than simulated, and fewer by
-/// 2 % of the packets at most (a stream's first interval; the next ones know the base).
+/// The fastest transit is the running minimum, as the engine has it: never more discards than simulated, and
+/// fewer by 2 % of the packets at most (a stream's first interval; the next ones know the base).
 #[test]
 fn fixed_buffers_with_a_running_minimum() {
     for packets in traces() {
@@ -160,9 +162,9 @@ fn fixed_buffers_with_a_running_minimum() {
     }
 }
 
-/// Discards of the adaptive buffer are exact. Its delay is cautious: at least 0.8 of the simulated mean; at most twice it
-/// (or 10 ms above, the width of a bin) where jitter is steady, at most 6 where spikes come and go: the simulated buffer
-/// shrinks between them.
+/// Discards of the adaptive buffer are exact. Its delay is cautious: at least 0.8 of the simulated mean; at
+/// most twice it (or 10 ms above, the width of a bin) where jitter is steady, at most 6 where spikes come and
+/// go: the simulated buffer shrinks between them.
 #[test]
 fn adaptive_buffer() {
     for (number, packets) in traces().enumerate() {

@@ -111,12 +111,15 @@ proptest! {
     ) {
         let rate = |ppl, burst_r, ta| judge::rate(codec, ppl, burst_r, ta);
         let one = rate(ppl, burst_r, ta);
-        for worse in [rate(ppl + more_ppl, burst_r, ta), rate(ppl, burst_r + more_burst, ta), rate(ppl, burst_r, ta + more_ta)] {
-            prop_assert!(worse.r <= one.r + 1e-9 && worse.mos_lq <= one.mos_lq + 1e-9 && worse.mos_cq <= one.mos_cq + 1e-9);
+        for worse in [rate(ppl + more_ppl, burst_r, ta), rate(ppl, burst_r + more_burst, ta), rate(ppl,
+            burst_r, ta + more_ta)] {
+            prop_assert!(worse.r <= one.r + 1e-9 && worse.mos_lq <= one.mos_lq + 1e-9
+                && worse.mos_cq <= one.mos_cq + 1e-9);
         }
     }
 
-    /// Within table 3, impairments impair. Idte alone may fall to -1: equation 7-19 has it so where echo is inaudible.
+    /// Within table 3, impairments impair. Idte alone may fall to -1: equation 7-19 has it so where echo is
+    /// inaudible.
     #[test]
     fn impairments_impair(
         (t, tr, ta) in (0.0..500.0, 0.0..1000.0, 0.0..500.0),

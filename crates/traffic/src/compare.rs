@@ -145,7 +145,8 @@ pub enum CompareError {
     Unfinished,
     /// The truth has fewer or more records than its summary says.
     #[error(
-        "the truth has {found} {kind} records and its summary says {told}: lines are gone, or two files are one"
+        "the truth has {found} {kind} records and its summary says {told}: lines are gone, or two files are \
+         one"
     )]
     Summary {
         /// Which.

@@ -279,7 +279,8 @@ mod tests {
             vlan in proptest::option::of(0_u16..4096),
             ports in any::<[u16; 2]>(),
         ) {
-            let hosts = if v6 { ["2001:db8:0:1::fe", "2001:db8:0:2::9"] } else { ["192.0.2.1", "198.51.100.7"] };
+            let hosts = if v6 { ["2001:db8:0:1::fe", "2001:db8:0:2::9"] } else { ["192.0.2.1",
+                "198.51.100.7"] };
             let [src, dst] = [0, 1].map(|side| SocketAddr::new(hosts[side].parse().unwrap(), ports[side]));
             let head = Head::new(src, dst, vlan);
             prop_assert_eq!((head.src(), head.dst(), head.is_v6()), (src, dst, v6));
@@ -297,16 +298,20 @@ mod tests {
                     let header = ip.header().to_header();
                     prop_assert_eq!(header.header_checksum, header.calc_header_checksum());
                     match transport {
-                        TransportSlice::Udp(udp) => udp.to_header().calc_checksum_ipv4(&header, udp.payload()).unwrap(),
-                        TransportSlice::Tcp(tcp) => tcp.to_header().calc_checksum_ipv4(&header, tcp.payload()).unwrap(),
+                        TransportSlice::Udp(udp) => udp.to_header().calc_checksum_ipv4(&header,
+                            udp.payload()).unwrap(),
+                        TransportSlice::Tcp(tcp) => tcp.to_header().calc_checksum_ipv4(&header,
+                            tcp.payload()).unwrap(),
                         other => panic!("{other:?}"),
                     }
                 }
                 (Some(NetSlice::Ipv6(ip)), Some(transport)) => {
                     let header = ip.header().to_header();
                     match transport {
-                        TransportSlice::Udp(udp) => udp.to_header().calc_checksum_ipv6(&header, udp.payload()).unwrap(),
-                        TransportSlice::Tcp(tcp) => tcp.to_header().calc_checksum_ipv6(&header, tcp.payload()).unwrap(),
+                        TransportSlice::Udp(udp) => udp.to_header().calc_checksum_ipv6(&header,
+                            udp.payload()).unwrap(),
+                        TransportSlice::Tcp(tcp) => tcp.to_header().calc_checksum_ipv6(&header,
+                            tcp.payload()).unwrap(),
                         other => panic!("{other:?}"),
                     }
                 }

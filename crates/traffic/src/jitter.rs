@@ -54,7 +54,8 @@ impl FromStr for Jitter {
 
 /// A network that holds a packet longer has lost it.
 const LONGEST: Nanos = Nanos::from_secs(2);
-const RIGHT: &str = "none, or gamma:SHAPE,SCALE with a shape from 0.1 to 100 and a scale from 0.001 to 200 ms, for example gamma:2,1.5";
+const RIGHT: &str = "none, or gamma:SHAPE,SCALE with a shape from 0.1 to 100 and a scale from 0.001 to 200 \
+    ms, for example gamma:2,1.5";
 
 #[cfg(test)]
 mod tests {

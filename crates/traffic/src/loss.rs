@@ -83,7 +83,8 @@ impl FromStr for Loss {
     }
 }
 
-const RIGHT: &str = "none, bernoulli:1%, or gilbert:P,R[,BAD[,GOOD]] with the shares of steps into the bad state and back, \
+const RIGHT: &str = "none, bernoulli:1%, or gilbert:P,R[,BAD[,GOOD]] with the shares of steps into the bad \
+    state and back, \
                      and of loss in each, for example gilbert:1%,30%,90%";
 
 #[cfg(test)]

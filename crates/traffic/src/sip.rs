@@ -199,7 +199,8 @@ impl Writer<'_> {
         let session = self.fork.map_or(self.dialog.party(self.sender).session, |fork| fork.session);
         let family = if media.is_ipv6() { "IP6" } else { "IP4" };
         let mut text = format!(
-            "v=0\r\no=- {session} {version} IN {family} {0}\r\ns=-\r\nc=IN {family} {0}\r\nt=0 0\r\nm=audio {1} RTP/AVP",
+            "v=0\r\no=- {session} {version} IN {family} {0}\r\ns=-\r\nc=IN {family} {0}\r\nt=0 0\r\nm=audio \
+             {1} RTP/AVP",
             media.ip(),
             media.port(),
         );

@@ -1,5 +1,5 @@
-//! Properties of the frame decoder: what is emitted decodes to the same, a cut capture never says anything else,
-//! and no bytes panic.
+//! Properties of the frame decoder: what is emitted decodes to the same, a cut capture never says anything
+//! else, and no bytes panic.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -404,8 +404,8 @@ proptest! {
         prop_assert_eq!(packet, Ok(emitted.expected()));
     }
 
-    /// A capture cut anywhere gives the same packet with less of its payload, or says that it was cut. It may take an outer
-    /// packet for the innermost only where the cut leaves too little to know the tunnel.
+    /// A capture cut anywhere gives the same packet with less of its payload, or says that it was cut. It may
+    /// take an outer packet for the innermost only where the cut leaves too little to know the tunnel.
     #[test]
     fn a_cut_capture_says_nothing_else(emitted in emitted()) {
         let expected = emitted.expected();
@@ -430,7 +430,8 @@ proptest! {
                     prop_assert!(matches!(packet.payload, Payload::Udp(_)), "cut at {}: {:?}", cut, packet);
                 }
                 // A pseudowire is not believed before its packet's header is seen.
-                Err(skip) => prop_assert!(matches!(skip, DecodeError::Truncated | DecodeError::NotIp), "cut at {}: {:?}", cut, skip),
+                Err(skip) => prop_assert!(matches!(skip, DecodeError::Truncated | DecodeError::NotIp),
+                    "cut at {}: {:?}", cut, skip),
             }
         }
     }
@@ -472,7 +473,8 @@ proptest! {
 
     /// The payload of a packet, taken out and continued with, is that packet.
     #[test]
-    fn a_payload_goes_on_where_the_packet_was(inner in inner(), addresses in addresses(), wraps in vec(wrap(), 0..2)) {
+    fn a_payload_goes_on_where_the_packet_was(inner in inner(), addresses in addresses(), wraps in vec(wrap(),
+        0..2)) {
         let emitted = Emitted::new(inner, addresses, &wraps, &Link::Raw);
         let packet = &emitted.frame;
         let (header_len, proto) = if packet[0] >> 4 == 4 { (20, packet[9]) } else { (40, packet[6]) };
@@ -499,7 +501,8 @@ fn outer_of(wrap: &Wrap) -> Addresses {
     }
 }
 
-/// What holds for the packet of any bytes: declared lengths cover what was captured, and the data lies within the frame.
+/// What holds for the packet of any bytes: declared lengths cover what was captured, and the data lies within
+/// the frame.
 fn check(packet: Result<Packet<'_>, DecodeError>, frame: &[u8]) -> Result<(), TestCaseError> {
     let Ok(packet) = packet else { return Ok(()) };
     prop_assert!(packet.depth <= MAX_DEPTH);

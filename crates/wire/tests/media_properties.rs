@@ -70,7 +70,8 @@ proptest! {
         prop_assert!(rtp::looks_like_rtp(&bytes));
         let view = rtp::View::parse(&bytes, bytes.len()).expect("an RTP packet");
         prop_assert_eq!((view.marker(), view.payload_type()), (rtp.marker, rtp.payload_type));
-        prop_assert_eq!((view.sequence(), view.timestamp(), view.ssrc()), (rtp.sequence, rtp.timestamp, rtp.ssrc));
+        prop_assert_eq!((view.sequence(), view.timestamp(), view.ssrc()), (rtp.sequence, rtp.timestamp,
+            rtp.ssrc));
         prop_assert_eq!(usize::from(view.csrc_count()), rtp.sources.len());
         prop_assert_eq!((view.payload(), view.payload_len()), (&rtp.payload[..], rtp.payload.len()));
         prop_assert_eq!(view.padding(), rtp.padding);
@@ -78,7 +79,8 @@ proptest! {
         prop_assert_eq!(view.extension().map(|found| (found.profile, found.data.to_vec())), extension);
     }
 
-    /// Cut by the capture: the same header, a part of the payload, and the declared length but for the padding.
+    /// Cut by the capture: the same header, a part of the payload, and the declared length but for the
+    /// padding.
     #[test]
     fn rtp_cut_anywhere(rtp in packet()) {
         let bytes = rtp.emit();
@@ -125,8 +127,10 @@ proptest! {
         for packet in compound.packets() {
             walked += 1;
             match packet {
-                rtcp::Packet::SenderReport(sr) => prop_assert_eq!(sr.reports.iter().count(), sr.reports.len()),
-                rtcp::Packet::ReceiverReport(rr) => prop_assert_eq!(rr.reports.iter().count(), rr.reports.len()),
+                rtcp::Packet::SenderReport(sr) => prop_assert_eq!(sr.reports.iter().count(),
+                    sr.reports.len()),
+                rtcp::Packet::ReceiverReport(rr) => prop_assert_eq!(rr.reports.iter().count(),
+                    rr.reports.len()),
                 rtcp::Packet::Sdes(sdes) => {
                     let bytes: usize = sdes.items().map(|item| item.text.len() + 2).sum();
                     prop_assert!(bytes <= data.len());
@@ -158,7 +162,8 @@ proptest! {
     }
 
     #[test]
-    fn hep_of_any_chunks(chunks in vec((0..3u16, 0..0x20u16, vec(any::<u8>(), 0..20)), 0..12), damage: prop::sample::Index, byte: u8) {
+    fn hep_of_any_chunks(chunks in vec((0..3u16, 0..0x20u16, vec(any::<u8>(), 0..20)), 0..12),
+        damage: prop::sample::Index, byte: u8) {
         let mut data = b"HEP3\0\0".to_vec();
         for (vendor, kind, content) in &chunks {
             data.extend(vendor.to_be_bytes());

@@ -122,7 +122,8 @@ proptest! {
     }
 
     #[test]
-    fn line_ends_do_not_matter(end in prop::sample::select(vec!["\r\n", "\n", "\n\r", "\r", "\r\n\r\n"]), port in any::<u16>()) {
+    fn line_ends_do_not_matter(end in prop::sample::select(vec!["\r\n", "\n", "\n\r", "\r", "\r\n\r\n"]),
+        port in any::<u16>()) {
         let text = format!(
             "v=0|o=- 1 2 IN IP4 h|c=IN IP6 ff02::1/3|m=audio {port} RTP/AVP 96 0|a=rtpmap:96 L16/44100/2|a=recvonly|m=video 1 x 5"
         );
@@ -130,14 +131,16 @@ proptest! {
         let sdp = Sdp::parse(text.as_bytes()).unwrap();
         let media: Vec<_> = sdp.media().collect();
         prop_assert_eq!(media.len(), 2);
-        prop_assert_eq!((media[0].media_type, media[0].port, media[0].direction()), (MediaType::Audio, port, Direction::RecvOnly));
+        prop_assert_eq!((media[0].media_type, media[0].port, media[0].direction()), (MediaType::Audio, port,
+            Direction::RecvOnly));
         prop_assert_eq!(media[0].connection(), "ff02::1".parse().ok());
         prop_assert_eq!(media[0].codec(96).map(|codec| (codec.clock, codec.channels)), Some((44100, 2)));
         prop_assert_eq!(media[1].codec(96), None);
     }
 
     #[test]
-    fn a_mask_is_its_own_inverse(mask in any::<[u8; 4]>(), payload in prop::collection::vec(any::<u8>(), 0..50)) {
+    fn a_mask_is_its_own_inverse(mask in any::<[u8; 4]>(), payload in prop::collection::vec(any::<u8>(),
+        0..50)) {
         let mut masked = payload.clone();
         unmask(mask, &mut masked);
         prop_assert!(masked.iter().zip(&payload).enumerate().all(|(n, (a, b))| a ^ b == mask[n % 4]));
@@ -146,7 +149,8 @@ proptest! {
     }
 
     #[test]
-    fn a_frame_header_is_read_back(fin: bool, mask in any::<Option<[u8; 4]>>(), len in 0usize..=65536, cut in 0usize..14) {
+    fn a_frame_header_is_read_back(fin: bool, mask in any::<Option<[u8; 4]>>(), len in 0usize..=65536,
+        cut in 0usize..14) {
         let mut bytes = vec![u8::from(fin) << 7 | 2];
         let bit = u8::from(mask.is_some()) << 7;
         match len {
@@ -162,7 +166,8 @@ proptest! {
     }
 
     #[test]
-    fn a_handshake_is_found_whatever_follows(follow in prop::collection::vec(any::<u8>(), 0..50), cut in 0usize..60) {
+    fn a_handshake_is_found_whatever_follows(follow in prop::collection::vec(any::<u8>(), 0..50),
+        cut in 0usize..60) {
         let head = b"GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
         prop_assert_eq!(upgrade(&[&head[..], &follow].concat()), Upgrade::Complete(head.len()));
         prop_assert_eq!(upgrade(&head[..cut.min(head.len() - 1)]), Upgrade::Incomplete);

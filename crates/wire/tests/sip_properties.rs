@@ -1,4 +1,5 @@
-//! What holds for any bytes, for messages in a stream wherever it is cut, and for headers however they are folded.
+//! What holds for any bytes, for messages in a stream wherever it is cut, and for headers however they are
+//! folded.
 #![expect(clippy::unwrap_used, reason = "a test: what fails shows")]
 
 mod common;
@@ -234,11 +235,13 @@ proptest! {
 
     #[test]
     fn a_stream_gives_the_same_messages_wherever_it_is_cut(
-        messages in prop::collection::vec((message(), prop::sample::select(vec!["", "\r\n", "\r\n\r\n", "\0"])), 0..6),
+        messages in prop::collection::vec((message(), prop::sample::select(vec!["", "\r\n", "\r\n\r\n",
+            "\0"])), 0..6),
         follow in prop::collection::vec(any::<u8>(), 0..100),
         pieces in prop::collection::vec(1usize..120, 1..10),
     ) {
-        let mut stream: Vec<u8> = messages.iter().flat_map(|(m, idle)| [m, idle.as_bytes()].concat()).collect();
+        let mut stream: Vec<u8> = messages.iter().flat_map(|(m, idle)| [m,
+            idle.as_bytes()].concat()).collect();
         stream.extend(follow);
         let expected: Vec<_> = messages.into_iter().map(|(message, _)| message).collect();
         let found = read_stream(&stream, &pieces);
@@ -246,7 +249,8 @@ proptest! {
     }
 
     #[test]
-    fn a_datagram_ends_where_content_length_says(message in message(), follow in prop::collection::vec(any::<u8>(), 0..100)) {
+    fn a_datagram_ends_where_content_length_says(message in message(),
+        follow in prop::collection::vec(any::<u8>(), 0..100)) {
         let datagram = [&message[..], &follow].concat();
         let read = Message::parse(&datagram).unwrap();
         prop_assert_eq!(read.raw(), &message[..]);
@@ -269,7 +273,8 @@ proptest! {
     }
 
     #[test]
-    fn folds_change_nothing(folds in prop::collection::vec(prop::sample::select(vec!["", " ", "\r\n ", "\n\t ", " \r\n\t"]), 80)) {
+    fn folds_change_nothing(folds in prop::collection::vec(prop::sample::select(vec!["", " ", "\r\n ",
+        "\n\t ", " \r\n\t"]), 80)) {
         let (mut folded, mut folds) = (String::new(), folds.iter());
         for part in FOLDABLE.split_inclusive('~') {
             folded.push_str(part.trim_end_matches('~'));
@@ -290,7 +295,10 @@ fn an_index_that_is_full_keeps_what_matters() {
     for n in 0..200 {
         text.push_str(&format!("Via: SIP/2.0/UDP h{n}\r\nX-{n}: y\r\n"));
     }
-    text.push_str("Call-ID: late\r\nCall-ID: later\r\nCSeq: 3 BYE\r\nFrom: <sip:a>;tag=1\r\nTo: <sip:b>\r\nl: 2\r\n\r\nabcd");
+    text.push_str(
+        "Call-ID: late\r\nCall-ID: later\r\nCSeq: 3 BYE\r\nFrom: <sip:a>;tag=1\r\nTo: <sip:b>\r\n\
+        l: 2\r\n\r\nabcd",
+    );
     let message = Message::parse(text.as_bytes()).unwrap();
     assert_eq!((message.call_id(), message.body()), (Some(&b"late"[..]), &b"ab"[..]));
     assert_eq!(message.cseq().map(|(number, _)| number), Some(3));

@@ -10,8 +10,8 @@ use ringtap_model::{Hz, Nanos};
 
 use crate::choices::Choices;
 
-/// Packets for four tracks of any codec of ours, two on each side: times, numbers, timestamps and types near each other or
-/// anywhere; played by any rules.
+/// Packets for four tracks of any codec of ours, two on each side: times, numbers, timestamps and types near
+/// each other or anywhere; played by any rules.
 pub fn audio(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let mut tracks = [0; 4].map(|_| {

@@ -2,8 +2,8 @@
 
 use ringtap_wire::frame::{DecodeError, Packet, Payload, decode, decode_payload, link};
 
-/// Link type and declared length by the first three bytes, the frame behind them; a fragment's content goes on as the
-/// payload of its datagram.
+/// Link type and declared length by the first three bytes, the frame behind them; a fragment's content goes
+/// on as the payload of its datagram.
 pub fn frame(bytes: &[u8]) {
     let Some((&[kind, h, l], frame)) = bytes.split_first_chunk::<3>() else { return };
     let any = u16::from_be_bytes([h, l]);

@@ -1,9 +1,11 @@
-//! Bodies of the fuzz targets: each takes any bytes and panics where the code under it, or a promise of it, breaks.
+//! Bodies of the fuzz targets: each takes any bytes and panics where the code under it, or a promise of it,
+//! breaks.
 //!
-//! Not here: the fuzzer. The targets in `fuzz/fuzz_targets` are three lines each over these; the test `corpora` runs the
-//! same bodies over all inputs that are kept, without a fuzzer.
+//! Not here: the fuzzer. The targets in `fuzz/fuzz_targets` are three lines each over these; the test
+//! `corpora` runs the same bodies over all inputs that are kept, without a fuzzer.
 //!
-//! The one invariant: a body is a function of its bytes. No clock, no randomness, no state from one call to the next.
+//! The one invariant: a body is a function of its bytes. No clock, no randomness, no state from one call to
+//! the next.
 //!
 //! ```
 //! ringtap_fuzz_bodies::sip(b"OPTIONS sip:192.0.2.1 SIP/2.0\r\nCall-ID: 1\r\n\r\n");

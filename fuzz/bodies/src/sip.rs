@@ -91,7 +91,8 @@ fn check_via(via: &Via<'_>) {
     let _ = (via.ip(), via.received_ip(), via.param(b"branch"), via.rport);
 }
 
-/// The first byte cuts the rest, one direction of a stream, into segments: the messages must be those of the whole.
+/// The first byte cuts the rest, one direction of a stream, into segments: the messages must be those of the
+/// whole.
 pub fn stream(bytes: &[u8]) {
     let Some((&cut, stream)) = bytes.split_first() else { return };
     let whole = messages(stream, stream.len());

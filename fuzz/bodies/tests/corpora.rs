@@ -1,4 +1,5 @@
-//! Every input that is kept, through the body of its target: seeds, what fuzzing found worth keeping, and regressions.
+//! Every input that is kept, through the body of its target: seeds, what fuzzing found worth keeping, and
+//! regressions.
 
 use std::collections::BTreeMap;
 use std::fs;

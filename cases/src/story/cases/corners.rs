@@ -94,7 +94,10 @@ pub(super) fn shared_media_port_at_once() -> Story {
             );
         }
     }
-    let call = |last: u8| json!({ "call_id": format!("at-once-{last}@example.com"), "state": "completed", "messages": 7 });
+    let call = |last: u8| {
+        json!({ "call_id": format!("at-once-{last}@example.com"), "state": "completed",
+        "messages": 7 })
+    };
     let [a, b, c, d, e, f] = [0, 1, 2, 3, 4, 5].map(|index: usize| wanted[index].clone());
     Story::new("shared-media-port-at-once", wire).calls([11, 12, 13].map(call)).streams([a, b, c, d, e, f])
 }
@@ -154,7 +157,8 @@ pub(super) fn ceiling_counts_calls() -> Story {
         .streams(lasts.map(stream))
         .counter("calls_refused", 2)
 }
-/// 22.5 s of media in packets of 50 ms, ten of them lost in the 13th second: three intervals, the loss in the second.
+/// 22.5 s of media in packets of 50 ms, ten of them lost in the 13th second: three intervals, the loss in the
+/// second.
 pub(super) fn regular_fifty_ms() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("intervals@example.com");
@@ -165,7 +169,10 @@ pub(super) fn regular_fifty_ms() -> Story {
     voice.lose(10);
     voice.run(&mut wire, at, 190);
     dialog.hang_up(&mut wire, secs(25));
-    let interval = |start: u64, packets: u32, lost: u32| json!({ "start_us": at_us(start), "packets": packets, "lost": lost, "jitter_ms": 0.0, "discarded": 0 });
+    let interval = |start: u64, packets: u32, lost: u32| {
+        json!({ "start_us": at_us(start), "packets": packets,
+        "lost": lost, "jitter_ms": 0.0, "discarded": 0 })
+    };
     Story::new("regular-fifty-ms", wire).calls([json!({ "state": "completed" })]).streams([json!({
         "codec": "G729", "ptime_ms": 50.0, "packets": 440, "lost": 10, "loss_bursts": 1, "burst_len_max": 10,
         "delta_ms_max": 550.0, "first_us": at_us(1100), "last_us": at_us(23_550),

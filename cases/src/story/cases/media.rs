@@ -35,8 +35,8 @@ fn caller(last: u8) -> (Peer, ringtap_model::Endpoint) {
     (peer, end(&format!("192.0.2.{last}:40000")))
 }
 
-/// A mirror port shows each media packet twice, 0.1 ms apart: 200 packets, 100 different; loss (number 60), order and
-/// jitter are those of the first copies.
+/// A mirror port shows each media packet twice, 0.1 ms apart: 200 packets, 100 different; loss (number 60),
+/// order and jitter are those of the first copies.
 pub(super) fn mirrored_media() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("mirrored@example.com");
@@ -48,15 +48,17 @@ pub(super) fn mirrored_media() -> Story {
         voice.nth(index).send(&mut wire, at + ringtap_model::Nanos::from_micros(100));
     }
     dialog.hang_up(&mut wire, secs(4));
-    Story::new("mirrored-media", wire)
-        .calls([json!({ "state": "completed", "messages": 7 })])
-        .streams([json!({ "packets": 200, "unique": 100, "duplicates": 100, "lost": 1, "loss_bursts": 1,
-            "reordered": 0, "jitter_ms_mean": 0.0, "jitter_ms_max": 0.0, "delta_ms_max": 40.0, "bytes": 32_000,
-            "ip_bytes": 40_000 })])
+    Story::new("mirrored-media", wire).calls([json!({ "state": "completed", "messages": 7 })]).streams([
+        json!({ "packets": 200, "unique": 100, "duplicates": 100, "lost": 1, "loss_bursts": 1,
+            "reordered": 0, "jitter_ms_mean": 0.0, "jitter_ms_max": 0.0, "delta_ms_max": 40.0,
+            "bytes": 32_000,
+            "ip_bytes": 40_000 }),
+    ])
 }
 
-/// A VoLTE call is captured in GTP-U on two hops and then bare: every packet three times within half a millisecond. Seven
-/// messages, none sent again; 150 media packets, 50 different, each 101 bytes within its tunnel.
+/// A VoLTE call is captured in GTP-U on two hops and then bare: every packet three times within half a
+/// millisecond. Seven messages, none sent again; 150 media packets, 50 different, each 101 bytes within its
+/// tunnel.
 pub(super) fn volte_three_copies() -> Story {
     let mut once = Wire::new();
     let dialog = Dialog::new("volte@example.com");
@@ -82,8 +84,9 @@ pub(super) fn volte_three_copies() -> Story {
         ])
 }
 
-/// A proxy with a media relay: each message on two hops (the session descriptions name the relay), the media of each side
-/// on two legs with the same SSRC and numbers. One call; fourteen messages, none sent again; four streams without repeats.
+/// A proxy with a media relay: each message on two hops (the session descriptions name the relay), the media
+/// of each side on two legs with the same SSRC and numbers. One call; fourteen messages, none sent again;
+/// four streams without repeats.
 pub(super) fn relay_two_legs() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("relayed@example.com");
@@ -119,17 +122,22 @@ pub(super) fn relay_two_legs() -> Story {
     }
     let stream = |(src, dst, ssrc, at): (ringtap_model::Endpoint, ringtap_model::Endpoint, u32, u64)| {
         let direction = if ssrc == 0xaa { "caller_to_callee" } else { "callee_to_caller" };
-        json!({ "call_id": "relayed@example.com", "src": src.to_string(), "dst": dst.to_string(), "ssrc": ssrc,
-            "direction": direction, "packets": 50, "unique": 50, "duplicates": 0, "lost": 0, "first_us": at_us(at) })
+        json!({ "call_id": "relayed@example.com", "src": src.to_string(), "dst": dst.to_string(),
+            "ssrc": ssrc,
+            "direction": direction, "packets": 50, "unique": 50, "duplicates": 0, "lost": 0,
+            "first_us": at_us(at) })
     };
     Story::new("relay-two-legs-same-ssrc", wire)
-        .calls([json!({ "state": "completed", "messages": 14, "retransmissions": 0, "src": "192.0.2.10:5060",
-            "dst": "203.0.113.1:5060", "ringing_us": at_us(200), "answer_us": at_us(1000), "end_us": at_us(3000) })])
+        .calls([
+            json!({ "state": "completed", "messages": 14, "retransmissions": 0, "src": "192.0.2.10:5060",
+            "dst": "203.0.113.1:5060", "ringing_us": at_us(200), "answer_us": at_us(1000),
+            "end_us": at_us(3000) }),
+        ])
         .streams(legs.map(stream))
 }
 
-/// A proxy without relay, captured on both its sides: one call, whose fourteen messages are none twice, whose times are
-/// those of the first sight of each, and whose parties are those of the first hop.
+/// A proxy without relay, captured on both its sides: one call, whose fourteen messages are none twice, whose
+/// times are those of the first sight of each, and whose parties are those of the first hop.
 pub(super) fn proxy_several_hops() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("hops@example.com");
@@ -151,14 +159,19 @@ pub(super) fn proxy_several_hops() -> Story {
     }
     Rtp::new(alice_media(), bob_media(), 1).run(&mut wire, ms(1200), 50);
     Story::new("proxy-several-hops", wire)
-        .calls([json!({ "state": "completed", "messages": 14, "retransmissions": 0, "src": "192.0.2.10:5060",
-            "dst": "203.0.113.1:5060", "invite_us": at_us(0), "trying_us": at_us(100), "ringing_us": at_us(200),
-            "answer_us": at_us(1000), "end_us": at_us(3000), "released_by": "callee", "duration_ms": 2000.0 })])
+        .calls([
+            json!({ "state": "completed", "messages": 14, "retransmissions": 0, "src": "192.0.2.10:5060",
+            "dst": "203.0.113.1:5060", "invite_us": at_us(0), "trying_us": at_us(100),
+            "ringing_us": at_us(200),
+            "answer_us": at_us(1000), "end_us": at_us(3000), "released_by": "callee",
+            "duration_ms": 2000.0 }),
+        ])
         .streams([json!({ "packets": 50, "lost": 0, "duplicates": 0 })])
 }
 
-/// A router gives Alice's media another source port in mid-stream. Each record says what was on the wire, so there are two;
-/// both are the call's, in one direction, and the numbers that went from the other port are not lost.
+/// A router gives Alice's media another source port in mid-stream. Each record says what was on the wire, so
+/// there are two; both are the call's, in one direction, and the numbers that went from the other port are
+/// not lost.
 pub(super) fn source_port_changes() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("port@example.com");
@@ -177,9 +190,10 @@ pub(super) fn source_port_changes() -> Story {
         .streams([stream("192.0.2.10:40000", 1100), stream("192.0.2.10:40500", 2100)])
 }
 
-/// Alice is behind NAT: her session description names a private address, her media comes from a public one, and Bob's
-/// goes back to where hers came from (RFC 4961). Both streams are the call's. A third, between endpoints that no session
-/// description names, is a stream of no call, and its codec is that of the static payload type.
+/// Alice is behind NAT: her session description names a private address, her media comes from a public one,
+/// and Bob's goes back to where hers came from (RFC 4961). Both streams are the call's. A third, between
+/// endpoints that no session description names, is a stream of no call, and its codec is that of the static
+/// payload type.
 pub(super) fn media_on_ports_no_sdp_names() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("nat@example.com");
@@ -193,7 +207,10 @@ pub(super) fn media_on_ports_no_sdp_names() -> Story {
         50,
     );
     dialog.hang_up(&mut wire, secs(4));
-    let stream = |ssrc: u32, call_id: Option<&str>, direction: Option<&str>, codec: &str| json!({ "ssrc": ssrc, "call_id": call_id, "direction": direction, "codec": codec, "packets": 50, "lost": 0 });
+    let stream = |ssrc: u32, call_id: Option<&str>, direction: Option<&str>, codec: &str| {
+        json!({ "ssrc": ssrc, "call_id": call_id, "direction": direction, "codec": codec,
+        "packets": 50, "lost": 0 })
+    };
     Story::new("media-on-ports-no-sdp-names", wire)
         .calls([json!({ "state": "completed", "messages": 7 })])
         .streams([
@@ -203,22 +220,24 @@ pub(super) fn media_on_ports_no_sdp_names() -> Story {
         ])
 }
 
-/// Media without signalling: a static payload type names its codec; of a dynamic one neither codec, nor clock, nor jitter,
-/// nor MOS is known.
+/// Media without signalling: a static payload type names its codec; of a dynamic one neither codec, nor
+/// clock, nor jitter, nor MOS is known.
 pub(super) fn media_without_signalling() -> Story {
     let mut wire = Wire::new();
     Rtp::new(alice_media(), bob_media(), 1).codec(18, 160, 20).run(&mut wire, ms(0), 60);
     Rtp::new(bob_media(), alice_media(), 2).codec(111, 960, 80).run(&mut wire, ms(10), 60);
     Story::new("media-without-signalling", wire).streams([
-        json!({ "call": null, "call_id": null, "direction": null, "codec": "G729", "clock_hz": 8000, "packets": 60,
+        json!({ "call": null, "call_id": null, "direction": null, "codec": "G729", "clock_hz": 8000,
+            "packets": 60,
             "lost": 0, "jitter_ms_max": 0.0, "rtt_ms": null, "rtt_source": null }),
-        json!({ "call": null, "call_id": null, "direction": null, "codec": null, "clock_hz": null, "packets": 60,
+        json!({ "call": null, "call_id": null, "direction": null, "codec": null, "clock_hz": null,
+            "packets": 60,
             "lost": 0, "jitter_ms_max": null, "jitter_ms_mean": null, "mos": null, "ptime_ms": null }),
     ])
 }
 
-/// One media port serves three calls, each set up while the media of those before it runs: the other end tells whose
-/// stream it is.
+/// One media port serves three calls, each set up while the media of those before it runs: the other end
+/// tells whose stream it is.
 pub(super) fn shared_media_port() -> Story {
     let mut wire = Wire::new();
     let mut wanted = Vec::new();
@@ -238,13 +257,16 @@ pub(super) fn shared_media_port() -> Story {
             );
         }
     }
-    let call = |last: u8| json!({ "call_id": format!("shared-{last}@example.com"), "state": "completed", "messages": 7 });
+    let call = |last: u8| {
+        json!({ "call_id": format!("shared-{last}@example.com"), "state": "completed",
+        "messages": 7 })
+    };
     let [a, b, c, d, e, f] = [0, 1, 2, 3, 4, 5].map(|index: usize| wanted[index].clone());
     Story::new("shared-media-port", wire).calls([11, 12, 13].map(call)).streams([a, b, c, d, e, f])
 }
 
-/// The telephones change from G.729 to PCMU by re-INVITE, and 20 ms stay 20 ms: one stream, whose codec is that of most of
-/// its packets.
+/// The telephones change from G.729 to PCMU by re-INVITE, and 20 ms stay 20 ms: one stream, whose codec is
+/// that of most of its packets.
 pub(super) fn codec_by_reinvite() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("codec@example.com");
@@ -270,8 +292,8 @@ pub(super) fn codec_by_reinvite() -> Story {
         ])
 }
 
-/// Room for two calls, and four come at once: the first two are right, the others, of which no more than the INVITE is seen,
-/// counted as refused. Their media is still seen, as streams of no call.
+/// Room for two calls, and four come at once: the first two are right, the others, of which no more than the
+/// INVITE is seen, counted as refused. Their media is still seen, as streams of no call.
 pub(super) fn ceiling_of_calls() -> Story {
     let mut wire = Wire::new();
     let lasts = [11, 12, 13, 14];
@@ -304,7 +326,8 @@ pub(super) fn ceiling_of_calls() -> Story {
         .counter("calls_refused", 2)
 }
 
-/// Room for one stream, and two come: of the second, every packet is counted as refused, and the first is right.
+/// Room for one stream, and two come: of the second, every packet is counted as refused, and the first is
+/// right.
 pub(super) fn ceiling_of_streams() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("streams@example.com");
@@ -319,8 +342,8 @@ pub(super) fn ceiling_of_streams() -> Story {
         .counter("flows_refused", 30)
 }
 
-/// 22.5 s of media in packets of 60 ms, numbers 200 to 209 lost, 12 s after the first: three intervals, the loss in the second. 167
-/// packets fit into ten seconds.
+/// 22.5 s of media in packets of 60 ms, numbers 200 to 209 lost, 12 s after the first: three intervals, the
+/// loss in the second. 167 packets fit into ten seconds.
 pub(super) fn intervals() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("intervals@example.com");
@@ -331,15 +354,18 @@ pub(super) fn intervals() -> Story {
     voice.lose(10);
     voice.run(&mut wire, at, 165);
     dialog.hang_up(&mut wire, secs(25));
-    let interval = |start: u64, packets: u32, lost: u32| json!({ "start_us": at_us(start), "packets": packets, "lost": lost, "jitter_ms": 0.0, "discarded": 0 });
+    let interval = |start: u64, packets: u32, lost: u32| {
+        json!({ "start_us": at_us(start), "packets": packets,
+        "lost": lost, "jitter_ms": 0.0, "discarded": 0 })
+    };
     Story::new("intervals-of-ten-seconds", wire).calls([json!({ "state": "completed" })]).streams([json!({
         "codec": "G729", "ptime_ms": 60.0, "packets": 365, "lost": 10, "loss_bursts": 1, "burst_len_max": 10,
         "delta_ms_max": 660.0, "first_us": at_us(1100), "last_us": at_us(23_540),
         "intervals": [interval(1100, 167, 0), interval(11_100, 157, 10), interval(21_100, 41, 0)] })])
 }
 
-/// Everything that RTP may carry besides its payload (RFC 3550 section 5): two contributing sources, a header extension of
-/// one word, four bytes of padding. 160 bytes are payload, 220 are the packet.
+/// Everything that RTP may carry besides its payload (RFC 3550 section 5): two contributing sources, a header
+/// extension of one word, four bytes of padding. 160 bytes are payload, 220 are the packet.
 pub(super) fn header_parts() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("header@example.com");
@@ -369,7 +395,10 @@ pub(super) fn ssrc_changes() -> Story {
     let at = Rtp::new(alice_media(), bob_media(), 1).run(&mut wire, ms(1100), 40);
     Rtp::new(alice_media(), bob_media(), 2).from(9, 9).run(&mut wire, at, 40);
     dialog.hang_up(&mut wire, at + secs(1));
-    let stream = |ssrc: u32| json!({ "ssrc": ssrc, "call_id": "ssrc@example.com", "direction": "caller_to_callee", "packets": 40, "lost": 0 });
+    let stream = |ssrc: u32| {
+        json!({ "ssrc": ssrc, "call_id": "ssrc@example.com",
+        "direction": "caller_to_callee", "packets": 40, "lost": 0 })
+    };
     Story::new("ssrc-changes", wire).calls([json!({ "state": "completed" })]).streams([stream(1), stream(2)])
 }
 

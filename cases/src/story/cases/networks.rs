@@ -1,4 +1,5 @@
-//! What lies between the tap and the messages: tags, tunnels, fragments, ICMP, records that contradict themselves.
+//! What lies between the tap and the messages: tags, tunnels, fragments, ICMP, records that contradict
+//! themselves.
 
 use ringtap_model::{Endpoint, Nanos};
 use serde_json::json;
@@ -40,8 +41,8 @@ fn packet(message: &Msg) -> Vec<u8> {
     udp(message.src, message.dst, &message.bytes())
 }
 
-/// One call whose messages pass with a VLAN tag, with two (QinQ), in GRE, in VXLAN, and plainly: five ways to the same
-/// seven messages. Its media is tagged twice; sizes are those of the inner IP packets.
+/// One call whose messages pass with a VLAN tag, with two (QinQ), in GRE, in VXLAN, and plainly: five ways to
+/// the same seven messages. Its media is tagged twice; sizes are those of the inner IP packets.
 pub(super) fn tags_and_tunnels() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("tunnels@example.com");
@@ -65,7 +66,8 @@ pub(super) fn tags_and_tunnels() -> Story {
     wire.send(ms(3020), &bye.answer(200, "OK", ""));
     Story::new("vlan-qinq-gre-vxlan", wire)
         .calls([json!({ "state": "completed", "messages": 7, "retransmissions": 0, "trying_us": at_us(10),
-            "ringing_us": at_us(200), "answer_us": at_us(1000), "end_us": at_us(3000), "src": "192.0.2.10:5060",
+            "ringing_us": at_us(200), "answer_us": at_us(1000), "end_us": at_us(3000),
+            "src": "192.0.2.10:5060",
             "dst": "198.51.100.20:5060" })])
         .streams([json!({ "packets": 50, "lost": 0, "size_min": 200, "size_max": 200, "ip_bytes": 10_000 })])
 }
@@ -136,7 +138,8 @@ pub(super) fn fragments_v6() -> Story {
     fragmented("ip-fragments-v6", ends("10"), ends("20"), "parts-six@example.com")
 }
 
-/// The second part of an INVITE without its first makes no call, even if a start line stands in it; it is counted.
+/// The second part of an INVITE without its first makes no call, even if a start line stands in it; it is
+/// counted.
 pub(super) fn second_fragment_without_first() -> Story {
     let mut wire = Wire::new();
     let half = Dialog::new("half@example.com").open("INVITE", 1).header("X-Long", "y".repeat(900));
@@ -197,8 +200,8 @@ pub(super) fn wire_length_smaller() -> Story {
         .streams([json!({ "packets": 50, "lost": 0, "size_min": 200, "size_max": 200, "bytes": 8000 })])
 }
 
-/// A snap length cuts every frame after 64 bytes: Ethernet, IP, UDP and RTP headers are whole, and what was on the wire is
-/// what their lengths say. The signalling was not cut.
+/// A snap length cuts every frame after 64 bytes: Ethernet, IP, UDP and RTP headers are whole, and what was
+/// on the wire is what their lengths say. The signalling was not cut.
 pub(super) fn snap_length() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("snap@example.com");
@@ -214,7 +217,8 @@ pub(super) fn snap_length() -> Story {
             "ip_bytes": 10_000 })])
 }
 
-/// An agent in the proxy mirrors the call in HEP: the addresses are those that it saw, not its own and the collector's.
+/// An agent in the proxy mirrors the call in HEP: the addresses are those that it saw, not its own and the
+/// collector's.
 pub(super) fn hep_mirrored() -> Story {
     let mut wire = Wire::new();
     let mut once = Wire::new();
@@ -226,13 +230,14 @@ pub(super) fn hep_mirrored() -> Story {
     }
     Story::new("hep-mirrored-call", wire)
         .calls([json!({ "state": "completed", "transport": "hep", "messages": 7, "src": "192.0.2.10:5060",
-            "dst": "198.51.100.20:5060", "invite_us": at_us(0), "answer_us": at_us(1000), "end_us": at_us(3000) })])
+            "dst": "198.51.100.20:5060", "invite_us": at_us(0), "answer_us": at_us(1000),
+            "end_us": at_us(3000) })])
         .counter("hep", 7)
         .counter("sip", 7)
 }
 
-/// A capture of several queues: every seventh record is 3 ms behind its neighbours, so times go back. Nothing is lost,
-/// repeated or out of order, since the records are in order.
+/// A capture of several queues: every seventh record is 3 ms behind its neighbours, so times go back. Nothing
+/// is lost, repeated or out of order, since the records are in order.
 pub(super) fn times_that_go_back() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("disordered@example.com");
@@ -248,8 +253,8 @@ pub(super) fn times_that_go_back() -> Story {
         "unique": 40, "lost": 0, "duplicates": 0, "reordered": 0 })])
 }
 
-/// The same call on the wire and, 2 ms later, from the agent: the second sight of each message is a copy (the same
-/// addresses, ports and payload within 10 ms), and nothing is counted twice.
+/// The same call on the wire and, 2 ms later, from the agent: the second sight of each message is a copy (the
+/// same addresses, ports and payload within 10 ms), and nothing is counted twice.
 pub(super) fn wire_and_hep() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("both@example.com");
@@ -290,8 +295,8 @@ fn hep(at: Nanos, frame: &[u8]) -> Vec<u8> {
     [b"HEP3", &(6 + chunks.len() as u16).to_be_bytes()[..], &chunks].concat()
 }
 
-/// A long INVITE in GTP-U whose outer packet is fragmented, the parts in the wrong order: the tunnel is opened once the
-/// datagram is whole.
+/// A long INVITE in GTP-U whose outer packet is fragmented, the parts in the wrong order: the tunnel is
+/// opened once the datagram is whole.
 pub(super) fn fragmented_tunnel() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("tunnel-parts@example.com");

@@ -30,8 +30,9 @@ fn answer() -> String {
     sdp(bob_media(), "0", &[])
 }
 
-/// On the signalling port: keep-alives of two, four and five bytes, HTTP over UDP and TCP, and a call whose INVITE comes
-/// behind four zero bytes and whose BYE comes behind a line end. One call of seven messages; nothing is bad SIP.
+/// On the signalling port: keep-alives of two, four and five bytes, HTTP over UDP and TCP, and a call whose
+/// INVITE comes behind four zero bytes and whose BYE comes behind a line end. One call of seven messages;
+/// nothing is bad SIP.
 pub(super) fn junk_on_5060() -> Story {
     let mut wire = Wire::new();
     let junk: [&[u8]; 6] = [
@@ -76,9 +77,9 @@ fn prefix(wire: &mut Wire, start: &str, before: &[u8]) {
     }
 }
 
-/// Between the ports of a call and others: a game whose datagrams have RTP's first byte, STUN new and old, ZRTP (version
-/// 0), DTLS, RTCP on the media port, and media of a relayed client within TURN's ChannelData. Two streams: the call's and
-/// the relayed one, whose sides are the client and the relay.
+/// Between the ports of a call and others: a game whose datagrams have RTP's first byte, STUN new and old,
+/// ZRTP (version 0), DTLS, RTCP on the media port, and media of a relayed client within TURN's ChannelData.
+/// Two streams: the call's and the relayed one, whose sides are the client and the relay.
 pub(super) fn looks_like_rtp() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("noise@example.com");
@@ -120,7 +121,8 @@ pub(super) fn looks_like_rtp() -> Story {
     Story::new("looks-like-rtp", wire)
         .calls([json!({ "state": "completed", "messages": 7 })])
         .streams([
-            json!({ "call_id": "noise@example.com", "ssrc": 9, "packets": 40, "lost": 0, "jitter_ms_max": 0.0 }),
+            json!({ "call_id": "noise@example.com", "ssrc": 9, "packets": 40, "lost": 0,
+                "jitter_ms_max": 0.0 }),
             json!({ "call": null, "ssrc": 0x7a, "src": "192.0.2.70:49152", "dst": "203.0.113.7:3478",
                 "codec": "PCMU", "packets": 40, "lost": 0, "bytes": 6400 }),
         ])
@@ -130,8 +132,9 @@ pub(super) fn looks_like_rtp() -> Story {
         .counter("udp_other", 44)
 }
 
-/// A capture that begins in the middle. Of one call the INVITE is missing: its answers tell all but that time. Of another
-/// only media and BYE are left: a stream of no call, and no record of a call whose attempt nobody saw.
+/// A capture that begins in the middle. Of one call the INVITE is missing: its answers tell all but that
+/// time. Of another only media and BYE are left: a stream of no call, and no record of a call whose attempt
+/// nobody saw.
 pub(super) fn begins_inside_a_dialog() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("joined@example.com");
@@ -154,8 +157,8 @@ pub(super) fn begins_inside_a_dialog() -> Story {
         .counter("sip", 7)
 }
 
-/// In the manner of RFC 4475's dblreq: a datagram holds a REGISTER without body and, behind it, an INVITE. It is one
-/// message, the REGISTER.
+/// In the manner of RFC 4475's dblreq: a datagram holds a REGISTER without body and, behind it, an INVITE. It
+/// is one message, the REGISTER.
 pub(super) fn two_requests_in_one_datagram() -> Story {
     let mut wire = Wire::new();
     let register = Dialog::new("double@example.com").open("REGISTER", 8);
@@ -179,14 +182,15 @@ pub(super) fn big_status_codes() -> Story {
         wire.udp(ms(at), bob().end, alice().end, text.as_bytes());
     }
     Story::new("bigcode", wire)
-        .calls([json!({ "state": "trying", "messages": 2, "final_code": 0, "final_reason": null, "answer_us": null,
+        .calls([json!({ "state": "trying", "messages": 2, "final_code": 0, "final_reason": null,
+            "answer_us": null,
             "end_us": null })])
         .counter("sip", 2)
         .counter("sip_bad", 2)
 }
 
-/// Line ends: one call whose messages have bare line feeds (as RFC 5118's archive), one whose INVITE lacks the empty line
-/// behind its headers.
+/// Line ends: one call whose messages have bare line feeds (as RFC 5118's archive), one whose INVITE lacks
+/// the empty line behind its headers.
 pub(super) fn line_ends() -> Story {
     let mut wire = Wire::new();
     let feeds = Dialog::new("feeds@example.com");
@@ -228,7 +232,8 @@ pub(super) fn utf8_and_latin1() -> Story {
         "user_agent_caller": "Téléphone/2", "user_agent_callee": "Vermittlung Ö", "messages": 3 })])
 }
 
-/// In the manner of RFC 4475's escnull: escaped NULs in URIs stay as they were sent, and a user of one is not a user of two.
+/// In the manner of RFC 4475's escnull: escaped NULs in URIs stay as they were sent, and a user of one is not
+/// a user of two.
 pub(super) fn escaped_nulls() -> Story {
     let mut wire = Wire::new();
     for (index, user) in ["%00", "%00%00"].into_iter().enumerate() {
@@ -244,7 +249,8 @@ pub(super) fn escaped_nulls() -> Story {
         );
     }
     let record = |user: &str, at: u64| {
-        json!({ "aor": format!("{user}@example.com"), "contact": format!("sip:{user}@192.0.2.10"), "state": "active",
+        json!({ "aor": format!("{user}@example.com"), "contact": format!("sip:{user}@192.0.2.10"),
+            "state": "active",
             "requests": 1, "first_us": at_us(at), "expires_us": at_us(at + 600_020) })
     };
     Story::new("escnull", wire).registrations([record("%00", 0), record("%00%00", 1000)])

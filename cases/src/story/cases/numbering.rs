@@ -27,8 +27,8 @@ pub(super) fn all() -> Vec<Story> {
     ]
 }
 
-/// Five calls one after another use one SSRC, one pair of ports and the numbers 0 to 49: the stream of each call is its
-/// own, and nothing was repeated.
+/// Five calls one after another use one SSRC, one pair of ports and the numbers 0 to 49: the stream of each
+/// call is its own, and nothing was repeated.
 pub(super) fn one_ssrc_five_calls() -> Story {
     let mut wire = Wire::new();
     for number in 0..5 {
@@ -53,8 +53,9 @@ pub(super) fn one_ssrc_five_calls() -> Story {
         .streams([1, 2, 3, 4, 5].map(stream))
 }
 
-/// Bob puts Alice on hold: her one source, numbered on without a break, sends to Bob, to the music server and to Bob
-/// again. What went to the other place is not lost: 100 packets to Bob, 50 to the server, none missing.
+/// Bob puts Alice on hold: her one source, numbered on without a break, sends to Bob, to the music server and
+/// to Bob again. What went to the other place is not lost: 100 packets to Bob, 50 to the server, none
+/// missing.
 pub(super) fn hold_and_resume() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("hold@example.com");
@@ -73,7 +74,8 @@ pub(super) fn hold_and_resume() -> Story {
     dialog.hang_up(&mut wire, at + ms(100));
     let stream = |dst: &str, packets: u32, first: u64, last: u64, longest: f64| {
         json!({ "call_id": "hold@example.com", "direction": "caller_to_callee", "dst": dst, "ssrc": 0xa11ce,
-            "packets": packets, "unique": packets, "lost": 0, "duplicates": 0, "reordered": 0, "loss_bursts": 0,
+            "packets": packets, "unique": packets, "lost": 0, "duplicates": 0, "reordered": 0,
+            "loss_bursts": 0,
             "first_us": at_us(first), "last_us": at_us(last), "delta_ms_max": longest, "jitter_ms_max": 0.0 })
     };
     Story::new("hold-and-resume", wire)
@@ -85,8 +87,8 @@ pub(super) fn hold_and_resume() -> Story {
         ])
 }
 
-/// A source numbers 5 to 54, begins again at 0 and goes to 99, begins again at 0 and goes to 49, each time with another
-/// timestamp: three runs, 200 different packets, none lost, none repeated.
+/// A source numbers 5 to 54, begins again at 0 and goes to 99, begins again at 0 and goes to 49, each time
+/// with another timestamp: three runs, 200 different packets, none lost, none repeated.
 pub(super) fn numbering_restarts() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("restarts@example.com");
@@ -104,8 +106,8 @@ pub(super) fn numbering_restarts() -> Story {
             "duplicates": 0, "reordered": 0, "loss_bursts": 0, "delta_ms_max": 20.0, "jitter_ms_max": 0.0 })])
 }
 
-/// A fax: the call changes to T.38 and back, and both sides count their RTP numbers on for the 1712 packets that they did
-/// not send meanwhile. Nothing was lost.
+/// A fax: the call changes to T.38 and back, and both sides count their RTP numbers on for the 1712 packets
+/// that they did not send meanwhile. Nothing was lost.
 pub(super) fn t38_by_reinvite() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("fax@example.com");
@@ -135,18 +137,21 @@ pub(super) fn t38_by_reinvite() -> Story {
     back.run(&mut wire, ms(1105 + 20 * (50 + 1712)), 50);
     dialog.hang_up(&mut wire, secs(38));
     let stream = |direction: &str, first: u64| {
-        json!({ "call_id": "fax@example.com", "direction": direction, "codec": "PCMA", "packets": 100, "unique": 100,
+        json!({ "call_id": "fax@example.com", "direction": direction, "codec": "PCMA", "packets": 100,
+            "unique": 100,
             "lost": 0, "loss_bursts": 0, "duplicates": 0, "reordered": 0, "jitter_ms_max": 0.0,
             "first_us": at_us(first), "last_us": at_us(first + 20 * (50 + 1712 + 49)) })
     };
     Story::new("t38-by-reinvite", wire)
-        .calls([json!({ "state": "completed", "messages": 13, "answer_us": at_us(1000), "duration_ms": 37_000.0 })])
+        .calls([json!({ "state": "completed", "messages": 13, "answer_us": at_us(1000),
+            "duration_ms": 37_000.0 })])
         .streams([stream("caller_to_callee", 1100), stream("callee_to_caller", 1105)])
         .counter("udp_other", 20)
 }
 
-/// From 65,500 on, with two outages of 32,000 packets and one of 1,300 for which clock and time vouch: the extended
-/// numbers go from 65,500 to 131,099, past 65,536 and 131,072. 65,600 numbers, 300 packets, the rest lost in three bursts.
+/// From 65,500 on, with two outages of 32,000 packets and one of 1,300 for which clock and time vouch: the
+/// extended numbers go from 65,500 to 131,099, past 65,536 and 131,072. 65,600 numbers, 300 packets, the rest
+/// lost in three bursts.
 pub(super) fn sequence_wraps_twice() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("wraps@example.com");
@@ -165,8 +170,9 @@ pub(super) fn sequence_wraps_twice() -> Story {
     )
 }
 
-/// A telephone that sends nothing while its user is silent: one packet of comfort noise (RFC 3389), then two seconds
-/// without a packet, in which the clock runs and the numbering does not. Nothing is lost, nothing comes late.
+/// A telephone that sends nothing while its user is silent: one packet of comfort noise (RFC 3389), then two
+/// seconds without a packet, in which the clock runs and the numbering does not. Nothing is lost, nothing
+/// comes late.
 pub(super) fn silence_suppression() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("silence@example.com");
@@ -182,15 +188,16 @@ pub(super) fn silence_suppression() -> Story {
     }
     voice.run(&mut wire, at, 50);
     dialog.hang_up(&mut wire, secs(10));
-    Story::new("silence-suppression", wire)
-        .calls([json!({ "state": "completed", "messages": 7 })])
-        .streams([json!({ "codec": "PCMU", "payload_type": 0, "ptime_ms": 20.0, "packets": 152, "unique": 152, "lost": 0,
+    Story::new("silence-suppression", wire).calls([json!({ "state": "completed", "messages": 7 })]).streams([
+        json!({ "codec": "PCMU", "payload_type": 0, "ptime_ms": 20.0, "packets": 152, "unique": 152,
+            "lost": 0,
             "loss_bursts": 0, "burst_ratio": null, "burst_len_max": null, "jitter_ms_max": 0.0,
-            "delta_ms_max": 2020.0 })])
+            "delta_ms_max": 2020.0 }),
+    ])
 }
 
-/// 216 numbers, of which runs of 1, 5 and 10 are missing. Mean run 16/3; were loss random, a run would be 216/200 long:
-/// the burst ratio (G.107) is 5.333 / 1.08 = 4.938.
+/// 216 numbers, of which runs of 1, 5 and 10 are missing. Mean run 16/3; were loss random, a run would be
+/// 216/200 long: the burst ratio (G.107) is 5.333 / 1.08 = 4.938.
 pub(super) fn burst_loss() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("bursts@example.com");
@@ -209,8 +216,8 @@ pub(super) fn burst_loss() -> Story {
     ])
 }
 
-/// To Bob: 3 overtakes 2; 10 comes after 11 and 12; 20 comes once more after 21, which is a repeat and not disorder; 30
-/// never comes. To Alice: the second packet arrives first, and the first still counts.
+/// To Bob: 3 overtakes 2; 10 comes after 11 and 12; 20 comes once more after 21, which is a repeat and not
+/// disorder; 30 never comes. To Alice: the second packet arrives first, and the first still counts.
 pub(super) fn reordering() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("disorder@example.com");
@@ -238,9 +245,10 @@ pub(super) fn reordering() -> Story {
     ])
 }
 
-/// RFC 3550 section 6.4.1 by hand. Packets of 20 ms arrive after 0, 20, 44, 60 and 80 ms: D is 0, 4, -4, 0 ms, so J is 0,
-/// 4/16 = 0.25, 0.25 + (4 - 0.25)/16 = 0.484375 and 0.484375 * 15/16 = 0.4541015625 ms, on average 0.297119. The other way
-/// the same in G.722, whose clock is 8000 Hz (RFC 3551 section 4.5.2): with 16,000 all would differ.
+/// RFC 3550 section 6.4.1 by hand. Packets of 20 ms arrive after 0, 20, 44, 60 and 80 ms: D is 0, 4, -4, 0
+/// ms, so J is 0, 4/16 = 0.25, 0.25 + (4 - 0.25)/16 = 0.484375 and 0.484375 * 15/16 = 0.4541015625 ms, on
+/// average 0.297119. The other way the same in G.722, whose clock is 8000 Hz (RFC 3551 section 4.5.2): with
+/// 16,000 all would differ.
 pub(super) fn jitter_by_hand() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("jitter@example.com");
@@ -253,8 +261,10 @@ pub(super) fn jitter_by_hand() -> Story {
     }
     dialog.hang_up(&mut wire, secs(3));
     let stream = |direction: &str, codec: &str| {
-        json!({ "direction": direction, "codec": codec, "clock_hz": 8000, "ptime_ms": 20.0, "packets": 5, "lost": 0,
-            "jitter_ms_mean": 0.297_119_140_6, "jitter_ms_max": 0.484_375, "delta_ms_max": 24.0, "iat_ms_min": 16.0,
+        json!({ "direction": direction, "codec": codec, "clock_hz": 8000, "ptime_ms": 20.0, "packets": 5,
+            "lost": 0,
+            "jitter_ms_mean": 0.297_119_140_6, "jitter_ms_max": 0.484_375, "delta_ms_max": 24.0,
+            "iat_ms_min": 16.0,
             "iat_ms_max": 24.0, "iat_ms_mean": 20.0, "iat_ms_sd": 2.828_427 })
     };
     Story::new("jitter-by-hand", wire)
@@ -262,8 +272,8 @@ pub(super) fn jitter_by_hand() -> Story {
         .streams([stream("caller_to_callee", "PCMU"), stream("callee_to_caller", "G722")])
 }
 
-/// In the middle of a call one record carries a time a day ahead: that ends nothing. Later a day passes in truth, and the
-/// next call is at its own time.
+/// In the middle of a call one record carries a time a day ahead: that ends nothing. Later a day passes in
+/// truth, and the next call is at its own time.
 pub(super) fn leap_of_a_day() -> Story {
     const DAY: u64 = 86_400_000;
     let mut wire = Wire::new();
@@ -292,8 +302,8 @@ pub(super) fn leap_of_a_day() -> Story {
         .streams([stream("today@example.com", 0), stream("tomorrow@example.com", DAY)])
 }
 
-/// Two digits by telephone-event (RFC 4733): each three packets, then three end packets that all have the same number. Two
-/// digits, no more; the voice around them loses nothing, and PCMU is the codec.
+/// Two digits by telephone-event (RFC 4733): each three packets, then three end packets that all have the
+/// same number. Two digits, no more; the voice around them loses nothing, and PCMU is the codec.
 pub(super) fn dtmf_end_packets() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("digits@example.com");
@@ -354,8 +364,9 @@ pub(super) fn dtmf_events_alone() -> Story {
         ])
 }
 
-/// Hold in the old style (c=0.0.0.0, RFC 3264 section 8.4): ten seconds without media, then the numbering goes on with a new
-/// timestamp. No loss, and no jitter either: the new time base says nothing of the network.
+/// Hold in the old style (c=0.0.0.0, RFC 3264 section 8.4): ten seconds without media, then the numbering
+/// goes on with a new timestamp. No loss, and no jitter either: the new time base says nothing of the
+/// network.
 pub(super) fn hold_old_style() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("hold-old@example.com");

@@ -20,7 +20,8 @@ pub(super) fn all() -> Vec<Story> {
     ]
 }
 
-/// The offer is a part of a multipart body, behind another part: its endpoint and its codec name count as anywhere.
+/// The offer is a part of a multipart body, behind another part: its endpoint and its codec name count as
+/// anywhere.
 pub(super) fn in_multipart() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("multipart@example.com");
@@ -61,13 +62,17 @@ pub(super) fn ice_candidates() -> Story {
     Rtp::new(here, there, 1).run(&mut wire, ms(1100), 40);
     Rtp::new(there, here, 2).run(&mut wire, ms(1110), 40);
     dialog.hang_up(&mut wire, ms(3000));
-    let stream = |ssrc: u32, direction: &str| json!({ "call_id": "ice@example.com", "ssrc": ssrc, "direction": direction, "packets": 40, "lost": 0 });
+    let stream = |ssrc: u32, direction: &str| {
+        json!({ "call_id": "ice@example.com", "ssrc": ssrc,
+        "direction": direction, "packets": 40, "lost": 0 })
+    };
     Story::new("ice-candidates", wire)
         .calls([json!({ "state": "completed", "messages": 7 })])
         .streams([stream(1, "caller_to_callee"), stream(2, "callee_to_caller")])
 }
 
-/// Audio and video of one call: two media descriptions, two clocks. A picture is two packets of one timestamp.
+/// Audio and video of one call: two media descriptions, two clocks. A picture is two packets of one
+/// timestamp.
 pub(super) fn audio_and_video() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("video@example.com");
@@ -92,7 +97,8 @@ pub(super) fn audio_and_video() -> Story {
     }
     dialog.hang_up(&mut wire, ms(3000));
     Story::new("audio-and-video", wire).calls([json!({ "state": "completed", "messages": 7 })]).streams([
-        json!({ "codec": "PCMU", "clock_hz": 8000, "direction": "caller_to_callee", "packets": 40, "lost": 0 }),
+        json!({ "codec": "PCMU", "clock_hz": 8000, "direction": "caller_to_callee", "packets": 40,
+            "lost": 0 }),
         json!({ "codec": "AV1", "clock_hz": 90_000, "payload_type": 102, "direction": "caller_to_callee",
             "packets": 40, "unique": 40, "lost": 0, "mos": null, "bytes": 12_000 }),
     ])
@@ -136,8 +142,8 @@ pub(super) fn short_headers() -> Story {
         .counter("sip_bad", 0)
 }
 
-/// The proxy redirects, and the caller follows with a new INVITE: one attempt that goes on to its answer, with the number
-/// that it was sent on to.
+/// The proxy redirects, and the caller follows with a new INVITE: one attempt that goes on to its answer,
+/// with the number that it was sent on to.
 pub(super) fn redirect_followed() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("followed@example.com");
@@ -177,7 +183,8 @@ pub(super) fn early_media_of_two_forks() -> Story {
     wire.send(ms(1020), &dialog.by_caller("ACK", 1));
     dialog.hang_up(&mut wire, ms(3000));
     let stream = |src: &str, packets: u32| {
-        json!({ "call_id": "forks-media@example.com", "src": src, "direction": "callee_to_caller", "packets": packets,
+        json!({ "call_id": "forks-media@example.com", "src": src, "direction": "callee_to_caller",
+            "packets": packets,
             "lost": 0 })
     };
     Story::new("early-media-of-two-forks", wire)
@@ -185,7 +192,8 @@ pub(super) fn early_media_of_two_forks() -> Story {
         .streams([stream("198.51.100.21:50000", 30), stream("198.51.100.20:50000", 60)])
 }
 
-/// The offer is in the 200, the answer in the ACK (RFC 3264 leaves both open): endpoints and codecs are the same.
+/// The offer is in the 200, the answer in the ACK (RFC 3264 leaves both open): endpoints and codecs are the
+/// same.
 pub(super) fn offer_in_200() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("late-offer@example.com");
@@ -199,7 +207,8 @@ pub(super) fn offer_in_200() -> Story {
     Rtp::new(alice_media(), bob_media(), 1).codec(97, 320, 42).run(&mut wire, ms(1025), 40);
     dialog.hang_up(&mut wire, secs(3));
     let stream = |direction: &str| {
-        json!({ "call_id": "late-offer@example.com", "direction": direction, "codec": "speex", "clock_hz": 16_000,
+        json!({ "call_id": "late-offer@example.com", "direction": direction, "codec": "speex",
+            "clock_hz": 16_000,
             "packets": 40, "lost": 0 })
     };
     Story::new("offer-in-200", wire)

@@ -37,8 +37,8 @@ fn answer() -> String {
     sdp(bob_media(), "0", &[])
 }
 
-/// 183 with a session description, and Bob's media from 250 ms on: before that 183, and long before the answer at 2 s. The
-/// 183 is the first 18x: post-dial delay 300 ms. The stream begins with its first packet.
+/// 183 with a session description, and Bob's media from 250 ms on: before that 183, and long before the
+/// answer at 2 s. The 183 is the first 18x: post-dial delay 300 ms. The stream begins with its first packet.
 pub(super) fn early_media() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("early@example.com");
@@ -87,7 +87,8 @@ pub(super) fn prack_update() -> Story {
     ])
 }
 
-/// A challenge and the INVITE that answers it are one attempt, which begins with the first INVITE: ten messages.
+/// A challenge and the INVITE that answers it are one attempt, which begins with the first INVITE: ten
+/// messages.
 pub(super) fn challenge_answered() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("challenged@example.com");
@@ -127,7 +128,8 @@ pub(super) fn challenge_unanswered() -> Story {
         "pdd_ms": null })])
 }
 
-/// A proxy forks to two telephones: 180 of either, 200 of the second. One call; the first 18x is the first telephone's.
+/// A proxy forks to two telephones: 180 of either, 200 of the second. One call; the first 18x is the first
+/// telephone's.
 pub(super) fn forked() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("forked@example.com");
@@ -143,7 +145,8 @@ pub(super) fn forked() -> Story {
         "ringing_us": at_us(200), "answer_us": at_us(1000), "pdd_ms": 200.0, "duration_ms": 2000.0 })])
 }
 
-/// Behind a forking proxy: one branch is busy, the other answers. The busy branch ends nothing: completed with 200.
+/// Behind a forking proxy: one branch is busy, the other answers. The busy branch ends nothing: completed
+/// with 200.
 pub(super) fn fork_one_branch_busy() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("branches@example.com");
@@ -163,11 +166,13 @@ pub(super) fn fork_one_branch_busy() -> Story {
     wire.send(ms(3020), &bye.answer(200, "OK", ""));
     Story::new("fork-one-branch-busy", wire).calls([json!({ "state": "completed", "messages": 9,
         "retransmissions": 0, "final_code": 200, "final_reason": "OK", "src": "203.0.113.1:5060",
-        "dst": "198.51.100.21:5060", "ringing_us": at_us(400), "answer_us": at_us(1000), "end_us": at_us(3000),
+        "dst": "198.51.100.21:5060", "ringing_us": at_us(400), "answer_us": at_us(1000),
+        "end_us": at_us(3000),
         "duration_ms": 2000.0 })])
 }
 
-/// Cancelled while it rings. The 200 answers CANCEL, not the call; the end is the CANCEL, not the 487 after it.
+/// Cancelled while it rings. The 200 answers CANCEL, not the call; the end is the CANCEL, not the 487 after
+/// it.
 pub(super) fn cancelled() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("cancel@example.com");
@@ -185,8 +190,8 @@ pub(super) fn cancelled() -> Story {
         "ringing_us": at_us(250), "end_us": at_us(4000), "pdd_ms": 250.0, "duration_ms": null })])
 }
 
-/// Three ways of being routed on. 302: redirected, to the Contact. Diversion and History-Info: the numbers in them, each
-/// once. REFER within a call: to whom it refers.
+/// Three ways of being routed on. 302: redirected, to the Contact. Diversion and History-Info: the numbers in
+/// them, each once. REFER within a call: to whom it refers.
 pub(super) fn diverted() -> Story {
     let mut wire = Wire::new();
     let redirected = Dialog::new("302@example.com");
@@ -239,7 +244,8 @@ pub(super) fn bye_by_callee() -> Story {
         "messages": 7, "end_us": at_us(3500), "duration_ms": 2500.0, "pdd_ms": 200.0, "final_code": 200 })])
 }
 
-/// Final answers of each class that is a failure; Q.850 cause where a Reason says it; the phrase as sent, null when empty.
+/// Final answers of each class that is a failure; Q.850 cause where a Reason says it; the phrase as sent,
+/// null when empty.
 pub(super) fn failed() -> Story {
     let answers: [(u16, &str, &str); 4] = [
         (486, "Busy Here", "Q.850;cause=17"),
@@ -271,9 +277,9 @@ pub(super) fn failed() -> Story {
     ])
 }
 
-/// Four calls without a final answer. Of the first nothing but its INVITE is seen, sent seven times on timer A (RFC 3261
-/// section 17.1.1.2); the second rings: both are past the limit of 200 s when the capture ends, and timed out. The third
-/// is rung, the fourth tried, a second before the end.
+/// Four calls without a final answer. Of the first nothing but its INVITE is seen, sent seven times on timer
+/// A (RFC 3261 section 17.1.1.2); the second rings: both are past the limit of 200 s when the capture ends,
+/// and timed out. The third is rung, the fourth tried, a second before the end.
 pub(super) fn never_answered() -> Story {
     let mut wire = Wire::new();
     let lost = Dialog::new("lost@example.com").open("INVITE", 1).sdp(&offer());
@@ -302,8 +308,9 @@ pub(super) fn never_answered() -> Story {
     ])
 }
 
-/// Answered calls without BYE, idle limit one minute: one is silent past it and timed out; one is kept by its media, a
-/// packet each 30 s; one was answered just before the end. The last two are active, and have no duration.
+/// Answered calls without BYE, idle limit one minute: one is silent past it and timed out; one is kept by its
+/// media, a packet each 30 s; one was answered just before the end. The last two are active, and have no
+/// duration.
 pub(super) fn answered_and_input_ends() -> Story {
     let mut wire = Wire::new();
     let silent = Dialog::new("silent@example.com");
@@ -335,8 +342,9 @@ pub(super) fn answered_and_input_ends() -> Story {
         .streams([json!({ "call_id": "talking@example.com", "packets": 5, "lost": 0 })])
 }
 
-/// The mirror port shows every message twice: those copies count nowhere. What the telephones send again does: INVITE
-/// after 500 ms, 200 and ACK after another 500 ms. Ten messages, three of them sent again, and no time moves.
+/// The mirror port shows every message twice: those copies count nowhere. What the telephones send again
+/// does: INVITE after 500 ms, 200 and ACK after another 500 ms. Ten messages, three of them sent again, and
+/// no time moves.
 pub(super) fn retransmissions_and_mirrored_copies() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("again@example.com");
@@ -362,13 +370,14 @@ pub(super) fn retransmissions_and_mirrored_copies() -> Story {
     }
     Story::new("retransmissions-and-mirrored-copies", wire)
         .calls([json!({ "state": "completed", "messages": 10, "retransmissions": 3, "invite_us": at_us(0),
-            "trying_us": at_us(510), "ringing_us": at_us(700), "answer_us": at_us(1000), "end_us": at_us(3000),
+            "trying_us": at_us(510), "ringing_us": at_us(700), "answer_us": at_us(1000),
+            "end_us": at_us(3000),
             "pdd_ms": 700.0, "duration_ms": 2000.0 })])
         .counter("sip", 20)
 }
 
-/// A Call-ID is compared byte by byte (RFC 3261 section 8.1.1.4): four that differ in case, in length or behind the @ are
-/// four calls, however they overlap in time.
+/// A Call-ID is compared byte by byte (RFC 3261 section 8.1.1.4): four that differ in case, in length or
+/// behind the @ are four calls, however they overlap in time.
 pub(super) fn call_ids_nearly_equal() -> Story {
     let ids = ["abc@example.com", "ABC@example.com", "abc@example.comm", "abc"];
     let mut wire = Wire::new();
@@ -385,7 +394,8 @@ pub(super) fn call_ids_nearly_equal() -> Story {
     Story::new("call-ids-nearly-equal", wire).calls([0, 1, 2, 3].map(call))
 }
 
-/// The CANCEL is sent twice and answered by nobody: cancelled all the same, at the first, without a final answer.
+/// The CANCEL is sent twice and answered by nobody: cancelled all the same, at the first, without a final
+/// answer.
 pub(super) fn cancel_without_487() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("no-487@example.com");

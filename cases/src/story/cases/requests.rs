@@ -19,9 +19,9 @@ fn register(user: &'static str, cseq: u32) -> Msg {
     dialog.open("REGISTER", cseq).uri("sip:example.com").header("User-Agent", "Telephone/1.0")
 }
 
-/// Five users in 200 s of capture. Anna answers a challenge and is granted less than she asked for: active. Ben's minute
-/// runs out: expired. Cora registers and removes every contact: removed. Dan is refused. Eva refreshes her two minutes
-/// after 100 s, challenged once more: active, until 120 s after the last 200.
+/// Five users in 200 s of capture. Anna answers a challenge and is granted less than she asked for: active.
+/// Ben's minute runs out: expired. Cora registers and removes every contact: removed. Dan is refused. Eva
+/// refreshes her two minutes after 100 s, challenged once more: active, until 120 s after the last 200.
 pub(super) fn register_states() -> Story {
     let mut wire = Wire::new();
     let mut say = |at: u64, request: &Msg, code: u16, phrase: &str, headers: &[(&str, &str)]| {
@@ -76,8 +76,8 @@ pub(super) fn register_unanswered() -> Story {
         .counter("sip", 22)
 }
 
-/// Three MESSAGEs (RFC 3428): sent twice and accepted; the next in the same Call-ID, refused; one never answered. Three
-/// records with sizes and parties, no text, and no call.
+/// Three MESSAGEs (RFC 3428): sent twice and accepted; the next in the same Call-ID, refused; one never
+/// answered. Three records with sizes and parties, no text, and no call.
 pub(super) fn message_records() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("texts@example.com");

@@ -95,7 +95,8 @@ fn conversation(call_id: &str, transport: &'static str) -> (Dialog, Vec<(u64, us
 fn told(name: &'static str, wire: Wire, call_id: &str, transport: &str) -> Story {
     Story::new(name, wire)
         .calls([json!({ "call_id": call_id, "state": "completed", "transport": transport, "messages": 7,
-            "retransmissions": 0, "src": "192.0.2.10:5060", "dst": "198.51.100.20:5060", "invite_us": at_us(100),
+            "retransmissions": 0, "src": "192.0.2.10:5060", "dst": "198.51.100.20:5060",
+            "invite_us": at_us(100),
             "ringing_us": at_us(300), "answer_us": at_us(1100), "end_us": at_us(3100), "pdd_ms": 200.0,
             "duration_ms": 2000.0 })])
         .counter("sip", 7)
@@ -103,7 +104,8 @@ fn told(name: &'static str, wire: Wire, call_id: &str, transport: &str) -> Story
         .counter("tcp_holes", 0)
 }
 
-/// Every message in segments of 1, 3, 19, 64 and 7 bytes, over and over: cuts in start lines, names, line ends, bodies.
+/// Every message in segments of 1, 3, 19, 64 and 7 bytes, over and over: cuts in start lines, names, line
+/// ends, bodies.
 pub(super) fn cut_everywhere() -> Story {
     let mut wire = Wire::new();
     let (dialog, messages) = conversation("cut@example.com", "TCP");
@@ -115,8 +117,8 @@ pub(super) fn cut_everywhere() -> Story {
     told("tcp-cut-everywhere", wire, "cut@example.com", "tcp")
 }
 
-/// Segments of each message in the order 2, 4, 3, 1, each sent again with the half of its neighbour: every byte comes at
-/// least once, most twice, and the number space wraps within the INVITE.
+/// Segments of each message in the order 2, 4, 3, 1, each sent again with the half of its neighbour: every
+/// byte comes at least once, most twice, and the number space wraps within the INVITE.
 pub(super) fn out_of_order_and_overlap() -> Story {
     let mut wire = Wire::new();
     let (dialog, messages) = conversation("disorder-tcp@example.com", "TCP");
@@ -143,8 +145,8 @@ pub(super) fn out_of_order_and_overlap() -> Story {
     told("tcp-out-of-order-and-overlap", wire, "disorder-tcp@example.com", "tcp")
 }
 
-/// 180 and 200 in one segment, ACK and BYE in another, keep-alives (RFC 5626 section 3.5.1) before and between them: seven
-/// messages, two and two of them at one time.
+/// 180 and 200 in one segment, ACK and BYE in another, keep-alives (RFC 5626 section 3.5.1) before and
+/// between them: seven messages, two and two of them at one time.
 pub(super) fn two_messages_in_one_segment() -> Story {
     let mut wire = Wire::new();
     let (dialog, messages) = conversation("two@example.com", "TCP");
@@ -166,14 +168,15 @@ pub(super) fn two_messages_in_one_segment() -> Story {
     connection.close(&mut wire, ms(3200));
     Story::new("two-messages-in-one-segment", wire)
         .calls([json!({ "state": "completed", "transport": "tcp", "messages": 7, "retransmissions": 0,
-            "invite_us": at_us(100), "ringing_us": at_us(1100), "answer_us": at_us(1100), "end_us": at_us(3100),
+            "invite_us": at_us(100), "ringing_us": at_us(1100), "answer_us": at_us(1100),
+            "end_us": at_us(3100),
             "pdd_ms": 1000.0, "duration_ms": 2000.0 })])
         .counter("sip", 7)
         .counter("sip_bad", 0)
 }
 
-/// A segment of the INVITE was lost by the capture and never comes again: that message is gone, the hole counted, and the
-/// answers on the other direction still tell the call, without the time of an INVITE.
+/// A segment of the INVITE was lost by the capture and never comes again: that message is gone, the hole
+/// counted, and the answers on the other direction still tell the call, without the time of an INVITE.
 pub(super) fn hole() -> Story {
     let mut wire = Wire::new();
     let (dialog, messages) = conversation("hole@example.com", "TCP");
@@ -188,21 +191,23 @@ pub(super) fn hole() -> Story {
     }
     connection.close(&mut wire, ms(3200));
     Story::new("tcp-hole", wire)
-        .calls([json!({ "call_id": "hole@example.com", "state": "completed", "messages": 6, "transport": "tcp", "invite_us": null, "pdd_ms": null,
+        .calls([json!({ "call_id": "hole@example.com", "state": "completed", "messages": 6,
+            "transport": "tcp", "invite_us": null, "pdd_ms": null,
             "ringing_us": at_us(300), "answer_us": at_us(1100), "src": "192.0.2.10:5060",
             "dst": "198.51.100.20:5060" })])
         .counter("tcp_holes", 1)
 }
 
-/// SIP over WebSocket (RFC 7118): the handshake, then frames, masked from the client; one message in two fragments with a
-/// ping between them; segments cut anywhere.
+/// SIP over WebSocket (RFC 7118): the handshake, then frames, masked from the client; one message in two
+/// fragments with a ping between them; segments cut anywhere.
 pub(super) fn websocket() -> Story {
     let mut wire = Wire::new();
     let (mut dialog, _) = conversation("ws@example.com", "WS");
     dialog.callee.end.port = 80;
     let mut connection = Connection::open(&mut wire, ms(0), dialog.caller.end, dialog.callee.end);
     let ask = b"GET / HTTP/1.1\r\nHost: example.com\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-        Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: sip\r\nSec-WebSocket-Version: 13\r\n\r\n";
+        Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: sip\r\nSec-WebSocket-Version: \
+        13\r\n\r\n";
     let agree = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
         Sec-WebSocket-Accept: ICX+Yqv66kxgM0FcWaLWlFLwTAI=\r\nSec-WebSocket-Protocol: sip\r\n\r\n";
     connection.send(&mut wire, ms(10), CLIENT, ask, &[1400]);
@@ -220,7 +225,8 @@ pub(super) fn websocket() -> Story {
     connection.close(&mut wire, ms(3200));
     Story::new("sip-over-websocket", wire)
         .calls([json!({ "call_id": "ws@example.com", "state": "completed", "transport": "ws", "messages": 7,
-            "retransmissions": 0, "src": "192.0.2.10:5060", "dst": "198.51.100.20:80", "invite_us": at_us(100),
+            "retransmissions": 0, "src": "192.0.2.10:5060", "dst": "198.51.100.20:80",
+            "invite_us": at_us(100),
             "ringing_us": at_us(300), "answer_us": at_us(1100), "end_us": at_us(3100) })])
         .counter("sip", 7)
         .counter("sip_bad", 0)
@@ -257,13 +263,14 @@ pub(super) fn over_sctp() -> Story {
     wire.packet(ms(3120), &sctp(server, client, 4, &bytes[6..]));
     Story::new("sip-over-sctp", wire)
         .calls([json!({ "state": "completed", "transport": "sctp", "messages": 7, "retransmissions": 0,
-            "invite_us": at_us(100), "ringing_us": at_us(1100), "answer_us": at_us(1100), "end_us": at_us(3100) })])
+            "invite_us": at_us(100), "ringing_us": at_us(1100), "answer_us": at_us(1100),
+            "end_us": at_us(3100) })])
         .counter("sip", 7)
         .counter("sctp", 6)
 }
 
-/// The capture begins within the body of the INVITE, on a connection whose handshake it missed: what is left of that
-/// message is no message, and all that follow are.
+/// The capture begins within the body of the INVITE, on a connection whose handshake it missed: what is left
+/// of that message is no message, and all that follow are.
 pub(super) fn begins_in_a_message() -> Story {
     let mut wire = Wire::new();
     let (dialog, messages) = conversation("middle@example.com", "TCP");

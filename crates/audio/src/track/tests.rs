@@ -248,7 +248,8 @@ proptest! {
     fn hostile_packets_are_bounded(
         clock in prop::sample::select(vec![0, 1, 8_000, 16_000, u32::MAX]),
         packets in prop::collection::vec(
-            (0..100_u64, any::<u16>(), any::<u32>(), prop::sample::select(vec![0_u8, 8, 13, 97]), 0..300_usize),
+            (0..100_u64, any::<u16>(), any::<u32>(), prop::sample::select(vec![0_u8, 8, 13, 97]),
+                0..300_usize),
             0..200,
         ),
         small in any::<bool>(),
@@ -291,7 +292,8 @@ proptest! {
             sent += *size as u32;
         }
         let expected: Vec<i16> =
-            packets.iter().flat_map(|(_, _, payload)| payload).map(|byte| Codec::Pcmu.decode(*byte)).collect();
+            packets.iter().flat_map(|(_, _,
+                payload)| payload).map(|byte| Codec::Pcmu.decode(*byte)).collect();
         let mut order: Vec<usize> = (0..packets.len()).collect();
         for swap in swaps {
             let at = swap.index(order.len());

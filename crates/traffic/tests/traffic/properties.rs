@@ -57,7 +57,8 @@ prop_compose! {
         tcp in any::<bool>(),
     ) -> Scenario {
         Scenario {
-            calls, registrations, rate, hold, reorder, duplicate, failed, cancelled, challenged, retransmit, reinvite, dtmf,
+            calls, registrations, rate, hold, reorder, duplicate, failed, cancelled, challenged, retransmit,
+                reinvite, dtmf,
             codecs: Mix::only(codec),
             loss: Mix::only(loss),
             jitter: Mix::only(jitter),

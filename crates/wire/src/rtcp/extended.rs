@@ -26,8 +26,8 @@ impl<'a> Extended<'a> {
     }
 }
 
-/// VoIP metrics block (RFC 3611 section 4.7): a receiver's own judgement. 127 stands for "not known" in the levels,
-/// the R factors and the MOS values.
+/// VoIP metrics block (RFC 3611 section 4.7): a receiver's own judgement. 127 stands for "not known" in the
+/// levels, the R factors and the MOS values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VoipMetrics {
     /// The source that is judged.

@@ -1,4 +1,5 @@
-//! RTCP: reports, source descriptions and goodbyes (RFC 3550 section 6), feedback (RFC 4585), extended reports (RFC 3611).
+//! RTCP: reports, source descriptions and goodbyes (RFC 3550 section 6), feedback (RFC 4585), extended
+//! reports (RFC 3611).
 //!
 //! ```
 //! use ringtap_wire::rtcp::{Compound, Packet};
@@ -84,8 +85,9 @@ impl<'a> Compound<'a> {
         Packets { rest: self.data }
     }
 
-    /// Whether packets fill the datagram to its last byte. SRTCP does not: its index and tag follow, and what its first
-    /// packet seems to say is encrypted (RFC 3711 section 3.4). Neither does a datagram that the capture cut.
+    /// Whether packets fill the datagram to its last byte. SRTCP does not: its index and tag follow, and what
+    /// its first packet seems to say is encrypted (RFC 3711 section 3.4). Neither does a datagram that the
+    /// capture cut.
     pub fn is_exact(&self) -> bool {
         let mut rest = self.data;
         while let Some((_, len)) = header(rest) {

@@ -46,7 +46,8 @@ mod tests {
 
     #[test]
     fn a_key_with_lifetime_and_index() {
-        let line = b"1 AES_CM_128_HMAC_SHA1_80 inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz|2^20|1:4 FEC_ORDER=FEC_SRTP";
+        let line = b"1 AES_CM_128_HMAC_SHA1_80 inline:WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz|2^20|1:4 \
+            FEC_ORDER=FEC_SRTP";
         let crypto = Crypto::parse(line).unwrap();
         assert_eq!((crypto.tag, crypto.suite), (1, &b"AES_CM_128_HMAC_SHA1_80"[..]));
         assert_eq!(crypto.inline(), Some(&b"WVNfX19zZW1jdGwgKCkgewkyMjA7fQp9CnVubGVz"[..]));

@@ -12,7 +12,8 @@ macro_rules! methods {
 
         impl Method {
             /// Every method listed here.
-            pub(crate) const KNOWN: &'static [(&'static [u8], Method)] = &[$(($name.as_bytes(), Method::$variant),)*];
+            pub(crate) const KNOWN: &'static [(&'static [u8], Method)] = &[$(($name.as_bytes(),
+                Method::$variant),)*];
 
             /// The name as on the wire; `OTHER` for a method not listed here.
             pub const fn name(self) -> &'static str {
@@ -24,7 +25,8 @@ macro_rules! methods {
 
             /// The method that `text` names.
             pub fn parse(text: &[u8]) -> Method {
-                Method::KNOWN.iter().find(|(name, _)| *name == text).map_or(Method::Other, |&(_, method)| method)
+                Method::KNOWN.iter().find(|(name, _)| *name == text).map_or(Method::Other, |&(_,
+                    method)| method)
             }
         }
     };

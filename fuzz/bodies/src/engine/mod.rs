@@ -1,4 +1,5 @@
-//! The whole engine: bytes become a script of packets that reach deep state, over tables so small that they overflow.
+//! The whole engine: bytes become a script of packets that reach deep state, over tables so small that they
+//! overflow.
 
 mod check;
 mod messages;
@@ -11,8 +12,8 @@ use ringtap_model::{Call, Frame, LinkType, Message, Nanos, Registration};
 use crate::choices::Choices;
 use script::{Event, Script};
 
-/// Runs a script frame by frame, and again in larger batches with packets asked for: the records and counters must be the
-/// same, and each of them must make sense.
+/// Runs a script frame by frame, and again in larger batches with packets asked for: the records and counters
+/// must be the same, and each of them must make sense.
 pub fn engine(bytes: &[u8]) {
     engine_counters(bytes);
 }

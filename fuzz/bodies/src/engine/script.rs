@@ -1,7 +1,7 @@
 //! A script of packets out of bytes.
 //!
-//! Each step is an action (a byte, modulo the number of them) and its parameters; what it adds goes to the end of the
-//! packets, with the running time.
+//! Each step is an action (a byte, modulo the number of them) and its parameters; what it adds goes to the
+//! end of the packets, with the running time.
 
 use std::collections::HashMap;
 
