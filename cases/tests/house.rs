@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 19] = [
+const LAYERS: [(&str, u8); 20] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -24,6 +24,7 @@ const LAYERS: [(&str, u8); 19] = [
     ("recorder", 3),
     ("console", 3),
     ("tui", 4),
+    ("daemon", 4),
     ("ringtap", 5),
 ];
 

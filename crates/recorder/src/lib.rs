@@ -26,6 +26,7 @@
 //! | [`cases`] | whose interception product is, written down |
 //! | [`erase`], `doubt` | calls on the disk before it is known whether they may be, and their erasure |
 //! | [`amend`] | records of calls of which the disk refused something later |
+//! | [`holding`] | calls on hold, by their records |
 //! | [`corrections`] | how often the two before had something to do |
 #![forbid(unsafe_code)]
 
@@ -36,6 +37,7 @@ pub mod corrections;
 mod doubt;
 pub mod erase;
 mod facts;
+pub mod holding;
 pub mod orders;
 pub mod recorder;
 mod shelf;

@@ -4,11 +4,9 @@
 //! |---|---|
 //! | `cli`, `commands` | the arguments, one module a command |
 //! | `input` | captures to read |
-//! | `config`, `daemon` | `ringtap run`: what it is told, and its threads |
 //! | `filter`, `find`, `search` | which calls, the one call, those of a database |
 //! | `steps`, `take`, `sound` | its messages, its packets and its sound |
 //! | `export` | a call of the past into files |
-//! | `holding` | calls on hold, by their records |
 //! | `anonymous` | frames without what names anybody |
 //! | `helper` | the process that decodes with codec libraries |
 //! | `doctor` | judging a machine before a capture |
@@ -20,8 +18,6 @@
 mod anonymous;
 mod cli;
 mod commands;
-mod config;
-mod daemon;
 mod distant;
 mod doctor;
 mod exit;
@@ -29,7 +25,6 @@ mod export;
 mod filter;
 mod find;
 mod helper;
-mod holding;
 mod input;
 mod interrupt;
 mod page;

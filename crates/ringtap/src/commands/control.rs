@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use ringtap_daemon::control::{Request, ask};
 
-use crate::daemon::control::{Request, ask};
 use crate::exit::Exit;
 use crate::screen::Screen;
 

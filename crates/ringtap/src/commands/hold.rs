@@ -6,18 +6,18 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use ringtap_daemon::control::{Request, ask};
 use ringtap_model::{Call, Id, Nanos};
+use ringtap_recorder::holding::{self, By, named};
 use ringtap_report::summary::grouped;
 use ringtap_report::text::{counted, shown};
 use ringtap_report::time;
 use ringtap_spool::{Category, Hold as Held, Holds as AllHeld, Reader, release};
 use ringtap_store::Query;
 
-use crate::daemon::control::{Request, ask};
 use crate::distant;
 use crate::exit::Exit;
 use crate::filter::Filter;
-use crate::holding::{self, By, named};
 use crate::screen::Screen;
 
 /// Put calls on hold for a case: their packets and records stay until they are released

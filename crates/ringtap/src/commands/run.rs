@@ -5,10 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use ringtap_daemon::{Config, Outcome, Started, default_file};
 use ringtap_model::Nanos;
 
-use crate::config::{Config, Span, default_file};
-use crate::daemon::{self, Started};
 use crate::exit::{Exit, Misuse};
 use crate::screen::Screen;
 
@@ -54,11 +53,14 @@ impl Run {
         }
         let config = Config::load(&self.config).map_err(|wrong| Misuse(wrong.to_string()))?;
         if self.check {
-            writeln!(screen.out, "{}", daemon::summary(&config, &self.config)).context(WRITING)?;
+            writeln!(screen.out, "{}", ringtap_daemon::summary(&config, &self.config)).context(WRITING)?;
             screen.out.flush().context(WRITING)?;
             return Ok(Exit::Done);
         }
-        let status = self.status.map(|seconds| Span(Nanos::from_secs(seconds)));
-        daemon::run(Started { config, path: self.config, status })
+        let status = self.status.map(Nanos::from_secs);
+        Ok(match ringtap_daemon::run(Started { config, path: self.config, status })? {
+            Outcome::Done => Exit::Done,
+            Outcome::WorkerFailed => Exit::Failed,
+        })
     }
 }

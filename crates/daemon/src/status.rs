@@ -161,7 +161,7 @@ mod tests {
     use ringtap_store::Counts;
 
     use super::*;
-    use crate::daemon::board::Report;
+    use crate::board::Report;
 
     #[test]
     fn one_line_with_stable_names() {

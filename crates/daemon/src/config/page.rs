@@ -8,7 +8,7 @@ use super::keys::{KEYS, SECTIONS};
 const WIDTH: usize = 96;
 
 /// A file with every key at its default, each with its meaning.
-pub(crate) fn default_file() -> String {
+pub fn default_file() -> String {
     let mut text = String::from(
         "# Configuration of `ringtap run`. Every key stands here with its default; what is left out has it too.\n\
          # Check it with `ringtap run --check -c FILE`; a running ringtap reads it again on SIGHUP.\n",

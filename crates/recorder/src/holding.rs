@@ -7,7 +7,7 @@ use ringtap_spool::{Hold, Holds, Part, of_call, of_stream};
 use ringtap_store::{Query, Reader};
 
 /// Puts a call on hold by its record: the record, then its packets. A hold whose record is gone would find none.
-pub(crate) fn place(
+pub fn place(
     store_dir: &Path,
     store: &Reader,
     spool: &Path,
@@ -23,11 +23,13 @@ pub(crate) fn place(
 
 /// For which case, since when.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct By<'a> {
-    pub(crate) case: &'a str,
-    pub(crate) since: Nanos,
+pub struct By<'a> {
+    /// Name of the case.
+    pub case: &'a str,
+    /// When the hold was set.
+    pub since: Nanos,
     /// The interception product of the call.
-    pub(crate) product: bool,
+    pub product: bool,
 }
 
 /// Calls that were put on hold while they were under way, and have their record by now, are held as any other. Returns these.
@@ -35,7 +37,7 @@ pub(crate) struct By<'a> {
 /// # Errors
 ///
 /// A database or a hold that cannot be read or written.
-pub(crate) fn complete(store_dir: &Path, spool: &Path) -> anyhow::Result<Vec<Hold>> {
+pub fn complete(store_dir: &Path, spool: &Path) -> anyhow::Result<Vec<Hold>> {
     let holds = Holds::read(spool)?;
     let pending = holds.all().iter().filter_map(|hold| Some((hold, Nanos(hold.pending?))));
     let mut done = Vec::new();
@@ -66,7 +68,7 @@ fn was_under_way(call: &Call, at: Nanos) -> bool {
 }
 
 /// Calls of that Call-ID or id: a Call-ID may have been used again.
-pub(crate) fn named(store: &Reader, call: &str) -> anyhow::Result<Vec<Call>> {
+pub fn named(store: &Reader, call: &str) -> anyhow::Result<Vec<Call>> {
     if let Ok(id) = call.parse()
         && let Some(call) = store.call(&id)?
     {

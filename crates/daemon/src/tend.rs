@@ -7,13 +7,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use ringtap_recorder::holding;
 use ringtap_report::text::counted;
 use ringtap_spool::{Deletions, Janitor, Notice, Reason, Space, Written};
 
 use super::board::Board;
 use super::distant::Distant;
 use crate::config::Retention;
-use crate::holding;
 
 /// The thread at work.
 pub(crate) struct Tending {

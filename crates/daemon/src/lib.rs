@@ -1,21 +1,30 @@
 //! The daemon: packets in, records to the store, for months.
 //!
+//! Not here: what is done with a packet. The engine follows calls, the recorder records them, the store keeps records; this
+//! crate reads the configuration, starts their threads, watches them, and answers whoever asks how they do.
+//!
+//! The one invariant: workers wait for nobody. What they have to say goes into the store's queue or onto the status board, and
+//! what is lost anywhere is counted there.
+//!
 //! One thread for each worker, one for the store, a few for whoever asks for metrics; the first one waits for signals and
-//! for the clock. Workers wait for nobody: what they have to say goes into the store's queue or onto the board.
+//! for the clock.
 //!
 //! | module | holds |
 //! |---|---|
+//! | `config` | the configuration: every key, parsed and validated |
 //! | `worker` | a source of packets, its engine, its thread |
 //! | `board` | what the threads report |
 //! | `status`, `metrics`, `http` | that as a line, as figures, on two pages |
 //! | `system` | user, capabilities, service manager |
-//! | `control` | the socket that brings commands |
+//! | [`control`] | the socket that brings commands |
 //! | `distant` | the far place that segments move to |
 //! | `tend` | the thread that keeps the spool within its clocks and its disk |
 //! | `logger` | lines for the operator |
+#![forbid(unsafe_code)]
 
 mod board;
-pub(crate) mod control;
+mod config;
+pub mod control;
 mod distant;
 mod http;
 mod logger;
@@ -51,8 +60,8 @@ use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::config::{Config, Field, Secrets, Span, Speed};
-use crate::exit::Exit;
+pub use crate::config::{Config, Wrong, default_file};
+use crate::config::{Field, Secrets, Span, Speed};
 use board::{Board, Post};
 use distant::Distant;
 use status::{Losses, Status};
@@ -60,16 +69,26 @@ use tend::Tending;
 use worker::{Clock, Ended, Outlet, Worker};
 
 /// What is known of the configuration beside its content.
-pub(crate) struct Started {
-    pub(crate) config: Config,
+pub struct Started {
+    /// What was read.
+    pub config: Config,
     /// Where it is read from again.
-    pub(crate) path: PathBuf,
-    /// Takes the place of its `status`.
-    pub(crate) status: Option<Span>,
+    pub path: PathBuf,
+    /// Takes the place of its `[log] status`.
+    pub status: Option<Nanos>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// As it was asked to, or with its files.
+    Done,
+    /// A worker failed; what it had was written as far as possible, and is in the log.
+    WorkerFailed,
 }
 
 /// Runs until a signal ends it, or its files do.
-pub(crate) fn run(started: Started) -> anyhow::Result<Exit> {
+pub fn run(started: Started) -> anyhow::Result<Outcome> {
     let Started { config, path, status } = started;
     logger::level(config.log.level);
     log::info!(
@@ -124,7 +143,7 @@ pub(crate) fn run(started: Started) -> anyhow::Result<Exit> {
         log::info!(target: "metrics", "http://{address}/metrics and /health");
     }
     system::notify(&[NotifyState::Ready]);
-    let status = status.unwrap_or(config.log.status);
+    let status = status.map_or(config.log.status, Span);
     Loop { config, path, status, keeper: &keeper, running: &running }.run(&signals);
     system::notify(&[NotifyState::Stopping]);
     running.stop(keeper)
@@ -363,22 +382,22 @@ impl Running {
     }
 
     /// Ends everything in order: engines, then the store.
-    fn stop(self, keeper: Keeper) -> anyhow::Result<Exit> {
+    fn stop(self, keeper: Keeper) -> anyhow::Result<Outcome> {
         let replayed = self.files && self.board.done();
         self.stop.store(true, Ordering::Relaxed);
-        let (mut ended, mut exit, mut whole) = (Vec::new(), Exit::Done, true);
+        let (mut ended, mut exit, mut whole) = (Vec::new(), Outcome::Done, true);
         for (number, worker) in self.workers.into_iter().enumerate() {
             match worker.join() {
                 Ok(one) => {
                     if let Some(error) = &one.failed {
                         log::error!(target: "worker", "worker {number} ended: {error}");
-                        exit = Exit::Failed;
+                        exit = Outcome::WorkerFailed;
                     }
                     ended.push(one);
                 }
                 Err(_) => {
                     log::error!(target: "worker", "worker {number} ended by a fault of the program");
-                    (exit, whole) = (Exit::Failed, false);
+                    (exit, whole) = (Outcome::WorkerFailed, false);
                 }
             }
         }
@@ -585,7 +604,7 @@ fn tell(notice: Notice) {
 }
 
 /// What `--check` says of a configuration that is right.
-pub(crate) fn summary(config: &Config, path: &Path) -> String {
+pub fn summary(config: &Config, path: &Path) -> String {
     let capture = &config.capture;
     let source = match capture.files.len() {
         0 => format!(

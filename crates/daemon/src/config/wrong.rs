@@ -12,7 +12,7 @@ use super::keys::{KEYS, Key, RULE_KEYS, SECTIONS};
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub struct Wrong {
     file: PathBuf,
     line: Option<usize>,
     /// The section, and the key in it, as far as they are known.

@@ -22,19 +22,19 @@ use ringtap_spool::{Category, Marks, MasterKey, Room, Signer};
 use serde::{Deserialize, Serialize};
 
 use keys::Key;
-pub(crate) use page::default_file;
+pub use page::default_file;
 #[cfg(test)]
 pub(crate) use page::held;
 pub(crate) use rules::KeepRule;
 pub(crate) use values::{
     Compress, Direction, Fanout, Field, Free, Keep, Level, Listen, Net, Share, Size, Source, Span, Speed,
 };
-pub(crate) use wrong::Wrong;
+pub use wrong::Wrong;
 
 /// Everything in the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Config {
+pub struct Config {
     pub(crate) capture: Capture,
     pub(crate) engine: Limits,
     pub(crate) store: Store,
@@ -506,7 +506,7 @@ impl Config {
     /// # Errors
     ///
     /// The first thing that is wrong with it: line, key, and what would be right.
-    pub(crate) fn load(path: &Path) -> Result<Self, Wrong> {
+    pub fn load(path: &Path) -> Result<Self, Wrong> {
         let text = std::fs::read_to_string(path).map_err(|error| Wrong::unreadable(path, &error))?;
         Self::parse(&text).map_err(|wrong| wrong.of(path))
     }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 /// What is asked.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
-pub(crate) enum Request {
+pub enum Request {
     /// From now on so much of the call is kept.
     Keep {
         /// Its Call-ID.
@@ -188,7 +188,7 @@ fn hold(desk: &Desk, call: &str, case: &str, product: bool) -> anyhow::Result<St
 /// # Errors
 ///
 /// Where none listens, or it says no.
-pub(crate) fn ask(path: &Path, request: &Request) -> anyhow::Result<String> {
+pub fn ask(path: &Path, request: &Request) -> anyhow::Result<String> {
     let reach = || {
         format!(
             "cannot reach ringtap at {}: is it running, does [process] control of its configuration name this path, and may you \
