@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 20] = [
+const LAYERS: [(&str, u8); 22] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -20,6 +20,8 @@ const LAYERS: [(&str, u8); 20] = [
     ("traffic", 2),
     ("bench", 3),
     ("bucket", 3),
+    ("doctor", 3),
+    ("export", 3),
     ("live", 3),
     ("recorder", 3),
     ("console", 3),

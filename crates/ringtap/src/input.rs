@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_capture::{Capture, Damage, Merge};
-use ringtap_engine::{Config, Counters, Engine, Sink};
+use ringtap_engine::{Config, Counters, Engine};
+pub(crate) use ringtap_export::find::Listener;
 use ringtap_model::{Frame, Nanos};
 
 use crate::interrupt;
@@ -24,14 +25,6 @@ const BATCH: usize = 512;
 const LARGE: u64 = 64 << 20;
 /// How long standard input may take to end after Ctrl-C, which usually ended its writer too.
 const GRACE: Duration = Duration::from_secs(2);
-
-/// A sink that can have enough.
-pub(crate) trait Listener: Sink {
-    /// Nothing more is wanted: what it writes to is gone.
-    fn has_enough(&self) -> bool {
-        false
-    }
-}
 
 /// The files that were named.
 #[derive(Debug)]

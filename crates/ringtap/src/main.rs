@@ -1,15 +1,14 @@
-//! The program: a command line that wires the rooms together. It has no logic of its own.
+//! The program: a command line. A command is a file in `commands`; what it does is in the crates below.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `cli`, `commands` | the arguments, one module a command |
-//! | `input` | captures to read |
-//! | `filter`, `find`, `search` | which calls, the one call, those of a database |
-//! | `steps`, `take`, `sound` | its messages, its packets and its sound |
-//! | `export` | a call of the past into files |
+//! | `input` | captures to read, in one thread or several |
+//! | `filter`, `search` | which calls; those of a database |
+//! | `files`, `sound` | a call into files: packets, pages, sound |
 //! | `anonymous` | frames without what names anybody |
+//! | `distant` | the bucket that older segments of a spool are in |
 //! | `helper` | the process that decodes with codec libraries |
-//! | `doctor` | judging a machine before a capture |
 //! | `send` | generated frames onto an interface |
 //! | `page` | records for people and programs |
 //! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and what the shell is told |
@@ -19,11 +18,9 @@ mod anonymous;
 mod cli;
 mod commands;
 mod distant;
-mod doctor;
 mod exit;
-mod export;
+mod files;
 mod filter;
-mod find;
 mod helper;
 mod input;
 mod interrupt;
@@ -32,8 +29,6 @@ mod screen;
 mod search;
 mod send;
 mod sound;
-mod steps;
-mod take;
 
 use std::process::ExitCode;
 

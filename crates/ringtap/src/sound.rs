@@ -9,6 +9,7 @@ use ringtap_audio::{
     ChannelLayout, Decoders, EncoderSettings, Flac, MixSettings, Opus, Output, OutputFormat, Peaks,
     PlayoutRules, Recording, Wav, mix, play,
 };
+use ringtap_export::take::Sound;
 use ringtap_model::{Hz, Nanos};
 use ringtap_report::file::Target;
 use ringtap_report::{text, time};
@@ -16,7 +17,6 @@ use ringtap_report::{text, time};
 use crate::exit::Exit;
 use crate::helper;
 use crate::screen::Screen;
-use crate::take::Sound;
 
 /// How it sounds.
 #[derive(Args, Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use ringtap_report::text::counted;
 
 use crate::anonymous::{Anonymous, Naming};
 use crate::exit::{Exit, Misuse};
-use crate::export::files;
+use crate::files;
 use crate::input::Input;
 use crate::interrupt::{self, Interrupted};
 use crate::screen::Screen;

@@ -6,6 +6,10 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use ringtap_engine::SipSeen;
+use ringtap_export::find::{Finder, Meant};
+use ringtap_export::page::drawing;
+use ringtap_export::replay::band;
+use ringtap_export::steps::Steps;
 use ringtap_report::file::Target;
 use ringtap_report::ladder::{self, Page};
 use ringtap_report::style::Style;
@@ -13,12 +17,8 @@ use ringtap_report::text;
 use ringtap_report::{detail, streams};
 
 use crate::exit::Exit;
-use crate::export::page::drawing;
-use crate::export::replay::band;
-use crate::find::{Finder, Meant};
 use crate::input::Input;
 use crate::screen::Screen;
-use crate::steps::Steps;
 
 /// Show one call: parties, times, the message ladder, its streams second by second
 ///

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use ringtap_capture::host::Host;
+use ringtap_doctor::{Level, show};
 
-use crate::doctor::{self, Level, show};
 use crate::exit::Exit;
 use crate::screen::Screen;
 
@@ -58,7 +58,7 @@ impl Doctor {
             // Nobody captures there unless asked, nor on what is switched off.
             host.interfaces.retain(|interface| interface.name != "lo" && interface.up);
         }
-        let findings = doctor::judge(&host);
+        let findings = ringtap_doctor::judge(&host);
         let Screen { out, width, colour, .. } = screen;
         match self.format {
             Format::Text => show::write(out, &findings, *width, *colour),

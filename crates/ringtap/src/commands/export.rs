@@ -11,6 +11,9 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_anonymise::Mask;
 use ringtap_engine::Engine;
+use ringtap_export::kept::{self, Kept};
+use ringtap_export::replay::{Replay, small};
+use ringtap_export::source::{Source, Whole};
 use ringtap_model::{Call, Id, LinkType, Nanos, Stream};
 use ringtap_report::file::Target;
 use ringtap_report::json as lines;
@@ -22,10 +25,7 @@ use serde_json::{Value, json};
 use crate::anonymous::{Anonymise, Anonymous};
 use crate::distant;
 use crate::exit::{Exit, Misuse};
-use crate::export::files::{Content, Files, Wanted};
-use crate::export::kept::{self, Kept};
-use crate::export::replay::{Replay, small};
-use crate::export::source::{Source, Whole};
+use crate::files::{Content, Files, Wanted};
 use crate::filter::Filter;
 use crate::interrupt;
 use crate::screen::Screen;
@@ -339,7 +339,7 @@ impl Outcome {
 }
 
 /// The records of what is written, where those of the database would name somebody.
-fn of_replay(meant: &crate::find::Meant) -> (Option<Call>, Vec<Stream>) {
+fn of_replay(meant: &ringtap_export::find::Meant) -> (Option<Call>, Vec<Stream>) {
     let call = meant.0.first().map(|(found, _)| found.call.clone());
     (call, meant.streams().map(|(_, stream)| stream.record.clone()).collect())
 }

@@ -6,21 +6,21 @@ use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_anonymise::Mask;
 use ringtap_engine::SipSeen;
+use ringtap_export::find::{Finder, Found, Meant};
+use ringtap_export::replay::small;
+use ringtap_export::take::{Reports, Sound, Taker};
 use ringtap_model::Frame;
 use ringtap_report::file::Target;
 use ringtap_report::summary::grouped;
 
 use crate::anonymous::{Anonymise, Anonymous};
 use crate::exit::{Exit, Misuse};
-use crate::export::files;
-use crate::export::replay::small;
-use crate::find::{Finder, Found, Meant};
+use crate::files;
 use crate::helper::Helpers;
 use crate::input::{self, Input, Pass};
 use crate::interrupt::{self, Interrupted};
 use crate::screen::Screen;
 use crate::sound::{Files, How, Paths, refuse_without_encoder};
-use crate::take::{Reports, Sound, Taker};
 
 /// Take one call out: its packets as a capture, its sound as a WAV
 ///

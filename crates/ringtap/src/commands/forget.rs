@@ -6,13 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
 use clap::Args;
+use ringtap_export::kept::{self, Part};
 use ringtap_model::Nanos;
 use ringtap_report::text::counted;
 use ringtap_spool::{Deletions, Far, Forgotten, Order, Signer, forget};
 
 use crate::distant;
 use crate::exit::{Exit, Misuse};
-use crate::export::kept::{self, Part};
 use crate::screen::Screen;
 
 /// Make what was kept of a call unreadable for good

@@ -11,10 +11,10 @@ use ringtap_model::{Call, Endpoint, Frame, LinkType, Nanos, Transport};
 use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::sip::{Message, sniff};
 
-use crate::export::source::Take;
+use crate::source::Take;
 
 /// Makes them, packet by packet in order of time.
-pub(crate) struct Joiner {
+pub struct Joiner {
     transport: Transport,
     /// Both directions of every connection of the call.
     ends: HashSet<(Endpoint, Endpoint)>,
@@ -32,7 +32,7 @@ struct Carried<'a> {
 
 impl Joiner {
     /// For a call that was signalled over what the record says, whose packets `each` gives; `None` where that is no connection.
-    pub(crate) fn of(
+    pub fn of(
         call: &Call,
         each: impl FnOnce(Take<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Option<Self>> {
@@ -57,13 +57,13 @@ impl Joiner {
     }
 
     /// One that has made nothing yet.
-    pub(crate) fn anew(&self) -> Self {
+    pub fn anew(&self) -> Self {
         let (ends, call_id) = (self.ends.clone(), self.call_id.clone());
         Self { transport: self.transport, ends, call_id, wire: Frames::default(), last: None }
     }
 
     /// Gives what becomes of the next packet: itself, unless it has messages that came over a connection.
-    pub(crate) fn frame(&mut self, frame: &Frame<'_>, give: &mut dyn FnMut(&Frame<'_>)) {
+    pub fn frame(&mut self, frame: &Frame<'_>, give: &mut dyn FnMut(&Frame<'_>)) {
         let carried =
             carried(frame).filter(|carried| self.ends.contains(&carried.ends) && frame.link == ETHERNET);
         let Some(carried) = carried else { return give(frame) };

@@ -6,24 +6,29 @@ use ringtap_engine::{Config, Engine, Sink};
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_spool::{Lacks, Ordered, Reader};
 
-use crate::export::joined::Joiner;
-use crate::export::kept::{Count, Kept};
-use crate::export::replay::small;
+use crate::joined::Joiner;
+use crate::kept::{Count, Kept};
+use crate::replay::small;
 
 /// Where the packets come from.
-pub(crate) enum Source<'a> {
+pub enum Source<'a> {
     /// Out of the spool, anew each time.
-    Kept { kept: &'a Kept, spool: &'a mut Reader },
+    Kept {
+        /// Its packets, found before.
+        kept: &'a Kept,
+        /// Where they are read.
+        spool: &'a mut Reader,
+    },
     /// Out of memory.
     Frames(&'a [Frame<'a>]),
 }
 
 /// Takes what the next batch of packets is.
-pub(crate) type Take<'a> = &'a mut dyn FnMut(&[Frame<'_>]) -> anyhow::Result<()>;
+pub type Take<'a> = &'a mut dyn FnMut(&[Frame<'_>]) -> anyhow::Result<()>;
 
 impl Source<'_> {
     /// Gives all of them, numbered from 1.
-    pub(crate) fn each(&mut self, take: Take<'_>) -> anyhow::Result<()> {
+    pub fn each(&mut self, take: Take<'_>) -> anyhow::Result<()> {
         match self {
             Self::Frames(frames) => frames.chunks(BATCH).try_for_each(take),
             Self::Kept { kept, spool } => Pass::new(kept, spool).each(take).map(drop),
@@ -31,7 +36,7 @@ impl Source<'_> {
     }
 
     /// Runs them through an engine: the same packets give the same serials, time after time, ascending.
-    pub(crate) fn run<S: Sink>(&mut self, sink: &mut S) -> anyhow::Result<()> {
+    pub fn run<S: Sink>(&mut self, sink: &mut S) -> anyhow::Result<()> {
         let config = self.config();
         let mut engine = Engine::new(config);
         self.each(&mut |frames| {
@@ -51,7 +56,7 @@ impl Source<'_> {
 }
 
 /// One way through what the spool has of a call.
-pub(crate) struct Pass<'a> {
+pub struct Pass<'a> {
     kept: &'a Kept,
     ordered: Ordered<'a>,
     joiner: Option<Joiner>,
@@ -59,23 +64,24 @@ pub(crate) struct Pass<'a> {
 }
 
 /// What a pass found.
-pub(crate) struct Passed {
+pub struct Passed {
     /// By part.
-    pub(crate) counts: Vec<Count>,
+    pub counts: Vec<Count>,
     /// By owner.
-    pub(crate) lacks: BTreeMap<u64, Lacks>,
+    pub lacks: BTreeMap<u64, Lacks>,
     /// Packets that were given.
-    pub(crate) packets: u64,
+    pub packets: u64,
 }
 
 impl<'a> Pass<'a> {
-    pub(crate) fn new(kept: &'a Kept, spool: &'a mut Reader) -> Self {
+    /// Begins one.
+    pub fn new(kept: &'a Kept, spool: &'a mut Reader) -> Self {
         let counts = vec![Count::default(); kept.parts.len()];
         Self { kept, ordered: spool.in_order(&kept.chunks), joiner: kept.joiner(), counts }
     }
 
     /// Gives all packets.
-    pub(crate) fn each(mut self, take: Take<'_>) -> anyhow::Result<Passed> {
+    pub fn each(mut self, take: Take<'_>) -> anyhow::Result<Passed> {
         let (mut batch, mut packets) = (Whole::default(), 0);
         while let Some((owner, link, packet)) = self.ordered.next_packet()? {
             if !self.kept.place(owner, link, &packet, &mut self.counts) {
@@ -98,20 +104,21 @@ impl<'a> Pass<'a> {
 
 /// Packets, and their bytes one behind the other.
 #[derive(Default)]
-pub(crate) struct Whole {
+pub struct Whole {
     frames: Vec<(Nanos, LinkType, u32, std::ops::Range<usize>)>,
     bytes: Vec<u8>,
 }
 
 impl Whole {
-    pub(crate) fn push(&mut self, frame: &Frame<'_>) {
+    /// Adds a packet behind the others.
+    pub fn push(&mut self, frame: &Frame<'_>) {
         let from = self.bytes.len();
         self.bytes.extend_from_slice(frame.data);
         self.frames.push((frame.time, frame.link, frame.wire_len, from..self.bytes.len()));
     }
 
     /// Numbered from 1.
-    pub(crate) fn frames(&self) -> Vec<Frame<'_>> {
+    pub fn frames(&self) -> Vec<Frame<'_>> {
         self.numbered(1)
     }
 

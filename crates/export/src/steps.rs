@@ -12,7 +12,7 @@ const MOST: usize = 10_000;
 
 /// The messages of one Call-ID in the order in which they passed.
 #[derive(Default)]
-pub(crate) struct Steps {
+pub struct Steps {
     steps: Vec<Step>,
     /// Second copies made by the mirror port, which are not drawn.
     mirrored: Vec<Nanos>,
@@ -21,7 +21,7 @@ pub(crate) struct Steps {
 
 impl Steps {
     /// Takes a message.
-    pub(crate) fn push(&mut self, seen: &SipSeen<'_>) {
+    pub fn push(&mut self, seen: &SipSeen<'_>) {
         if self.steps.len() + self.mirrored.len() >= MOST {
             self.left_out += 1;
         } else if seen.mirrored {
@@ -40,22 +40,22 @@ impl Steps {
     }
 
     /// No message came.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
     /// Those within a span of time.
-    pub(crate) fn within(&self, slice: Slice) -> Vec<Step> {
+    pub fn within(&self, slice: Slice) -> Vec<Step> {
         self.steps.iter().filter(|step| slice.holds(step.time)).cloned().collect()
     }
 
     /// All of them.
-    pub(crate) fn all(&self) -> &[Step] {
+    pub fn all(&self) -> &[Step] {
         &self.steps
     }
 
     /// What is not drawn, as a sentence each.
-    pub(crate) fn remarks(&self, slice: Slice) -> Vec<String> {
+    pub fn remarks(&self, slice: Slice) -> Vec<String> {
         let mirrored = self.mirrored.iter().filter(|time| slice.holds(**time)).count();
         let mut remarks = Vec::new();
         if mirrored > 0 {

@@ -9,15 +9,15 @@ use ringtap_report::time;
 use ringtap_report::{detail, json, streams};
 use serde_json::{Value, json};
 
-use crate::export::replay::Replay;
 use crate::find::{Meant, Slice};
+use crate::replay::Replay;
 use crate::steps::Steps;
 
 /// Columns of a text that goes into a file.
 const WIDTH: usize = 120;
 
 /// One object: `call` and `streams` as records have them, `messages` in the order in which they passed, `kept`.
-pub(crate) fn json(
+pub fn json(
     out: &mut dyn Write,
     call: Option<&Call>,
     streams: &[Stream],
@@ -29,7 +29,7 @@ pub(crate) fn json(
 }
 
 /// What `ringtap call` shows, with media and digits in the ladder.
-pub(crate) fn text(out: &mut dyn Write, meant: &Meant, replay: &Replay) -> io::Result<()> {
+pub fn text(out: &mut dyn Write, meant: &Meant, replay: &Replay) -> io::Result<()> {
     let page = Page { width: WIDTH, colour: false, ascii: false };
     for (found, slice) in &meant.0 {
         detail::write(out, &found.call, WIDTH, false)?;
@@ -48,7 +48,7 @@ pub(crate) fn text(out: &mut dyn Write, meant: &Meant, replay: &Replay) -> io::R
 }
 
 /// The same ladder as a drawing.
-pub(crate) fn drawing(
+pub fn drawing(
     out: &mut dyn Write,
     call: &Call,
     steps: &Steps,

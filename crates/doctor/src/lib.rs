@@ -1,11 +1,22 @@
-//! Judging a machine: what a good operator would look at before a capture, and say.
+//! A machine judged: what a good operator would look at before a capture, and say.
 //!
-//! A finding is a function of a [`Host`] and nothing else: looking is `ringtap_capture::host`, judging is here.
+//! Not here: looking. `ringtap_capture::host` describes the machine, and nothing is changed by either.
+//!
+//! The one invariant: a finding is a function of a [`Host`] and nothing else, so that every judgement has a test without such
+//! a machine.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `machine` | processors, memory, clock, kernel settings, rights |
+//! | `interface` | link, rings, queues, offloads, losses |
+//! | `place` | the directory of the store |
+//! | [`show`] | findings as text and as JSON lines |
+#![forbid(unsafe_code)]
 
 mod interface;
 mod machine;
 mod place;
-pub(crate) mod show;
+pub mod show;
 
 use ringtap_capture::host::Host;
 use serde::Serialize;
@@ -13,7 +24,7 @@ use serde::Serialize;
 /// How it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Level {
+pub enum Level {
     /// As it should be.
     Good,
     /// To be known; whether it matters depends on the use.
@@ -26,23 +37,23 @@ pub(crate) enum Level {
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Finding {
+pub struct Finding {
     /// How it is.
-    pub(crate) level: Level,
+    pub level: Level,
     /// `machine`, the name of an interface, or `store`.
-    pub(crate) area: String,
+    pub area: String,
     /// What was looked at, in a word or two.
-    pub(crate) topic: &'static str,
+    pub topic: &'static str,
     /// What is.
-    pub(crate) is: String,
+    pub is: String,
     /// Why it matters, one sentence; none where all is well.
-    pub(crate) why: Option<&'static str>,
+    pub why: Option<&'static str>,
     /// Commands that would mend it, for a root shell; never run.
-    pub(crate) mend: Vec<String>,
+    pub mend: Vec<String>,
 }
 
 /// Everything there is to say about `host`: the machine, each interface, the store.
-pub(crate) fn judge(host: &Host) -> Vec<Finding> {
+pub fn judge(host: &Host) -> Vec<Finding> {
     let mut report = Report { area: "machine".to_string(), findings: Vec::new() };
     machine::judge(&host.machine, &mut report);
     for interface in &host.interfaces {

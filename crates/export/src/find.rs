@@ -7,24 +7,32 @@ use ringtap_engine::{Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Id, Message, Nanos, Registration};
 use ringtap_report::text::{counted, shown};
 
-use crate::input::Listener;
-
 /// Different calls whose Call-ID begins alike: more than these are only counted.
 const ALIKE: usize = 8;
 /// Near misses that are suggested.
 const NEAR: usize = 3;
 
+/// A sink that can have enough.
+pub trait Listener: Sink {
+    /// Nothing more is wanted: what it writes to is gone.
+    fn has_enough(&self) -> bool {
+        false
+    }
+}
+
 /// A call with its streams.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
-    pub(crate) call: Call,
-    pub(crate) streams: Vec<StreamEnd>,
+pub struct Found {
+    /// Its record.
+    pub call: Call,
+    /// Its media streams.
+    pub streams: Vec<StreamEnd>,
 }
 
 /// A sink that looks for a call by its Call-ID, by the beginning of it, or by the id of its record.
 ///
 /// With `SIP` it also hands every message of exactly that Call-ID on.
-pub(crate) struct Finder<'a, const SIP: bool> {
+pub struct Finder<'a, const SIP: bool> {
     wanted: &'a str,
     id: Option<Id>,
     total: u64,
@@ -38,7 +46,7 @@ pub(crate) struct Finder<'a, const SIP: bool> {
 
 impl<'a, const SIP: bool> Finder<'a, SIP> {
     /// Looks for what `wanted` names.
-    pub(crate) fn new(wanted: &'a str, messages: &'a mut dyn FnMut(&SipSeen<'_>)) -> Self {
+    pub fn new(wanted: &'a str, messages: &'a mut dyn FnMut(&SipSeen<'_>)) -> Self {
         Self {
             wanted,
             id: wanted.parse().ok(),
@@ -53,7 +61,7 @@ impl<'a, const SIP: bool> Finder<'a, SIP> {
     }
 
     /// What was found: several where the same Call-ID was used again later, in order of time.
-    pub(crate) fn found(mut self) -> Result<Vec<Found>, NotFound> {
+    pub fn found(mut self) -> Result<Vec<Found>, NotFound> {
         self.exact.sort_by_key(|found| found.call.start());
         if !self.exact.is_empty() {
             return Ok(self.exact);
@@ -140,13 +148,13 @@ impl<const SIP: bool> Sink for Finder<'_, SIP> {
 impl<const SIP: bool> Listener for Finder<'_, SIP> {}
 
 /// Whether a message has exactly that Call-ID, as records write it.
-pub(crate) fn carries(seen: &SipSeen<'_>, call_id: &str) -> bool {
+pub fn carries(seen: &SipSeen<'_>, call_id: &str) -> bool {
     seen.message.call_id().is_some_and(|found| String::from_utf8_lossy(found) == call_id)
 }
 
 /// A span of time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slice {
+pub struct Slice {
     from: Nanos,
     before: Nanos,
 }
@@ -162,18 +170,18 @@ impl Slice {
     }
 
     /// Whether `time` lies in it.
-    pub(crate) fn holds(self, time: Nanos) -> bool {
+    pub fn holds(self, time: Nanos) -> bool {
         self.from <= time && (time < self.before || self.before == Nanos::MAX)
     }
 }
 
 /// The calls that were meant, each with the time in which messages with their Call-ID are its own.
 #[derive(Debug)]
-pub(crate) struct Meant(pub(crate) Vec<(Found, Slice)>);
+pub struct Meant(pub Vec<(Found, Slice)>);
 
 impl Meant {
     /// All of `found`, which have one Call-ID; only the one whose record was named, where one was.
-    pub(crate) fn of(found: Vec<Found>, wanted: &str) -> Self {
+    pub fn of(found: Vec<Found>, wanted: &str) -> Self {
         let slices = Slice::of(&found);
         let mut meant: Vec<_> = found.into_iter().zip(slices).collect();
         let is_named = |(found, _): &(Found, Slice)| wanted.parse() == Ok(found.call.id);
@@ -184,24 +192,24 @@ impl Meant {
     }
 
     /// Their Call-ID.
-    pub(crate) fn call_id(&self) -> &str {
+    pub fn call_id(&self) -> &str {
         self.0.first().map_or("", |(found, _)| &found.call.call_id)
     }
 
     /// Whether a message belongs to one of them.
-    pub(crate) fn has(&self, seen: &SipSeen<'_>) -> bool {
+    pub fn has(&self, seen: &SipSeen<'_>) -> bool {
         carries(seen, self.call_id()) && self.0.iter().any(|(_, slice)| slice.holds(seen.time))
     }
 
     /// Their streams.
-    pub(crate) fn streams(&self) -> impl Iterator<Item = (&Call, &StreamEnd)> {
+    pub fn streams(&self) -> impl Iterator<Item = (&Call, &StreamEnd)> {
         self.0.iter().flat_map(|(found, _)| found.streams.iter().map(move |stream| (&found.call, stream)))
     }
 }
 
 /// No call, or more than one, is what was named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NotFound {
+pub struct NotFound {
     wanted: String,
     total: u64,
     alike: Vec<String>,

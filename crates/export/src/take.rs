@@ -11,14 +11,14 @@ use ringtap_wire::rtcp::looks_like_rtcp;
 use ringtap_wire::sdp::{MediaType, Sdp};
 use ringtap_wire::sip;
 
+use crate::find::Listener;
 use crate::find::Meant;
-use crate::input::Listener;
 
 /// RTCP of a stream may come this long before its first and after its last packet.
 const REPORTS: Nanos = Nanos::from_secs(10);
 
 /// A sink that keeps the numbers of the call's frames and its sound.
-pub(crate) struct Taker<'a> {
+pub struct Taker<'a> {
     wanted: &'a Meant,
     serials: HashSet<u64>,
     packets: bool,
@@ -28,14 +28,14 @@ pub(crate) struct Taker<'a> {
 
 impl<'a> Taker<'a> {
     /// For frames where `packets` are wanted, and for the streams in `sound`.
-    pub(crate) fn new(wanted: &'a Meant, sound: Sound, packets: bool) -> Self {
+    pub fn new(wanted: &'a Meant, sound: Sound, packets: bool) -> Self {
         let serials = wanted.streams().map(|(_, stream)| stream.serial).collect();
         Self { wanted, serials, packets, frames: Vec::new(), sound }
     }
 
     /// The numbers of the frames in order, each once, since several messages of one call can be in one segment; and the
     /// sound.
-    pub(crate) fn taken(mut self) -> (Vec<u64>, Sound) {
+    pub fn taken(mut self) -> (Vec<u64>, Sound) {
         self.frames.sort_unstable();
         self.frames.dedup();
         (self.frames, self.sound)
@@ -75,14 +75,14 @@ impl Listener for Taker<'_> {}
 
 /// The tracks of a call's streams.
 #[derive(Default)]
-pub(crate) struct Sound {
+pub struct Sound {
     tracks: HashMap<u64, (Direction, Track)>,
 }
 
 impl Sound {
     /// Of each stream that `decoders` can decode; and a sentence for each that they cannot. Where one stream passed the tap
     /// twice, on both sides of a relay, the fuller one sounds. Nothing where no sound is `wanted`.
-    pub(crate) fn of(meant: &Meant, wanted: bool, decoders: &dyn Decoders) -> (Self, Vec<String>) {
+    pub fn of(meant: &Meant, wanted: bool, decoders: &dyn Decoders) -> (Self, Vec<String>) {
         let mut sound = Self::default();
         let mut mute = Vec::new();
         if !wanted {
@@ -139,7 +139,7 @@ impl Sound {
     }
 
     /// The caller's tracks and the callee's.
-    pub(crate) fn tracks(self) -> [Vec<Track>; 2] {
+    pub fn tracks(self) -> [Vec<Track>; 2] {
         let mut tracks: Vec<_> = self.tracks.into_iter().collect();
         tracks.sort_by_key(|(serial, _)| *serial);
         let (left, right): (Vec<_>, Vec<_>) = tracks
@@ -179,14 +179,14 @@ fn track(stream: &Stream, decoders: &dyn Decoders) -> Result<Track, String> {
 }
 
 /// RTCP that goes with the call's streams: on their ports or the next higher ones (RFC 3550 section 11, RFC 5761).
-pub(crate) struct Reports {
+pub struct Reports {
     /// By sender and receiver, the time in which to look.
     pairs: HashMap<(Endpoint, Endpoint), (Nanos, Nanos)>,
 }
 
 impl Reports {
     /// Of the call's streams.
-    pub(crate) fn of(wanted: &Meant) -> Self {
+    pub fn of(wanted: &Meant) -> Self {
         let mut pairs: HashMap<_, (Nanos, Nanos)> = HashMap::new();
         for (_, StreamEnd { record, .. }) in wanted.streams() {
             let next = |endpoint: Endpoint| Endpoint::new(endpoint.ip, endpoint.port.saturating_add(1));
@@ -201,7 +201,7 @@ impl Reports {
     }
 
     /// Whether `frame` is one.
-    pub(crate) fn has(&self, frame: &Frame<'_>) -> bool {
+    pub fn has(&self, frame: &Frame<'_>) -> bool {
         let Ok(packet) = decode(frame.link.0, frame.wire_len, frame.data) else { return false };
         let Payload::Udp(udp) = packet.payload else { return false };
         let pair = (Endpoint::new(packet.ip.src, udp.src_port), Endpoint::new(packet.ip.dst, udp.dst_port));

@@ -14,7 +14,7 @@ const INDENT: usize = 8;
 const TOPIC: usize = 17;
 
 /// As text: a heading for each area, what is not good with its reason and commands, and a count at the end.
-pub(crate) fn write(out: &mut dyn Write, findings: &[Finding], width: usize, colour: bool) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, findings: &[Finding], width: usize, colour: bool) -> io::Result<()> {
     let mut area = None;
     for finding in findings {
         if area != Some(&finding.area) {
@@ -65,7 +65,7 @@ fn one(out: &mut dyn Write, finding: &Finding, width: usize, colour: bool) -> io
 }
 
 /// One object a line.
-pub(crate) fn write_json(out: &mut dyn Write, findings: &[Finding]) -> io::Result<()> {
+pub fn write_json(out: &mut dyn Write, findings: &[Finding]) -> io::Result<()> {
     findings.iter().try_for_each(|finding| json::line(out, finding))
 }
 

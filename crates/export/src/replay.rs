@@ -10,34 +10,35 @@ use ringtap_report::streams::codec;
 use ringtap_report::style::Style;
 use serde_json::{Value, json};
 
-use crate::export::source::Source;
 use crate::find::{Found, Meant};
+use crate::source::Source;
 use crate::steps::Steps;
 use crate::take::{Sound, Taker};
 
 /// What the packets of one call tell.
 #[derive(Default)]
-pub(crate) struct Replay {
+pub struct Replay {
     /// Records that this engine makes: one, where the call is whole.
-    pub(crate) calls: Vec<Call>,
+    pub calls: Vec<Call>,
     /// Streams, of a call or not, in order of their first packet.
-    pub(crate) streams: Vec<StreamEnd>,
-    pub(crate) steps: Steps,
+    pub streams: Vec<StreamEnd>,
+    /// Its messages, for the ladder.
+    pub steps: Steps,
     /// Messages for programs.
-    pub(crate) messages: Vec<Value>,
+    pub messages: Vec<Value>,
     /// When each stream was reported on, by its serial.
     reports: HashMap<u64, Vec<Nanos>>,
 }
 
 impl Replay {
     /// In order of their first packet, once all packets have passed.
-    pub(crate) fn sorted(mut self) -> Self {
+    pub fn sorted(mut self) -> Self {
         self.streams.sort_by_key(|stream| (stream.record.first, stream.serial));
         self
     }
 
     /// The call that this is, with its streams: `record`, or the first that this engine made. `None` where there was neither.
-    pub(crate) fn meant(&self, record: Option<Call>) -> Option<Meant> {
+    pub fn meant(&self, record: Option<Call>) -> Option<Meant> {
         let call = record.or_else(|| self.calls.first().cloned())?;
         let mut streams = self.streams.clone();
         for stream in &mut streams {
@@ -48,7 +49,7 @@ impl Replay {
     }
 
     /// The call's sound, and a sentence for each stream that cannot be decoded.
-    pub(crate) fn sound(
+    pub fn sound(
         meant: &Meant,
         source: &mut Source<'_>,
         decoders: &dyn Decoders,
@@ -60,7 +61,7 @@ impl Replay {
     }
 
     /// Its streams, for the ladder.
-    pub(crate) fn bands(&self) -> Vec<Band> {
+    pub fn bands(&self) -> Vec<Band> {
         self.streams
             .iter()
             .map(|end| band(&end.record, self.reports.get(&end.serial).cloned().unwrap_or_default()))
@@ -69,7 +70,7 @@ impl Replay {
 }
 
 /// A stream as the ladder draws it.
-pub(crate) fn band(stream: &Stream, reports: Vec<Nanos>) -> Band {
+pub fn band(stream: &Stream, reports: Vec<Nanos>) -> Band {
     let mut label = format!("RTP {}", codec(stream));
     if stream.lost > 0 {
         let share = 100.0 * stream.lost as f64 / (stream.lost + stream.unique) as f64;
@@ -91,7 +92,7 @@ pub(crate) fn band(stream: &Stream, reports: Vec<Nanos>) -> Band {
 }
 
 /// A new engine: the same frames give the same serials, run after run. Their numbers ascend.
-pub(crate) fn run<S: Sink>(frames: &[Frame<'_>], config: &Config, sink: &mut S) {
+pub fn run<S: Sink>(frames: &[Frame<'_>], config: &Config, sink: &mut S) {
     let mut engine = Engine::new(config.clone());
     for batch in frames.chunks(512) {
         engine.batch(batch, sink);
@@ -100,7 +101,7 @@ pub(crate) fn run<S: Sink>(frames: &[Frame<'_>], config: &Config, sink: &mut S) 
 }
 
 /// Room for so many packets of one call, which has few of everything: many may be exported one after the other.
-pub(crate) fn small(packets: usize) -> Config {
+pub fn small(packets: usize) -> Config {
     let few = packets.clamp(64, 100_000);
     Config {
         max_calls: few.min(1_000),

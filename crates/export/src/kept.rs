@@ -13,28 +13,30 @@ use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::rtcp::looks_like_rtcp;
 use serde_json::{Value, json};
 
-use crate::export::joined::Joiner;
-use crate::export::source::{Pass, Passed, Source, Take};
+use crate::joined::Joiner;
+use crate::source::{Pass, Passed, Source, Take};
 
 /// Packets of a call, by what they belong to: where they lie, and what a first way through them found.
-pub(crate) struct Kept {
-    pub(crate) parts: Vec<Part>,
-    pub(crate) chunks: Chunks,
+pub struct Kept {
+    /// Its signalling and its streams, and where each was.
+    pub parts: Vec<Part>,
+    /// Where its packets lie in the spool.
+    pub chunks: Chunks,
     /// By the owner's key.
     lacks: BTreeMap<u64, Lacks>,
     /// What makes connections again of its messages, where they came over some.
     joiner: Option<Joiner>,
     /// Packets that there are.
-    pub(crate) packets: u64,
+    pub packets: u64,
 }
 
 /// Packets of one owner that were looked for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Part {
+pub struct Part {
     /// For people.
-    pub(crate) name: String,
+    pub name: String,
     /// The owner's.
-    pub(crate) key: u64,
+    pub key: u64,
     from: Nanos,
     to: Nanos,
     is_media: bool,
@@ -45,7 +47,7 @@ pub(crate) struct Part {
 
 /// What there is of a part.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Count {
+pub struct Count {
     /// RTP of a stream, whatever there is of the signalling.
     packets: u64,
     /// RTCP.
@@ -58,12 +60,7 @@ impl Kept {
     /// Looks for what there is of the call with that record and those streams. What is missing is known after [`Kept::first`].
     ///
     /// Of `product`: the copy that was kept of a call that was intercepted, and nothing else.
-    pub(crate) fn find(
-        spool: &mut Reader,
-        call: &Call,
-        streams: &[Stream],
-        product: bool,
-    ) -> anyhow::Result<Self> {
+    pub fn find(spool: &mut Reader, call: &Call, streams: &[Stream], product: bool) -> anyhow::Result<Self> {
         let parts = parts(call, streams);
         let start = call.start().unwrap_or_default();
         // Which segments there are is asked once: there may be many.
@@ -89,7 +86,7 @@ impl Kept {
     }
 
     /// The first way through its packets, on which is counted what there is and what is not.
-    pub(crate) fn first(&mut self, spool: &mut Reader, take: Take<'_>) -> anyhow::Result<()> {
+    pub fn first(&mut self, spool: &mut Reader, take: Take<'_>) -> anyhow::Result<()> {
         let Passed { counts, lacks, packets } = Pass::new(self, spool).each(take)?;
         self.parts.iter_mut().zip(counts).for_each(|(part, count)| part.count = count);
         (self.lacks, self.packets) = (lacks, packets);
@@ -97,23 +94,17 @@ impl Kept {
     }
 
     /// As many packets as there may be.
-    pub(crate) fn most(&self) -> usize {
+    pub fn most(&self) -> usize {
         usize::try_from(self.chunks.packets()).unwrap_or(usize::MAX)
     }
 
     /// Anew for each way through.
-    pub(crate) fn joiner(&self) -> Option<Joiner> {
+    pub fn joiner(&self) -> Option<Joiner> {
         self.joiner.as_ref().map(Joiner::anew)
     }
 
     /// Counts a packet to the part that it is of; false where it is of none.
-    pub(crate) fn place(
-        &self,
-        owner: u64,
-        link: LinkType,
-        packet: &Packet<'_>,
-        counts: &mut [Count],
-    ) -> bool {
+    pub fn place(&self, owner: u64, link: LinkType, packet: &Packet<'_>, counts: &mut [Count]) -> bool {
         let is_report = is_rtcp(link, packet);
         let mut parts = self.parts.iter().zip(counts);
         let found = parts.find(|(part, _)| part.key == owner && part.has(packet.time, is_report));
@@ -125,17 +116,17 @@ impl Kept {
     }
 
     /// Less is there than the record counts, or something of it is not as it was written.
-    pub(crate) fn lacks(&self) -> bool {
+    pub fn lacks(&self) -> bool {
         self.lacks.values().any(|lacks| !lacks.is_none()) || self.parts.iter().any(Part::lacks)
     }
 
     /// The record knows of no media.
-    pub(crate) fn has_no_media(&self) -> bool {
+    pub fn has_no_media(&self) -> bool {
         !self.parts.iter().any(|part| part.is_media)
     }
 
     /// Its media were kept without what was said.
-    pub(crate) fn is_mute(&self) -> bool {
+    pub fn is_mute(&self) -> bool {
         let media = self.parts.iter().filter(|part| part.is_media);
         let (packets, cut) =
             media.fold((0, 0), |sum, part| (sum.0 + part.count.packets, sum.1 + part.count.cut));
@@ -143,7 +134,7 @@ impl Kept {
     }
 
     /// What is there of each part, as a sentence.
-    pub(crate) fn told(&self) -> impl Iterator<Item = String> {
+    pub fn told(&self) -> impl Iterator<Item = String> {
         let mut told: Vec<u64> = Vec::new();
         self.parts.iter().map(move |part| {
             // What is wrong with an owner's chunks is told once.
@@ -154,7 +145,7 @@ impl Kept {
     }
 
     /// The same for programs.
-    pub(crate) fn value(&self) -> Value {
+    pub fn value(&self) -> Value {
         let sum = |of: fn(&Lacks) -> u64| self.lacks.values().map(of).sum::<u64>();
         let parts = self.parts.iter().map(|part| {
             json!({
@@ -172,7 +163,7 @@ impl Kept {
     }
 
     /// Why there is nothing, in a sentence.
-    pub(crate) fn nothing(&self, spool: &str) -> String {
+    pub fn nothing(&self, spool: &str) -> String {
         let any = |of: fn(&Lacks) -> u64| self.lacks.values().any(|lacks| of(lacks) > 0);
         let why = match () {
             () if any(|found| found.sealed) => "it is sealed; name the file of the key with `--key`",
@@ -186,7 +177,7 @@ impl Kept {
 
 impl Part {
     /// The times in which packets with its owner may be its own.
-    pub(crate) fn reach(&self) -> (Nanos, Nanos) {
+    pub fn reach(&self) -> (Nanos, Nanos) {
         match self.is_media {
             true => (self.from - REPORTS, self.to + REPORTS),
             false => (self.from, self.to),
@@ -239,7 +230,7 @@ fn is_rtcp(link: LinkType, packet: &Packet<'_>) -> bool {
 }
 
 /// The one call that a Call-ID, or the id of a record, means.
-pub(crate) fn named_call(dir: &Path, store: &ringtap_store::Reader, call: &str) -> anyhow::Result<Call> {
+pub fn named_call(dir: &Path, store: &ringtap_store::Reader, call: &str) -> anyhow::Result<Call> {
     if let Ok(id) = call.parse()
         && let Some(call) = store.call(&id)?
     {
@@ -261,7 +252,7 @@ pub(crate) fn named_call(dir: &Path, store: &ringtap_store::Reader, call: &str) 
 }
 
 /// What the record says there was.
-pub(crate) fn parts(call: &Call, streams: &[Stream]) -> Vec<Part> {
+pub fn parts(call: &Call, streams: &[Stream]) -> Vec<Part> {
     let start = call.start().unwrap_or_default();
     let end = call.end.unwrap_or(start);
     let last = streams.iter().map(|stream| stream.last).max().unwrap_or(end);
