@@ -508,7 +508,7 @@ impl Loop<'_> {
                 if let Some(keeping) = &self.running.keeping {
                     keeping.reload(&fresh);
                 }
-                self.config.follow(fresh);
+                self.config.adopt_live(fresh);
                 match (live.as_str(), later.as_str()) {
                     ("", "") => log::info!(target: "run", "SIGHUP: nothing has changed"),
                     (live, "") => log::info!(target: "run", "SIGHUP: in effect: {live}"),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::keys::{KEYS, SECTIONS};
+use super::Config;
 
 /// Columns of the default file's comments.
 const WIDTH: usize = 96;
@@ -13,14 +13,14 @@ pub fn default_file() -> String {
         "# Configuration of `ringtap run`. Every key stands here with its default; what is left out has it too.\n\
          # Check it with `ringtap run --check -c FILE`; a running ringtap reads it again on SIGHUP.\n",
     );
-    for (section, meaning) in SECTIONS {
+    for section in Config::SECTIONS {
+        text.push('\n');
+        remark(&mut text, section.about);
         // Writing to a String cannot fail.
-        let _ = write!(text, "\n# {meaning}\n[{section}]\n");
-        for key in KEYS.iter().filter(|key| key.section == section) {
-            for line in ringtap_report::text::wrap(key.meaning, WIDTH) {
-                let _ = writeln!(text, "# {line}");
-            }
-            let _ = writeln!(text, "{} = {}", key.name, key.default);
+        let _ = writeln!(text, "[{}]", section.name);
+        for key in section.keys {
+            remark(&mut text, key.description);
+            let _ = writeln!(text, "{} = {}", key.name, (key.default)());
         }
     }
     let _ = write!(text, "\n# {RULES}\n");
@@ -28,6 +28,12 @@ pub fn default_file() -> String {
         let _ = writeln!(text, "# {line}");
     }
     text
+}
+
+fn remark(text: &mut String, words: &str) {
+    for line in ringtap_report::text::wrap(words, WIDTH) {
+        let _ = writeln!(text, "# {line}");
+    }
 }
 
 const RULES: &str = "Rules for what is kept of which call, in order: the first that matches says it.";
@@ -53,21 +59,21 @@ keep = \"signalling\"
 fn manual() -> String {
     let mut page = String::from(
         "# Configuration\n\n\
-         `ringtap run -c ringtap.toml` reads one file in [TOML](https://toml.io). What is left out has its default; a key or a value \
-         that is wrong is named with its line and what would be right, and nothing starts. `ringtap run --print-default` prints a \
+         `ringtap run -c ringtap.toml` reads one file in [TOML](https://toml.io). A key that is left out has its default. A wrong key or \
+         value is reported with its line and what would be right, and nothing starts. `ringtap run --print-default` prints a \
          file with everything in it, `ringtap run --check -c FILE` checks one.\n\n\
          On SIGHUP the file is read again. Keys marked *live* take effect at once; of the others that changed the log says that they \
          need a restart. A file that is wrong changes nothing.\n\n\
          Sizes are `\"64MiB\"`, `\"512KiB\"`, `\"1GiB\"` or a number of bytes; times are `\"250ms\"`, `\"10s\"`, `\"5m\"`, `\"4h\"`, `\"90d\"`.\n",
     );
-    for (section, meaning) in SECTIONS {
-        let _ = write!(
-            page,
-            "\n## [{section}]\n\n{meaning}\n\n| key | default | | meaning |\n|---|---|---|---|\n"
-        );
-        for key in KEYS.iter().filter(|key| key.section == section) {
+    for section in Config::SECTIONS {
+        let _ = write!(page, "\n## [{}]\n\n{}\n\n", section.name, section.about);
+        page.push_str("| key | default | range | | meaning |\n|---|---|---|---|---|\n");
+        for key in section.keys {
             let live = if key.live { "live" } else { "" };
-            let _ = writeln!(page, "| `{}` | `{}` | {live} | {} |", key.name, key.default, key.meaning);
+            let (default, range) = ((key.default)(), key.range());
+            let _ =
+                writeln!(page, "| `{}` | `{default}` | {range} | {live} | {} |", key.name, key.description);
         }
     }
     let _ = write!(
@@ -76,8 +82,8 @@ fn manual() -> String {
          leaves out it does not ask. All of it is live: for new calls, and for those that are not decided yet; files of numbers \
          are read again. See [what is kept](spool.md#rules).\n\n```toml\n{RULES_EXAMPLE}```\n\n| key | default | meaning |\n|---|---|---|\n"
     );
-    for key in &super::keys::RULE_KEYS {
-        let _ = writeln!(page, "| `{}` | {} | {} |", key.name, key.default, key.meaning);
+    for key in <super::KeepRule as super::key::Keys>::SECTION.keys {
+        let _ = writeln!(page, "| `{}` | {} | {} |", key.name, (key.default)(), key.description);
     }
     page
 }

@@ -4,48 +4,69 @@ use std::fs;
 use std::path::Path;
 
 use ringtap_spool::rules::{MAX_PATTERNS, Numbers, Rule, Rules};
-use serde::Deserialize;
 
-use super::{Config, Keep, Net, Share};
+use super::Config;
+use super::key::section;
+use super::values::{Keep, Net, Share};
 
-/// A rule as it is written.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct KeepRule {
-    name: String,
-    caller: Vec<String>,
-    callee: Vec<String>,
-    number: Vec<String>,
-    trunk: Vec<Net>,
-    address: Vec<Net>,
-    codec: Vec<String>,
-    answered: bool,
-    mos_below: Option<f64>,
-    share: Option<Share>,
-    keep: Option<Keep>,
-    mask_dtmf: bool,
-    may_pause: bool,
-    product: String,
-}
-
-impl Default for KeepRule {
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            caller: Vec::new(),
-            callee: Vec::new(),
-            number: Vec::new(),
-            trunk: Vec::new(),
-            address: Vec::new(),
-            codec: Vec::new(),
-            answered: false,
-            mos_below: None,
-            share: None,
-            keep: None,
-            mask_dtmf: false,
-            may_pause: true,
-            product: String::new(),
-        }
+section! {
+    /// A rule for what is recorded of a call, as it is written.
+    #[name = "[keep]"]
+    pub(crate) struct KeepRule {
+        /// A name for people: in the log, the metrics and `ringtap rules`.
+        #[live = true]
+        #[accepts = "a text, such as \"emergency calls\""]
+        name: String = String::new(),
+        /// One of the caller's numbers (From, P-Asserted-Identity) is one of these. `*` stands for anything; spaces, dashes,
+        /// dots and brackets do not count. `@FILE` is a file of them, one a line, `#` begins a remark.
+        #[live = true]
+        #[accepts = "a list of numbers, such as [\"112\", \"+4930*\", \"@/etc/ringtap/numbers\"]"]
+        caller: Vec<String> = Vec::new(),
+        /// One of the callee's numbers (To, Request-URI) is one of these.
+        #[live = true]
+        #[accepts = "a list of numbers, such as [\"112\", \"+4930*\", \"@/etc/ringtap/numbers\"]"]
+        callee: Vec<String> = Vec::new(),
+        /// A number of either party is one of these.
+        #[live = true]
+        #[accepts = "a list of numbers, such as [\"112\", \"+4930*\", \"@/etc/ringtap/numbers\"]"]
+        number: Vec<String> = Vec::new(),
+        /// The first message, or a later one before the rule is decided, comes from or goes to one of these networks.
+        #[live = true]
+        trunk: Vec<Net> = Vec::new(),
+        /// Signalling or media come from or go to one of these networks, as far as messages tell until the answer.
+        #[live = true]
+        address: Vec<Net> = Vec::new(),
+        /// The SDP of the answer names one of these codecs first. Names as in SDP, in any case.
+        #[live = true]
+        #[accepts = "a list of codecs, such as [\"G729\", \"opus\"]"]
+        codec: Vec<String> = Vec::new(),
+        /// The call is answered. Its signalling from the INVITE on is recorded, and its early media.
+        #[live = true]
+        answered: bool = false,
+        /// The worst MOS of the call is below this, which is known at its end. Until then the call is on the disk; if its MOS
+        /// was better, it is erased.
+        #[live = true]
+        #[accepts = "a MOS from 1 to 5, such as 3.6"]
+        mos_below: Option<f64> = None,
+        /// Share of the calls that match otherwise, chosen at random but the same for all legs of a call: see `legs`.
+        #[live = true]
+        share: Option<Share> = None,
+        /// What is recorded of a call that matches: as in [spool]. Every rule has it.
+        #[live = true]
+        keep: Option<Keep> = None,
+        /// Digits that are pressed are not recorded: telephone-events without their payload, INFO without its body, the
+        /// record's `dtmf` without digits.
+        #[live = true]
+        mask_dtmf: bool = false,
+        /// The parties may pause the recording by `pause_digits` or `pause_header`.
+        #[live = true]
+        may_pause: bool = true,
+        /// The rule intercepts, for this case (a LIID): see [interception product](spool.md#interception-product). It records
+        /// a copy of its own; the other rules are asked as if it were not there. It records from the beginning of the call,
+        /// or from the moment at which the rule takes effect, without pauses.
+        #[live = true]
+        #[accepts = "an identifier of at most 25 letters, digits, -, _ and ., such as \"LI-2026-17\""]
+        product: String = String::new(),
     }
 }
 
@@ -243,6 +264,7 @@ mod tests {
     use ringtap_spool::rules::{Facts, Verdict, What};
 
     use super::*;
+    use crate::config::key::{KeyValue as _, Keys as _};
 
     const SHORT: &str = "[capture]\ninterfaces = [\"eth0\"]\n[spool]\ndirectory = \"/tmp/spool\"\n";
 
@@ -417,23 +439,26 @@ mod tests {
         );
     }
 
-    /// The table of keys and the structure are of one mind.
+    /// What a default looks like in the file is what the file gives.
     #[test]
-    fn every_key_of_a_rule_is_listed_once() {
-        use crate::config::keys::RULE_KEYS;
+    fn defaults_are_written_as_they_are_read() {
         let of = |key: &str, value: &str| {
             let text = format!("{key} = {value}\n");
             toml::from_str::<KeepRule>(&text)
         };
-        for key in RULE_KEYS {
-            match key.default {
+        for key in KeepRule::SECTION.keys {
+            match (key.default)().as_str() {
                 "none" => assert!(of(key.name, "{}").unwrap_err().to_string().contains(key.name)),
                 default => assert_eq!(of(key.name, default).unwrap(), KeepRule::default(), "{}", key.name),
             }
         }
-        let error = of("wombat", "1").unwrap_err().to_string();
-        let listed = error.split("expected one of ").nth(1).unwrap_or_default();
-        let fields: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
-        assert_eq!(fields, RULE_KEYS.map(|key| key.name));
+    }
+
+    #[test]
+    fn networks_and_shares_are_written_as_they_are_read() {
+        let text = "trunk = [\"192.0.2.0/24\", \"2001:db8::1/128\"]\nshare = \"0.5%\"\n";
+        let rule: KeepRule = toml::from_str(text).unwrap();
+        let written = format!("trunk = {}\nshare = {}\n", rule.trunk.written(), rule.share.written());
+        assert_eq!(written, text);
     }
 }

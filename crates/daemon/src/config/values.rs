@@ -7,7 +7,42 @@ use ringtap_model::Nanos;
 use ringtap_spool::Room;
 use ringtap_spool::rules::{Network, Part, What};
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer};
+
+use super::key::{KeyValue, quoted};
+
+/// Defines an enumeration whose values are words in the file.
+macro_rules! choice {
+    (
+        $(#[doc = $about:literal])+
+        pub(crate) enum $Choice:ident { $(
+            $(#[doc = $description:literal])+
+            $Value:ident = $word:literal,
+        )+ }
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+        pub(crate) enum $Choice { $(
+            $(#[doc = $description])+
+            #[serde(rename = $word)]
+            $Value,
+        )+ }
+
+        impl KeyValue for $Choice {
+            fn accepts() -> String {
+                let words = [$(quoted($word)),+];
+                let (last, others) = words.split_last().unwrap_or_else(|| unreachable!());
+                format!("{} or {last}", others.join(", "))
+            }
+
+            fn written(&self) -> String {
+                quoted(match self {
+                    $(Self::$Value => $word,)+
+                })
+            }
+        }
+    };
+}
 
 /// Bytes: `"64MiB"`, or a number of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,58 +52,58 @@ pub(crate) struct Size(pub(crate) u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span(pub(crate) Nanos);
 
-/// How frames are taken from an interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Source {
-    /// AF_PACKET with a memory-mapped ring.
-    Packet,
-    /// AF_XDP, as good as the driver can.
-    Xdp,
-    /// AF_XDP, straight into the program's memory.
-    XdpZeroCopy,
-    /// AF_XDP in the driver, with a copy.
-    XdpCopy,
-    /// AF_XDP without the driver's help.
-    XdpGeneric,
+choice! {
+    /// How frames are captured from an interface.
+    pub(crate) enum Source {
+        /// AF_PACKET with a memory-mapped ring.
+        Packet = "packet",
+        /// AF_XDP, in the best mode that the driver has.
+        Xdp = "xdp",
+        /// AF_XDP, straight into the program's memory.
+        XdpZeroCopy = "xdp-zero-copy",
+        /// AF_XDP in the driver, with a copy.
+        XdpCopy = "xdp-copy",
+        /// AF_XDP without the driver's help.
+        XdpGeneric = "xdp-generic",
+    }
 }
 
-/// Which packets of an interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Direction {
-    /// What arrives and what is sent.
-    Both,
-    /// What arrives.
-    Incoming,
+choice! {
+    /// Which packets of an interface.
+    pub(crate) enum Direction {
+        /// Those that arrive and those that are sent.
+        Both = "both",
+        /// Those that arrive.
+        Incoming = "incoming",
+    }
 }
 
-/// Which worker a packet goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Fanout {
-    /// By its source.
-    Source,
-    /// By the kernel's hash of the flow.
-    Flow,
-    /// By the receive queue.
-    Queue,
+choice! {
+    /// What decides which worker gets a packet.
+    pub(crate) enum Fanout {
+        /// Its source.
+        Source = "source",
+        /// The kernel's hash of its flow.
+        Flow = "flow",
+        /// The receive queue.
+        Queue = "queue",
+    }
 }
 
-/// What is kept of calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Keep {
-    /// Their records alone.
-    Nothing,
-    /// Their messages.
-    Signalling,
-    /// And their media without what is said.
-    Headers,
-    /// And what is said.
-    Full,
-    /// And every other frame that passes.
-    Everything,
+choice! {
+    /// What is recorded of calls.
+    pub(crate) enum Keep {
+        /// Their records alone.
+        Nothing = "nothing",
+        /// Their messages.
+        Signalling = "signalling",
+        /// Also their media, without payload.
+        Headers = "headers",
+        /// Also the payload.
+        Full = "full",
+        /// Also every other frame that passes.
+        Everything = "everything",
+    }
 }
 
 impl Keep {
@@ -87,14 +122,14 @@ impl Keep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Free(pub(crate) Room);
 
-/// How what is kept is made smaller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Compress {
-    /// Not at all.
-    None,
-    /// By zstd.
-    Zstd,
+choice! {
+    /// How recorded packets are compressed.
+    pub(crate) enum Compress {
+        /// Not at all.
+        None = "none",
+        /// With zstd.
+        Zstd = "zstd",
+    }
 }
 
 /// How fast files are replayed.
@@ -110,18 +145,18 @@ pub(crate) enum Speed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Listen(pub(crate) Option<SocketAddr>);
 
-/// How much is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Level {
-    /// What does not work.
-    Error,
-    /// And what is lost, or soon will be.
-    Warn,
-    /// And what happens: starts, stops, the status line.
-    Info,
-    /// And what helps to find out why.
-    Debug,
+choice! {
+    /// What is logged.
+    pub(crate) enum Level {
+        /// What does not work.
+        Error = "error",
+        /// Also what is lost, or soon will be.
+        Warn = "warn",
+        /// Also what happens: starts, stops, the status line.
+        Info = "info",
+        /// Also what helps to find out why.
+        Debug = "debug",
+    }
 }
 
 /// A network: `"192.0.2.0/24"`.
@@ -174,18 +209,6 @@ impl fmt::Display for Size {
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&told(self.0.0, SPANS.into_iter().rev(), "0s"))
-    }
-}
-
-impl Serialize for Size {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl Serialize for Span {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 
@@ -245,21 +268,6 @@ impl<'de> Deserialize<'de> for Share {
     }
 }
 
-impl Serialize for Field {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Some((name, value)) => serializer.collect_str(&format_args!("{name}: {value}")),
-            None => serializer.serialize_str(""),
-        }
-    }
-}
-
-impl Serialize for Free {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
 impl<'de> Deserialize<'de> for Free {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
@@ -301,15 +309,6 @@ impl<'de> Deserialize<'de> for Field {
     }
 }
 
-impl Serialize for Speed {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Max => serializer.serialize_str("max"),
-            Self::Times(times) => serializer.serialize_f64(*times),
-        }
-    }
-}
-
 impl<'de> Deserialize<'de> for Speed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -326,15 +325,6 @@ impl<'de> Deserialize<'de> for Speed {
     }
 }
 
-impl Serialize for Listen {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Some(address) => serializer.collect_str(&address),
-            None => serializer.serialize_str(""),
-        }
-    }
-}
-
 impl<'de> Deserialize<'de> for Listen {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
@@ -342,6 +332,115 @@ impl<'de> Deserialize<'de> for Listen {
             return Ok(Self(None));
         }
         text.parse().map(|address| Self(Some(address))).map_err(|_| D::Error::custom("no address"))
+    }
+}
+
+const SIZE: &str = "a size, such as \"64MiB\", \"512KiB\" or a number of bytes";
+const SPAN: &str = "a time with its unit, such as \"10s\", \"250ms\", \"4h\" or \"90d\"";
+const FREE: &str = "a share such as \"5%\", or a size such as \"20GiB\"";
+const FIELD: &str = "a header field and its value, such as \"X-Recording: off\", or \"\" for none";
+const SPEED: &str = "\"max\" or a number above 0, such as 1 for the pace of the capture";
+const LISTEN: &str = "an address and a port, such as \"127.0.0.1:9464\", or \"\" for none";
+const NETWORKS: &str = "a list of networks, such as [\"192.0.2.0/24\", \"2001:db8::1\"]";
+const SHARE: &str = "a share from 0% to 100%, such as \"1%\"";
+
+impl KeyValue for Size {
+    fn accepts() -> String {
+        SIZE.to_owned()
+    }
+
+    fn written(&self) -> String {
+        if self.0 == 0 { "0".to_owned() } else { quoted(&self.to_string()) }
+    }
+
+    fn number(&self) -> Option<u64> {
+        Some(self.0)
+    }
+
+    fn show(number: u64) -> String {
+        Self(number).to_string()
+    }
+}
+
+impl KeyValue for Span {
+    fn accepts() -> String {
+        SPAN.to_owned()
+    }
+
+    fn written(&self) -> String {
+        quoted(&self.to_string())
+    }
+
+    fn number(&self) -> Option<u64> {
+        Some(self.0.0)
+    }
+
+    fn show(number: u64) -> String {
+        Self(Nanos(number)).to_string()
+    }
+}
+
+impl KeyValue for Free {
+    fn accepts() -> String {
+        FREE.to_owned()
+    }
+
+    fn written(&self) -> String {
+        quoted(&self.to_string())
+    }
+}
+
+impl KeyValue for Field {
+    fn accepts() -> String {
+        FIELD.to_owned()
+    }
+
+    fn written(&self) -> String {
+        quoted(&self.0.as_ref().map(|(name, value)| format!("{name}: {value}")).unwrap_or_default())
+    }
+}
+
+impl KeyValue for Speed {
+    fn accepts() -> String {
+        SPEED.to_owned()
+    }
+
+    fn written(&self) -> String {
+        match self {
+            Self::Max => quoted("max"),
+            // TOML wants the point.
+            Self::Times(times) => format!("{times:?}"),
+        }
+    }
+}
+
+impl KeyValue for Listen {
+    fn accepts() -> String {
+        LISTEN.to_owned()
+    }
+
+    fn written(&self) -> String {
+        quoted(&self.0.map(|address| address.to_string()).unwrap_or_default())
+    }
+}
+
+impl KeyValue for Vec<Net> {
+    fn accepts() -> String {
+        NETWORKS.to_owned()
+    }
+
+    fn written(&self) -> String {
+        format!("[{}]", self.iter().map(|net| quoted(&net.0.to_string())).collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl KeyValue for Share {
+    fn accepts() -> String {
+        SHARE.to_owned()
+    }
+
+    fn written(&self) -> String {
+        quoted(&self.0.to_string())
     }
 }
 

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{KEYS, Key, RULE_KEYS, SECTIONS};
+use super::key::{Key, Keys, Section};
+use super::{Config, KeepRule};
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,24 +80,20 @@ impl<'a> Document<'a> {
                 self.known_rules_alone(value, at)?;
                 continue;
             }
-            let Some(known) = SECTIONS.iter().find(|(known, _)| *known == name).map(|(known, _)| *known)
-            else {
-                return Err(self.no_section(name, value, at));
-            };
+            let Some(section) = section_of(name) else { return Err(self.no_section(name, value, at)) };
+            let known = section.name;
             let DeValue::Table(keys) = value.get_ref() else {
                 let problem =
                     format!("is a section: write [{known}] on a line of its own, its keys below it");
                 return Err(wrong(line(self.text, at), Some(known.to_owned()), problem));
             };
-            let names: Vec<&str> =
-                KEYS.iter().filter(|key| key.section == known).map(|key| key.name).collect();
-            self.known_names_alone(known, keys, &names)?;
+            self.known_names_alone(known, keys, &names(section))?;
         }
         Ok(())
     }
 
     fn known_rules_alone(&self, value: &Spanned<DeValue<'_>>, at: Option<Range<usize>>) -> Result<(), Wrong> {
-        let names = RULE_KEYS.map(|key| key.name);
+        let names = names(&KeepRule::SECTION);
         let tables = match value.get_ref() {
             DeValue::Array(tables) => tables.iter().map(|table| table.get_ref()).collect(),
             other => vec![other],
@@ -131,7 +128,7 @@ impl<'a> Document<'a> {
 
     fn no_section(&self, name: &str, value: &Spanned<DeValue<'_>>, at: Option<Range<usize>>) -> Wrong {
         let line = line(self.text, at);
-        let sections: Vec<&str> = SECTIONS.iter().map(|(section, _)| *section).collect();
+        let sections: Vec<&str> = Config::SECTIONS.iter().map(|section| section.name).collect();
         let all = || sections.iter().map(|section| format!("[{section}]")).collect::<Vec<_>>().join(", ");
         let is_list = matches!(value.get_ref(), DeValue::Array(list) if list.iter().any(|item| item.get_ref().is_table()));
         if is_list || value.get_ref().is_table() {
@@ -143,10 +140,11 @@ impl<'a> Document<'a> {
             };
             return wrong(line, Some(format!("[{name}]")), problem);
         }
-        let problem = match KEYS.iter().find(|key| key.name == name) {
-            Some(key) => format!("stands outside of any section; write it below [{}]", key.section),
-            None => format!("stands outside of any section; there are {}", all()),
-        };
+        let problem =
+            match Config::SECTIONS.iter().flat_map(|section| section.keys).find(|key| key.name == name) {
+                Some(key) => format!("stands outside of any section; write it below [{}]", key.section),
+                None => format!("stands outside of any section; there are {}", all()),
+            };
         wrong(line, Some(name.to_owned()), problem)
     }
 
@@ -157,7 +155,7 @@ impl<'a> Document<'a> {
             Some(key) => {
                 let value = at.clone().and_then(|at| self.text.get(at)).unwrap_or_default();
                 let value: String = value.lines().next().unwrap_or_default().chars().take(60).collect();
-                let problem = format!("{value} is not {}", key.right);
+                let problem = format!("{value} is not {}", (key.accepts)());
                 wrong(line(self.text, at), Some(format!("[{}] {}", key.section, key.name)), problem)
             }
             None => wrong(line(self.text, at), None, error.message().to_owned()),
@@ -203,20 +201,28 @@ impl<'a> Document<'a> {
             let covers =
                 |value: &Spanned<DeValue<'_>>| value.span().start <= at.start && at.end <= value.span().end;
             if let Some((key, _)) = keys.iter().find(|(_, value)| covers(value)) {
-                return RULE_KEYS.iter().find(|known| known.name == key.get_ref());
+                return KeepRule::SECTION.keys.iter().find(|known| known.name == key.get_ref());
             }
         }
         for (section, value) in self.table.get_ref() {
             let DeValue::Table(keys) = value.get_ref() else { continue };
             for (key, value) in keys {
                 if value.span().start <= at.start && at.end <= value.span().end {
-                    let is = |known: &&Key| known.section == section.get_ref() && known.name == key.get_ref();
-                    return KEYS.iter().find(is);
+                    let keys = section_of(section.get_ref())?.keys;
+                    return keys.iter().find(|known| known.name == key.get_ref());
                 }
             }
         }
         None
     }
+}
+
+fn section_of(name: &str) -> Option<&'static Section> {
+    Config::SECTIONS.iter().find(|section| section.name == name)
+}
+
+fn names(section: &Section) -> Vec<&'static str> {
+    section.keys.iter().map(|key| key.name).collect()
 }
 
 fn wrong(line: Option<usize>, place: Option<String>, problem: String) -> Wrong {

@@ -1,6 +1,7 @@
 //! What a rule asks for: numbers, networks, a share of all calls.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
@@ -119,6 +120,12 @@ impl Network {
     }
 }
 
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.bits)
+    }
+}
+
 impl FromStr for Network {
     type Err = Wrong;
 
@@ -144,6 +151,12 @@ impl Part {
     pub fn holds(self, key: u64) -> bool {
         // The key is a hash: its upper half is as good as random.
         ((key >> 32) * 1_000_000) >> 32 < u64::from(self.0)
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", f64::from(self.0) / 1e4)
     }
 }
 

@@ -1,0 +1,81 @@
+//! `[engine]`: ceilings and time limits of the engine.
+
+use ringtap_engine as engine;
+
+use super::key::{Bounds, DAY, KIB, MIB, SECOND, section};
+use super::values::{Size, Span};
+
+/// What the 32-bit indices of the engine's tables hold, with room to spare.
+const ENTRIES: Bounds = Bounds::between(1, 100_000_000);
+const LIMIT: Bounds = Bounds::between(SECOND, 30 * DAY);
+
+section! {
+    /// How many calls and streams are followed at once, and how long. Memory for them is allocated at the start.
+    #[name = "engine"]
+    pub(crate) struct Limits {
+        /// Calls followed at once, over all workers; further ones are counted as refused.
+        #[bounds = ENTRIES]
+        max_calls: usize = engine::Config::default().max_calls,
+        /// Media streams followed at once; those not yet confirmed count.
+        #[bounds = ENTRIES]
+        max_streams: usize = engine::Config::default().max_streams,
+        /// Registrations followed at once.
+        #[bounds = ENTRIES]
+        max_registrations: usize = engine::Config::default().max_registrations,
+        /// SIP MESSAGE transactions followed at once.
+        #[bounds = ENTRIES]
+        max_messages: usize = engine::Config::default().max_messages,
+        /// Fragmented IP datagrams reassembled at once.
+        #[bounds = ENTRIES]
+        max_fragmented: usize = engine::Config::default().max_fragmented,
+        /// TCP connections followed at once.
+        #[bounds = ENTRIES]
+        max_connections: usize = engine::Config::default().max_connections,
+        /// Bytes buffered for one direction of a TCP connection.
+        #[bounds = Bounds::between(4 * KIB, 64 * MIB)]
+        max_stream_bytes: Size = Size(engine::Config::default().max_stream_bytes as u64),
+        /// An INVITE without a final answer for this long is a timeout (RFC 3261 section 16.6, timer C, and a margin).
+        #[bounds = LIMIT]
+        invite_limit: Span = Span(engine::Config::default().invite_limit),
+        /// An answered call with neither signalling nor media for this long is a timeout.
+        #[bounds = LIMIT]
+        idle_limit: Span = Span(engine::Config::default().idle_limit),
+        /// How long a released call waits for late messages and media before its record is made.
+        linger: Span = Span(engine::Config::default().linger),
+        /// How long a challenge (401, 407) may wait for the INVITE that answers it.
+        #[bounds = LIMIT]
+        challenge_limit: Span = Span(engine::Config::default().challenge_limit),
+        /// A stream without signalling ends after this much silence.
+        #[bounds = LIMIT]
+        stream_idle: Span = Span(engine::Config::default().stream_idle),
+        /// A stream that was never confirmed is dropped after this long.
+        #[bounds = LIMIT]
+        provisional_limit: Span = Span(engine::Config::default().provisional_limit),
+        /// Measure silence and clipping of G.711. Reads the payload.
+        measure_sound: bool = engine::Config::default().measure_sound,
+    }
+}
+
+impl Limits {
+    /// As the engine takes them, with the seed of its tables' hashes, and whether their memory is taken at once.
+    pub(crate) fn engine(&self, seed: u64, prefault: bool) -> engine::Config {
+        engine::Config {
+            max_calls: self.max_calls,
+            max_streams: self.max_streams,
+            max_registrations: self.max_registrations,
+            max_messages: self.max_messages,
+            max_fragmented: self.max_fragmented,
+            max_connections: self.max_connections,
+            max_stream_bytes: usize::try_from(self.max_stream_bytes.0).unwrap_or(usize::MAX),
+            invite_limit: self.invite_limit.0,
+            idle_limit: self.idle_limit.0,
+            linger: self.linger.0,
+            challenge_limit: self.challenge_limit.0,
+            stream_idle: self.stream_idle.0,
+            provisional_limit: self.provisional_limit.0,
+            measure_sound: self.measure_sound,
+            seed,
+            prefault,
+        }
+    }
+}

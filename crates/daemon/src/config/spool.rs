@@ -1,0 +1,177 @@
+//! `[spool]`: packets of calls, on disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ringtap_model::{LinkType, Nanos};
+use ringtap_spool::{MasterKey, Signer};
+
+use super::key::{Bounds, GIB, HOUR, MIB, MINUTE, SECOND, section};
+use super::values::{Compress, Field, Keep, Size, Span};
+
+section! {
+    /// Packets of calls on disk, for `ringtap export`. Off until a directory is named.
+    #[name = "spool"]
+    pub(crate) struct Spool {
+        /// Directory of the segments: ordinary capture files, which Wireshark opens, each with an index beside it. Empty
+        /// records no packets.
+        #[accepts = "a path, such as \"/var/lib/ringtap/spool\", or \"\" for none"]
+        directory: PathBuf = PathBuf::new(),
+        /// What is recorded of every call, where there are no [[keep]] rules: `nothing`; its `signalling`; also the `headers`
+        /// of its media, without payload, which is about a quarter of the space; or all of it, `full`. `everything` also
+        /// records every other frame that passes.
+        #[live = true]
+        pub(crate) keep: Keep = Keep::Full,
+        /// Memory of each worker in which packets wait to be gathered and written. More memory makes longer pieces on the
+        /// disk (52,000 calls need 1 GiB for pieces of 8 KiB) and bridges longer pauses of the disk without loss.
+        #[bounds = Bounds::between(MIB, 1024 * GIB)]
+        memory: Size = Size(256 << 20),
+        /// Longest time that a packet waits in memory: what a power cut may lose, and how late `ringtap export` sees a call.
+        #[bounds = Bounds::between(SECOND, MINUTE)]
+        age: Span = Span(Nanos::from_secs(10)),
+        /// Memory of each worker for packets of calls for which no rule can decide yet whether they are recorded: a rule that
+        /// asks for the answer or the codec still has the call from its INVITE. When it is full, the oldest packets are lost.
+        #[bounds = Bounds::between(MIB, 64 * GIB)]
+        undecided: Size = Size(64 << 20),
+        /// What the legs of a call have in common where each has its own Call-ID, for `share` of [[keep]]: the first of these
+        /// header fields that the first message has, else its Call-ID. `numbers` is the two numbers and the minute, for
+        /// systems that pass nothing on: legs on both sides of a full minute are then two calls.
+        #[live = true]
+        #[accepts = "a list of header names, such as [\"Session-ID\", \"X-CID\"], and \"numbers\""]
+        pub(crate) legs: Vec<String> = vec!["Session-ID".to_owned()],
+        /// Secret from which the calls of a `share` are chosen, so that nobody outside can tell which they are. Sensors with
+        /// the same secret choose the same calls. Empty chooses another at each start, except for files that are replayed.
+        #[live = true]
+        #[accepts = "a text, such as \"a secret of our own\""]
+        pub(crate) share_key: String = String::new(),
+        /// Digits with which a party pauses the recording of media, in calls whose rule has `may_pause`. Empty is none.
+        #[live = true]
+        #[accepts = "digits of a telephone, such as \"*7\""]
+        pub(crate) pause_digits: String = String::new(),
+        /// Digits with which a party resumes the recording. Where they are the same as those for the pause, they do both in
+        /// turn.
+        #[live = true]
+        #[accepts = "digits of a telephone, such as \"*8\""]
+        pub(crate) resume_digits: String = String::new(),
+        /// A message of the call with this header field pauses the recording, where its rule has `may_pause`.
+        #[live = true]
+        #[accepts = "a header field and its value, such as \"X-Recording: off\", or \"\" for none"]
+        pub(crate) pause_header: Field = Field::default(),
+        /// A message of the call with this header field resumes the recording.
+        #[live = true]
+        #[accepts = "a header field and its value, such as \"X-Recording: on\", or \"\" for none"]
+        pub(crate) resume_header: Field = Field::default(),
+        /// A segment is closed after this long.
+        #[bounds = Bounds::between(SECOND, HOUR)]
+        segment: Span = Span(Nanos::from_secs(60)),
+        /// A segment is closed when it has this many bytes.
+        #[bounds = Bounds::between(MIB, 1024 * GIB)]
+        segment_size: Size = Size(4 << 30),
+        /// Compress recorded packets with `zstd`: signalling to a third, media by a quarter or more. Other programs cannot
+        /// read the packets of such a segment; `ringtap export` can.
+        compress: Compress = Compress::None,
+        /// File of the master key under which recorded packets are encrypted: 64 hex digits, which `ringtap key --seal`
+        /// makes, readable by its owner alone. Empty encrypts nothing.
+        #[accepts = "a path, such as \"/etc/ringtap/seal.key\", or \"\" for none"]
+        seal: PathBuf = PathBuf::new(),
+        /// Command that prints the master key, in place of `seal`. The shell runs it once, at the start, before the program
+        /// drops its privileges.
+        #[accepts = "a command, such as \"vault kv get -field=key ringtap/seal\", or \"\" for none"]
+        seal_command: String = String::new(),
+        /// File of the Ed25519 key that signs each segment when it is closed, for `ringtap verify`; `ringtap key --sign`
+        /// makes one. Needs `seal` or `seal_command`. Empty signs nothing.
+        #[accepts = "a path, such as \"/etc/ringtap/sign.pem\", or \"\" for none"]
+        sign: PathBuf = PathBuf::new(),
+    }
+}
+
+/// The keys of the spool, read while they may be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Secrets {
+    seal: Option<MasterKey>,
+    /// Also for the log of deletions.
+    pub(crate) sign: Option<Arc<Signer>>,
+}
+
+impl Spool {
+    /// Where packets are kept; None where they are not.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        (!self.directory.as_os_str().is_empty()).then_some(&*self.directory)
+    }
+
+    /// Reads the keys, or runs the command that has one.
+    pub(crate) fn secrets(&self) -> Result<Secrets, ringtap_spool::Error> {
+        if self.directory().is_none() {
+            return Ok(Secrets::default());
+        }
+        let seal = match (self.seal.as_os_str().is_empty(), self.seal_command.is_empty()) {
+            (false, _) => Some(MasterKey::read(&self.seal)?),
+            (true, false) => Some(MasterKey::of_command(&self.seal_command)?),
+            (true, true) => None,
+        };
+        let sign = match self.sign.as_os_str().is_empty() {
+            true => None,
+            false => Some(Arc::new(Signer::read(&self.sign)?)),
+        };
+        Ok(Secrets { seal, sign })
+    }
+
+    /// The longest that a packet waits to be written, once it may be.
+    pub(crate) fn age(&self) -> Nanos {
+        self.age.0
+    }
+
+    /// How long after a packet it may turn out that the disk refused it: when its segment is closed, and a little later.
+    pub(crate) fn late(&self) -> Duration {
+        Duration::from_nanos(self.age.0.0 + 2 * self.segment.0.0) + Duration::from_secs(10)
+    }
+
+    /// Bytes for what is not decided yet.
+    pub(crate) fn undecided(&self) -> usize {
+        usize::try_from(self.undecided.0).unwrap_or(usize::MAX)
+    }
+
+    /// As a worker keeps, with frames of that link type. `wait` where no packet is lost by waiting.
+    pub(crate) fn settings(
+        &self,
+        worker: usize,
+        link: LinkType,
+        wait: bool,
+        secrets: &Secrets,
+    ) -> Option<ringtap_spool::Settings> {
+        Some(ringtap_spool::Settings {
+            worker: u16::try_from(worker).unwrap_or(u16::MAX),
+            link,
+            memory: usize::try_from(self.memory.0).unwrap_or(usize::MAX),
+            age: self.age.0,
+            span: self.segment.0,
+            bytes: self.segment_size.0,
+            compress: (self.compress == Compress::Zstd).then_some(LEVEL),
+            seal: secrets.seal.clone(),
+            sign: secrets.sign.clone(),
+            wait,
+            ..ringtap_spool::Settings::new(self.directory()?.to_owned())
+        })
+    }
+}
+
+impl Spool {
+    /// Whether what is recorded is encrypted.
+    pub(super) fn is_sealed(&self) -> bool {
+        !self.seal.as_os_str().is_empty() || !self.seal_command.is_empty()
+    }
+
+    /// Whether two ways to the master key are named.
+    pub(super) fn has_two_seals(&self) -> bool {
+        !self.seal.as_os_str().is_empty() && !self.seal_command.is_empty()
+    }
+
+    /// Whether segments are signed.
+    pub(super) fn is_signed(&self) -> bool {
+        !self.sign.as_os_str().is_empty()
+    }
+}
+
+/// Of zstd: faster than any disk here, and higher ones gain little.
+const LEVEL: i32 = 1;
