@@ -4,20 +4,20 @@ use ringtap_model::{Call, Endpoint, Frame, Id, Nanos, Stream, Transport};
 use ringtap_wire::frame::{self, Ip, Packet, Payload, Udp};
 use ringtap_wire::{hep, rtcp, rtp, sip, stun};
 
-use crate::calls::Hop;
-use crate::clock::Clock;
 use crate::config::Config;
 use crate::counters::Counters;
-use crate::fragments::Fragments;
-use crate::hash::Hasher;
-use crate::lanes::{Kind, Lane, Lanes};
-use crate::sctp::Associations;
-use crate::signalling::Nearness;
+use crate::input::clock::Clock;
+use crate::input::fragments::Fragments;
+use crate::input::sctp::Associations;
+use crate::input::tcp::Connections;
+use crate::prefetch::{Kind, Lane, Lanes};
 use crate::sink::Sink;
-use crate::tcp::Connections;
+use crate::table::hash::Hasher;
+use crate::table::timers::Timer;
 use crate::team::Links;
 use crate::tracker::{Datagram, Tracker};
-use crate::wheel::Timer;
+use crate::trackers::calls::Hop;
+use crate::trackers::calls::tracker::Nearness;
 
 /// TCP's header without options.
 const TCP_HEADER: u32 = 20;

@@ -28,14 +28,12 @@
 //! | module | holds |
 //! |---|---|
 //! | [`config`], [`sink`], [`counters`] | what goes in, where records go, what was counted |
-//! | `engine`, `lanes` | frames to datagrams, messages and media |
+//! | `engine`, `prefetch` | frames to datagrams, messages and media |
 //! | [`team`] | several engines that share the work |
 //! | `tracker` | signalling and media together |
-//! | `signalling`, `note` | calls, registrations and messages; what they tell media |
-//! | `fragments`, `tcp`, `sctp` | datagrams and messages put together |
-//! | `calls` | one call attempt, message by message |
-//! | `media` | streams: numbering, jitter, endpoints, codecs, records |
-//! | `wheel`, `slots`, `rows`, `index`, `hash` | timers and tables |
+//! | `input` | the capture clock; datagrams and messages put together |
+//! | `trackers` | calls, registrations, messages, media streams |
+//! | `table` | timers and tables |
 #![forbid(unsafe_code)]
 
 pub mod config;
@@ -43,25 +41,12 @@ pub mod counters;
 pub mod sink;
 pub mod team;
 
-mod calls;
-mod clock;
 mod engine;
-mod fragments;
-mod hash;
-mod index;
-mod lanes;
-mod media;
-mod messages;
-mod note;
-mod registrations;
-mod rows;
-mod sctp;
-mod signalling;
-mod slots;
-mod tcp;
+mod input;
+mod prefetch;
+mod table;
 mod tracker;
-mod wheel;
-mod written;
+mod trackers;
 
 pub use config::Config;
 pub use counters::Counters;

@@ -3,7 +3,7 @@
 use ringtap_model::{Call, Endpoint, Message, Nanos, Registration, Stream, Transport};
 use ringtap_wire::sip;
 
-use crate::note::CallRef;
+use crate::trackers::update::CallRef;
 
 /// Identifies a call in progress across all workers of a team. A table indexed by [`CallNumber::slot`] finds it without a
 /// search.

@@ -4,18 +4,18 @@ use ringtap_model::{Call, CallState, Dtmf, DtmfSource, Endpoint, Frame, Id, Nano
 use ringtap_wire::rtp;
 use ringtap_wire::sip::Message;
 
-use crate::calls::{Hop, Novelty};
 use crate::config::Config;
 use crate::counters::Counters;
-use crate::hash::Hasher;
-use crate::lanes::Lane;
-use crate::media::{Accepted, Figures, FlowKey, Media, Place, RtpPacket, StreamContext};
-use crate::note::Order;
-use crate::signalling::{Due, Ended, Nearness, Passing, Signalling};
+use crate::prefetch::Lane;
 use crate::sink::{CallNumber, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
-use crate::slots::Ticket;
+use crate::table::hash::Hasher;
+use crate::table::slots::Ticket;
+use crate::table::timers::{Timer, Wheel};
 use crate::team::{Links, Member};
-use crate::wheel::{Timer, Wheel};
+use crate::trackers::calls::tracker::{Due, Ended, Nearness, Passing, Signalling};
+use crate::trackers::calls::{Hop, Novelty};
+use crate::trackers::media::{Accepted, Figures, FlowKey, Media, Place, RtpPacket, StreamContext};
+use crate::trackers::update::Order;
 
 /// A UDP datagram, or what a relay carries in one.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use ringtap_model::{Endpoint, Frame};
 use ringtap_wire::frame::{Packet, Payload, decode};
 
-use crate::hash::Hasher;
+use crate::table::hash::Hasher;
 
 /// The worker that gets a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

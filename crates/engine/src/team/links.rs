@@ -9,9 +9,9 @@ use ringtap_model::Nanos;
 use ringtap_wire::frame::Ip;
 use rtrb::{Consumer, Producer, PushError, RingBuffer};
 
-use crate::calls::Hop;
-use crate::media::{Codec, Figures};
-use crate::note::{CallRef, Learned, Note, Order};
+use crate::trackers::calls::Hop;
+use crate::trackers::media::{Codec, Figures};
+use crate::trackers::update::{CallRef, Learned, Note, Order};
 
 /// Letters that all rings of a team hold together, shared out among them; what one holds at least.
 const LETTERS: usize = 1 << 14;
@@ -243,7 +243,7 @@ impl Links {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slots::Slots;
+    use crate::table::slots::Slots;
 
     fn call() -> CallRef {
         let mut slots = Slots::new(1);
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn every_worker_owns_its_share() {
         let links = Links::join(3);
-        let hasher = crate::hash::Hasher::new(7);
+        let hasher = crate::table::hash::Hasher::new(7);
         let mut shares = [0; 3];
         for call_id in 0..3000u32 {
             shares[links[0].owner(hasher.of(call_id))] += 1;

@@ -5,8 +5,8 @@
 
 use ringtap_model::Nanos;
 
-use crate::clock::Clock;
-use crate::wheel::Wheel;
+use crate::input::clock::Clock;
+use crate::table::timers::Wheel;
 
 /// A tick of the engine's clock, which precedes the frame that caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

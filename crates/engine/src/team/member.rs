@@ -8,13 +8,13 @@ use ringtap_wire::rtp;
 
 use super::in_order;
 use super::links::{Forward, Inner, Letter, Links, Whole};
-use crate::calls::Hop;
 use crate::counters::Counters;
-use crate::media::{CodecId, Figures};
-use crate::note::{CallRef, Note, Order, Types};
-use crate::signalling::{Due, Ended};
 use crate::sink::Sink;
 use crate::tracker::{Datagram, Tracker, leave};
+use crate::trackers::calls::Hop;
+use crate::trackers::calls::tracker::{Due, Ended};
+use crate::trackers::media::{CodecId, Figures};
+use crate::trackers::update::{CallRef, Note, Order, Types};
 
 /// Answers that did not come within this time will not come: the record is made of what did.
 const PATIENCE: Nanos = Nanos::from_secs(10);

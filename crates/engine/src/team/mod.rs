@@ -24,7 +24,7 @@ use ringtap_wire::frame::{self, Fragment, Ip, Packet, Payload};
 
 use crate::config::Config;
 use crate::engine::Engine;
-use crate::fragments;
+use crate::input::fragments;
 use crate::sink::Sink;
 use links::{Inner, Whole};
 

@@ -4,10 +4,10 @@ use hashbrown::HashTable;
 use ringtap_model::{Endpoint, Nanos, Registration, RegistrationState};
 use ringtap_wire::sip::{Header, Message, StartLine};
 
-use crate::calls::{Hop, text};
-use crate::hash::{self, Hasher};
-use crate::slots::{Slots, Ticket};
-use crate::wheel::{Timer, Wheel};
+use crate::table::hash::{self, Hasher};
+use crate::table::slots::{Slots, Ticket};
+use crate::table::timers::{Timer, Wheel};
+use crate::trackers::calls::{Hop, text};
 
 /// RFC 3261 section 10.2.1.1 leaves the default to the registrar; an hour is what nearly all take.
 const DEFAULT_EXPIRES: u32 = 3600;

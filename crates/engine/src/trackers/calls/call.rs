@@ -12,8 +12,8 @@ use super::callid::CallId;
 use super::seen::Seen;
 use super::text::text;
 use super::told::Told;
-use crate::hash::{self, Hasher};
-use crate::written::Written;
+use crate::table::hash::{self, Hasher};
+use crate::trackers::written::Written;
 
 /// Ceilings of what one call may hold.
 const MAX_DIVERTED: usize = 16;

@@ -7,16 +7,16 @@ use ringtap_model::{Call, Endpoint, Id, Message as MessageRecord, Nanos, Registr
 use ringtap_wire::sdp;
 use ringtap_wire::sip::{Message, Method};
 
-use crate::calls::{CallEntry, Calls, Hop, Novelty, Taken, Told};
 use crate::config::Config;
-use crate::hash::Hasher;
-use crate::media::{Codecs, Soon};
-use crate::messages::Messages;
-use crate::note::{CallRef, Note, Order, Types};
-use crate::registrations::Registrations;
 use crate::sink::{CallNumber, CallPhase, Sink};
-use crate::slots::Ticket;
-use crate::wheel::{Timer, Wheel};
+use crate::table::hash::Hasher;
+use crate::table::slots::Ticket;
+use crate::table::timers::{Timer, Wheel};
+use crate::trackers::calls::{CallEntry, Calls, Hop, Novelty, Taken, Told};
+use crate::trackers::media::{Codecs, Soon};
+use crate::trackers::messages::Messages;
+use crate::trackers::registrations::Registrations;
+use crate::trackers::update::{CallRef, Note, Order, Types};
 
 /// Payload types that one media description may bring.
 const MAX_TYPES: usize = 32;

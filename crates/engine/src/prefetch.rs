@@ -3,11 +3,11 @@
 use ringtap_model::{Frame, Nanos};
 use ringtap_wire::{frame, rtcp, rtp, sip, stun};
 
-use crate::hash::Hasher;
-use crate::index::NONE;
-use crate::media::{Key, Media, RtpPacket};
+use crate::input::tcp;
 use crate::sink::Sink;
-use crate::tcp;
+use crate::table::hash::Hasher;
+use crate::table::index::NONE;
+use crate::trackers::media::{Key, Media, RtpPacket};
 
 /// How many frames lie between a look at a frame, at its place in the index, and its turn: enough for memory to answer, few
 /// enough that all they brought is still in the first-level cache, where each has eight lines.

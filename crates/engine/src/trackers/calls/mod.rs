@@ -5,6 +5,7 @@ mod callid;
 mod seen;
 mod text;
 mod told;
+pub(crate) mod tracker;
 
 pub(crate) use call::{CallEntry, Hop, Novelty, Side, Standing, Taken, round};
 pub(crate) use text::text;
@@ -12,9 +13,9 @@ pub(crate) use told::Told;
 
 use ringtap_model::Nanos;
 
-use crate::hash::Hasher;
-use crate::index::Index;
-use crate::slots::{Slots, Ticket};
+use crate::table::hash::Hasher;
+use crate::table::index::Index;
+use crate::table::slots::{Slots, Ticket};
 
 /// The table of calls under way.
 pub(crate) struct Calls {

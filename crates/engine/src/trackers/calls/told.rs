@@ -3,7 +3,7 @@
 use ringtap_wire::sip::{Header, Message, Method};
 
 use super::Hop;
-use crate::hash::Hasher;
+use crate::table::hash::Hasher;
 
 /// A message on its hop.
 #[derive(Clone, Copy)]

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use super::Cold;
 use super::flow::{Flow, FlowKey, HASHED, VACANT};
-use crate::hash::Hasher;
-use crate::index::Index;
-use crate::slots::Ticket;
+use crate::table::hash::Hasher;
+use crate::table::index::Index;
+use crate::table::slots::Ticket;
 
 /// What a flow is found by: addresses, ports and SSRC of IPv4 as they are; of IPv6, a keyed hash of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl Flows {
         self.index.prefetch(hash);
     }
 
-    /// The flow that seems to be meant by a hash, brought into the cache; [`crate::index::NONE`] where there is none.
+    /// The flow that seems to be meant by a hash, brought into the cache; [`crate::table::index::NONE`] where there is none.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) -> u32 {
         let slot = self.index.first(hash);

@@ -2,9 +2,9 @@
 
 use ringtap_model::Endpoint;
 
-use crate::hash::Hasher;
-use crate::index::Index;
-use crate::slots::Slots;
+use crate::table::hash::Hasher;
+use crate::table::index::Index;
+use crate::table::slots::Slots;
 
 const NONE: u32 = u32::MAX;
 

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use ringtap_model::Endpoint;
 
 use super::Figures;
-use crate::calls::{Side, Standing};
-use crate::hash::Hasher;
-use crate::index::Index;
-use crate::note::{CallRef, Order, Types};
-use crate::slots::Slots;
+use crate::table::hash::Hasher;
+use crate::table::index::Index;
+use crate::table::slots::Slots;
+use crate::trackers::calls::{Side, Standing};
+use crate::trackers::update::{CallRef, Order, Types};
 
 /// A media endpoint that SDP named, or that a stream behind NAT turned out to use.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use ringtap_model::Nanos;
 
-use crate::slots::Ticket;
+use crate::table::slots::Ticket;
 
 /// What a timer is for: an object in the table of that kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     fn call(number: usize) -> Timer {
-        let mut slots = crate::slots::Slots::new(9);
+        let mut slots = crate::table::slots::Slots::new(9);
         for _ in 0..=number {
             slots.insert(());
         }

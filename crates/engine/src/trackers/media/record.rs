@@ -8,10 +8,10 @@ use super::Digit;
 use super::codecs::Codec;
 use super::flow::{IntervalRow, Totals};
 use super::sound::Sound;
-use crate::calls::{Side, round};
-use crate::hash;
 use crate::sink::RecordedPackets;
-use crate::written::Written;
+use crate::table::hash;
+use crate::trackers::calls::{Side, round};
+use crate::trackers::written::Written;
 
 /// What a stream's record takes from its call.
 pub(crate) struct StreamContext<'a> {

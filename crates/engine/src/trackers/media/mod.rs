@@ -26,14 +26,14 @@ pub(crate) use numbering::Place;
 pub(crate) use record::{Figures, StreamContext};
 use siblings::{FAX_GAP, FAX_LEAD, Siblings};
 
-use crate::calls::Side;
 use crate::config::Config;
-use crate::hash::Hasher;
-use crate::note::{CallRef, Learned, Order};
-use crate::rows::{Chain, Rows};
 use crate::sink::RecordedPackets;
-use crate::slots::Ticket;
-use crate::wheel::{Timer, Wheel};
+use crate::table::hash::Hasher;
+use crate::table::rows::{Chain, Rows};
+use crate::table::slots::Ticket;
+use crate::table::timers::{Timer, Wheel};
+use crate::trackers::calls::Side;
+use crate::trackers::update::{CallRef, Learned, Order};
 use endpoints::Endpoints;
 use flow::{
     ADVANCED, EVENT, FAX, Flow, HASHED, IntervalRow, PROVISIONAL, RECLOCKED, Rest, SIBLINGS, SOUND, SPLIT,

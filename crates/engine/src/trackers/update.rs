@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ringtap_model::Endpoint;
 
-use crate::calls::{Side, Standing};
-use crate::media::CodecId;
-use crate::slots::{GENERATIONS, Ticket};
+use crate::table::slots::{GENERATIONS, Ticket};
+use crate::trackers::calls::{Side, Standing};
+use crate::trackers::media::CodecId;
 
 /// Names one call over all workers: its owner, its place in the owner's table, which life of that place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,7 +74,7 @@ impl Learned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slots::Slots;
+    use crate::table::slots::Slots;
 
     #[test]
     fn a_reference_names_worker_place_and_life() {

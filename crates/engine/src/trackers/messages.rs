@@ -4,10 +4,10 @@ use hashbrown::HashTable;
 use ringtap_model::{Message as Record, Nanos};
 use ringtap_wire::sip::{Header, Message, NameAddr, StartLine};
 
-use crate::calls::{Hop, text};
-use crate::hash::{self, Hasher};
-use crate::slots::{Slots, Ticket};
-use crate::wheel::{Timer, Wheel};
+use crate::table::hash::{self, Hasher};
+use crate::table::slots::{Slots, Ticket};
+use crate::table::timers::{Timer, Wheel};
+use crate::trackers::calls::{Hop, text};
 
 /// Timer F (RFC 3261 section 17.1.2.2) and a margin.
 const LIMIT: Nanos = Nanos::from_secs(40);

@@ -5,10 +5,10 @@ use ringtap_model::{Endpoint, Nanos};
 use super::flow::{FAX, FlowKey, PROVISIONAL, SPLIT};
 use super::views::{Leg, View};
 use super::{Figures, List, MAX_LEGS, Media};
-use crate::calls::Side;
-use crate::note::{CallRef, Learned, Note, Order, Types};
-use crate::signalling::Nearness;
-use crate::slots::Ticket;
+use crate::table::slots::Ticket;
+use crate::trackers::calls::Side;
+use crate::trackers::calls::tracker::Nearness;
+use crate::trackers::update::{CallRef, Learned, Note, Order, Types};
 
 /// How sure a flow's call is: both ends announced, on opposite sides.
 const BOTH_ENDS: u8 = 8;

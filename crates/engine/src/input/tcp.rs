@@ -7,11 +7,11 @@ use ringtap_model::{Endpoint, Nanos, Transport};
 use ringtap_wire::frame::{Tcp, TcpFlags};
 use ringtap_wire::{sip, websocket};
 
-use crate::hash::Hasher;
-use crate::index::{Index, NONE};
-use crate::media::{FlowKey, Key};
-use crate::slots::{Slots, Ticket};
-use crate::wheel::{Timer, Wheel};
+use crate::table::hash::Hasher;
+use crate::table::index::{Index, NONE};
+use crate::table::slots::{Slots, Ticket};
+use crate::table::timers::{Timer, Wheel};
+use crate::trackers::media::{FlowKey, Key};
 
 /// A hole that is still there after this long was lost by the capture, not on the way.
 const HOLE_LIMIT: Nanos = Nanos::from_secs(3);

@@ -9,8 +9,8 @@ use hashbrown::HashTable;
 use ringtap_model::Nanos;
 use ringtap_wire::frame::{Fragment, Ip};
 
-use crate::hash::Hasher;
-use crate::slots::Slots;
+use crate::table::hash::Hasher;
+use crate::table::slots::Slots;
 
 /// RFC 8200 section 4.5: a datagram that is not whole 60 s after its first fragment is given up.
 const LIMIT: Nanos = Nanos::from_secs(60);
