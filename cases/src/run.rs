@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ringtap_capture::{Capture, Error};
-use ringtap_engine::team::RoundRobin;
+use ringtap_engine::RoundRobin;
 use ringtap_engine::{Config, Counters, Engine, Sink, StreamEnd};
 use ringtap_model::{Call, Frame, Message, Registration, Stream};
 use serde_json::Value;

@@ -27,6 +27,8 @@ pub struct Counters {
     pub sctp: u64,
     /// ICMP, what it quotes included.
     pub icmp: u64,
+    /// Datagrams that an added tracker wants.
+    pub tracked: u64,
     /// UDP datagrams that are none of the above.
     pub udp_other: u64,
     /// IP packets of other protocols.
@@ -39,19 +41,23 @@ pub struct Counters {
     pub sip_without_call_id: u64,
     /// RTP packets of flows that nothing confirmed.
     pub rtp_unconfirmed: u64,
-    /// Calls that found no place.
+    /// Calls refused at a ceiling.
     pub calls_refused: u64,
-    /// RTP packets whose flow found no place.
+    /// RTP packets whose flow was refused at a ceiling.
     pub flows_refused: u64,
-    /// Media endpoints that found no place.
+    /// Media endpoints refused at a ceiling.
     pub legs_refused: u64,
-    /// Ten-second intervals that found no place.
+    /// Ten-second intervals refused at a ceiling.
     pub intervals_refused: u64,
-    /// Registrations that found no place.
+    /// Registrations refused at a ceiling.
     pub registrations_refused: u64,
-    /// MESSAGE transactions that found no place.
+    /// MESSAGE transactions refused at a ceiling.
     pub messages_refused: u64,
-    /// TCP connections that found no place.
+    /// Streams whose RTCP was refused at a ceiling.
+    pub rtcp_refused: u64,
+    /// What the ceiling of an added tracker turned away.
+    pub tracked_refused: u64,
+    /// TCP connections refused at a ceiling.
     pub connections_refused: u64,
     /// Holes in TCP streams that were never filled.
     pub tcp_holes: u64,
@@ -81,9 +87,10 @@ impl std::ops::AddAssign<&Self> for Counters {
         macro_rules! add {
             ($($count:ident)*) => { $(self.$count += other.$count;)* };
         }
-        add!(frames bytes sip rtp rtcp stun hep fragments tcp sctp icmp udp_other ip_other);
+        add!(frames bytes sip rtp rtcp stun hep fragments tcp sctp icmp tracked udp_other ip_other);
         add!(sip_bad sip_without_call_id rtp_unconfirmed calls_refused flows_refused legs_refused);
         add!(intervals_refused registrations_refused messages_refused connections_refused);
+        add!(rtcp_refused tracked_refused);
         add!(tcp_holes tcp_overflow sctp_evicted fragments_incomplete fragments_evicted fragments_bad);
         add!(sip_forwards_lost worker_messages_lost calls_incomplete);
     }
@@ -102,6 +109,7 @@ impl Counters {
             ("tcp", self.tcp),
             ("sctp", self.sctp),
             ("icmp", self.icmp),
+            ("tracked", self.tracked),
             ("udp_other", self.udp_other + self.rtp_unconfirmed),
             ("ip_other", self.ip_other),
             ("not_ip", self.skipped.iter().sum()),
@@ -121,6 +129,8 @@ impl Counters {
             ("intervals_refused", self.intervals_refused),
             ("registrations_refused", self.registrations_refused),
             ("messages_refused", self.messages_refused),
+            ("rtcp_refused", self.rtcp_refused),
+            ("tracked_refused", self.tracked_refused),
             ("connections_refused", self.connections_refused),
             ("tcp_holes", self.tcp_holes),
             ("tcp_overflow_bytes", self.tcp_overflow),

@@ -1,138 +1,173 @@
 //! Frames in, records out.
 
-use ringtap_model::{Call, Endpoint, Frame, Id, Nanos, Stream, Transport};
-use ringtap_wire::frame::{self, Ip, Packet, Payload, Udp};
-use ringtap_wire::{hep, rtcp, rtp, sip, stun};
+use ringtap_model::{Call, Frame, Id, Nanos, Stream};
 
 use crate::config::Config;
+use crate::context::{CallRequests, Context, Hop, SipVerdict};
 use crate::counters::Counters;
 use crate::input::clock::Clock;
 use crate::input::fragments::Fragments;
 use crate::input::sctp::Associations;
 use crate::input::tcp::Connections;
-use crate::prefetch::{Kind, Lane, Lanes};
-use crate::sink::Sink;
+use crate::media::StreamTable;
+use crate::prefetch::{FrameKind, PrefetchRing, PrefetchedFrame};
+use crate::sink::{CallNumber, RtpSeen, Sink};
 use crate::table::hash::Hasher;
-use crate::table::timers::Timer;
-use crate::team::Links;
-use crate::tracker::{Datagram, Tracker};
-use crate::trackers::calls::Hop;
-use crate::trackers::calls::tracker::Nearness;
-
-/// TCP's header without options.
-const TCP_HEADER: u32 = 20;
-/// HEP's protocol type of SIP.
-const HEP_SIP: u8 = 1;
+use crate::table::timers::{PrefetchStage, Timer, TimerOwner, TimerWheel};
+use crate::team::{Links, Member};
+use crate::tracker::Tracker;
+use crate::trackers::Trackers;
+use crate::update::InputOrder;
 
 /// Follows every call and stream of one packet source. It owns its tables; it has no clock, file or thread.
 ///
-/// Feed frames in order of capture with [`Engine::batch`], tell of time without frames with [`Engine::tick`], end with
-/// [`Engine::close`]; records come out through the [`Sink`] as calls and streams end.
-pub struct Engine {
+/// Feed frames in capture order with [`Engine::batch`], report time without frames with [`Engine::tick`], end with
+/// [`Engine::close`]; records come out through the [`Sink`] as calls and streams end. `X` is a tracker added from outside.
+pub struct Engine<X = ()> {
     pub(crate) counters: Counters,
     pub(crate) clock: Clock,
+    pub(crate) timers: TimerWheel,
+    pub(crate) hasher: Hasher,
+    /// Position of the frame in hand, and how many messages and streams it has brought so far.
+    pub(crate) order: InputOrder,
     pub(crate) fragments: Fragments,
-    tcp: Connections,
-    sctp: Associations,
-    pub(crate) tracker: Tracker,
+    pub(crate) tcp: Connections,
+    pub(crate) sctp: Associations,
+    pub(crate) streams: StreamTable,
+    pub(crate) trackers: Trackers<X>,
+    pub(crate) requests: CallRequests,
+    /// Its part in a team, if it works in one.
+    pub(crate) member: Option<Box<Member>>,
+    /// Packets dropped before this engine, a running total.
+    pub(crate) external_drops: u64,
     fired: Vec<Timer>,
-    hasher: Hasher,
-    /// None while a batch has them.
-    lanes: Option<Box<Lanes>>,
+    /// None while a batch uses it.
+    prefetched: Option<Box<PrefetchRing>>,
 }
+
+/// Builds the [`Context`] that an engine lends a tracker: borrows field by field, so that the trackers stay free.
+macro_rules! context {
+    ($engine:ident, $owner:expr, $sink:expr) => {
+        Context {
+            drops: $engine.drops(),
+            now: $engine.clock.now(),
+            order: $engine.order,
+            owner: $owner,
+            timers: &mut $engine.timers,
+            counters: &mut $engine.counters,
+            streams: &mut $engine.streams,
+            requests: &mut $engine.requests,
+            verdict: SipVerdict::default(),
+            sink: $sink,
+        }
+    };
+}
+pub(crate) use context;
 
 impl Engine {
     /// With empty tables of the sizes that `config` gives.
     pub fn new(config: Config) -> Self {
-        Self::with(config, None)
+        Self::with_tracker(config, ())
+    }
+}
+
+impl<X: Tracker> Engine<X> {
+    /// With a tracker of one's own beside those of the engine.
+    pub fn with_tracker(config: Config, added: X) -> Self {
+        Self::with(config, None, added)
     }
 
-    /// One worker of a team, with its part of the ceilings.
-    pub(crate) fn member(config: Config, links: Links) -> Self {
-        Self::with(config, Some(links))
+    /// The added tracker.
+    pub fn tracker(&self) -> &X {
+        &self.trackers.added
     }
 
-    fn with(config: Config, links: Option<Links>) -> Self {
+    pub(crate) fn with(config: Config, links: Option<Links>, added: X) -> Self {
         let hasher = Hasher::new(config.seed);
+        let (worker, workers) = links.as_ref().map_or((0, 1), |links| (links.me(), links.workers()));
         Self {
             counters: Counters::default(),
             clock: Clock::default(),
+            timers: TimerWheel::new(config.timers()),
+            order: InputOrder::default(),
             fragments: Fragments::new(config.max_fragmented, hasher.clone()),
             tcp: Connections::new(config.max_connections, config.max_stream_bytes, hasher.clone()),
             sctp: Associations::new(config.max_fragmented, config.max_stream_bytes),
+            streams: StreamTable::new(&config, worker, workers, hasher.clone()),
+            trackers: Trackers::new(worker, &config, &hasher, added),
+            requests: CallRequests { wants_phases: X::WANTS.calls, ..CallRequests::default() },
+            member: links.map(|links| Box::new(Member::new(links))),
+            external_drops: 0,
             fired: Vec::with_capacity(config.timers()),
-            tracker: Tracker::new(config, hasher.clone(), links),
             hasher,
-            lanes: None,
+            prefetched: None,
         }
     }
 
-    /// Takes frames in order of capture. How they are cut into batches changes nothing.
-    // HOT: each frame is looked at, then looked up, then handled, a few frames apart, so that what it needs has come from
-    // memory when its turn comes. Looking changes nothing.
+    /// Handles frames in capture order. How they are cut into batches changes nothing.
+    // HOT: each frame is prefetched, then looked up, then handled, a few frames apart, so that the memory it needs has
+    // arrived when it is handled. Prefetching changes no state.
     pub fn batch<S: Sink>(&mut self, frames: &[Frame<'_>], sink: &mut S) {
         let first = frames.first().map_or(self.clock.now(), |frame| frame.time);
-        self.meet(first, sink);
-        let mut lanes = self.lanes.take().unwrap_or_default();
+        self.receive_live(first, sink);
+        let mut ring = self.prefetched.take().unwrap_or_default();
         self.counters.frames += frames.len() as u64;
-        lanes.begin(frames, &self.tracker.media, &self.hasher);
-        for (turn, frame) in frames.iter().enumerate() {
+        ring.begin::<X>(frames, &self.streams, &self.hasher);
+        for (index, frame) in frames.iter().enumerate() {
             self.counters.bytes += frame.data.len() as u64;
             if S::PACKETS {
-                lanes.name(turn, &self.tracker.media, sink);
+                ring.prefetch_sink(index, &self.streams, sink);
             }
-            let lane = lanes.step(frames, turn, &self.tracker.media, &self.hasher);
-            self.frame(frame, lane, sink);
+            let prefetched = ring.step::<X>(frames, index, &self.streams, &self.hasher);
+            self.frame(frame, prefetched, sink);
         }
-        self.lanes = Some(lanes);
-        self.tracker.part(self.clock.now());
+        self.prefetched = Some(ring);
+        self.flush_live();
     }
 
-    /// Tells that time has passed without a frame.
+    /// Reports that time has passed without a frame.
     pub fn tick<S: Sink>(&mut self, now: Nanos, sink: &mut S) {
         self.clock.pass(now);
-        self.meet(now, sink);
+        self.receive_live(now, sink);
         self.expire(sink);
-        self.tracker.part(self.clock.now());
+        self.flush_live();
     }
 
-    /// Ends everything that is under way: calls become `active`, `ringing` or `trying`. Of a team, each worker ends by the
-    /// stages of [`team::close`](crate::team::close) instead, which bring a call's streams together.
+    /// Ends everything in progress: calls become `active`, `ringing` or `trying`. The workers of a team end by the stages of
+    /// [`team::close`](crate::team::close) instead, which bring a call's streams together.
     pub fn close<S: Sink>(&mut self, sink: &mut S) {
-        self.flush(sink);
-        self.tracker.close(&self.counters, sink);
+        self.release_gaps(sink);
+        self.leave_team(sink);
+        while self.streams.apply_learned() {}
+        self.end_calls(sink);
+        self.end_rest(sink);
         self.collect();
     }
 
-    /// Takes what waits behind a hole.
-    pub(crate) fn flush<S: Sink>(&mut self, sink: &mut S) {
+    /// Releases the data held back behind gaps of TCP connections.
+    pub(crate) fn release_gaps<S: Sink>(&mut self, sink: &mut S) {
         self.fragments.close();
-        self.tracker.at(u64::MAX);
-        let Self { tcp, tracker, counters, .. } = self;
+        self.begin_frame(u64::MAX);
+        // Taken out, so that messages are handled one by one as they are released.
+        let nothing = Connections::new(0, 0, self.hasher.clone());
+        let mut tcp = std::mem::replace(&mut self.tcp, nothing);
         tcp.close(|(src, dst), time, delivery| {
             let hop = Hop { time, src, dst, transport: delivery.transport };
-            tracker.sip(delivery.bytes, &hop, delivery.frames, counters, sink);
+            self.sip(delivery.bytes, &hop, delivery.frames, sink);
         });
+        self.tcp = tcp;
     }
 
-    /// Takes what other workers sent. No frame earlier than `next` will come here any more.
-    fn meet<S: Sink>(&mut self, next: Nanos, sink: &mut S) {
-        if self.tracker.member.is_some() {
-            let now = self.clock.now();
-            self.tracker.meet(now, next.max(now), &self.counters, sink);
-        }
-    }
-
-    /// Tells how many packets were lost before this engine so far, a running total: in the network card, the kernel's ring,
-    /// a queue. What it grows by while a call lasts is in that call's `capture_drops`.
+    /// Reports how many packets were dropped before this engine, a running total: in the network card, the kernel's ring, a
+    /// queue. What it grows by during a call is in that call's `capture_drops`.
     pub fn report_external_drops(&mut self, packets: u64) {
-        self.tracker.external_drops = self.tracker.external_drops.max(packets);
+        self.external_drops = self.external_drops.max(packets);
     }
 
-    /// The records of a call under way as they would be if it ended now, its streams in order of their first packet; None
-    /// when no call of that id is under way. Looks at every call: for people who look on, not for each packet.
+    /// The records of a call in progress as they would be if it ended now, its streams in order of their first packet; None
+    /// when no call of that id is in progress. Searches all calls: for people who watch, not per packet.
     pub fn snapshot(&self, call: &Id) -> Option<(Call, Vec<Stream>)> {
-        self.tracker.snapshot(call, &self.counters)
+        self.snapshot_of(call)
     }
 
     /// What was counted so far.
@@ -140,214 +175,125 @@ impl Engine {
         &self.counters
     }
 
-    /// Calls and streams under way.
+    /// Calls and streams in progress.
     pub fn under_way(&self) -> (usize, usize) {
-        self.tracker.under_way()
+        (self.trackers.calls.len(), self.streams.len())
     }
 
-    /// Takes the frame that a lane was made from. HOT.
+    /// Packets known to be dropped so far, here or before.
+    pub(crate) fn drops(&self) -> u64 {
+        match &self.member {
+            Some(member) => member.links.drops(),
+            None => self.counters.turned_away() + self.external_drops,
+        }
+    }
+
+    /// What follows comes with the frame of that number. HOT.
     #[inline]
-    fn frame<S: Sink>(&mut self, frame: &Frame<'_>, lane: &Lane, sink: &mut S) {
+    pub(crate) fn begin_frame(&mut self, number: u64) {
+        self.order = InputOrder { number, index: 0 };
+    }
+
+    /// Handles a frame that was prefetched. HOT.
+    #[inline]
+    fn frame<S: Sink>(&mut self, frame: &Frame<'_>, prefetched: &PrefetchedFrame, sink: &mut S) {
         let leap = self.clock.advance(frame.time);
         if leap > Nanos::ZERO {
-            self.tracker.wheel.leap(leap);
+            self.timers.leap(leap);
         }
-        if self.tracker.wheel.due(self.clock.now()) {
+        if self.timers.due(self.clock.now()) {
             self.expire(sink);
         }
-        // What frames in between did to the flow, verifying it finds out.
-        match lane.kind {
-            Kind::Media if self.tracker.straight(lane, frame, sink) => self.counters.rtp += 1,
-            Kind::Segment if self.tcp.are_strange_to(lane.hash) => self.counters.tcp += 1,
-            Kind::Nothing => self.counters.udp_other += 1,
-            _ => self.winding(frame, sink),
+        // Verifying the flow detects what the frames in between changed.
+        match prefetched.kind {
+            FrameKind::Rtp if self.fast_path(prefetched, frame, sink) => self.counters.rtp += 1,
+            FrameKind::TcpSegment if self.tcp.is_untracked(prefetched.hash) => self.counters.tcp += 1,
+            FrameKind::UnknownUdp => self.counters.udp_other += 1,
+            _ => self.slow_path(frame, sink),
         }
     }
 
-    /// Takes a frame, whatever time it is.
-    pub(crate) fn admit<S: Sink>(&mut self, frame: &Frame<'_>, sink: &mut S) {
-        self.counters.frames += 1;
-        self.counters.bytes += frame.data.len() as u64;
-        self.winding(frame, sink);
-    }
-
-    /// Takes a frame that is not the next of a stream where all is as before.
-    #[inline(never)]
-    fn winding<S: Sink>(&mut self, frame: &Frame<'_>, sink: &mut S) {
-        self.tracker.at(frame.number);
-        match frame::decode(frame.link.0, frame.wire_len, frame.data) {
-            Ok(packet) => self.packet(&packet, frame.time, &[frame.number], sink),
-            Err(reason) => self.counters.skipped[reason.index()] += 1,
-        }
-    }
-
-    pub(crate) fn packet<S: Sink>(&mut self, packet: &Packet<'_>, time: Nanos, frames: &[u64], sink: &mut S) {
-        match &packet.payload {
-            Payload::Udp(udp) => self.udp(&packet.ip, udp, time, frames, sink),
-            Payload::Tcp(tcp) => {
-                self.counters.tcp += 1;
-                let src = Endpoint::new(packet.ip.src, tcp.src_port);
-                let dst = Endpoint::new(packet.ip.dst, tcp.dst_port);
-                let Self { tcp: connections, tracker, .. } = self;
-                let mut ready = Vec::new();
-                connections.push((src, dst), tcp, time, frames, &mut tracker.wheel, |delivery| {
-                    ready.push((
-                        delivery.bytes.to_vec(),
-                        delivery.turn,
-                        delivery.transport,
-                        delivery.frames.to_vec(),
-                    ));
-                });
-                for (bytes, turn, transport, frames) in ready {
-                    let hop = Hop { time, src, dst, transport };
-                    if turn {
-                        self.turn(&packet.ip, &bytes, &hop, &frames, sink);
-                    } else {
-                        let Self { tracker, counters, .. } = self;
-                        tracker.sip(&bytes, &hop, &frames, counters, sink);
-                    }
-                }
-            }
-            Payload::Sctp(sctp) => {
-                self.counters.sctp += 1;
-                let src = Endpoint::new(packet.ip.src, sctp.src_port);
-                let dst = Endpoint::new(packet.ip.dst, sctp.dst_port);
-                let hop = Hop { time, src, dst, transport: Transport::Sctp };
-                for chunk in sctp.data_chunks() {
-                    let Self { sctp: messages, tracker, counters, .. } = self;
-                    messages.push((src, dst), &chunk, frames, |message, frames| {
-                        tracker.sip(message, &hop, frames, counters, sink);
-                    });
-                }
-            }
-            Payload::Fragment(fragment) => {
-                self.counters.fragments += 1;
-                let whole = self.fragments.push((&packet.ip, packet.depth), fragment, time, frames);
-                let Some(whole) = whole else { return };
-                match frame::decode_payload(whole.ip, packet.depth, &whole.bytes) {
-                    Ok(packet) => self.packet(&packet, time, &whole.frames, sink),
-                    Err(reason) => self.counters.skipped[reason.index()] += 1,
-                }
-            }
-            Payload::Icmp => self.counters.icmp += 1,
-            Payload::Other(_) => self.counters.ip_other += 1,
-        }
-    }
-
-    // HOT: media first, by its first two bytes; then signalling; the rest is counted.
-    fn udp<S: Sink>(&mut self, ip: &Ip, udp: &Udp<'_>, time: Nanos, frames: &[u64], sink: &mut S) {
-        let src = Endpoint::new(ip.src, udp.src_port);
-        let dst = Endpoint::new(ip.dst, udp.dst_port);
-        if rtp::looks_like_rtp(udp.data) {
-            let datagram = Datagram { src, dst, time, ip_len: ip.len, data: udp.data, len: udp.len };
-            if self.tracker.rtp(&datagram, frames, &mut self.counters, sink) {
-                return;
-            }
-        }
-        self.not_rtp(ip, udp, Hop { time, src, dst, transport: Transport::Udp }, frames, sink);
-    }
-
-    fn not_rtp<S: Sink>(&mut self, ip: &Ip, udp: &Udp<'_>, hop: Hop, frames: &[u64], sink: &mut S) {
-        if let Some(start) = sip::sniff(udp.data) {
-            let Self { tracker, counters, .. } = self;
-            tracker.sip(&udp.data[start..], &hop, frames, counters, sink);
-        } else if rtcp::looks_like_rtcp(udp.data) {
-            self.rtcp(ip, udp.data, &hop, frames, sink);
-        } else if let Some(inner) = stun::relayed(udp.data) {
-            self.relayed(ip, inner, &hop, frames, sink);
-        } else if stun::is_stun(udp.data) {
-            self.counters.stun += 1;
-        } else if udp.data.starts_with(b"HEP3") || udp.data.starts_with(b"EEP3") {
-            self.hep(udp.data, &hop, frames, sink);
-        } else {
-            self.counters.udp_other += 1;
-        }
-    }
-
-    /// A message of TURN over TCP; a segment may hold several, so each counts as a packet of its own.
-    #[cold]
-    fn turn<S: Sink>(&mut self, ip: &Ip, message: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
-        let ip = Ip { len: ip.header_len + TCP_HEADER + message.len() as u32, ..*ip };
-        match stun::relayed(message) {
-            Some(inner) => self.relayed(&ip, inner, hop, frames, sink),
-            None => self.counters.stun += 1,
-        }
-    }
-
-    /// Media inside TURN (RFC 8656): the stream is the one between client and relay.
-    #[cold]
-    fn relayed<S: Sink>(&mut self, ip: &Ip, inner: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
-        if rtp::looks_like_rtp(inner) {
-            let Hop { src, dst, time, .. } = *hop;
-            let datagram = Datagram { src, dst, time, ip_len: ip.len, data: inner, len: inner.len() };
-            if self.tracker.rtp(&datagram, frames, &mut self.counters, sink) {
-                return;
-            }
-        }
-        if rtcp::looks_like_rtcp(inner) {
-            self.rtcp(ip, inner, hop, frames, sink);
-        } else {
-            self.counters.stun += 1;
-        }
-    }
-
+    /// Handles the next packet of a stream where nothing has changed; false, and nothing done, for any other. HOT.
     #[inline]
-    fn rtcp<S: Sink>(&mut self, ip: &Ip, data: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
-        self.counters.rtcp += 1;
+    fn fast_path<S: Sink>(&mut self, prefetched: &PrefetchedFrame, frame: &Frame<'_>, sink: &mut S) -> bool {
+        let packet = prefetched.packet(frame.time);
+        let (slot, payload) = (prefetched.slot, prefetched.payload(frame));
+        if !self.streams.fast_path(slot, prefetched.key, &packet, payload) {
+            return false;
+        }
+        if S::PACKETS || X::WANTS.media {
+            let ends = self.streams.ends(slot);
+            let seen = RtpSeen {
+                time: frame.time,
+                frames: &[frame.number],
+                serial: self.streams.serial(slot),
+                stream_slot: slot,
+                src: ends.src,
+                dst: ends.dst,
+                ssrc: ends.ssrc,
+                payload_type: packet.payload_type,
+                sequence: packet.sequence,
+                timestamp: packet.timestamp,
+                payload: prefetched.payload(frame),
+                duplicate: false,
+                call: self.streams.call_of(slot).map(CallNumber),
+                packet: None,
+            };
+            self.deliver_rtp(&seen, sink);
+        }
+        true
+    }
+
+    /// Hands an RTP packet to those that want it. HOT.
+    #[inline]
+    pub(crate) fn deliver_rtp<S: Sink>(&mut self, seen: &RtpSeen<'_>, sink: &mut S) {
+        if X::WANTS.media {
+            self.trackers.added.rtp(seen);
+        }
         if S::PACKETS {
-            let Hop { src, dst, time, .. } = *hop;
-            let datagram = Datagram { src, dst, time, ip_len: ip.len, data, len: data.len() };
-            self.tracker.rtcp(&datagram, frames, sink);
+            sink.rtp(seen);
         }
     }
 
-    /// A message that an agent mirrored, with the addresses it saw.
-    #[cold]
-    fn hep<S: Sink>(&mut self, data: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
-        self.counters.hep += 1;
-        let Ok(view) = hep::View::parse(data) else { return };
-        let (Some(src), Some(dst)) = (view.src(), view.dst()) else { return };
-        if view.proto_type() != HEP_SIP || view.compressed() {
-            return;
-        }
-        let mirrored = Hop {
-            src: Endpoint::new(src, view.src_port()),
-            dst: Endpoint::new(dst, view.dst_port()),
-            transport: Transport::Hep,
-            ..*hop
-        };
-        if let Some(start) = sip::sniff(view.payload()) {
-            let Self { tracker, counters, .. } = self;
-            tracker.sip(&view.payload()[start..], &mirrored, frames, counters, sink);
-        }
-    }
-
+    /// Fires the timers that are due.
     #[cold]
     pub(crate) fn expire<S: Sink>(&mut self, sink: &mut S) {
         let now = self.clock.now();
         let mut fired = std::mem::take(&mut self.fired);
         fired.clear();
-        self.tracker.turn(now, &self.counters, sink);
-        self.tracker.wheel.expired(now, &mut fired);
-        let before = Nearness::STEPS[0].1;
-        for turn in 0..if fired.is_empty() { 0 } else { fired.len() + before } {
-            // What the next ones need comes from memory while this one has its turn.
-            for (nearness, ahead) in Nearness::STEPS {
-                if let Some(timer) = (turn + ahead).checked_sub(before).and_then(|at| fired.get(at)) {
-                    self.tracker.prefetch(*timer, now, nearness);
+        // Endpoints learned from streams take effect before any timer fires.
+        self.streams.apply_learned();
+        self.give_up_on_overdue(sink);
+        self.timers.expired(now, &mut fired);
+        let lead = PrefetchStage::DISTANCES[0].1;
+        for index in 0..if fired.is_empty() { 0 } else { fired.len() + lead } {
+            // While one timer is handled, the memory for those after it arrives.
+            for (stage, ahead) in PrefetchStage::DISTANCES {
+                if let Some(timer) = (index + ahead).checked_sub(lead).and_then(|at| fired.get(at)) {
+                    self.trackers.prefetch_timer(*timer, now, stage, &self.streams);
                 }
             }
-            let Some(timer) = turn.checked_sub(before).and_then(|at| fired.get(at)) else { continue };
-            match *timer {
-                Timer::Connection(ticket) => self.tcp.expire(ticket, now, &mut self.tracker.wheel),
-                other => self.tracker.expire(other, now, &mut self.counters, sink),
-            }
+            let Some(timer) = index.checked_sub(lead).and_then(|at| fired.get(at)) else { continue };
+            self.timer(*timer, sink);
         }
         self.fired = fired;
         self.collect();
     }
 
-    /// Brings the counts of the tables together.
+    fn timer<S: Sink>(&mut self, timer: Timer, sink: &mut S) {
+        if timer.owner == TimerOwner::Connections {
+            self.tcp.expire(timer.ticket, self.clock.now(), &mut self.timers);
+            return;
+        }
+        let mut cx = context!(self, timer.owner, sink);
+        self.trackers.timer(timer, &mut cx);
+        if let Some((figures, is_provisional)) = self.trackers.streams.ended.take() {
+            self.deliver_stream(figures, is_provisional, sink);
+        }
+        self.serve_requests(sink);
+    }
+
+    /// Copies the counts of the tables into the counters.
     pub(crate) fn collect(&mut self) {
         let counters = &mut self.counters;
         counters.connections_refused = self.tcp.counts.refused;
@@ -357,6 +303,14 @@ impl Engine {
         counters.fragments_incomplete = self.fragments.counts.incomplete;
         counters.fragments_evicted = self.fragments.counts.evicted;
         counters.fragments_bad = self.fragments.counts.bad;
-        self.tracker.collect(counters);
+        counters.rtp_unconfirmed = self.streams.counts.unconfirmed;
+        counters.flows_refused = self.streams.counts.refused;
+        counters.legs_refused = self.streams.counts.legs_refused;
+        counters.intervals_refused = self.streams.intervals_refused();
+        if let Some(member) = &self.member {
+            counters.sip_forwards_lost = member.links.counts.sip_lost;
+            counters.worker_messages_lost = member.links.counts.messages_lost;
+            counters.calls_incomplete = member.incomplete;
+        }
     }
 }

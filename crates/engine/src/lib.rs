@@ -28,12 +28,15 @@
 //! | module | holds |
 //! |---|---|
 //! | [`config`], [`sink`], [`counters`] | what goes in, where records go, what was counted |
-//! | `engine`, `prefetch` | frames to datagrams, messages and media |
-//! | [`team`] | several engines that share the work |
-//! | `tracker` | signalling and media together |
-//! | `input` | the capture clock; datagrams and messages put together |
-//! | `trackers` | calls, registrations, messages, media streams |
-//! | `table` | timers and tables |
+//! | `engine`, `prefetch` | the packet path: frames, timers, the fast path of RTP |
+//! | `decode`, `input` | frames to datagrams and messages: reassembly, classification |
+//! | `tracker`, `context` | the interface of trackers: what they want, what they are lent |
+//! | `trackers` | calls, registrations, messages, streams, RTCP |
+//! | `media` | the stream table: numbering, jitter, binding to calls, records |
+//! | `delivery` | records of calls and streams that have ended |
+//! | [`team`], `exchange`, `stages`, `round_robin` | several engines that share the work |
+//! | `update` | what signalling tells media, between workers too |
+//! | `table` | tables of fixed size, hashes, timers |
 #![forbid(unsafe_code)]
 
 pub mod config;
@@ -41,14 +44,29 @@ pub mod counters;
 pub mod sink;
 pub mod team;
 
+mod codecs;
+mod context;
+mod decode;
+mod delivery;
 mod engine;
+mod exchange;
 mod input;
+mod media;
 mod prefetch;
+mod round_robin;
+mod stages;
 mod table;
+mod text;
 mod tracker;
 mod trackers;
+mod update;
+mod written;
 
 pub use config::Config;
+pub use context::{Context, Datagram, Hop, SipMessage};
 pub use counters::Counters;
 pub use engine::Engine;
+pub use round_robin::RoundRobin;
 pub use sink::{CallNumber, CallPhase, RecordedPackets, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
+pub use table::slots::{Slots, Ticket};
+pub use tracker::{Sharing, Tracker, Wants};

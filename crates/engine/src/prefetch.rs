@@ -1,60 +1,64 @@
-//! Frames decoded ahead of their turn, so that the tables they need are in the cache when it comes.
+//! Frames looked at ahead of time, so that the memory they need is in the cache when they are handled.
 
-use ringtap_model::{Frame, Nanos};
+use std::net::Ipv4Addr;
+
+use ringtap_model::{Endpoint, Frame, Nanos};
 use ringtap_wire::{frame, rtcp, rtp, sip, stun};
 
+use crate::context::Datagram;
 use crate::input::tcp;
+use crate::media::{Key, RtpPacket, StreamTable};
 use crate::sink::Sink;
 use crate::table::hash::Hasher;
 use crate::table::index::NONE;
-use crate::trackers::media::{Key, Media, RtpPacket};
+use crate::tracker::{Tracker, Wants};
 
-/// How many frames lie between a look at a frame, at its place in the index, and its turn: enough for memory to answer, few
-/// enough that all they brought is still in the first-level cache, where each has eight lines.
+/// Frames between decoding a frame, looking it up in the index, and handling it: enough for memory to answer, few enough that
+/// all they fetched is still in the first-level cache, where each has eight lines.
 const DEPTH: usize = 8;
-/// How many frames ahead of that their first cache lines are asked for.
+/// Frames between fetching a frame's first cache lines and decoding it.
 const AHEAD: usize = 8;
-/// Frames under way.
-const LANES: usize = 32;
+/// Frames in the ring.
+const RING: usize = 32;
 
-const _: () = assert!(2 * DEPTH < LANES && LANES.is_power_of_two());
+const _: () = assert!(2 * DEPTH < RING && RING.is_power_of_two());
 
 /// What a frame seems to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// To be decoded in its turn.
+pub(crate) enum FrameKind {
+    /// Anything: decoded when it is handled.
     Any,
-    /// Plain RTP.
-    Media,
-    /// A TCP segment that begins no signalling: nobody's, unless its connection is followed.
-    Segment,
-    /// A UDP datagram that is nothing the engine knows.
-    Nothing,
+    /// RTP over UDP, IPv4 and Ethernet.
+    Rtp,
+    /// A TCP segment that begins no signalling: ignored unless its connection is already tracked.
+    TcpSegment,
+    /// A UDP datagram of no protocol that the engine knows.
+    UnknownUdp,
 }
 
-/// What is known of a frame before its turn: one cache line.
+/// What is known about a frame before it is handled: one cache line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-pub(crate) struct Lane {
-    /// Of media.
+pub(crate) struct PrefetchedFrame {
+    /// RTP: key of its flow.
     pub(crate) key: Key,
-    /// Of media and of segments.
+    /// RTP and TCP: hash of its key.
     pub(crate) hash: u64,
-    /// Of media: how its RTP begins, see [`rtp::View::head`].
+    /// RTP: its first bytes, see [`rtp::View::head`].
     head: u64,
     payload_len: u32,
     ip_len: u32,
-    /// Where its payload is in the frame.
+    /// Offsets of its payload in the frame.
     start: u32,
     end: u32,
-    /// Its flow, as far as the index knew: to be verified.
+    /// Its flow according to the index: to be verified.
     pub(crate) slot: u32,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FrameKind,
 }
 
-const _: () = assert!(size_of::<Lane>() == ringtap_cpu::LINE);
+const _: () = assert!(size_of::<PrefetchedFrame>() == ringtap_cpu::LINE);
 
-impl Lane {
+impl PrefetchedFrame {
     const EMPTY: Self = Self {
         key: Key::NONE,
         hash: 0,
@@ -64,149 +68,175 @@ impl Lane {
         start: 0,
         end: 0,
         slot: NONE,
-        kind: Kind::Any,
+        kind: FrameKind::Any,
     };
 
-    /// The packet.
+    /// The RTP packet.
     #[inline]
     pub(crate) fn packet(&self, now: Nanos) -> RtpPacket {
         RtpPacket::of(self.head, now, self.payload_len, self.ip_len)
     }
 
-    /// The captured payload.
+    /// Its captured payload.
     #[inline]
     pub(crate) fn payload<'a>(&self, frame: &Frame<'a>) -> &'a [u8] {
         frame.data.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 }
 
-/// The lanes of the frames that are under way.
-pub(crate) struct Lanes([Lane; LANES]);
+/// The next frames of a batch, each at a stage of being prefetched.
+pub(crate) struct PrefetchRing([PrefetchedFrame; RING]);
 
-impl Default for Lanes {
+impl Default for PrefetchRing {
     fn default() -> Self {
-        Self([Lane::EMPTY; LANES])
+        Self([PrefetchedFrame::EMPTY; RING])
     }
 }
 
-impl Lanes {
-    /// Looks at the first frames of a batch.
-    pub(crate) fn begin(&mut self, frames: &[Frame<'_>], media: &Media, hasher: &Hasher) {
+impl PrefetchRing {
+    /// Prefetches the first frames of a batch.
+    pub(crate) fn begin<X: Tracker>(&mut self, frames: &[Frame<'_>], streams: &StreamTable, hasher: &Hasher) {
         frames.iter().take(AHEAD).for_each(fetch);
         for at in 0..2 * DEPTH {
-            self.look(frames, at, media, hasher);
+            self.decode::<X>(frames, at, streams, hasher);
         }
         for at in 0..DEPTH.min(frames.len()) {
-            self.find(at, media);
+            self.find(at, streams);
         }
     }
 
-    /// A frame's turn has come: gives its lane, and does for those after it what is to be done before theirs. HOT.
+    /// Returns what is known about the frame at `index`, which is handled now, and prefetches for those after it. HOT.
     #[inline]
-    pub(crate) fn step(
+    pub(crate) fn step<X: Tracker>(
         &mut self,
         frames: &[Frame<'_>],
-        turn: usize,
-        media: &Media,
+        index: usize,
+        streams: &StreamTable,
         hasher: &Hasher,
-    ) -> &Lane {
-        self.look(frames, turn + 2 * DEPTH, media, hasher);
-        // Behind the last frame, once more for one of those before it: that costs less than to ask.
-        self.find(turn + DEPTH, media);
-        &self.0[turn % LANES]
+    ) -> &PrefetchedFrame {
+        self.decode::<X>(frames, index + 2 * DEPTH, streams, hasher);
+        // Past the last frame this repeats one of those before it: cheaper than a check.
+        self.find(index + DEPTH, streams);
+        &self.0[index % RING]
     }
 
-    /// Before [`Lanes::step`], for a sink that is told of every packet: asks for what it is told of those to come.
+    /// Before [`PrefetchRing::step`], for a sink that wants packets: prefetches the stream entries of the next packets.
     #[inline]
-    pub(crate) fn name<S: Sink>(&self, turn: usize, media: &Media, sink: &S) {
-        let of = |at: usize| self.0.get(at % LANES).filter(|lane| lane.kind == Kind::Media);
-        // The last one that was found.
-        if let Some(lane) = of(turn + DEPTH - 1) {
-            media.prefetch_names(lane.slot);
+    pub(crate) fn prefetch_sink<S: Sink>(&self, index: usize, streams: &StreamTable, sink: &S) {
+        let rtp = |at: usize| self.0.get(at % RING).filter(|entry| entry.kind == FrameKind::Rtp);
+        // The last one that was looked up.
+        if let Some(entry) = rtp(index + DEPTH - 1) {
+            streams.prefetch_names(entry.slot);
         }
-        if let Some(lane) = of(turn + DEPTH / 2) {
-            media.prefetch_view(lane.slot);
-            sink.prefetch(lane.slot);
+        if let Some(entry) = rtp(index + DEPTH / 2) {
+            streams.prefetch_replica(entry.slot);
+            sink.prefetch(entry.slot);
         }
     }
 
-    /// Decodes and hashes a frame, and asks for its place in the index.
+    /// Decodes and hashes a frame, and prefetches its index entry.
     #[inline]
-    fn look(&mut self, frames: &[Frame<'_>], at: usize, media: &Media, hasher: &Hasher) {
+    fn decode<X: Tracker>(
+        &mut self,
+        frames: &[Frame<'_>],
+        at: usize,
+        streams: &StreamTable,
+        hasher: &Hasher,
+    ) {
         let Some(frame) = frames.get(at) else { return };
         if let Some(ahead) = frames.get(at + AHEAD) {
             fetch(ahead);
         }
-        let lane = &mut self.0[at % LANES];
-        lane.kind = decode(frame, lane, hasher);
-        if lane.kind == Kind::Media {
-            media.prefetch_index(lane.hash);
+        let entry = &mut self.0[at % RING];
+        entry.kind = decode::<X>(frame, entry, hasher);
+        if entry.kind == FrameKind::Rtp {
+            streams.prefetch_index(entry.hash);
         }
     }
 
-    /// Looks a frame's flow up, and asks for it.
+    /// Looks up a frame's flow in the index, and prefetches it.
     #[inline]
-    fn find(&mut self, at: usize, media: &Media) {
-        let lane = &mut self.0[at % LANES];
-        if lane.kind == Kind::Media {
-            lane.slot = media.prefetch(lane.hash);
+    fn find(&mut self, at: usize, streams: &StreamTable) {
+        let entry = &mut self.0[at % RING];
+        if entry.kind == FrameKind::Rtp {
+            entry.slot = streams.prefetch(entry.hash);
         }
     }
 }
 
-/// Brings into the cache what is looked at of a frame: its headers, and the payload behind them.
+/// Prefetches the bytes of a frame that are read: its headers and the start of the payload.
 #[inline]
 fn fetch(frame: &Frame<'_>) {
     ringtap_cpu::prefetch_byte(frame.data, 0);
     ringtap_cpu::prefetch_byte(frame.data, ringtap_cpu::LINE);
 }
 
-/// What a frame is, as far as it tells by itself; media is in the lane then.
+/// What a frame is, as far as its own bytes tell; RTP is entered into `entry`.
 #[inline]
-fn decode(frame: &Frame<'_>, lane: &mut Lane, hasher: &Hasher) -> Kind {
-    let Some(plain) = frame::plain_udp(frame.link.0, frame.data) else { return segment(frame, lane, hasher) };
-    let Ok(view) = rtp::View::parse(plain.udp.data, plain.udp.len) else { return datagram(plain.udp.data) };
-    lane.key = Key::v4(plain.src, plain.dst, (plain.udp.src_port, plain.udp.dst_port), view.ssrc());
-    lane.hash = lane.key.hash(hasher);
-    lane.head = view.head();
-    (lane.payload_len, lane.ip_len) = (view.payload_len() as u32, u32::from(plain.ip_len));
+fn decode<X: Tracker>(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &Hasher) -> FrameKind {
+    let Some(plain) = frame::plain_udp(frame.link.0, frame.data) else {
+        return segment(frame, entry, hasher);
+    };
+    let Ok(view) = rtp::View::parse(plain.udp.data, plain.udp.len) else {
+        return datagram::<X>(frame, &plain);
+    };
+    entry.key = Key::v4(plain.src, plain.dst, (plain.udp.src_port, plain.udp.dst_port), view.ssrc());
+    entry.hash = entry.key.hash(hasher);
+    entry.head = view.head();
+    (entry.payload_len, entry.ip_len) = (view.payload_len() as u32, u32::from(plain.ip_len));
     let payload = view.payload();
     // An empty one need not lie in the frame.
     let start = if payload.is_empty() { 0 } else { payload.as_ptr() as usize - frame.data.as_ptr() as usize };
-    (lane.start, lane.end) = (start as u32, (start + payload.len()) as u32);
-    Kind::Media
+    (entry.start, entry.end) = (start as u32, (start + payload.len()) as u32);
+    FrameKind::Rtp
 }
 
 #[inline(never)]
-fn segment(frame: &Frame<'_>, lane: &mut Lane, hasher: &Hasher) -> Kind {
-    let Some(tcp) = frame::plain_tcp(frame.link.0, frame.data) else { return Kind::Any };
+fn segment(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &Hasher) -> FrameKind {
+    let Some(tcp) = frame::plain_tcp(frame.link.0, frame.data) else { return FrameKind::Any };
     if tcp::is_wanted(tcp.ports, tcp.flags, tcp.data) {
-        return Kind::Any;
+        return FrameKind::Any;
     }
-    lane.hash = Key::v4(tcp.src, tcp.dst, tcp.ports, 0).hash(hasher);
-    Kind::Segment
+    entry.hash = Key::v4(tcp.src, tcp.dst, tcp.ports, 0).hash(hasher);
+    FrameKind::TcpSegment
 }
 
-/// UDP that is no RTP: the same questions as in its turn, those that most datagrams answer by their first bytes.
+/// UDP that is not RTP: the questions that classification asks too, those that most datagrams answer by their first bytes.
 #[inline(never)]
-fn datagram(data: &[u8]) -> Kind {
-    // What begins as a method or a version does is looked at in its turn.
+fn datagram<X: Tracker>(frame: &Frame<'_>, plain: &frame::PlainUdp<'_>) -> FrameKind {
+    let data = plain.udp.data;
+    // What begins like a SIP method or version is examined when it is handled.
     if let Some(begin) = data.first_chunk::<4>()
         && begin[..3].iter().all(u8::is_ascii_uppercase)
         && (begin[3].is_ascii_uppercase() || matches!(begin[3], b'/' | b' '))
     {
-        return Kind::Any;
+        return FrameKind::Any;
     }
-    // What a start line cannot do without; longer datagrams are looked at more closely.
+    // No start line lacks a slash; longer datagrams are examined in full.
     let may_be_sip = data.len() > SHORT || data.contains(&b'/');
     let is_known = may_be_sip && sip::sniff(data).is_some()
         || rtcp::looks_like_rtcp(data)
         || stun::relayed(data).is_some()
         || stun::is_stun(data)
         || data.starts_with(b"HEP3")
-        || data.starts_with(b"EEP3");
-    if is_known { Kind::Any } else { Kind::Nothing }
+        || data.starts_with(b"EEP3")
+        || X::WANTS.any_datagram() && is_wanted(&X::WANTS, frame, plain);
+    if is_known { FrameKind::Any } else { FrameKind::UnknownUdp }
 }
 
-/// Bytes in which one that is looked for is found, or not, at once.
+/// Whether an added tracker wants a datagram.
+fn is_wanted(wants: &Wants, frame: &Frame<'_>, plain: &frame::PlainUdp<'_>) -> bool {
+    let end = |ip: u32, port| Endpoint::new(Ipv4Addr::from_bits(ip).into(), port);
+    wants.datagram(&Datagram {
+        time: frame.time,
+        src: end(plain.src, plain.udp.src_port),
+        dst: end(plain.dst, plain.udp.dst_port),
+        ip_len: u32::from(plain.ip_len),
+        data: plain.udp.data,
+        len: plain.udp.len,
+        frames: &[frame.number],
+    })
+}
+
+/// Datagrams up to this length are searched for a slash first.
 const SHORT: usize = 128;

@@ -1,9 +1,11 @@
 //! Where the engine delivers records, events and, on request, packets.
 
+use std::any::Any;
+
 use ringtap_model::{Call, Endpoint, Message, Nanos, Registration, Stream, Transport};
 use ringtap_wire::sip;
 
-use crate::trackers::update::CallRef;
+use crate::update::CallRef;
 
 /// Identifies a call in progress across all workers of a team. A table indexed by [`CallNumber::slot`] finds it without a
 /// search.
@@ -155,6 +157,8 @@ pub trait Sink {
     fn registration(&mut self, registration: Registration);
     /// A MESSAGE transaction was answered or timed out.
     fn message(&mut self, message: Message);
+    /// An event of an added tracker, by [`Context::emit`](crate::Context::emit): `downcast_ref` gives its type back.
+    fn event(&mut self, _event: &dyn Any) {}
     /// A call in progress reached a new phase: its record so far, without streams. [`Sink::sip`] for the message that caused
     /// it follows.
     fn progress(&mut self, _phase: CallPhase, _number: CallNumber, _call: &Call) {}

@@ -7,11 +7,12 @@ use ringtap_model::{Endpoint, Nanos, Transport};
 use ringtap_wire::frame::{Tcp, TcpFlags};
 use ringtap_wire::{sip, websocket};
 
+use crate::context::Hop;
+use crate::media::{FlowKey, Key};
 use crate::table::hash::Hasher;
 use crate::table::index::{Index, NONE};
 use crate::table::slots::{Slots, Ticket};
-use crate::table::timers::{Timer, Wheel};
-use crate::trackers::media::{FlowKey, Key};
+use crate::table::timers::{Timer, TimerOwner, TimerWheel};
 
 /// A hole that is still there after this long was lost by the capture, not on the way.
 const HOLE_LIMIT: Nanos = Nanos::from_secs(3);
@@ -73,13 +74,30 @@ pub(crate) struct Connections {
     pub(crate) counts: TcpCounts,
 }
 
-/// A whole message of a stream, handed on.
+/// A whole message out of a connection.
 pub(crate) struct Delivery<'a> {
     pub(crate) bytes: &'a [u8],
-    /// STUN or TURN's channel data, not SIP.
-    pub(crate) turn: bool,
+    /// STUN or TURN channel data, not SIP.
+    pub(crate) is_turn: bool,
     pub(crate) transport: Transport,
     pub(crate) frames: &'a [u64],
+}
+
+impl Delivery<'_> {
+    /// A copy that outlives the connection's buffers, with the hop that it came on.
+    pub(crate) fn into_owned(self, (src, dst): (Endpoint, Endpoint), time: Nanos) -> DeliveredMessage {
+        let hop = Hop { time, src, dst, transport: self.transport };
+        let (bytes, frames) = (self.bytes.to_vec(), self.frames.to_vec());
+        DeliveredMessage { bytes, is_turn: self.is_turn, hop, frames }
+    }
+}
+
+/// See [`Delivery::into_owned`].
+pub(crate) struct DeliveredMessage {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) is_turn: bool,
+    pub(crate) hop: Hop,
+    pub(crate) frames: Vec<u64>,
 }
 
 impl Connections {
@@ -102,7 +120,7 @@ impl Connections {
         tcp: &Tcp<'_>,
         now: Nanos,
         frames: &[u64],
-        wheel: &mut Wheel,
+        timers: &mut TimerWheel,
         mut deliver: impl FnMut(Delivery<'_>),
     ) {
         let key = (src, dst);
@@ -112,7 +130,10 @@ impl Connections {
             Some(slot) => slot,
             None => match self.begin(key, hash, tcp, now) {
                 Some(slot) => {
-                    wheel.arm(now + IDLE, Timer::Connection(self.halves.ticket(slot)));
+                    timers.arm(
+                        now + IDLE,
+                        Timer { owner: TimerOwner::Connections, ticket: self.halves.ticket(slot) },
+                    );
                     slot
                 }
                 None => return,
@@ -140,16 +161,16 @@ impl Connections {
     /// Whether no followed connection has that hash, which is the one of its addresses and ports as [`Key`] has them: then a
     /// segment that [`is_wanted`] does not want is nobody's. HOT.
     #[inline]
-    pub(crate) fn are_strange_to(&self, hash: u64) -> bool {
+    pub(crate) fn is_untracked(&self, hash: u64) -> bool {
         self.halves.len() == 0 || self.index.first(hash) == NONE
     }
 
     /// A connection's timer fired.
-    pub(crate) fn expire(&mut self, ticket: Ticket, now: Nanos, wheel: &mut Wheel) {
+    pub(crate) fn expire(&mut self, ticket: Ticket, now: Nanos, timers: &mut TimerWheel) {
         let Some(slot) = self.halves.redeem(ticket) else { return };
         let deadline = self.halves[slot].last + IDLE;
         if deadline > now {
-            wheel.arm(deadline, Timer::Connection(ticket));
+            timers.arm(deadline, Timer { owner: TimerOwner::Connections, ticket });
         } else {
             self.remove(slot);
         }
@@ -440,7 +461,7 @@ impl Half {
             if header.fin {
                 (work.deliver)(Delivery {
                     bytes: &self.message,
-                    turn: false,
+                    is_turn: false,
                     transport: Transport::Ws,
                     frames: &self.frames,
                 });
@@ -471,7 +492,7 @@ fn consume_turn<D: FnMut(Delivery<'_>)>(bytes: &[u8], frames: &[u64], work: &mut
             break;
         }
         let message = &bytes[used..used + len];
-        (work.deliver)(Delivery { bytes: message, turn: true, transport: Transport::Tcp, frames });
+        (work.deliver)(Delivery { bytes: message, is_turn: true, transport: Transport::Tcp, frames });
         used += padded;
     }
     used
@@ -495,7 +516,7 @@ fn consume_sip<D: FnMut(Delivery<'_>)>(bytes: &[u8], frames: &[u64], work: &mut 
                 let len = len.clamp(1, rest.len());
                 (work.deliver)(Delivery {
                     bytes: &rest[..len],
-                    turn: false,
+                    is_turn: false,
                     transport: Transport::Tcp,
                     frames,
                 });
@@ -532,7 +553,7 @@ mod tests {
 
     struct Stream {
         table: Connections,
-        wheel: Wheel,
+        timers: TimerWheel,
         got: Vec<Vec<u8>>,
         frames: Vec<Vec<u64>>,
         number: u64,
@@ -541,7 +562,7 @@ mod tests {
     impl Stream {
         fn new() -> Self {
             let table = Connections::new(4, 64 << 10, Hasher::new(1));
-            Self { table, wheel: Wheel::new(4), got: Vec::new(), frames: Vec::new(), number: 0 }
+            Self { table, timers: TimerWheel::new(4), got: Vec::new(), frames: Vec::new(), number: 0 }
         }
 
         fn segment(&mut self, seq: u32, flags: u8, data: &[u8]) {
@@ -551,8 +572,8 @@ mod tests {
         fn at(&mut self, now: Nanos, seq: u32, flags: u8, data: &[u8], len: usize) {
             self.number += 1;
             let tcp = Tcp { src_port: 5060, dst_port: 5060, seq, ack: 0, flags: TcpFlags(flags), data, len };
-            let Self { table, wheel, got, frames, number } = self;
-            table.push(ends(), &tcp, now, &[*number], wheel, |delivery| {
+            let Self { table, timers, got, frames, number } = self;
+            table.push(ends(), &tcp, now, &[*number], timers, |delivery| {
                 got.push(delivery.bytes.to_vec());
                 frames.push(delivery.frames.to_vec());
             });

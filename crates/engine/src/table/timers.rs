@@ -1,17 +1,48 @@
-//! One timer wheel for everything that waits, on capture time.
+//! One timer wheel for everything that waits, in capture time.
 
 use ringtap_model::Nanos;
 
 use crate::table::slots::Ticket;
 
-/// What a timer is for: an object in the table of that kind.
+/// Which table a timer's ticket belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Timer {
-    Call(Ticket),
-    Flow(Ticket),
-    Connection(Ticket),
-    Registration(Ticket),
-    Message(Ticket),
+pub(crate) enum TimerOwner {
+    Connections,
+    Calls,
+    Registrations,
+    Messages,
+    Streams,
+    Rtcp,
+    Added,
+}
+
+/// A timer: an object in its owner's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Timer {
+    pub(crate) owner: TimerOwner,
+    pub(crate) ticket: Ticket,
+}
+
+/// How soon a timer will be handled. With each stage the memory that the stage before prefetched has arrived, and says what
+/// to prefetch next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PrefetchStage {
+    /// 15 timers ahead.
+    Farthest,
+    /// 12 timers ahead.
+    Far,
+    /// 9 timers ahead.
+    Middle,
+    /// 6 timers ahead.
+    Near,
+    /// 3 timers ahead.
+    Nearest,
+}
+
+impl PrefetchStage {
+    /// Each stage with its distance in timers.
+    pub(crate) const DISTANCES: [(Self, usize); 5] =
+        [(Self::Farthest, 15), (Self::Far, 12), (Self::Middle, 9), (Self::Near, 6), (Self::Nearest, 3)];
 }
 
 const TICK: Nanos = Nanos::from_millis(500);
@@ -37,18 +68,18 @@ struct Slot {
 
 const EMPTY: Slot = Slot { first: NONE, last: NONE };
 
-/// A hashed wheel of 1024 half-second slots.
+/// A hashed timers of 1024 half-second slots.
 ///
 /// A timer fires at its time or, when that lies beyond the horizon of 512 s, early: the owner looks at its own deadline and
 /// arms again. So one is never searched for or removed.
 #[derive(Debug)]
-pub(crate) struct Wheel {
+pub(crate) struct TimerWheel {
     chunks: Vec<Chunk>,
     free: u32,
     slots: Box<[Slot; SLOTS]>,
     /// Every tick up to and including this one has fired.
     done: u64,
-    /// Timers in the wheel.
+    /// Timers in the timers.
     armed: usize,
     /// Time that the source leapt over and that passed for no one.
     leapt: Nanos,
@@ -56,7 +87,7 @@ pub(crate) struct Wheel {
     next: Nanos,
 }
 
-impl Wheel {
+impl TimerWheel {
     /// With room for `ceiling` timers, reserved now; more find a place, too.
     pub(crate) fn new(ceiling: usize) -> Self {
         Self {
@@ -85,7 +116,7 @@ impl Wheel {
         at.since(self.leapt).0 / TICK.0
     }
 
-    /// Arms a timer for `at`; fires at the first [`Wheel::expired`] past it.
+    /// Arms a timer for `at`; fires at the first [`TimerWheel::expired`] past it.
     pub(crate) fn arm(&mut self, at: Nanos, timer: Timer) {
         let tick = (self.tick(at) + 1).clamp(self.done + 1, self.done + SLOTS as u64 - 1);
         let slot = (tick % SLOTS as u64) as usize;
@@ -123,7 +154,7 @@ impl Wheel {
         }
     }
 
-    /// Whether [`Wheel::expired`] has anything to look at. HOT: one comparison.
+    /// Whether [`TimerWheel::expired`] has anything to look at. HOT: one comparison.
     #[inline]
     pub(crate) fn due(&self, now: Nanos) -> bool {
         now >= self.next
@@ -138,9 +169,9 @@ impl Wheel {
             return;
         }
         let from = self.done + 1;
-        // Past a whole turn every slot has come by once.
-        let turn = target.min(self.done + SLOTS as u64);
-        for tick in from..=turn {
+        // After a whole revolution every slot has come by once.
+        let last = target.min(self.done + SLOTS as u64);
+        for tick in from..=last {
             self.fire((tick % SLOTS as u64) as usize, fired);
         }
         self.done = self.done.max(target);
@@ -169,7 +200,7 @@ mod tests {
         for _ in 0..=number {
             slots.insert(());
         }
-        Timer::Call(slots.ticket(number as u32))
+        Timer { owner: TimerOwner::Calls, ticket: slots.ticket(number as u32) }
     }
 
     fn at(secs: u64) -> Nanos {
@@ -178,7 +209,7 @@ mod tests {
 
     #[test]
     fn fires_in_order_and_not_early() {
-        let mut wheel = Wheel::new(4);
+        let mut wheel = TimerWheel::new(4);
         wheel.expired(at(1_000_000), &mut Vec::new());
         wheel.arm(at(1_000_010), call(1));
         wheel.arm(at(1_000_005), call(2));
@@ -192,7 +223,7 @@ mod tests {
 
     #[test]
     fn beyond_the_horizon_fires_early_and_a_jump_fires_all() {
-        let mut wheel = Wheel::new(4);
+        let mut wheel = TimerWheel::new(4);
         wheel.expired(at(100), &mut Vec::new());
         wheel.arm(at(100_000), call(1));
         let mut fired = Vec::new();
@@ -207,13 +238,13 @@ mod tests {
 
     #[test]
     fn many_in_one_slot_and_places_used_again() {
-        let mut wheel = Wheel::new(4);
+        let mut wheel = TimerWheel::new(4);
         wheel.expired(at(100), &mut Vec::new());
-        let ticket = |number| Timer::Flow(Ticket { slot: number, generation: number / 7 });
+        let ticket = |number| Timer { owner: TimerOwner::Streams, ticket: Ticket { slot: number, generation: number / 7 } };
         let mut fired = Vec::new();
-        for turn in 0..5u32 {
-            let now = 100 + 10 * u64::from(turn);
-            let timers: Vec<Timer> = (0..turn * 39 + 1).map(ticket).collect();
+        for round in 0..5u32 {
+            let now = 100 + 10 * u64::from(round);
+            let timers: Vec<Timer> = (0..round * 39 + 1).map(ticket).collect();
             for timer in &timers {
                 wheel.arm(at(now + 3), *timer);
                 wheel.arm(at(now + 5), *timer);
@@ -231,7 +262,7 @@ mod tests {
 
     #[test]
     fn an_entry_in_the_past_fires_at_the_next_tick() {
-        let mut wheel = Wheel::new(4);
+        let mut wheel = TimerWheel::new(4);
         wheel.expired(at(100), &mut Vec::new());
         wheel.arm(at(5), call(1));
         let mut fired = Vec::new();

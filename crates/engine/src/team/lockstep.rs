@@ -6,7 +6,7 @@
 use ringtap_model::Nanos;
 
 use crate::input::clock::Clock;
-use crate::table::timers::Wheel;
+use crate::table::timers::TimerWheel;
 
 /// A tick of the engine's clock, which precedes the frame that caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,12 +75,12 @@ fn exchanged(stage: Stage, run: &mut impl FnMut(Stage) -> bool) {
 pub struct BatchCutter {
     clock: Clock,
     /// Holds no timer; it ticks as those of the workers do.
-    wheel: Wheel,
+    timers: TimerWheel,
 }
 
 impl Default for BatchCutter {
     fn default() -> Self {
-        Self { clock: Clock::default(), wheel: Wheel::new(0) }
+        Self { clock: Clock::default(), timers: TimerWheel::new(0) }
     }
 }
 
@@ -89,12 +89,12 @@ impl BatchCutter {
     pub fn next_frame(&mut self, time: Nanos) -> Option<ClockTick> {
         let leap = self.clock.advance(time);
         if leap > Nanos::ZERO {
-            self.wheel.leap(leap);
+            self.timers.leap(leap);
         }
         let now = self.clock.now();
-        let due = self.wheel.due(now);
+        let due = self.timers.due(now);
         if due {
-            self.wheel.expired(now, &mut Vec::new());
+            self.timers.expired(now, &mut Vec::new());
         }
         (due || leap > Nanos::ZERO).then_some(ClockTick { now, leap })
     }

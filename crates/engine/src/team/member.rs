@@ -1,97 +1,133 @@
-//! One worker's part in a team: what it was told, what it waits for, what it keeps for a later stage.
+//! One worker's part in a team: its links, what it waits for, what it keeps for a later stage.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use ringtap_model::{Endpoint, Nanos};
-use ringtap_wire::rtp;
 
-use super::in_order;
-use super::links::{Forward, Inner, Letter, Links, Whole};
-use crate::counters::Counters;
-use crate::sink::Sink;
-use crate::tracker::{Datagram, Tracker, leave};
-use crate::trackers::calls::Hop;
-use crate::trackers::calls::tracker::{Due, Ended};
-use crate::trackers::media::{CodecId, Figures};
-use crate::trackers::update::{CallRef, Note, Order, Types};
+use super::links::{ForwardedSip, Links, ReassembledDatagram, SharedDatagram, TunnelFragment, WorkerMessage};
+use crate::codecs::{Codec, CodecId, Codecs};
+use crate::context::Datagram;
+use crate::media::Figures;
+use crate::table::timers::TimerOwner;
+use crate::update::{CallRef, EndedCall, InputOrder, MediaUpdate, PayloadTypes};
 
-/// Answers that did not come within this time will not come: the record is made of what did.
-const PATIENCE: Nanos = Nanos::from_secs(10);
+/// Answers that have not arrived after this time are not waited for: the record is made without them.
+const ANSWER_LIMIT: Nanos = Nanos::from_secs(10);
 
-/// A message waits this long, of capture time, for those before it that came to other workers: their rings may be handed
-/// over by a timer of the kernel.
-const HOLD: Nanos = Nanos::from_millis(250);
-/// Messages that wait so at once; the first go before their time then.
-const MAX_HOLD: usize = 1 << 16;
-
-/// An answer that all workers give.
-struct Expected<T> {
+/// A question to all workers that is being answered.
+struct Pending<T> {
     answers: T,
     missing: usize,
     until: Nanos,
 }
 
 /// A call that has ended, and its streams so far.
-type Ending = (Box<Ended>, Vec<Figures>);
+pub(crate) type EndingCall = (Box<EndedCall>, Vec<Figures>);
 
 /// See the module.
 pub(crate) struct Member {
     pub(crate) links: Links,
-    is_lockstep: bool,
-    /// It was used live before: the numbers of frames tell no order over workers.
-    is_live: bool,
-    /// Of each worker: our number for each of its codecs, and how many of ours it knows.
+    pub(crate) is_lockstep: bool,
+    /// It ran live before: frame numbers give no order across workers.
+    pub(crate) is_live: bool,
+    /// Per worker: our number for each of its codecs, and how many of ours it knows.
     codecs: Vec<Vec<Option<CodecId>>>,
-    told: Vec<usize>,
-    /// Calls of ours that may have been silent for too long, and when they were last heard.
-    asked: BTreeMap<CallRef, Expected<Nanos>>,
+    codecs_sent: Vec<usize>,
+    /// Calls of ours that may have been silent for too long, with the time they were last heard.
+    asked: BTreeMap<CallRef, Pending<Nanos>>,
     /// Calls of ours that have ended and wait for their streams.
-    ending: BTreeMap<CallRef, Expected<Ending>>,
-    overdue: VecDeque<(Nanos, CallRef)>,
+    ending: BTreeMap<CallRef, Pending<EndingCall>>,
+    pub(crate) overdue: VecDeque<(Nanos, CallRef)>,
     /// Calls whose record was made without all answers.
     pub(crate) incomplete: u64,
-    /// In lockstep, those of the batch; live, those that others may still come before.
-    messages: Vec<Forward>,
-    notes: Vec<Arc<Note>>,
-    wholes: Vec<Whole>,
-    /// Fragments in tunnels, and how deep those were that were taken last.
-    inner: Vec<Inner>,
+    /// In lockstep the SIP messages of the batch; live, those that earlier ones may still precede.
+    pub(crate) sip: Vec<ForwardedSip>,
+    pub(crate) updates: Vec<Arc<MediaUpdate>>,
+    pub(crate) reassembled: Vec<ReassembledDatagram>,
+    /// Fragments in tunnels, and the tunnel depth of those handled last.
+    pub(crate) tunnel_fragments: Vec<TunnelFragment>,
     depth: u8,
-    held: Held,
+    pub(crate) held: HeldDatagrams,
 }
 
-/// Media packets that wait for the announcements of their batch, their bytes one after another.
+/// Datagrams that wait for the announcements of their batch, their bytes one after another.
 #[derive(Default)]
-struct Held {
-    packets: Vec<HeldPacket>,
+pub(crate) struct HeldDatagrams {
+    headers: Vec<HeldHeader>,
     bytes: Vec<u8>,
     frames: Vec<u64>,
 }
 
-struct HeldPacket {
+struct HeldHeader {
+    owner: TimerOwner,
     number: u64,
+    is_original: bool,
     src: Endpoint,
     dst: Endpoint,
     time: Nanos,
     ip_len: u32,
     len: usize,
-    /// Where its bytes and the numbers of its frames end.
-    bytes_end: usize,
-    frames_end: usize,
+    /// Offsets in `bytes` and `frames`.
+    bytes: (usize, usize),
+    frames: (usize, usize),
 }
 
-impl Held {
-    fn push(&mut self, number: u64, datagram: &Datagram<'_>, frames: &[u64]) {
-        let Datagram { src, dst, time, ip_len, data, len } = *datagram;
+/// One of [`HeldDatagrams`].
+pub(crate) struct HeldDatagram<'a> {
+    pub(crate) owner: TimerOwner,
+    pub(crate) number: u64,
+    /// Captured by this worker, not a copy that another one sent.
+    pub(crate) is_original: bool,
+    pub(crate) datagram: Datagram<'a>,
+}
+
+impl HeldDatagrams {
+    pub(crate) fn push(
+        &mut self,
+        owner: TimerOwner,
+        number: u64,
+        datagram: &Datagram<'_>,
+        is_original: bool,
+    ) {
+        let Datagram { src, dst, time, ip_len, data, len, frames } = *datagram;
+        let (bytes_start, frames_start) = (self.bytes.len(), self.frames.len());
         self.bytes.extend_from_slice(data);
         self.frames.extend_from_slice(frames);
-        let (bytes_end, frames_end) = (self.bytes.len(), self.frames.len());
-        self.packets.push(HeldPacket { number, src, dst, time, ip_len, len, bytes_end, frames_end });
+        let (bytes, frames) = ((bytes_start, self.bytes.len()), (frames_start, self.frames.len()));
+        self.headers.push(HeldHeader {
+            owner,
+            number,
+            is_original,
+            src,
+            dst,
+            time,
+            ip_len,
+            len,
+            bytes,
+            frames,
+        });
     }
 
-    fn clear(&mut self) {
-        self.packets.clear();
+    /// Puts them in frame order: copies from other workers were appended at the end.
+    pub(crate) fn sort(&mut self) {
+        if !self.headers.is_sorted_by_key(|header| header.number) {
+            self.headers.sort_by_key(|header| header.number);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = HeldDatagram<'_>> {
+        self.headers.iter().map(|header| {
+            let HeldHeader { owner, number, is_original, src, dst, time, ip_len, len, bytes, frames } =
+                *header;
+            let (data, frames) = (&self.bytes[bytes.0..bytes.1], &self.frames[frames.0..frames.1]);
+            let datagram = Datagram { time, src, dst, ip_len, data, len, frames };
+            HeldDatagram { owner, number, is_original, datagram }
+        })
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.headers.clear();
         self.bytes.clear();
         self.frames.clear();
     }
@@ -105,380 +141,197 @@ impl Member {
             is_lockstep: false,
             is_live: false,
             codecs: vec![Vec::new(); workers],
-            told: vec![0; workers],
+            codecs_sent: vec![0; workers],
             asked: BTreeMap::new(),
             ending: BTreeMap::new(),
             overdue: VecDeque::new(),
             incomplete: 0,
-            messages: Vec::new(),
-            notes: Vec::new(),
-            wholes: Vec::new(),
-            inner: Vec::new(),
+            sip: Vec::new(),
+            updates: Vec::new(),
+            reassembled: Vec::new(),
+            tunnel_fragments: Vec::new(),
             depth: 0,
-            held: Held::default(),
+            held: HeldDatagrams::default(),
         }
     }
 
-    /// The same note with our numbers for the sender's codecs.
-    fn translate(&self, sender: usize, note: &Arc<Note>) -> Arc<Note> {
+    /// From now on the team runs in lockstep.
+    pub(crate) fn enter_lockstep(&mut self) {
+        self.is_lockstep = true;
+        self.links.lossless = true;
+    }
+
+    /// Forwards a SIP message to its owner, which may be this worker.
+    pub(crate) fn forward_sip(&mut self, hash: u64, message: ForwardedSip) {
+        let owner = self.links.owner(hash);
+        if owner == self.links.me() {
+            self.sip.push(message);
+        } else {
+            self.links.send(owner, WorkerMessage::Sip(Box::new(message)));
+        }
+    }
+
+    /// Sends a datagram to all other workers.
+    pub(crate) fn send_datagram(&mut self, owner: TimerOwner, order: InputOrder, datagram: &Datagram<'_>) {
+        let Datagram { time, src, dst, ip_len, data, len, frames } = *datagram;
+        let (data, frames) = (data.into(), frames.into());
+        let shared = Arc::new(SharedDatagram { owner, order, time, src, dst, ip_len, len, data, frames });
+        self.links.send_all(|| WorkerMessage::Datagram(shared.clone()));
+    }
+
+    /// Sends a media update to all other workers, after the codecs that it names.
+    pub(crate) fn send_update(&mut self, update: &Arc<MediaUpdate>, codecs: &Codecs) {
+        for worker in self.links.others() {
+            while let Some((index, codec)) = codecs.nth(self.codecs_sent[worker]) {
+                if !self.links.send(worker, WorkerMessage::Codec(index, Box::new(codec.clone()))) {
+                    break;
+                }
+                self.codecs_sent[worker] += 1;
+            }
+            self.links.send(worker, WorkerMessage::MediaUpdate(update.clone()));
+        }
+    }
+
+    /// Another worker names a codec that its media updates will use.
+    pub(crate) fn learn_codec(&mut self, sender: usize, index: u16, codec: &Codec, codecs: &mut Codecs) {
+        let ours = codecs.intern(codec.name.as_bytes(), codec.clock.0, codec.channels);
+        let known = &mut self.codecs[sender];
+        if usize::from(index) == known.len() {
+            known.push(ours);
+        }
+    }
+
+    /// The same update with our numbers for the sender's codecs.
+    pub(crate) fn translate(&self, sender: usize, update: &Arc<MediaUpdate>) -> Arc<MediaUpdate> {
         let codec = |id: CodecId| self.codecs[sender].get(id.index()).copied().flatten();
-        let mut known: Option<(Types, Types)> = None;
-        let ends = note.ends.iter().map(|(end, types)| {
+        let mut known: Option<(PayloadTypes, PayloadTypes)> = None;
+        let ends = update.ends.iter().map(|(end, types)| {
             // The endpoints of one description share its types.
             if !known.as_ref().is_some_and(|(theirs, _)| Arc::ptr_eq(theirs, types)) {
                 let ours = types.iter().filter_map(|&(number, id)| Some((number, codec(id)?))).collect();
                 known = Some((types.clone(), ours));
             }
-            (*end, known.as_ref().map_or_else(Types::default, |(_, ours)| ours.clone()))
+            (*end, known.as_ref().map(|(_, ours)| ours.clone()).unwrap_or_default())
         });
         let ends = ends.collect();
-        Arc::new(Note { ends, ..Note::clone(note) })
-    }
-}
-
-impl Tracker {
-    /// From now on the team goes in lockstep.
-    pub(crate) fn lockstep(&mut self) {
-        if let Some(member) = &mut self.member {
-            member.is_lockstep = true;
-            member.links.lossless = true;
-        }
+        let MediaUpdate { order, call, status, side, .. } = **update;
+        Arc::new(MediaUpdate { order, call, status, side, ends })
     }
 
-    /// Workers of the team.
-    pub(crate) fn workers(&self) -> usize {
-        self.member.as_ref().map_or(1, |member| member.links.workers())
-    }
-
-    /// Tells the other workers what was dropped here.
-    pub(crate) fn publish(&self, counters: &Counters) {
-        if let Some(member) = &self.member {
-            member.links.publish(counters.turned_away() + self.external_drops);
-        }
-    }
-
-    /// Takes what other workers sent.
-    pub(crate) fn receive<S: Sink>(&mut self, now: Nanos, counters: &Counters, sink: &mut S) {
-        while let Some(member) = &mut self.member
-            && let Some((sender, letter)) = member.links.receive()
-        {
-            self.open(sender, letter, now, counters, sink);
-        }
-    }
-
-    fn open<S: Sink>(
-        &mut self,
-        sender: usize,
-        letter: Letter,
-        now: Nanos,
-        counters: &Counters,
-        sink: &mut S,
-    ) {
-        let Self { member: Some(member), media, .. } = self else { return };
-        match letter {
-            Letter::Sip(forward) => member.messages.push(*forward),
-            Letter::Whole(whole) => member.wholes.push(*whole),
-            Letter::Inner(inner) => member.inner.push(*inner),
-            Letter::Codec(index, codec) => {
-                let ours = media.codecs.intern(codec.name.as_bytes(), codec.clock.0, codec.channels);
-                let known = &mut member.codecs[sender];
-                if usize::from(index) == known.len() {
-                    known.push(ours);
-                }
-            }
-            Letter::Note(note) => {
-                let note = member.translate(sender, &note);
-                if member.is_lockstep {
-                    member.notes.push(note);
-                } else {
-                    media.note(&note);
-                }
-            }
-            Letter::Ask(call) => {
-                member.links.send(sender, Letter::Heard(call, media.heard(call)));
-            }
-            Letter::Heard(call, heard) => {
-                if let Some(expected) = member.asked.get_mut(&call) {
-                    expected.answers = expected.answers.max(heard);
-                    expected.missing -= 1;
-                    if expected.missing == 0 {
-                        self.all_heard(call, now, counters, sink);
-                    }
-                }
-            }
-            Letter::End(call) => {
-                let mut figures = media.end_call(call);
-                leave(&mut figures, sink);
-                member.links.send(sender, Letter::Ended(call, figures));
-            }
-            Letter::Ended(call, figures) => {
-                if let Some(expected) = member.ending.get_mut(&call) {
-                    expected.answers.1.extend(figures);
-                    expected.missing -= 1;
-                    if expected.missing == 0 {
-                        self.all_ended(call, sink);
-                    }
-                }
-            }
-            Letter::Learned(news) => media.keep_learned(*news),
-        }
-    }
-
-    /// A message from another worker, or one that was kept for its stage.
-    fn forwarded<S: Sink>(&mut self, forward: &Forward, counters: &Counters, sink: &mut S) {
-        self.order = forward.order;
-        self.take_sip(&forward.bytes, &forward.hop, &forward.frames, counters, sink);
-    }
-
-    /// Hands a message to its owner, which may be this worker: for later, too.
-    #[cold]
-    pub(crate) fn pass_on(&mut self, hash: u64, bytes: &[u8], hop: &Hop, frames: &[u64]) {
-        let Some(member) = &mut self.member else { return };
-        let owner = member.links.owner(hash);
-        let forward = Forward { order: self.order, hop: *hop, bytes: bytes.into(), frames: frames.into() };
-        if owner == member.links.me() {
-            member.messages.push(forward);
-        } else {
-            member.links.send(owner, Letter::Sip(Box::new(forward)));
-        }
-    }
-
-    /// Live: takes what other workers sent, and messages that none of an earlier time can come before any more.
-    /// Our own next frame may be long after the one before: what has waited since must not find its call's time over.
-    pub(crate) fn meet<S: Sink>(&mut self, now: Nanos, next: Nanos, counters: &Counters, sink: &mut S) {
-        self.publish(counters);
-        let Some(member) = &self.member else { return };
-        let until = member.links.reached_by_others().min(next).max(next.since(HOLD));
-        self.receive(now, counters, sink);
-        let Some(member) = &mut self.member else { return };
-        if member.messages.is_empty() {
-            return;
-        }
-        member.messages.sort_by_key(|Forward { order, hop, .. }| (hop.time, *order));
-        let ripe = member.messages.partition_point(|message| message.hop.time <= until);
-        let ripe = ripe.max(member.messages.len().saturating_sub(MAX_HOLD));
-        let messages: Vec<Forward> = member.messages.drain(..ripe).collect();
-        messages.iter().for_each(|message| self.forwarded(message, counters, sink));
-    }
-
-    /// Live: sends what waits.
-    pub(crate) fn part(&mut self, now: Nanos) {
-        let (_, waits) = self.send_rest();
-        if let Some(member) = &mut self.member {
-            member.is_live = true;
-            if !waits {
-                member.links.reached(now);
-            }
-        }
-    }
-
-    /// Whether a media packet is kept for its stage. HOT: a branch.
-    #[inline]
-    pub(crate) fn hold(&mut self, datagram: &Datagram<'_>, frames: &[u64]) -> bool {
-        match &mut self.member {
-            Some(member) if member.is_lockstep => {
-                member.held.push(self.order.number, datagram, frames);
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// Tells the media of every worker what signalling found.
-    pub(crate) fn tell(&mut self, note: Note) {
-        let Some(member) = &mut self.member else { return self.media.note(&note) };
-        let note = Arc::new(note);
-        for worker in member.links.others() {
-            // What a note names must be known first.
-            while let Some((index, codec)) = self.media.codecs.nth(member.told[worker]) {
-                if !member.links.send(worker, Letter::Codec(index, Box::new(codec.clone()))) {
-                    break;
-                }
-                member.told[worker] += 1;
-            }
-            member.links.send(worker, Letter::Note(note.clone()));
-        }
-        if member.is_lockstep {
-            member.notes.push(note);
-        } else {
-            self.media.note(&note);
-        }
-    }
-
-    /// When a call was last heard here, and by all if all have said so. None: the answers are on their way.
-    pub(crate) fn ask(&mut self, call: CallRef, now: Nanos) -> Option<Nanos> {
-        let heard = self.media.heard(call);
-        let Some(member) = &mut self.member else { return Some(heard) };
-        // A call may have two timers in one tick. Answers name the call, not the question: a second one would take those to
-        // the first for its own, and be content before all have answered.
-        if member.asked.contains_key(&call) {
+    /// Asks all workers when media of a call were last heard, `heard` here; the time at once where there is nobody to ask.
+    pub(crate) fn ask_last_heard(&mut self, call: CallRef, heard: Nanos, now: Nanos) -> Option<Nanos> {
+        // A call may have two timers in one tick. Answers name the call, not the question: a second question would count
+        // the answers to the first as its own and be content before all have answered.
+        if self.asked.contains_key(&call) {
             return None;
         }
-        let missing = member.links.send_all(|| Letter::Ask(call));
+        let missing = self.links.send_all(|| WorkerMessage::AskLastHeard(call));
         if missing == 0 {
             return Some(heard);
         }
-        let until = now + PATIENCE;
-        member.asked.insert(call, Expected { answers: heard, missing, until });
-        member.overdue.push_back((until, call));
+        let until = now + ANSWER_LIMIT;
+        self.asked.insert(call, Pending { answers: heard, missing, until });
+        self.overdue.push_back((until, call));
         None
     }
 
-    /// Ends a call: its record comes when every worker has given the streams that it has of it.
-    pub(crate) fn end_call<S: Sink>(&mut self, ended: Box<Ended>, now: Nanos, sink: &mut S) {
-        let Some(call) = ended.media else { return Self::tell_call(*ended, Vec::new(), sink) };
-        let mut figures = self.media.end_call(call);
-        leave(&mut figures, sink);
-        let Some(member) = &mut self.member else { return Self::tell_call(*ended, figures, sink) };
-        let missing = member.links.send_all(|| Letter::End(call));
-        member.incomplete += u64::from(missing + 1 < member.links.workers());
+    /// An answer to [`Member::ask_last_heard`]; the latest time once all have answered.
+    pub(crate) fn heard(&mut self, call: CallRef, heard: Nanos) -> Option<Nanos> {
+        let pending = self.asked.get_mut(&call)?;
+        pending.answers = pending.answers.max(heard);
+        pending.missing -= 1;
+        if pending.missing > 0 {
+            return None;
+        }
+        self.asked.remove(&call).map(|pending| pending.answers)
+    }
+
+    /// Asks all workers for the streams of a call that has ended; the call at once where there is nobody to ask.
+    pub(crate) fn ask_streams(
+        &mut self,
+        call: CallRef,
+        ended: Box<EndedCall>,
+        figures: Vec<Figures>,
+        now: Nanos,
+    ) -> Option<EndingCall> {
+        let missing = self.links.send_all(|| WorkerMessage::EndStreams(call));
+        self.incomplete += u64::from(missing + 1 < self.links.workers());
         if missing == 0 {
-            return Self::tell_call(*ended, figures, sink);
+            return Some((ended, figures));
         }
-        let until = now + PATIENCE;
-        member.ending.insert(call, Expected { answers: (ended, figures), missing, until });
-        member.overdue.push_back((until, call));
+        let until = now + ANSWER_LIMIT;
+        self.ending.insert(call, Pending { answers: (ended, figures), missing, until });
+        self.overdue.push_back((until, call));
+        None
     }
 
-    fn all_heard<S: Sink>(&mut self, call: CallRef, now: Nanos, counters: &Counters, sink: &mut S) {
-        let Some(expected) = self.member.as_mut().and_then(|member| member.asked.remove(&call)) else {
-            return;
-        };
-        let drops = self.drops(counters);
-        let due = self.signalling.heard(call, expected.answers, now, drops, &mut self.wheel);
-        if let Due::End(ended) = due {
-            self.end_call(ended, now, sink);
+    /// An answer to [`Member::ask_streams`]; the call with all its streams once all have answered.
+    pub(crate) fn streams_ended(&mut self, call: CallRef, figures: Vec<Figures>) -> Option<EndingCall> {
+        let pending = self.ending.get_mut(&call)?;
+        pending.answers.1.extend(figures);
+        pending.missing -= 1;
+        if pending.missing > 0 {
+            return None;
         }
+        self.ending.remove(&call).map(|pending| pending.answers)
     }
 
-    fn all_ended<S: Sink>(&mut self, call: CallRef, sink: &mut S) {
-        if let Some(expected) = self.member.as_mut().and_then(|member| member.ending.remove(&call)) {
-            let (ended, figures) = expected.answers;
-            Self::tell_call(*ended, figures, sink);
-        }
+    /// The question asked with this deadline is not waited for any longer: what was answered so far.
+    pub(crate) fn give_up_heard(&mut self, call: CallRef, until: Nanos) -> Option<Nanos> {
+        self.asked.get(&call).filter(|pending| pending.until == until)?;
+        self.asked.remove(&call).map(|pending| pending.answers)
     }
 
-    /// Answers that are overdue are waited for no longer.
-    #[cold]
-    pub(crate) fn give_up<S: Sink>(&mut self, now: Nanos, counters: &Counters, sink: &mut S) {
-        while let Some(member) = &mut self.member
-            && let Some((until, call)) = member.overdue.pop_front_if(|(until, _)| *until <= now)
-        {
-            if member.asked.get(&call).is_some_and(|expected| expected.until == until) {
-                self.all_heard(call, now, counters, sink);
-            } else if member.ending.contains_key(&call) {
-                member.incomplete += 1;
-                self.all_ended(call, sink);
-            }
-        }
+    /// The streams of this call are not waited for any longer: the call with those that arrived.
+    pub(crate) fn give_up_streams(&mut self, call: CallRef) -> Option<EndingCall> {
+        let pending = self.ending.remove(&call)?;
+        self.incomplete += 1;
+        Some(pending.answers)
     }
 
-    /// Waits for no one any more.
-    pub(crate) fn leave<S: Sink>(&mut self, sink: &mut S) {
-        if let Some(member) = self.member.take() {
-            let ending = member.ending.into_values().map(|expected| expected.answers);
-            ending.for_each(|(ended, figures)| Self::tell_call(*ended, figures, sink));
-        }
+    /// The calls that still wait for streams.
+    pub(crate) fn into_ending(self) -> Vec<EndingCall> {
+        self.ending.into_values().map(|pending| pending.answers).collect()
     }
 
-    /// Sends what waits. Whether anything was sent since the last time, and whether something still waits.
-    pub(crate) fn send_rest(&mut self) -> (bool, bool) {
-        let Self { member: Some(member), media, .. } = self else { return (false, false) };
-        for news in media.taught.drain(..) {
-            member.links.send_all(|| Letter::Learned(Box::new(news)));
-        }
-        let waits = member.links.flush();
-        (std::mem::take(&mut member.links.has_sent), waits)
-    }
-
-    pub(super) fn send_whole(&mut self, worker: usize, whole: Whole) {
-        let Some(member) = &mut self.member else { return };
-        if worker == member.links.me() {
-            member.wholes.push(whole);
+    /// Sends a reassembled datagram to the worker that has its sender's other packets.
+    pub(crate) fn send_reassembled(&mut self, worker: usize, datagram: ReassembledDatagram) {
+        if worker == self.links.me() {
+            self.reassembled.push(datagram);
         } else {
-            member.links.send(worker, Letter::Whole(Box::new(whole)));
+            self.links.send(worker, WorkerMessage::Reassembled(Box::new(datagram)));
         }
     }
 
-    pub(super) fn send_inner(&mut self, worker: usize, inner: Inner) {
-        let Some(member) = &mut self.member else { return };
-        if worker == member.links.me() {
-            member.inner.push(inner);
+    /// Datagrams reassembled for this worker, in order of the frames that completed them.
+    pub(crate) fn reassembled_in_order(&mut self) -> VecDeque<ReassembledDatagram> {
+        let mut datagrams = std::mem::take(&mut self.reassembled);
+        datagrams.sort_by_key(|datagram| datagram.number);
+        datagrams.into()
+    }
+
+    /// Sends a fragment in a tunnel to the worker that reassembles its datagram.
+    pub(crate) fn send_tunnelled(&mut self, worker: usize, fragment: TunnelFragment) {
+        if worker == self.links.me() {
+            self.tunnel_fragments.push(fragment);
         } else {
-            member.links.send(worker, Letter::Inner(Box::new(inner)));
+            self.links.send(worker, WorkerMessage::TunnelFragment(Box::new(fragment)));
         }
     }
 
-    /// The fragments outside of tunnels were taken; true when some in tunnels are left.
-    pub(super) fn begin_inner(&mut self) -> bool {
-        let Some(member) = &mut self.member else { return false };
-        member.depth = 0;
-        !member.inner.is_empty()
+    /// The fragments outside of tunnels were handled; true when some in tunnels are left.
+    pub(crate) fn begin_tunnelled(&mut self) -> bool {
+        self.depth = 0;
+        !self.tunnel_fragments.is_empty()
     }
 
-    /// Fragments one tunnel deeper than those before, in order of their frames; and whether deeper ones are left.
-    pub(super) fn take_inner(&mut self) -> (Vec<Inner>, bool) {
-        let Some(member) = &mut self.member else { return (Vec::new(), false) };
-        member.depth = member.depth.saturating_add(1);
-        let depth = member.depth;
-        let mut inner: Vec<Inner> = member.inner.extract_if(.., |inner| inner.depth <= depth).collect();
-        inner.sort_by_key(|inner| inner.number);
-        (inner, !member.inner.is_empty())
-    }
-
-    pub(super) fn take_wholes(&mut self) -> VecDeque<Whole> {
-        in_order(self.member.as_mut().map(|member| std::mem::take(&mut member.wholes)).unwrap_or_default())
-    }
-
-    /// Takes the messages of a batch in order of their frames; those that the end of the input set free, in order of time.
-    pub(super) fn take_messages<S: Sink>(&mut self, counters: &Counters, sink: &mut S) {
-        let Some(member) = &mut self.member else { return };
-        let mut messages = std::mem::take(&mut member.messages);
-        let is_live = member.is_live;
-        messages.sort_by_key(|Forward { order, hop, .. }| {
-            // What the end of the input set free came with no frame.
-            let number = if is_live { 0 } else { order.number };
-            (number, hop.time, hop.src, hop.dst, *order)
-        });
-        messages.iter().for_each(|message| self.forwarded(message, counters, sink));
-        messages.clear();
-        if let Some(member) = &mut self.member {
-            member.messages = messages;
-        }
-    }
-
-    /// Takes the media packets of a batch in order of their frames, each after what was announced before it.
-    pub(super) fn take_media<S: Sink>(&mut self, sink: &mut S) {
-        let Some(member) = &mut self.member else { return };
-        let (mut notes, mut held) = (std::mem::take(&mut member.notes), std::mem::take(&mut member.held));
-        notes.sort_by_key(|note| note.order);
-        let mut next = notes.iter().peekable();
-        let (mut bytes_start, mut frames_start) = (0, 0);
-        for packet in &held.packets {
-            while let Some(note) = next.next_if(|note| note.order.number < packet.number) {
-                self.media.note(note);
-            }
-            if self.order.number != packet.number {
-                self.order = Order { number: packet.number, part: 0 };
-            }
-            let HeldPacket { src, dst, time, ip_len, len, bytes_end, frames_end, .. } = *packet;
-            let data = &held.bytes[bytes_start..bytes_end];
-            let frames = &held.frames[frames_start..frames_end];
-            if let Ok(view) = rtp::View::parse(data, len) {
-                self.media(&Datagram { src, dst, time, ip_len, data, len }, &view, frames, sink);
-            }
-            (bytes_start, frames_start) = (bytes_end, frames_end);
-        }
-        next.for_each(|note| self.media.note(note));
-        notes.clear();
-        held.clear();
-        if let Some(member) = &mut self.member {
-            (member.notes, member.held) = (notes, held);
-        }
-    }
-
-    /// At the end of the input: true while streams still teach.
-    pub(super) fn turn_at_end(&mut self) -> bool {
-        self.media.learn()
+    /// Fragments one tunnel deeper than those before, in frame order; and whether deeper ones are left.
+    pub(crate) fn next_tunnelled(&mut self) -> (Vec<TunnelFragment>, bool) {
+        self.depth = self.depth.saturating_add(1);
+        let depth = self.depth;
+        let mut fragments: Vec<TunnelFragment> =
+            self.tunnel_fragments.extract_if(.., |fragment| fragment.depth <= depth).collect();
+        fragments.sort_by_key(|fragment| fragment.number);
+        (fragments, !self.tunnel_fragments.is_empty())
     }
 }

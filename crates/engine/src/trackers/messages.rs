@@ -2,12 +2,14 @@
 
 use hashbrown::HashTable;
 use ringtap_model::{Message as Record, Nanos};
-use ringtap_wire::sip::{Header, Message, NameAddr, StartLine};
+use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine};
 
+use crate::context::{Context, Hop, SipMessage};
+use crate::sink::Sink;
 use crate::table::hash::{self, Hasher};
 use crate::table::slots::{Slots, Ticket};
-use crate::table::timers::{Timer, Wheel};
-use crate::trackers::calls::{Hop, text};
+use crate::text::text;
+use crate::tracker::{EngineTracker, Tracker, Wants};
 
 /// Timer F (RFC 3261 section 17.1.2.2) and a margin.
 const LIMIT: Nanos = Nanos::from_secs(40);
@@ -24,17 +26,42 @@ pub(crate) struct Messages {
     entries: Slots<Entry>,
     index: HashTable<u32>,
     hasher: Hasher,
-    /// Transactions that found no place.
-    pub(crate) refused: u64,
 }
+
+impl Tracker for Messages {
+    const WANTS: Wants = Wants { sip: true, ..Wants::NOTHING };
+
+    /// A MESSAGE or its response. The record is emitted when its time is over, so that every hop counts once.
+    fn sip<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) {
+        if sip.method == Method::Message {
+            self.transaction(sip, cx);
+        }
+    }
+
+    fn timer<S: Sink>(&mut self, ticket: Ticket, cx: &mut Context<'_, S>) {
+        let record = self.entries.redeem(ticket).and_then(|slot| self.remove(slot));
+        if let Some(record) = record {
+            cx.sink.message(record);
+        }
+    }
+
+    /// Every record that is left, in order of time.
+    fn close<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
+        let mut slots = self.entries.indices();
+        slots.sort_by_key(|slot| (self.entries[*slot].record.time, *slot));
+        slots.into_iter().filter_map(|slot| self.remove(slot)).for_each(|record| cx.sink.message(record));
+    }
+}
+
+impl EngineTracker for Messages {}
 
 impl Messages {
     pub(crate) fn new(ceiling: usize, hasher: Hasher) -> Self {
-        Self { entries: Slots::new(ceiling), index: HashTable::new(), hasher, refused: 0 }
+        Self { entries: Slots::new(ceiling), index: HashTable::new(), hasher }
     }
 
-    /// Takes a MESSAGE or its answer. The record comes when its time is over, so that every hop counts once.
-    pub(crate) fn take(&mut self, call_id: &[u8], message: &Message<'_>, hop: &Hop, wheel: &mut Wheel) {
+    fn transaction<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) {
+        let SipMessage { message, call_id, ref hop, .. } = *sip;
         let cseq = message.cseq().map_or(0, |(number, _)| number);
         let hash = self.hasher.of((call_id, cseq));
         let found = self.index.find(hash, |slot| {
@@ -42,7 +69,7 @@ impl Messages {
             *entry.call_id == *call_id && entry.cseq == cseq
         });
         match (found.copied(), message.start()) {
-            (None, StartLine::Request { .. }) => self.begin(call_id, cseq, hash, message, hop, wheel),
+            (None, StartLine::Request { .. }) => self.begin(call_id, cseq, hash, message, hop, cx),
             // A challenge is no final answer to what is sent again under another number; the last one counts.
             (Some(slot), StartLine::Response { code, .. }) if code >= 200 => {
                 self.entries[slot].record.code = code
@@ -51,14 +78,14 @@ impl Messages {
         }
     }
 
-    fn begin(
+    fn begin<S: Sink>(
         &mut self,
         call_id: &[u8],
         cseq: u32,
         hash: u64,
         message: &Message<'_>,
         hop: &Hop,
-        wheel: &mut Wheel,
+        cx: &mut Context<'_, S>,
     ) {
         let time = hop.time.micros().to_le_bytes();
         let (src, dst) = (hop.src.ip.to_string(), hop.dst.ip.to_string());
@@ -76,33 +103,20 @@ impl Messages {
             code: 0,
         };
         let Some(slot) = self.entries.insert(Entry { call_id: call_id.into(), cseq, hash, record }) else {
-            self.refused += 1;
+            cx.counters.messages_refused += 1;
             return;
         };
         let entries = &self.entries;
         self.index.insert_unique(hash, slot, |slot| entries[*slot].hash);
-        wheel.arm(hop.time + LIMIT, Timer::Message(self.entries.ticket(slot)));
-    }
-
-    /// A transaction's time is over.
-    pub(crate) fn expire(&mut self, ticket: Ticket) -> Option<Record> {
-        let slot = self.entries.redeem(ticket)?;
-        self.remove(slot)
+        cx.arm(hop.time + LIMIT, self.entries.ticket(slot));
     }
 
     fn remove(&mut self, slot: u32) -> Option<Record> {
         let entry = self.entries.remove(slot)?;
-        if let Ok(place) = self.index.find_entry(entry.hash, |other| *other == slot) {
-            place.remove();
+        if let Ok(found) = self.index.find_entry(entry.hash, |other| *other == slot) {
+            found.remove();
         }
         Some(entry.record)
-    }
-
-    /// Every record that is left, in order of time.
-    pub(crate) fn close(&mut self) -> Vec<Record> {
-        let mut slots = self.entries.indices();
-        slots.sort_by_key(|slot| (self.entries[*slot].record.time, *slot));
-        slots.into_iter().filter_map(|slot| self.remove(slot)).collect()
     }
 }
 

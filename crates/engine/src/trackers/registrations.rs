@@ -2,12 +2,14 @@
 
 use hashbrown::HashTable;
 use ringtap_model::{Endpoint, Nanos, Registration, RegistrationState};
-use ringtap_wire::sip::{Header, Message, StartLine};
+use ringtap_wire::sip::{Header, Message, Method, StartLine};
 
+use crate::context::{Context, Hop, SipMessage};
+use crate::sink::Sink;
 use crate::table::hash::{self, Hasher};
 use crate::table::slots::{Slots, Ticket};
-use crate::table::timers::{Timer, Wheel};
-use crate::trackers::calls::{Hop, text};
+use crate::text::text;
+use crate::tracker::{EngineTracker, Tracker, Wants};
 
 /// RFC 3261 section 10.2.1.1 leaves the default to the registrar; an hour is what nearly all take.
 const DEFAULT_EXPIRES: u32 = 3600;
@@ -37,17 +39,54 @@ pub(crate) struct Registrations {
     entries: Slots<Entry>,
     index: HashTable<u32>,
     hasher: Hasher,
-    /// Registrations that found no place.
-    pub(crate) refused: u64,
 }
+
+impl Tracker for Registrations {
+    const WANTS: Wants = Wants { sip: true, ..Wants::NOTHING };
+
+    /// A REGISTER or its response.
+    fn sip<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) {
+        if sip.method == Method::Register {
+            self.register(sip, cx);
+        }
+    }
+
+    fn timer<S: Sink>(&mut self, ticket: Ticket, cx: &mut Context<'_, S>) {
+        let Some(slot) = self.entries.redeem(ticket) else { return };
+        let entry = &mut self.entries[slot];
+        let deadline = entry.deadline();
+        if deadline > cx.now() {
+            cx.arm(deadline, ticket);
+            return;
+        }
+        if entry.state == RegistrationState::Active {
+            entry.state = RegistrationState::Expired;
+        }
+        if let Some(record) = self.remove(slot) {
+            cx.sink.registration(record);
+        }
+    }
+
+    /// Every record that is left, in order of its first REGISTER.
+    fn close<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
+        let mut slots = self.entries.indices();
+        slots.sort_by_key(|slot| (self.entries[*slot].first, *slot));
+        slots
+            .into_iter()
+            .filter_map(|slot| self.remove(slot))
+            .for_each(|record| cx.sink.registration(record));
+    }
+}
+
+impl EngineTracker for Registrations {}
 
 impl Registrations {
     pub(crate) fn new(ceiling: usize, hasher: Hasher) -> Self {
-        Self { entries: Slots::new(ceiling), index: HashTable::new(), hasher, refused: 0 }
+        Self { entries: Slots::new(ceiling), index: HashTable::new(), hasher }
     }
 
-    /// Takes a REGISTER or its answer.
-    pub(crate) fn take(&mut self, call_id: &[u8], message: &Message<'_>, hop: &Hop, wheel: &mut Wheel) {
+    fn register<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) {
+        let SipMessage { message, call_id, ref hop, .. } = *sip;
         let Some(aor) = message.to().and_then(|to| match to.uri.user {
             Some(user) => text(&[user, b"@", to.uri.host].concat()),
             None => text(to.uri.host),
@@ -63,7 +102,7 @@ impl Registrations {
             (Some(slot), _) => *slot,
             // An answer whose request was not seen tells neither contact nor direction.
             (None, StartLine::Response { .. }) => return,
-            (None, StartLine::Request { .. }) => match self.begin(call_id, aor, hash, hop, wheel) {
+            (None, StartLine::Request { .. }) => match self.begin(call_id, aor, hash, hop, cx) {
                 Some(slot) => slot,
                 None => return,
             },
@@ -76,13 +115,13 @@ impl Registrations {
         }
     }
 
-    fn begin(
+    fn begin<S: Sink>(
         &mut self,
         call_id: &[u8],
         aor: Box<str>,
         hash: u64,
         hop: &Hop,
-        wheel: &mut Wheel,
+        cx: &mut Context<'_, S>,
     ) -> Option<u32> {
         let entry = Entry {
             call_id: call_id.into(),
@@ -101,41 +140,19 @@ impl Registrations {
             requests: 0,
         };
         let Some(slot) = self.entries.insert(entry) else {
-            self.refused += 1;
+            cx.counters.registrations_refused += 1;
             return None;
         };
         let entries = &self.entries;
         self.index.insert_unique(hash, slot, |slot| entries[*slot].hash);
-        wheel.arm(hop.time + ANSWER_LIMIT, Timer::Registration(self.entries.ticket(slot)));
+        cx.arm(hop.time + ANSWER_LIMIT, self.entries.ticket(slot));
         Some(slot)
-    }
-
-    /// A registration's timer fired: gives its record when it is over.
-    pub(crate) fn expire(&mut self, ticket: Ticket, now: Nanos, wheel: &mut Wheel) -> Option<Registration> {
-        let slot = self.entries.redeem(ticket)?;
-        let entry = &mut self.entries[slot];
-        let deadline = entry.deadline();
-        if deadline > now {
-            wheel.arm(deadline, Timer::Registration(ticket));
-            return None;
-        }
-        if entry.state == RegistrationState::Active {
-            entry.state = RegistrationState::Expired;
-        }
-        self.remove(slot)
-    }
-
-    /// Every record that is left, in order of its first REGISTER.
-    pub(crate) fn close(&mut self) -> Vec<Registration> {
-        let mut slots = self.entries.indices();
-        slots.sort_by_key(|slot| (self.entries[*slot].first, *slot));
-        slots.into_iter().filter_map(|slot| self.remove(slot)).collect()
     }
 
     fn remove(&mut self, slot: u32) -> Option<Registration> {
         let entry = self.entries.remove(slot)?;
-        if let Ok(place) = self.index.find_entry(entry.hash, |other| *other == slot) {
-            place.remove();
+        if let Ok(found) = self.index.find_entry(entry.hash, |other| *other == slot) {
+            found.remove();
         }
         Some(entry.record())
     }

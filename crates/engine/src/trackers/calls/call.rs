@@ -1,7 +1,6 @@
 //! What is known of one call attempt, message by message: RFC 3261 dialogs seen from the side.
 
 use std::cell::OnceCell;
-use std::net::IpAddr;
 
 use ringtap_model::{
     Call, CallState, Dtmf, DtmfSource, Endpoint, Id, Nanos, Party, Protocol, Recorded, Transport,
@@ -9,11 +8,13 @@ use ringtap_model::{
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine};
 
 use super::callid::CallId;
-use super::seen::Seen;
-use super::text::text;
-use super::told::Told;
+use super::message::CallMessage;
+use super::seen::SeenMessages;
+use crate::context::Hop;
 use crate::table::hash::{self, Hasher};
-use crate::trackers::written::Written;
+use crate::text::{round, text};
+use crate::update::{CallStatus, Side};
+use crate::written::Written;
 
 /// Ceilings of what one call may hold.
 const MAX_DIVERTED: usize = 16;
@@ -21,44 +22,18 @@ const MAX_DIGITS: usize = 64;
 /// A second copy of a packet within this time comes from the mirror, not from the sender.
 const MIRROR: Nanos = Nanos::from_millis(10);
 
-/// A side of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Side {
-    /// Sent the INVITE.
-    Caller,
-    /// Received it.
-    Callee,
-}
-
-impl Side {
-    pub(crate) fn other(self) -> Self {
-        match self {
-            Self::Caller => Self::Callee,
-            Self::Callee => Self::Caller,
-        }
-    }
-
-    fn party(self) -> Party {
-        match self {
-            Self::Caller => Party::Caller,
-            Self::Callee => Party::Callee,
-        }
-    }
-}
-
-/// A message that passed, as [`CallEntry::take`] judged it.
+/// Whether [`CallEntry::handle`] has seen a message before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Novelty {
     New,
-    /// Sent again.
-    Repeat,
-    /// The mirror's second copy.
+    Retransmission,
+    /// The mirror port's second copy.
     Mirrored,
 }
 
-/// What [`CallEntry::take`] made of a message.
+/// What [`CallEntry::handle`] concluded about a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct Handled {
     pub(crate) novelty: Novelty,
     /// Who sent it, where it is new.
     pub(crate) side: Side,
@@ -96,7 +71,7 @@ pub(crate) struct CallEntry {
     cause: Option<u16>,
     messages: u32,
     retransmissions: u32,
-    seen: Seen,
+    seen: SeenMessages,
     /// Request waiting for its first answer, and the shortest round trip so far.
     pending: Option<(u64, Nanos)>,
     rtt: Option<Nanos>,
@@ -129,23 +104,6 @@ struct Parties {
     id: OnceCell<Id>,
 }
 
-/// See [`CallEntry::standing`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
-    pub(crate) hosts: [IpAddr; 2],
-    pub(crate) is_over: bool,
-    pub(crate) fax: Option<Nanos>,
-}
-
-/// What carried a message.
-#[derive(Clone, Copy)]
-pub(crate) struct Hop {
-    pub(crate) time: Nanos,
-    pub(crate) src: Endpoint,
-    pub(crate) dst: Endpoint,
-    pub(crate) transport: Transport,
-}
-
 impl CallEntry {
     pub(crate) fn new(call_id: &[u8], hash: u64, hop: &Hop, drops: u64) -> Self {
         Self {
@@ -173,7 +131,7 @@ impl CallEntry {
             cause: None,
             messages: 0,
             retransmissions: 0,
-            seen: Seen::new(),
+            seen: SeenMessages::new(),
             pending: None,
             rtt: None,
             announced: false,
@@ -185,49 +143,49 @@ impl CallEntry {
 
     /// Takes a message of this Call-ID. The first must be one of an INVITE transaction.
     // HOT: once a message of a call.
-    pub(crate) fn take(&mut self, told: &Told<'_>, hasher: &Hasher) -> Taken {
-        let Told { message, hop, cseq, .. } = *told;
-        let novelty = self.novelty(told);
+    pub(crate) fn handle(&mut self, received: &CallMessage<'_>, hasher: &Hasher) -> Handled {
+        let CallMessage { message, hop, cseq, .. } = *received;
+        let novelty = self.novelty(received);
         if novelty == Novelty::Mirrored {
-            return Taken { novelty, side: Side::Caller };
+            return Handled { novelty, side: Side::Caller };
         }
         self.last = self.last.max(hop.time);
         self.messages += 1;
-        if novelty == Novelty::Repeat {
+        if novelty == Novelty::Retransmission {
             self.retransmissions += 1;
-            return Taken { novelty, side: Side::Caller };
+            return Handled { novelty, side: Side::Caller };
         }
         if self.messages == 1 || (self.invite.is_none() && is_invite(message)) {
-            self.introduce(told, hasher);
+            self.introduce(received, hasher);
         }
-        self.round_trip(told);
-        let side = self.sender(told, hasher);
+        self.round_trip(received);
+        let side = self.sender(received, hasher);
         self.note_agent(message, side);
         if let Some(cause) = message.reason_q850() {
             self.cause = Some(cause);
         }
         match message.start() {
-            StartLine::Request { method, .. } => self.request(told, method, side),
+            StartLine::Request { method, .. } => self.request(received, method, side),
             StartLine::Response { code, reason } => {
                 if let Some((cseq, Method::Invite)) = cseq {
                     self.response(message, cseq, code, reason, hop.time);
                 }
             }
         }
-        Taken { novelty, side }
+        Handled { novelty, side }
     }
 
-    fn novelty(&mut self, told: &Told<'_>) -> Novelty {
-        match self.seen.take(told.whole, told.hop.time) {
-            Some(last) if told.hop.time.since(last) < MIRROR => Novelty::Mirrored,
-            Some(_) => Novelty::Repeat,
+    fn novelty(&mut self, received: &CallMessage<'_>) -> Novelty {
+        match self.seen.insert(received.whole, received.hop.time) {
+            Some(last) if received.hop.time.since(last) < MIRROR => Novelty::Mirrored,
+            Some(_) => Novelty::Retransmission,
             None => Novelty::New,
         }
     }
 
     /// Parties, from the first INVITE, or from whatever message of the call came first.
-    fn introduce(&mut self, told: &Told<'_>, hasher: &Hasher) {
-        let Told { message, hop, .. } = *told;
+    fn introduce(&mut self, received: &CallMessage<'_>, hasher: &Hasher) {
+        let CallMessage { message, hop, .. } = *received;
         let parties = &mut *self.parties;
         parties.id = OnceCell::new();
         if is_invite(message) {
@@ -240,7 +198,7 @@ impl CallEntry {
             parties.from_host = host(from.uri.host);
             parties.from_display = from.display.and_then(text);
             self.caller_tag = tag_hash(from.tag(), hasher);
-            self.caller_from = told.from;
+            self.caller_from = received.from;
         }
         if let Some(to) = message.to() {
             parties.to_user = to.uri.user.and_then(text);
@@ -257,12 +215,12 @@ impl CallEntry {
     }
 
     /// Which side sent a message: From names the side that sent the request, in the answer too (RFC 3261 8.2.6.2).
-    fn sender(&self, told: &Told<'_>, hasher: &Hasher) -> Side {
+    fn sender(&self, received: &CallMessage<'_>, hasher: &Hasher) -> Side {
         // The same From has the same tag.
-        let by_caller = told.from.is_some() && told.from == self.caller_from
-            || told.message.from_tag().is_none_or(|tag| tag_hash(tag, hasher) == self.caller_tag);
+        let by_caller = received.from.is_some() && received.from == self.caller_from
+            || received.message.from_tag().is_none_or(|tag| tag_hash(tag, hasher) == self.caller_tag);
         let requester = if by_caller { Side::Caller } else { Side::Callee };
-        if told.message.code().is_some() { requester.other() } else { requester }
+        if received.message.code().is_some() { requester.other() } else { requester }
     }
 
     fn note_agent(&mut self, message: &Message<'_>, side: Side) {
@@ -278,10 +236,10 @@ impl CallEntry {
     }
 
     /// The shortest time from a request to its first answer, both at this point: a round trip to one side.
-    fn round_trip(&mut self, told: &Told<'_>) {
-        let Some(key) = told.transaction else { return };
-        let time = told.hop.time;
-        if told.message.code().is_none() {
+    fn round_trip(&mut self, received: &CallMessage<'_>) {
+        let Some(key) = received.transaction else { return };
+        let time = received.hop.time;
+        if received.message.code().is_none() {
             self.pending = Some((key, time));
         } else if let Some((_, sent)) = self.pending.take_if(|(other, _)| *other == key) {
             let trip = time.since(sent);
@@ -289,10 +247,10 @@ impl CallEntry {
         }
     }
 
-    fn request(&mut self, told: &Told<'_>, method: Method, side: Side) {
-        let Told { message, hop, .. } = *told;
+    fn request(&mut self, received: &CallMessage<'_>, method: Method, side: Side) {
+        let CallMessage { message, hop, .. } = *received;
         match method {
-            Method::Invite => self.on_invite(told),
+            Method::Invite => self.on_invite(received),
             Method::Cancel => {
                 self.cancel.get_or_insert(hop.time);
             }
@@ -310,11 +268,11 @@ impl CallEntry {
     }
 
     /// The first INVITE, one that answers a challenge or tries again, a copy on another hop, or a re-INVITE.
-    fn on_invite(&mut self, told: &Told<'_>) {
-        let message = told.message;
-        let number = told.cseq.map_or(0, |(number, _)| number);
+    fn on_invite(&mut self, received: &CallMessage<'_>) {
+        let message = received.message;
+        let number = received.cseq.map_or(0, |(number, _)| number);
         if self.invite.is_none() {
-            self.invite = Some(told.hop.time);
+            self.invite = Some(received.hop.time);
             self.parties.id = OnceCell::new();
             self.attempt = number;
         } else if self.answer.is_none() && self.failure.is_some() && number > self.attempt {
@@ -411,8 +369,8 @@ impl CallEntry {
     }
 
     /// What media must know of it beside its endpoints.
-    pub(crate) fn standing(&self) -> Standing {
-        Standing { hosts: [self.src.ip, self.dst.ip], is_over: self.is_over(), fax: self.fax }
+    pub(crate) fn status(&self) -> CallStatus {
+        CallStatus { hosts: [self.src.ip, self.dst.ip], is_over: self.is_over(), fax: self.fax }
     }
 
     pub(crate) fn is_answered(&self) -> bool {
@@ -543,11 +501,6 @@ impl CallEntry {
             recorded_empty: None,
         }
     }
-}
-
-/// Six digits after the point: what a nanosecond clock tells, and the same text on every machine.
-pub(crate) fn round(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
 }
 
 fn is_invite(message: &Message<'_>) -> bool {

@@ -1,52 +1,51 @@
-//! Calls by Call-ID.
+//! Calls by Call-ID (RFC 3261).
 
+mod announcement;
 mod call;
 mod callid;
+mod message;
 mod seen;
-mod text;
-mod told;
-pub(crate) mod tracker;
+mod tracker;
 
-pub(crate) use call::{CallEntry, Hop, Novelty, Side, Standing, Taken, round};
-pub(crate) use text::text;
-pub(crate) use told::Told;
+pub(crate) use call::{CallEntry, Handled, Novelty};
+pub(crate) use message::CallMessage;
+pub(crate) use tracker::CallTracker;
 
 use ringtap_model::Nanos;
 
+use crate::context::Hop;
 use crate::table::hash::Hasher;
 use crate::table::index::Index;
 use crate::table::slots::{Slots, Ticket};
 
-/// The table of calls under way.
+/// The table of calls in progress.
 pub(crate) struct Calls {
     entries: Slots<CallEntry>,
     index: Index,
-    /// Of each place, the earliest time at which its call may end: timers that come before need not look at the call.
+    /// Per slot, the earliest time at which its call may end: a timer that fires before need not touch the call.
     dues: Vec<Nanos>,
     pub(crate) hasher: Hasher,
-    /// Calls that found no place.
-    pub(crate) refused: u64,
 }
 
 impl Calls {
     pub(crate) fn new(ceiling: usize, hasher: Hasher) -> Self {
         let mut dues = Vec::new();
-        // Where a system does not promise so much, it grows instead.
+        // Where the system refuses to reserve that much, it grows on demand.
         let _ = dues.try_reserve_exact(ceiling);
-        Self { entries: Slots::new(ceiling), index: Index::new(ceiling), dues, hasher, refused: 0 }
+        Self { entries: Slots::new(ceiling), index: Index::new(ceiling), dues, hasher }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Asks for the place of a hash in the index. HOT.
+    /// Prefetches the index entry of a hash. HOT.
     #[inline]
     pub(crate) fn prefetch_index(&self, hash: u64) {
         self.index.prefetch(hash);
     }
 
-    /// Asks for the call that a hash seems to mean. HOT.
+    /// Prefetches the call that a hash probably belongs to. HOT.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         if let Some(call) = self.entries.get(self.index.first(hash)) {
@@ -54,7 +53,7 @@ impl Calls {
         }
     }
 
-    /// The call of a Call-ID, whose hash is given.
+    /// The call of a Call-ID with that hash.
     pub(crate) fn find(&self, call_id: &[u8], hash: u64) -> Option<u32> {
         self.index.find(hash, |slot| self.entries[slot].call_id.bytes() == call_id)
     }
@@ -69,10 +68,10 @@ impl Calls {
         Some(slot)
     }
 
-    /// The call in a slot ends at this time at the earliest.
+    /// Sets the earliest time at which the call in a slot may end.
     pub(crate) fn set_due(&mut self, slot: u32, due: Nanos) {
-        if let Some(place) = self.dues.get_mut(slot as usize) {
-            *place = due;
+        if let Some(entry) = self.dues.get_mut(slot as usize) {
+            *entry = due;
         }
     }
 
@@ -82,7 +81,7 @@ impl Calls {
         due.filter(|_| self.entries.ticket(ticket.slot) == ticket).unwrap_or_default()
     }
 
-    /// Asks for the call in a slot.
+    /// Prefetches the call in a slot.
     pub(crate) fn prefetch_slot(&self, slot: u32) {
         if let Some(call) = self.entries.get(slot) {
             ringtap_cpu::prefetch(call);
@@ -93,7 +92,7 @@ impl Calls {
         self.entries.get(slot)
     }
 
-    /// A call, and what its messages are hashed with.
+    /// A call, with the hasher of its messages.
     pub(crate) fn with_hasher(&mut self, slot: u32) -> (&Hasher, Option<&mut CallEntry>) {
         (&self.hasher, self.entries.get_mut(slot))
     }

@@ -1,23 +1,23 @@
-//! Messages that a call has seen, told again by their hash.
+//! Messages that a call has seen, recognised by their hash.
 
 use ringtap_model::Nanos;
 
-/// Hash and last time of each message that passed, as many as [`CEILING`]; those of an ordinary call lie with it in memory.
+/// Hash and last time of each message, up to [`CEILING`]; the first few are stored inline.
 #[derive(Clone)]
-pub(crate) struct Seen {
+pub(crate) struct SeenMessages {
     count: u8,
     hashes: [u64; FEW],
     times: [Nanos; FEW],
     rest: Vec<(u64, Nanos)>,
 }
 
-impl Seen {
+impl SeenMessages {
     pub(crate) const fn new() -> Self {
         Self { count: 0, hashes: [0; FEW], times: [Nanos::ZERO; FEW], rest: Vec::new() }
     }
 
-    /// Takes a message in. When it was last seen, if it was before.
-    pub(crate) fn take(&mut self, hash: u64, time: Nanos) -> Option<Nanos> {
+    /// Adds a message; returns when it was last seen, if it was.
+    pub(crate) fn insert(&mut self, hash: u64, time: Nanos) -> Option<Nanos> {
         let few = usize::from(self.count);
         if let Some(at) = self.hashes[..few].iter().position(|other| *other == hash) {
             return Some(std::mem::replace(&mut self.times[at], time));
@@ -35,9 +35,9 @@ impl Seen {
     }
 }
 
-/// Messages of a call that are remembered.
+/// Messages remembered per call.
 const CEILING: usize = 512;
-/// INVITE, 100, 180, 200, ACK, BYE, 200, and one for good measure.
+/// INVITE, 100, 180, 200, ACK, BYE, 200 and one more.
 const FEW: usize = 8;
 
 #[cfg(test)]
@@ -46,14 +46,14 @@ mod tests {
 
     #[test]
     fn the_first_of_many_and_no_more_than_the_ceiling() {
-        let mut seen = Seen::new();
+        let mut seen = SeenMessages::new();
         for hash in 0..CEILING as u64 + 5 {
-            assert_eq!(seen.take(hash, Nanos(hash)), None);
+            assert_eq!(seen.insert(hash, Nanos(hash)), None);
         }
         for hash in 0..CEILING as u64 + 5 {
             let before = (hash < CEILING as u64).then_some(Nanos(hash));
-            assert_eq!(seen.take(hash, Nanos(7)), before);
-            assert_eq!(seen.take(hash, Nanos(8)), before.map(|_| Nanos(7)));
+            assert_eq!(seen.insert(hash, Nanos(7)), before);
+            assert_eq!(seen.insert(hash, Nanos(8)), before.map(|_| Nanos(7)));
         }
     }
 }

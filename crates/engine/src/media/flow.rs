@@ -6,7 +6,7 @@ use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::rtp;
 
 use super::flows::Key;
-use super::numbering::{Evidence, Numbering, Numbers, Place, Runs};
+use super::numbering::{Arrival, Evidence, Numbering, Numbers, Runs};
 use super::sound::Sound;
 
 /// Who sends what to whom: one SSRC from one endpoint to another.
@@ -91,7 +91,7 @@ const LATE_LIMIT: f64 = 500e6;
 pub(crate) struct Flow {
     pub(super) key: Key,
     numbering: Numbering,
-    /// What makes a packet leave the straight path, see the constants.
+    /// What sends a packet to the slow path, see the constants.
     pub(crate) flags: u16,
     pub(crate) payload_type: u8,
     votes: u16,
@@ -227,26 +227,26 @@ const OPENING: u16 = 1 << 9;
 const UNSETTLED: u16 = 1 << 10;
 /// Its last packet, its last first copy and the last that counts for jitter are not one.
 const APART: u16 = 1 << 11;
-/// No flow: a place that is free.
+/// No flow: a free slot.
 pub(super) const VACANT: u16 = 1 << 12;
 /// Its key is a hash; who finds it has to look at the full one.
 pub(super) const HASHED: u16 = 1 << 13;
 /// Packets of the size in use are shorter than those before them: silence descriptors, which carry the time of many packets.
 const SHORTER: u16 = 1 << 14;
 
-/// Where any of these is set, a packet is more than one that follows its predecessor.
-const CROOKED: u16 = SPLIT | PROVISIONAL | RECLOCKED | EVENTS | OPENING | UNSETTLED | APART | VACANT | HASHED;
+/// Flags that send every packet of the stream to the slow path.
+const SLOW: u16 = SPLIT | PROVISIONAL | RECLOCKED | EVENTS | OPENING | UNSETTLED | APART | VACANT | HASHED;
 
 /// What a packet meant, for whoever has more to do.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
-    pub(crate) place: Place,
+pub(crate) struct SlowResult {
+    pub(crate) arrival: Arrival,
     /// An interval that this packet ended.
     pub(crate) ended: Option<IntervalRow>,
 }
 
 impl Flow {
-    /// A free place.
+    /// A free slot.
     pub(super) const NONE: Self = Self {
         key: Key::NONE,
         numbering: Numbering::NONE,
@@ -320,10 +320,10 @@ impl Flow {
     /// Takes a packet that follows its predecessor in number and time, of the payload type in use, in a stream where
     /// nothing is unsettled; false, and nothing done, for every other. HOT: three cache lines, hardly a branch.
     #[inline]
-    pub(crate) fn straight(&mut self, packet: &RtpPacket) -> bool {
+    pub(crate) fn fast_path(&mut self, packet: &RtpPacket) -> bool {
         let ticks = packet.timestamp.wrapping_sub(self.timestamp) as i32;
         let around = packet.ip_len.wrapping_sub(packet.payload_len);
-        let usual = self.flags & CROOKED == 0
+        let usual = self.flags & SLOW == 0
             && self.payload_type == packet.payload_type
             && self.numbering.follows(packet.sequence)
             && packet.now >= self.last
@@ -358,12 +358,12 @@ impl Flow {
     /// Takes any packet of the payload type in use. `elsewhere` is asked, with the highest number so far and how many
     /// are missing after it, how many of those the source spent on other destinations.
     #[cold]
-    pub(crate) fn take(
+    pub(crate) fn slow_path(
         &mut self,
         rest: &mut Rest,
         packet: &RtpPacket,
         elsewhere: impl FnOnce(u32, u32) -> u32,
-    ) -> Taken {
+    ) -> SlowResult {
         let (last_first, clocked) =
             if self.flags & APART != 0 { (rest.last_first, rest.clocked) } else { (self.last, self.last) };
         (rest.last_first, rest.clocked) = (last_first, clocked);
@@ -372,40 +372,40 @@ impl Flow {
         self.last = self.last.max(packet.now);
         self.count(rest, packet, passed);
         rest.overhead += i64::from(packet.ip_len) - i64::from(packet.payload_len) - i64::from(self.overhead);
-        let place = self.place(rest, packet, elsewhere);
-        match place {
-            Place::Ahead { missing } => rest.interval_lost = rest.interval_lost.saturating_add(missing),
-            Place::Late => rest.interval_lost = rest.interval_lost.saturating_sub(1),
-            Place::Repeat => rest.interval_repeats += 1,
-            Place::Stray => {}
-            Place::Restart => {
+        let arrival = self.sequence(rest, packet, elsewhere);
+        match arrival {
+            Arrival::Ahead { missing } => rest.interval_lost = rest.interval_lost.saturating_add(missing),
+            Arrival::Late => rest.interval_lost = rest.interval_lost.saturating_sub(1),
+            Arrival::Duplicate => rest.interval_repeats += 1,
+            Arrival::Stray => {}
+            Arrival::Restart => {
                 self.rebase(rest, packet);
                 rest.last_first = packet.now;
             }
         }
-        if !matches!(place, Place::Repeat | Place::Restart) {
+        if !matches!(arrival, Arrival::Duplicate | Arrival::Restart) {
             rest.delta_max = rest.delta_max.max(packet.now.since(last_first).0 as f32);
             rest.last_first = last_first.max(packet.now);
-            if place != Place::Stray {
-                self.clock(rest, packet, matches!(place, Place::Ahead { missing: 0 }));
+            if arrival != Arrival::Stray {
+                self.clock(rest, packet, matches!(arrival, Arrival::Ahead { missing: 0 }));
             }
         }
         self.begin_even(self.even_len);
         self.set(UNSETTLED, rest.runs.unsettled());
         self.set(APART, rest.last_first != self.last || rest.clocked != self.last);
         self.set(OPENING, self.numbering.packets.wrapping_sub(rest.runs.repeats) <= OPENERS);
-        Taken { place, ended }
+        SlowResult { arrival, ended }
     }
 
-    fn place(
+    fn sequence(
         &mut self,
         rest: &mut Rest,
         packet: &RtpPacket,
         elsewhere: impl FnOnce(u32, u32) -> u32,
-    ) -> Place {
+    ) -> Arrival {
         if self.flags & UNSETTLED == 0 && self.numbering.follows(packet.sequence) {
             self.numbering.step();
-            return Place::Ahead { missing: 0 };
+            return Arrival::Ahead { missing: 0 };
         }
         let distance = self.numbering.distance(packet.sequence);
         let passed = packet.now.since(rest.clocked).0 as f64;
@@ -419,7 +419,7 @@ impl Flow {
                 0
             },
         };
-        self.numbering.take(&mut rest.runs, packet.sequence, evidence)
+        self.numbering.update(&mut rest.runs, packet.sequence, evidence)
     }
 
     /// What every packet adds, whatever its number, that is not taken straight.
@@ -461,7 +461,7 @@ impl Flow {
         self.payload_sum += u64::from(payload_len) * u64::from(packets);
     }
 
-    /// Jitter, delay variation, packet time, for whatever is in its place.
+    /// Jitter, delay variation and packet time of a packet that is neither late nor repeated.
     fn clock(&mut self, rest: &mut Rest, packet: &RtpPacket, follows: bool) {
         let ticks = packet.timestamp.wrapping_sub(self.timestamp) as i32;
         if follows && (0..MAX_STEP).contains(&ticks) {
@@ -801,8 +801,8 @@ mod tests {
         flow.flags &= !RECLOCKED;
         let mut rows = Vec::new();
         for packet in packets {
-            if !flow.straight(&packet) {
-                rows.extend(flow.take(&mut rest, &packet, |_, _| 0).ended);
+            if !flow.fast_path(&packet) {
+                rows.extend(flow.slow_path(&mut rest, &packet, |_, _| 0).ended);
             }
         }
         (flow, rest, rows)

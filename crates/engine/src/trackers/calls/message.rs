@@ -1,27 +1,27 @@
-//! A message as a call takes it: what is asked of it more than once, worked out once.
+//! A SIP message as a call handles it: values needed more than once, computed once.
 
 use ringtap_wire::sip::{Header, Message, Method};
 
-use super::Hop;
+use crate::context::Hop;
 use crate::table::hash::Hasher;
 
-/// A message on its hop.
+/// See the module.
 #[derive(Clone, Copy)]
-pub(crate) struct Told<'a> {
+pub(crate) struct CallMessage<'a> {
     pub(crate) message: &'a Message<'a>,
     pub(crate) hop: &'a Hop,
     pub(crate) cseq: Option<(u32, Method)>,
-    /// Hash of all of it between its two ends: that of what was sent again, and of the mirror's second copy, too.
+    /// Hash of the whole message and its two endpoints: equal for a retransmission and for the mirror port's second copy.
     pub(super) whole: u64,
-    /// Hash of its From as written; None without one.
+    /// Hash of its From header as written; None without one.
     pub(super) from: Option<u64>,
-    /// Hash of its transaction's name; None where its Via has none.
+    /// Hash of its transaction: top Via branch and CSeq number; None without a branch.
     pub(super) transaction: Option<u64>,
 }
 
-impl<'a> Told<'a> {
-    /// What does not depend on the call. `meanwhile` is done when there is about as much left to do as memory takes to
-    /// answer.
+impl<'a> CallMessage<'a> {
+    /// Computes what does not depend on the call. `meanwhile` runs when the remaining work takes about as long as memory
+    /// takes to answer a prefetch.
     // HOT: once a message.
     pub(crate) fn new(
         message: &'a Message<'a>,

@@ -16,13 +16,13 @@ const RENEW: u32 = 1 << 31;
 
 /// What a packet's number says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Arrival {
     /// Ahead of all before it, with so many numbers missing in between.
     Ahead { missing: u32 },
     /// Behind the highest, not seen before.
     Late,
     /// Seen before.
-    Repeat,
+    Duplicate,
     /// Far off: a stray, or the first packet of a new beginning.
     Stray,
     /// The second packet of a new beginning: numbering restarts.
@@ -161,7 +161,7 @@ impl Numbering {
 
     /// Takes any packet.
     #[cold]
-    pub(crate) fn take(&mut self, runs: &mut Runs, sequence: u16, evidence: Evidence) -> Place {
+    pub(crate) fn update(&mut self, runs: &mut Runs, sequence: u16, evidence: Evidence) -> Arrival {
         self.packets = self.packets.wrapping_add(1);
         let distance = self.distance(sequence);
         if self.highest >= RENEW {
@@ -175,14 +175,14 @@ impl Numbering {
             self.shift(runs, 1);
             // The stray before it was counted when it came, and is the first of the new run.
             runs.expected_before -= 1;
-            return Place::Restart;
+            return Arrival::Restart;
         }
         match awaited {
             // The stray once more: a mirror gives each packet twice.
             Some(next) if next == sequence.wrapping_add(1) => {
                 runs.awaited = awaited;
                 runs.repeats += 1;
-                return Place::Repeat;
+                return Arrival::Duplicate;
             }
             Some(next) => self.settle_stray(runs, next.wrapping_sub(1)),
             None => {}
@@ -190,7 +190,7 @@ impl Numbering {
         match distance {
             0 => {
                 runs.repeats += 1;
-                Place::Repeat
+                Arrival::Duplicate
             }
             1.. if evidence.elsewhere > 0 => self.resume(runs, sequence, distance as u32, evidence.elsewhere),
             1..=MAX_DROPOUT => self.ahead(runs, distance as u32),
@@ -206,12 +206,12 @@ impl Numbering {
                 runs.awaited = Some(sequence.wrapping_add(1));
                 // A run of its own, so that it does not stand for a number that was lost.
                 runs.expected_before = runs.expected_before.saturating_add(1);
-                Place::Stray
+                Arrival::Stray
             }
         }
     }
 
-    fn ahead(&mut self, runs: &mut Runs, distance: u32) -> Place {
+    fn ahead(&mut self, runs: &mut Runs, distance: u32) -> Arrival {
         let missing = distance - 1;
         for _ in 0..missing.min(WINDOW) {
             self.shift(runs, 0);
@@ -223,7 +223,7 @@ impl Numbering {
             self.highest += skipped;
         }
         self.shift(runs, 1);
-        Place::Ahead { missing }
+        Arrival::Ahead { missing }
     }
 
     /// The stray was no new beginning. Where its number is still in the window, it was late after all, or a repeat.
@@ -236,7 +236,7 @@ impl Numbering {
     }
 
     /// Continues after numbers that were spent elsewhere, as a new run; the rest of the missing ones is one burst.
-    fn resume(&mut self, runs: &mut Runs, sequence: u16, distance: u32, elsewhere: u32) -> Place {
+    fn resume(&mut self, runs: &mut Runs, sequence: u16, distance: u32, elsewhere: u32) -> Arrival {
         let lost = (distance - 1).saturating_sub(elsewhere);
         self.flush(runs);
         if lost > 0 {
@@ -247,10 +247,10 @@ impl Numbering {
         let highest = self.highest + distance;
         debug_assert_eq!(highest as u16, sequence);
         self.begin(runs, highest);
-        Place::Ahead { missing: lost }
+        Arrival::Ahead { missing: lost }
     }
 
-    fn late(&mut self, runs: &mut Runs, behind: u32) -> Place {
+    fn late(&mut self, runs: &mut Runs, behind: u32) -> Arrival {
         let number = self.highest - behind;
         if number < runs.base {
             // What lies between it and the old base belongs to the run now, and has not been seen.
@@ -262,12 +262,12 @@ impl Numbering {
             let (half, bit) = (&mut self.window[behind as usize / 64], 1u64 << (behind % 64));
             if *half & bit != 0 {
                 runs.repeats += 1;
-                return Place::Repeat;
+                return Arrival::Duplicate;
             }
             *half |= bit;
         }
         runs.reordered += 1;
-        Place::Late
+        Arrival::Late
     }
 
     /// Moves the window by one number, received (1) or not (0), and judges the one that leaves it.
@@ -368,13 +368,13 @@ mod tests {
             Self { numbering, runs }
         }
 
-        fn take(&mut self, number: u16, evidence: impl FnOnce(i32) -> Evidence) -> Place {
+        fn take(&mut self, number: u16, evidence: impl FnOnce(i32) -> Evidence) -> Arrival {
             if !self.runs.unsettled() && self.numbering.follows(number) {
                 self.numbering.step();
-                return Place::Ahead { missing: 0 };
+                return Arrival::Ahead { missing: 0 };
             }
             let evidence = evidence(self.numbering.distance(number));
-            self.numbering.take(&mut self.runs, number, evidence)
+            self.numbering.update(&mut self.runs, number, evidence)
         }
 
         fn close(self) -> Numbers {
@@ -427,7 +427,7 @@ mod tests {
         assert_eq!(run((0..100).chain(20_000..20_100)).lost(), 0);
         let mut numbering = Stream::new(0);
         let place = numbering.take(5000, |_| Evidence { sent_between: Some(5001), ..NOTHING_KNOWN });
-        assert_eq!(place, Place::Ahead { missing: 4999 });
+        assert_eq!(place, Arrival::Ahead { missing: 4999 });
         let numbering = numbering.close();
         assert_eq!((numbering.lost(), numbering.bursts, numbering.burst_max), (4999, 1, 4999));
     }
@@ -488,7 +488,7 @@ mod tests {
             }
             let elsewhere = u32::from(gap) - 2;
             let place = numbering.take(200 + gap, |_| Evidence { elsewhere, ..NOTHING_KNOWN });
-            assert_eq!(place, Place::Ahead { missing: 2 });
+            assert_eq!(place, Arrival::Ahead { missing: 2 });
             for number in 201..400 {
                 numbering.take(gap + number, |_| NOTHING_KNOWN);
             }

@@ -1,46 +1,46 @@
-//! Media streams: found by what SDP announced, by symmetric reply, or by their own behaviour.
+//! StreamTable streams: found by what SDP announced, by symmetric reply, or by their own behaviour.
 //!
 //! A flow (source, destination, SSRC) is provisional from its first packet. An announcement, before or after it,
 //! confirms it, or a sequence and a clock that advance together do; what nothing confirms is dropped unreported.
 
 mod binding;
-mod codecs;
 mod endpoints;
+mod far_end;
 mod flow;
 mod flows;
 mod numbering;
 mod record;
-mod reports;
+mod replicas;
+mod rtcp_lookup;
 mod siblings;
 mod sound;
-mod views;
 
 use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::rtp;
 
-pub(crate) use codecs::{Codec, CodecId, Codecs};
 use endpoints::List;
+pub(crate) use far_end::FarEnd;
 pub(crate) use flow::{FlowKey, RtpPacket};
 pub(crate) use flows::Key;
-pub(crate) use numbering::Place;
+pub(crate) use numbering::Arrival;
 pub(crate) use record::{Figures, StreamContext};
 use siblings::{FAX_GAP, FAX_LEAD, Siblings};
 
+use crate::codecs::{CodecId, Codecs};
 use crate::config::Config;
 use crate::sink::RecordedPackets;
 use crate::table::hash::Hasher;
 use crate::table::rows::{Chain, Rows};
 use crate::table::slots::Ticket;
-use crate::table::timers::{Timer, Wheel};
-use crate::trackers::calls::Side;
-use crate::trackers::update::{CallRef, Learned, Order};
+use crate::table::timers::{Timer, TimerOwner, TimerWheel};
+use crate::update::{CallRef, InputOrder, LearnedEndpoint, Side};
 use endpoints::Endpoints;
 use flow::{
     ADVANCED, EVENT, FAX, Flow, HASHED, IntervalRow, PROVISIONAL, RECLOCKED, Rest, SIBLINGS, SOUND, SPLIT,
     Timing,
 };
 use flows::Flows;
-use views::{Leg, Views};
+use replicas::{CallReplicas, Leg};
 
 /// Payload types of one stream that are counted apart.
 const MAX_TYPES: usize = 4;
@@ -48,7 +48,7 @@ const MAX_TYPES: usize = 4;
 const STEADY: u16 = 5;
 /// Payload bytes of a telephone-event (RFC 4733 section 2.3).
 const EVENT_BYTES: u32 = 4;
-/// Media legs of one call.
+/// StreamTable legs of one call.
 const MAX_LEGS: usize = 32;
 
 /// A payload type that a stream used.
@@ -115,7 +115,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Accepted {
     pub(crate) slot: u32,
     pub(crate) serial: u64,
-    pub(crate) place: Place,
+    pub(crate) arrival: Arrival,
 }
 
 /// Counts of packets and streams that led to no record.
@@ -129,43 +129,19 @@ pub(crate) struct MediaCounts {
     pub(crate) legs_refused: u64,
 }
 
-/// Asks for what an announcement will touch, while it is still read.
-#[derive(Clone, Copy)]
-pub(crate) struct Soon<'a> {
-    views: &'a Views,
-    endpoints: &'a Endpoints,
-}
-
-impl Soon<'_> {
-    /// A call will announce something.
-    pub(crate) fn call(self, call: CallRef) {
-        self.views.prefetch_index(call);
-    }
-
-    /// It did, a while ago.
-    pub(crate) fn view(self, call: CallRef) {
-        self.views.prefetch(call);
-    }
-
-    /// It will announce that.
-    pub(crate) fn endpoint(self, endpoint: Endpoint) {
-        self.endpoints.prefetch_index(endpoint);
-    }
-}
-
 /// The table of flows.
-pub(crate) struct Media {
+pub(crate) struct StreamTable {
     flows: Flows,
     endpoints: Endpoints,
-    views: Views,
+    replicas: CallReplicas,
     pub(crate) codecs: Codecs,
     intervals: Rows<IntervalRow>,
     digits: Rows<Digit>,
     measure_sound: bool,
     provisional_limit: Nanos,
     /// What streams taught since the last turn of the clock; those of them that other workers do not know yet.
-    learned: Vec<Learned>,
-    pub(crate) taught: Vec<Learned>,
+    learned: Vec<LearnedEndpoint>,
+    pub(crate) unsent_learned: Vec<LearnedEndpoint>,
     /// Which worker this is, of how many.
     worker: usize,
     workers: usize,
@@ -175,30 +151,45 @@ pub(crate) struct Media {
 /// What a stream costs beside its entries in the tables of endpoints and intervals and in the index of flows.
 const _: () = assert!(size_of::<Flow>() + size_of::<Cold>() < 480);
 
-impl Media {
+impl StreamTable {
     /// For one of several workers with that part of the ceilings. The calls of all are known to each.
     pub(crate) fn new(config: &Config, worker: usize, workers: usize, hasher: Hasher) -> Self {
         let (streams, calls) = (config.max_streams, config.max_calls * workers);
         Self {
             flows: Flows::new(streams, hasher.clone(), config.prefault),
             endpoints: Endpoints::new(2 * streams + MAX_LEGS * calls, hasher.clone()),
-            views: Views::new(calls, hasher),
+            replicas: CallReplicas::new(calls, hasher),
             codecs: Codecs::default(),
             intervals: Rows::new(streams.saturating_mul(32)),
             digits: Rows::new(streams.min(1 << 16)),
             measure_sound: config.measure_sound,
             provisional_limit: config.provisional_limit,
             learned: Vec::new(),
-            taught: Vec::new(),
+            unsent_learned: Vec::new(),
             worker,
             workers,
             counts: MediaCounts::default(),
         }
     }
 
-    /// What signalling needs while it reads an announcement.
-    pub(crate) fn codecs_and_soon(&mut self) -> (&mut Codecs, Soon<'_>) {
-        (&mut self.codecs, Soon { views: &self.views, endpoints: &self.endpoints })
+    /// Prefetches the index entry of a call that will announce media.
+    pub(crate) fn prefetch_call_index(&self, call: CallRef) {
+        self.replicas.prefetch_index(call);
+    }
+
+    /// Prefetches the replica of a call whose index entry was prefetched a while ago.
+    pub(crate) fn prefetch_call_replica(&self, call: CallRef) {
+        self.replicas.prefetch(call);
+    }
+
+    /// Prefetches the index entry of an endpoint that will be announced.
+    pub(crate) fn prefetch_endpoint_index(&self, endpoint: Endpoint) {
+        self.endpoints.prefetch_index(endpoint);
+    }
+
+    /// The call of the stream from `src` to `dst` with this SSRC.
+    pub(crate) fn find_call_of(&self, src: Endpoint, dst: Endpoint, ssrc: u32) -> Option<CallRef> {
+        self.call_of(self.find(&FlowKey { src, dst, ssrc })?)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -229,9 +220,9 @@ impl Media {
 
     /// And its call; the names have come by now.
     #[inline]
-    pub(crate) fn prefetch_view(&self, slot: u32) {
+    pub(crate) fn prefetch_replica(&self, slot: u32) {
         if let Some(view) = self.flows.cold_at(slot).and_then(Cold::call) {
-            self.views.prefetch_slot(view);
+            self.replicas.prefetch_slot(view);
         }
     }
 
@@ -247,7 +238,7 @@ impl Media {
 
     /// The call of a live flow.
     pub(crate) fn call_of(&self, slot: u32) -> Option<CallRef> {
-        let view = self.views.get(self.flows.cold(slot).call()?)?;
+        let view = self.replicas.get(self.flows.cold(slot).call()?)?;
         Some(view.call)
     }
 
@@ -264,9 +255,9 @@ impl Media {
 
     /// Takes the next packet of a flow, if it is one like those before it. HOT.
     #[inline]
-    pub(crate) fn straight(&mut self, slot: u32, key: Key, packet: &RtpPacket, payload: &[u8]) -> bool {
+    pub(crate) fn fast_path(&mut self, slot: u32, key: Key, packet: &RtpPacket, payload: &[u8]) -> bool {
         let Some(flow) = self.flows.verified(slot, key) else { return false };
-        if !flow.straight(packet) {
+        if !flow.fast_path(packet) {
             return false;
         }
         if flow.flags & SOUND != 0 {
@@ -276,14 +267,14 @@ impl Media {
     }
 
     /// Takes the next packet of a flow, whatever it is.
-    pub(crate) fn take(&mut self, slot: u32, packet: &RtpPacket, view: &rtp::View<'_>) -> Accepted {
+    pub(crate) fn slow_path(&mut self, slot: u32, packet: &RtpPacket, view: &rtp::View<'_>) -> Accepted {
         let flow = self.flows.flow_mut(slot);
-        if flow.straight(packet) {
+        if flow.fast_path(packet) {
             if flow.flags & SOUND != 0 {
                 flow.sound.listen(view.payload(), packet.payload_type);
             }
             let serial = self.flows.cold(slot).serial;
-            return Accepted { slot, serial, place: Place::Ahead { missing: 0 } };
+            return Accepted { slot, serial, arrival: Arrival::Ahead { missing: 0 } };
         }
         if packet.payload_type != flow.payload_type || (flow.is_event() && packet.payload_len != EVENT_BYTES)
         {
@@ -291,16 +282,16 @@ impl Media {
         }
         let away = self.away(slot, packet);
         let (flow, cold) = self.flows.both_mut(slot);
-        let taken = flow.take(&mut cold.rest, packet, |highest, missing| {
+        let result = flow.slow_path(&mut cold.rest, packet, |highest, missing| {
             away.map_or(0, |away| away.spent(highest, missing))
         });
-        if let Some(row) = taken.ended {
+        if let Some(row) = result.ended {
             self.intervals.push(&mut cold.intervals, row);
         }
-        if taken.place != Place::Repeat && flow.flags & SOUND != 0 {
+        if result.arrival != Arrival::Duplicate && flow.flags & SOUND != 0 {
             flow.sound.listen(view.payload(), packet.payload_type);
         }
-        if flow.is_event() && matches!(taken.place, Place::Ahead { .. } | Place::Restart) {
+        if flow.is_event() && matches!(result.arrival, Arrival::Ahead { .. } | Arrival::Restart) {
             self.event(slot, packet, view);
         }
         let (flow, cold) = self.flows.both_mut(slot);
@@ -308,7 +299,7 @@ impl Media {
         if flow.flags & PROVISIONAL != 0 && cold.rest.steady >= STEADY && advances {
             flow.flags &= !PROVISIONAL;
         }
-        Accepted { slot, serial: cold.serial, place: taken.place }
+        Accepted { slot, serial: cold.serial, arrival: result.arrival }
     }
 
     /// Where the numbers that may be missing before a packet went, if the flow has had reason to spend them elsewhere.
@@ -317,7 +308,7 @@ impl Media {
         if flow.flags & (SIBLINGS | FAX | EVENT) == 0 || !flow.leaps(packet.sequence) {
             return None;
         }
-        let offered = || cold.call().and_then(|call| self.views.get(call)?.standing.fax);
+        let offered = || cold.call().and_then(|call| self.replicas.get(call)?.status.fax);
         let fax = flow.flags & FAX != 0
             && packet.now.since(flow.last) > FAX_GAP
             && offered().is_some_and(|at| at + FAX_LEAD > flow.last);
@@ -334,15 +325,15 @@ impl Media {
         key: FlowKey,
         packet: &RtpPacket,
         view: &rtp::View<'_>,
-        order: Order,
-        wheel: &mut Wheel,
+        order: InputOrder,
+        timers: &mut TimerWheel,
     ) -> Option<Accepted> {
         if self.flows.is_full() {
             self.counts.refused += 1;
             return None;
         }
         // The same with any number of workers: what began it says it.
-        let serial = order.number << 8 | u64::from(order.part.min(0xff));
+        let serial = order.number << 8 | u64::from(order.index.min(0xff));
         let (short, hashed) = Key::of(&key, self.flows.hasher());
         let flags = PROVISIONAL | if hashed { HASHED } else { 0 };
         let (flow, rest) = Flow::new(short, key, packet, flags);
@@ -361,8 +352,11 @@ impl Media {
         if flow.is_event() {
             self.event(slot, packet, view);
         }
-        wheel.arm(packet.now + self.provisional_limit, Timer::Flow(self.flows.ticket(slot)));
-        Some(Accepted { slot, serial, place: Place::Ahead { missing: 0 } })
+        timers.arm(
+            packet.now + self.provisional_limit,
+            Timer { owner: TimerOwner::Streams, ticket: self.flows.ticket(slot) },
+        );
+        Some(Accepted { slot, serial, arrival: Arrival::Ahead { missing: 0 } })
     }
 
     /// Streams of the same source and SSRC to other destinations share one numbering.
@@ -421,7 +415,7 @@ impl Media {
         let cold = self.flows.cold(slot);
         let named =
             |leg: &Leg| leg.types.iter().find(|(number, _)| *number == payload_type).map(|&(_, codec)| codec);
-        let announced = cold.call().and_then(|call| self.views.get(call)).and_then(|call| {
+        let announced = cold.call().and_then(|call| self.replicas.get(call)).and_then(|call| {
             let of_end =
                 |end: Endpoint| call.legs.iter().rev().filter(move |leg| leg.endpoint == end).find_map(named);
             let of_side =
@@ -489,9 +483,9 @@ impl Media {
     /// Ends a flow whose endpoints another call took over; its call's record will ask for it.
     pub(crate) fn retire(&mut self, slot: u32) {
         let call = self.flows.get(slot).and_then(|(_, cold)| cold.call());
-        let Some(call) = call.filter(|call| self.views.get(*call).is_some()) else { return };
+        let Some(call) = call.filter(|call| self.replicas.get(*call).is_some()) else { return };
         let figures = self.end(slot);
-        if let Some(view) = self.views.get_mut(call) {
+        if let Some(view) = self.replicas.get_mut(call) {
             view.flows.retain(|other| *other != slot);
             view.retired.extend(figures);
         }
@@ -528,6 +522,7 @@ impl Media {
             digits: self.digits.iter(cold.digits).copied().collect(),
             flow: flow.totals(&cold.rest),
             recorded: RecordedPackets::default(),
+            far_end: None,
         })
     }
 

@@ -3,12 +3,11 @@
 use ringtap_model::{Endpoint, Nanos};
 
 use super::flow::{FAX, FlowKey, PROVISIONAL, SPLIT};
-use super::views::{Leg, View};
-use super::{Figures, List, MAX_LEGS, Media};
+use super::replicas::{CallReplica, Leg};
+use super::{Figures, List, MAX_LEGS, StreamTable};
 use crate::table::slots::Ticket;
-use crate::trackers::calls::Side;
-use crate::trackers::calls::tracker::Nearness;
-use crate::trackers::update::{CallRef, Learned, Note, Order, Types};
+use crate::table::timers::PrefetchStage;
+use crate::update::{CallRef, InputOrder, LearnedEndpoint, MediaUpdate, PayloadTypes, Side};
 
 /// How sure a flow's call is: both ends announced, on opposite sides.
 const BOTH_ENDS: u8 = 8;
@@ -19,24 +18,24 @@ const SAME_HOST: u8 = 1;
 /// Endpoints learned between two turns of the clock; more is an attack.
 const MAX_LEARNED: usize = 1 << 16;
 
-impl Media {
+impl StreamTable {
     /// Takes what signalling says of a call.
-    pub(crate) fn note(&mut self, note: &Note) {
-        let Some(call) = self.views.find_or_begin(note.call, note.order, note.standing) else {
-            self.refuse(note.call, note.ends.len());
+    pub(crate) fn apply(&mut self, update: &MediaUpdate) {
+        let Some(call) = self.replicas.find_or_begin(update.call, update.order, update.status) else {
+            self.refuse(update.call, update.ends.len());
             return;
         };
-        let Some(view) = self.views.get_mut(call) else { return };
-        view.standing = note.standing;
-        if note.standing.fax.is_some() {
+        let Some(view) = self.replicas.get_mut(call) else { return };
+        view.status = update.status;
+        if update.status.fax.is_some() {
             // A pause in its RTP may be T.38.
             for slot in &view.flows {
                 self.flows.flow_mut(*slot).flags |= FAX;
             }
         }
-        for (endpoint, types) in &note.ends {
-            if self.add_leg(call, *endpoint, note.side, Some(types)) {
-                self.announced(*endpoint, call, note.order);
+        for (endpoint, types) in &update.ends {
+            if self.add_leg(call, *endpoint, update.side, Some(types)) {
+                self.announced(*endpoint, call, update.order);
             }
         }
     }
@@ -44,45 +43,45 @@ impl Media {
     /// Takes what streams taught since the last turn of the clock, in an order that is the same for every worker. What is
     /// learned by that is for the next turn. True if there was anything.
     #[cold]
-    pub(crate) fn learn(&mut self) -> bool {
-        let mut learned = std::mem::take(&mut self.learned);
-        learned.sort_by_key(Learned::rank);
-        for news in &learned {
-            let Some(call) = self.views.find(news.call) else { continue };
-            if self.add_leg(call, news.endpoint, news.side, None) {
-                self.announced(news.endpoint, call, news.order);
+    pub(crate) fn apply_learned(&mut self) -> bool {
+        let mut queued = std::mem::take(&mut self.learned);
+        queued.sort_by_key(LearnedEndpoint::rank);
+        for learned in &queued {
+            let Some(call) = self.replicas.find(learned.call) else { continue };
+            if self.add_leg(call, learned.endpoint, learned.side, None) {
+                self.announced(learned.endpoint, call, learned.order);
             }
         }
-        !learned.is_empty()
+        !queued.is_empty()
     }
 
     /// Keeps what a stream taught, of this worker or another, for the next turn of the clock.
-    pub(crate) fn keep_learned(&mut self, news: Learned) {
+    pub(crate) fn queue_learned(&mut self, learned: LearnedEndpoint) {
         if self.learned.len() < MAX_LEARNED {
-            self.learned.push(news);
+            self.learned.push(learned);
         } else {
             self.counts.legs_refused += 1;
         }
     }
 
     /// When one of a call's streams was last heard.
-    pub(crate) fn heard(&self, call: CallRef) -> Nanos {
-        let flows = self.views.find(call).and_then(|slot| self.views.get(slot)).map(|view| &view.flows);
+    pub(crate) fn last_heard(&self, call: CallRef) -> Nanos {
+        let flows = self.replicas.find(call).and_then(|slot| self.replicas.get(slot)).map(|view| &view.flows);
         flows.into_iter().flatten().map(|flow| self.last(*flow)).fold(Nanos::ZERO, Nanos::max)
     }
 
     /// A call is about to end: asks for what that will touch.
-    pub(crate) fn prefetch_call(&self, call: CallRef, nearness: Nearness) {
-        let view = || self.views.find(call).and_then(|slot| self.views.get(slot));
-        match nearness {
-            Nearness::Far => self.views.prefetch_index(call),
-            Nearness::Near => self.views.prefetch(call),
-            Nearness::Nearer => {
+    pub(crate) fn prefetch_call(&self, call: CallRef, stage: PrefetchStage) {
+        let view = || self.replicas.find(call).and_then(|slot| self.replicas.get(slot));
+        match stage {
+            PrefetchStage::Farthest => self.replicas.prefetch_index(call),
+            PrefetchStage::Far => self.replicas.prefetch(call),
+            PrefetchStage::Middle => {
                 let Some(view) = view() else { return };
                 view.legs.iter().for_each(ringtap_cpu::prefetch);
                 view.flows.first().into_iter().for_each(ringtap_cpu::prefetch);
             }
-            Nearness::Next => {
+            PrefetchStage::Near => {
                 let Some(view) = view() else { return };
                 for leg in &view.legs {
                     self.endpoints.prefetch(leg.node);
@@ -90,7 +89,7 @@ impl Media {
                 }
                 view.flows.iter().for_each(|flow| self.flows.prefetch_slot(*flow));
             }
-            Nearness::Last => {
+            PrefetchStage::Nearest => {
                 let Some(view) = view() else { return };
                 view.legs.iter().for_each(|leg| self.endpoints.prefetch_place(leg.node));
                 for flow in &view.flows {
@@ -108,8 +107,8 @@ impl Media {
     }
 
     /// Ends a call: takes its streams, and gives back all that it held.
-    pub(crate) fn end_call(&mut self, call: CallRef) -> Vec<Figures> {
-        let Some(view) = self.views.remove(call) else { return Vec::new() };
+    pub(crate) fn end_streams(&mut self, call: CallRef) -> Vec<Figures> {
+        let Some(view) = self.replicas.remove(call) else { return Vec::new() };
         for leg in &view.legs {
             self.endpoints.leave(leg.node);
         }
@@ -120,7 +119,7 @@ impl Media {
 
     /// The streams of a call as if it ended now.
     pub(crate) fn figures_of(&self, call: CallRef) -> Vec<Figures> {
-        let view = self.views.find(call).and_then(|slot| self.views.get(slot));
+        let view = self.replicas.find(call).and_then(|slot| self.replicas.get(slot));
         let retired = view.into_iter().flat_map(|view| view.retired.iter().cloned());
         let flows = view.into_iter().flat_map(|view| &view.flows);
         retired.chain(flows.filter_map(|flow| self.figures(*flow))).collect()
@@ -135,7 +134,7 @@ impl Media {
     }
 
     /// Looks for the call of a flow among those that announced its ends.
-    pub(super) fn find_call(&mut self, slot: u32, order: Order) {
+    pub(super) fn find_call(&mut self, slot: u32, order: InputOrder) {
         let key = self.flows.cold(slot).rest.key;
         let candidates: Vec<u32> = self
             .endpoints
@@ -146,8 +145,10 @@ impl Media {
         let mut best = ((0, false), None);
         for call in candidates {
             // A call that is over comes last among equals.
-            let merit =
-                self.views.get(call).map_or((0, false), |view| (score(&key, view).0, !view.standing.is_over));
+            let merit = self
+                .replicas
+                .get(call)
+                .map_or((0, false), |view| (score(&key, view).0, !view.status.is_over));
             if merit > best.0 {
                 best = (merit, Some(call));
             }
@@ -158,7 +159,7 @@ impl Media {
     }
 
     /// A call announced an endpoint: flows that run over it may be its own.
-    fn announced(&mut self, endpoint: Endpoint, call: u32, order: Order) {
+    fn announced(&mut self, endpoint: Endpoint, call: u32, order: InputOrder) {
         let flows: Vec<u32> = self.endpoints.owners(endpoint, List::Flows).collect();
         for slot in flows {
             self.offer(slot, call, order);
@@ -166,8 +167,8 @@ impl Media {
     }
 
     /// Gives a flow to a call if that call explains it better than the one that has it.
-    fn offer(&mut self, slot: u32, call: u32, order: Order) {
-        let Some(view) = self.views.get(call) else { return };
+    fn offer(&mut self, slot: u32, call: u32, order: InputOrder) {
+        let Some(view) = self.replicas.get(call) else { return };
         let (flow, cold) = self.flows.both_mut(slot);
         let (score, side) = score(&cold.rest.key, view);
         if score == 0 {
@@ -177,8 +178,8 @@ impl Media {
             cold.score = cold.score.max(score);
             cold.side = side.or(cold.side);
         } else if let Some(owner) = cold.call() {
-            let over = self.views.get(owner).is_none_or(|owner| owner.standing.is_over);
-            if over && score >= cold.score && !view.standing.is_over {
+            let over = self.replicas.get(owner).is_none_or(|owner| owner.status.is_over);
+            if over && score >= cold.score && !view.status.is_over {
                 // The owner has released the call: what comes from now on is the new call's.
                 flow.flags |= SPLIT;
                 return;
@@ -186,7 +187,7 @@ impl Media {
             if score <= cold.score {
                 return;
             }
-            if let Some(owner) = self.views.get_mut(owner) {
+            if let Some(owner) = self.replicas.get_mut(owner) {
                 owner.flows.retain(|other| *other != slot);
             }
             self.bind(slot, call, score, side, order);
@@ -196,14 +197,14 @@ impl Media {
         self.refresh_type(slot);
     }
 
-    fn bind(&mut self, slot: u32, call: u32, score: u8, side: Option<Side>, order: Order) {
-        let Some(view) = self.views.get_mut(call) else { return };
+    fn bind(&mut self, slot: u32, call: u32, score: u8, side: Option<Side>, order: InputOrder) {
+        let Some(view) = self.replicas.get_mut(call) else { return };
         let (flow, cold) = self.flows.both_mut(slot);
         cold.call = call;
         cold.score = score;
         cold.side = side;
         flow.flags &= !PROVISIONAL;
-        if view.standing.fax.is_some() {
+        if view.status.fax.is_some() {
             flow.flags |= FAX;
         }
         let (key, serial) = (cold.rest.key, cold.serial);
@@ -215,10 +216,10 @@ impl Media {
             let side = view.legs.iter().find(|leg| leg.endpoint == known).map(|leg| leg.side.other());
             let (born, call) = (view.born, view.call);
             if let Some(side) = side {
-                let news = Learned { order, born, call, endpoint, side };
-                self.keep_learned(news);
-                if self.workers > 1 && self.taught.len() < MAX_LEARNED {
-                    self.taught.push(news);
+                let learned = LearnedEndpoint { order, born, call, endpoint, side };
+                self.queue_learned(learned);
+                if self.workers > 1 && self.unsent_learned.len() < MAX_LEARNED {
+                    self.unsent_learned.push(learned);
                 }
             }
         }
@@ -226,8 +227,8 @@ impl Media {
 
     /// Enters an endpoint of a call, with the types that SDP names for it, or as learned from a stream. True when it is new
     /// to the call.
-    fn add_leg(&mut self, call: u32, endpoint: Endpoint, side: Side, types: Option<&Types>) -> bool {
-        let Some(view) = self.views.get_mut(call) else { return false };
+    fn add_leg(&mut self, call: u32, endpoint: Endpoint, side: Side, types: Option<&PayloadTypes>) -> bool {
+        let Some(view) = self.replicas.get_mut(call) else { return false };
         if let Some(leg) = view.legs.iter_mut().find(|leg| leg.endpoint == endpoint && leg.side == side) {
             if let Some(types) = types {
                 leg.types = types.clone();
@@ -250,7 +251,7 @@ impl Media {
 }
 
 /// How well a call explains a flow, and which side sends.
-fn score(key: &FlowKey, call: &View) -> (u8, Option<Side>) {
+fn score(key: &FlowKey, call: &CallReplica) -> (u8, Option<Side>) {
     let sides = |end: Endpoint| call.legs.iter().filter(move |leg| leg.endpoint == end).map(|leg| leg.side);
     let to = sides(key.dst).next();
     let from = sides(key.src).next();

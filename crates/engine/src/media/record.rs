@@ -5,13 +5,15 @@ use ringtap_quality::judge::{Counts, Path, judge, listening};
 use ringtap_quality::{CodecProfile, burst, codec, jitterbuffer};
 
 use super::Digit;
-use super::codecs::Codec;
+use super::far_end::FarEnd;
 use super::flow::{IntervalRow, Totals};
 use super::sound::Sound;
+use crate::codecs::Codec;
 use crate::sink::RecordedPackets;
 use crate::table::hash;
-use crate::trackers::calls::{Side, round};
-use crate::trackers::written::Written;
+use crate::text::round;
+use crate::update::Side;
+use crate::written::Written;
 
 /// What a stream's record takes from its call.
 pub(crate) struct StreamContext<'a> {
@@ -24,7 +26,7 @@ pub(crate) struct StreamContext<'a> {
 /// A stream that has ended, with all that its record tells: it needs no table any more.
 #[derive(Clone)]
 pub(crate) struct Figures {
-    /// Order of the streams.
+    /// InputOrder of the streams.
     pub(crate) serial: u64,
     pub(super) flow: Totals,
     /// Side that sent it.
@@ -37,6 +39,8 @@ pub(crate) struct Figures {
     pub(crate) digits: Vec<Digit>,
     /// What the sink kept of its packets.
     pub(crate) recorded: RecordedPackets,
+    /// What RTCP said of it.
+    pub(crate) far_end: Option<Box<FarEnd>>,
 }
 
 /// What three jitter buffers would have thrown away and added, over a stretch of packets.
@@ -135,6 +139,10 @@ impl Figures {
         let iat_mean = span.0 as f64 / iats;
         let size_mean = flow.size_sum as f64 / sizes;
         let has_iat = packets > 1;
+        let by_rtcp =
+            self.far_end.as_deref().and_then(FarEnd::round_trip_mean).map(|rtt| (rtt, RttSource::Rtcp));
+        let by_sip = || context.and_then(|context| context.rtt).map(|rtt| (rtt, RttSource::Sip));
+        let rtt = by_rtcp.or_else(by_sip);
         Stream {
             id,
             call_id: context.map(|context| context.call_id.to_owned()),
@@ -176,8 +184,8 @@ impl Figures {
                 .then(|| round3(f64::from(numbering.burst_lost) / f64::from(numbering.bursts))),
             burst_len_max: (numbering.bursts > 0).then_some(u64::from(numbering.burst_max)),
             burst_ratio: burst::burst_ratio(lost, counts.expected, counts.bursts).map(round3),
-            rtt_ms: context.and_then(|context| context.rtt).map(|rtt| round(rtt.millis_f64())),
-            rtt_source: context.and_then(|context| context.rtt).map(|_| RttSource::Sip),
+            rtt_ms: rtt.map(|(rtt, _)| round(rtt.millis_f64())),
+            rtt_source: rtt.map(|(_, source)| source),
             mos: mos(|listened| listened.adaptive500),
             r_factor: judged.as_ref().map(|judged| round3(judged.r)),
             mos_fixed50: mos(|listened| listened.fixed50),

@@ -1,26 +1,26 @@
-//! A team in lockstep whose workers take turns in one thread: for tests, and to see what threads would do.
+//! A team in lockstep whose workers run in one thread, round robin: for tests.
 
 use ringtap_model::Frame;
 
-use super::{BatchCutter, ClockTick, assign, lockstep};
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::engine::Engine;
 use crate::sink::Sink;
+use crate::team::{self, BatchCutter, ClockTick, Stage, assign};
 
-/// See the module. It gives the records of one [`Engine`] over the same frames, in another order.
+/// See the module. Produces the records of one [`Engine`] over the same frames, in another order.
 pub struct RoundRobin {
     engines: Vec<Engine>,
     cutter: BatchCutter,
 }
 
 impl RoundRobin {
-    /// With so many workers.
+    /// With `workers` workers.
     pub fn new(config: &Config, workers: usize) -> Self {
         Self { engines: Engine::team(config, workers), cutter: BatchCutter::default() }
     }
 
-    /// Takes frames in order of capture, whose numbers ascend.
+    /// Handles frames in capture order, whose numbers ascend.
     pub fn batch<S: Sink>(&mut self, frames: &[Frame<'_>], sink: &mut S) {
         let mut start = 0;
         let mut tick = None;
@@ -46,11 +46,11 @@ impl RoundRobin {
             list[assignment.worker].push(*frame);
         }
         let has_fragments = fragments.iter().any(|list| !list.is_empty());
-        lockstep::batch(tick, has_fragments, |stage| {
+        team::batch(tick, has_fragments, |stage| {
             let none = vec![Vec::new(); workers];
             let lists = match stage {
-                lockstep::Stage::Fragments => &fragments,
-                lockstep::Stage::Decode => &plain,
+                Stage::Fragments => &fragments,
+                Stage::Decode => &plain,
                 _ => &none,
             };
             let all = self.engines.iter_mut().zip(lists);
@@ -58,15 +58,15 @@ impl RoundRobin {
         });
     }
 
-    /// Ends everything that is under way.
+    /// Ends everything in progress.
     pub fn close<S: Sink>(&mut self, sink: &mut S) {
         let engines = &mut self.engines;
-        lockstep::close(|stage| {
+        team::close(|stage| {
             engines.iter_mut().fold(false, |more, engine| engine.stage(stage, &[], sink) | more)
         });
     }
 
-    /// What all workers counted.
+    /// The counters of all workers, summed.
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         self.engines.iter().for_each(|engine| sum += engine.counters());

@@ -1,10 +1,10 @@
-//! Text from the wire as records keep it: valid UTF-8, bounded, absent when empty.
+//! Text and numbers as records keep them.
 
 /// Longest text that a record keeps of one header field.
 const MAX_TEXT: usize = 256;
 
-/// UTF-8 as it is, anything else as Latin-1 (what such senders mean); cut at a character past 256 bytes; None when
-/// nothing is left.
+/// Text from the wire: UTF-8 unchanged, anything else read as Latin-1 (what such senders mean); cut at a character boundary
+/// after 256 bytes; None when empty.
 pub(crate) fn text(bytes: &[u8]) -> Option<Box<str>> {
     if bytes.is_empty() {
         return None;
@@ -25,6 +25,11 @@ fn cut(text: &str) -> &str {
     }
     let end = (0..=MAX_TEXT).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     &text[..end]
+}
+
+/// Six digits after the point: what a nanosecond clock tells, and the same text on every machine.
+pub(crate) fn round(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
 }
 
 #[cfg(test)]

@@ -1,0 +1,282 @@
+//! From a frame to the tracker that handles it: decoding, reassembly, classification.
+
+use ringtap_model::{Endpoint, Frame, Nanos, Transport};
+use ringtap_wire::frame::{self, Ip, Packet, Payload, Sctp, Tcp, Udp};
+use ringtap_wire::sip::{self, Message};
+use ringtap_wire::{hep, rtp, stun};
+
+use crate::context::{Context, Datagram, Hop, SipMessage, SipVerdict};
+use crate::engine::{Engine, context};
+use crate::media::Arrival;
+use crate::sink::{CallNumber, RtcpSeen, RtpSeen, Sink, SipSeen};
+use crate::table::timers::TimerOwner;
+use crate::tracker::Tracker;
+use crate::trackers::Trackers;
+
+/// TCP's header without options.
+const TCP_HEADER: u32 = 20;
+/// HEP's protocol type of SIP.
+const HEP_SIP: u8 = 1;
+
+impl<X: Tracker> Engine<X> {
+    /// Handles a frame regardless of the time.
+    pub(crate) fn admit<S: Sink>(&mut self, frame: &Frame<'_>, sink: &mut S) {
+        self.counters.frames += 1;
+        self.counters.bytes += frame.data.len() as u64;
+        self.slow_path(frame, sink);
+    }
+
+    /// Handles a frame that is not the next packet of a stream where nothing has changed.
+    #[inline(never)]
+    pub(crate) fn slow_path<S: Sink>(&mut self, frame: &Frame<'_>, sink: &mut S) {
+        self.begin_frame(frame.number);
+        match frame::decode(frame.link.0, frame.wire_len, frame.data) {
+            Ok(packet) => self.packet(&packet, frame.time, &[frame.number], sink),
+            Err(reason) => self.counters.skipped[reason.index()] += 1,
+        }
+    }
+
+    pub(crate) fn packet<S: Sink>(&mut self, packet: &Packet<'_>, time: Nanos, frames: &[u64], sink: &mut S) {
+        match &packet.payload {
+            Payload::Udp(udp) => self.udp(&packet.ip, udp, time, frames, sink),
+            Payload::Tcp(tcp) => self.tcp(&packet.ip, tcp, time, frames, sink),
+            Payload::Sctp(sctp) => self.sctp(&packet.ip, sctp, time, frames, sink),
+            Payload::Fragment(fragment) => {
+                self.counters.fragments += 1;
+                let whole = self.fragments.push((&packet.ip, packet.depth), fragment, time, frames);
+                let Some(whole) = whole else { return };
+                match frame::decode_payload(whole.ip, packet.depth, &whole.bytes) {
+                    Ok(packet) => self.packet(&packet, time, &whole.frames, sink),
+                    Err(reason) => self.counters.skipped[reason.index()] += 1,
+                }
+            }
+            Payload::Icmp => self.counters.icmp += 1,
+            Payload::Other(_) => self.counters.ip_other += 1,
+        }
+    }
+
+    fn tcp<S: Sink>(&mut self, ip: &Ip, tcp: &Tcp<'_>, time: Nanos, frames: &[u64], sink: &mut S) {
+        self.counters.tcp += 1;
+        let src = Endpoint::new(ip.src, tcp.src_port);
+        let dst = Endpoint::new(ip.dst, tcp.dst_port);
+        let mut ready = Vec::new();
+        self.tcp.push((src, dst), tcp, time, frames, &mut self.timers, |delivery| {
+            ready.push(delivery.into_owned((src, dst), time));
+        });
+        for message in ready {
+            if message.is_turn {
+                self.turn(ip, &message.bytes, &message.hop, &message.frames, sink);
+            } else {
+                self.sip(&message.bytes, &message.hop, &message.frames, sink);
+            }
+        }
+    }
+
+    fn sctp<S: Sink>(&mut self, ip: &Ip, sctp: &Sctp<'_>, time: Nanos, frames: &[u64], sink: &mut S) {
+        self.counters.sctp += 1;
+        let src = Endpoint::new(ip.src, sctp.src_port);
+        let dst = Endpoint::new(ip.dst, sctp.dst_port);
+        let hop = Hop { time, src, dst, transport: Transport::Sctp };
+        let mut ready = Vec::new();
+        for chunk in sctp.data_chunks() {
+            self.sctp.push((src, dst), &chunk, frames, |message, frames| {
+                ready.push((message.to_vec(), frames.to_vec()));
+            });
+        }
+        for (message, frames) in ready {
+            self.sip(&message, &hop, &frames, sink);
+        }
+    }
+
+    // HOT: media first, by its first two bytes; then signalling; the rest is counted.
+    fn udp<S: Sink>(&mut self, ip: &Ip, udp: &Udp<'_>, time: Nanos, frames: &[u64], sink: &mut S) {
+        let src = Endpoint::new(ip.src, udp.src_port);
+        let dst = Endpoint::new(ip.dst, udp.dst_port);
+        let datagram = Datagram { time, src, dst, ip_len: ip.len, data: udp.data, len: udp.len, frames };
+        if rtp::looks_like_rtp(udp.data) && self.dispatch(&datagram, sink) {
+            return;
+        }
+        let hop = Hop { time, src, dst, transport: Transport::Udp };
+        if let Some(start) = sip::sniff(udp.data) {
+            self.sip(&udp.data[start..], &hop, frames, sink);
+        } else if self.dispatch(&datagram, sink) {
+        } else if let Some(inner) = stun::relayed(udp.data) {
+            self.relayed(ip, inner, &hop, frames, sink);
+        } else if stun::is_stun(udp.data) {
+            self.counters.stun += 1;
+        } else if udp.data.starts_with(b"HEP3") || udp.data.starts_with(b"EEP3") {
+            self.hep(udp.data, &hop, frames, sink);
+        } else {
+            self.counters.udp_other += 1;
+        }
+    }
+
+    /// Has the tracker that wants a datagram handle it; false when none does.
+    #[inline]
+    fn dispatch<S: Sink>(&mut self, datagram: &Datagram<'_>, sink: &mut S) -> bool {
+        let Some(owner) = Trackers::<X>::owner_of(datagram) else { return false };
+        Trackers::<X>::count(owner, &mut self.counters);
+        if !self.share(owner, datagram) {
+            self.datagram(owner, datagram, true, sink);
+        }
+        true
+    }
+
+    /// Has a tracker handle a datagram. `is_original`: not a copy that another worker sent. HOT.
+    #[inline]
+    pub(crate) fn datagram<S: Sink>(
+        &mut self,
+        owner: TimerOwner,
+        datagram: &Datagram<'_>,
+        is_original: bool,
+        sink: &mut S,
+    ) {
+        let mut cx = context!(self, owner, sink);
+        self.trackers.datagram(datagram, &mut cx);
+        self.order = cx.order;
+        match owner {
+            TimerOwner::Streams if S::PACKETS || X::WANTS.media => self.rtp_seen(datagram, sink),
+            TimerOwner::Rtcp if S::PACKETS && is_original => self.rtcp_seen(datagram, sink),
+            _ => {}
+        }
+    }
+
+    /// Reports the RTP packet that the stream tracker has just accepted.
+    fn rtp_seen<S: Sink>(&mut self, datagram: &Datagram<'_>, sink: &mut S) {
+        let Some(accepted) = self.trackers.streams.accepted else { return };
+        let Ok(view) = rtp::View::parse(datagram.data, datagram.len) else { return };
+        let seen = RtpSeen {
+            time: datagram.time,
+            frames: datagram.frames,
+            serial: accepted.serial,
+            stream_slot: accepted.slot,
+            src: datagram.src,
+            dst: datagram.dst,
+            ssrc: view.ssrc(),
+            payload_type: view.payload_type(),
+            sequence: view.sequence(),
+            timestamp: view.timestamp(),
+            payload: view.payload(),
+            duplicate: accepted.arrival == Arrival::Duplicate,
+            call: self.streams.call_of(accepted.slot).map(CallNumber),
+            packet: Some(datagram.data),
+        };
+        self.deliver_rtp(&seen, sink);
+    }
+
+    /// Reports an RTCP datagram of a known stream.
+    fn rtcp_seen<S: Sink>(&self, datagram: &Datagram<'_>, sink: &mut S) {
+        let Datagram { src, dst, time, data, frames, .. } = *datagram;
+        let Some(slot) = self.streams.of_rtcp(src, dst, data) else { return };
+        let ends = self.streams.ends(slot);
+        sink.rtcp(&RtcpSeen {
+            time,
+            frames,
+            src,
+            dst,
+            data,
+            serial: self.streams.serial(slot),
+            stream: (ends.src, ends.dst, ends.ssrc),
+            call: self.streams.call_of(slot).map(CallNumber),
+        });
+    }
+
+    /// A TURN message over TCP; a segment may hold several, so each counts as a packet of its own.
+    #[cold]
+    fn turn<S: Sink>(&mut self, ip: &Ip, message: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
+        let ip = Ip { len: ip.header_len + TCP_HEADER + message.len() as u32, ..*ip };
+        match stun::relayed(message) {
+            Some(inner) => self.relayed(&ip, inner, hop, frames, sink),
+            None => self.counters.stun += 1,
+        }
+    }
+
+    /// Media inside TURN (RFC 8656): the stream is the one between client and relay.
+    #[cold]
+    fn relayed<S: Sink>(&mut self, ip: &Ip, inner: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
+        let Hop { src, dst, time, .. } = *hop;
+        let datagram = Datagram { time, src, dst, ip_len: ip.len, data: inner, len: inner.len(), frames };
+        if !self.dispatch(&datagram, sink) {
+            self.counters.stun += 1;
+        }
+    }
+
+    /// A message that an agent mirrored, with the addresses it saw.
+    #[cold]
+    fn hep<S: Sink>(&mut self, data: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
+        self.counters.hep += 1;
+        let Ok(view) = hep::View::parse(data) else { return };
+        let (Some(src), Some(dst)) = (view.src(), view.dst()) else { return };
+        if view.proto_type() != HEP_SIP || view.compressed() {
+            return;
+        }
+        let mirrored = Hop {
+            src: Endpoint::new(src, view.src_port()),
+            dst: Endpoint::new(dst, view.dst_port()),
+            transport: Transport::Hep,
+            ..*hop
+        };
+        if let Some(start) = sip::sniff(view.payload()) {
+            self.sip(&view.payload()[start..], &mirrored, frames, sink);
+        }
+    }
+
+    /// Handles the bytes of a SIP message; those of a Call-ID that another worker owns go there.
+    pub(crate) fn sip<S: Sink>(&mut self, bytes: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
+        if Message::parse_with(bytes, |message| self.message(bytes, message, hop, frames, sink)).is_err() {
+            self.counters.sip_bad += 1;
+        }
+    }
+
+    fn message<S: Sink>(
+        &mut self,
+        bytes: &[u8],
+        message: &Message<'_>,
+        hop: &Hop,
+        frames: &[u64],
+        sink: &mut S,
+    ) {
+        self.counters.sip += 1;
+        let Some(call_id) = message.call_id().filter(|call_id| !call_id.is_empty()) else {
+            self.counters.sip_without_call_id += 1;
+            return;
+        };
+        self.order.index += 1;
+        let hash = self.hasher.of(call_id);
+        if !self.forward_sip(hash, bytes, hop, frames) {
+            self.handle_sip(message, (call_id, hash), hop, frames, sink);
+        }
+    }
+
+    /// Handles a SIP message whose Call-ID this worker owns.
+    pub(crate) fn handle_sip<S: Sink>(
+        &mut self,
+        message: &Message<'_>,
+        (call_id, hash): (&[u8], u64),
+        hop: &Hop,
+        frames: &[u64],
+        sink: &mut S,
+    ) {
+        self.trackers.calls.prefetch_index(hash);
+        let cseq = message.cseq();
+        let method = cseq.map_or_else(|| message.method(), |(_, method)| method);
+        let sip = SipMessage { message, call_id, cseq, method, hop: *hop, frames, hash };
+        let mut cx = context!(self, TimerOwner::Calls, &mut *sink);
+        self.trackers.sip(&sip, &mut cx);
+        let SipVerdict { call, is_retransmission, is_mirrored } = cx.verdict;
+        self.serve_requests(sink);
+        if S::PACKETS {
+            sink.sip(&SipSeen {
+                time: hop.time,
+                frames,
+                src: hop.src,
+                dst: hop.dst,
+                transport: hop.transport,
+                message,
+                retransmission: is_retransmission,
+                mirrored: is_mirrored,
+                call: call.map(CallNumber),
+            });
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Records: a call's with those of its streams, a stream's without a call.
+
+use ringtap_model::{Call, CallState, Dtmf, DtmfSource, Id, Nanos, Stream};
+
+use crate::context::{Context, SipVerdict};
+use crate::engine::{Engine, context};
+use crate::media::{Figures, StreamContext};
+use crate::sink::{Sink, StreamEnd};
+use crate::table::timers::TimerOwner;
+use crate::tracker::Tracker;
+use crate::update::{CallRef, EndedCall};
+
+impl<X: Tracker> Engine<X> {
+    /// Serves what the call tracker asked for.
+    #[inline]
+    pub(crate) fn serve_requests<S: Sink>(&mut self, sink: &mut S) {
+        if let Some(update) = self.requests.update.take() {
+            self.publish_update(update);
+        }
+        for (phase, number, call) in self.requests.phases.drain(..) {
+            self.trackers.added.call_phase(phase, number, &call);
+        }
+        if let Some(call) = self.requests.last_heard.take()
+            && let Some(heard) = self.ask_last_heard(call)
+        {
+            self.answer_last_heard(call, heard, sink);
+        }
+        if let Some(ended) = self.requests.ended.take() {
+            self.end_call(ended, self.clock.now(), sink);
+        }
+    }
+
+    /// Tells the call tracker when media of a call were last heard; the call may end by that.
+    pub(crate) fn answer_last_heard<S: Sink>(&mut self, call: CallRef, heard: Nanos, sink: &mut S) {
+        let mut cx = context!(self, TimerOwner::Calls, sink);
+        self.trackers.calls.last_heard(call, heard, &mut cx);
+        if let Some(ended) = self.requests.ended.take() {
+            self.end_call(ended, self.clock.now(), sink);
+        }
+    }
+
+    /// Collects the streams of a call that this worker has.
+    pub(crate) fn end_streams<S: Sink>(&mut self, call: CallRef, sink: &mut S) -> Vec<Figures> {
+        let mut figures = self.streams.end_streams(call);
+        figures.iter_mut().for_each(|figures| self.finish(figures, sink));
+        figures
+    }
+
+    /// No packet of this stream follows: collects what trackers and the sink know of it.
+    fn finish<S: Sink>(&mut self, figures: &mut Figures, sink: &mut S) {
+        self.trackers.stream_ended(figures);
+        if S::PACKETS {
+            figures.recorded = sink.stream_finished(figures.serial);
+        }
+    }
+
+    /// Delivers a call's record and those of its streams.
+    pub(crate) fn deliver_call<S: Sink>(&mut self, ended: EndedCall, figures: Vec<Figures>, sink: &mut S) {
+        let (record, streams) = complete(ended, figures);
+        if X::WANTS.calls {
+            self.trackers.added.call_ended(&record, &streams);
+        }
+        sink.call(record, streams);
+    }
+
+    /// Delivers the record of a stream without a call; a provisional one is only counted.
+    pub(crate) fn deliver_stream<S: Sink>(
+        &mut self,
+        mut figures: Figures,
+        is_provisional: bool,
+        sink: &mut S,
+    ) {
+        self.finish(&mut figures, sink);
+        if is_provisional {
+            self.streams.counts.unconfirmed += figures.packets();
+        } else {
+            let (serial, recorded) = (figures.serial, figures.recorded);
+            sink.stream(StreamEnd { serial, record: figures.record(None), recorded });
+        }
+    }
+
+    /// The records of a call as if it ended now.
+    pub(crate) fn snapshot_of(&self, id: &Id) -> Option<(Call, Vec<Stream>)> {
+        let ended = self.trackers.calls.snapshot(id, self.drops())?;
+        let mut figures = ended.media.map_or_else(Vec::new, |call| self.streams.figures_of(call));
+        figures.iter_mut().for_each(|figures| self.trackers.describe_stream(figures));
+        let (record, streams) = complete(ended, figures);
+        Some((record, streams.into_iter().map(|stream| stream.record).collect()))
+    }
+
+    /// Ends all calls, in order of their first message.
+    pub(crate) fn end_calls<S: Sink>(&mut self, sink: &mut S) {
+        let drops = self.drops();
+        for slot in self.trackers.calls.slots() {
+            if let Some(ended) = self.trackers.calls.end(slot, false, drops) {
+                self.end_call(ended, Nanos::MAX, sink);
+            }
+        }
+    }
+
+    /// Ends what is left: streams without a call, then what the other trackers hold.
+    pub(crate) fn end_rest<S: Sink>(&mut self, sink: &mut S) {
+        for slot in self.streams.slots() {
+            let is_provisional = self.streams.is_provisional(slot);
+            if let Some(figures) = self.streams.end(slot) {
+                self.deliver_stream(figures, is_provisional, sink);
+            }
+        }
+        let mut cx = context!(self, TimerOwner::Added, sink);
+        self.trackers.close(&mut cx);
+    }
+}
+
+/// A call's record with those of its streams.
+fn complete(ended: EndedCall, mut figures: Vec<Figures>) -> (Call, Vec<StreamEnd>) {
+    let EndedCall { record: mut call, rtt, .. } = ended;
+    // Usually sorted already: then nothing is moved.
+    if !figures.is_sorted_by_key(|figures| figures.serial) {
+        figures.sort_by_key(|figures| figures.serial);
+    }
+    let context = StreamContext { call_id: &call.call_id, call: call.id, rtt };
+    let mut streams = Vec::with_capacity(figures.len());
+    for figures in figures {
+        let digits = figures.digits.iter().filter_map(|digit| {
+            Some(Dtmf { digit: digit_name(digit.code)?, source: DtmfSource::Rfc4733, time: digit.time })
+        });
+        call.dtmf.extend(digits);
+        let (serial, recorded) = (figures.serial, figures.recorded);
+        streams.push(StreamEnd { serial, record: figures.record(Some(&context)), recorded });
+    }
+    call.streams = streams.iter().map(|stream| stream.record.id).collect();
+    let lowest = |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::min);
+    call.mos = lowest(&mut streams.iter().filter_map(|stream| stream.record.mos));
+    call.mos_worst_interval = lowest(
+        &mut streams.iter().flat_map(|stream| &stream.record.intervals).filter_map(|interval| interval.mos),
+    );
+    call.dtmf.sort_by_key(|digit| digit.time);
+    debug_assert!(call.state != CallState::Interrupted);
+    (call, streams)
+}
+
+/// RFC 4733 section 3.2, table 3.
+fn digit_name(code: u8) -> Option<String> {
+    let name = match code {
+        0..=9 => char::from(b'0' + code).to_string(),
+        10 => "*".to_owned(),
+        11 => "#".to_owned(),
+        12..=15 => char::from(b'A' + code - 12).to_string(),
+        16 => "flash".to_owned(),
+        _ => return None,
+    };
+    Some(name)
+}

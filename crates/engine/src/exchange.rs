@@ -1,0 +1,254 @@
+//! What the workers of a team tell each other. A single engine answers itself: each function here begins with that case.
+
+use std::sync::Arc;
+
+use ringtap_model::Nanos;
+use ringtap_wire::sip::Message;
+
+use crate::context::{Datagram, Hop};
+use crate::engine::Engine;
+use crate::media::Figures;
+use crate::sink::Sink;
+use crate::table::timers::TimerOwner;
+use crate::team::{ForwardedSip, SharedDatagram, WorkerMessage};
+use crate::tracker::{Sharing, Tracker};
+use crate::trackers::Trackers;
+use crate::update::{CallRef, EndedCall, MediaUpdate};
+
+/// A SIP message waits this long, of capture time, for earlier ones that other workers captured: the kernel may hand their
+/// rings over by a timer.
+const REORDER_WINDOW: Nanos = Nanos::from_millis(250);
+/// Messages that wait like this at once; beyond it the oldest are handled early.
+const MAX_WAITING: usize = 1 << 16;
+
+impl<X: Tracker> Engine<X> {
+    /// Applies a media update in every worker.
+    pub(crate) fn publish_update(&mut self, update: MediaUpdate) {
+        let Some(member) = &mut self.member else { return self.streams.apply(&update) };
+        let update = Arc::new(update);
+        member.send_update(&update, &self.streams.codecs);
+        if member.is_lockstep {
+            member.updates.push(update);
+        } else {
+            self.streams.apply(&update);
+        }
+    }
+
+    /// When media of a call were last heard by any worker. None: the answers are on their way.
+    pub(crate) fn ask_last_heard(&mut self, call: CallRef) -> Option<Nanos> {
+        let heard = self.streams.last_heard(call);
+        let Some(member) = &mut self.member else { return Some(heard) };
+        member.ask_last_heard(call, heard, self.clock.now())
+    }
+
+    /// Ends a call: delivers its record once every worker has handed over the streams it has of it.
+    pub(crate) fn end_call<S: Sink>(&mut self, ended: Box<EndedCall>, now: Nanos, sink: &mut S) {
+        let Some(call) = ended.media else { return self.deliver_call(*ended, Vec::new(), sink) };
+        let figures = self.end_streams(call, sink);
+        let Some(member) = &mut self.member else { return self.deliver_call(*ended, figures, sink) };
+        if let Some((ended, figures)) = member.ask_streams(call, ended, figures, now) {
+            self.deliver_call(*ended, figures, sink);
+        }
+    }
+
+    /// Forwards a SIP message to the worker that owns its Call-ID; false when this one does and it can be handled now.
+    pub(crate) fn forward_sip(&mut self, hash: u64, bytes: &[u8], hop: &Hop, frames: &[u64]) -> bool {
+        let Some(member) = &mut self.member else { return false };
+        let message =
+            ForwardedSip { order: self.order, hop: *hop, bytes: bytes.into(), frames: frames.into() };
+        member.forward_sip(hash, message);
+        true
+    }
+
+    /// Hands a datagram to the workers that share it, and keeps it for the media stage of a team in lockstep; false when this
+    /// worker handles it now. HOT: a branch.
+    #[inline]
+    pub(crate) fn share(&mut self, owner: TimerOwner, datagram: &Datagram<'_>) -> bool {
+        let Some(member) = &mut self.member else { return false };
+        if Trackers::<X>::sharing(owner) == Sharing::AllWorkers {
+            member.send_datagram(owner, self.order, datagram);
+        }
+        if member.is_lockstep {
+            member.held.push(owner, self.order.number, datagram, true);
+        }
+        member.is_lockstep
+    }
+
+    /// Handles all messages from other workers that have arrived.
+    pub(crate) fn receive<S: Sink>(&mut self, sink: &mut S) {
+        while let Some(member) = &mut self.member
+            && let Some((sender, message)) = member.links.receive()
+        {
+            self.handle_message(sender, message, sink);
+        }
+    }
+
+    fn handle_message<S: Sink>(&mut self, sender: usize, message: WorkerMessage, sink: &mut S) {
+        let Self { member: Some(member), streams, .. } = self else { return };
+        match message {
+            WorkerMessage::Sip(forwarded) => member.sip.push(*forwarded),
+            WorkerMessage::Datagram(shared) => self.handle_shared(&shared, sink),
+            WorkerMessage::Reassembled(datagram) => member.reassembled.push(*datagram),
+            WorkerMessage::TunnelFragment(fragment) => member.tunnel_fragments.push(*fragment),
+            WorkerMessage::Codec(index, codec) => {
+                member.learn_codec(sender, index, &codec, &mut streams.codecs)
+            }
+            WorkerMessage::MediaUpdate(update) => {
+                let update = member.translate(sender, &update);
+                if member.is_lockstep {
+                    member.updates.push(update);
+                } else {
+                    streams.apply(&update);
+                }
+            }
+            WorkerMessage::AskLastHeard(call) => {
+                member.links.send(sender, WorkerMessage::LastHeard(call, streams.last_heard(call)));
+            }
+            WorkerMessage::LastHeard(call, heard) => {
+                if let Some(heard) = member.heard(call, heard) {
+                    self.answer_last_heard(call, heard, sink);
+                }
+            }
+            WorkerMessage::EndStreams(call) => {
+                let figures = self.end_streams(call, sink);
+                if let Some(member) = &mut self.member {
+                    member.links.send(sender, WorkerMessage::StreamsEnded(call, figures));
+                }
+            }
+            WorkerMessage::StreamsEnded(call, figures) => {
+                if let Some((ended, figures)) = member.streams_ended(call, figures) {
+                    self.deliver_call(*ended, figures, sink);
+                }
+            }
+            WorkerMessage::LearnedEndpoint(learned) => streams.queue_learned(*learned),
+        }
+    }
+
+    /// A datagram that another worker captured and all handle.
+    fn handle_shared<S: Sink>(&mut self, shared: &SharedDatagram, sink: &mut S) {
+        let SharedDatagram { owner, order, time, src, dst, ip_len, len, ref data, ref frames } = *shared;
+        let datagram = Datagram { time, src, dst, ip_len, data, len, frames };
+        match &mut self.member {
+            Some(member) if member.is_lockstep => member.held.push(owner, order.number, &datagram, false),
+            _ => self.datagram(owner, &datagram, false, sink),
+        }
+    }
+
+    /// A SIP message that another worker forwarded, or one kept for its stage.
+    fn handle_forwarded<S: Sink>(&mut self, forwarded: &ForwardedSip, sink: &mut S) {
+        let ForwardedSip { order, hop, bytes, frames } = forwarded;
+        self.order = *order;
+        if let Ok(message) = Message::parse(bytes)
+            && let Some(call_id) = message.call_id()
+        {
+            let hash = self.hasher.of(call_id);
+            self.handle_sip(&message, (call_id, hash), hop, frames, sink);
+        }
+    }
+
+    /// Live: handles what other workers sent, and SIP messages that no earlier one can precede any more. `next`: no frame
+    /// before that time follows. Our own next frame may be long after the last: what has waited since must not find its call
+    /// timed out.
+    pub(crate) fn receive_live<S: Sink>(&mut self, next: Nanos, sink: &mut S) {
+        let Some(member) = &self.member else { return };
+        member.links.publish(self.counters.turned_away() + self.external_drops);
+        let next = next.max(self.clock.now());
+        let until = member.links.reached_by_others().min(next).max(next.since(REORDER_WINDOW));
+        self.receive(sink);
+        let Some(member) = &mut self.member else { return };
+        if member.sip.is_empty() {
+            return;
+        }
+        member.sip.sort_by_key(|ForwardedSip { order, hop, .. }| (hop.time, *order));
+        let ripe = member.sip.partition_point(|message| message.hop.time <= until);
+        let ripe = ripe.max(member.sip.len().saturating_sub(MAX_WAITING));
+        let messages: Vec<ForwardedSip> = member.sip.drain(..ripe).collect();
+        messages.iter().for_each(|message| self.handle_forwarded(message, sink));
+    }
+
+    /// Live: sends what waits.
+    pub(crate) fn flush_live(&mut self) {
+        let (_, waits) = self.send_waiting();
+        if let Some(member) = &mut self.member {
+            member.is_live = true;
+            if !waits {
+                member.links.reached(self.clock.now());
+            }
+        }
+    }
+
+    /// Sends what waits. Whether anything was sent since the last time, and whether something still waits.
+    pub(crate) fn send_waiting(&mut self) -> (bool, bool) {
+        let Self { member: Some(member), streams, .. } = self else { return (false, false) };
+        for learned in streams.unsent_learned.drain(..) {
+            member.links.send_all(|| WorkerMessage::LearnedEndpoint(Box::new(learned)));
+        }
+        let waits = member.links.flush();
+        (std::mem::take(&mut member.links.has_sent), waits)
+    }
+
+    /// Stops waiting for answers that are overdue.
+    #[cold]
+    pub(crate) fn give_up_on_overdue<S: Sink>(&mut self, sink: &mut S) {
+        let now = self.clock.now();
+        while let Some(member) = &mut self.member
+            && let Some((until, call)) = member.overdue.pop_front_if(|(until, _)| *until <= now)
+        {
+            if let Some(heard) = member.give_up_heard(call, until) {
+                self.answer_last_heard(call, heard, sink);
+            } else if let Some((ended, figures)) = member.give_up_streams(call) {
+                self.deliver_call(*ended, figures, sink);
+            }
+        }
+    }
+
+    /// Leaves the team: delivers the calls that still wait for other workers.
+    pub(crate) fn leave_team<S: Sink>(&mut self, sink: &mut S) {
+        let Some(member) = self.member.take() else { return };
+        let ending: Vec<(Box<EndedCall>, Vec<Figures>)> = member.into_ending();
+        ending.into_iter().for_each(|(ended, figures)| self.deliver_call(*ended, figures, sink));
+    }
+
+    /// Lockstep: handles the SIP messages of a batch in frame order; those released at the end of the input, in order of
+    /// time.
+    pub(crate) fn handle_batch_sip<S: Sink>(&mut self, sink: &mut S) {
+        let Some(member) = &mut self.member else { return };
+        let mut messages = std::mem::take(&mut member.sip);
+        let is_live = member.is_live;
+        messages.sort_by_key(|ForwardedSip { order, hop, .. }| {
+            // A message released at the end of the input has no frame number of its own.
+            let number = if is_live { 0 } else { order.number };
+            (number, hop.time, hop.src, hop.dst, *order)
+        });
+        messages.iter().for_each(|message| self.handle_forwarded(message, sink));
+        messages.clear();
+        if let Some(member) = &mut self.member {
+            member.sip = messages;
+        }
+    }
+
+    /// Lockstep: handles the held datagrams of a batch in frame order, each after the updates from earlier frames.
+    pub(crate) fn handle_batch_media<S: Sink>(&mut self, sink: &mut S) {
+        let Some(member) = &mut self.member else { return };
+        let mut updates = std::mem::take(&mut member.updates);
+        let mut held = std::mem::take(&mut member.held);
+        updates.sort_by_key(|update| update.order);
+        let mut next = updates.iter().peekable();
+        held.sort();
+        for packet in held.iter() {
+            while let Some(update) = next.next_if(|update| update.order.number < packet.number) {
+                self.streams.apply(update);
+            }
+            if self.order.number != packet.number {
+                self.begin_frame(packet.number);
+            }
+            self.datagram(packet.owner, &packet.datagram, packet.is_original, sink);
+        }
+        next.for_each(|update| self.streams.apply(update));
+        updates.clear();
+        held.clear();
+        if let Some(member) = &mut self.member {
+            (member.updates, member.held) = (updates, held);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What media knows of calls: a replica in every worker, kept equal by applying the same updates in the same order.
+
+use std::net::IpAddr;
+
+use ringtap_model::Endpoint;
+
+use super::Figures;
+use crate::table::hash::Hasher;
+use crate::table::index::Index;
+use crate::table::slots::Slots;
+use crate::update::{CallRef, CallStatus, InputOrder, PayloadTypes, Side};
+
+/// A media endpoint that SDP announced, or that was learned from a stream behind NAT.
+#[derive(Clone, Debug)]
+pub(super) struct Leg {
+    pub(super) endpoint: Endpoint,
+    /// Its entry in the table of endpoints.
+    pub(super) node: u32,
+    pub(super) side: Side,
+    /// Payload types as this side announced them; empty where it was learned.
+    pub(super) types: PayloadTypes,
+}
+
+/// A call, as far as its streams need it.
+pub(super) struct CallReplica {
+    pub(super) call: CallRef,
+    /// Position of its first update.
+    pub(super) born: InputOrder,
+    pub(super) status: CallStatus,
+    pub(super) legs: Vec<Leg>,
+    /// Its streams in this worker, in order of their first packet.
+    pub(super) flows: Vec<u32>,
+    /// Its streams that ended before it: at most one per stream that replaced one, so bounded.
+    pub(super) retired: Vec<Figures>,
+}
+
+impl CallReplica {
+    /// Address of a side's signalling.
+    pub(super) fn host(&self, side: Side) -> IpAddr {
+        self.status.hosts[side as usize]
+    }
+}
+
+/// The calls of all workers that announced media.
+pub(super) struct CallReplicas {
+    entries: Slots<CallReplica>,
+    index: Index,
+    hasher: Hasher,
+}
+
+impl CallReplicas {
+    pub(super) fn new(ceiling: usize, hasher: Hasher) -> Self {
+        Self { entries: Slots::new(ceiling), index: Index::new(ceiling), hasher }
+    }
+
+    /// Prefetches the index entry of a call.
+    pub(super) fn prefetch_index(&self, call: CallRef) {
+        self.index.prefetch(self.hasher.of(call));
+    }
+
+    /// Prefetches the replica of a call.
+    pub(super) fn prefetch(&self, call: CallRef) {
+        if let Some(replica) = self.find(call).and_then(|slot| self.get(slot)) {
+            ringtap_cpu::prefetch(replica);
+        }
+    }
+
+    pub(super) fn find(&self, call: CallRef) -> Option<u32> {
+        self.index.find(self.hasher.of(call), |slot| self.entries[slot].call == call)
+    }
+
+    /// The replica of a call, created if new; None at the ceiling.
+    pub(super) fn find_or_begin(
+        &mut self,
+        call: CallRef,
+        born: InputOrder,
+        status: CallStatus,
+    ) -> Option<u32> {
+        if let Some(slot) = self.find(call) {
+            return Some(slot);
+        }
+        let replica =
+            CallReplica { call, born, status, legs: Vec::new(), flows: Vec::new(), retired: Vec::new() };
+        let slot = self.entries.insert(replica)?;
+        self.index.insert(self.hasher.of(call), slot);
+        Some(slot)
+    }
+
+    pub(super) fn get(&self, slot: u32) -> Option<&CallReplica> {
+        self.entries.get(slot)
+    }
+
+    /// Prefetches the replica in a slot.
+    #[inline]
+    pub(super) fn prefetch_slot(&self, slot: u32) {
+        self.entries.prefetch(slot);
+    }
+
+    pub(super) fn get_mut(&mut self, slot: u32) -> Option<&mut CallReplica> {
+        self.entries.get_mut(slot)
+    }
+
+    pub(super) fn remove(&mut self, call: CallRef) -> Option<CallReplica> {
+        let slot = self.find(call)?;
+        self.index.remove(self.hasher.of(call), slot);
+        self.entries.remove(slot)
+    }
+}

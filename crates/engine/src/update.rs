@@ -1,0 +1,138 @@
+//! What the call tracker tells the stream table about a call: the values that signalling and media exchange, between
+//! workers too.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use ringtap_model::{Call, Endpoint, Nanos, Party};
+
+use crate::codecs::CodecId;
+use crate::table::slots::{GENERATIONS, Ticket};
+
+/// Identifies one call across all workers: its owner, its slot in the owner's table, and the generation of that slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct CallRef(u64);
+
+impl CallRef {
+    /// INVARIANT: generations of calls count up to [`GENERATIONS`].
+    pub(crate) fn new(worker: usize, ticket: Ticket) -> Self {
+        let generation = u64::from(ticket.generation & GENERATIONS);
+        Self((worker as u64) << 56 | generation << 32 | u64::from(ticket.slot))
+    }
+
+    /// The worker that owns it.
+    pub(crate) fn worker(self) -> usize {
+        (self.0 >> 56) as usize
+    }
+
+    /// Slot and generation in the owner's table.
+    pub(crate) fn ticket(self) -> Ticket {
+        Ticket { slot: self.0 as u32, generation: (self.0 >> 32) as u32 & GENERATIONS }
+    }
+}
+
+/// Position in the order of the input: the number of the frame, and an index among the messages and streams of that frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct InputOrder {
+    pub(crate) number: u64,
+    pub(crate) index: u32,
+}
+
+/// A side of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    /// Sent the INVITE.
+    Caller,
+    /// Received it.
+    Callee,
+}
+
+impl Side {
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Caller => Self::Callee,
+            Self::Callee => Self::Caller,
+        }
+    }
+
+    pub(crate) fn party(self) -> Party {
+        match self {
+            Self::Caller => Party::Caller,
+            Self::Callee => Party::Callee,
+        }
+    }
+}
+
+/// What media must know about a call besides its endpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CallStatus {
+    /// Where the signalling of each side comes from.
+    pub(crate) hosts: [IpAddr; 2],
+    pub(crate) is_over: bool,
+    /// When T.38 was last offered.
+    pub(crate) fax: Option<Nanos>,
+}
+
+/// A call that has ended, still without its streams.
+pub(crate) struct EndedCall {
+    pub(crate) record: Call,
+    /// Round trip measured on its SIP transactions.
+    pub(crate) rtt: Option<Nanos>,
+    /// Key of its streams; None when it announced no media.
+    pub(crate) media: Option<CallRef>,
+}
+
+/// Payload types as one media description announced them, shared by its endpoints.
+pub(crate) type PayloadTypes = Arc<[(u8, CodecId)]>;
+
+/// What a SIP message changed about the media of its call. Sent only for calls that announced media.
+#[derive(Clone, Debug)]
+pub(crate) struct MediaUpdate {
+    pub(crate) order: InputOrder,
+    pub(crate) call: CallRef,
+    pub(crate) status: CallStatus,
+    /// Side that announced `ends`.
+    pub(crate) side: Side,
+    pub(crate) ends: Vec<(Endpoint, PayloadTypes)>,
+}
+
+/// A media endpoint learned from a stream (symmetric RTP, RFC 4961). It takes effect at the next tick of the clock, in all
+/// workers at once, so the order in which workers see packets does not matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LearnedEndpoint {
+    /// Position of the packet it was learned from.
+    pub(crate) order: InputOrder,
+    /// Position at which its call first announced media.
+    pub(crate) born: InputOrder,
+    pub(crate) call: CallRef,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) side: Side,
+}
+
+impl LearnedEndpoint {
+    /// The order in which every worker applies learned endpoints: independent of workers.
+    pub(crate) fn rank(&self) -> (InputOrder, InputOrder, Endpoint, Side) {
+        (self.order, self.born, self.endpoint, self.side)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::slots::Slots;
+
+    #[test]
+    fn a_reference_names_worker_slot_and_generation() {
+        let mut slots = Slots::new(9);
+        slots.insert(());
+        let slot = slots.insert(()).unwrap();
+        let first = CallRef::new(3, slots.ticket(slot));
+        assert_eq!((first.worker(), first.ticket()), (3, slots.ticket(slot)));
+        slots.remove(slot);
+        slots.insert(());
+        let second = CallRef::new(3, slots.ticket(slot));
+        assert_ne!(first, second);
+        assert_ne!(second, CallRef::new(2, slots.ticket(slot)));
+        assert_eq!((second.worker(), second.ticket()), (3, slots.ticket(slot)));
+    }
+}
