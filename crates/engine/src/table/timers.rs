@@ -240,7 +240,10 @@ mod tests {
     fn many_in_one_slot_and_places_used_again() {
         let mut wheel = TimerWheel::new(4);
         wheel.expired(at(100), &mut Vec::new());
-        let ticket = |number| Timer { owner: TimerOwner::Streams, ticket: Ticket { slot: number, generation: number / 7 } };
+        let ticket = |number| Timer {
+            owner: TimerOwner::Streams,
+            ticket: Ticket { slot: number, generation: number / 7 },
+        };
         let mut fired = Vec::new();
         for round in 0..5u32 {
             let now = 100 + 10 * u64::from(round);
