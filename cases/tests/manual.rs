@@ -14,9 +14,8 @@ const HEAD: &str = "# Records
 `ringtap analyze --format jsonl` prints one JSON object a line with these names. `ringtap calls` and the columns of the
 database use the same names. `--format csv` has the same columns in the same order; a list becomes the words of one cell,
 and intervals have a CSV of their own. Fields may be added; none changes its meaning. A value that is not known is `null`,
-never 0 and never an empty text. Times end in `_us`: microseconds since 1970-01-01 UTC,
-    from the capture. Spans end in
-`_ms`. Addresses are `ip:port` or `[v6]:port`.
+never 0 and never an empty text. Times end in `_us`: microseconds since 1970-01-01 UTC, from the
+capture. Spans end in `_ms`. Addresses are `ip:port` or `[v6]:port`.
 ";
 
 fn manual() -> String {

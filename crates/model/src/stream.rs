@@ -16,7 +16,7 @@ names! {
 names! {
     /// Where a round trip was measured.
     pub enum RttSource {
-        /// Between two RTCP reports.
+        /// From here to the receiver and back, by LSR and DLSR of its RTCP reports: their mean.
         Rtcp = "rtcp",
         /// Between a SIP request and its answer.
         Sip = "sip",
@@ -158,6 +158,34 @@ record! {
         pub rtt_ms: Option<f64>,
         /// Where the round trip was measured.
         pub rtt_source: Option<RttSource>,
+        /// RTCP report blocks about this stream, RFC 3550 section 6.4; null where none was seen.
+        pub rtcp_reports: Option<u64>,
+        /// Packets lost according to the receiver's last report; 0 where it received more than were sent.
+        #[unit = Packets]
+        pub rtcp_lost: Option<u64>,
+        /// Largest fraction lost between two reports of the receiver.
+        #[unit = Percent]
+        pub rtcp_lost_pct_max: Option<f64>,
+        /// Interarrival jitter at the receiver, mean over its reports; null where the clock is not known.
+        #[unit = Milliseconds]
+        pub rtcp_jitter_ms_mean: Option<f64>,
+        /// Largest interarrival jitter that the receiver reported.
+        #[unit = Milliseconds]
+        pub rtcp_jitter_ms_max: Option<f64>,
+        /// Longest round trip from here to the receiver and back, from LSR and DLSR; `rtt_ms` is the mean.
+        #[unit = Milliseconds]
+        pub rtcp_rtt_ms_max: Option<f64>,
+        /// Packets sent according to the sender's last report.
+        #[unit = Packets]
+        pub rtcp_sent_packets: Option<u64>,
+        /// RTP payload sent according to the sender's last report.
+        #[unit = Bytes]
+        pub rtcp_sent_bytes: Option<u64>,
+        /// Time of the sender's BYE, RFC 3550 section 6.6.
+        #[name = "rtcp_bye_us"]
+        pub rtcp_bye: Option<Nanos>,
+        /// Canonical name of the sender, RFC 3550 section 6.5.1.
+        pub rtcp_cname: Option<String>,
         /// MOS-LQ of G.107 (G.107.1 wideband, G.107.2 fullband) after the adaptive jitter buffer.
         pub mos: Option<f64>,
         /// The transmission rating R behind that MOS.

@@ -13,7 +13,7 @@ use crate::Error;
 pub(crate) const APPLICATION: i64 = 0x5254_4150;
 
 /// The migrations in order; the version of a file is the number of those it has.
-pub(crate) const MIGRATIONS: [&str; 3] = [VERSION_1, VERSION_2, VERSION_3];
+pub(crate) const MIGRATIONS: [&str; 4] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 /// The version that this program writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -128,6 +128,20 @@ const VERSION_3: &str = "
 ALTER TABLE calls ADD COLUMN recorded_packets INTEGER;
 ALTER TABLE calls ADD COLUMN recorded_missing INTEGER;
 ALTER TABLE calls ADD COLUMN recorded_empty INTEGER;
+";
+
+/// What RTCP says of a stream.
+const VERSION_4: &str = "
+ALTER TABLE streams ADD COLUMN rtcp_reports INTEGER;
+ALTER TABLE streams ADD COLUMN rtcp_lost INTEGER;
+ALTER TABLE streams ADD COLUMN rtcp_lost_pct_max REAL;
+ALTER TABLE streams ADD COLUMN rtcp_jitter_ms_mean REAL;
+ALTER TABLE streams ADD COLUMN rtcp_jitter_ms_max REAL;
+ALTER TABLE streams ADD COLUMN rtcp_rtt_ms_max REAL;
+ALTER TABLE streams ADD COLUMN rtcp_sent_packets INTEGER;
+ALTER TABLE streams ADD COLUMN rtcp_sent_bytes INTEGER;
+ALTER TABLE streams ADD COLUMN rtcp_bye_us INTEGER;
+ALTER TABLE streams ADD COLUMN rtcp_cname TEXT;
 ";
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::sound::Sound;
 use crate::codecs::Codec;
 use crate::sink::RecordedPackets;
 use crate::table::hash;
-use crate::text::round;
+use crate::text::{round, text};
 use crate::update::Side;
 use crate::written::Written;
 
@@ -139,8 +139,10 @@ impl Figures {
         let iat_mean = span.0 as f64 / iats;
         let size_mean = flow.size_sum as f64 / sizes;
         let has_iat = packets > 1;
-        let by_rtcp =
-            self.far_end.as_deref().and_then(FarEnd::round_trip_mean).map(|rtt| (rtt, RttSource::Rtcp));
+        let far = self.far_end.as_deref();
+        let reported = far.filter(|far| far.reports > 0);
+        let sender = far.filter(|far| far.sender_reports > 0);
+        let by_rtcp = far.and_then(FarEnd::round_trip_mean).map(|rtt| (rtt, RttSource::Rtcp));
         let by_sip = || context.and_then(|context| context.rtt).map(|rtt| (rtt, RttSource::Sip));
         let rtt = by_rtcp.or_else(by_sip);
         Stream {
@@ -186,6 +188,19 @@ impl Figures {
             burst_ratio: burst::burst_ratio(lost, counts.expected, counts.bursts).map(round3),
             rtt_ms: rtt.map(|(rtt, _)| round(rtt.millis_f64())),
             rtt_source: rtt.map(|(_, source)| source),
+            rtcp_reports: reported.map(|far| u64::from(far.reports)),
+            rtcp_lost: reported.map(|far| u64::from(far.lost.max(0).unsigned_abs())),
+            rtcp_lost_pct_max: reported.map(|far| round3(f64::from(far.fraction_max) / 2.56)),
+            rtcp_jitter_ms_mean: reported
+                .and_then(|far| jitter_ms(far.jitter_sum as f64 / f64::from(far.reports), clock)),
+            rtcp_jitter_ms_max: reported.and_then(|far| jitter_ms(f64::from(far.jitter_max), clock)),
+            rtcp_rtt_ms_max: far
+                .filter(|far| far.round_trips > 0)
+                .map(|far| round(far.round_trip_max.millis_f64())),
+            rtcp_sent_packets: sender.map(|far| u64::from(far.sent_packets)),
+            rtcp_sent_bytes: sender.map(|far| u64::from(far.sent_octets)),
+            rtcp_bye: far.and_then(|far| far.bye),
+            rtcp_cname: far.and_then(|far| text(far.cname.as_deref()?)).map(Into::into),
             mos: mos(|listened| listened.adaptive500),
             r_factor: judged.as_ref().map(|judged| round3(judged.r)),
             mos_fixed50: mos(|listened| listened.fixed50),
@@ -223,6 +238,11 @@ impl Sound {
     fn share(&self, part: u32) -> Option<f64> {
         (self.samples > 0).then(|| round3(100.0 * f64::from(part) / f64::from(self.samples)))
     }
+}
+
+/// Jitter that a receiver reports in ticks.
+fn jitter_ms(ticks: f64, clock: Option<Hz>) -> Option<f64> {
+    clock.filter(|clock| clock.0 > 0).map(|clock| round3(1e3 * ticks / f64::from(clock.0)))
 }
 
 fn ticks_to_nanos(ticks: u32, clock: Hz) -> u64 {
