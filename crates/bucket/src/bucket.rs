@@ -9,7 +9,7 @@ use std::time::Duration;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore as _, ObjectStoreExt as _, RetryConfig};
-use ringtap_spool::{Far, Refusal, Upload};
+use ringtap_spool::{FarError, FarStorage, Upload};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::part::Parts;
@@ -31,7 +31,10 @@ pub(crate) struct Client {
 
 impl Client {
     /// Waits for an answer. Never within another runtime.
-    pub(crate) fn ask<T>(&self, answer: impl Future<Output = object_store::Result<T>>) -> Result<T, Refusal> {
+    pub(crate) fn ask<T>(
+        &self,
+        answer: impl Future<Output = object_store::Result<T>>,
+    ) -> Result<T, FarError> {
         self.runtime.block_on(answer).map_err(|error| refusal(&self.place, &error))
     }
 }
@@ -52,7 +55,7 @@ impl Bucket {
         let bucket = Self::late(settings);
         match bucket.client() {
             Ok(_) => Ok(bucket),
-            Err(Refusal::Because(problem) | Refusal::Gone(problem)) => Err(Error::Credentials(problem)),
+            Err(FarError::Failed(problem) | FarError::NotFound(problem)) => Err(Error::Credentials(problem)),
             Err(other) => Err(Error::Credentials(other.to_string())),
         }
     }
@@ -67,9 +70,9 @@ impl Bucket {
         &self.settings
     }
 
-    fn client(&self) -> Result<&Arc<Client>, Refusal> {
+    fn client(&self) -> Result<&Arc<Client>, FarError> {
         let client = self.client.get_or_init(|| connect(&self.settings).map(Arc::new));
-        client.as_ref().map_err(|problem| Refusal::Because(problem.clone()))
+        client.as_ref().map_err(|problem| FarError::Failed(problem.clone()))
     }
 
     fn path(&self, name: &str) -> Path {
@@ -81,7 +84,7 @@ impl Bucket {
 
 fn connect(settings: &Settings) -> Result<Client, String> {
     let place = settings.describe();
-    let keys = settings.credentials.keys(&settings.place()).map_err(|error| error.to_string())?;
+    let keys = settings.credentials.keys(&settings.url()).map_err(|error| error.to_string())?;
     // One is enough for the process, and it may have one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let options = ClientOptions::new()
@@ -122,37 +125,37 @@ fn endpoint(settings: &Settings) -> String {
     }
 }
 
-impl Far for Bucket {
-    fn place(&self) -> String {
-        self.settings.place()
+impl FarStorage for Bucket {
+    fn url(&self) -> String {
+        self.settings.url()
     }
 
-    fn upload(&self, name: &str, bytes: u64) -> Result<Box<dyn Upload>, Refusal> {
+    fn upload(&self, name: &str, bytes: u64) -> Result<Box<dyn Upload>, FarError> {
         let client = Arc::clone(self.client()?);
         Ok(Box::new(Parts::begin(client, self.path(name), bytes)?))
     }
 
-    fn read(&self, name: &str, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>, Refusal> {
+    fn read(&self, name: &str, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>, FarError> {
         let client = self.client()?;
         let read = client.ask(client.store.get_ranges(&self.path(name), ranges))?;
         let whole = read.len() == ranges.len()
             && read.iter().zip(ranges).all(|(bytes, range)| bytes.len() as u64 == range.end - range.start);
         match whole {
             true => Ok(read.into_iter().map(Vec::from).collect()),
-            false => Err(Refusal::Because(format!("{}: {name} is shorter than it was", client.place))),
+            false => Err(FarError::Failed(format!("{}: {name} is shorter than it was", client.place))),
         }
     }
 
-    fn length(&self, name: &str) -> Result<u64, Refusal> {
+    fn length(&self, name: &str) -> Result<u64, FarError> {
         let client = self.client()?;
         Ok(client.ask(client.store.head(&self.path(name)))?.size)
     }
 
-    fn delete(&self, names: &[String]) -> Result<(), Refusal> {
+    fn delete(&self, names: &[String]) -> Result<(), FarError> {
         let client = self.client()?;
         for name in names {
             match client.ask(client.store.delete(&self.path(name))) {
-                Ok(()) | Err(Refusal::Gone(_)) => {}
+                Ok(()) | Err(FarError::NotFound(_)) => {}
                 Err(refusal) => return Err(refusal),
             }
         }

@@ -1,9 +1,10 @@
 //! Segments of a spool in storage that speaks S3: AWS, MinIO, Ceph, Garage.
 //!
-//! Not here: which segments go and when. It does what [`ringtap_spool::Far`] asks, for one bucket and one prefix.
+//! Not here: which segments go and when. It does what [`ringtap_spool::FarStorage`] asks, for one bucket and
+//! one prefix.
 //!
-//! The one invariant: what [`Settings`] write down has no secret in it. Keys come from the environment, from a file that nobody
-//! else may read, or from the machine.
+//! The one invariant: what [`Settings`] write down has no secret in it. Keys come from the environment, from
+//! a file that nobody else may read, or from the machine.
 //!
 //! ```
 //! use ringtap_bucket::{Credentials, Settings};
@@ -18,7 +19,7 @@
 //!     credentials: Credentials::File("/etc/ringtap/s3".into()),
 //!     ..Settings::default()
 //! };
-//! assert_eq!(settings.place(), "s3://recordings/sensor-1");
+//! assert_eq!(settings.url(), "s3://recordings/sensor-1");
 //! # Ok(())
 //! # }
 //! ```

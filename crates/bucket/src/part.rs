@@ -5,7 +5,7 @@ use std::sync::Arc;
 use md5::{Digest, Md5};
 use object_store::path::Path;
 use object_store::{MultipartUpload, ObjectStoreExt as _, PutPayload, PutResult};
-use ringtap_spool::{Put, Refusal, Upload};
+use ringtap_spool::{FarError, Upload, UploadOutcome};
 
 use crate::bucket::Client;
 
@@ -27,7 +27,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(crate) fn begin(client: Arc<Client>, path: Path, bytes: u64) -> Result<Self, Refusal> {
+    pub(crate) fn begin(client: Arc<Client>, path: Path, bytes: u64) -> Result<Self, FarError> {
         let part = PART.max(bytes.div_ceil(PARTS).next_multiple_of(1 << 20));
         let upload = match bytes > part {
             true => Some(client.ask(client.store.put_multipart(&path))?),
@@ -43,7 +43,7 @@ impl Upload for Parts {
         self.part
     }
 
-    fn put(&mut self, piece: Vec<u8>) -> Result<(), Refusal> {
+    fn put(&mut self, piece: Vec<u8>) -> Result<(), FarError> {
         let Some(upload) = &mut self.upload else {
             self.whole.extend(piece);
             return Ok(());
@@ -52,7 +52,7 @@ impl Upload for Parts {
         self.client.ask(upload.put_part(PutPayload::from(piece)))
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Put, Refusal> {
+    fn finish(mut self: Box<Self>) -> Result<UploadOutcome, FarError> {
         let (wanted, put) = match &mut self.upload {
             Some(upload) => (tag_of_parts(&self.digests), self.client.ask(upload.complete())?),
             None => {
@@ -64,7 +64,10 @@ impl Upload for Parts {
         let PutResult { e_tag, version, .. } = put;
         let tag = e_tag.as_deref().map(|tag| tag.trim_matches('"').to_ascii_lowercase());
         // Without encryption by the place, its tag is the MD5 of what it has.
-        Ok(Put { proven: tag == Some(wanted), versioned: version.is_some_and(|version| version != "null") })
+        Ok(UploadOutcome {
+            verified: tag == Some(wanted),
+            versioned: version.is_some_and(|version| version != "null"),
+        })
     }
 
     fn give_up(mut self: Box<Self>) {

@@ -3,19 +3,19 @@
 use std::error::Error as _;
 
 use object_store::Error;
-use ringtap_spool::Refusal;
+use ringtap_spool::FarError;
 
 /// `place` names the bucket and its server.
-pub(crate) fn refusal(place: &str, error: &Error) -> Refusal {
+pub(crate) fn refusal(place: &str, error: &Error) -> FarError {
     let said = said(error);
-    let because = |what: String| Refusal::Because(format!("{place}: {what}"));
+    let because = |what: String| FarError::Failed(format!("{place}: {what}"));
     let refused = "the credentials are refused";
     let remedy = "correct them, or give them the right to it";
     match (code(&said), error) {
         (Some("NoSuchBucket"), _) => {
             because("there is no such bucket: make it, or correct [retention] tier".into())
         }
-        (_, Error::NotFound { .. }) => Refusal::Gone(place.to_owned()),
+        (_, Error::NotFound { .. }) => FarError::NotFound(place.to_owned()),
         (Some(code), Error::PermissionDenied { .. } | Error::Unauthenticated { .. }) => {
             because(format!("{refused} ({code}): {remedy}"))
         }

@@ -116,7 +116,7 @@ pub fn of_url(url: &str) -> Option<(String, String)> {
 
 impl Settings {
     /// For sentences: `s3://bucket/prefix`.
-    pub fn place(&self) -> String {
+    pub fn url(&self) -> String {
         match self.prefix.as_str() {
             "" => format!("s3://{}", self.bucket),
             prefix => format!("s3://{}/{prefix}", self.bucket),
@@ -126,8 +126,8 @@ impl Settings {
     /// With the server, where it is not AWS.
     pub fn describe(&self) -> String {
         match self.endpoint.as_str() {
-            "" => format!("{} ({})", self.place(), self.region),
-            endpoint => format!("{} at {endpoint}", self.place()),
+            "" => format!("{} ({})", self.url(), self.region),
+            endpoint => format!("{} at {endpoint}", self.url()),
         }
     }
 

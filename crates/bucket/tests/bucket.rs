@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use moto::{BUCKET, Moto, free_port};
 use ringtap_bucket::{Bucket, Credentials, Settings};
-use ringtap_spool::{Far, Put, Refusal};
+use ringtap_spool::{FarError, FarStorage, UploadOutcome};
 
 fn bucket(endpoint: String, dir: &tempfile::TempDir, change: impl FnOnce(&mut Settings)) -> Bucket {
     let file = dir.path().join("credentials");
@@ -25,7 +25,7 @@ fn bucket(endpoint: String, dir: &tempfile::TempDir, change: impl FnOnce(&mut Se
     Bucket::open(settings).expect("credentials")
 }
 
-fn put(bucket: &Bucket, name: &str, content: &[u8]) -> Result<Put, Refusal> {
+fn put(bucket: &Bucket, name: &str, content: &[u8]) -> Result<UploadOutcome, FarError> {
     let mut upload = bucket.upload(name, content.len() as u64)?;
     for piece in content.chunks(upload.piece()) {
         upload.put(piece.to_vec())?;
@@ -33,7 +33,7 @@ fn put(bucket: &Bucket, name: &str, content: &[u8]) -> Result<Put, Refusal> {
     upload.finish()
 }
 
-fn sentence<T: std::fmt::Debug>(result: Result<T, Refusal>) -> String {
+fn sentence<T: std::fmt::Debug>(result: Result<T, FarError>) -> String {
     result.expect_err("refused").to_string()
 }
 
@@ -42,13 +42,13 @@ fn what_is_put_comes_back() {
     let Some(moto) = Moto::start() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let bucket = bucket(moto.endpoint(), &dir, |_| ());
-    assert_eq!(bucket.place(), format!("s3://{BUCKET}/sensor-1"));
+    assert_eq!(bucket.url(), format!("s3://{BUCKET}/sensor-1"));
     // Nothing, little, and more than one part.
     let large: Vec<u8> = (0..(17 << 20) + 5u32).map(|at| (at ^ (at >> 9)) as u8).collect();
     let name = "2026-11-21/000101.250-w3-m-17.pcap";
     for content in [&[][..], b"little", &large] {
         let done = put(&bucket, name, content).expect("it is there");
-        assert_eq!(done, Put { proven: true, versioned: false }, "{}", content.len());
+        assert_eq!(done, UploadOutcome { verified: true, versioned: false }, "{}", content.len());
         assert_eq!(bucket.length(name).expect("it is there"), content.len() as u64);
     }
     assert_eq!(moto.objects(), [format!("sensor-1/{name}")]);
@@ -70,8 +70,8 @@ fn what_is_put_comes_back() {
     // Beyond its end, and what is not there.
     let end = large.len() as u64;
     assert!(bucket.read(name, &[0..1, end + 1..end + 2]).is_err());
-    assert!(matches!(bucket.read("2026-11-21/other", &[0..1, 2..3]), Err(Refusal::Gone(_))));
-    assert!(matches!(bucket.length("2026-11-21/other"), Err(Refusal::Gone(_))));
+    assert!(matches!(bucket.read("2026-11-21/other", &[0..1, 2..3]), Err(FarError::NotFound(_))));
+    assert!(matches!(bucket.length("2026-11-21/other"), Err(FarError::NotFound(_))));
     let names = [name.to_owned(), "2026-11-21/other".to_owned()];
     bucket.delete(&names).expect("deleted");
     bucket.delete(&names).expect("deleted again");
@@ -119,7 +119,7 @@ fn credentials_are_looked_for_when_they_are_needed() {
         ..Settings::default()
     };
     let bucket = Bucket::late(settings.clone());
-    assert_eq!(bucket.place(), "s3://recordings");
+    assert_eq!(bucket.url(), "s3://recordings");
     let told = sentence(bucket.length("x"));
     assert!(told.contains("/nowhere/at/all") && told.contains("spelling"), "{told}");
     assert!(Bucket::open(settings).is_err());

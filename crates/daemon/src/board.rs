@@ -9,7 +9,7 @@ use ringtap_engine::Counters;
 use ringtap_model::Nanos;
 use ringtap_recorder::corrections::Corrections;
 use ringtap_recorder::recorder::Figures;
-use ringtap_spool::Tended;
+use ringtap_spool::SpoolStatus;
 use ringtap_store::{Counts, Gauge};
 
 /// One worker's figures, a few times a second.
@@ -56,7 +56,7 @@ pub(crate) struct Board {
     /// Frames that each worker knows to be lost before it; read by all of them, without a lock.
     lost: Vec<AtomicU64>,
     /// Of the spool; None where there is none.
-    tended: Mutex<Option<Tended>>,
+    tended: Mutex<Option<SpoolStatus>>,
     /// What was put right behind the workers.
     pub(crate) corrections: Arc<Corrections>,
     store: Gauge,
@@ -91,7 +91,7 @@ impl Board {
     }
 
     /// Puts up what there is in the spool.
-    pub(crate) fn tend(&self, tended: Tended) {
+    pub(crate) fn tend(&self, tended: SpoolStatus) {
         *held(&self.tended) = Some(tended);
     }
 
@@ -137,7 +137,7 @@ pub(crate) struct Snapshot {
     pub(crate) reports: Vec<Report>,
     pub(crate) store: Counts,
     /// None where packets are not kept.
-    pub(crate) spool: Option<Tended>,
+    pub(crate) spool: Option<SpoolStatus>,
     /// Calls that the run before left undecided, and that were erased.
     pub(crate) cleared: u64,
     /// Records of calls that were put right.

@@ -17,7 +17,7 @@ use nix::unistd::{User, chown};
 use ringtap_model::Nanos;
 use ringtap_recorder::orders::{Act, Orders};
 use ringtap_spool::Hold;
-use ringtap_spool::rules::What;
+use ringtap_spool::rules::RecordingScope;
 use serde::{Deserialize, Serialize};
 
 /// What is asked.
@@ -158,7 +158,7 @@ fn answer(request: Request, desk: &Desk) -> anyhow::Result<String> {
             let ruling = orders.ruling().0;
             return Ok([ruling.product_lines(), ruling.lines()].concat().join("\n"));
         }
-        Request::Keep { call, what } => (call, Act::Keep(what.parse::<What>()?)),
+        Request::Keep { call, what } => (call, Act::Keep(what.parse::<RecordingScope>()?)),
         Request::Hold { call, case, product } => return hold(desk, &call, &case, product),
         Request::Pause { call } => (call, Act::Pause),
         Request::Resume { call } => (call, Act::Resume),
@@ -176,7 +176,7 @@ fn hold(desk: &Desk, call: &str, case: &str, product: bool) -> anyhow::Result<St
     };
     // By its packets: those of a replay are of another time than now.
     let at = Nanos(at.parse().context("a worker does not know what time it is")?);
-    Hold::of_call_under_way(case, call, at, ringtap_report::time::now(), product).place(&desk.spool)?;
+    Hold::of_call_under_way(case, call, at, ringtap_report::time::now(), product).save(&desk.spool)?;
     if !product {
         log::info!(target: "spool", "call {call}: is held for {case} when it has ended, by command");
     }

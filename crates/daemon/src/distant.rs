@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, bail};
 use ringtap_bucket::{Bucket, Settings};
-use ringtap_spool::{Far, is_anything_far};
+use ringtap_spool::{FarStorage, is_anything_far};
 
 use crate::config::Retention;
 
@@ -20,8 +20,8 @@ impl Distant {
     }
 
     /// As it is now, for a spool.
-    pub(super) fn far(&self) -> Option<Arc<dyn Far>> {
-        self.now().map(|bucket| bucket as Arc<dyn Far>)
+    pub(super) fn far(&self) -> Option<Arc<dyn FarStorage>> {
+        self.now().map(|bucket| bucket as Arc<dyn FarStorage>)
     }
 
     /// Opens what `[retention] tier` names, or what lies far already, for the spool in that directory. False: nothing has
@@ -34,7 +34,7 @@ impl Distant {
         let there = Settings::read(spool).context("[retention] tier")?;
         let fresh = match (retention.far(), there) {
             (Some(named), there) => {
-                if let Some(there) = there.filter(|there| there.place() != named.place()) {
+                if let Some(there) = there.filter(|there| there.url() != named.url()) {
                     refuse_another(spool, &there, &named)?;
                 }
                 Some(named)

@@ -54,7 +54,7 @@ use ringtap_recorder::erase::Erasing;
 use ringtap_recorder::orders::{Leg, Orders, Ruling, RulingSettings, Switch};
 use ringtap_recorder::recorder::Recorder;
 use ringtap_report::text::counted;
-use ringtap_spool::Deletions;
+use ringtap_spool::DeletionLog;
 use ringtap_store::{Keeper, Notice, Settings};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -224,7 +224,7 @@ impl Keeping {
         told_rules(&orders);
         let wait = Duration::from_nanos(config.spool.age().0) + MARGIN;
         let dirs = [Some(directory), config.retention.tier()].into_iter().flatten().map(Path::to_owned);
-        let deletions = Deletions::of(directory, secrets.sign.clone());
+        let deletions = DeletionLog::of(directory, secrets.sign.clone());
         let distant = Arc::clone(distant);
         let far = Box::new(move || distant.far());
         let erasing =
@@ -366,7 +366,7 @@ impl Running {
         }
         if let Some(directory) = config.spool.directory() {
             let (directory, board) = (directory.to_owned(), Arc::clone(&running.board));
-            let deletions = Deletions::of(&directory, secrets.sign.clone());
+            let deletions = DeletionLog::of(&directory, secrets.sign.clone());
             let distant = Arc::clone(distant);
             running.tending = Some(Tending::start(
                 directory,

@@ -9,8 +9,8 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use ringtap_capture::live::Timestamps;
 use ringtap_recorder::recorder::Figures;
-use ringtap_spool::rules::What;
-use ringtap_spool::{Category, Place, Reason, Sizes, Space, Tended};
+use ringtap_spool::rules::RecordingScope;
+use ringtap_spool::{ByCategory, Category, DeletionReason, DiskSpace, Location, SpoolStatus};
 use ringtap_store::Written;
 
 use super::board::{Board, Post, Report, Snapshot};
@@ -100,7 +100,7 @@ fn of_keeping(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
     for (post, report) in posts.iter().zip(&now.reports) {
         let worker = || ("worker", post.number.to_string());
         let decisions = report.kept.unwrap_or_default().decisions;
-        for (what, count) in What::ALL.into_iter().zip(decisions.calls) {
+        for (what, count) in RecordingScope::ALL.into_iter().zip(decisions.calls) {
             calls.push((vec![worker(), ("what", what.name().to_owned())], Value::Whole(count)));
         }
         erased.push((vec![worker()], Value::Whole(decisions.erased)));
@@ -316,7 +316,7 @@ fn of_store(now: &Snapshot) -> Vec<Family> {
 }
 
 fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
-    let none = Tended::default();
+    let none = SpoolStatus::default();
     let tended = now.spool.as_ref().unwrap_or(&none);
     let counter = |name, help, figure: &dyn Fn(&Figures) -> u64| {
         let of = |(post, report): (&Post, &Report)| {
@@ -326,9 +326,9 @@ fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
         Family { name, help, kind: Kind::Counter, samples: posts.iter().zip(&now.reports).map(of).collect() }
     };
     let gauge = |name, help, samples| Family { name, help, kind: Kind::Gauge, samples };
-    let by_category = |figures: &[Sizes; Place::ALL.len()]| {
+    let by_category = |figures: &[ByCategory; Location::ALL.len()]| {
         let mut samples = Vec::new();
-        for place in Place::ALL {
+        for place in Location::ALL {
             for category in Category::ALL {
                 let labels =
                     vec![("place", place.name().to_owned()), ("category", category.name().to_owned())];
@@ -337,19 +337,19 @@ fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
         }
         samples
     };
-    let by_place = |figure: fn(Space) -> u64| {
-        let of = |place: Place| {
+    let by_place = |figure: fn(DiskSpace) -> u64| {
+        let of = |place: Location| {
             let space = tended.space[place as usize].unwrap_or_default();
             (vec![("place", place.name().to_owned())], Value::Whole(figure(space)))
         };
         // Nobody knows what is free at a far place.
-        [Place::Spool, Place::Tier].map(of).to_vec()
+        [Location::Spool, Location::Tier].map(of).to_vec()
     };
-    let by_reason = |figures: &[u64; Reason::ALL.len()]| {
-        let of = |reason: Reason| {
+    let by_reason = |figures: &[u64; DeletionReason::ALL.len()]| {
+        let of = |reason: DeletionReason| {
             (vec![("reason", reason.name().to_owned())], Value::Whole(figures[reason as usize]))
         };
-        Reason::ALL.map(of).to_vec()
+        DeletionReason::ALL.map(of).to_vec()
     };
     let oldest = Category::ALL.map(|category| {
         let begins = tended.oldest[category as usize].unwrap_or_default();
@@ -401,13 +401,13 @@ fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
             "ringtap_spool_far_away",
             "1 while the far place cannot be reached or refuses; nothing moves there then.",
             Kind::Gauge,
-            tended.away.into(),
+            tended.is_far_lost.into(),
         ),
         single(
             "ringtap_spool_far_failures",
             "What could not be put, read or deleted there.",
             Kind::Counter,
-            tended.refused,
+            tended.far_failures,
         ),
         single(
             "ringtap_spool_far_loose",
@@ -439,7 +439,7 @@ fn by_loss(now: &Snapshot, posts: &[Post]) -> Family {
             samples.push((labels, Value::Whole(packets)));
         }
     }
-    let help = "Packets of calls that were not kept: no memory, a disk that is late (disk) or refuses them (refused), recording stopped,                 no place for their owner (left_out), out of memory before a rule could say whether they may be kept (undecided).";
+    let help = "Packets of calls that were not recorded: longer than 68 KiB (oversized), while the disk was behind (disk), refused by the disk (refused), while recording was stopped (stopped), without room for their owner (left_out), or dropped from memory before a rule decided (undecided).";
     Family { name: "ringtap_spool_lost_packets", help, kind: Kind::Counter, samples }
 }
 

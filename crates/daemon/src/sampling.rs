@@ -7,7 +7,7 @@ use ringtap_engine::Engine;
 use ringtap_model::{Endpoint, Frame, LinkType, Nanos};
 use ringtap_recorder::orders::Orders;
 use ringtap_recorder::recorder::{Keeping, Recorder, wrapped};
-use ringtap_spool::{Settings, of_call, scan};
+use ringtap_spool::{WriterSettings, of_call, scan};
 use ringtap_traffic::{Batch, Scenario, Share, Traffic};
 
 use super::worker::Outlet;
@@ -41,7 +41,8 @@ fn both_legs_of_one_in_a_hundred_calls() {
     );
     let config: Config = toml::from_str(&text).unwrap();
     let orders = Arc::new(Orders::new(super::ruling(&config, "a secret").unwrap(), 1, 1 << 16));
-    let settings = Settings { memory: 8 << 20, owners: 4096, wait: true, ..Settings::new(at("spool")) };
+    let settings =
+        WriterSettings { memory: 8 << 20, owners: 4096, wait: true, ..WriterSettings::new(at("spool")) };
     let mut recorder = Recorder::open(settings, 1_000, 1 << 20, orders, None).unwrap();
     let store = ringtap_store::Settings {
         directory: at("records"),

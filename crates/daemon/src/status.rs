@@ -87,7 +87,7 @@ fn spool(before: &Snapshot, now: &Snapshot, seconds: f64) -> String {
     };
     let [here @ .., far] = tended.bytes;
     let bytes: u64 = here.iter().flatten().sum::<u64>() + tended.held_bytes;
-    let far = match (far.iter().sum::<u64>(), tended.away) {
+    let far = match (far.iter().sum::<u64>(), tended.is_far_lost) {
         (_, true) => " spool_far=AWAY".to_owned(),
         (0, false) => String::new(),
         (far, false) => format!(" spool_far={}MiB", far >> 20),

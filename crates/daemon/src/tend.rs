@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use ringtap_recorder::holding;
 use ringtap_report::text::counted;
-use ringtap_spool::{Deletions, Janitor, Notice, Reason, Space, Written};
+use ringtap_spool::{
+    DeletionLog, DeletionReason, DiskSpace, Janitor, JanitorEvent, UploadRate, WriterStatus,
+};
 
 use super::board::Board;
 use super::distant::Distant;
@@ -28,8 +30,8 @@ impl Tending {
         distant: Arc<Distant>,
         store: PathBuf,
         retention: Retention,
-        deletions: Deletions,
-        keepers: Vec<Arc<Written>>,
+        deletions: DeletionLog,
+        keepers: Vec<Arc<WriterStatus>>,
         board: Arc<Board>,
     ) -> anyhow::Result<Self> {
         let (limits, changes) = channel();
@@ -67,9 +69,9 @@ impl Tend {
         loop {
             self.holding.look();
             let Self { janitor, retention, distant, .. } = &mut self;
-            let more = janitor.look(ringtap_report::time::now(), |notice| tell(retention, distant, &notice));
-            board.tend(janitor.tended().clone());
-            let pause = match (more, janitor.is_waiting()) {
+            let more = janitor.step(ringtap_report::time::now(), |notice| tell(retention, distant, &notice));
+            board.tend(janitor.status().clone());
+            let pause = match (more, janitor.is_far_busy()) {
                 (true, _) => Duration::ZERO,
                 (false, true) => SOON,
                 (false, false) => LOOK,
@@ -99,22 +101,26 @@ impl Tend {
 
     fn put_into_effect(&mut self, changed: bool) {
         let Self { janitor, retention, distant, .. } = self;
-        janitor.limit(retention.limits());
+        janitor.set_limits(retention.limits());
         if let Some(tier) = retention.tier()
-            && let Err(error) = janitor.to_tier(tier)
+            && let Err(error) = janitor.set_tier(tier)
         {
             log::error!(target: "spool", "[retention] tier: {error}");
         }
-        let rate = retention.far().map(|_| retention.tier_rate());
+        let rate = match (retention.far(), retention.tier_rate()) {
+            (None, _) => UploadRate::Stopped,
+            (Some(_), None) => UploadRate::Unlimited,
+            (Some(_), Some(rate)) => UploadRate::BytesPerSecond(rate),
+        };
         match distant.now() {
             Some(bucket) if changed => {
-                if rate.is_some() {
+                if rate != UploadRate::Stopped {
                     let place = bucket.settings().describe();
                     log::info!(target: "spool", "segments move to {place} {}", retention.moves());
                 }
-                janitor.to_far(bucket, rate);
+                janitor.set_far(bucket, rate);
             }
-            Some(_) => janitor.pace(rate),
+            Some(_) => janitor.set_upload_rate(rate),
             None => {}
         }
     }
@@ -156,13 +162,13 @@ impl Holding {
     }
 }
 
-fn tell(retention: &Retention, distant: &Distant, notice: &Notice) {
+fn tell(retention: &Retention, distant: &Distant, notice: &JanitorEvent) {
     match notice {
-        Notice::Deleted { reason, segments, bytes, names, held } => {
+        JanitorEvent::Deleted { reason, segments, bytes, names, held } => {
             let why = match reason {
-                Reason::Age => format!("older than [retention] {}", names.0.category()),
-                Reason::Size => format!("beyond [retention] {}_size", names.0.category()),
-                Reason::Space => format!("less than [retention] free = {} is free", retention.free),
+                DeletionReason::Age => format!("older than [retention] {}", names.0.category()),
+                DeletionReason::Size => format!("beyond [retention] {}_size", names.0.category()),
+                DeletionReason::Space => format!("less than [retention] free = {} is free", retention.free),
             };
             let held = match held {
                 0 => String::new(),
@@ -177,21 +183,21 @@ fn tell(retention: &Retention, distant: &Distant, notice: &Notice) {
                 names.1,
             );
         }
-        Notice::Moved(segment) => match distant.far().filter(|_| retention.far().is_some()) {
-            Some(far) => log::info!(target: "spool", "{segment} has moved to {}", far.place()),
+        JanitorEvent::Moved(segment) => match distant.far().filter(|_| retention.far().is_some()) {
+            Some(far) => log::info!(target: "spool", "{segment} has moved to {}", far.url()),
             None => log::info!(target: "spool", "{segment} has moved to the tier"),
         },
-        Notice::Away(error) => log::error!(
+        JanitorEvent::FarLost(error) => log::error!(
             target: "spool",
             "segments cannot move, or be deleted where they lie far: {error}; what should move stays until \
             it works again",
         ),
-        Notice::Back => log::info!(target: "spool", "the far place works again"),
-        Notice::Fails(error) => {
+        JanitorEvent::FarRestored => log::info!(target: "spool", "the far place works again"),
+        JanitorEvent::Failed(error) => {
             log::error!(target: "spool", "something cannot be deleted or moved: {error}")
         }
-        Notice::Works => log::info!(target: "spool", "deleting and moving works again"),
-        Notice::Stopped(space) => log::error!(
+        JanitorEvent::Recovered => log::info!(target: "spool", "deleting and moving works again"),
+        JanitorEvent::RecordingStopped(space) => log::error!(
             target: "spool",
             "recording has stopped: {} of the disk, and nothing is left that may be deleted; calls are \
             still followed and recorded in the store; free some space, release holds, or lower [retention] \
@@ -199,14 +205,14 @@ fn tell(retention: &Retention, distant: &Distant, notice: &Notice) {
             free(space),
             retention.free,
         ),
-        Notice::GoesOn(space) => {
+        JanitorEvent::RecordingResumed(space) => {
             log::info!(target: "spool", "recording goes on: {} of the disk", free(space))
         }
         other => log::info!(target: "spool", "{other:?}"),
     }
 }
 
-fn free(space: &Space) -> String {
+fn free(space: &DiskSpace) -> String {
     let share = space.free as f64 * 100.0 / space.total.max(1) as f64;
     format!("{} MiB ({share:.1}%) are free", space.free >> 20)
 }

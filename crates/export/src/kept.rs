@@ -7,7 +7,7 @@ use anyhow::bail;
 use ringtap_model::{Call, LinkType, Nanos, Stream};
 use ringtap_report::summary::grouped;
 use ringtap_report::text::counted;
-use ringtap_spool::{Category, Chunks, Lacks, Packet, Reader, of_call, of_stream};
+use ringtap_spool::{Category, LocatedChunks, MissingChunks, Packet, Reader, of_call, of_stream};
 use ringtap_store::Query;
 use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::rtcp::looks_like_rtcp;
@@ -21,9 +21,9 @@ pub struct Kept {
     /// Its signalling and its streams, and where each was.
     pub parts: Vec<Part>,
     /// Where its packets lie in the spool.
-    pub chunks: Chunks,
+    pub chunks: LocatedChunks,
     /// By the owner's key.
-    lacks: BTreeMap<u64, Lacks>,
+    lacks: BTreeMap<u64, MissingChunks>,
     /// What makes connections again of its messages, where they came over some.
     joiner: Option<Joiner>,
     /// Packets that there are.
@@ -146,7 +146,7 @@ impl Kept {
 
     /// The same for programs.
     pub fn value(&self) -> Value {
-        let sum = |of: fn(&Lacks) -> u64| self.lacks.values().map(of).sum::<u64>();
+        let sum = |of: fn(&MissingChunks) -> u64| self.lacks.values().map(of).sum::<u64>();
         let parts = self.parts.iter().map(|part| {
             json!({
                 "part": part.name, "packets": part.count.packets, "of": part.counted, "rtcp": part.count.reports,
@@ -164,7 +164,7 @@ impl Kept {
 
     /// Why there is nothing, in a sentence.
     pub fn nothing(&self, spool: &str) -> String {
-        let any = |of: fn(&Lacks) -> u64| self.lacks.values().any(|lacks| of(lacks) > 0);
+        let any = |of: fn(&MissingChunks) -> u64| self.lacks.values().any(|lacks| of(lacks) > 0);
         let why = match () {
             () if any(|found| found.sealed) => "it is sealed; name the file of the key with `--key`",
             () if any(|found| found.erased) => "it was erased on purpose",
@@ -193,7 +193,7 @@ impl Part {
         self.counted.is_some_and(|counted| counted > self.count.packets)
     }
 
-    fn told(&self, found: Option<&Lacks>) -> String {
+    fn told(&self, found: Option<&MissingChunks>) -> String {
         let mut told = match self.counted {
             // Copies that a mirror made are there, and not counted.
             Some(counted) if counted > self.count.packets => {
@@ -315,7 +315,7 @@ mod tests {
         let ends: [Endpoint; 2] = ["192.0.2.1:4000".parse().unwrap(), "[2001:db8::1]:4002".parse().unwrap()];
         assert_eq!(parts[1].key, of_stream(ends[0], ends[1], u32::MAX));
         parts[1].count = Count { packets: 199, reports: 2, cut: 0 };
-        let found = Lacks { damaged: 1, ..Lacks::default() };
+        let found = MissingChunks { damaged: 1, ..MissingChunks::default() };
         assert_eq!(
             parts[1].told(Some(&found)),
             "192.0.2.1:4000 to [2001:db8::1]:4002: 199 of 200 packets, 2 RTCP; 1 chunk damaged or missing"

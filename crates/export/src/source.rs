@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ringtap_engine::{Config, Engine, Sink};
 use ringtap_model::{Frame, LinkType, Nanos};
-use ringtap_spool::{Lacks, Ordered, Reader};
+use ringtap_spool::{MissingChunks, OrderedPackets, Reader};
 
 use crate::joined::Joiner;
 use crate::kept::{Count, Kept};
@@ -58,7 +58,7 @@ impl Source<'_> {
 /// One way through what the spool has of a call.
 pub struct Pass<'a> {
     kept: &'a Kept,
-    ordered: Ordered<'a>,
+    ordered: OrderedPackets<'a>,
     joiner: Option<Joiner>,
     counts: Vec<Count>,
 }
@@ -68,7 +68,7 @@ pub struct Passed {
     /// By part.
     pub counts: Vec<Count>,
     /// By owner.
-    pub lacks: BTreeMap<u64, Lacks>,
+    pub lacks: BTreeMap<u64, MissingChunks>,
     /// Packets that were given.
     pub packets: u64,
 }

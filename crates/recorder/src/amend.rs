@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use ringtap_engine::StreamEnd;
 use ringtap_model::{Call, Endpoint, Id, Nanos, Recorded};
-use ringtap_spool::{Refused, Written, of_call, of_stream};
+use ringtap_spool::{LostChunk, WriterStatus, of_call, of_stream};
 use ringtap_store::{Inlet, Reader};
 
 use crate::corrections::Corrections;
@@ -38,17 +38,17 @@ impl Ended {
 /// What workers and the thread share.
 #[derive(Default)]
 struct Shared {
-    disks: Mutex<Vec<Arc<Written>>>,
+    disks: Mutex<Vec<Arc<WriterStatus>>>,
     /// There is something in `refused`.
     is_any: AtomicBool,
     /// What the disk refused of owners of which no call has ended yet.
-    refused: Mutex<HashMap<u64, Vec<Refused>>>,
+    refused: Mutex<HashMap<u64, Vec<LostChunk>>>,
     /// Calls that found no room on their way to the thread.
     missed: AtomicU64,
 }
 
 impl Shared {
-    fn add(&self, refused: Refused) {
+    fn add(&self, refused: LostChunk) {
         let mut all = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         // Of media that no call ever claims it stays here: there is an end to it.
         if all.len() < MOST_OPEN || all.contains_key(&refused.owner) {
@@ -66,7 +66,7 @@ impl Shared {
         let mut packets = 0;
         for owner in owners {
             if let Some(of_owner) = all.get_mut(&owner) {
-                let theirs = |refused: &mut Refused| refused.first <= last && refused.last >= first;
+                let theirs = |refused: &mut LostChunk| refused.first <= last && refused.last >= first;
                 packets +=
                     of_owner.extract_if(.., theirs).map(|refused| u64::from(refused.packets)).sum::<u64>();
                 if of_owner.is_empty() {
@@ -88,7 +88,7 @@ pub struct Amender {
 
 impl Amender {
     /// This disk is listened to as well.
-    pub fn listen(&self, written: Arc<Written>) {
+    pub fn listen(&self, written: Arc<WriterStatus>) {
         self.shared.disks.lock().unwrap_or_else(PoisonError::into_inner).push(written);
     }
 
@@ -221,7 +221,7 @@ impl Work {
 
     fn look(&mut self) {
         let disks = self.shared.disks.lock().unwrap_or_else(PoisonError::into_inner);
-        let refused: Vec<Refused> = disks.iter().flat_map(|written| written.take_refused()).collect();
+        let refused: Vec<LostChunk> = disks.iter().flat_map(|written| written.drain_lost_chunks()).collect();
         drop(disks);
         refused.into_iter().for_each(|refused| self.shared.add(refused));
         if self.shared.is_any.load(Ordering::Acquire) {
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn what_was_refused_is_told_once_and_to_whom_it_belongs() {
         let shared = Shared::default();
-        let refused = |owner, packets, secs| Refused {
+        let refused = |owner, packets, secs| LostChunk {
             owner,
             packets,
             first: Nanos::from_secs(secs),

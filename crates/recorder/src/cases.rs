@@ -8,16 +8,16 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use ringtap_report::time;
-use ringtap_spool::rules::Place;
-use ringtap_spool::{ProductOf, Products};
+use ringtap_spool::rules::CallSlot;
+use ringtap_spool::{ProductEntry, ProductLog};
 
 /// What a worker tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
     /// The call is kept for these cases.
-    Call { place: Place, cases: Vec<String> },
+    Call { place: CallSlot, cases: Vec<String> },
     /// The owner is one of the call's.
-    Owner { place: Place, owner: u64 },
+    Owner { place: CallSlot, owner: u64 },
     /// The owner is no call's, and kept for these cases.
     Alone { owner: u64, cases: Vec<String> },
 }
@@ -76,18 +76,18 @@ impl Cases {
 }
 
 struct Register {
-    products: Products,
+    products: ProductLog,
     /// Cases and owners of each call.
-    calls: HashMap<Place, (Vec<String>, Vec<u64>)>,
+    calls: HashMap<CallSlot, (Vec<String>, Vec<u64>)>,
     /// In which order they came.
-    order: VecDeque<Place>,
+    order: VecDeque<CallSlot>,
     missed: Arc<AtomicBool>,
 }
 
 impl Register {
     fn new(directory: &Path, missed: &Arc<AtomicBool>) -> Self {
         Self {
-            products: Products::of(directory),
+            products: ProductLog::of(directory),
             calls: HashMap::new(),
             order: VecDeque::new(),
             missed: Arc::clone(missed),
@@ -101,7 +101,7 @@ impl Register {
             let more = std::iter::from_fn(|| told.try_recv().ok()).take(MOST);
             let notes: Vec<Option<Note>> = std::iter::once(first).chain(more).collect();
             goes_on = notes.iter().all(Option::is_some);
-            let entries: Vec<ProductOf> =
+            let entries: Vec<ProductEntry> =
                 notes.into_iter().flatten().flat_map(|note| self.take(note)).collect();
             if let Err(error) = self.write(&entries) {
                 log::error!(target: "spool", "{}", error);
@@ -115,15 +115,15 @@ impl Register {
         }
     }
 
-    fn write(&self, entries: &[ProductOf]) -> Result<(), ringtap_spool::Error> {
-        if entries.is_empty() { Ok(()) } else { self.products.tell(entries) }
+    fn write(&self, entries: &[ProductEntry]) -> Result<(), ringtap_spool::Error> {
+        if entries.is_empty() { Ok(()) } else { self.products.append(entries) }
     }
 
     /// What is to be written of a note.
-    fn take(&mut self, note: Note) -> Vec<ProductOf> {
+    fn take(&mut self, note: Note) -> Vec<ProductEntry> {
         let at = time::now().0;
-        let each = |owner: u64, cases: &[String]| -> Vec<ProductOf> {
-            cases.iter().map(|case| ProductOf { owner, case: case.clone(), at }).collect()
+        let each = |owner: u64, cases: &[String]| -> Vec<ProductEntry> {
+            cases.iter().map(|case| ProductEntry { owner, case: case.clone(), at }).collect()
         };
         match note {
             Note::Alone { owner, cases } => each(owner, &cases),
@@ -169,7 +169,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let written = Cases::start(dir.path()).unwrap();
         let clerk = written.clerk();
-        let place = |slot| Place { worker: 0, slot, generation: 1 };
+        let place = |slot| CallSlot { worker: 0, slot, generation: 1 };
         let cases = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         clerk.note(Note::Owner { place: place(1), owner: 1 });
         clerk.note(Note::Call { place: place(1), cases: cases(&["A"]) });
@@ -180,7 +180,7 @@ mod tests {
         clerk.note(Note::Alone { owner: 5, cases: cases(&["C"]) });
         // Others may hold on to it.
         written.close();
-        let told: Vec<(u64, String)> = Products::of(dir.path())
+        let told: Vec<(u64, String)> = ProductLog::of(dir.path())
             .all()
             .unwrap()
             .into_iter()
@@ -196,7 +196,7 @@ mod tests {
         let mut register = Register::new(dir.path(), &Arc::default());
         for slot in 0..CALLS + 10 {
             register.take(Note::Call {
-                place: Place { worker: 0, slot, generation: 0 },
+                place: CallSlot { worker: 0, slot, generation: 0 },
                 cases: vec!["A".into()],
             });
         }

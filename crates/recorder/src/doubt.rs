@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ringtap_engine::CallNumber;
-use ringtap_spool::{Doubt, Provisional};
+use ringtap_spool::{PendingEntry, PendingJournal};
 
 /// Names a call as long as this program runs: worker, generation, place.
 pub(crate) fn number(call: CallNumber) -> u64 {
@@ -21,15 +21,15 @@ pub(crate) fn number(call: CallNumber) -> u64 {
 /// A worker's way to have something kept in mind. Nobody waits.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubts {
-    sender: SyncSender<Doubt>,
+    sender: SyncSender<PendingEntry>,
     /// What found no room.
-    late: VecDeque<Doubt>,
+    late: VecDeque<PendingEntry>,
     missed: Arc<AtomicU64>,
 }
 
 impl Doubts {
     /// In order.
-    pub(crate) fn tell(&mut self, doubt: Doubt) {
+    pub(crate) fn tell(&mut self, doubt: PendingEntry) {
         if self.late.len() < MOST_LATE {
             self.late.push_back(doubt);
         } else {
@@ -48,7 +48,7 @@ impl Doubts {
     }
 
     /// Waits for room where there is none: for those who may.
-    pub(crate) fn wait(&self, doubt: Doubt) {
+    pub(crate) fn wait(&self, doubt: PendingEntry) {
         // Where nobody hears it, that was by a fault, which is told at the end.
         let _ = self.sender.send(doubt);
     }
@@ -67,7 +67,7 @@ pub(crate) struct Doubting {
 }
 
 impl Doubting {
-    pub(crate) fn start(provisional: Provisional) -> std::io::Result<Self> {
+    pub(crate) fn start(provisional: PendingJournal) -> std::io::Result<Self> {
         let (sender, todo) = sync_channel(MOST);
         let missed = Arc::new(AtomicU64::new(0));
         let work = Work {
@@ -99,7 +99,7 @@ impl Doubting {
 }
 
 struct Work {
-    provisional: Provisional,
+    provisional: PendingJournal,
     missed: Arc<AtomicU64>,
     /// The calls that were decided last: what other workers say of them comes too late.
     ended: HashSet<u64>,
@@ -108,7 +108,7 @@ struct Work {
 }
 
 impl Work {
-    fn serve(mut self, todo: &Receiver<Doubt>) {
+    fn serve(mut self, todo: &Receiver<PendingEntry>) {
         let mut unsynced: Option<Instant> = None;
         let mut batch = Vec::new();
         loop {
@@ -137,10 +137,10 @@ impl Work {
         }
     }
 
-    fn is_news(&mut self, doubt: Doubt) -> bool {
+    fn is_news(&mut self, doubt: PendingEntry) -> bool {
         match doubt {
-            Doubt::Begun { call, .. } => !self.ended.contains(&call),
-            Doubt::Ended { call } => {
+            PendingEntry::Begun { call, .. } => !self.ended.contains(&call),
+            PendingEntry::Ended { call } => {
                 if self.ended.insert(call) {
                     self.order.push_back(call);
                 }

@@ -12,13 +12,16 @@ use std::time::{Duration, Instant};
 use ringtap_model::Nanos;
 use ringtap_report::text::counted;
 use ringtap_report::time;
-use ringtap_spool::{Deletions, Doubt, Error, Far, Forgotten, Left, Order, Provisional, forget};
+use ringtap_spool::{
+    DeletionLog, Error, FarStorage, ForgetOrder, ForgetReport, PendingEntry, PendingJournal,
+    UnfinishedDecision, forget,
+};
 
 use crate::corrections::Corrections;
 use crate::doubt::{Doubting, Doubts};
 
 /// Gives the far place of the spool as it is now; None where there is none.
-pub type FarAccess = Box<dyn Fn() -> Option<Arc<dyn Far>> + Send>;
+pub type FarAccess = Box<dyn Fn() -> Option<Arc<dyn FarStorage>> + Send>;
 
 /// What goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub struct Eraser {
 
 impl Eraser {
     /// What a kill must not leave on the disk, or may leave from now on. Never waits.
-    pub(crate) fn doubt(&mut self, doubt: Doubt) {
+    pub(crate) fn doubt(&mut self, doubt: PendingEntry) {
         self.doubts.tell(doubt);
     }
 
@@ -76,13 +79,13 @@ impl Erasing {
     pub fn start(
         dirs: Vec<PathBuf>,
         far: FarAccess,
-        deletions: Deletions,
+        deletions: DeletionLog,
         wait: Duration,
         replayed: bool,
         corrections: Arc<Corrections>,
     ) -> anyhow::Result<Self> {
         let Some(spool) = dirs.first() else { anyhow::bail!("there is no spool to erase in") };
-        let (provisional, left) = Provisional::open(spool)?;
+        let (provisional, left) = PendingJournal::open(spool)?;
         let doubting = Doubting::start(provisional)?;
         let (jobs, todo) = sync_channel(MOST);
         let missed = Arc::new(AtomicBool::new(false));
@@ -127,7 +130,7 @@ impl Erasing {
 struct Work {
     dirs: Vec<PathBuf>,
     far: FarAccess,
-    deletions: Deletions,
+    deletions: DeletionLog,
     wait: Duration,
     missed: Arc<AtomicBool>,
     doubts: Doubts,
@@ -164,7 +167,7 @@ impl Work {
                 done.missed,
             ),
             Ok(done) => {
-                self.doubts.wait(Doubt::Ended { call: erase.call });
+                self.doubts.wait(PendingEntry::Ended { call: erase.call });
                 log::debug!(target: "spool", "a call that is not to be kept: {} chunks erased", done.chunks);
             }
             Err(error) => log::error!(
@@ -181,8 +184,8 @@ impl Work {
         }
     }
 
-    fn forget(&self, owners: &[u64], time: Range<Nanos>, why: &str) -> Result<Forgotten, Error> {
-        let order = Order { why, at: time::now(), product: false };
+    fn forget(&self, owners: &[u64], time: Range<Nanos>, why: &str) -> Result<ForgetReport, Error> {
+        let order = ForgetOrder { why, at: time::now(), product: false };
         let dirs: Vec<&Path> = self.dirs.iter().map(PathBuf::as_path).filter(|dir| dir.exists()).collect();
         let far = (self.far)();
         forget(&dirs, far.as_deref(), owners, time, &self.deletions, order)
@@ -190,7 +193,7 @@ impl Work {
 
     /// Erases what the run before left undecided: of many calls at once, or segments would be gone through for each.
     #[cold]
-    fn clear(&mut self, left: &[Left], until: Nanos) {
+    fn clear(&mut self, left: &[UnfinishedDecision], until: Nanos) {
         let (mut calls, mut chunks, mut failed) = (0, 0, None);
         for group in left.chunks(GROUP) {
             // One that is held, or cannot be erased, is no reason to leave the others.
@@ -223,11 +226,11 @@ impl Work {
         }
     }
 
-    fn clear_group(&mut self, group: &[Left], until: Nanos) -> Result<u64, Error> {
+    fn clear_group(&mut self, group: &[UnfinishedDecision], until: Nanos) -> Result<u64, Error> {
         let owners: Vec<u64> = group.iter().flat_map(|left| left.owners.iter().copied()).collect();
         let from = group.iter().map(|left| left.from).min().unwrap_or_default();
         let done = self.forget(&owners, from..until, LEFT)?;
-        group.iter().for_each(|left| self.doubts.wait(Doubt::Ended { call: left.call }));
+        group.iter().for_each(|left| self.doubts.wait(PendingEntry::Ended { call: left.call }));
         Ok(done.chunks + done.keys)
     }
 }

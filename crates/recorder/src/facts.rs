@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use ringtap_model::{Call, Endpoint};
-use ringtap_spool::rules::Facts;
+use ringtap_spool::rules::CallFacts;
 use ringtap_wire::sdp::Sdp;
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, params};
 
@@ -75,11 +75,11 @@ impl Gathered {
     }
 
     /// What rules are asked with.
-    pub(crate) fn ask<T>(&self, mos: Option<f64>, judged: bool, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
+    pub(crate) fn ask<T>(&self, mos: Option<f64>, judged: bool, ask: impl FnOnce(&CallFacts<'_>) -> T) -> T {
         fn names(list: &[String]) -> Vec<&str> {
             list.iter().map(String::as_str).collect()
         }
-        ask(&Facts {
+        ask(&CallFacts {
             callers: &names(&self.callers),
             callees: &names(&self.callees),
             trunk: &self.trunk,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ringtap_model::{Call, Nanos, Stream};
-use ringtap_spool::{Hold, Holds, Part, of_call, of_stream};
+use ringtap_spool::{HeldRange, Hold, Holds, of_call, of_stream};
 use ringtap_store::{Query, Reader};
 
 /// Puts a call on hold by its record: the record, then its packets. A hold whose record is gone would find none.
@@ -17,7 +17,7 @@ pub fn place(
     let streams = store.streams_of(&call.id)?;
     let hold = held(call, &streams, by);
     ringtap_store::hold(store_dir, call, &streams)?;
-    hold.place(spool)?;
+    hold.save(spool)?;
     Ok(hold)
 }
 
@@ -55,7 +55,7 @@ pub fn complete(store_dir: &Path, spool: &Path) -> anyhow::Result<Vec<Hold>> {
             last = Some(place(store_dir, store, spool, call, &by)?);
         }
         if let Some(held) = last {
-            hold.becomes(&held, spool)?;
+            hold.replace_with(&held, spool)?;
             done.push(held);
         }
     }
@@ -83,7 +83,7 @@ fn held(call: &Call, streams: &[Stream], by: &By<'_>) -> Hold {
     let start = call.start().unwrap_or_default();
     let end = call.end.unwrap_or(start);
     let last = streams.iter().map(|stream| stream.last).max().unwrap_or(end);
-    let part = |owner, from: Nanos, to: Nanos| Part {
+    let part = |owner, from: Nanos, to: Nanos| HeldRange {
         owner,
         from: from.0.saturating_sub(BEFORE.0),
         to: to.0.saturating_add(AFTER.0),

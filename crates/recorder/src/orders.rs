@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ringtap_engine::CallNumber;
-use ringtap_spool::rules::{Facts, Place, Rule, Rules, Standing, State, Table, What};
+use ringtap_spool::rules::{
+    CallDecision, CallFacts, CallSlot, DecisionState, DecisionTable, RecordingScope, Rule, Rules,
+};
 
 use crate::cases::{Clerk, Note};
 
@@ -57,7 +59,7 @@ pub(crate) struct Intercepting {
 /// What rules that intercept say of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wanted {
-    pub(crate) standing: Standing,
+    pub(crate) standing: CallDecision,
     /// The rules that match, by their places.
     pub(crate) matched: Vec<usize>,
     /// No rule will match that does not yet.
@@ -76,8 +78,8 @@ impl Intercepting {
 
     /// What is kept of a call of which so much is known: the most that one of them wants. It waits while one that may still match
     /// wants more.
-    pub(crate) fn decide(&self, facts: &Facts<'_>) -> Wanted {
-        let (mut what, mut more, mut matched) = (What::Nothing, None, Vec::new());
+    pub(crate) fn decide(&self, facts: &CallFacts<'_>) -> Wanted {
+        let (mut what, mut more, mut matched) = (RecordingScope::Nothing, None, Vec::new());
         for (place, rule) in self.rules.iter().enumerate() {
             match rule.matches(facts) {
                 Some(true) => {
@@ -89,13 +91,14 @@ impl Intercepting {
             }
         }
         let waits = more > Some(what);
-        let state = if waits { State::Open } else { State::Decided };
-        let standing = Standing { state, what: what.max(more.unwrap_or_default()), ..Standing::default() };
+        let state = if waits { DecisionState::Open } else { DecisionState::Decided };
+        let standing =
+            CallDecision { state, what: what.max(more.unwrap_or_default()), ..CallDecision::default() };
         Wanted { standing, matched, is_final: more.is_none() }
     }
 
     /// The most that any of them keeps.
-    pub(crate) fn most(&self) -> What {
+    pub(crate) fn most(&self) -> RecordingScope {
         self.rules.iter().map(|rule| rule.what).max().unwrap_or_default()
     }
 
@@ -196,7 +199,7 @@ impl Ruling {
             let what = if self.everything { "everything" } else { rule.what.name() };
             (what, rule.name.as_str())
         });
-        let last = [(What::Nothing.name(), "no rule")].into_iter();
+        let last = [(RecordingScope::Nothing.name(), "no rule")].into_iter();
         let counts = self.matched.iter().map(|count| count.load(Ordering::Relaxed));
         let line = |((what, name), count)| format!("{what:<10} {count:>9}  {name}");
         rules.chain(last).zip(counts).map(line).collect()
@@ -207,7 +210,7 @@ impl Ruling {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// From now on so much is kept, whatever rules say.
-    Keep(What),
+    Keep(RecordingScope),
     /// What is said is not kept.
     Pause,
     /// It is again.
@@ -228,9 +231,9 @@ pub(crate) struct Command {
 /// See the module. Nobody waits for anybody: a worker looks once a batch whether there is something new.
 #[derive(Debug)]
 pub struct Orders {
-    pub(crate) table: Table,
+    pub(crate) table: DecisionTable,
     /// The same of what is intercepted.
-    pub(crate) products: Table,
+    pub(crate) products: DecisionTable,
     /// Writes down whose product is kept.
     clerk: Option<Clerk>,
     ruling: Mutex<Arc<Ruling>>,
@@ -249,8 +252,8 @@ impl Orders {
     /// For so many workers, with so many calls each.
     pub fn new(ruling: Ruling, workers: usize, calls: usize) -> Self {
         Self {
-            table: Table::new(workers, calls),
-            products: Table::new(workers, calls),
+            table: DecisionTable::new(workers, calls),
+            products: DecisionTable::new(workers, calls),
             clerk: None,
             ruling: Mutex::new(Arc::new(ruling)),
             epoch: AtomicU64::new(0),
@@ -329,8 +332,8 @@ impl Orders {
 }
 
 /// A call's place in the table.
-pub(crate) fn place(call: CallNumber) -> Place {
-    Place { worker: call.worker(), slot: call.slot() as usize, generation: call.generation() }
+pub(crate) fn place(call: CallNumber) -> CallSlot {
+    CallSlot { worker: call.worker(), slot: call.slot() as usize, generation: call.generation() }
 }
 
 fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -356,34 +359,37 @@ mod tests {
             ..Rule::default()
         };
         let rules = vec![
-            rule("B", What::Signalling, false, ""),
-            rule("A", What::Signalling, true, ""),
-            rule("B", What::Full, true, "G729"),
+            rule("B", RecordingScope::Signalling, false, ""),
+            rule("A", RecordingScope::Signalling, true, ""),
+            rule("B", RecordingScope::Full, true, "G729"),
         ];
         let rules = Intercepting::of(rules);
-        let decide = |facts: &Facts<'_>| {
+        let decide = |facts: &CallFacts<'_>| {
             let Wanted { standing, matched, is_final } = rules.decide(facts);
             (standing.state, standing.what, rules.cases(&matched), is_final)
         };
         let cases = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let facts = Facts::default();
+        let facts = CallFacts::default();
         // The third may still want more.
-        assert_eq!(decide(&facts), (State::Open, What::Full, cases(&["B"]), false));
-        let other = Facts { codecs: &["PCMA"], answered: true, ..facts };
-        assert_eq!(decide(&other), (State::Decided, What::Signalling, cases(&["A", "B"]), true));
-        let all = Facts { codecs: &["G729"], answered: true, ..facts };
-        assert_eq!(decide(&all), (State::Decided, What::Full, cases(&["A", "B"]), true));
+        assert_eq!(decide(&facts), (DecisionState::Open, RecordingScope::Full, cases(&["B"]), false));
+        let other = CallFacts { codecs: &["PCMA"], answered: true, ..facts };
+        assert_eq!(
+            decide(&other),
+            (DecisionState::Decided, RecordingScope::Signalling, cases(&["A", "B"]), true)
+        );
+        let all = CallFacts { codecs: &["G729"], answered: true, ..facts };
+        assert_eq!(decide(&all), (DecisionState::Decided, RecordingScope::Full, cases(&["A", "B"]), true));
         // Whoever may still match and wants no more holds nothing up.
         let two = Intercepting::of(rules.rules[..2].to_vec());
         let wanted = two.decide(&facts);
         assert_eq!(
             (wanted.standing.state, wanted.is_final, wanted.matched),
-            (State::Decided, false, vec![0])
+            (DecisionState::Decided, false, vec![0])
         );
         let nobody = Intercepting::default();
         assert_eq!(
             (nobody.decide(&all).standing.what, nobody.is_empty(), nobody.most()),
-            (What::Nothing, true, What::Nothing)
+            (RecordingScope::Nothing, true, RecordingScope::Nothing)
         );
     }
 }

@@ -14,9 +14,10 @@ use std::sync::Arc;
 
 use ringtap_engine::{CallNumber, CallPhase, RecordedPackets, RtcpSeen, RtpSeen, SipSeen, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, Nanos, Recorded, Transport};
-use ringtap_spool::rules::{Facts, Standing, State, Undecided, Verdict, What};
+use ringtap_spool::rules::{CallDecision, CallFacts, DecisionState, PendingPackets, RecordingScope, Verdict};
 use ringtap_spool::{
-    Category, Counts, Doubt, Error, Keeper, Owner, Settings, Written, key, of_call, of_stream,
+    Category, Error, OwnerHandle, PendingEntry, SpoolWriter, WriterCounts, WriterSettings, WriterStatus, key,
+    of_call, of_stream,
 };
 
 use self::product::{Products, Target};
@@ -71,7 +72,7 @@ type Rest = (Track, Vec<bool>);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
     /// What the spool's writer counted.
-    pub counts: Counts,
+    pub counts: WriterCounts,
     /// Packets that were not given to the spool.
     pub left_out: u64,
     /// Packets that the disk refused.
@@ -91,9 +92,9 @@ pub struct Figures {
 impl Figures {
     /// Packets lost, by reason.
     pub fn lost(&self) -> [(&'static str, u64); 6] {
-        let Counts { lost_memory, lost_disk, lost_stopped, .. } = self.counts;
+        let WriterCounts { lost_oversized, lost_disk, lost_stopped, .. } = self.counts;
         [
-            ("memory", lost_memory),
+            ("oversized", lost_oversized),
             ("disk", lost_disk),
             ("refused", self.refused),
             ("stopped", lost_stopped),
@@ -106,7 +107,7 @@ impl Figures {
 /// What a worker decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decisions {
-    /// Calls, by what is kept of them: in the order of [`What::ALL`].
+    /// Calls, by what is kept of them: in the order of [`RecordingScope::ALL`].
     pub calls: [u64; 4],
     /// Packets that went out of memory before it was known whether they may be kept.
     pub lost: u64,
@@ -124,9 +125,9 @@ struct CallState {
     call_id: Box<str>,
     track: Track,
     facts: Gathered,
-    standing: Standing,
+    standing: CallDecision,
     /// The most that was kept of it until its end should tell.
-    most: Option<What>,
+    most: Option<RecordingScope>,
     /// That is kept in mind on the disk.
     doubted: bool,
     /// No rule changes it any more.
@@ -141,7 +142,7 @@ struct CallState {
 /// Messages of one Call-ID that is no call's.
 struct Other {
     track: Track,
-    standing: Standing,
+    standing: CallDecision,
     last: Nanos,
 }
 
@@ -156,7 +157,7 @@ struct Stream {
     first: Nanos,
     last: Nanos,
     /// What the rules say of it where no call claims it.
-    alone: Option<Standing>,
+    alone: Option<CallDecision>,
     /// No packet of it will come; since when.
     left: Option<Nanos>,
     /// RTP timestamp of the event that was taken last.
@@ -178,7 +179,7 @@ struct Straight {
     /// As the engine named it.
     call: Option<CallNumber>,
     /// None where the packets do not go straight.
-    owner: Option<Owner>,
+    owner: Option<OwnerHandle>,
     last: Nanos,
 }
 
@@ -234,7 +235,7 @@ impl Hasher for Serials {
 impl Recorder {
     /// For so many `streams` at once. `undecided` bytes are for what no rule can decide yet. Without an eraser, what was kept until the end stays.
     pub fn open(
-        settings: Settings,
+        settings: WriterSettings,
         streams: usize,
         undecided: usize,
         orders: Arc<Orders>,
@@ -245,8 +246,8 @@ impl Recorder {
         let rest = rest(&ruling, worker);
         Ok(Self {
             shelf: Shelf {
-                keeper: Keeper::open(settings)?,
-                undecided: Undecided::new(undecided, owners),
+                keeper: SpoolWriter::open(settings)?,
+                undecided: PendingPackets::new(undecided, owners),
                 left_out: 0,
             },
             orders,
@@ -321,7 +322,7 @@ impl Recorder {
                 stream.alone = Some(alone(&self.ruling, stream));
             }
             let standing = stand(&self.orders, &self.ruling, stream);
-            let decided = matches!(standing.state, State::UntilEnd | State::Decided);
+            let decided = matches!(standing.state, DecisionState::UntilEnd | DecisionState::Decided);
             let gone = stream.left.is_some_and(|left| left + PATIENCE < now);
             if standing.provisional {
                 stream.doubt(self.eraser.as_mut());
@@ -360,17 +361,17 @@ impl Recorder {
 
     /// Tells the operator when packets are lost on the way to the disk, and why.
     pub fn report(&mut self) {
-        let Counts { lost_memory, lost_disk, .. } = self.shelf.keeper.counts();
+        let WriterCounts { lost_oversized, lost_disk, .. } = self.shelf.keeper.counts();
         let written = self.shelf.keeper.written();
         let (left_out, undecided) = (self.shelf.left_out, self.shelf.undecided.lost());
-        let lost = lost_memory + lost_disk + left_out + undecided + written.lost_packets();
+        let lost = lost_oversized + lost_disk + left_out + undecided + written.lost_packets();
         if lost > self.told {
             let why = match written.failure() {
                 Some(error) => error.to_string(),
                 None if lost_disk > 0 => {
                     "the disk does not keep up, or pauses for longer than [spool] memory bridges".to_owned()
                 }
-                None if lost_memory > 0 => "they are longer than 68 KiB".to_owned(),
+                None if lost_oversized > 0 => "they are longer than 68 KiB".to_owned(),
                 None if left_out > 0 => "more streams at once than the spool has places".to_owned(),
                 None => "their calls were not decided in time: [spool] undecided is too small".to_owned(),
             };
@@ -402,7 +403,7 @@ impl Recorder {
     }
 
     /// What the disk has taken, for other threads.
-    pub fn written(&self) -> Arc<Written> {
+    pub fn written(&self) -> Arc<WriterStatus> {
         self.shelf.keeper.written()
     }
 
@@ -419,7 +420,7 @@ impl Recorder {
             counts.packets,
             written.segments(),
             written.bytes() >> 20,
-            counts.lost_memory + counts.lost_disk + left_out + undecided + written.lost_packets(),
+            counts.lost_oversized + counts.lost_disk + left_out + undecided + written.lost_packets(),
         );
     }
 
@@ -434,7 +435,7 @@ impl Recorder {
                 call_id: call_id.into(),
                 track: Track::new(Category::Signalling, key),
                 facts: Gathered::default(),
-                standing: Standing::default(),
+                standing: CallDecision::default(),
                 most: None,
                 doubted: false,
                 fixed: false,
@@ -476,7 +477,7 @@ impl Recorder {
     }
 
     /// A message passed: what it tells, and how its call stands then.
-    fn see(&mut self, seen: &SipSeen<'_>) -> Option<Standing> {
+    fn see(&mut self, seen: &SipSeen<'_>) -> Option<CallDecision> {
         let call_id = String::from_utf8_lossy(seen.message.call_id()?);
         let Some(number) = seen.call else { return Some(self.see_other(seen, &call_id)) };
         let ruling = Arc::clone(&self.ruling);
@@ -497,7 +498,7 @@ impl Recorder {
         }
         self.judge_product(number.slot());
         self.switch(seen, number, &ruling);
-        self.calls.get(&number.slot()).map(|_| self.orders.table.look(place(number)))
+        self.calls.get(&number.slot()).map(|_| self.orders.table.get(place(number)))
     }
 
     /// Whether a message pauses its call, or goes on.
@@ -533,17 +534,21 @@ impl Recorder {
             None => state.facts.ask(mos, judged, |facts| ruling.rules.decide(facts)),
         };
         let events = state.standing.events;
-        state.standing = Standing { events, ..standing(&verdict) };
-        if state.standing.state == State::UntilEnd {
+        state.standing = CallDecision { events, ..standing(&verdict) };
+        if state.standing.state == DecisionState::UntilEnd {
             state.most = state.most.max(Some(state.standing.what));
             // What stays should nobody ever know.
             let without = state.facts.ask(None, true, |facts| ruling.rules.decide(facts)).what();
             state.standing.provisional = without < state.standing.what;
             let is_new = state.standing.provisional && !state.doubted;
             state.doubted |= is_new;
-            if let Some(eraser) = eraser.as_mut().filter(|_| is_new && without == What::Nothing) {
+            if let Some(eraser) = eraser.as_mut().filter(|_| is_new && without == RecordingScope::Nothing) {
                 let from = Nanos(now.0.saturating_sub(LONGEST.0 + BEFORE.0));
-                eraser.doubt(Doubt::Begun { call: number(state.number), owner: state.track.key, from });
+                eraser.doubt(PendingEntry::Begun {
+                    call: number(state.number),
+                    owner: state.track.key,
+                    from,
+                });
             }
         }
         if let Verdict::Decided { rule, what, .. } = verdict {
@@ -553,13 +558,13 @@ impl Recorder {
             log::debug!(target: "rules", "call {}: {}, by {}", state.call_id, what.name(), ruling.name(rule));
         }
         orders.table.write(place(state.number), state.standing);
-        if matches!(state.standing.state, State::UntilEnd | State::Decided) {
+        if matches!(state.standing.state, DecisionState::UntilEnd | DecisionState::Decided) {
             self.shelf.settle(&mut state.track, &state.standing);
         }
     }
 
     /// A message that belongs to no call: what is known of it is in it.
-    fn see_other(&mut self, seen: &SipSeen<'_>, call_id: &str) -> Standing {
+    fn see_other(&mut self, seen: &SipSeen<'_>, call_id: &str) -> CallDecision {
         let key = of_call(call_id.as_bytes());
         let ruling = &self.ruling;
         let other = self.others.entry(key).or_insert_with(|| {
@@ -576,7 +581,7 @@ impl Recorder {
     }
 
     /// Keeps a message, which stands so.
-    fn message(&mut self, seen: &SipSeen<'_>, standing: &Standing, data: &[u8], wire_len: u32) {
+    fn message(&mut self, seen: &SipSeen<'_>, standing: &CallDecision, data: &[u8], wire_len: u32) {
         let piece = Piece { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
         let track = match seen.call {
             Some(number) => self.calls.get_mut(&number.slot()).map(|state| &mut state.track),
@@ -614,10 +619,10 @@ impl Recorder {
             self.sure(&state);
         }
         let recorded = match what {
-            What::Nothing => Recorded::None,
-            What::Signalling => Recorded::Signalling,
-            What::Headers => Recorded::Headers,
-            What::Full => Recorded::Full,
+            RecordingScope::Nothing => Recorded::None,
+            RecordingScope::Signalling => Recorded::Signalling,
+            RecordingScope::Headers => Recorded::Headers,
+            RecordingScope::Full => Recorded::Full,
         };
         complete(call, recorded, signalling, streams);
         if state.demanded && recorded != Recorded::None {
@@ -638,7 +643,7 @@ impl Recorder {
     fn erase(&mut self, state: &CallState, call: &Call, streams: &[StreamEnd], now: Nanos) {
         let of_stream = |end: &StreamEnd| of_stream(end.record.src, end.record.dst, end.record.ssrc);
         let mut owners: Vec<u64> = streams.iter().map(of_stream).collect();
-        if state.standing.what == What::Nothing {
+        if state.standing.what == RecordingScope::Nothing {
             owners.push(of_call(call.call_id.as_bytes()));
         }
         if owners.is_empty() {
@@ -655,7 +660,7 @@ impl Recorder {
     /// What is kept of a call stays.
     fn sure(&mut self, state: &CallState) {
         if let Some(eraser) = self.eraser.as_mut().filter(|_| state.doubted) {
-            eraser.doubt(Doubt::Ended { call: number(state.number) });
+            eraser.doubt(PendingEntry::Ended { call: number(state.number) });
         }
     }
 
@@ -673,7 +678,7 @@ impl Recorder {
             && let Some(owner) = line.owner
         {
             line.last = seen.time;
-            return self.shelf.keeper.put_parts(owner, piece.time, piece.wire_len, piece.data);
+            return self.shelf.keeper.put_bytes(owner, piece.time, piece.wire_len, piece.data);
         }
         self.media_anew(seen, piece, version);
     }
@@ -744,7 +749,7 @@ impl Recorder {
                 stream.alone = Some(alone(&self.ruling, stream));
             }
             let standing = stand(&self.orders, &self.ruling, stream);
-            if !matches!(standing.state, State::UntilEnd | State::Decided) {
+            if !matches!(standing.state, DecisionState::UntilEnd | DecisionState::Decided) {
                 // Another worker has not said yet.
                 return RecordedPackets::default();
             }
@@ -772,21 +777,23 @@ impl Recorder {
             match command.act {
                 Act::Keep(what) => {
                     let before = state.standing;
-                    state.standing = Standing { state: State::Decided, what, ..before };
+                    state.standing = CallDecision { state: DecisionState::Decided, what, ..before };
                     if !std::mem::replace(&mut state.fixed, true) {
                         self.counts.calls[what as usize] += 1;
                     }
-                    state.demanded |= before.state == State::Decided;
+                    state.demanded |= before.state == DecisionState::Decided;
                     state.most = None;
                     if let Some(eraser) = self.eraser.as_mut().filter(|_| std::mem::take(&mut state.doubted))
                     {
-                        eraser.doubt(Doubt::Ended { call: number(state.number) });
+                        eraser.doubt(PendingEntry::Ended { call: number(state.number) });
                     }
                     table.write(place(state.number), state.standing);
                     self.shelf.settle(&mut state.track, &state.standing);
                     match before.state {
-                        State::Decided => format!("{} from now on (was {})", what.name(), before.what.name()),
-                        State::UntilEnd => {
+                        DecisionState::Decided => {
+                            format!("{} from now on (was {})", what.name(), before.what.name())
+                        }
+                        DecisionState::UntilEnd => {
                             format!("{} from now on (what was kept of it until now stays)", what.name())
                         }
                         _ => format!("{} from its beginning on", what.name()),
@@ -819,7 +826,11 @@ impl Recorder {
     pub fn rest(&mut self, frames: &[Frame<'_>]) {
         let Some(rest) = &mut self.rest else { return };
         let (track, kept) = &mut **rest;
-        let full = Standing { state: State::Decided, what: What::Full, ..Standing::default() };
+        let full = CallDecision {
+            state: DecisionState::Decided,
+            what: RecordingScope::Full,
+            ..CallDecision::default()
+        };
         for (frame, _) in frames.iter().zip(kept).filter(|(_, kept)| !**kept) {
             let Frame { time, wire_len, data, .. } = *frame;
             let piece = Piece { time, wire_len, data, head: data.len(), payload_type: 0 };
@@ -852,7 +863,7 @@ impl Stream {
     fn doubt(&mut self, eraser: Option<&mut Eraser>) {
         if let Some((eraser, call)) = eraser.zip(self.call).filter(|(_, call)| self.doubted != Some(*call)) {
             self.doubted = Some(call);
-            eraser.doubt(Doubt::Begun { call: number(call), owner: self.track.key, from: self.first });
+            eraser.doubt(PendingEntry::Begun { call: number(call), owner: self.track.key, from: self.first });
         }
     }
 
@@ -880,7 +891,7 @@ fn pause_or_resume(orders: &Orders, call: CallNumber, pause: bool, resume: bool)
     let place = place(call);
     let paused = match (pause, resume) {
         (false, false) => return,
-        (true, true) => !orders.table.look(place).paused,
+        (true, true) => !orders.table.get(place).paused,
         (pause, _) => pause,
     };
     if orders.table.pause(place, paused) {
@@ -890,54 +901,59 @@ fn pause_or_resume(orders: &Orders, call: CallNumber, pause: bool, resume: bool)
 }
 
 /// How a stream stands: as its call does, or alone where it has none. HOT: a load.
-fn stand(orders: &Orders, ruling: &Ruling, stream: &Stream) -> Standing {
+fn stand(orders: &Orders, ruling: &Ruling, stream: &Stream) -> CallDecision {
     let known = match stream.call {
-        Some(call) => orders.table.look(place(call)),
+        Some(call) => orders.table.get(place(call)),
         None => stream.alone.unwrap_or_default(),
     };
     match (known.state, ruling.rules.always()) {
-        (State::Unknown, Some(rule)) => Standing {
-            state: State::Decided,
+        (DecisionState::Unknown, Some(rule)) => CallDecision {
+            state: DecisionState::Decided,
             what: rule.what,
             mask_digits: rule.mask_digits,
-            ..Standing::default()
+            ..CallDecision::default()
         },
-        (State::Unknown, None) => Standing { what: ruling.rules.most(), ..known },
+        (DecisionState::Unknown, None) => CallDecision { what: ruling.rules.most(), ..known },
         _ => known,
     }
 }
 
 /// Whether all of every packet is kept, whatever is in it, and nobody looks for digits there.
-fn goes_straight(standing: &Standing, ruling: &Ruling) -> bool {
-    let Standing { state, what, paused, mask_digits, may_pause, .. } = *standing;
-    let is_kept = matches!(state, State::UntilEnd | State::Decided) && what == What::Full;
+fn goes_straight(standing: &CallDecision, ruling: &Ruling) -> bool {
+    let CallDecision { state, what, paused, mask_digits, may_pause, .. } = *standing;
+    let is_kept =
+        matches!(state, DecisionState::UntilEnd | DecisionState::Decided) && what == RecordingScope::Full;
     let listens = may_pause && [&ruling.pause, &ruling.resume].iter().any(|switch| !switch.digits.is_empty());
     is_kept && !paused && !mask_digits && !listens
 }
 
 /// What the rules say of a stream that no call claims.
-fn alone(ruling: &Ruling, stream: &Stream) -> Standing {
+fn alone(ruling: &Ruling, stream: &Stream) -> CallDecision {
     alone_facts(ruling, &stream.hosts, stream.ssrc, |facts| standing(&ruling.rules.decide(facts)))
 }
 
 /// Asks with what is known of a stream that no call claims.
-fn alone_facts<T>(ruling: &Ruling, ends: &[IpAddr], ssrc: u32, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
+fn alone_facts<T>(ruling: &Ruling, ends: &[IpAddr], ssrc: u32, ask: impl FnOnce(&CallFacts<'_>) -> T) -> T {
     let mut hosts: Vec<String> = ends.iter().map(IpAddr::to_string).collect();
     hosts.sort();
     let parts: Vec<&[u8]> = hosts.iter().map(String::as_bytes).collect();
     let ssrc = ssrc.to_be_bytes();
     let key = ruling.hash(&[&parts[..], &[&ssrc[..]]].concat());
-    ask(&Facts { addresses: ends, key, over: true, judged: true, ..Facts::default() })
+    ask(&CallFacts { addresses: ends, key, over: true, judged: true, ..CallFacts::default() })
 }
 
-fn standing(verdict: &Verdict) -> Standing {
+fn standing(verdict: &Verdict) -> CallDecision {
     match *verdict {
-        Verdict::Decided { what, mask_digits, may_pause, .. } => {
-            Standing { state: State::Decided, what, mask_digits, may_pause, ..Standing::default() }
-        }
+        Verdict::Decided { what, mask_digits, may_pause, .. } => CallDecision {
+            state: DecisionState::Decided,
+            what,
+            mask_digits,
+            may_pause,
+            ..CallDecision::default()
+        },
         Verdict::Open { what, mask_digits, may_pause, until_end } => {
-            let state = if until_end { State::UntilEnd } else { State::Open };
-            Standing { state, what, mask_digits, may_pause, ..Standing::default() }
+            let state = if until_end { DecisionState::UntilEnd } else { DecisionState::Open };
+            CallDecision { state, what, mask_digits, may_pause, ..CallDecision::default() }
         }
     }
 }

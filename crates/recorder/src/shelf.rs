@@ -2,13 +2,13 @@
 
 use ringtap_engine::RecordedPackets;
 use ringtap_model::{LinkType, Nanos};
-use ringtap_spool::rules::{List, Standing, State, Undecided, What};
-use ringtap_spool::{Category, Keeper, Owner};
+use ringtap_spool::rules::{CallDecision, DecisionState, PendingList, PendingPackets, RecordingScope};
+use ringtap_spool::{Category, OwnerHandle, SpoolWriter};
 
 /// A worker's places.
 pub(crate) struct Shelf {
-    pub(crate) keeper: Keeper,
-    pub(crate) undecided: Undecided,
+    pub(crate) keeper: SpoolWriter,
+    pub(crate) undecided: PendingPackets,
     /// Packets of owners without a place.
     pub(crate) left_out: u64,
 }
@@ -21,8 +21,8 @@ pub(crate) struct Track {
     is_product: bool,
     pub(crate) key: u64,
     /// What waits.
-    list: Option<List>,
-    owner: Option<Owner>,
+    list: Option<PendingList>,
+    owner: Option<OwnerHandle>,
     kept: RecordedPackets,
 }
 
@@ -40,12 +40,12 @@ pub(crate) struct Piece<'a> {
 
 impl Piece<'_> {
     /// How much of it is kept; None where nothing is.
-    fn part(&self, category: Category, standing: &Standing) -> Option<usize> {
+    fn part(&self, category: Category, standing: &CallDecision) -> Option<usize> {
         let (whole, head) = (self.data.len(), self.head.min(self.data.len()));
         match (category, standing.what) {
-            (_, What::Nothing) | (Category::Media, What::Signalling) => None,
+            (_, RecordingScope::Nothing) | (Category::Media, RecordingScope::Signalling) => None,
             (Category::Signalling, _) => Some(whole),
-            (_, What::Headers) => Some(head),
+            (_, RecordingScope::Headers) => Some(head),
             _ if standing.paused => Some(head),
             _ if standing.mask_digits && self.may_be_digit(standing, whole - head) => Some(head),
             _ => Some(whole),
@@ -54,7 +54,7 @@ impl Piece<'_> {
 
     /// A telephone-event, as descriptions have it. Where none has told of them, because it did not pass here or not yet: what has
     /// the size of one (RFC 4733 section 2.3) under a number that is given by descriptions.
-    fn may_be_digit(&self, standing: &Standing, length: usize) -> bool {
+    fn may_be_digit(&self, standing: &CallDecision, length: usize) -> bool {
         standing.is_event(self.payload_type)
             || standing.events == 0 && length == EVENT && (96..128).contains(&self.payload_type)
     }
@@ -81,7 +81,7 @@ impl Track {
     }
 
     /// Where its packets go, once one has gone there.
-    pub(crate) fn owner(&self) -> Option<Owner> {
+    pub(crate) fn owner(&self) -> Option<OwnerHandle> {
         self.owner
     }
 
@@ -93,10 +93,10 @@ impl Track {
 
 impl Shelf {
     /// A packet passed. True where it is the first that waits. HOT.
-    pub(crate) fn put(&mut self, track: &mut Track, standing: &Standing, piece: &Piece<'_>) -> bool {
+    pub(crate) fn put(&mut self, track: &mut Track, standing: &CallDecision, piece: &Piece<'_>) -> bool {
         match standing.state {
-            State::Unknown | State::Open => self.hold(track, standing, piece),
-            State::UntilEnd | State::Decided => {
+            DecisionState::Unknown | DecisionState::Open => self.hold(track, standing, piece),
+            DecisionState::UntilEnd | DecisionState::Decided => {
                 if track.list.is_some() {
                     self.settle(track, standing);
                 }
@@ -109,9 +109,9 @@ impl Shelf {
     }
 
     #[cold]
-    fn hold(&mut self, track: &mut Track, standing: &Standing, piece: &Piece<'_>) -> bool {
+    fn hold(&mut self, track: &mut Track, standing: &CallDecision, piece: &Piece<'_>) -> bool {
         // What is not written for certain need not wait; digits and pauses are looked at as they stand then, and now.
-        let Some(part) = piece.part(track.category, &Standing { mask_digits: false, ..*standing }) else {
+        let Some(part) = piece.part(track.category, &CallDecision { mask_digits: false, ..*standing }) else {
             return false;
         };
         let is_new = track.list.is_none();
@@ -130,14 +130,14 @@ impl Shelf {
 
     /// What waits goes where the decision sends it.
     #[cold]
-    pub(crate) fn settle(&mut self, track: &mut Track, standing: &Standing) {
+    pub(crate) fn settle(&mut self, track: &mut Track, standing: &CallDecision) {
         let Some(list) = track.list.take() else { return };
-        if standing.what == What::Nothing {
+        if standing.what == RecordingScope::Nothing {
             self.undecided.give_up(list);
             return;
         }
         let Self { keeper, undecided, left_out } = self;
-        let lost = undecided.take(list, |waited| {
+        let lost = undecided.drain(list, |waited| {
             let piece = Piece {
                 time: waited.time,
                 wire_len: waited.wire_len,
@@ -146,7 +146,7 @@ impl Shelf {
                 payload_type: (waited.tag >> HEAD_BITS.count_ones()) as u8,
             };
             // It was cut already where it had to be then.
-            let standing = Standing { paused: false, ..*standing };
+            let standing = CallDecision { paused: false, ..*standing };
             if let Some(part) = piece.part(track.category, &standing) {
                 keep(keeper, left_out, track, piece.time, piece.wire_len, &piece.data[..part]);
             }
@@ -187,12 +187,19 @@ impl Shelf {
 }
 
 // HOT: a copy, nothing else.
-fn keep(keeper: &mut Keeper, left_out: &mut u64, track: &mut Track, time: Nanos, wire_len: u32, data: &[u8]) {
+fn keep(
+    keeper: &mut SpoolWriter,
+    left_out: &mut u64,
+    track: &mut Track,
+    time: Nanos,
+    wire_len: u32,
+    data: &[u8],
+) {
     if track.owner.is_none() {
         track.owner = keeper.begin(track.series(), track.key);
     }
     match track.owner {
-        Some(owner) => keeper.put_parts(owner, time, wire_len, data),
+        Some(owner) => keeper.put_bytes(owner, time, wire_len, data),
         None => {
             *left_out += 1;
             track.kept.lost += 1;

@@ -4,8 +4,8 @@
 //!     measure read DIR CALL BEGIN           read one of them back; BEGIN is its first microsecond
 //!     measure many DIR CALLS SECONDS MIB    keep so many calls at once, with so much memory for their packets
 //!
-//! `hour` keeps every packet in FULL minutes in the middle, and one packet a second of each stream in the others: their segments and
-//! indexes name as many owners. Each prints one line of JSON.
+//! `hour` keeps every packet in FULL minutes in the middle, and one packet a second of each stream in the
+//! others: their segments and indexes name as many owners. Each prints one line of JSON.
 #![expect(clippy::print_stdout, reason = "a program that prints")]
 
 use std::error::Error;
@@ -13,7 +13,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use ringtap_model::{Endpoint, Frame, LinkType, Nanos};
-use ringtap_spool::{Category, Counts, Keeper, Owner, Reader, Settings, Written, of_call, of_stream};
+use ringtap_spool::{
+    Category, OwnerHandle, Reader, SpoolWriter, WriterCounts, WriterSettings, WriterStatus, of_call,
+    of_stream,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -69,35 +72,35 @@ impl Names {
 /// A call under way.
 struct Call {
     number: u64,
-    signalling: Option<Owner>,
-    streams: [Option<Owner>; 2],
+    signalling: Option<OwnerHandle>,
+    streams: [Option<OwnerHandle>; 2],
 }
 
 impl Call {
-    fn begin(keeper: &mut Keeper, number: u64, now: Nanos) -> Self {
+    fn begin(writer: &mut SpoolWriter, number: u64, now: Nanos) -> Self {
         let names = Names::of(number);
-        let signalling = keeper.begin(Category::Signalling, names.signalling);
-        messages(keeper, signalling, MESSAGES[0], now);
-        Self { number, signalling, streams: names.streams.map(|name| keeper.begin(Category::Media, name)) }
+        let signalling = writer.begin(Category::Signalling, names.signalling);
+        messages(writer, signalling, MESSAGES[0], now);
+        Self { number, signalling, streams: names.streams.map(|name| writer.begin(Category::Media, name)) }
     }
 
-    fn end(self, keeper: &mut Keeper, now: Nanos) {
-        messages(keeper, self.signalling, MESSAGES[1], now);
+    fn end(self, writer: &mut SpoolWriter, now: Nanos) {
+        messages(writer, self.signalling, MESSAGES[1], now);
         for owner in [self.signalling, self.streams[0], self.streams[1]].into_iter().flatten() {
-            keeper.finish(owner, now);
+            writer.finish(owner, now);
         }
     }
 
-    fn talk(&self, keeper: &mut Keeper, now: Nanos) {
+    fn talk(&self, writer: &mut SpoolWriter, now: Nanos) {
         for owner in self.streams.into_iter().flatten() {
-            keeper.put(owner, &frame(&FRAME, now));
+            writer.put(owner, &frame(&FRAME, now));
         }
     }
 }
 
-fn messages(keeper: &mut Keeper, owner: Option<Owner>, count: usize, now: Nanos) {
+fn messages(writer: &mut SpoolWriter, owner: Option<OwnerHandle>, count: usize, now: Nanos) {
     for _ in 0..count {
-        owner.iter().for_each(|owner| keeper.put(*owner, &frame(&MESSAGE, now)));
+        owner.iter().for_each(|owner| writer.put(*owner, &frame(&MESSAGE, now)));
     }
 }
 
@@ -109,11 +112,11 @@ fn hour(dir: &Path, calls: u64, minutes: u64, full: u64) -> Result<(), Box<dyn E
     if calls == 0 || full < 3 || full > minutes {
         return Err("at least one call, three full minutes, and no more of them than minutes".into());
     }
-    let mut keeper = Keeper::open(Settings { wait: true, ..Settings::new(dir.to_owned()) })?;
+    let mut writer = SpoolWriter::open(WriterSettings { wait: true, ..WriterSettings::new(dir.to_owned()) })?;
     let begun = Instant::now();
     let whole = (minutes - full) / 2 * MINUTE..((minutes - full) / 2 + full) * MINUTE;
     let mut next = calls;
-    let mut under_way: Vec<Call> = (0..calls).map(|number| Call::begin(&mut keeper, number, START)).collect();
+    let mut under_way: Vec<Call> = (0..calls).map(|number| Call::begin(&mut writer, number, START)).collect();
     // Calls that lie in the full minutes from their first packet to their last.
     let mut wholly = Vec::new();
     let mut now = START;
@@ -121,22 +124,22 @@ fn hour(dir: &Path, calls: u64, minutes: u64, full: u64) -> Result<(), Box<dyn E
         for (place, call) in (0..).zip(&mut under_way) {
             now = START + Nanos(turn * PACKET.0 + place * PACKET.0 / calls);
             if (turn + place * PACKETS / calls).is_multiple_of(PACKETS) {
-                let old = std::mem::replace(call, Call::begin(&mut keeper, next, now));
-                old.end(&mut keeper, now);
+                let old = std::mem::replace(call, Call::begin(&mut writer, next, now));
+                old.end(&mut writer, now);
                 if whole.contains(&turn) && whole.contains(&(turn + PACKETS)) {
                     wholly.push((next, now));
                 }
                 next += 1;
             }
             if whole.contains(&turn) || turn % 50 == 0 {
-                call.talk(&mut keeper, now);
+                call.talk(&mut writer, now);
             }
         }
-        keeper.tick(now);
+        writer.tick(now);
     }
     let last = under_way.last().map_or(0, |call| call.number);
-    let written = keeper.written();
-    let counts = keeper.close(now);
+    let written = writer.written();
+    let counts = writer.close(now);
     // A few, evenly over those that there are.
     let step = (wholly.len() / 12).max(1);
     let few: Vec<String> = wholly
@@ -190,20 +193,21 @@ fn read(dir: &Path, call: u64, begin: Nanos) -> Result<(), Box<dyn Error>> {
 
 fn many(dir: &Path, calls: u64, seconds: u64, mib: usize) -> Result<(), Box<dyn Error>> {
     let owners = 3 * calls as usize + 16;
-    let settings = Settings { memory: mib << 20, owners, wait: true, ..Settings::new(dir.to_owned()) };
-    let mut keeper = Keeper::open(settings)?;
-    let under_way: Vec<Call> = (0..calls).map(|number| Call::begin(&mut keeper, number, START)).collect();
+    let settings =
+        WriterSettings { memory: mib << 20, owners, wait: true, ..WriterSettings::new(dir.to_owned()) };
+    let mut writer = SpoolWriter::open(settings)?;
+    let under_way: Vec<Call> = (0..calls).map(|number| Call::begin(&mut writer, number, START)).collect();
     let begun = Instant::now();
     let mut now = START;
     for turn in 1..=seconds * 50 {
         for (place, call) in (0..).zip(&under_way) {
             now = START + Nanos(turn * PACKET.0 + place * PACKET.0 / calls);
-            call.talk(&mut keeper, now);
+            call.talk(&mut writer, now);
         }
-        keeper.tick(now);
+        writer.tick(now);
     }
-    let written = keeper.written();
-    let counts = keeper.close(now);
+    let written = writer.written();
+    let counts = writer.close(now);
     println!(
         "{{{}, \"seconds\": {:.1}, \"resident_mb\": {:.0}}}",
         figures(&counts, &written),
@@ -213,12 +217,12 @@ fn many(dir: &Path, calls: u64, seconds: u64, mib: usize) -> Result<(), Box<dyn 
     Ok(())
 }
 
-fn figures(counts: &Counts, written: &Written) -> String {
+fn figures(counts: &WriterCounts, written: &WriterStatus) -> String {
     format!(
         "\"packets\": {}, \"chunks\": {}, \"lost\": {}, \"bytes\": {}, \"writes\": {}, \"syncs\": {}, \"segments\": {}",
         counts.packets,
         written.chunks(),
-        counts.lost_memory + counts.lost_disk + counts.refused + written.lost_packets(),
+        counts.lost_oversized + counts.lost_disk + counts.refused + written.lost_packets(),
         written.bytes(),
         written.writes(),
         written.syncs(),

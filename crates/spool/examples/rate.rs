@@ -1,9 +1,10 @@
-//! How fast packets are kept: `rate DIR STREAMS SECONDS-OF-SOUND [seal] [sign] [zstd]`, noise as G.711 in packets of 214 bytes.
+//! How fast packets are kept: `rate DIR STREAMS SECONDS-OF-SOUND [seal] [sign] [zstd]`, noise as G.711 in
+//! packets of 214 bytes.
 use std::sync::Arc;
 use std::time::Instant;
 
 use ringtap_model::{Frame, LinkType, Nanos};
-use ringtap_spool::{Category, Keeper, MasterKey, Reader, Settings, Signer};
+use ringtap_spool::{Category, MasterKey, Reader, Signer, SpoolWriter, WriterSettings};
 
 #[expect(clippy::print_stdout, reason = "this is what it is for")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -11,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dir = std::path::PathBuf::from(arguments.next().ok_or("DIR")?);
     let streams: usize = arguments.next().ok_or("STREAMS")?.parse()?;
     let seconds: u64 = arguments.next().ok_or("SECONDS")?.parse()?;
-    let mut settings = Settings { memory: 512 << 20, wait: true, ..Settings::new(dir.clone()) };
+    let mut settings = WriterSettings { memory: 512 << 20, wait: true, ..WriterSettings::new(dir.clone()) };
     for word in arguments {
         match word.as_str() {
             "seal" => settings.seal = Some(MasterKey::of([1; 32])),
@@ -20,9 +21,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             _ => return Err(format!("`{word}` is not seal, sign or zstd").into()),
         }
     }
-    let mut keeper = Keeper::open(settings)?;
+    let mut writer = SpoolWriter::open(settings)?;
     let owners: Vec<_> =
-        (0..streams).filter_map(|stream| keeper.begin(Category::Media, stream as u64)).collect();
+        (0..streams).filter_map(|stream| writer.begin(Category::Media, stream as u64)).collect();
     let mut seed = 1u32;
     let mut noise = || {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -39,14 +40,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for owner in &owners {
             now += Nanos(20_000_000 / streams as u64);
             let data = turn.next().map_or(&[][..], |packet| packet);
-            keeper.put(*owner, &Frame { time: now, number: 1, link: LinkType(1), wire_len: 214, data });
+            writer.put(*owner, &Frame { time: now, number: 1, link: LinkType(1), wire_len: 214, data });
         }
-        keeper.tick(now);
+        writer.tick(now);
     }
     let put = begun.elapsed();
-    let one = keeper.finish(owners[streams / 2], now).ok_or("no owner")?;
-    let written = keeper.written();
-    let counts = keeper.close(now);
+    let one = writer.finish(owners[streams / 2], now).ok_or("no owner")?;
+    let written = writer.written();
+    let counts = writer.close(now);
     let all = begun.elapsed();
     println!(
         "{} packets in {put:.2?} ({:.2} M/s), on disk after {all:.2?}: {:.0} MB/s, {} writes, {} chunks, lost {} + {}",
@@ -55,13 +56,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         written.bytes() as f64 / all.as_secs_f64() / 1e6,
         written.writes(),
         written.chunks(),
-        counts.lost_memory,
+        counts.lost_oversized,
         counts.lost_disk,
     );
     std::fs::write("/proc/sys/vm/drop_caches", "1").ok();
     let begun = Instant::now();
     let mut reader = Reader::open(&dir)?;
-    reader.unlock(MasterKey::of([1; 32]));
+    reader.add_key(MasterKey::of([1; 32]));
     let segments = reader.between(start, now)?;
     let found = reader.read(&[one.owner], &segments)?;
     println!(

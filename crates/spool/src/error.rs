@@ -1,4 +1,4 @@
-//! What can go wrong with a spool.
+//! Errors of the spool.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,38 +10,38 @@ use ringtap_model::LinkType;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refuses a file or directory.
+    /// The operating system refuses an operation.
     #[error("`{path}` cannot be {action}: {source}; {remedy}", path = path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What was to be done with it.
+        /// What was being done.
         action: &'static str,
-        /// What to do.
+        /// What to do next.
         remedy: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: Arc<io::Error>,
     },
-    /// A place that is far refuses, or cannot be reached.
+    /// Far storage refuses, or cannot be reached.
     #[error("`{path}` cannot be {action}: {refusal}", path = path.display())]
     Far {
-        /// The file that stands for the segment here.
+        /// The segment's stub here.
         path: PathBuf,
         /// What was to be done.
         action: &'static str,
-        /// What that place is, and what it said.
+        /// The storage, and what it answered.
         refusal: String,
     },
     /// A key that cannot be used.
     #[error("the key `{path}` cannot be used: {problem}", path = path.display())]
     Key {
-        /// Its file, or the command that gives it.
+        /// Its file, or the command that prints it.
         path: PathBuf,
         /// What is wrong, and the remedy.
         problem: String,
     },
     /// The log of deletions is not as it was written.
-    #[error("`{path}` was changed: {problem}; nothing is deleted: find out who did, then move the file away", path = path.display())]
+    #[error("`{path}` was changed: {problem}; nothing is deleted until you have found the cause and moved the file away", path = path.display())]
     Log {
         /// The log.
         path: PathBuf,
@@ -49,13 +49,13 @@ pub enum Error {
         problem: &'static str,
     },
     /// A case or a call that cannot name a file.
-    #[error("`{name}` cannot name a case: letters, digits, `-`, `_` and `.`, no `.` first, 64 at most")]
+    #[error("`{name}` cannot name a case: use up to 64 letters, digits, `-`, `_` and `.`, with no `.` first")]
     Name {
-        /// As it was given.
+        /// The given value.
         name: String,
     },
-    /// What is held cannot be forgotten.
-    #[error("the call `{call_id}` is held for the case `{case}`: `ringtap release` ends that")]
+    /// A call on hold cannot be erased.
+    #[error("the call `{call_id}` is held for the case `{case}`: end the hold with `ringtap release` first")]
     Held {
         /// The call.
         call_id: String,
@@ -63,25 +63,25 @@ pub enum Error {
         case: String,
     },
     /// A hold that cannot be read.
-    #[error("`{path}` is no hold: {problem}; nothing is deleted until it is mended or moved away", path = path.display())]
+    #[error("the hold `{path}` cannot be read: {problem}; nothing is deleted until the file is repaired or moved away", path = path.display())]
     Hold {
         /// Its file.
         path: PathBuf,
         /// What is wrong with it.
         problem: String,
     },
-    /// Frames of this link type cannot be kept.
+    /// Frames of this link type cannot be stored.
     #[error(
-        "packets of link type {} cannot be kept: the spool holds Ethernet (1) and raw IP (101); \
+        "packets of link type {} cannot be recorded: the spool stores Ethernet (1) and raw IP (101); \
          capture on an Ethernet interface, or convert the file with editcap -T ether", .0.0
     )]
     Link(LinkType),
     /// The memory for chunks is too small for a chunk.
-    #[error("{given} bytes of memory for chunks are not enough: at least {least} bytes are needed")]
+    #[error("{given} bytes of memory for chunks are not enough: set at least {least} bytes")]
     Memory {
-        /// As it was given.
+        /// The given value.
         given: usize,
-        /// What would do.
+        /// The least value that works.
         least: usize,
     },
 }
@@ -91,7 +91,7 @@ impl Error {
         Self::Key { path: path.to_owned(), problem: problem.to_owned() }
     }
 
-    pub(crate) fn far(path: &Path, action: &'static str, refusal: &Refusal) -> Self {
+    pub(crate) fn far(path: &Path, action: &'static str, refusal: &FarError) -> Self {
         Self::Far { path: path.to_owned(), action, refusal: refusal.to_string() }
     }
 
@@ -102,7 +102,7 @@ impl Error {
     }
 
     pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
-        if let Some(refusal) = source.get_ref().and_then(|inner| inner.downcast_ref::<Refusal>()) {
+        if let Some(refusal) = source.get_ref().and_then(|inner| inner.downcast_ref::<FarError>()) {
             return Self::far(path, action, refusal);
         }
         let remedy = match source.kind() {
@@ -116,23 +116,23 @@ impl Error {
     }
 }
 
-/// Why a far place does not do what it is asked.
+/// Why far storage does not do what it is asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refusal {
-    /// There is no such object.
+pub enum FarError {
+    /// The object does not exist.
     #[error("{0}: there is no such object")]
-    Gone(String),
-    /// Anything else: the place and what is wrong, with the remedy where one is known.
+    NotFound(String),
+    /// Anything else: the storage and what is wrong, with a remedy if one is known.
     #[error("{0}")]
-    Because(String),
+    Failed(String),
 }
 
-impl From<Refusal> for io::Error {
-    fn from(refusal: Refusal) -> Self {
+impl From<FarError> for io::Error {
+    fn from(refusal: FarError) -> Self {
         let kind = match refusal {
-            Refusal::Gone(_) => io::ErrorKind::NotFound,
-            Refusal::Because(_) => io::ErrorKind::Other,
+            FarError::NotFound(_) => io::ErrorKind::NotFound,
+            FarError::Failed(_) => io::ErrorKind::Other,
         };
         Self::new(kind, refusal)
     }

@@ -37,8 +37,8 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Gives a file that was just created to the owner of the spool's directory: the user that runs ringtap must be able to
-/// read and delete what root writes here.
+/// Gives a file that was just created to the owner of the spool's directory: the user that runs ringtap must
+/// be able to read and delete what root writes here.
 ///
 /// # Errors
 ///

@@ -1,25 +1,27 @@
-//! Packets to keep, into segments on disk, and back: written once, in order, in large blocks; read back in few reads.
+//! Writes packets to segments on disk, in order and in large blocks, and reads them back in few reads.
 //!
-//! Not here: what is in packets. A packet is bytes, a moment and an owner; the rules for which are kept know what they are told.
+//! It knows nothing of the content of packets: a packet is bytes, a time and an owner. The rules that decide
+//! which calls are recorded are given their facts.
 //!
-//! The one invariant: a chunk is on disk whole or it is counted as lost. Marks and chunks carry checksums, so that a scan
-//! after a kill or a power cut finds every chunk that was whole and names what was not.
+//! The one invariant: a chunk is on the disk completely, or it is counted as lost. Markers and chunks carry
+//! checksums, so that a scan after a kill or a power cut finds every complete chunk and names what is
+//! damaged.
 //!
 //! ```
 //! use ringtap_model::{Frame, LinkType, Nanos};
-//! use ringtap_spool::{Category, Keeper, Reader, Settings, key};
+//! use ringtap_spool::{Category, Reader, SpoolWriter, WriterSettings, key};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
-//! let mut keeper = Keeper::open(Settings { memory: 1 << 20, owners: 100, ..Settings::new(dir.path().to_owned()) })?;
-//! let call = keeper.begin(Category::Signalling, key([&b"a Call-ID"[..]])).ok_or("the spool is full")?;
+//! let mut writer = SpoolWriter::open(WriterSettings { memory: 1 << 20, owners: 100, ..WriterSettings::new(dir.path().to_owned()) })?;
+//! let call = writer.begin(Category::Signalling, key([&b"a Call-ID"[..]])).ok_or("the spool is full")?;
 //! let now = Nanos::from_secs(1_795_219_200);
-//! keeper.put(call, &Frame { time: now, number: 1, link: LinkType(1), wire_len: 16, data: b"an Ethernet frame" });
-//! let kept = keeper.finish(call, now).ok_or("nobody's packets")?;
-//! keeper.close(now);
+//! writer.put(call, &Frame { time: now, number: 1, link: LinkType(1), wire_len: 16, data: b"an Ethernet frame" });
+//! let totals = writer.finish(call, now).ok_or("no such owner")?;
+//! writer.close(now);
 //!
 //! let mut reader = Reader::open(dir.path())?;
-//! let found = reader.read(&[kept.owner], &reader.between(now, now)?)?;
+//! let found = reader.read(&[totals.owner], &reader.between(now, now)?)?;
 //! assert_eq!(found.packets().next().map(|packet| packet.data), Some(&b"an Ethernet frame"[..]));
 //! # Ok(())
 //! # }
@@ -27,22 +29,24 @@
 //!
 //! # The files
 //!
-//! `2026-11-21/134600.250-w0-m-17.pcap` is a segment: an ordinary pcap with nanoseconds, which other programs open. It holds
-//! media (`m`) or signalling (`s`), never both, since each is kept for its own time. Its packets lie in chunks, the packets of one owner (a stream, or the signalling of a call) together, each chunk behind a mark: a frame
-//! of its own that says whose packets follow, how many and with which checksum. `.idx` beside it finds the chunks of an owner
-//! in two reads; without it a scan does.
+//! `2026-11-21/134600.250-w0-m-17.pcap` is a segment: an ordinary pcap with nanoseconds, which other programs
+//! open. It holds media (`m`), signalling (`s`) or interception product (`p`), never two of them, because
+//! each has its own retention time. Its packets are in chunks: the packets of one owner (a stream, or the
+//! signalling of a call) together, behind a marker with the owner, the number of packets and their checksum.
+//! The index `.idx` beside it finds the chunks of an owner in two reads; without it, a scan finds them.
 //!
 //! | folder | holds |
 //! |---|---|
-//! | `segment` | the format: names of segments and owners, marks, the index beside a segment, scans |
-//! | `write` | [`Keeper`]: the ring, the packer's thread, the disk's thread |
-//! | `read` | [`Reader`], [`Ordered`], the catalogue |
-//! | `trust` | master key, keys of owners, signatures, seals, the log of deletions, [`verify()`] |
-//! | `retain` | [`Janitor`], [`Limits`], holds, [`forget()`], [`Provisional`], [`Products`], the tier |
-//! | `far` | [`Far`], which others implement, and transfers to it |
-//! | [`rules`] | which calls are kept |
+//! | `segment` | the format: [`Segment`] names, owner [`key()`]s, markers ([`Chunk`]), the index, [`scan()`] |
+//! | `write` | [`SpoolWriter`]; its ring, the packer's thread, the disk thread |
+//! | `read` | [`Reader`], [`OrderedPackets`], the catalogue of a directory |
+//! | `trust` | [`MasterKey`], keys of owners, [`Signer`], seals, the [`DeletionLog`], [`verify()`] |
+//! | `retain` | [`Janitor`], [`Limits`], [`Holds`], [`forget()`], [`PendingJournal`], [`ProductLog`], the tier |
+//! | `far` | [`FarStorage`], which other crates implement, stubs of its segments, transfers |
+//! | [`rules`] | which calls are recorded: [`rules::Rules`], the table of decisions, packets with a pending decision |
 //!
-//! All unsafe code is in `write/sys.rs`.
+//! A folder uses only folders above it in this order: `segment`, `far`, `trust`, `read` and `write`,
+//! `retain`. All unsafe code is in `write/sys.rs`.
 #![deny(unsafe_code)]
 
 mod error;
@@ -58,31 +62,40 @@ mod time;
 mod trust;
 mod write;
 
-pub use error::Error;
-pub use error::Refusal;
-pub use far::storage::{Far, Put, Upload, is_anything_far};
+pub use error::{Error, FarError};
+pub use far::storage::{FarStorage, Upload, UploadOutcome, is_anything_far};
+pub use far::transfers::UploadRate;
 pub use files::give_to_owner_of;
 pub use layout::FAR;
-pub use read::ordered::{Chunks, Lacks, Ordered};
-pub use read::reader::{Found, Reader};
-pub use retain::forget::{Forgotten, Order, forget};
-pub use retain::hold::{Hold, Holds, Part, release};
-pub use retain::janitor::{Janitor, Notice, Tended, space};
-pub use retain::policy::{Limits, Marks, Reason, Room, Space, Sweep, Verdict};
-pub use retain::product::{ProductOf, Products};
-pub use retain::provisional::{Doubt, Left, Provisional};
-pub use segment::index::Row;
+pub use read::ordered::{LocatedChunks, MissingChunks, OrderedPackets};
+pub use read::reader::{FoundPackets, Reader};
+pub use retain::forget::{ForgetOrder, ForgetReport, forget};
+pub use retain::hold::{HeldRange, Hold};
+pub use retain::holds::Holds;
+pub use retain::janitor::Janitor;
+pub use retain::pending_journal::{PendingEntry, PendingJournal, UnfinishedDecision};
+pub use retain::policy::{
+    DeletionReason, DiskSpace, Limits, RetentionAction, SpaceThreshold, Sweep, Watermarks,
+};
+pub use retain::product_log::{ProductEntry, ProductLog};
+pub use retain::release::release;
+pub use retain::space_watch::space;
+pub use retain::status::{JanitorEvent, SpoolStatus};
+pub use segment::index::IndexRow;
 pub use segment::key::{key, of_call, of_stream};
-pub use segment::listed::{Listed, Place};
-pub use segment::mark::Chunk;
-pub use segment::name::{Category, NotASegment, Segment, Sizes};
+pub use segment::listed::{ListedSegment, Location};
+pub use segment::marker::Chunk;
+pub use segment::name::{ByCategory, Category, NotASegment, Segment};
 pub use segment::scan::{Damage, Flaw, Packet, Scan, scan};
-pub use trust::deletion_entry::{Deleted, Deletion, Earlier, Run, SealOf, Total};
-pub use trust::deletion_log::{Deletions, Log, LogFlaw};
+pub use trust::deletion_entry::{
+    Deletion, DeletionKind, DeletionSummary, DeletionTotal, SealRun, SealSummary,
+};
+pub use trust::deletion_log::{DeletionLog, LogFlaw, LoggedDeletions};
 pub use trust::master_key::MasterKey;
 pub use trust::secret_file::read as secret;
 pub use trust::sign::{NotAKey, PublicKey, Signer};
-pub use trust::verify::{Fault, Finding, Head, Look, Verified, verify};
-pub use write::disk::{Refused, Written};
-pub use write::settings::Settings;
-pub use write::writer::{Counts, Keeper, Kept, Owner};
+pub use trust::verify::report::{ChainHead, Fault, Finding, VerifyOptions, VerifyReport};
+pub use trust::verify::run::verify;
+pub use write::disk::{LostChunk, WriterStatus};
+pub use write::settings::WriterSettings;
+pub use write::writer::{OwnerHandle, OwnerTotals, SpoolWriter, WriterCounts};

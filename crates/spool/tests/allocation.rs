@@ -1,12 +1,14 @@
-//! What keeping allocates on the thread that has the packets: nothing within a segment, sealed and packed or not.
+//! What keeping allocates on the thread that has the packets: nothing within a segment, sealed and packed or
+//! not.
 //!
-//! zstd takes its memory in C, from its first chunk on, which is put through it at the start; that is not counted here.
+//! zstd takes its memory in C, from its first chunk on, which is put through it at the start; that is not
+//! counted here.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use ringtap_model::{Frame, LinkType, Nanos};
-use ringtap_spool::{Category, Keeper, MasterKey, Settings};
+use ringtap_spool::{Category, MasterKey, SpoolWriter, WriterSettings};
 
 struct Counting;
 
@@ -14,7 +16,8 @@ thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: every call goes to the system's allocator unchanged; the counter is the thread's own and needs no memory.
+// SAFETY: every call goes to the system's allocator unchanged; the counter is the thread's own and needs no
+// memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
@@ -35,39 +38,39 @@ static ALLOCATOR: Counting = Counting;
 fn a_chunk_allocates_nothing() {
     for (seal, compress) in [(false, None), (true, None), (false, Some(1)), (true, Some(1))] {
         let dir = tempfile::tempdir().expect("a directory");
-        let settings = Settings {
+        let settings = WriterSettings {
             memory: 2 << 20,
             owners: 1_000,
             wait: true,
             seal: seal.then(|| MasterKey::of([1; 32])),
             compress,
-            ..Settings::new(dir.path().to_owned())
+            ..WriterSettings::new(dir.path().to_owned())
         };
-        let mut keeper = Keeper::open(settings).expect("a spool");
+        let mut writer = SpoolWriter::open(settings).expect("a spool");
         let data: Vec<u8> = (0..200u32).map(|at| ((at * at) >> 3) as u8).collect();
         let mut now = Nanos::from_secs(1_795_219_200);
-        let mut put = |keeper: &mut Keeper, owners: std::ops::Range<u64>| {
+        let mut put = |writer: &mut SpoolWriter, owners: std::ops::Range<u64>| {
             for owner in owners {
-                let place = keeper.begin(Category::Media, owner).expect("a place");
+                let place = writer.begin(Category::Media, owner).expect("a place");
                 for _ in 0..50 {
                     now += Nanos::from_micros(10);
-                    keeper.put(
+                    writer.put(
                         place,
                         &Frame { time: now, number: 1, link: LinkType(1), wire_len: 200, data: &data },
                     );
                 }
-                assert_eq!(keeper.finish(place, now).map(|kept| kept.lost), Some(0));
-                keeper.tick(now);
+                assert_eq!(writer.finish(place, now).map(|kept| kept.lost), Some(0));
+                writer.tick(now);
             }
         };
         // The segment is opened, which has a name.
-        put(&mut keeper, 0..10);
+        put(&mut writer, 0..10);
         let before = CALLS.get();
-        put(&mut keeper, 10..2_000);
+        put(&mut writer, 10..2_000);
         let after = CALLS.get();
         assert_eq!(after - before, 0, "sealed {seal}, packed {compress:?}");
-        let written = keeper.written();
-        keeper.close(now);
+        let written = writer.written();
+        writer.close(now);
         assert_eq!(written.chunks(), 2_000);
     }
 }

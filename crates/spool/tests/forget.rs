@@ -6,43 +6,45 @@ use std::process::Command;
 
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_spool::{
-    Category, Deleted, Deletions, Keeper, Log, Order, Reader, Segment, Settings, forget, scan,
+    Category, DeletionKind, DeletionLog, ForgetOrder, LoggedDeletions, Reader, Segment, SpoolWriter,
+    WriterSettings, forget, scan,
 };
 
 const START: Nanos = Nanos::from_secs(1_795_219_200);
-const ORDER: Order<'_> = Order { why: "asked for", at: START, product: false };
+const ORDER: ForgetOrder<'_> = ForgetOrder { why: "asked for", at: START, product: false };
 
-/// Packets of two calls with the same owners, an hour apart: what is said is 32 bytes of the owner's letter and the call's.
+/// Packets of two calls with the same owners, an hour apart: what is said is 32 bytes of the owner's letter
+/// and the call's.
 fn spool(dir: &Path, link: u16) -> Nanos {
-    let settings = Settings {
+    let settings = WriterSettings {
         memory: 70 * 4096,
         owners: 10,
         link: LinkType(link),
         wait: true,
-        ..Settings::new(dir.to_owned())
+        ..WriterSettings::new(dir.to_owned())
     };
-    let mut keeper = Keeper::open(settings).expect("a spool");
+    let mut writer = SpoolWriter::open(settings).expect("a spool");
     let mut now = START;
     for call in b'0'..=b'1' {
         let owners: Vec<_> =
-            (1..=4).map(|owner| keeper.begin(Category::Media, owner).expect("a place")).collect();
+            (1..=4).map(|owner| writer.begin(Category::Media, owner).expect("a place")).collect();
         for _ in 0..2_000 {
             for (owner, letter) in owners.iter().zip(b'a'..) {
                 let data = [&[0x45, 0, 0, 52, 0, 0, 0, 0, 64, 17][..], &[letter; 31], &[call]].concat();
                 now += Nanos::from_millis(5);
                 let wire_len = data.len() as u32;
-                keeper.put(
+                writer.put(
                     *owner,
                     &Frame { time: now, number: 1, link: LinkType(link), wire_len, data: &data },
                 );
             }
-            keeper.tick(now);
+            writer.tick(now);
         }
-        owners.into_iter().for_each(|owner| assert_eq!(keeper.finish(owner, now).expect("an owner").lost, 0));
+        owners.into_iter().for_each(|owner| assert_eq!(writer.finish(owner, now).expect("an owner").lost, 0));
         now += Nanos::from_secs(3_600);
-        keeper.tick(now);
+        writer.tick(now);
     }
-    keeper.close(now);
+    writer.close(now);
     now
 }
 
@@ -70,7 +72,7 @@ fn a_call_is_forgotten_and_no_other() {
                 paths(dir).iter().for_each(|path| fs::remove_file(path.with_extension("idx")).unwrap());
             }
             assert_eq!((said(dir, 2, b'0'), said(dir, 2, b'1')), (2_000, 2_000));
-            let deletions = Deletions::of(dir, None);
+            let deletions = DeletionLog::of(dir, None);
             let first = START..START + Nanos::from_secs(1_800);
             let done = forget(&[dir], None, &[2, 3], first.clone(), &deletions, ORDER).unwrap();
             assert_eq!((done.packets, done.already, done.missed), (4_000, 0, 0), "{done:?}");
@@ -90,10 +92,12 @@ fn a_call_is_forgotten_and_no_other() {
                 let scan = scan(&fs::read(path).unwrap());
                 assert_eq!(scan.damages, []);
             }
-            let log = Log::read(dir, &[]).unwrap();
+            let log = LoggedDeletions::read(dir, &[]).unwrap();
             assert_eq!(log.flaws, []);
             assert!(
-                log.entries.iter().all(|entry| entry.deleted == Deleted::Chunks && entry.why == "asked for")
+                log.entries
+                    .iter()
+                    .all(|entry| entry.deleted == DeletionKind::Chunks && entry.why == "asked for")
             );
             let places: usize = log.entries.iter().map(|entry| entry.places.len()).sum();
             assert_eq!(places as u64, done.chunks);
@@ -101,7 +105,7 @@ fn a_call_is_forgotten_and_no_other() {
             // Again there is nothing to do, and nothing to tell.
             let again = forget(&[dir], None, &[2, 3], first, &deletions, ORDER).unwrap();
             assert_eq!((again.chunks, again.already), (0, done.chunks));
-            assert_eq!(Log::read(dir, &[]).unwrap(), log);
+            assert_eq!(LoggedDeletions::read(dir, &[]).unwrap(), log);
         }
     }
 }
@@ -115,7 +119,7 @@ fn other_programs_go_on_behind_what_was_forgotten() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let end = spool(dir, 101);
-    forget(&[dir], None, &[2], START..end, &Deletions::of(dir, None), ORDER).unwrap();
+    forget(&[dir], None, &[2], START..end, &DeletionLog::of(dir, None), ORDER).unwrap();
     for path in paths(dir) {
         let whole = scan(&fs::read(&path).unwrap());
         let packets: u32 = whole.rows.iter().map(|row| row.chunk.packets).sum();
@@ -135,7 +139,7 @@ fn a_damaged_mark_hides_nothing() {
     let row = scan(&bytes).rows.into_iter().find(|row| row.chunk.owner == 2).unwrap();
     bytes[row.offset as usize + 40] ^= 1;
     fs::write(&path, &bytes).unwrap();
-    let done = forget(&[dir], None, &[2], START..end, &Deletions::of(dir, None), ORDER).unwrap();
+    let done = forget(&[dir], None, &[2], START..end, &DeletionLog::of(dir, None), ORDER).unwrap();
     assert_eq!(done.missed, 0);
     assert_eq!(said(dir, 2, b'0') + said(dir, 2, b'1'), 0);
 }
@@ -146,7 +150,7 @@ fn a_segment_elsewhere_is_found() {
     let (spooled, held) = (dir.path().join("spool"), dir.path().join("held"));
     let end = spool(&spooled, 1);
     let mut reader = Reader::open(&spooled).unwrap();
-    reader.also(&held);
+    reader.add_dir(&held);
     let before = reader.between(START, end).unwrap();
     let moved: &Segment = &before[0];
     fs::create_dir_all(moved.path(&held).parent().unwrap()).unwrap();
@@ -159,7 +163,7 @@ fn a_segment_elsewhere_is_found() {
     let found = reader.read(&[1], &before).unwrap();
     assert_eq!((found.len(), found.gone.len(), found.damaged), (4_000, 0, 0));
     let done =
-        forget(&[&spooled, &held], None, &[1], START..end, &Deletions::of(&spooled, None), ORDER).unwrap();
+        forget(&[&spooled, &held], None, &[1], START..end, &DeletionLog::of(&spooled, None), ORDER).unwrap();
     assert_eq!(done.packets, 4_000);
     assert_eq!(reader.read(&[1], &before).unwrap().len(), 0);
 }

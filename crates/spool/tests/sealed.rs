@@ -6,25 +6,26 @@ use std::process::Command;
 
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_spool::{
-    Category, Deleted, Deletions, Found, Keeper, Log, MasterKey, Order, Reader, Settings, forget, scan,
+    Category, DeletionKind, DeletionLog, ForgetOrder, FoundPackets, LoggedDeletions, MasterKey, Reader,
+    SpoolWriter, WriterSettings, forget, scan,
 };
 
 const START: Nanos = Nanos::from_secs(1_795_219_200);
-const ORDER: Order<'_> = Order { why: "asked for", at: START, product: false };
+const ORDER: ForgetOrder<'_> = ForgetOrder { why: "asked for", at: START, product: false };
 const OWNERS: u64 = 20;
 
 fn master() -> MasterKey {
     MasterKey::of([0x17; 32])
 }
 
-fn settings(dir: &Path) -> Settings {
-    Settings {
+fn settings(dir: &Path) -> WriterSettings {
+    WriterSettings {
         memory: 70 * 4096,
         owners: 50,
         span: Nanos::from_secs(7),
         wait: true,
         seal: Some(master()),
-        ..Settings::new(dir.to_owned())
+        ..WriterSettings::new(dir.to_owned())
     }
 }
 
@@ -41,33 +42,33 @@ fn packet(owner: u64, number: u32) -> Vec<u8> {
 }
 
 /// 20 owners, half of them signalling, 1,000 packets each in 20 s.
-fn write(settings: Settings) -> Nanos {
+fn write(settings: WriterSettings) -> Nanos {
     let (link, mut now) = (settings.link, START);
-    let mut keeper = Keeper::open(settings).expect("a spool");
-    let written = keeper.written();
+    let mut writer = SpoolWriter::open(settings).expect("a spool");
+    let written = writer.written();
     let owners: Vec<_> = (0..OWNERS)
-        .map(|owner| keeper.begin(Category::ALL[owner as usize % 2], owner).expect("a place"))
+        .map(|owner| writer.begin(Category::ALL[owner as usize % 2], owner).expect("a place"))
         .collect();
     for number in 0..1_000 {
         for (owner, place) in (0..).zip(&owners) {
             let data = packet(owner, number);
             now += Nanos::from_millis(1);
-            keeper
+            writer
                 .put(*place, &Frame { time: now, number: 1, link, wire_len: data.len() as u32, data: &data });
         }
-        keeper.tick(now);
+        writer.tick(now);
     }
-    owners.into_iter().for_each(|owner| assert_eq!(keeper.finish(owner, now).expect("an owner").lost, 0));
-    keeper.close(now);
+    owners.into_iter().for_each(|owner| assert_eq!(writer.finish(owner, now).expect("an owner").lost, 0));
+    writer.close(now);
     // One write per megabyte, one a second; and for each segment its last blocks, its keys and its index.
     let most = written.bytes() / (1 << 20) + 20 + 3 * written.segments();
     assert!(written.writes() <= most, "{} writes, {} segments", written.writes(), written.segments());
     now
 }
 
-fn read(dir: &Path, owner: u64, keys: &[MasterKey]) -> Found {
+fn read(dir: &Path, owner: u64, keys: &[MasterKey]) -> FoundPackets {
     let mut reader = Reader::open(dir).expect("a directory");
-    keys.iter().for_each(|key| reader.unlock(key.clone()));
+    keys.iter().for_each(|key| reader.add_key(key.clone()));
     let all = reader.between(Nanos::ZERO, Nanos::MAX).expect("segments");
     reader.read(&[owner], &all).expect("readable")
 }
@@ -83,7 +84,7 @@ fn check(dir: &Path, owner: u64, keys: &[MasterKey]) {
 /// Packets of all owners together, in order of time, and the chunks that there was no key for.
 fn ordered(dir: &Path, keys: &[MasterKey]) -> (usize, u64) {
     let mut reader = Reader::open(dir).expect("a directory");
-    keys.iter().for_each(|key| reader.unlock(key.clone()));
+    keys.iter().for_each(|key| reader.add_key(key.clone()));
     let all = reader.between(Nanos::ZERO, Nanos::MAX).expect("segments");
     let owners: Vec<u64> = (0..OWNERS).collect();
     let chunks = reader.locate(&[(&owners, &all)]).expect("readable");
@@ -110,7 +111,7 @@ fn sealed_packed_both() {
             let dir = tempfile::tempdir().unwrap();
             let dir = dir.path();
             let seal = seal.then(master);
-            write(Settings { seal: seal.clone(), compress, link: LinkType(link), ..settings(dir) });
+            write(WriterSettings { seal: seal.clone(), compress, link: LinkType(link), ..settings(dir) });
             let wrong = MasterKey::of([1; 32]);
             (0..OWNERS).for_each(|owner| check(dir, owner, &[wrong.clone(), master()]));
             assert_eq!(ordered(dir, &[master()]), (20_000, 0));
@@ -162,7 +163,7 @@ fn a_forgotten_key_is_forgotten_for_good() {
         paths(dir).iter().map(|path| fs::read(path.with_extension(kind)).unwrap()).collect()
     };
     let (before, keys) = (files("pcap"), files("keys"));
-    let deletions = Deletions::of(dir, None);
+    let deletions = DeletionLog::of(dir, None);
     let done = forget(&[dir], None, &[2, 5], START..end, &deletions, ORDER).unwrap();
     // Each owner's key lies in each segment of its category.
     assert_eq!((done.keys, done.chunks, done.already, done.missed), (paths(dir).len() as u64, 0, 0, 0));
@@ -190,12 +191,12 @@ fn a_forgotten_key_is_forgotten_for_good() {
         assert_eq!(changed.len(), 1);
         assert!(changed[0][32..80].windows(8).all(|part| !after.windows(8).any(|window| window == part)));
     }
-    let log = Log::read(dir, &[]).unwrap();
-    assert!(log.entries.iter().all(|entry| entry.deleted == Deleted::Keys && entry.places.len() == 1));
+    let log = LoggedDeletions::read(dir, &[]).unwrap();
+    assert!(log.entries.iter().all(|entry| entry.deleted == DeletionKind::Keys && entry.places.len() == 1));
     assert_eq!(log.entries.len() as u64, done.keys);
     let again = forget(&[dir], None, &[2, 5], START..end, &deletions, ORDER).unwrap();
     assert_eq!((again.keys, again.already), (0, done.keys));
-    assert_eq!(Log::read(dir, &[]).unwrap(), log);
+    assert_eq!(LoggedDeletions::read(dir, &[]).unwrap(), log);
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn keys_that_are_lost_or_changed_spoil_their_chunks_alone() {
         keys[96 + 40] ^= 1;
         fs::write(&path, keys).unwrap();
     }
-    let found: Vec<Found> = (0..OWNERS).map(|owner| read(dir, owner, &[master()])).collect();
+    let found: Vec<FoundPackets> = (0..OWNERS).map(|owner| read(dir, owner, &[master()])).collect();
     let damaged = found.iter().filter(|found| found.damaged > 0);
     assert_eq!(damaged.count(), 4);
     assert!(found.iter().all(|found| (found.damaged > 0) == (found.len() < 1_000)));
@@ -227,7 +228,7 @@ fn other_programs_pass_over_what_is_sealed() {
     }
     for link in [1, 101] {
         let dir = tempfile::tempdir().unwrap();
-        write(Settings { link: LinkType(link), ..settings(dir.path()) });
+        write(WriterSettings { link: LinkType(link), ..settings(dir.path()) });
         for path in paths(dir.path()) {
             let chunks = scan(&fs::read(&path).unwrap()).rows.len();
             let tshark =

@@ -7,12 +7,20 @@ use std::process::Command;
 
 use proptest::prelude::*;
 use ringtap_model::{Frame, LinkType, Nanos};
-use ringtap_spool::{Category, Flaw, Keeper, Kept, Owner, Reader, Segment, Settings, scan};
+use ringtap_spool::{
+    Category, Flaw, OwnerHandle, OwnerTotals, Reader, Segment, SpoolWriter, WriterSettings, scan,
+};
 
 const START: Nanos = Nanos::from_secs(1_795_219_200);
 
-fn settings(dir: &Path) -> Settings {
-    Settings { memory: 1 << 20, owners: 1000, blocks: 4, wait: true, ..Settings::new(dir.to_owned()) }
+fn settings(dir: &Path) -> WriterSettings {
+    WriterSettings {
+        memory: 1 << 20,
+        owners: 1000,
+        blocks: 4,
+        wait: true,
+        ..WriterSettings::new(dir.to_owned())
+    }
 }
 
 fn frame(time: Nanos, data: &[u8]) -> Frame<'_> {
@@ -29,37 +37,37 @@ fn bytes(owner: u32, number: u32, len: usize) -> Vec<u8> {
 }
 
 struct Spool {
-    keeper: Keeper,
-    owners: Vec<(Owner, u32)>,
+    writer: SpoolWriter,
+    owners: Vec<(OwnerHandle, u32)>,
     now: Nanos,
     pace: Nanos,
 }
 
 impl Spool {
-    fn new(settings: Settings, owners: u32) -> Self {
-        let mut keeper = Keeper::open(settings).expect("a spool");
+    fn new(settings: WriterSettings, owners: u32) -> Self {
+        let mut writer = SpoolWriter::open(settings).expect("a spool");
         let owners = (0..owners)
-            .map(|owner| (keeper.begin(Category::ALL[owner as usize % 2], owner.into()).expect("a place"), 0))
+            .map(|owner| (writer.begin(Category::ALL[owner as usize % 2], owner.into()).expect("a place"), 0))
             .collect();
-        Self { keeper, owners, now: START, pace: Nanos::from_millis(1) }
+        Self { writer, owners, now: START, pace: Nanos::from_millis(1) }
     }
 
     fn put(&mut self, owner: usize, len: usize) {
         let (name, number) = &mut self.owners[owner];
         let data = bytes(owner as u32, *number, len);
-        self.keeper.put(*name, &frame(self.now, &data));
+        self.writer.put(*name, &frame(self.now, &data));
         *number += 1;
         self.now += self.pace;
-        self.keeper.tick(self.now);
+        self.writer.tick(self.now);
     }
 
-    fn end(mut self) -> Vec<Kept> {
+    fn end(mut self) -> Vec<OwnerTotals> {
         let kept = self
             .owners
             .iter()
-            .map(|(owner, _)| self.keeper.finish(*owner, self.now).expect("an owner"))
+            .map(|(owner, _)| self.writer.finish(*owner, self.now).expect("an owner"))
             .collect();
-        self.keeper.close(self.now);
+        self.writer.close(self.now);
         kept
     }
 }
@@ -102,7 +110,7 @@ fn ordered_is_the_same(reader: &mut Reader, owners: &[u64]) {
 }
 
 /// Every packet of every owner, each once, in order, as it was put in; what is missing was counted.
-fn check(dir: &Path, kept: &[Kept], put: &[u32]) {
+fn check(dir: &Path, kept: &[OwnerTotals], put: &[u32]) {
     let mut reader = Reader::open(dir).expect("the spool");
     ordered_is_the_same(&mut reader, &kept.iter().map(|kept| kept.owner).collect::<Vec<_>>());
     for (owner, kept) in kept.iter().enumerate() {
@@ -128,13 +136,13 @@ fn check(dir: &Path, kept: &[Kept], put: &[u32]) {
 #[test]
 fn many_owners_at_once() {
     let dir = tempfile::tempdir().unwrap();
-    let short = Settings { span: Nanos::from_secs(7), ..settings(dir.path()) };
+    let short = WriterSettings { span: Nanos::from_secs(7), ..settings(dir.path()) };
     let mut spool = Spool::new(short, 50);
     for round in 0..40_000usize {
         spool.put(round * 7 % 50, 60 + round % 150);
     }
     let put: Vec<u32> = spool.owners.iter().map(|(_, number)| *number).collect();
-    let written = spool.keeper.written();
+    let written = spool.writer.written();
     let kept = spool.end();
     assert!(kept.iter().all(|kept| kept.lost == 0));
     check(dir.path(), &kept, &put);
@@ -172,7 +180,7 @@ fn without_an_index_a_scan_finds_the_same() {
 #[test]
 fn little_memory_makes_small_chunks_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let tight = Settings { memory: 70 * 4096, ..settings(dir.path()) };
+    let tight = WriterSettings { memory: 70 * 4096, ..settings(dir.path()) };
     let mut spool = Spool::new(tight, 100);
     (0..20_000).for_each(|round| spool.put(round * 13 % 100, 300));
     let kept = spool.end();
@@ -196,21 +204,21 @@ fn the_longest_frames_fit_and_longer_ones_are_counted() {
 #[test]
 fn places_are_used_again_and_the_ceiling_holds() {
     let dir = tempfile::tempdir().unwrap();
-    let few = Settings { owners: 2, ..settings(dir.path()) };
-    let mut keeper = Keeper::open(few).unwrap();
-    let (a, b) = (keeper.begin(Category::Media, 1).unwrap(), keeper.begin(Category::Media, 2).unwrap());
-    assert!(keeper.begin(Category::Media, 3).is_none());
-    assert_eq!(keeper.counts().refused, 1);
-    keeper.put(a, &frame(START, &bytes(1, 0, 60)));
-    keeper.put(b, &frame(START, &bytes(2, 0, 60)));
-    let a_kept = keeper.finish(a, START).unwrap();
-    let c = keeper.begin(Category::Media, 3).unwrap();
-    keeper.put(c, &frame(START, &bytes(3, 0, 60)));
+    let few = WriterSettings { owners: 2, ..settings(dir.path()) };
+    let mut writer = SpoolWriter::open(few).unwrap();
+    let (a, b) = (writer.begin(Category::Media, 1).unwrap(), writer.begin(Category::Media, 2).unwrap());
+    assert!(writer.begin(Category::Media, 3).is_none());
+    assert_eq!(writer.counts().refused, 1);
+    writer.put(a, &frame(START, &bytes(1, 0, 60)));
+    writer.put(b, &frame(START, &bytes(2, 0, 60)));
+    let a_kept = writer.finish(a, START).unwrap();
+    let c = writer.begin(Category::Media, 3).unwrap();
+    writer.put(c, &frame(START, &bytes(3, 0, 60)));
     // The old name of the place is nobody's.
-    keeper.put(a, &frame(START, &bytes(1, 1, 60)));
-    assert!(keeper.finish(a, START).is_none());
-    let (b, c) = (keeper.finish(b, START).unwrap(), keeper.finish(c, START).unwrap());
-    keeper.close(START);
+    writer.put(a, &frame(START, &bytes(1, 1, 60)));
+    assert!(writer.finish(a, START).is_none());
+    let (b, c) = (writer.finish(b, START).unwrap(), writer.finish(c, START).unwrap());
+    writer.close(START);
     let mut reader = Reader::open(dir.path()).unwrap();
     for (kept, owner) in [(a_kept, 1), (b, 2), (c, 3)] {
         let found = reader.read(&[kept.owner], &all(&reader)).unwrap();
@@ -221,14 +229,14 @@ fn places_are_used_again_and_the_ceiling_holds() {
 #[test]
 fn packets_are_on_disk_a_second_after_their_age() {
     let dir = tempfile::tempdir().unwrap();
-    let quick = Settings { age: Nanos::from_secs(2), direct: false, ..settings(dir.path()) };
+    let quick = WriterSettings { age: Nanos::from_secs(2), direct: false, ..settings(dir.path()) };
     let mut spool = Spool::new(quick, 1);
     spool.put(0, 100);
-    let written = spool.keeper.written();
-    spool.keeper.tick(START + Nanos::from_secs(1));
+    let written = spool.writer.written();
+    spool.writer.tick(START + Nanos::from_secs(1));
     assert_eq!(written.bytes(), 0);
-    spool.keeper.tick(START + Nanos::from_millis(2_001));
-    spool.keeper.tick(START + Nanos::from_millis(3_002));
+    spool.writer.tick(START + Nanos::from_millis(2_001));
+    spool.writer.tick(START + Nanos::from_millis(3_002));
     // The thread that writes is another: what it was given is there when it has written the index as well.
     let kept = spool.end();
     assert_eq!(kept[0].packets, 1);
@@ -247,9 +255,9 @@ fn another_program_opens_a_segment() {
     }
     for link in [1, 101] {
         let dir = tempfile::tempdir().unwrap();
-        let settings = Settings { link: LinkType(link), ..settings(dir.path()) };
-        let mut keeper = Keeper::open(settings).unwrap();
-        let owner = keeper.begin(Category::Media, 1).unwrap();
+        let settings = WriterSettings { link: LinkType(link), ..settings(dir.path()) };
+        let mut writer = SpoolWriter::open(settings).unwrap();
+        let owner = writer.begin(Category::Media, 1).unwrap();
         let udp = [
             0x45, 0, 0, 30, 0, 1, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 0x13, 0xc4, 0x13, 0xc5, 0,
             10, 0, 0, 1, 2,
@@ -257,9 +265,9 @@ fn another_program_opens_a_segment() {
         let data = if link == 1 { [&bytes(0, 0, 12)[..12], &[8, 0], &udp].concat() } else { udp.to_vec() };
         for number in 0..100 {
             let time = START + Nanos(number);
-            keeper.put(owner, &Frame { link: LinkType(link), ..frame(time, &data) });
+            writer.put(owner, &Frame { link: LinkType(link), ..frame(time, &data) });
         }
-        keeper.close(START);
+        writer.close(START);
         let tshark = Command::new("tshark")
             .args(["-T", "fields", "-e", "frame.time_epoch", "-Y", "udp.port == 5061", "-r"])
             .arg(&segments(dir.path())[0])
@@ -275,7 +283,7 @@ fn another_program_opens_a_segment() {
 /// A segment with chunks of several owners, whole.
 fn sample() -> Vec<u8> {
     let dir = tempfile::tempdir().expect("a directory");
-    let mut spool = Spool::new(Settings { memory: 70 * 4096, ..settings(dir.path()) }, 20);
+    let mut spool = Spool::new(WriterSettings { memory: 70 * 4096, ..settings(dir.path()) }, 20);
     (0..6_000).for_each(|round| spool.put(round * 3 % 20, 60 + round % 40));
     spool.end();
     fs::read(&segments(dir.path())[0]).expect("a segment")
@@ -323,7 +331,7 @@ fn every_changed_byte_is_found_and_spoils_one_chunk() {
 #[test]
 fn what_is_gone_or_damaged_is_told() {
     let dir = tempfile::tempdir().unwrap();
-    let short = Settings { span: Nanos::from_secs(1), ..settings(dir.path()) };
+    let short = WriterSettings { span: Nanos::from_secs(1), ..settings(dir.path()) };
     let mut spool = Spool::new(short, 1);
     (0..4_000).for_each(|_| spool.put(0, 1_000));
     let kept = spool.end().remove(0);
@@ -348,14 +356,16 @@ fn what_is_gone_or_damaged_is_told() {
 #[test]
 fn what_cannot_be_opened_says_why() {
     let dir = tempfile::tempdir().unwrap();
-    let text = |result: Result<Keeper, _>| result.err().map(|error: ringtap_spool::Error| error.to_string());
-    let error = text(Keeper::open(Settings { link: LinkType(113), ..settings(dir.path()) })).unwrap();
+    let text =
+        |result: Result<SpoolWriter, _>| result.err().map(|error: ringtap_spool::Error| error.to_string());
+    let error =
+        text(SpoolWriter::open(WriterSettings { link: LinkType(113), ..settings(dir.path()) })).unwrap();
     assert!(error.contains("link type 113") && error.contains("editcap"), "{error}");
-    let error = text(Keeper::open(Settings { memory: 4096, ..settings(dir.path()) })).unwrap();
+    let error = text(SpoolWriter::open(WriterSettings { memory: 4096, ..settings(dir.path()) })).unwrap();
     assert!(error.contains("4096 bytes") && error.contains("at least"), "{error}");
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
-    let error = text(Keeper::open(settings(&file.join("below")))).unwrap();
+    let error = text(SpoolWriter::open(settings(&file.join("below")))).unwrap();
     assert!(error.contains("below") && error.contains("cannot be created"), "{error}");
     assert!(Reader::open(&dir.path().join("nothing")).is_err());
 }
@@ -370,34 +380,34 @@ proptest! {
         pages in 69usize..200,
     ) {
         let dir = tempfile::tempdir().unwrap();
-        let settings = Settings {
+        let settings = WriterSettings {
             memory: pages * 4096,
             owners: 8,
             span: Nanos::from_secs(60),
             age: Nanos::from_secs(5),
             ..settings(dir.path())
         };
-        let mut keeper = Keeper::open(settings).unwrap();
+        let mut writer = SpoolWriter::open(settings).unwrap();
         let mut now = START;
-        let mut live: BTreeMap<usize, (Owner, Vec<Vec<u8>>)> = BTreeMap::new();
-        let mut ended: Vec<(Kept, Vec<Vec<u8>>)> = Vec::new();
+        let mut live: BTreeMap<usize, (OwnerHandle, Vec<Vec<u8>>)> = BTreeMap::new();
+        let mut ended: Vec<(OwnerTotals, Vec<Vec<u8>>)> = Vec::new();
         for (number, (owner, len, pause, ends)) in steps.into_iter().enumerate() {
-            let entry = live.entry(owner).or_insert_with(|| (keeper.begin(Category::ALL[number % 2], number as u64).unwrap(), Vec::new()));
+            let entry = live.entry(owner).or_insert_with(|| (writer.begin(Category::ALL[number % 2], number as u64).unwrap(), Vec::new()));
             let data = bytes(owner as u32, number as u32, len);
-            keeper.put(entry.0, &frame(now, &data));
+            writer.put(entry.0, &frame(now, &data));
             entry.1.push(data);
             now += Nanos(pause * pause * 1_700_000_000 + 1);
-            keeper.tick(now);
+            writer.tick(now);
             if ends && len % 3 == 0 {
                 let (owner, put) = live.remove(&owner).unwrap();
-                ended.push((keeper.finish(owner, now).unwrap(), put));
+                ended.push((writer.finish(owner, now).unwrap(), put));
             }
         }
         for (owner, put) in live.into_values() {
-            ended.push((keeper.finish(owner, now).unwrap(), put));
+            ended.push((writer.finish(owner, now).unwrap(), put));
         }
-        let counts = keeper.close(now);
-        prop_assert_eq!(counts.lost_memory + counts.lost_disk, 0);
+        let counts = writer.close(now);
+        prop_assert_eq!(counts.lost_oversized + counts.lost_disk, 0);
         let mut reader = Reader::open(dir.path()).unwrap();
         ordered_is_the_same(&mut reader, &ended.iter().map(|(kept, _)| kept.owner).collect::<Vec<_>>());
         for (kept, put) in ended {

@@ -6,36 +6,36 @@ use std::sync::Arc;
 
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_spool::{
-    Category, Deletion, Deletions, Fault, Flaw, Keeper, Look, MasterKey, Order, PublicKey, Reader, Segment,
-    Settings, Signer, Verified, forget, scan, verify,
+    Category, Deletion, DeletionLog, Fault, Flaw, ForgetOrder, MasterKey, PublicKey, Reader, Segment, Signer,
+    SpoolWriter, VerifyOptions, VerifyReport, WriterSettings, forget, scan, verify,
 };
 
 const START: Nanos = Nanos::from_secs(1_795_219_200);
-const ORDER: Order<'_> = Order { why: "asked for", at: START, product: false };
+const ORDER: ForgetOrder<'_> = ForgetOrder { why: "asked for", at: START, product: false };
 
 fn signer() -> Arc<Signer> {
     Arc::new(Signer::of(&[3; 32]))
 }
 
-fn settings(dir: &Path) -> Settings {
-    Settings {
+fn settings(dir: &Path) -> WriterSettings {
+    WriterSettings {
         memory: 70 * 4096,
         owners: 20,
         span: Nanos::from_secs(2),
         wait: true,
         seal: Some(MasterKey::of([7; 32])),
         sign: Some(signer()),
-        ..Settings::new(dir.to_owned())
+        ..WriterSettings::new(dir.to_owned())
     }
 }
 
 /// Four owners of each category for so many seconds.
-fn write(settings: Settings, start: Nanos, seconds: u64) -> Nanos {
-    let mut keeper = Keeper::open(settings).expect("a spool");
-    let written = keeper.written();
+fn write(settings: WriterSettings, start: Nanos, seconds: u64) -> Nanos {
+    let mut writer = SpoolWriter::open(settings).expect("a spool");
+    let written = writer.written();
     let owners: Vec<_> = (0..8u64)
         .map(|owner| {
-            keeper.begin(Category::ALL[owner as usize % Category::ALL.len()], owner).expect("a place")
+            writer.begin(Category::ALL[owner as usize % Category::ALL.len()], owner).expect("a place")
         })
         .collect();
     let mut now = start;
@@ -44,12 +44,12 @@ fn write(settings: Settings, start: Nanos, seconds: u64) -> Nanos {
             let mut data = [0x55; 120];
             data[100..108].copy_from_slice(&number.to_be_bytes());
             now += Nanos(2_500_000);
-            keeper
+            writer
                 .put(*owner, &Frame { time: now, number: 1, link: LinkType(1), wire_len: 120, data: &data });
         }
-        keeper.tick(now);
+        writer.tick(now);
     }
-    keeper.close(now);
+    writer.close(now);
     assert_eq!((written.failure().map(|error| error.to_string()), written.lost_packets()), (None, 0));
     now
 }
@@ -62,9 +62,10 @@ fn of(dir: &Path, category: Category) -> Vec<Segment> {
     segments(dir).into_iter().filter(|segment| segment.category() == category).collect()
 }
 
-fn look(dir: &Path) -> Verified {
+fn look(dir: &Path) -> VerifyReport {
     let keys = vec![signer().public()];
-    verify(&[dir], &Look { keys, quick: false, ..Look::default() }, &mut |_, _| ()).expect("readable")
+    verify(&[dir], &VerifyOptions { keys, quick: false, ..VerifyOptions::default() }, &mut |_, _| ())
+        .expect("readable")
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -89,7 +90,7 @@ impl Case {
         Self::with(|settings| settings)
     }
 
-    fn with(change: impl FnOnce(Settings) -> Settings) -> Self {
+    fn with(change: impl FnOnce(WriterSettings) -> WriterSettings) -> Self {
         let temporary = tempfile::tempdir().expect("a directory");
         let (dir, scratch) = (temporary.path().join("spool"), temporary.path().join("copy"));
         write(change(settings(&dir)), START, 12);
@@ -123,12 +124,15 @@ fn a_spool_as_it_was_written_is_proven() {
     assert_eq!((verdict.segments, verdict.proven, verdict.unsigned, verdict.recovered), (all, all, 0, 0));
     assert_eq!((verdict.key, verdict.heads.len(), verdict.open.len()), (Some(signer().public()), 3, 0));
     // Without a key it is the key of the seals; with another nothing is proven.
-    let told = verify(&[&case.dir], &Look::default(), &mut |_, _| ()).unwrap();
+    let told = verify(&[&case.dir], &VerifyOptions::default(), &mut |_, _| ()).unwrap();
     assert_eq!(told, verdict);
     let other = PublicKey([9; 32]);
-    let told =
-        verify(&[&case.dir], &Look { keys: vec![other], quick: false, ..Look::default() }, &mut |_, _| ())
-            .unwrap();
+    let told = verify(
+        &[&case.dir],
+        &VerifyOptions { keys: vec![other], quick: false, ..VerifyOptions::default() },
+        &mut |_, _| (),
+    )
+    .unwrap();
     assert_eq!(told.proven, 0);
     assert!(told.findings.iter().all(|finding| finding.fault == Fault::Key(signer().public())));
     assert_eq!(told.findings.len() as u64, all);
@@ -194,7 +198,7 @@ fn a_segment_cut_anywhere_is_named_and_gives_every_chunk_before_the_cut() {
         fs::write(&path, &whole[..cut]).unwrap();
         let rows = scan(&whole).rows;
         // A mark of an Ethernet segment is so long.
-        let end = |row: &ringtap_spool::Row| row.offset + 98 + u64::from(row.chunk.length);
+        let end = |row: &ringtap_spool::IndexRow| row.offset + 98 + u64::from(row.chunk.length);
         let before = rows.iter().filter(|row| end(row) <= cut as u64).count();
         assert_eq!(scan(&whole[..cut]).rows, rows[..before], "round {round}: {segment} cut at {cut}");
         let verdict = look(&case.dir);
@@ -251,7 +255,7 @@ fn what_was_deleted_by_order_is_no_gap() {
     let pairs = (0..all.len()).flat_map(|from| (from..all.len()).map(move |to| from..=to));
     for gone in pairs {
         let dir = case.copied();
-        let deletions = Deletions::of(dir, Some(signer()));
+        let deletions = DeletionLog::of(dir, Some(signer()));
         for segment in &all[gone.clone()] {
             deletions.append(&[Deletion::segment(dir, segment, START, "older than 90d").unwrap()]).unwrap();
             for path in segment.files(dir) {
@@ -275,7 +279,7 @@ fn what_was_deleted_by_order_is_no_gap() {
             "{:?}",
             verdict.findings
         );
-        let forged = Deletions::of(dir, Some(Arc::new(Signer::of(&[9; 32]))));
+        let forged = DeletionLog::of(dir, Some(Arc::new(Signer::of(&[9; 32]))));
         forged.append(&[Deletion::segment(dir, &all[0], START, "forged").unwrap()]).unwrap();
         assert_eq!(look(dir).findings.len(), 2);
         fs::write(&path, &log[..log.len() / 2]).unwrap();
@@ -313,7 +317,7 @@ fn what_is_signed_anew_by_another_key_is_named() {
     // The same traffic under another key: its segments, seals and all, take the place of one.
     let (case, other) = (
         Case::new(),
-        Case::with(|settings| Settings { sign: Some(Arc::new(Signer::of(&[4; 32]))), ..settings }),
+        Case::with(|settings| WriterSettings { sign: Some(Arc::new(Signer::of(&[4; 32]))), ..settings }),
     );
     let all = segments(&case.dir);
     assert_eq!(segments(&other.dir), all);
@@ -323,8 +327,12 @@ fn what_is_signed_anew_by_another_key_is_named() {
             fs::copy(from, to).unwrap();
         }
         for keys in [vec![signer().public()], Vec::new()] {
-            let verdict =
-                verify(&[dir], &Look { keys, quick: true, ..Look::default() }, &mut |_, _| ()).unwrap();
+            let verdict = verify(
+                &[dir],
+                &VerifyOptions { keys, quick: true, ..VerifyOptions::default() },
+                &mut |_, _| (),
+            )
+            .unwrap();
             assert_eq!(verdict.findings.len(), 1, "{:?}", verdict.findings);
             assert_eq!(verdict.findings[0].place, segment.as_str());
             assert_eq!(verdict.findings[0].fault, Fault::Key(Signer::of(&[4; 32]).public()));
@@ -343,7 +351,7 @@ fn what_is_signed_anew_by_another_key_is_named() {
 
 #[test]
 fn a_chunk_with_a_new_checksum_is_not_what_was_sealed() {
-    let case = Case::with(|settings| Settings { seal: None, ..settings });
+    let case = Case::with(|settings| WriterSettings { seal: None, ..settings });
     let segment = &segments(&case.dir)[1];
     // Another segment's first chunk, with its mark, has every checksum.
     let (path, other) = (segment.path(&case.dir), segments(&case.dir)[3].path(&case.dir));
@@ -403,7 +411,7 @@ fn what_was_forgotten_by_order_is_still_proven() {
     let case = Case::new();
     let dir = case.copied();
     let end = START + Nanos::from_secs(60);
-    let deletions = Deletions::of(dir, Some(signer()));
+    let deletions = DeletionLog::of(dir, Some(signer()));
     let done = forget(&[dir], None, &[4], START..end, &deletions, ORDER).unwrap();
     let verdict = look(dir);
     assert_eq!(verdict.findings, []);
@@ -417,10 +425,10 @@ fn what_was_forgotten_by_order_is_still_proven() {
 
 #[test]
 fn plain_chunks_erased_by_order_are_told_apart_from_changes() {
-    let case = Case::with(|settings| Settings { seal: None, ..settings });
+    let case = Case::with(|settings| WriterSettings { seal: None, ..settings });
     let dir = case.copied();
     let end = START + Nanos::from_secs(60);
-    let deletions = Deletions::of(dir, Some(signer()));
+    let deletions = DeletionLog::of(dir, Some(signer()));
     let done = forget(&[dir], None, &[4], START..end, &deletions, ORDER).unwrap();
     let verdict = look(dir);
     assert_eq!(verdict.findings, []);
@@ -435,9 +443,9 @@ fn plain_chunks_erased_by_order_are_told_apart_from_changes() {
 
 #[test]
 fn without_signatures_checksums_tell() {
-    let case = Case::with(|settings| Settings { sign: None, ..settings });
+    let case = Case::with(|settings| WriterSettings { sign: None, ..settings });
     let all = segments(&case.dir);
-    let none = Look::default();
+    let none = VerifyOptions::default();
     let verdict = verify(&[&case.dir], &none, &mut |_, _| ()).unwrap();
     assert_eq!((verdict.findings.len(), verdict.proven, verdict.unsigned), (0, 0, all.len() as u64));
     assert_eq!((verdict.key, verdict.heads.len()), (None, 0));
@@ -460,7 +468,9 @@ fn without_signatures_checksums_tell() {
         // Cut, it is named by its index, even where it is not read.
         fs::write(&path, &whole[..row.offset as usize + 50]).unwrap();
         for quick in [false, true] {
-            let verdict = verify(&[&case.dir], &Look { quick, ..Look::default() }, &mut |_, _| ()).unwrap();
+            let verdict =
+                verify(&[&case.dir], &VerifyOptions { quick, ..VerifyOptions::default() }, &mut |_, _| ())
+                    .unwrap();
             assert_eq!(verdict.findings[0].place, segment.as_str());
         }
         fs::write(&path, &whole).unwrap();
@@ -500,9 +510,9 @@ fn noise_in_any_file_is_found_and_stops_nobody() {
 fn progress_is_told_to_the_end() {
     let case = Case::new();
     let mut seen = Vec::new();
-    verify(&[&case.dir], &Look::default(), &mut |done, total| seen.push((done, total))).unwrap();
+    verify(&[&case.dir], &VerifyOptions::default(), &mut |done, total| seen.push((done, total))).unwrap();
     let total: u64 =
         segments(&case.dir).iter().map(|segment| segment.path(&case.dir).metadata().unwrap().len()).sum();
     assert_eq!(seen.last(), Some(&(total, total)));
-    assert!(verify(&[&case.dir.join("nothing")], &Look::default(), &mut |_, _| ()).is_err());
+    assert!(verify(&[&case.dir.join("nothing")], &VerifyOptions::default(), &mut |_, _| ()).is_err());
 }

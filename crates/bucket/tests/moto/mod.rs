@@ -1,4 +1,5 @@
-//! A server that speaks S3, for tests: moto, out of PyPI, in an environment of its own that `make packages-test` makes.
+//! A server that speaks S3, for tests: moto, out of PyPI, in an environment of its own that `make
+//! packages-test` makes.
 #![allow(dead_code, reason = "not every test needs all of it")]
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ringtap_model::Nanos;
-use ringtap_spool::{Category, Marks, Room};
+use ringtap_spool::{Category, SpaceThreshold, Watermarks};
 
 use super::key::{Bounds, KIB, MIB, MINUTE, WrongKey, section};
 use super::values::{Free, Size, Span};
@@ -45,10 +45,10 @@ section! {
         /// signalling or media are deleted, and interception product when they are gone. Where nothing is left that may be
         /// deleted, the recording of packets stops; records are still written, into this space.
         #[live = true]
-        pub(crate) free: Free = Free(Marks::default().low),
+        pub(crate) free: Free = Free(Watermarks::default().low),
         /// Segments are deleted until this much is free; then recording resumes as well.
         #[live = true]
-        free_again: Free = Free(Marks::default().high),
+        free_again: Free = Free(Watermarks::default().high),
         /// Where older segments move: a second directory, on a larger disk, or a bucket and prefix of storage that speaks S3.
         /// `ringtap export` and the other commands find them there.
         #[live = true]
@@ -101,7 +101,7 @@ impl Retention {
                 Category::Media => size(self.media_size),
                 Category::Product => size(self.product_size),
             }),
-            free: Marks { low: self.free.0, high: self.free_again.0 },
+            free: Watermarks { low: self.free.0, high: self.free_again.0 },
             tier_after: span(self.tier_after),
         }
     }
@@ -153,10 +153,10 @@ impl Retention {
     pub(super) fn check(&self, spool: Option<&Path>) -> Result<(), WrongKey> {
         let wrong = |key, problem: &str| Err(("retention", key, problem.to_owned()));
         match (self.free.0, self.free_again.0) {
-            (Room::Thousandths(low), Room::Thousandths(high)) if high < low => {
+            (SpaceThreshold::Thousandths(low), SpaceThreshold::Thousandths(high)) if high < low => {
                 return wrong("free_again", "must not be less than `free`, for example 5% and 7%");
             }
-            (Room::Bytes(low), Room::Bytes(high)) if high < low => {
+            (SpaceThreshold::Bytes(low), SpaceThreshold::Bytes(high)) if high < low => {
                 return wrong("free_again", "must not be less than `free`, for example 20GiB and 30GiB");
             }
             _ => self.check_far()?,

@@ -261,7 +261,7 @@ const MAX_FILE: u64 = 64 << 20;
 
 #[cfg(test)]
 mod tests {
-    use ringtap_spool::rules::{Facts, Verdict, What};
+    use ringtap_spool::rules::{CallFacts, RecordingScope, Verdict};
 
     use super::*;
     use crate::config::key::{KeyValue as _, Keys as _};
@@ -278,7 +278,7 @@ mod tests {
         let config =
             Config::parse("[capture]\ninterfaces = [\"eth0\"]\n[spool]\nkeep = \"headers\"\n").unwrap();
         let rules = config.rules().unwrap().0;
-        assert_eq!(rules.always().map(|rule| rule.what), Some(What::Headers));
+        assert_eq!(rules.always().map(|rule| rule.what), Some(RecordingScope::Headers));
         assert!(!config.keeps_everything());
         let everything = parse("[[keep]]\nkeep = \"everything\"\n").unwrap();
         assert!(everything.keeps_everything());
@@ -301,13 +301,13 @@ mod tests {
             rules.0.iter().map(|rule| rule.name.as_str()).collect::<Vec<_>>(),
             ["never", "rule 2", "rule 3"]
         );
-        let facts = Facts { callers: &["+4940 7"], ..Facts::default() };
+        let facts = CallFacts { callers: &["+4940 7"], ..CallFacts::default() };
         let decided = |rule, what, may_pause| Verdict::Decided { rule, what, mask_digits: false, may_pause };
-        assert_eq!(rules.decide(&facts), decided(Some(0), What::Nothing, true));
-        let facts = Facts { callees: &["111"], answered: true, ..Facts::default() };
-        assert_eq!(rules.decide(&facts), decided(Some(2), What::Full, false));
+        assert_eq!(rules.decide(&facts), decided(Some(0), RecordingScope::Nothing, true));
+        let facts = CallFacts { callees: &["111"], answered: true, ..CallFacts::default() };
+        assert_eq!(rules.decide(&facts), decided(Some(2), RecordingScope::Full, false));
         fs::write(&list, "111\n").unwrap();
-        assert_eq!(config.rules().unwrap().0.decide(&facts), decided(Some(0), What::Nothing, true));
+        assert_eq!(config.rules().unwrap().0.decide(&facts), decided(Some(0), RecordingScope::Nothing, true));
         // Rules are compared by what is written, and named as what a reload changes.
         let changed = config.changed(&parse("").unwrap());
         assert_eq!(changed.iter().map(|key| (key.section, key.live)).collect::<Vec<_>>(), [("[keep]", true)]);
@@ -320,14 +320,20 @@ mod tests {
         )
         .unwrap();
         let (rules, products) = config.rules().unwrap();
-        assert_eq!((rules.0.len(), rules.0[0].what, config.keeps_everything()), (1, What::Full, true));
+        assert_eq!(
+            (rules.0.len(), rules.0[0].what, config.keeps_everything()),
+            (1, RecordingScope::Full, true)
+        );
         assert_eq!((products.len(), products[0].product.as_deref()), (1, Some("LI-2026.17_a")));
         // One that asks nothing hides none behind it, and is hidden by none.
         let product = "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\n";
         let own = "[[keep]]\nkeep = \"headers\"\n";
         for text in [format!("{product}{own}{product}"), format!("{own}{product}{product}")] {
             let (rules, products) = parse(&text).unwrap().rules().unwrap();
-            assert_eq!((rules.0.len(), rules.always().map(|rule| rule.what)), (1, Some(What::Headers)));
+            assert_eq!(
+                (rules.0.len(), rules.always().map(|rule| rule.what)),
+                (1, Some(RecordingScope::Headers))
+            );
             assert_eq!(products.len(), 2);
         }
         let wrong = parse(&format!("{own}{product}{own}")).unwrap_err();

@@ -139,8 +139,8 @@ impl Spool {
         link: LinkType,
         wait: bool,
         secrets: &Secrets,
-    ) -> Option<ringtap_spool::Settings> {
-        Some(ringtap_spool::Settings {
+    ) -> Option<ringtap_spool::WriterSettings> {
+        Some(ringtap_spool::WriterSettings {
             worker: u16::try_from(worker).unwrap_or(u16::MAX),
             link,
             memory: usize::try_from(self.memory.0).unwrap_or(usize::MAX),
@@ -151,7 +151,7 @@ impl Spool {
             seal: secrets.seal.clone(),
             sign: secrets.sign.clone(),
             wait,
-            ..ringtap_spool::Settings::new(self.directory()?.to_owned())
+            ..ringtap_spool::WriterSettings::new(self.directory()?.to_owned())
         })
     }
 }

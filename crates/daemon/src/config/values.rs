@@ -4,8 +4,8 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use ringtap_model::Nanos;
-use ringtap_spool::Room;
-use ringtap_spool::rules::{Network, Part, What};
+use ringtap_spool::SpaceThreshold;
+use ringtap_spool::rules::{CallShare, Network, RecordingScope};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
@@ -108,19 +108,19 @@ choice! {
 
 impl Keep {
     /// Of a call.
-    pub(crate) fn of_call(self) -> What {
+    pub(crate) fn of_call(self) -> RecordingScope {
         match self {
-            Self::Nothing => What::Nothing,
-            Self::Signalling => What::Signalling,
-            Self::Headers => What::Headers,
-            Self::Full | Self::Everything => What::Full,
+            Self::Nothing => RecordingScope::Nothing,
+            Self::Signalling => RecordingScope::Signalling,
+            Self::Headers => RecordingScope::Headers,
+            Self::Full | Self::Everything => RecordingScope::Full,
         }
     }
 }
 
 /// Room on a file system: a share of it, or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Free(pub(crate) Room);
+pub(crate) struct Free(pub(crate) SpaceThreshold);
 
 choice! {
     /// How recorded packets are compressed.
@@ -165,7 +165,7 @@ pub(crate) struct Net(pub(crate) Network);
 
 /// A share of all calls: `"1%"`, or 0.01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Share(pub(crate) Part);
+pub(crate) struct Share(pub(crate) CallShare);
 
 /// A header field that a message is looked for: `"X-Recording: off"`. None where it is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -239,9 +239,9 @@ impl<'de> Deserialize<'de> for Span {
 impl fmt::Display for Free {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Room::Bytes(bytes) => Size(bytes).fmt(f),
-            Room::Thousandths(part) if part % 10 == 0 => write!(f, "{}%", part / 10),
-            Room::Thousandths(part) => write!(f, "{}.{}%", part / 10, part % 10),
+            SpaceThreshold::Bytes(bytes) => Size(bytes).fmt(f),
+            SpaceThreshold::Thousandths(part) if part % 10 == 0 => write!(f, "{}%", part / 10),
+            SpaceThreshold::Thousandths(part) => write!(f, "{}.{}%", part / 10, part % 10),
         }
     }
 }
@@ -272,8 +272,8 @@ impl<'de> Deserialize<'de> for Free {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         thousandths(&text)
-            .map(Room::Thousandths)
-            .or_else(|| measured(&text, &SIZES).map(Room::Bytes))
+            .map(SpaceThreshold::Thousandths)
+            .or_else(|| measured(&text, &SIZES).map(SpaceThreshold::Bytes))
             .map(Self)
             .ok_or_else(|| D::Error::custom("no share and no size"))
     }
@@ -452,12 +452,12 @@ mod tests {
     fn shares() {
         for (text, part) in [("0%", 0), ("5%", 50), ("2.5%", 25), ("99.9%", 999), ("100%", 1000)] {
             assert_eq!(thousandths(text), Some(part));
-            assert_eq!(Free(Room::Thousandths(part)).to_string(), text);
+            assert_eq!(Free(SpaceThreshold::Thousandths(part)).to_string(), text);
         }
         for text in ["", "%", "5", "5.%", ".5%", "-1%", "+1%", "100.1%", "1.25%", "9999%", "5 %"] {
             assert_eq!(thousandths(text), None, "{text}");
         }
-        assert_eq!(Free(Room::Bytes(20 << 30)).to_string(), "20GiB");
+        assert_eq!(Free(SpaceThreshold::Bytes(20 << 30)).to_string(), "20GiB");
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) struct Products {
 /// A call that may be intercepted.
 pub(crate) struct Target {
     track: Track,
-    standing: Standing,
+    standing: CallDecision,
     /// Until the rules change, nothing more comes of them.
     fixed: bool,
     /// The rules that match.
@@ -38,7 +38,7 @@ struct Copied {
     first: Nanos,
     last: Nanos,
     /// What the rules say of it where no call claims it, and for which cases.
-    alone: Option<(Standing, Vec<String>)>,
+    alone: Option<(CallDecision, Vec<String>)>,
     /// No packet of it will come; since when.
     left: Option<Nanos>,
     told: Option<Nanos>,
@@ -47,7 +47,7 @@ struct Copied {
 /// Messages of one Call-ID that is no call's.
 struct OtherCopied {
     track: Track,
-    standing: Standing,
+    standing: CallDecision,
     cases: Vec<String>,
     last: Nanos,
     told: Option<Nanos>,
@@ -56,7 +56,7 @@ struct OtherCopied {
 impl Target {
     fn new(key: u64) -> Self {
         let track = Track::product(Category::Signalling, key);
-        Self { track, standing: Standing::default(), fixed: false, matched: Vec::new(), told: None }
+        Self { track, standing: CallDecision::default(), fixed: false, matched: Vec::new(), told: None }
     }
 
     /// More may become known of it.
@@ -86,13 +86,13 @@ impl Copied {
     }
 
     /// As its call does, or alone.
-    fn stand(&self, orders: &Orders, ruling: &Ruling) -> Standing {
+    fn stand(&self, orders: &Orders, ruling: &Ruling) -> CallDecision {
         let known = match self.call {
-            Some(call) => orders.products.look(place(call)),
+            Some(call) => orders.products.get(place(call)),
             None => self.alone.as_ref().map(|(standing, _)| *standing).unwrap_or_default(),
         };
         match known.state {
-            State::Unknown => Standing { what: ruling.products.most(), ..known },
+            DecisionState::Unknown => CallDecision { what: ruling.products.most(), ..known },
             _ => known,
         }
     }
@@ -154,9 +154,9 @@ impl Recorder {
             target.matched = wanted.matched;
         }
         orders.products.write(place, target.standing);
-        if target.standing.state == State::Decided {
+        if target.standing.state == DecisionState::Decided {
             shelf.settle(&mut target.track, &target.standing);
-            if target.standing.what == What::Nothing {
+            if target.standing.what == RecordingScope::Nothing {
                 shelf.finish(&mut target.track, *now);
             }
             if is_due(&target.track, &mut target.told, *now) {
@@ -192,7 +192,7 @@ impl Recorder {
             },
             None => self.judge_other_product(seen),
         };
-        if standing.what < What::Signalling {
+        if standing.what < RecordingScope::Signalling {
             return;
         }
         let own;
@@ -231,9 +231,9 @@ impl Recorder {
     }
 
     /// A message that belongs to no call: what is known of it is in it.
-    fn judge_other_product(&mut self, seen: &SipSeen<'_>) -> Standing {
+    fn judge_other_product(&mut self, seen: &SipSeen<'_>) -> CallDecision {
         let Self { products, ruling, .. } = self;
-        let Some(call_id) = seen.message.call_id() else { return Standing::default() };
+        let Some(call_id) = seen.message.call_id() else { return CallDecision::default() };
         let key = of_call(call_id);
         let other = products.others.entry(key).or_insert_with(|| {
             let mut facts = Gathered::default();
@@ -253,8 +253,8 @@ impl Recorder {
     /// Keeps a media packet. HOT where somebody is intercepted: a load for each packet, a hash for those that may be wanted.
     pub(crate) fn product_media(&mut self, seen: &RtpSeen<'_>, piece: &Piece<'_>) {
         let Self { products, shelf, orders, ruling, .. } = self;
-        let known = seen.call.map(|call| orders.products.look(place(call))).unwrap_or_default();
-        let may_be = known.state != State::Decided || known.what > What::Signalling;
+        let known = seen.call.map(|call| orders.products.get(place(call))).unwrap_or_default();
+        let may_be = known.state != DecisionState::Decided || known.what > RecordingScope::Signalling;
         if !may_be && products.waiting.is_empty() {
             return;
         }
@@ -297,7 +297,7 @@ impl Recorder {
                 stream.judge_alone(ruling);
             }
             let standing = stream.stand(orders, ruling);
-            let decided = standing.state == State::Decided;
+            let decided = standing.state == DecisionState::Decided;
             let gone = stream.left.is_some_and(|left| left + PATIENCE < now);
             if decided {
                 shelf.settle(&mut stream.track, &standing);
@@ -343,7 +343,7 @@ impl Recorder {
                 stream.judge_alone(ruling);
             }
             let standing = stream.stand(orders, ruling);
-            if standing.state != State::Decided {
+            if standing.state != DecisionState::Decided {
                 // Another worker has not said yet.
                 return;
             }

@@ -2,7 +2,7 @@
 
 use ringtap_engine::{CallNumber, CallPhase, RecordedPackets, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Registration, Transport};
-use ringtap_spool::rules::What;
+use ringtap_spool::rules::RecordingScope;
 use ringtap_wire::frame::udp_datagram;
 use ringtap_wire::sip;
 
@@ -91,7 +91,7 @@ impl<S: Sink> Sink for Keeping<'_, S> {
         let Some(standing) = self.recorder.see(seen) else { return };
         let frame = self.only(seen.frames);
         self.recorder.product_message(seen, frame);
-        if standing.what < What::Signalling {
+        if standing.what < RecordingScope::Signalling {
             return;
         }
         let masked = standing.mask_digits && has_digits(seen.message);

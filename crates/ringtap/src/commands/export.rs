@@ -139,9 +139,9 @@ impl Export {
         if let Some(far) = distant::of(first)? {
             spool.far(far);
         }
-        dirs.for_each(|dir| spool.also(dir));
+        dirs.for_each(|dir| spool.add_dir(dir));
         for path in &self.key {
-            spool.unlock(MasterKey::read(path)?);
+            spool.add_key(MasterKey::read(path)?);
         }
         Ok(spool)
     }

@@ -9,7 +9,7 @@ use clap::Args;
 use ringtap_export::kept::{self, Part};
 use ringtap_model::Nanos;
 use ringtap_report::text::counted;
-use ringtap_spool::{Deletions, Far, Forgotten, Order, Signer, forget};
+use ringtap_spool::{DeletionLog, FarStorage, ForgetOrder, ForgetReport, Signer, forget};
 
 use crate::distant;
 use crate::exit::{Exit, Misuse};
@@ -71,12 +71,12 @@ impl Forget {
             ))
             .into());
         }
-        let deletions = Deletions::of(&self.spool, signer);
+        let deletions = DeletionLog::of(&self.spool, signer);
         let far = distant::of(&self.spool)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at = Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
-        let order = Order { why: &self.why, at, product: self.product };
-        let mut all = Forgotten::default();
+        let order = ForgetOrder { why: &self.why, at, product: self.product };
+        let mut all = ForgetReport::default();
         for part in &parts {
             // To the end of the last microsecond that it may have: a key is forgotten as a whole, and RTCP lies with its stream.
             let (from, to) = part.reach();
@@ -121,11 +121,11 @@ impl Forget {
     }
 }
 
-fn place(far: Option<&dyn Far>) -> String {
-    far.map_or_else(|| "far".to_owned(), Far::place)
+fn place(far: Option<&dyn FarStorage>) -> String {
+    far.map_or_else(|| "far".to_owned(), FarStorage::url)
 }
 
-fn told(part: &Part, done: &Forgotten) -> String {
+fn told(part: &Part, done: &ForgetReport) -> String {
     let what = match (done.keys, done.chunks, done.already) {
         (0, 0, 0) => "nothing there".to_owned(),
         (0, 0, already) => format!("forgotten before: {}", counted(already, "piece")),

@@ -8,7 +8,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_report::summary::grouped;
 use ringtap_report::text::{counted, shown};
-use ringtap_spool::{Far, Look, PublicKey, Verified};
+use ringtap_spool::{FarStorage, PublicKey, VerifyOptions, VerifyReport};
 
 use crate::distant;
 use crate::exit::Exit;
@@ -57,7 +57,7 @@ impl Verify {
         let keys = self.key.iter().map(|key| public(key)).collect::<Result<Vec<_>, _>>()?;
         let dirs: Vec<&Path> = self.dirs.iter().map(PathBuf::as_path).collect();
         let far = distant::of(dirs.first().copied().unwrap_or(Path::new(".")))?;
-        let look = Look { keys, quick: self.quick, near: self.near, far };
+        let look = VerifyOptions { keys, quick: self.quick, near: self.near, far };
         let bar = bar(screen);
         let verified = ringtap_spool::verify(&dirs, &look, &mut |done, total| {
             bar.set_length(total);
@@ -95,12 +95,12 @@ impl Verify {
 
     fn print(
         &self,
-        verified: &Verified,
-        far_place: Option<&dyn Far>,
+        verified: &VerifyReport,
+        far_place: Option<&dyn FarStorage>,
         screen: &mut Screen,
     ) -> std::io::Result<()> {
         let out = &mut screen.out;
-        let Verified { findings, segments, bytes, proven, altered, unsigned, open, .. } = verified;
+        let VerifyReport { findings, segments, bytes, proven, altered, unsigned, open, .. } = verified;
         for finding in findings.iter().take(SHOWN) {
             writeln!(out, "{}", shown(&finding.to_string()))?;
         }
@@ -113,7 +113,7 @@ impl Verify {
         };
         writeln!(out, "{}{read}", counted(*segments, "segment"))?;
         if verified.far > 0 {
-            let place = far_place.map_or_else(String::new, |far| format!(", in {}", far.place()));
+            let place = far_place.map_or_else(String::new, |far| format!(", in {}", far.url()));
             writeln!(out, "{} of them far{place}", grouped(verified.far))?;
         }
         let mut row = |count: u64, one: &str, many: &str| match count {

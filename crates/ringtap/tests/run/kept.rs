@@ -8,7 +8,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringtap_spool::rules::Part;
+use ringtap_spool::rules::CallShare;
 use ringtap_spool::{key, of_call};
 use serde_json::Value;
 
@@ -263,7 +263,7 @@ fn rules(interfaces: &str, wires: &'static [&str]) {
     }
 
     // The legs that the secret chooses, and no other.
-    let half: Part = "50%".parse().unwrap();
+    let half: CallShare = "50%".parse().unwrap();
     for (session, legs) in &legs {
         let chosen = half.holds(key([&b"the secret"[..], session.as_bytes()]));
         for leg in legs {

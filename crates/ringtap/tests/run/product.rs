@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use ringtap_model::Nanos;
-use ringtap_spool::{Category, Products, Reader, of_call};
+use ringtap_spool::{Category, ProductLog, Reader, of_call};
 use serde_json::Value;
 
 use crate::daemon::{Daemon, Place};
@@ -147,7 +147,7 @@ fn intercepted(workers: usize) {
         }
     }
     // Whose it is.
-    let told = Products::of(&tapped.path().join("spool")).all().unwrap();
+    let told = ProductLog::of(&tapped.path().join("spool")).all().unwrap();
     for (call_id, expected) in [(TARGET, vec!["LI-17"]), (OPUS, vec!["LI-18", "LI-19"])] {
         for owner in owners(&calls, call_id) {
             let cases: Vec<&str> =

@@ -1,2 +1,5 @@
+//! Far storage: what the spool needs of it, and transfers to and from it.
+
 pub(crate) mod storage;
 pub(crate) mod transfer;
+pub(crate) mod transfers;

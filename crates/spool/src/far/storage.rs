@@ -1,16 +1,17 @@
-//! A far place for older segments: storage behind a network that keeps whole objects, such as S3.
+//! Far storage for older segments: a network service that keeps whole objects, such as S3.
 //!
-//! The objects have the names that files have below the spool's directory, so that whoever copies all of them into a directory
-//! has a spool. What this machine knows of them lies in the spool, below `far/`, and answers without the network:
+//! Objects have the names that files have below the spool's directory: whoever copies all of them into a
+//! directory has a spool. What this machine knows of them is in `far/` in the spool's directory, and answers
+//! without the network:
 //!
 //! | | |
 //! |---|---|
-//! | `DAY/X.far` | the segment X is there: its [`Stub`] |
-//! | `DAY/X.idx`, `.keys`, `.seal` | what lay beside it, as it is there as well |
-//! | `loose/` | names of segments of which objects may be there that no stub tells of: they are on their way, or to be deleted |
+//! | `DAY/X.far` | the [`Stub`] of the segment X, which is in far storage |
+//! | `DAY/X.idx`, `.keys`, `.seal` | copies of the files beside it |
+//! | `loose/` | names of segments that may have objects without a stub: uploads and deletions in progress |
 //!
-//! INVARIANT: an object is there only if a stub or a loose name tells of its segment. Both are on the disk before the first byte
-//! goes, and until the last one is deleted, whatever is killed in between.
+//! INVARIANT: each object belongs to a segment with a stub or a name in `loose/`. Both are on the disk before
+//! the first byte is uploaded, and until the last object is deleted, even if ringtap is killed in between.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -21,87 +22,88 @@ use std::path::{Path, PathBuf};
 use ringtap_model::LinkType;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Refusal;
+use crate::error::FarError;
 use crate::files::{entry_names, give_to_owner_of, if_present, remove_if_present, replace};
 use crate::layout::FAR;
 use crate::segment::bytes::SegmentBytes;
-use crate::segment::mark::Link;
+use crate::segment::marker::Link;
 use crate::segment::name::{Segment, day_start};
 
-/// Keeps objects. It may be asked by several threads; each answer takes as long as a network may take.
-pub trait Far: Send + Sync + fmt::Debug {
-    /// For sentences and logs: `s3://bucket/prefix`.
-    fn place(&self) -> String;
+/// Stores objects. Several threads may call it; each call takes as long as the network.
+pub trait FarStorage: Send + Sync + fmt::Debug {
+    /// The storage in messages and logs: `s3://bucket/prefix`.
+    fn url(&self) -> String;
 
-    /// Begins to put an object of so many bytes, in place of one of that name.
+    /// Begins to upload an object of so many bytes, which replaces one of that name.
     ///
     /// # Errors
     ///
-    /// As all the others: the place cannot be reached, or refuses.
-    fn upload(&self, name: &str, bytes: u64) -> Result<Box<dyn Upload>, Refusal>;
+    /// As for all methods: the storage cannot be reached, or refuses.
+    fn upload(&self, name: &str, bytes: u64) -> Result<Box<dyn Upload>, FarError>;
 
-    /// Parts of an object, each as long as its range.
-    fn read(&self, name: &str, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>, Refusal>;
+    /// Reads ranges of an object.
+    fn read(&self, name: &str, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>, FarError>;
 
     /// Bytes of an object.
-    fn length(&self, name: &str) -> Result<u64, Refusal>;
+    fn length(&self, name: &str) -> Result<u64, FarError>;
 
-    /// Deletes objects; one that is not there is no error.
-    fn delete(&self, names: &[String]) -> Result<(), Refusal>;
+    /// Deletes objects; one that does not exist is no error.
+    fn delete(&self, names: &[String]) -> Result<(), FarError>;
 }
 
-/// An object on its way.
+/// An object that is being uploaded.
 pub trait Upload: Send {
     /// Bytes of every piece but the last.
     fn piece(&self) -> usize;
 
-    /// The next piece.
+    /// Uploads the next piece.
     ///
     /// # Errors
     ///
-    /// The place cannot be reached, or refuses: it is to be given up then.
-    fn put(&mut self, piece: Vec<u8>) -> Result<(), Refusal>;
+    /// The storage cannot be reached, or refuses: call [`give_up`](Self::give_up) then.
+    fn put(&mut self, piece: Vec<u8>) -> Result<(), FarError>;
 
-    /// All has been put: the object is there when this returns.
-    fn finish(self: Box<Self>) -> Result<Put, Refusal>;
+    /// Completes the upload: the object exists once this has returned.
+    fn finish(self: Box<Self>) -> Result<UploadOutcome, FarError>;
 
-    /// Takes back what was put, as well as it can.
+    /// Deletes what was uploaded, if the storage allows.
     fn give_up(self: Box<Self>);
 }
 
-/// How an object came to be.
+/// The result of an upload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Put {
-    /// The place has told a checksum of all that it keeps, and it is right. Otherwise the object is read back.
-    pub proven: bool,
-    /// The place keeps what was there under this name before, as a version.
+pub struct UploadOutcome {
+    /// The storage returned a checksum of the whole object, and it is right. Otherwise the object is read
+    /// back.
+    pub verified: bool,
+    /// The storage keeps the object that had this name before, as a version.
     pub versioned: bool,
 }
 
-/// What is told of a segment whose segment is needed and whose place nobody named.
-pub(crate) fn nowhere() -> Refusal {
-    Refusal::Because("the segment lies far, and where that is was not told".into())
+/// The error for a segment in far storage when no far storage is configured.
+pub(crate) fn not_configured() -> FarError {
+    FarError::Failed("the segment is in far storage, and none is configured: check `far/tier.toml`".into())
 }
 
-/// Of the directory in that.
+/// The directory in `far/` for names of segments that may have objects without a stub.
 const LOOSE: &str = "loose";
-/// Of the directory in `FAR` for parts of segments that are needed here for a moment.
+/// The directory in `far/` for chunks that are needed here for a moment.
 pub(crate) const STAGED: &str = "staged";
 const STUB: &str = "far";
 
-/// What is known of a segment that lies far.
+/// What is known of a segment in far storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stub {
-    /// Of the segment.
+    /// Bytes of the segment.
     pub(crate) bytes: u64,
-    /// With all that is beside it.
+    /// Bytes of the segment and the files beside it.
     pub(crate) all: u64,
     /// The link type of its packets.
     pub(crate) link: u16,
     /// CRC32C of the segment.
     pub(crate) crc: u32,
-    /// The place keeps versions: what is deleted or replaced there stays as one.
+    /// The storage keeps versions of objects that are deleted or replaced.
     pub(crate) versioned: bool,
 }
 
@@ -110,7 +112,7 @@ impl Stub {
         segment.path(far).with_extension(STUB)
     }
 
-    /// None where the segment does not lie far.
+    /// None if the segment is not in far storage.
     pub(crate) fn read(far: &Path, segment: &Segment) -> io::Result<Option<Self>> {
         let Some(bytes) = if_present(fs::read(Self::path(far, segment)))? else { return Ok(None) };
         let stub = serde_json::from_slice(&bytes)
@@ -118,11 +120,11 @@ impl Stub {
         Ok(Some(stub))
     }
 
-    /// It is on the disk when this returns.
+    /// The stub is on the disk once this has returned.
     pub(crate) fn write(&self, far: &Path, segment: &Segment) -> io::Result<()> {
         let path = Self::path(far, segment);
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        // Numbers can always be written.
+        // Serialising numbers cannot fail.
         replace(&path, &serde_json::to_vec(self).unwrap_or_default())
     }
 
@@ -131,19 +133,19 @@ impl Stub {
     }
 }
 
-/// Names of the objects of a segment, itself last.
+/// Names of the objects of a segment, its own last.
 pub(crate) fn objects(segment: &Segment) -> [String; 4] {
     segment.files(Path::new("")).map(|path| path.to_string_lossy().into_owned())
 }
 
-/// Whether anything of a spool lies far, or may.
+/// Whether any segment of a spool is in far storage, or may be.
 ///
 /// # Errors
 ///
-/// A directory that cannot be read.
+/// A directory cannot be read.
 pub fn is_anything_far(dir: &Path) -> io::Result<bool> {
     let far = dir.join(FAR);
-    if !loose(&far)?.is_empty() {
+    if !loose_segments(&far)?.is_empty() {
         return Ok(true);
     }
     let days = entry_names(&far)?.into_iter().filter(|day| day_start(day).is_some());
@@ -155,8 +157,8 @@ pub fn is_anything_far(dir: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// From now on objects of the segment may be there.
-pub(crate) fn loosen(far: &Path, segment: &Segment) -> io::Result<()> {
+/// Records that objects of the segment may exist without a stub.
+pub(crate) fn list_loose(far: &Path, segment: &Segment) -> io::Result<()> {
     let (path, dir) = (loose_path(far, segment), far.join(LOOSE));
     fs::create_dir_all(&dir)?;
     File::create(&path)?.sync_all()?;
@@ -164,8 +166,8 @@ pub(crate) fn loosen(far: &Path, segment: &Segment) -> io::Result<()> {
     File::open(&dir)?.sync_all()
 }
 
-/// A stub tells of them, or there are none.
-pub(crate) fn fasten(far: &Path, segment: &Segment) -> io::Result<()> {
+/// Records that the segment has a stub, or no objects.
+pub(crate) fn unlist_loose(far: &Path, segment: &Segment) -> io::Result<()> {
     remove_if_present(&loose_path(far, segment))
 }
 
@@ -173,17 +175,17 @@ fn loose_path(far: &Path, segment: &Segment) -> PathBuf {
     far.join(LOOSE).join(segment.as_str().replace('/', "_"))
 }
 
-/// Segments of which objects may be there that no stub tells of.
-pub(crate) fn loose(far: &Path) -> io::Result<Vec<Segment>> {
+/// Segments that may have objects without a stub.
+pub(crate) fn loose_segments(far: &Path) -> io::Result<Vec<Segment>> {
     let segments = entry_names(&far.join(LOOSE))?.into_iter();
     Ok(segments.filter_map(|name| name.replacen('_', "/", 1).parse().ok()).collect())
 }
 
-/// Deletes what is known of a segment, and notes that its objects are to be deleted. Tells what they take.
+/// Deletes what is known of a segment, and records that its objects are to be deleted. Returns their bytes.
 pub(crate) fn remove(far: &Path, segment: &Segment) -> io::Result<u64> {
-    // A stub that cannot be read tells of a segment all the same.
+    // A stub that cannot be read is still a stub.
     let bytes = Stub::read(far, segment).ok().flatten().map_or(0, |stub| stub.all);
-    loosen(far, segment)?;
+    list_loose(far, segment)?;
     let [keys, index, seal, _] = segment.files(far);
     [keys, index, seal, Stub::path(far, segment)].iter().try_for_each(|path| remove_if_present(path))?;
     Ok(bytes)
@@ -192,7 +194,7 @@ pub(crate) fn remove(far: &Path, segment: &Segment) -> io::Result<u64> {
 /// A segment in far storage.
 #[derive(Clone, Copy)]
 pub(crate) struct FarSegment<'a> {
-    pub(crate) far: &'a dyn Far,
+    pub(crate) far: &'a dyn FarStorage,
     pub(crate) segment: &'a Segment,
     pub(crate) length: u64,
 }

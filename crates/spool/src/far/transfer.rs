@@ -1,5 +1,5 @@
-//! What is done at the far place: one errand at a time, each in a thread of its own, since a network answers when it likes and
-//! the janitor has a disk to look after.
+//! One transfer to or from far storage. Each has a thread of its own: the network may be slow, and the
+//! janitor must go on.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,96 +13,96 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Refusal};
-use crate::far::storage::{self as far, Far, FarSegment, Put, STAGED, Stub};
+use crate::error::{Error, FarError};
+use crate::far::storage::{self, FarSegment, FarStorage, STAGED, Stub, UploadOutcome};
 use crate::files::{give_to_owner_of, remove_if_present};
 use crate::layout::FAR;
 use crate::segment::bytes::SegmentBytes;
-use crate::segment::index::Row;
-use crate::segment::listed::Listed;
-use crate::segment::mark::{self, GLOBAL};
+use crate::segment::index::IndexRow;
+use crate::segment::listed::ListedSegment;
+use crate::segment::marker::{self, GLOBAL};
 use crate::segment::name::Segment;
 
-/// What is to be done.
-pub(crate) enum Errand {
-    /// A segment goes there.
-    Send(Sending),
-    /// Objects of segments are deleted.
+/// A transfer to do.
+pub(crate) enum Transfer {
+    /// Uploads a segment.
+    Send(SegmentUpload),
+    /// Deletes the objects of segments.
     Clear(Vec<Segment>),
-    /// Chunks of a segment are copied into a file here, in their places.
-    Fetch(Segment, Vec<Row>),
+    /// Fetches chunks of a segment into a file with holes, at their offsets.
+    Fetch(Segment, Vec<IndexRow>),
 }
 
-/// What has been done.
+/// A transfer that has been done.
 #[derive(Debug)]
-pub(crate) enum Done {
-    /// It is there, and what is there is what was here.
-    Sent(Box<Sending>, Stub),
-    /// They are not there any more.
+pub(crate) enum TransferOutcome {
+    /// The segment is in far storage, and equals the one here.
+    Sent(Box<SegmentUpload>, Stub),
+    /// The objects are deleted.
     Cleared,
-    /// The chunks at these offsets.
+    /// The chunks at these offsets have been fetched.
     Fetched(Segment, BTreeSet<u64>),
 }
 
-/// An errand that somebody runs.
+/// A transfer that is running.
 #[derive(Debug)]
-pub(crate) struct Running {
-    /// The segment that is being sent.
+pub(crate) struct RunningTransfer {
+    /// The segment that is being uploaded.
     pub(crate) sending: Option<Segment>,
     stop: Arc<AtomicBool>,
-    outcome: Receiver<Result<Done, Error>>,
+    outcome: Receiver<Result<TransferOutcome, Error>>,
 }
 
-impl Running {
-    /// Begins one.
+impl RunningTransfer {
+    /// Starts the transfer.
     pub(crate) fn begin(
-        far: Arc<dyn Far>,
-        dir: PathBuf,
-        errand: Errand,
+        far: Arc<dyn FarStorage>,
+        dir: &Path,
+        transfer: Transfer,
         rate: Option<u64>,
     ) -> Result<Self, Error> {
-        let sending = match &errand {
-            Errand::Send(sending) => Some(sending.item.segment.clone()),
-            Errand::Clear(_) | Errand::Fetch(..) => None,
+        let sending = match &transfer {
+            Transfer::Send(sending) => Some(sending.item.segment.clone()),
+            Transfer::Clear(_) | Transfer::Fetch(..) => None,
         };
         let (teller, outcome) = sync_channel(1);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let work = Work { far, far_dir: dir.join(FAR), rate, stop: stopped };
+        let work = TransferWorker { far, far_dir: dir.join(FAR), rate, stop: stopped };
         let run = move || {
-            // Nobody listens: the program ends.
-            let _ = teller.send(work.run(errand));
+            // Nobody listens if the program is ending.
+            let _ = teller.send(work.run(transfer));
         };
         let thread = thread::Builder::new().name("far".into()).spawn(run);
-        thread.map_err(|error| Error::io(&dir, "looked after by a thread more", error))?;
+        thread.map_err(|error| Error::io(dir, "transferred by a new thread", error))?;
         Ok(Self { sending, stop, outcome })
     }
 
-    /// What became of it; None while it goes on.
-    pub(crate) fn outcome(&self) -> Option<Result<Done, Error>> {
+    /// The result; None while the transfer is running.
+    pub(crate) fn outcome(&self) -> Option<Result<TransferOutcome, Error>> {
         match self.outcome.try_recv() {
             Ok(outcome) => Some(outcome),
             Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => {
-                let gone = io::Error::other("a thread ended by a fault of the program");
+                let gone = io::Error::other("the thread of a transfer panicked: report this fault");
                 Some(Err(Error::io(Path::new(FAR), "asked", gone)))
             }
         }
     }
 
-    /// It is not wanted any more: it ends at the next piece, as a failure.
+    /// Tells the transfer to end at the next piece, as a failure.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was told to end.
+    /// Whether the transfer was told to end.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
 
-impl Drop for Running {
-    /// Gives it a moment to take back what it began.
+impl Drop for RunningTransfer {
+    /// Gives the transfer a moment to delete what it has uploaded.
     fn drop(&mut self) {
         self.stop();
         match self.outcome.recv_timeout(LEAVE) {
@@ -111,29 +111,29 @@ impl Drop for Running {
     }
 }
 
-/// A segment to be sent, opened.
+/// The open files of a segment to upload.
 #[derive(Debug)]
-pub(crate) struct Sending {
-    pub(crate) item: Listed,
-    /// The segment last.
-    files: Vec<Opened>,
+pub(crate) struct SegmentUpload {
+    pub(crate) item: ListedSegment,
+    /// The segment's own file is the last.
+    files: Vec<OpenFile>,
 }
 
 #[derive(Debug)]
-struct Opened {
+struct OpenFile {
     name: String,
     path: PathBuf,
     file: File,
     was: (i64, i64, u64),
 }
 
-impl Sending {
-    /// Opens its files. None where it has gone meanwhile.
-    pub(crate) fn open(dir: &Path, item: Listed) -> io::Result<Option<Self>> {
+impl SegmentUpload {
+    /// Opens the files. None if the segment has gone meanwhile.
+    pub(crate) fn open(dir: &Path, item: ListedSegment) -> io::Result<Option<Self>> {
         let mut files = Vec::new();
-        for (path, name) in item.segment.files(dir).into_iter().zip(far::objects(&item.segment)) {
+        for (path, name) in item.segment.files(dir).into_iter().zip(storage::objects(&item.segment)) {
             match File::open(&path) {
-                Ok(file) => files.push(Opened { was: state(&file)?, name, path, file }),
+                Ok(file) => files.push(OpenFile { was: state(&file)?, name, path, file }),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -142,15 +142,15 @@ impl Sending {
         Ok(whole.then_some(Self { item, files }))
     }
 
-    /// Whether the files are still what was sent.
+    /// Whether the files are still those that were uploaded.
     fn is_unchanged(&self) -> bool {
         self.files
             .iter()
             .all(|sent| File::open(&sent.path).and_then(|file| state(&file)).is_ok_and(|now| now == sent.was))
     }
 
-    /// What was sent is what counts from now on; the segment is deleted here. False, and nothing is done, where it was changed
-    /// meanwhile. To be called in the turn of whoever deletes.
+    /// Makes the uploaded segment the valid one, and deletes it here. False, and nothing is done, if it was
+    /// changed meanwhile. The caller holds the deletion lock.
     pub(crate) fn finish(&self, dir: &Path, stub: &Stub) -> io::Result<bool> {
         if !self.is_unchanged() {
             return Ok(false);
@@ -160,10 +160,10 @@ impl Sending {
         let day = segment.path(&far).parent().map(Path::to_owned).unwrap_or_default();
         fs::create_dir_all(&day)?;
         let ([keys, index, seal, whole], beside) = (segment.files(dir), segment.files(&far));
-        named_alike([keys, index, seal].iter().zip(&beside))?;
+        link_files([keys, index, seal].iter().zip(&beside))?;
         stub.write(&far, segment)?;
-        far::fasten(&far, segment)?;
-        // From now on readers find the other.
+        storage::unlist_loose(&far, segment)?;
+        // From now on readers use the copy in far storage.
         remove_if_present(&whole)?;
         segment.files(dir).iter().try_for_each(|path| remove_if_present(path))?;
         Ok(true)
@@ -171,45 +171,45 @@ impl Sending {
 }
 
 fn state(file: &File) -> io::Result<(i64, i64, u64)> {
-    let told = file.metadata()?;
-    Ok((told.mtime(), told.mtime_nsec(), told.size()))
+    let metadata = file.metadata()?;
+    Ok((metadata.mtime(), metadata.mtime_nsec(), metadata.size()))
 }
 
-struct Work {
-    far: Arc<dyn Far>,
+struct TransferWorker {
+    far: Arc<dyn FarStorage>,
     far_dir: PathBuf,
     /// Bytes a second.
     rate: Option<u64>,
     stop: Arc<AtomicBool>,
 }
 
-impl Work {
-    fn run(&self, errand: Errand) -> Result<Done, Error> {
-        match errand {
-            Errand::Send(sending) => {
+impl TransferWorker {
+    fn run(&self, transfer: Transfer) -> Result<TransferOutcome, Error> {
+        match transfer {
+            Transfer::Send(sending) => {
                 let path = Stub::path(&self.far_dir, &sending.item.segment);
                 match self.send(&sending) {
-                    Ok(stub) => Ok(Done::Sent(Box::new(sending), stub)),
-                    Err(error) => Err(Error::io(&path, "sent to the far place", error)),
+                    Ok(stub) => Ok(TransferOutcome::Sent(Box::new(sending), stub)),
+                    Err(error) => Err(Error::io(&path, "uploaded to far storage", error)),
                 }
             }
-            Errand::Clear(segments) => {
-                let objects: Vec<String> = segments.iter().flat_map(far::objects).collect();
+            Transfer::Clear(segments) => {
+                let objects: Vec<String> = segments.iter().flat_map(storage::objects).collect();
                 self.far
                     .delete(&objects)
                     .map_err(|refusal| Error::far(&self.far_dir, "cleared of deleted segments", &refusal))?;
                 for segment in &segments {
-                    let told = far::fasten(&self.far_dir, segment);
-                    told.map_err(|error| Error::io(&self.far_dir, "written", error))?;
+                    let recorded = storage::unlist_loose(&self.far_dir, segment);
+                    recorded.map_err(|error| Error::io(&self.far_dir, "written", error))?;
                 }
-                Ok(Done::Cleared)
+                Ok(TransferOutcome::Cleared)
             }
-            Errand::Fetch(segment, rows) => {
+            Transfer::Fetch(segment, rows) => {
                 let offsets = rows.iter().map(|row| row.offset).collect();
                 let path = Stub::path(&self.far_dir, &segment);
                 self.fetch(&segment, &rows)
-                    .map_err(|error| Error::io(&path, "read from the far place", error))?;
-                Ok(Done::Fetched(segment, offsets))
+                    .map_err(|error| Error::io(&path, "fetched from far storage", error))?;
+                Ok(TransferOutcome::Fetched(segment, offsets))
             }
         }
     }
@@ -221,14 +221,14 @@ impl Work {
         }
     }
 
-    fn send(&self, sending: &Sending) -> io::Result<Stub> {
-        far::loosen(&self.far_dir, &sending.item.segment)?;
+    fn send(&self, sending: &SegmentUpload) -> io::Result<Stub> {
+        storage::list_loose(&self.far_dir, &sending.item.segment)?;
         let began = Instant::now();
         let mut stub = Stub { bytes: 0, all: 0, link: 0, crc: 0, versioned: false };
         for opened in &sending.files {
-            let Opened { name, file, was: (_, _, length), .. } = opened;
+            let OpenFile { name, file, was: (_, _, length), .. } = opened;
             let (put, crc) = self.put(name, file, *length, stub.all, began)?;
-            if !put.proven {
+            if !put.verified {
                 self.read_back(name, *length, crc)?;
             }
             stub.all += length;
@@ -239,12 +239,12 @@ impl Work {
         if let Some(segment) = sending.files.last() {
             segment.file.read_exact_at(&mut header, 0)?;
         }
-        let link = mark::link_of(&header).ok_or(io::ErrorKind::InvalidData)?;
+        let link = marker::link_of(&header).ok_or(io::ErrorKind::InvalidData)?;
         stub.link = link.number().0;
         Ok(stub)
     }
 
-    /// Puts a file there; tells its CRC32C.
+    /// Uploads a file; returns its CRC32C.
     fn put(
         &self,
         name: &str,
@@ -252,7 +252,7 @@ impl Work {
         length: u64,
         before: u64,
         began: Instant,
-    ) -> io::Result<(Put, u32)> {
+    ) -> io::Result<(UploadOutcome, u32)> {
         let mut upload = self.far.upload(name, length)?;
         let (mut offset, mut crc) = (0, 0);
         while offset < length {
@@ -273,7 +273,7 @@ impl Work {
         Ok((upload.finish()?, crc))
     }
 
-    /// Until so many bytes since then are no more than the rate.
+    /// Waits until so many bytes since `began` do not exceed the rate.
     fn wait(&self, bytes: u64, began: Instant) {
         let Some(rate) = self.rate else { return };
         let due = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
@@ -284,7 +284,7 @@ impl Work {
         }
     }
 
-    /// Where the place told no checksum that can be trusted.
+    /// Compares the object with the file if the storage returned no usable checksum.
     fn read_back(&self, name: &str, length: u64, wanted: u32) -> io::Result<()> {
         let (mut offset, mut crc) = (0, 0);
         while offset < length {
@@ -297,12 +297,12 @@ impl Work {
         if self.far.length(name)? == length && crc == wanted {
             return Ok(());
         }
-        let what = format!("{}: {name} is not there as it was sent: check that store", self.far.place());
-        Err(Refusal::Because(what).into())
+        let what = format!("{}: {name} differs from what was uploaded: check that storage", self.far.url());
+        Err(FarError::Failed(what).into())
     }
 
-    /// A file as long as the segment, with holes where chunks are that nobody asked for.
-    fn fetch(&self, segment: &Segment, rows: &[Row]) -> io::Result<()> {
+    /// Writes a file as long as the segment, with holes in place of chunks that are not needed.
+    fn fetch(&self, segment: &Segment, rows: &[IndexRow]) -> io::Result<()> {
         let Some(stub) = Stub::read(&self.far_dir, segment)? else {
             return Err(io::ErrorKind::NotFound.into());
         };
@@ -313,7 +313,7 @@ impl Work {
         let part = path.with_extension("part");
         let file = private(&part)?;
         file.set_len(stub.bytes)?;
-        file.write_all_at(&mark::global_header(link), 0)?;
+        file.write_all_at(&marker::global_header(link), 0)?;
         let ranges: Vec<Range<u64>> = rows.iter().map(|row| row.range(link)).collect();
         for some in ranges.chunks(BATCH) {
             self.is_stopped()?;
@@ -321,14 +321,13 @@ impl Work {
             some.iter().zip(read).try_for_each(|(range, bytes)| file.write_all_at(&bytes, range.start))?;
         }
         let beside = segment.files(&self.far_dir);
-        named_alike(beside.iter().zip(&segment.files(&staged)).take(2))?;
+        link_files(beside.iter().zip(&segment.files(&staged)).take(2))?;
         fs::rename(&part, &path)
     }
 }
 
-/// Brings a whole segment back from the far place into the spool, beside what is known of it there. It is compared with what
-/// was sent.
-pub(crate) fn bring_home(far: &dyn Far, dir: &Path, segment: &Segment) -> io::Result<()> {
+/// Fetches a whole segment from far storage into the spool, and compares it with the checksum of its upload.
+pub(crate) fn fetch_segment(far: &dyn FarStorage, dir: &Path, segment: &Segment) -> io::Result<()> {
     let far_dir = dir.join(FAR);
     let Some(stub) = Stub::read(&far_dir, segment)? else { return Err(io::ErrorKind::NotFound.into()) };
     let path = segment.path(dir);
@@ -346,26 +345,26 @@ pub(crate) fn bring_home(far: &dyn Far, dir: &Path, segment: &Segment) -> io::Re
     let whole = copied.and_then(|()| match (offset, crc) == (stub.bytes, stub.crc) {
         true => file.sync_all(),
         false => {
-            let what = format!("{}: {segment} is not what was sent there", far.place());
-            Err(Refusal::Because(what).into())
+            let what = format!("{}: {segment} differs from what was uploaded", far.url());
+            Err(FarError::Failed(what).into())
         }
     });
     if let Err(error) = whole {
         remove_if_present(&part)?;
         return Err(error);
     }
-    named_alike(segment.files(&far_dir).iter().zip(&segment.files(dir)).take(3))?;
-    // As what lies beside it, which was here all the time.
-    if let Ok(told) = fs::metadata(segment.index_path(dir)) {
-        file.set_permissions(told.permissions())?;
+    link_files(segment.files(&far_dir).iter().zip(&segment.files(dir)).take(3))?;
+    // The same permissions as the files beside it, which never left.
+    if let Ok(metadata) = fs::metadata(segment.index_path(dir)) {
+        file.set_permissions(metadata.permissions())?;
     }
     [day, &part].iter().try_for_each(|made| give_to_owner_of(dir, made))?;
     fs::rename(&part, &path)?;
     File::open(day)?.sync_all()
 }
 
-/// The same files under other names; those that are there.
-fn named_alike<'a>(mut files: impl Iterator<Item = (&'a PathBuf, &'a PathBuf)>) -> io::Result<()> {
+/// Links the files that exist to other names.
+fn link_files<'a>(mut files: impl Iterator<Item = (&'a PathBuf, &'a PathBuf)>) -> io::Result<()> {
     files.try_for_each(|(from, to)| {
         remove_if_present(to)?;
         match fs::hard_link(from, to) {
@@ -375,27 +374,27 @@ fn named_alike<'a>(mut files: impl Iterator<Item = (&'a PathBuf, &'a PathBuf)>) 
     })
 }
 
-/// A fresh file that nobody else reads.
+/// Creates a file that only its owner can read.
 fn private(path: &Path) -> io::Result<File> {
     remove_if_present(path)?;
     File::options().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Deletes a part of a segment that was needed for a moment.
+/// Deletes the chunks of a segment that were fetched for a moment.
 pub(crate) fn unstage(far_dir: &Path, segment: &Segment) -> io::Result<()> {
     let staged = far_dir.join(STAGED);
     segment.files(&staged).iter().try_for_each(|path| remove_if_present(path))?;
     if let Some(day) = segment.path(&staged).parent() {
-        // One that is not empty stays.
+        // A directory that is not empty stays.
         let _ = fs::remove_dir(day);
     }
     Ok(())
 }
 
-/// Read back at once.
+/// Bytes read back at once.
 const PIECE: u64 = 8 << 20;
-/// Chunks that are asked for at once: 4 MiB, and what lies between them.
+/// Chunks fetched at once: 4 MiB, and what lies between them.
 const BATCH: usize = 64;
-/// How long an errand may take to end where it is to.
+/// How long a transfer may take to end.
 const LEAVE: Duration = Duration::from_secs(5);
 const NAP: Duration = Duration::from_millis(200);

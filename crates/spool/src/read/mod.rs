@@ -1,3 +1,5 @@
+//! Reads packets back from segments.
+
 pub(crate) mod catalogue;
 pub(crate) mod ordered;
 pub(crate) mod reader;

@@ -1,4 +1,4 @@
-//! What was kept of a call in order of time, with no more of it in memory than lies side by side.
+//! The packets of a call in order of time, with only overlapping chunks in memory.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,33 +7,33 @@ use std::path::PathBuf;
 use ringtap_model::LinkType;
 
 use crate::error::Error;
-use crate::read::reader::{Found, KeyRing, Place, Reader};
-use crate::segment::index::Row;
-use crate::segment::mark::Link;
+use crate::read::reader::{FoundPackets, KeyRing, Reader, SegmentSource};
+use crate::segment::index::IndexRow;
+use crate::segment::marker::Link;
 use crate::segment::name::Segment;
 use crate::segment::scan::Packet;
 
-/// Where the chunks of some owners lie, by the time at which they begin. It has none of their content, and can be read through as
-/// often as one likes: [`Reader::in_order`].
+/// Where the chunks of some owners are, by the time at which they begin. It holds none of their content, and
+/// can be read several times: [`Reader::in_order`].
 #[derive(Clone, Debug, Default)]
-pub struct Chunks {
+pub struct LocatedChunks {
     segments: Vec<Segment>,
-    /// Which segment, and where in it.
-    places: Vec<(u32, Row)>,
-    /// Chunks that are left out of the numbering, by owner.
+    /// The number of the segment, and the row in its index.
+    places: Vec<(u32, IndexRow)>,
+    /// Chunks that are missing from the numbering, by owner.
     missing: BTreeMap<u64, u64>,
 }
 
-impl Chunks {
-    /// Packets in them, as far as they are whole and can be read.
+impl LocatedChunks {
+    /// Packets in them, if all chunks are intact and can be read.
     pub fn packets(&self) -> u64 {
         self.places.iter().map(|(_, row)| u64::from(row.chunk.packets)).sum()
     }
 
-    /// Those of one owner in a segment, in order of the file.
-    fn add(&mut self, segment: u32, rows: Vec<Row>, next: &mut BTreeMap<u64, u32>) {
+    /// Adds the chunks of one segment, in order of the file.
+    fn add(&mut self, segment: u32, rows: Vec<IndexRow>, next: &mut BTreeMap<u64, u32>) {
         for row in rows {
-            // Chunks are counted from 0: what is left out is missing, wherever it has gone.
+            // Chunks are numbered from 0: a gap is a missing chunk, wherever it has gone.
             let expected = next.entry(row.chunk.owner).or_default();
             *self.missing.entry(row.chunk.owner).or_default() +=
                 u64::from(row.chunk.number.saturating_sub(*expected));
@@ -43,70 +43,70 @@ impl Chunks {
     }
 }
 
-/// Chunks of an owner whose packets are not there.
+/// Chunks of an owner whose packets cannot be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lacks {
-    /// Not as they were written, or not there.
+pub struct MissingChunks {
+    /// Damaged or missing.
     pub damaged: u64,
     /// Erased on purpose.
     pub erased: u64,
-    /// Whole and sealed, and the reader was not given the key.
+    /// Intact and sealed, and the reader does not have the key.
     pub sealed: u64,
 }
 
-impl Lacks {
+impl MissingChunks {
     /// Whether there are none.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// One way through [`Chunks`].
+/// One pass over [`LocatedChunks`].
 ///
-/// INVARIANT: of the chunks those are in memory that begin before the packet at hand and end behind it; of segments that lie far a
-/// batch ahead besides.
+/// INVARIANT: in memory are the chunks that begin before the current packet and end behind it, and one batch
+/// ahead of segments in far storage.
 #[derive(Debug)]
-pub struct Ordered<'a> {
+pub struct OrderedPackets<'a> {
     reader: &'a mut Reader,
-    chunks: &'a Chunks,
-    /// The place that is read next.
+    chunks: &'a LocatedChunks,
+    /// The chunk that is read next.
     next: usize,
     open: Vec<Cursor>,
-    /// The one of these whose packet was given last.
+    /// The open chunk whose packet was returned last.
     given: Option<usize>,
-    segments: Vec<(u32, Opened)>,
-    /// What was read before its turn, by place; `None` is what is cut off.
+    segments: Vec<(u32, OpenSegment)>,
+    /// Chunks that were read ahead, by position; `None` if the chunk is cut off.
     ahead: BTreeMap<usize, Option<Vec<u8>>>,
-    lacks: BTreeMap<u64, Lacks>,
+    lacks: BTreeMap<u64, MissingChunks>,
 }
 
 /// A chunk, and how far it was read.
 #[derive(Debug)]
 struct Cursor {
     owner: u64,
-    /// Its place, which settles the order of packets of one time.
+    /// The position of the chunk: it orders packets of the same time.
     place: usize,
-    found: Found,
+    found: FoundPackets,
     at: usize,
 }
 
-/// A segment that is read.
+/// An open segment.
 #[derive(Debug)]
-struct Opened {
+struct OpenSegment {
     dir: PathBuf,
-    place: Place,
+    place: SegmentSource,
     link: Link,
     keys: KeyRing,
 }
 
 impl Reader {
-    /// Where the chunks of each list of owners are in its segments.
+    /// Finds the chunks of each list of owners in its segments.
     ///
     /// # Errors
     ///
-    /// A file that the operating system does not let read. A segment that is gone is no error: what it had is missing.
-    pub fn locate(&mut self, wanted: &[(&[u64], &[Segment])]) -> Result<Chunks, Error> {
-        let mut chunks = Chunks::default();
+    /// A file cannot be read. A segment that is gone is no error: its chunks count as missing.
+    pub fn locate(&mut self, wanted: &[(&[u64], &[Segment])]) -> Result<LocatedChunks, Error> {
+        let mut chunks = LocatedChunks::default();
         let mut next = BTreeMap::new();
         for (owners, segments) in wanted {
             for segment in *segments {
@@ -127,12 +127,14 @@ impl Reader {
         Ok(chunks)
     }
 
-    /// Their packets from the first to the last.
-    pub fn in_order<'a>(&'a mut self, chunks: &'a Chunks) -> Ordered<'a> {
+    /// Reads the packets from the first to the last.
+    pub fn in_order<'a>(&'a mut self, chunks: &'a LocatedChunks) -> OrderedPackets<'a> {
         let lacks = chunks.missing.iter().filter(|(_, missing)| **missing > 0);
-        let lacks = lacks.map(|(owner, damaged)| (*owner, Lacks { damaged: *damaged, ..Lacks::default() }));
+        let lacks = lacks.map(|(owner, damaged)| {
+            (*owner, MissingChunks { damaged: *damaged, ..MissingChunks::default() })
+        });
         let lacks = lacks.collect();
-        Ordered {
+        OrderedPackets {
             reader: self,
             chunks,
             next: 0,
@@ -145,12 +147,12 @@ impl Reader {
     }
 }
 
-impl Ordered<'_> {
-    /// The next packet: whose it is, and its link type. `None` behind the last.
+impl OrderedPackets<'_> {
+    /// The next packet with its owner and its link type. `None` after the last.
     ///
     /// # Errors
     ///
-    /// A file that the operating system does not let read. What is damaged, erased or sealed is no error: [`Ordered::lacks`] says so.
+    /// A file cannot be read. Damaged, erased and sealed chunks are no errors: see [`OrderedPackets::lacks`].
     pub fn next_packet(&mut self) -> Result<Option<(u64, LinkType, Packet<'_>)>, Error> {
         if let Some(given) = self.given.take() {
             self.open[given].at += 1;
@@ -173,8 +175,8 @@ impl Ordered<'_> {
         Ok(packet.map(|(link, packet)| (cursor.owner, link, packet)))
     }
 
-    /// What was not there so far, by owner.
-    pub fn lacks(&self) -> &BTreeMap<u64, Lacks> {
+    /// What was missing so far, by owner.
+    pub fn lacks(&self) -> &BTreeMap<u64, MissingChunks> {
         &self.lacks
     }
 
@@ -193,12 +195,12 @@ impl Ordered<'_> {
             return Ok(());
         };
         let segment = &self.chunks.segments[number as usize];
-        let (_, Opened { dir, link, keys, .. }) = &mut self.segments[at];
-        let mut found = Found::of(*link);
+        let (_, OpenSegment { dir, link, keys, .. }) = &mut self.segments[at];
+        let mut found = FoundPackets::of(*link);
         self.reader
             .chunk(dir, bytes, segment, *link, &row, keys, &mut found)
             .map_err(|error| Error::io(&segment.path(dir), "read", error))?;
-        let lacks = Lacks { damaged: found.damaged, erased: found.erased, sealed: found.sealed };
+        let lacks = MissingChunks { damaged: found.damaged, erased: found.erased, sealed: found.sealed };
         if !lacks.is_none() {
             let sum = self.lacks.entry(owner).or_default();
             sum.damaged += lacks.damaged;
@@ -212,16 +214,16 @@ impl Ordered<'_> {
         Ok(())
     }
 
-    /// The bytes of a chunk, and of those of its segment that come next where one alone would not be worth the way; `None` where they
-    /// are not there.
+    /// The bytes of a chunk, `None` if they are missing. Reads the following chunks of the segment ahead if
+    /// single reads would be slow.
     fn read(&mut self, place: usize) -> Result<Option<Vec<u8>>, Error> {
         let (number, _) = self.chunks.places[place];
         let Some(at) = self.opened(number)? else { return Ok(None) };
         let segment = &self.chunks.segments[number as usize];
-        let (_, Opened { dir, place: lies, link, .. }) = &self.segments[at];
+        let (_, OpenSegment { dir, place: lies, link, .. }) = &self.segments[at];
         let next = self.chunks.places.iter().enumerate().skip(place);
         let next = next.filter(|(index, (of, _))| *of == number && !self.ahead.contains_key(index));
-        let (places, rows): (Vec<usize>, Vec<Row>) =
+        let (places, rows): (Vec<usize>, Vec<IndexRow>) =
             next.map(|(index, (_, row))| (index, *row)).take(lies.batch()).unzip();
         let contents = match self.reader.contents(lies, segment, *link, &rows) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => vec![None; rows.len()],
@@ -231,7 +233,7 @@ impl Ordered<'_> {
         Ok(self.ahead.remove(&place).flatten())
     }
 
-    /// Where in the list of open segments this one is; `None` for one that is gone or no segment.
+    /// The position of a segment among the open ones; `None` if it is gone, or is no segment.
     fn opened(&mut self, number: u32) -> Result<Option<usize>, Error> {
         if let Some(at) = self.segments.iter().position(|(known, _)| *known == number) {
             return Ok(Some(at));
@@ -243,17 +245,17 @@ impl Ordered<'_> {
         if self.segments.len() == OPEN {
             self.segments.remove(0);
         }
-        self.segments.push((number, Opened { dir, place, link, keys: KeyRing::default() }));
+        self.segments.push((number, OpenSegment { dir, place, link, keys: KeyRing::default() }));
         Ok(Some(self.segments.len() - 1))
     }
 }
 
 impl Cursor {
-    /// Of the packet at hand; `None` behind the last.
+    /// Time of the current packet; `None` after the last.
     fn time(&self) -> Option<u64> {
         self.found.time(self.at)
     }
 }
 
-/// Segments that are open at once: each worker has one of each category.
+/// Segments open at once: each worker has one of each category.
 const OPEN: usize = 32;

@@ -1,4 +1,4 @@
-//! What was kept of a call, out of its segments.
+//! Reads the packets of a call from its segments.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,88 +11,89 @@ use std::sync::Arc;
 use ringtap_model::{LinkType, Nanos};
 
 use crate::error::Error;
-use crate::far::storage::{self as far, Far, FarSegment, Stub};
+use crate::far::storage::{self, FarSegment, FarStorage, Stub};
 use crate::layout::{FAR, HELD, TIER};
 use crate::segment::bytes::SegmentBytes;
-use crate::segment::index::Row;
+use crate::segment::index::IndexRow;
 use crate::segment::listing::segments;
 use crate::segment::lookup::{indexed, scanned};
-use crate::segment::mark::{self, GLOBAL, Link};
+use crate::segment::marker::{self, GLOBAL, Link};
 use crate::segment::name::{Category, Segment};
 use crate::segment::scan::{self, Content, Packet};
+use crate::trust::chunk_sealer;
 use crate::trust::keys::{KeyRow, Keys, OwnerKey, Unwrapped};
 use crate::trust::master_key::MasterKey;
-use crate::trust::wrap;
 
-/// The longest that a packet may have waited in memory: for a decision (`rules`), then for its chunk and its block.
+/// The longest that a packet may have waited in memory: for a decision (`rules`), then for its chunk and its
+/// block.
 const MARGIN: Nanos = Nanos::from_secs(300);
 
-/// Reads a spool's directory. It may be written to at the same time.
+/// Reads a spool's directory. A writer may write to it at the same time.
 #[derive(Debug)]
 pub struct Reader {
-    /// The spool's, and others of the same layout.
+    /// The spool's directories, and others of the same layout.
     dirs: Vec<PathBuf>,
-    far: Option<Arc<dyn Far>>,
+    far: Option<Arc<dyn FarStorage>>,
     masters: Vec<MasterKey>,
     reads: u64,
 }
 
-/// Packets of some owners, in order of time, and what is missing of them.
+/// Packets of some owners in order of time, and counts of what is missing.
 #[derive(Debug, Default)]
-pub struct Found {
-    /// Content of the chunks.
+pub struct FoundPackets {
+    /// Contents of the chunks.
     contents: Vec<Vec<u8>>,
-    /// Time, which content, which byte: in order.
+    /// Time, content, offset in the content: in order.
     order: Vec<(u64, u32, u32)>,
     link: Option<LinkType>,
-    /// Segments that are gone, by their names.
+    /// Segments that are gone.
     pub gone: Vec<Segment>,
-    /// Chunks that are not as they were written, or not there.
+    /// Chunks that are damaged or missing.
     pub damaged: u64,
     /// Chunks that were erased on purpose.
     pub erased: u64,
-    /// Chunks that are whole and sealed, and whose key the reader was not given.
+    /// Chunks that are intact and sealed, and whose key the reader does not have.
     pub sealed: u64,
 }
 
-impl Found {
-    /// The link type of the packets; None where there is none.
+impl FoundPackets {
+    /// The link type of the packets; None if there is no packet.
     pub fn link(&self) -> Option<LinkType> {
         self.link
     }
 
-    /// How many.
+    /// Number of packets.
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether nothing was found.
+    /// Whether there is no packet.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 
-    /// In order of time.
+    /// The packets, in order of time.
     pub fn packets(&self) -> impl Iterator<Item = Packet<'_>> {
         (0..self.order.len()).filter_map(|place| self.packet(place))
     }
 
-    /// Nothing yet.
+    /// No packets yet.
     pub(crate) fn of(link: Link) -> Self {
         Self { link: Some(link.number()), ..Self::default() }
     }
 
-    /// When a packet was captured, by its place in the order.
+    /// When a packet was captured, by its position.
     pub(crate) fn time(&self, place: usize) -> Option<u64> {
         self.order.get(place).map(|(time, ..)| *time)
     }
 
-    /// A packet by its place in the order.
+    /// A packet by its position.
     pub(crate) fn packet(&self, place: usize) -> Option<Packet<'_>> {
         let &(_, content, at) = self.order.get(place)?;
         scan::packets(self.contents.get(content as usize)?.get(at as usize..)?).next()
     }
 
-    /// Brings what was added into order.
+    /// Sorts the packets that were added.
     pub(crate) fn sort(&mut self) {
         self.order.sort_unstable();
     }
@@ -101,7 +102,7 @@ impl Found {
         let content = self.contents.len() as u32;
         let start = bytes.as_ptr() as usize;
         for packet in scan::packets(&bytes[range]) {
-            let record = packet.data.as_ptr() as usize - start - mark::RECORD;
+            let record = packet.data.as_ptr() as usize - start - marker::RECORD;
             self.order.push((packet.time.0, content, record as u32));
         }
         self.contents.push(bytes);
@@ -109,33 +110,33 @@ impl Found {
 }
 
 impl Reader {
-    /// Of that directory, with what is held in it and what has moved to its tier. Of segments that lie far it knows; to read
-    /// them it has to be told [where](Self::far).
+    /// Reads this directory, with its tier and its held copies. To read segments in far storage, it needs
+    /// [`far`](Self::far).
     pub fn open(dir: &Path) -> Result<Self, Error> {
         std::fs::read_dir(dir).map_err(|error| Error::io(dir, "read", error))?;
         let dirs = vec![dir.to_owned(), dir.join(TIER), dir.join(FAR), dir.join(HELD)];
         Ok(Self { dirs, far: None, masters: Vec::new(), reads: 0 })
     }
 
-    /// Looks for segments there as well: a directory of the same layout, where they are held or have been moved to. It may
-    /// come into being later.
-    pub fn also(&mut self, dir: &Path) {
+    /// Searches another directory of the same layout as well, for example one to which segments were moved.
+    /// It need not exist yet.
+    pub fn add_dir(&mut self, dir: &Path) {
         self.dirs.push(dir.to_owned());
     }
 
-    /// Where segments lie that are far.
-    pub fn far(&mut self, far: Arc<dyn Far>) {
+    /// Reads segments in far storage from there.
+    pub fn far(&mut self, far: Arc<dyn FarStorage>) {
         self.far = Some(far);
     }
 
-    /// Where it looks.
+    /// The directories that are searched.
     pub(crate) fn dirs(&self) -> &[PathBuf] {
         &self.dirs
     }
 
-    /// Reads what is sealed under this key as well. Several may be given: what was sealed before a key was changed has the old
-    /// one.
-    pub fn unlock(&mut self, key: MasterKey) {
+    /// Opens chunks sealed under this key. Several keys may be added: chunks that were sealed before a change
+    /// of keys need the old one.
+    pub fn add_key(&mut self, key: MasterKey) {
         self.masters.push(key);
     }
 
@@ -144,11 +145,11 @@ impl Reader {
         self.reads
     }
 
-    /// The segments that may hold packets from `from` to `to`, in order: all workers'.
+    /// The segments of all workers that may hold packets from `from` to `to`, in order.
     ///
     /// # Errors
     ///
-    /// A directory that cannot be read.
+    /// A directory cannot be read.
     pub fn between(&self, from: Nanos, to: Nanos) -> Result<Vec<Segment>, Error> {
         let mut found: Vec<((u16, Category), Nanos, Segment)> = Vec::new();
         for segment in segments(&self.dirs)? {
@@ -156,7 +157,8 @@ impl Reader {
             found.push(((worker, segment.category()), at, segment));
         }
         found.sort_unstable();
-        // A segment goes on until the next of its worker and category begins; what waited in memory is older than it.
+        // A segment lasts until the next one of its worker and category begins. Packets that waited in memory
+        // are older than their segment.
         let next: Vec<Option<Nanos>> = (0..found.len())
             .map(|at| found.get(at + 1).filter(|next| next.0 == found[at].0).map(|next| next.1))
             .collect();
@@ -170,14 +172,14 @@ impl Reader {
         Ok(within)
     }
 
-    /// All packets of the owners in these segments.
+    /// Reads all packets of the owners in these segments.
     ///
     /// # Errors
     ///
-    /// A file that the operating system does not let read. A segment that is gone and a chunk that is damaged are no errors:
-    /// [`Found`] says so.
-    pub fn read(&mut self, owners: &[u64], segments: &[Segment]) -> Result<Found, Error> {
-        let mut found = Found::default();
+    /// A file cannot be read. A missing segment and a damaged chunk are no errors: [`FoundPackets`] counts
+    /// them.
+    pub fn read(&mut self, owners: &[u64], segments: &[Segment]) -> Result<FoundPackets, Error> {
+        let mut found = FoundPackets::default();
         let mut next: BTreeMap<u64, u32> = owners.iter().map(|owner| (*owner, 0)).collect();
         for segment in segments {
             let Some((dir, place)) = self.open_segment(segment)? else {
@@ -193,18 +195,18 @@ impl Reader {
         Ok(found)
     }
 
-    /// The first directory that has it.
-    pub(crate) fn open_segment(&self, segment: &Segment) -> Result<Option<(PathBuf, Place)>, Error> {
+    /// Opens the segment in the first directory that has it.
+    pub(crate) fn open_segment(&self, segment: &Segment) -> Result<Option<(PathBuf, SegmentSource)>, Error> {
         for dir in &self.dirs {
             let path = segment.path(dir);
             match File::open(&path) {
-                Ok(file) => return Ok(Some((dir.clone(), Place::Here(file)))),
+                Ok(file) => return Ok(Some((dir.clone(), SegmentSource::Here(file)))),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io(&path, "opened", error)),
             }
             let stub = Stub::read(dir, segment).map_err(|error| Error::io(&path, "read", error))?;
             if let Some(stub) = stub {
-                return Ok(Some((dir.clone(), Place::Far(self.far.clone(), stub))));
+                return Ok(Some((dir.clone(), SegmentSource::Far(self.far.clone(), stub))));
             }
         }
         Ok(None)
@@ -213,10 +215,10 @@ impl Reader {
     fn segment(
         &mut self,
         dir: &Path,
-        place: &Place,
+        place: &SegmentSource,
         segment: &Segment,
         owners: &[u64],
-        found: &mut Found,
+        found: &mut FoundPackets,
         next: &mut BTreeMap<u64, u32>,
     ) -> io::Result<()> {
         let rows = self.rows(dir, place, segment, owners)?;
@@ -232,7 +234,7 @@ impl Reader {
         for rows in rows.chunks(place.batch()) {
             let contents = self.contents(place, segment, link, rows)?;
             for (row, bytes) in rows.iter().zip(contents) {
-                // Chunks are counted from 0: what is left out is missing, wherever it has gone.
+                // Chunks are numbered from 0: a gap is a missing chunk, wherever it has gone.
                 if let Some(expected) = next.get_mut(&row.chunk.owner) {
                     found.damaged += u64::from(row.chunk.number.saturating_sub(*expected));
                     *expected = (*expected).max(row.chunk.number + 1);
@@ -246,29 +248,29 @@ impl Reader {
         Ok(())
     }
 
-    /// The link type that a segment's header says; `None` where it has none that is right.
-    pub(crate) fn link(&mut self, place: &Place) -> io::Result<Option<Link>> {
+    /// The link type in a segment's header; `None` if the header is not valid.
+    pub(crate) fn link(&mut self, place: &SegmentSource) -> io::Result<Option<Link>> {
         let file = match place {
-            Place::Here(file) => file,
-            Place::Far(_, stub) => return Ok(stub.link()),
+            SegmentSource::Here(file) => file,
+            SegmentSource::Far(_, stub) => return Ok(stub.link()),
         };
         let mut header = [0; GLOBAL];
         self.reads += 1;
         match file.read_exact_at(&mut header, 0) {
-            Ok(()) => Ok(mark::link_of(&header)),
+            Ok(()) => Ok(marker::link_of(&header)),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// The chunks of the owners, in order of the file: one way over the disk.
+    /// The chunks of the owners in order of the file, so that the disk is read in one direction.
     pub(crate) fn rows(
         &mut self,
         dir: &Path,
-        place: &Place,
+        place: &SegmentSource,
         segment: &Segment,
         owners: &[u64],
-    ) -> io::Result<Vec<Row>> {
+    ) -> io::Result<Vec<IndexRow>> {
         let mut rows = match indexed(dir, segment, owners, &mut self.reads)? {
             Some(rows) => rows,
             None => {
@@ -280,19 +282,19 @@ impl Reader {
         Ok(rows)
     }
 
-    /// Chunks with their marks; None for one that is cut off.
+    /// Chunks with their markers; None for a chunk that is cut off.
     pub(crate) fn contents(
         &mut self,
-        place: &Place,
+        place: &SegmentSource,
         segment: &Segment,
         link: Link,
-        rows: &[Row],
+        rows: &[IndexRow],
     ) -> io::Result<Vec<Option<Vec<u8>>>> {
         match place {
-            Place::Here(file) => rows
+            SegmentSource::Here(file) => rows
                 .iter()
                 .map(|row| {
-                    let mut bytes = vec![0; mark::len(link) + row.chunk.length as usize];
+                    let mut bytes = vec![0; marker::len(link) + row.chunk.length as usize];
                     self.reads += 1;
                     match file.read_exact_at(&mut bytes, row.offset) {
                         Ok(()) => Ok(Some(bytes)),
@@ -301,8 +303,8 @@ impl Reader {
                     }
                 })
                 .collect(),
-            Place::Far(far, stub) => {
-                let far = far.as_ref().ok_or_else(far::nowhere)?;
+            SegmentSource::Far(far, stub) => {
+                let far = far.as_ref().ok_or_else(storage::not_configured)?;
                 let ranges: Vec<_> = rows.iter().map(|row| row.range(link)).collect();
                 let there: Vec<_> = ranges.iter().filter(|range| range.end <= stub.bytes).cloned().collect();
                 self.reads += there.len() as u64;
@@ -323,9 +325,9 @@ impl Reader {
         bytes: Vec<u8>,
         segment: &Segment,
         link: Link,
-        row: &Row,
+        row: &IndexRow,
         keys: &mut KeyRing,
-        found: &mut Found,
+        found: &mut FoundPackets,
     ) -> io::Result<()> {
         let (chunk, range) = match scan::content(link, &bytes, &row.chunk) {
             Content::Whole(chunk, range) => (chunk, range),
@@ -362,7 +364,7 @@ impl Reader {
                 return Ok(());
             }
         };
-        match wrap::open(link, &chunk, &bytes[range], key) {
+        match chunk_sealer::open(link, &chunk, &bytes[range], key) {
             Some(packets) => {
                 let all = 0..packets.len();
                 found.add(packets, all);
@@ -373,15 +375,15 @@ impl Reader {
     }
 }
 
-/// Where a segment lies that was found.
+/// Where a segment was found.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum SegmentSource {
     Here(File),
-    Far(Option<Arc<dyn Far>>, Stub),
+    Far(Option<Arc<dyn FarStorage>>, Stub),
 }
 
-impl Place {
-    /// Chunks that are read at once: of those that lie far many, and no more than memory bears.
+impl SegmentSource {
+    /// Chunks read at once: many from far storage, within bounded memory.
     pub(crate) fn batch(&self) -> usize {
         match self {
             Self::Here(_) => 1,
@@ -393,14 +395,14 @@ impl Place {
         match self {
             Self::Here(file) => Ok(Box::new(file.try_clone()?)),
             Self::Far(far, stub) => {
-                let far = far.as_deref().ok_or_else(far::nowhere)?;
+                let far = far.as_deref().ok_or_else(storage::not_configured)?;
                 Ok(Box::new(FarSegment { far, segment, length: stub.bytes }))
             }
         }
     }
 }
 
-/// The keys of a segment, as far as they were looked for.
+/// The keys of a segment that have been read.
 #[derive(Default, Debug)]
 pub(crate) struct KeyRing {
     file: Option<Keys>,
@@ -410,15 +412,15 @@ pub(crate) struct KeyRing {
 /// Whether a chunk can be read.
 #[derive(Debug)]
 enum Access {
-    /// By this key.
+    /// With this key.
     Key(OwnerKey),
-    /// By everybody.
+    /// It is not sealed.
     Free,
-    /// By who has the master key.
+    /// It needs another master key.
     Locked,
-    /// By nobody, on purpose.
+    /// Its key was erased on purpose.
     Forgotten,
-    /// By nobody: the key is not as it was written, or was never written.
+    /// Its key is damaged, or was never written.
     Lost,
 }
 

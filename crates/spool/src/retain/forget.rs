@@ -1,4 +1,4 @@
-//! What was kept of an owner, out of the spool for good.
+//! Erases what was recorded of an owner.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -11,80 +11,83 @@ use ringtap_model::Nanos;
 use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::error::Error;
-use crate::far::storage::{self as far, Far, FarSegment, Put, Stub};
-use crate::far::transfer as errand;
+use crate::far::storage::{self, FarSegment, FarStorage, Stub, UploadOutcome};
+use crate::far::transfer;
 use crate::hex::hex;
 use crate::layout::FAR;
 use crate::read::reader::Reader;
 use crate::retain::deletion_lock::DeletionLock;
-use crate::retain::hold::Holds;
-use crate::segment::index::Row;
+use crate::retain::holds::Holds;
+use crate::segment::index::IndexRow;
 use crate::segment::lookup::{indexed, scanned};
-use crate::segment::mark::{self, Chunk, GLOBAL, Link, Mark};
+use crate::segment::marker::{self, Chunk, GLOBAL, Link, Marker};
 use crate::segment::name::{Category, Segment};
-use crate::trust::deletion_entry::{Deleted, Deletion};
-use crate::trust::deletion_log::Deletions;
+use crate::trust::deletion_entry::{Deletion, DeletionKind};
+use crate::trust::deletion_log::DeletionLog;
 use crate::trust::keys::{KeyRow, Keys};
 
-/// What was forgotten.
+/// What was erased.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Forgotten {
+pub struct ForgetReport {
     /// Chunks that were overwritten, and their packets.
     pub chunks: u64,
     /// See `chunks`.
     pub packets: u64,
-    /// Keys of sealed chunks that were overwritten: a key lies in each segment where its owner has chunks.
+    /// Keys of sealed chunks that were overwritten: each segment with chunks of an owner has its key.
     pub keys: u64,
-    /// Chunks and keys that had been forgotten before.
+    /// Chunks and keys that had been erased before.
     pub already: u64,
-    /// Chunks that are not where they should be: not wholly on the disk yet, as their call is under way, or damaged. Forget it
+    /// Chunks that are damaged, or not completely on the disk yet because their call is under way. Erase them
     /// again when the call has ended.
     pub missed: u64,
-    /// Segments that lay far and were brought back, since what is not sealed cannot be erased there.
+    /// Segments that were fetched from far storage: chunks that are not sealed cannot be erased there.
     pub fetched: u64,
-    /// Segments of which the far place keeps older versions: what was forgotten is still in those.
+    /// Segments of which far storage keeps older versions: what was erased is still in those.
     pub versions: u64,
 }
 
-/// Who orders it, when.
+/// Who orders it, and when.
 #[derive(Clone, Copy, Debug)]
-pub struct Order<'a> {
+pub struct ForgetOrder<'a> {
     /// For the log: by which rule, or for whom.
     pub why: &'a str,
-    /// For the log.
+    /// For the log: when.
     pub at: Nanos,
-    /// The interception product of these owners; otherwise what is kept beside it.
+    /// Erase the interception product of these owners; otherwise their ordinary recordings.
     pub product: bool,
 }
 
-/// Makes what was kept of these owners in that time unreadable: in the spool, what is held in it, its tier, and in further
-/// directories behind it. Of sealed chunks the wrapped
-/// keys are overwritten: then nobody can read them, with the master key or without; the segment stays as it is, and what its
-/// seal says of it stays true. Chunks that are not sealed become zeros, and their place on the disk is given back where the
-/// file system can. What is to be done is in the log before it is done. A segment's other chunks stay.
+/// Makes what was recorded of these owners in that time unreadable: in the spool, its held copies, its tier
+/// and further directories.
 ///
-/// The time has to cover the owner from its beginning to its end: a key lies in each segment where its owner has chunks, and
-/// one copy that is left opens them all.
+/// The wrapped keys of sealed chunks are overwritten: nobody can read the chunks then, with the master key or
+/// without. The segment does not change and still matches its seal. Chunks that are not sealed become zeros,
+/// and their space is freed if the file system can. The log says what will be erased before it is erased.
+/// Other chunks of a segment stay.
 ///
-/// Of a segment that lies far, the copy of its keys there is replaced. One with chunks that are not sealed is brought back into
-/// the spool, erased here, and deleted there; it moves again when its time comes.
+/// The time must cover the owner from its beginning to its end: each segment with chunks of the owner has its
+/// key, and one copy of the key opens them all.
 ///
-/// A disk that never writes to the same place twice (flash, a file system that copies on write, a snapshot) may still have the
-/// old bytes somewhere.
+/// Of a segment in far storage, the copy of its keys there is replaced. A segment with chunks that are not
+/// sealed is fetched into the spool, erased here and deleted there; it moves again when its time comes.
+///
+/// A disk that never writes to the same place twice (flash, a file system that copies on write, a snapshot)
+/// may still have the old bytes.
 ///
 /// # Errors
 ///
-/// A call that is held: nothing is done then. A file that cannot be read or written: what was done until then is done; doing it
-/// again does the rest. A segment that lies far while `far` is not told, or the place that cannot be reached: likewise.
+/// The call is on hold: nothing is erased then. A file cannot be read or written, a segment is in far storage
+/// and `far` is None, or far storage cannot be reached: what was erased until then is erased, and a second
+/// call does the rest.
 pub fn forget(
     dirs: &[&Path],
-    far: Option<&dyn Far>,
+    far: Option<&dyn FarStorage>,
     owners: &[u64],
     time: Range<Nanos>,
-    deletions: &Deletions,
-    order: Order<'_>,
-) -> Result<Forgotten, Error> {
-    let mut done = Forgotten::default();
+    deletions: &DeletionLog,
+    order: ForgetOrder<'_>,
+) -> Result<ForgetReport, Error> {
+    let mut done = ForgetReport::default();
     let Some((first, others)) = dirs.split_first() else { return Ok(done) };
     let held = || -> Result<(), Error> {
         let holds = Holds::read(first)?;
@@ -95,43 +98,53 @@ pub fn forget(
     };
     held()?;
     let mut reader = Reader::open(first)?;
-    others.iter().for_each(|dir| reader.also(dir));
+    others.iter().for_each(|dir| reader.add_dir(dir));
     let dirs = reader.dirs().to_vec();
-    let distant = Distant { far, dir: first, beside: first.join(FAR) };
+    let far_copies = FarCopies { far, dir: first, far_dir: first.join(FAR) };
     let between = || -> Result<Vec<Segment>, Error> {
         let mut segments = reader.between(time.start, time.end)?;
         segments.retain(|segment| Category::of(order.product).contains(&segment.category()));
         Ok(segments)
     };
-    // Nobody need wait for the network: the turn comes later.
+    // No other process has to wait for the network: the lock comes later.
     for segment in between()? {
-        distant.bring(&segment, owners, &time, &mut done)?;
+        far_copies.fetch(&segment, owners, &time, &mut done)?;
     }
-    // A segment that is on its way to the tier, or out of which something is copied, would be forgotten in one place alone.
+    // Without the lock, a segment that moves to the tier, or is being copied, would be erased in one place
+    // only.
     let _lock = DeletionLock::wait(first)?;
     held()?;
     for segment in between()? {
-        let lies = distant.bring(&segment, owners, &time, &mut done)?;
-        for dir in dirs.iter().filter(|dir| **dir != distant.beside) {
+        let location = far_copies.fetch(&segment, owners, &time, &mut done)?;
+        for dir in dirs.iter().filter(|dir| **dir != far_copies.far_dir) {
             let path = segment.path(dir);
             match OpenOptions::new().read(true).write(true).open(&path) {
                 Ok(file) => {
-                    let place = Place { dir, segment: &segment, path, file };
+                    let place = ErasableSegment { dir, segment: &segment, path, file };
                     place.forget(owners, &time, deletions, order, &mut done)?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io(&path, "opened for writing", error)),
             }
         }
-        match lies {
-            Lies::Here => {}
-            Lies::Both => distant.delete(&segment, &mut done)?,
-            Lies::Far(sealed) => {
+        match location {
+            CopyLocation::Here => {}
+            CopyLocation::Both => far_copies.delete(&segment, &mut done)?,
+            CopyLocation::Far(sealed) => {
                 let before = (done.keys, done.already);
-                forget_keys(&distant.beside, &segment, sealed, owners, &time, deletions, order, &mut done)?;
-                // Also where it was done before: the copy may not have been replaced then.
+                forget_keys(
+                    &far_copies.far_dir,
+                    &segment,
+                    sealed,
+                    owners,
+                    &time,
+                    deletions,
+                    order,
+                    &mut done,
+                )?;
+                // Also if the keys were erased here before: they may not have been replaced there then.
                 if before != (done.keys, done.already) {
-                    distant.replace_keys(&segment, &mut done)?;
+                    far_copies.replace_keys(&segment, &mut done)?;
                 }
             }
         }
@@ -139,47 +152,51 @@ pub fn forget(
     Ok(done)
 }
 
-/// Where a segment is that packets may have to be forgotten in.
-enum Lies {
-    /// Not far; or nothing of the owners is.
+/// Where a segment is whose chunks may have to be erased.
+enum CopyLocation {
+    /// Not in far storage, or nothing of the owners is.
     Here,
-    /// It has been brought here, and is to be deleted there.
+    /// It has been fetched, and is to be deleted in far storage.
     Both,
-    /// There alone, with sealed chunks of the owners under these keys.
+    /// In far storage only, with sealed chunks of the owners under these keys.
     Far(BTreeSet<u32>),
 }
 
-/// What lies far.
-struct Distant<'a> {
-    far: Option<&'a dyn Far>,
+/// Copies in far storage.
+struct FarCopies<'a> {
+    far: Option<&'a dyn FarStorage>,
     dir: &'a Path,
-    beside: PathBuf,
+    far_dir: PathBuf,
 }
 
-impl Distant<'_> {
-    fn far(&self, path: &Path) -> Result<&dyn Far, Error> {
-        self.far.ok_or_else(|| Error::far(path, "reached", &far::nowhere()))
+impl FarCopies<'_> {
+    fn far(&self, path: &Path) -> Result<&dyn FarStorage, Error> {
+        self.far.ok_or_else(|| Error::far(path, "reached", &storage::not_configured()))
     }
 
-    /// Brings a segment here that has chunks of the owners which are not sealed.
-    fn bring(
+    /// Fetches a segment that has chunks of the owners which are not sealed.
+    fn fetch(
         &self,
         segment: &Segment,
         owners: &[u64],
         time: &Range<Nanos>,
-        done: &mut Forgotten,
-    ) -> Result<Lies, Error> {
-        let path = Stub::path(&self.beside, segment);
+        done: &mut ForgetReport,
+    ) -> Result<CopyLocation, Error> {
+        let path = Stub::path(&self.far_dir, segment);
         let read = |error| Error::io(&path, "read", error);
-        let Some(stub) = Stub::read(&self.beside, segment).map_err(read)? else {
-            // It was brought before, and may be there still.
-            let loose = far::loose(&self.beside).map_err(read)?.contains(segment)
+        let Some(stub) = Stub::read(&self.far_dir, segment).map_err(read)? else {
+            // It was fetched before, and may still be there.
+            let loose = storage::loose_segments(&self.far_dir).map_err(read)?.contains(segment)
                 && indexed(self.dir, segment, owners, &mut 0)
                     .map_err(read)?
                     .is_none_or(|rows| !rows.is_empty());
-            return Ok(if loose && segment.path(self.dir).exists() { Lies::Both } else { Lies::Here });
+            return Ok(if loose && segment.path(self.dir).exists() {
+                CopyLocation::Both
+            } else {
+                CopyLocation::Here
+            });
         };
-        let indexed = indexed(&self.beside, segment, owners, &mut 0).map_err(read)?;
+        let indexed = indexed(&self.far_dir, segment, owners, &mut 0).map_err(read)?;
         let mut rows = match indexed {
             Some(rows) => rows,
             None => {
@@ -188,42 +205,43 @@ impl Distant<'_> {
             }
         };
         rows.retain(|row| row.chunk.first < time.end && row.chunk.last >= time.start);
-        let plain: Vec<Row> = rows.iter().filter(|row| !row.chunk.is_sealed()).copied().collect();
+        let plain: Vec<IndexRow> = rows.iter().filter(|row| !row.chunk.is_sealed()).copied().collect();
         if plain.is_empty() {
             let sealed = rows.iter().map(|row| row.chunk.key).collect();
-            return Ok(Lies::Far(sealed));
+            return Ok(CopyLocation::Far(sealed));
         }
         if !segment.path(self.dir).exists() {
             let far = self.far(&path)?;
-            errand::bring_home(far, self.dir, segment)
-                .map_err(|error| Error::io(&path, "brought back to be erased", error))?;
+            transfer::fetch_segment(far, self.dir, segment)
+                .map_err(|error| Error::io(&path, "fetched to be erased", error))?;
             done.fetched += 1;
         }
-        Ok(Lies::Both)
+        Ok(CopyLocation::Both)
     }
 
-    /// Deletes a segment there that has been brought here.
-    fn delete(&self, segment: &Segment, done: &mut Forgotten) -> Result<(), Error> {
-        let path = Stub::path(&self.beside, segment);
+    /// Deletes a segment in far storage that has been fetched.
+    fn delete(&self, segment: &Segment, done: &mut ForgetReport) -> Result<(), Error> {
+        let path = Stub::path(&self.far_dir, segment);
         let far = self.far(&path)?;
         let wrong = |error| Error::io(&path, "deleted", error);
         done.versions +=
-            u64::from(Stub::read(&self.beside, segment).map_err(wrong)?.is_some_and(|stub| stub.versioned));
-        // Whoever sends it at this moment must not take what is about to be deleted for it.
+            u64::from(Stub::read(&self.far_dir, segment).map_err(wrong)?.is_some_and(|stub| stub.versioned));
+        // An upload that is running must not take the segment for the one that it sent.
         let here = File::options().write(true).open(segment.path(self.dir)).map_err(wrong)?;
         here.set_modified(std::time::SystemTime::now()).map_err(wrong)?;
-        far::remove(&self.beside, segment).map_err(wrong)?;
-        // It stays loose: that ends when it is sent again, or deleted here.
-        far.delete(&far::objects(segment)).map_err(|refusal| Error::far(&path, "deleted there", &refusal))
+        storage::remove(&self.far_dir, segment).map_err(wrong)?;
+        // Its name stays in `loose/` until it is uploaded again, or deleted here.
+        far.delete(&storage::objects(segment))
+            .map_err(|refusal| Error::far(&path, "deleted in far storage", &refusal))
     }
 
-    /// Puts the keys there as they are here.
-    fn replace_keys(&self, segment: &Segment, done: &mut Forgotten) -> Result<(), Error> {
-        let path = segment.keys_path(&self.beside);
+    /// Uploads the key file as it is here.
+    fn replace_keys(&self, segment: &Segment, done: &mut ForgetReport) -> Result<(), Error> {
+        let path = segment.keys_path(&self.far_dir);
         let far = self.far(&path)?;
-        let put = || -> io::Result<Put> {
+        let put = || -> io::Result<UploadOutcome> {
             let bytes = std::fs::read(&path)?;
-            let [name, ..] = far::objects(segment);
+            let [name, ..] = storage::objects(segment);
             let mut upload = far.upload(&name, bytes.len() as u64)?;
             for piece in bytes.chunks(upload.piece()) {
                 upload.put(piece.to_vec())?;
@@ -231,42 +249,42 @@ impl Distant<'_> {
             Ok(upload.finish()?)
         };
         let put = put().map_err(|error| {
-            Error::io(&path, "replaced at the far place, though it is overwritten here", error)
+            Error::io(&path, "replaced in far storage, though it is overwritten here", error)
         })?;
         done.versions += u64::from(put.versioned);
         Ok(())
     }
 }
 
-/// A segment to forget in.
-struct Place<'a> {
+/// A segment in which chunks are erased.
+struct ErasableSegment<'a> {
     dir: &'a Path,
     segment: &'a Segment,
     path: PathBuf,
     file: File,
 }
 
-impl Place<'_> {
+impl ErasableSegment<'_> {
     fn forget(
         &self,
         owners: &[u64],
         time: &Range<Nanos>,
-        deletions: &Deletions,
-        order: Order<'_>,
-        done: &mut Forgotten,
+        deletions: &DeletionLog,
+        order: ForgetOrder<'_>,
+        done: &mut ForgetReport,
     ) -> Result<(), Error> {
         let read = |error| Error::io(&self.path, "read", error);
         let Some((link, rows)) = self.rows(owners, time).map_err(read)? else { return Ok(()) };
         let size = self.file.metadata().map_err(read)?.len();
         let (mut plain, mut sealed) = (Vec::new(), BTreeSet::new());
         for row in rows {
-            let chunk = match self.mark(link, &row).map_err(read)? {
-                Some(Mark::Erased(chunk)) if chunk.owner == row.chunk.owner => {
+            let chunk = match self.marker(link, &row).map_err(read)? {
+                Some(Marker::Erased(chunk)) if chunk.owner == row.chunk.owner => {
                     done.already += 1;
                     continue;
                 }
-                Some(Mark::Chunk(chunk)) if chunk.owner == row.chunk.owner => chunk,
-                // A mark that was damaged: the index has a checksum of its own and says how far the packets go.
+                Some(Marker::Chunk(chunk)) if chunk.owner == row.chunk.owner => chunk,
+                // The marker is damaged: the index has a checksum of its own and says where the packets end.
                 None => row.chunk,
                 Some(_) => {
                     done.missed += 1;
@@ -277,9 +295,9 @@ impl Place<'_> {
                 sealed.insert(chunk.key);
                 continue;
             }
-            let end = row.offset + mark::len(link) as u64 + u64::from(chunk.length);
+            let end = row.offset + marker::len(link) as u64 + u64::from(chunk.length);
             match end <= size {
-                true => plain.push(Row { offset: row.offset, chunk }),
+                true => plain.push(IndexRow { offset: row.offset, chunk }),
                 false => done.missed += 1,
             }
         }
@@ -290,16 +308,16 @@ impl Place<'_> {
     fn erase_plain(
         &self,
         link: Link,
-        rows: &[Row],
-        deletions: &Deletions,
-        order: Order<'_>,
-        done: &mut Forgotten,
+        rows: &[IndexRow],
+        deletions: &DeletionLog,
+        order: ForgetOrder<'_>,
+        done: &mut ForgetReport,
     ) -> Result<(), Error> {
         if rows.is_empty() {
             return Ok(());
         }
-        let mut entry = Deletion::new(Deleted::Chunks, self.dir, self.segment, order.at, order.why)?;
-        entry.owners = names(rows.iter().map(|row| row.chunk.owner));
+        let mut entry = Deletion::new(DeletionKind::Chunks, self.dir, self.segment, order.at, order.why)?;
+        entry.owners = owner_names(rows.iter().map(|row| row.chunk.owner));
         entry.places = rows.iter().map(|row| row.offset).collect();
         deletions.append(&[entry])?;
         self.erase(link, rows).map_err(|error| Error::io(&self.path, "overwritten", error))?;
@@ -309,13 +327,13 @@ impl Place<'_> {
     }
 
     /// The chunks of the owners in that time.
-    fn rows(&self, owners: &[u64], time: &Range<Nanos>) -> io::Result<Option<(Link, Vec<Row>)>> {
+    fn rows(&self, owners: &[u64], time: &Range<Nanos>) -> io::Result<Option<(Link, Vec<IndexRow>)>> {
         let mut header = [0; GLOBAL];
         match self.file.read_exact_at(&mut header, 0) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             other => other?,
         }
-        let Some(link) = mark::link_of(&header) else { return Ok(None) };
+        let Some(link) = marker::link_of(&header) else { return Ok(None) };
         let mut rows = match indexed(self.dir, self.segment, owners, &mut 0)? {
             Some(rows) => rows,
             None => scanned(&self.file, owners)?,
@@ -324,39 +342,39 @@ impl Place<'_> {
         Ok(Some((link, rows)))
     }
 
-    fn mark(&self, link: Link, row: &Row) -> io::Result<Option<Mark>> {
+    fn marker(&self, link: Link, row: &IndexRow) -> io::Result<Option<Marker>> {
         let mut bytes = [0; 128];
-        let bytes = &mut bytes[..mark::len(link)];
+        let bytes = &mut bytes[..marker::len(link)];
         match self.file.read_exact_at(bytes, row.offset) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             other => other?,
         }
-        Ok(Mark::read(link, bytes).map(|(mark, _)| mark))
+        Ok(Marker::read(link, bytes).map(|(marker, _)| marker))
     }
 
-    /// First what the packets were, then the marks: where this is broken off, the next time does it all.
-    fn erase(&self, link: Link, rows: &[Row]) -> io::Result<()> {
-        let head = mark::len(link) as u64;
+    /// Erases the packets first, then the markers: if this is interrupted, the next call does it all.
+    fn erase(&self, link: Link, rows: &[IndexRow]) -> io::Result<()> {
+        let head = marker::len(link) as u64;
         let zeros = vec![0; rows.iter().map(|row| row.chunk.length as usize).max().unwrap_or(0)];
-        for Row { offset, chunk } in rows {
+        for IndexRow { offset, chunk } in rows {
             self.file.write_all_at(&zeros[..chunk.length as usize], offset + head)?;
         }
         self.file.sync_data()?;
         let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        for Row { offset, chunk } in rows {
-            // They are zeros already: a file system that knows no holes is none the worse.
+        for IndexRow { offset, chunk } in rows {
+            // They are zeros already: it is no harm if the file system cannot make holes.
             let _ = fallocate(&self.file, hole, offset + head, chunk.length.into());
             let mut bytes = [0; 128];
             let bytes = &mut bytes[..head as usize];
-            Mark::Erased(Chunk { crc: 0, ..*chunk }).write(link, bytes);
+            Marker::Erased(Chunk { crc: 0, ..*chunk }).write(link, bytes);
             self.file.write_all_at(bytes, *offset)?;
         }
         self.file.sync_data()
     }
 }
 
-/// The keys of these rows, and those of the owners that were made in that time: a chunk of theirs may be damaged now, and
-/// be found by somebody later.
+/// Erases the keys of these rows, and those of the owners that were made in that time: one of their chunks
+/// may be damaged now, and be found later.
 #[expect(clippy::too_many_arguments, reason = "where, whose, and by whom")]
 fn forget_keys(
     dir: &Path,
@@ -364,9 +382,9 @@ fn forget_keys(
     mut sealed: BTreeSet<u32>,
     owners: &[u64],
     time: &Range<Nanos>,
-    deletions: &Deletions,
-    order: Order<'_>,
-    done: &mut Forgotten,
+    deletions: &DeletionLog,
+    order: ForgetOrder<'_>,
+    done: &mut ForgetReport,
 ) -> Result<(), Error> {
     let path = segment.keys_path(dir);
     let file = match OpenOptions::new().read(true).write(true).open(&path) {
@@ -390,7 +408,7 @@ fn forget_keys(
         match row {
             KeyRow::Key(bytes) if theirs => rows.push((number, bytes)),
             KeyRow::Forgotten(_) => done.already += 1,
-            // Damaged: nobody has a key of it. Or another's, which a mark names that was changed.
+            // Damaged: nobody has this key. Or the key of another owner, which a changed marker names.
             _ => done.missed += 1,
         }
     }
@@ -398,8 +416,8 @@ fn forget_keys(
     if rows.is_empty() {
         return Ok(());
     }
-    let mut entry = Deletion::new(Deleted::Keys, dir, segment, order.at, order.why)?;
-    entry.owners = names(rows.iter().filter_map(|(_, row)| KeyRow::of(row).owner()));
+    let mut entry = Deletion::new(DeletionKind::Keys, dir, segment, order.at, order.why)?;
+    entry.owners = owner_names(rows.iter().filter_map(|(_, row)| KeyRow::of(row).owner()));
     entry.places = rows.iter().map(|(number, _)| u64::from(*number)).collect();
     deletions.append(&[entry])?;
     keys.forget(&rows).map_err(|error| Error::io(&path, "overwritten", error))?;
@@ -408,7 +426,7 @@ fn forget_keys(
 }
 
 /// Owners as the log has them, each once.
-fn names(owners: impl Iterator<Item = u64>) -> Vec<String> {
+fn owner_names(owners: impl Iterator<Item = u64>) -> Vec<String> {
     let owners: BTreeSet<u64> = owners.collect();
     owners.iter().map(|owner| hex(&owner.to_be_bytes())).collect()
 }

@@ -1,10 +1,11 @@
-//! What a spool gives up, and when: what is older than its clock, what is beyond its size, and the oldest where the disk is
-//! short. No clock and no disk in here: it is told the time, the room and one segment after the other.
+//! Which segments are deleted or moved, and when: those older than their limit, those beyond their size, and
+//! the oldest if the disk is short of space. This module reads no clock and no disk: it is given the time,
+//! the space and one segment after the other.
 
 use ringtap_model::Nanos;
 
-use crate::segment::listed::{Listed, Place};
-use crate::segment::name::{Category, Sizes};
+use crate::segment::listed::{ListedSegment, Location};
+use crate::segment::name::{ByCategory, Category};
 
 /// How long and how much is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,38 +14,38 @@ pub struct Limits {
     pub age: [Option<Nanos>; Category::ALL.len()],
     /// Bytes on disk of each category; None for no limit.
     pub size: [Option<u64>; Category::ALL.len()],
-    /// Where the disk is short of room.
-    pub free: Marks,
-    /// Segments move to the tier, where there is one, when they are older than this; None: when the disk is short.
+    /// When the disk counts as short of space.
+    pub free: Watermarks,
+    /// Age at which segments move to the tier, if there is one; None: when the disk is short of space.
     pub tier_after: Option<Nanos>,
 }
 
-/// Room that is to stay free on a file system.
+/// Space that is kept free on a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marks {
-    /// Below this the oldest segments go, until
-    pub low: Room,
-    /// this is free.
-    pub high: Room,
+pub struct Watermarks {
+    /// Below this, the oldest segments are deleted until
+    pub low: SpaceThreshold,
+    /// this much is free.
+    pub high: SpaceThreshold,
 }
 
-impl Default for Marks {
+impl Default for Watermarks {
     fn default() -> Self {
-        Self { low: Room::Thousandths(50), high: Room::Thousandths(70) }
+        Self { low: SpaceThreshold::Thousandths(50), high: SpaceThreshold::Thousandths(70) }
     }
 }
 
-/// A part of a file system.
+/// An amount of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum SpaceThreshold {
     /// So many thousandths of it.
     Thousandths(u16),
     /// So many bytes.
     Bytes(u64),
 }
 
-impl Room {
-    /// In bytes.
+impl SpaceThreshold {
+    /// The amount in bytes.
     pub fn of(self, total: u64) -> u64 {
         match self {
             Self::Thousandths(part) => {
@@ -57,29 +58,29 @@ impl Room {
 
 /// A file system, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Space {
-    /// All of it.
+pub struct DiskSpace {
+    /// Its size.
     pub total: u64,
     /// What this user can still write.
     pub free: u64,
 }
 
-/// Why a segment goes.
+/// Why a segment is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// Its clock has run out.
+pub enum DeletionReason {
+    /// It is older than its limit.
     Age,
-    /// There is more of its category than there may be.
+    /// Its category takes more than its limit.
     Size,
-    /// The disk is short of room.
+    /// The disk is short of space.
     Space,
 }
 
-impl Reason {
-    /// All of them: each at the place that it has as a number.
+impl DeletionReason {
+    /// All reasons, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Age, Self::Size, Self::Space];
 
-    /// On pages and in logs.
+    /// In metrics and logs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Age => "age",
@@ -89,45 +90,45 @@ impl Reason {
     }
 }
 
-/// What is to be done with a segment.
+/// What to do with a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is deleted.
-    Delete(Reason),
-    /// It moves to the tier.
+pub enum RetentionAction {
+    /// Delete it.
+    Delete(DeletionReason),
+    /// Move it to the tier or to far storage.
     Move,
 }
 
-/// One walk over all segments, oldest first.
+/// One pass over all segments, oldest first.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// Packets up to here have outlived their clock, by category.
+    /// Segments that end up to here are older than their limit, by category.
     expired: [Option<Nanos>; Category::ALL.len()],
-    /// Bytes too many, by category.
-    excess: Sizes,
-    /// Bytes to be freed, by place.
-    short: [u64; Place::ALL.len()],
-    /// Packets up to here belong to the tier.
+    /// Bytes beyond the limit, by category.
+    excess: ByCategory,
+    /// Bytes to free, by location.
+    short: [u64; Location::ALL.len()],
+    /// Segments that end up to here move.
     moves: Option<Nanos>,
-    /// Bytes that the tier may take; None where there is none.
+    /// Bytes that may move; None if there is nowhere to move to.
     room: Option<u64>,
-    /// Something should have moved and found no room.
+    /// A segment should have moved and found no room.
     refused: bool,
-    /// Nothing else is left to be given up where the disk is short.
-    last_resort: bool,
+    /// Interception product is deleted as well if the disk is short of space.
+    includes_product: bool,
 }
 
 impl Sweep {
-    /// A walk at `now`, with so much on disk, and so many bytes to be freed at each place. `room` is what the tier may take,
-    /// where there is one.
+    /// A pass at `now` with these bytes on disk, these bytes to free in each location, and room for so many
+    /// bytes where segments move to.
     pub fn new(
         limits: &Limits,
         now: Nanos,
-        sizes: Sizes,
-        short: [u64; Place::ALL.len()],
+        sizes: ByCategory,
+        short: [u64; Location::ALL.len()],
         room: Option<u64>,
     ) -> Self {
-        // Nothing expires before time began.
+        // No segment is older than time itself.
         let before = |age: Option<Nanos>| age.and_then(|age| now.0.checked_sub(age.0)).map(Nanos);
         let excess = |category: Category| {
             let at = category as usize;
@@ -140,61 +141,69 @@ impl Sweep {
             moves: before(limits.tier_after).filter(|_| room.is_some()),
             room,
             refused: false,
-            last_resort: false,
+            includes_product: false,
         }
     }
 
-    /// Interception product goes as well where the disk is short: everything else has gone. Until this is said it stays, or moves.
-    pub fn last_resort(&mut self) {
-        self.last_resort = true;
+    /// From now on, deletes interception product as well if the disk is short of space: everything else is
+    /// gone. Before that it only moves.
+    pub fn include_product(&mut self) {
+        self.includes_product = true;
     }
 
-    /// Whether segments of that place and category that begin then or later may have to go.
-    pub fn reaches(&self, place: Place, category: Category, begins: Nanos) -> bool {
-        let moves = self.moves.filter(|_| place == Place::Spool);
+    /// Whether segments of that location and category that begin at `begins` or later may be deleted or
+    /// moved.
+    pub fn reaches(&self, location: Location, category: Category, begins: Nanos) -> bool {
+        let moves = self.moves.filter(|_| location == Location::Spool);
         let last = self.expired[category as usize].max(moves);
         self.excess[category as usize] > 0
-            || self.short[place as usize] > 0
+            || self.short[location as usize] > 0
             || last.is_some_and(|last| begins <= last)
     }
 
-    /// What is to be done with the next segment in order of time. None: it stays.
-    pub fn judge(&mut self, item: &Listed) -> Option<Verdict> {
+    /// What to do with the next segment in order of time. None: it stays.
+    pub fn judge(&mut self, item: &ListedSegment) -> Option<RetentionAction> {
         let category = item.segment.category() as usize;
         if self.expired[category].is_some_and(|expired| item.ends <= expired) {
-            return Some(Verdict::Delete(Reason::Age));
+            return Some(RetentionAction::Delete(DeletionReason::Age));
         }
         if self.excess[category] > 0 {
-            return Some(Verdict::Delete(Reason::Size));
+            return Some(RetentionAction::Delete(DeletionReason::Size));
         }
-        let may_move = item.place == Place::Spool && self.room.is_some_and(|room| room >= item.bytes);
-        let is_spared = item.segment.category() == Category::Product && !self.last_resort;
-        if self.short[item.place as usize] > 0 && (may_move || !is_spared) {
-            return Some(if may_move { Verdict::Move } else { Verdict::Delete(Reason::Space) });
+        let may_move = item.location == Location::Spool && self.room.is_some_and(|room| room >= item.bytes);
+        let is_spared = item.segment.category() == Category::Product && !self.includes_product;
+        if self.short[item.location as usize] > 0 && (may_move || !is_spared) {
+            return Some(if may_move {
+                RetentionAction::Move
+            } else {
+                RetentionAction::Delete(DeletionReason::Space)
+            });
         }
-        if item.place == Place::Spool && self.moves.is_some_and(|moves| item.ends <= moves) {
+        if item.location == Location::Spool && self.moves.is_some_and(|moves| item.ends <= moves) {
             self.refused |= !may_move;
-            return may_move.then_some(Verdict::Move);
+            return may_move.then_some(RetentionAction::Move);
         }
         None
     }
 
-    /// It has been done, and freed so many bytes where the segment lay.
-    pub fn done(&mut self, item: &Listed, verdict: Verdict, freed: u64) {
+    /// Records that the action has been carried out, and freed so many bytes.
+    pub fn done(&mut self, item: &ListedSegment, verdict: RetentionAction, freed: u64) {
         let take = |from: &mut u64| *from = from.saturating_sub(freed);
-        take(&mut self.short[item.place as usize]);
+        take(&mut self.short[item.location as usize]);
         match verdict {
-            Verdict::Delete(_) => take(&mut self.excess[item.segment.category() as usize]),
-            Verdict::Move => self.room.iter_mut().for_each(|room| *room = room.saturating_sub(item.bytes)),
+            RetentionAction::Delete(_) => take(&mut self.excess[item.segment.category() as usize]),
+            RetentionAction::Move => {
+                self.room.iter_mut().for_each(|room| *room = room.saturating_sub(item.bytes))
+            }
         }
     }
 
-    /// Bytes still to be freed at that place, what has been done so far taken off.
-    pub fn short(&self, place: Place) -> u64 {
-        self.short[place as usize]
+    /// Bytes still to free in that location.
+    pub fn short(&self, location: Location) -> u64 {
+        self.short[location as usize]
     }
 
-    /// Whether something should have moved and the tier had no room.
+    /// Whether a segment should have moved and found no room.
     pub fn refused(&self) -> bool {
         self.refused
     }
@@ -209,38 +218,38 @@ mod tests {
     const START: Nanos = Nanos::from_secs(1_795_219_200);
 
     /// A segment a minute for signalling and media, media of 100 bytes and signalling of 10.
-    fn listing(minutes: u64) -> Vec<Listed> {
+    fn listing(minutes: u64) -> Vec<ListedSegment> {
         listing_of(minutes, &[Category::Signalling, Category::Media])
     }
 
-    fn listing_of(minutes: u64, categories: &[Category]) -> Vec<Listed> {
+    fn listing_of(minutes: u64, categories: &[Category]) -> Vec<ListedSegment> {
         let minute = |number: u64| {
             let begins = START + Nanos::from_secs(60 * number);
-            categories.iter().map(move |category| Listed {
+            categories.iter().map(move |category| ListedSegment {
                 segment: Segment::new(begins, 0, *category, number),
-                place: Place::Spool,
+                location: Location::Spool,
                 bytes: if *category == Category::Media { 100 } else { 10 },
                 begins,
                 ends: begins + Nanos::from_secs(60),
             })
         };
-        let mut all: Vec<Listed> = (0..minutes).flat_map(minute).collect();
+        let mut all: Vec<ListedSegment> = (0..minutes).flat_map(minute).collect();
         all.sort_by(|a, b| a.segment.cmp(&b.segment));
         all
     }
 
-    fn sizes(listing: &[Listed]) -> Sizes {
+    fn sizes(listing: &[ListedSegment]) -> ByCategory {
         let of = |category| {
             listing.iter().filter(|item| item.segment.category() == category).map(|item| item.bytes).sum()
         };
         Category::ALL.map(of)
     }
 
-    /// Carries everything out, and tells what went.
-    fn carry_out(sweep: &mut Sweep, listing: &[Listed]) -> Vec<(usize, Verdict)> {
+    /// Carries everything out, and returns what went.
+    fn carry_out(sweep: &mut Sweep, listing: &[ListedSegment]) -> Vec<(usize, RetentionAction)> {
         let mut done = Vec::new();
         for (place, item) in listing.iter().enumerate() {
-            let reached = sweep.reaches(item.place, item.segment.category(), item.begins);
+            let reached = sweep.reaches(item.location, item.segment.category(), item.begins);
             if let Some(verdict) = sweep.judge(item) {
                 assert!(reached, "{item:?}");
                 sweep.done(item, verdict, item.bytes);
@@ -259,17 +268,17 @@ mod tests {
             carry_out(&mut sweep, &listing)
         };
         assert_eq!(at(START + DAY + Nanos::from_secs(59)), []);
-        // The first minute of signalling has ended a day ago; media stays another day.
+        // The first minute of signalling ended a day ago; media stays another day.
         let gone = at(START + DAY + Nanos::from_secs(60));
         assert_eq!(gone.len(), 1);
         assert_eq!(listing[gone[0].0].segment.category(), Category::Signalling);
-        assert_eq!(gone[0].1, Verdict::Delete(Reason::Age));
+        assert_eq!(gone[0].1, RetentionAction::Delete(DeletionReason::Age));
         assert_eq!(at(START + DAY + DAY).len(), 10);
         assert_eq!(at(START + DAY + DAY + Nanos::from_secs(600)).len(), 20);
-        // A clock longer than time itself expires nothing.
+        // A limit longer than time itself expires nothing.
         let limits = Limits { age: [Some(Nanos::MAX), None, None], ..Limits::default() };
         let sweep = Sweep::new(&limits, START, [0; 3], [0; 3], None);
-        assert!(Category::ALL.iter().all(|category| !sweep.reaches(Place::Spool, *category, Nanos::ZERO)));
+        assert!(Category::ALL.iter().all(|category| !sweep.reaches(Location::Spool, *category, Nanos::ZERO)));
     }
 
     #[test]
@@ -285,7 +294,7 @@ mod tests {
             names.iter().zip(0..).all(|(name, at)| name.ends_with(&format!("-m-{at}.pcap"))),
             "{names:?}"
         );
-        assert!(gone.iter().all(|(_, verdict)| *verdict == Verdict::Delete(Reason::Size)));
+        assert!(gone.iter().all(|(_, verdict)| *verdict == RetentionAction::Delete(DeletionReason::Size)));
     }
 
     #[test]
@@ -294,15 +303,19 @@ mod tests {
         let mut sweep = Sweep::new(&Limits::default(), START, sizes(&listing), [250, 0, 0], None);
         let gone: Vec<usize> = carry_out(&mut sweep, &listing).into_iter().map(|(place, _)| place).collect();
         assert_eq!(gone, [0, 1, 2, 3, 4]);
-        assert_eq!(sweep.short(Place::Spool), 0);
-        // What cannot be deleted is passed over, and what is missing at the end is told.
+        assert_eq!(sweep.short(Location::Spool), 0);
+        // A segment that cannot be deleted is skipped, and the rest is still to be freed at the end.
         let mut sweep = Sweep::new(&Limits::default(), START, sizes(&listing), [5_000, 0, 0], None);
         for item in &listing {
             let verdict = sweep.judge(item);
-            assert_eq!(verdict, Some(Verdict::Delete(Reason::Space)));
-            sweep.done(item, Verdict::Delete(Reason::Space), if item.bytes == 100 { 0 } else { 10 });
+            assert_eq!(verdict, Some(RetentionAction::Delete(DeletionReason::Space)));
+            sweep.done(
+                item,
+                RetentionAction::Delete(DeletionReason::Space),
+                if item.bytes == 100 { 0 } else { 10 },
+            );
         }
-        assert_eq!(sweep.short(Place::Spool), 4_900);
+        assert_eq!(sweep.short(Location::Spool), 4_900);
     }
 
     #[test]
@@ -314,21 +327,22 @@ mod tests {
         let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0; 3], None);
         let gone: Vec<usize> = carry_out(&mut sweep, &listing).into_iter().map(|(place, _)| place).collect();
         assert!(gone.len() == 2 && gone.iter().all(is_product), "{gone:?}");
-        // Size counts its own bytes alone.
+        // The limit of product counts its own bytes alone.
         let limits = Limits { size: [None, None, Some(30)], ..Limits::default() };
         let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0; 3], None);
         let gone: Vec<usize> = carry_out(&mut sweep, &listing).into_iter().map(|(place, _)| place).collect();
         assert!(gone.len() == 1 && is_product(&gone[0]), "{gone:?}");
-        // However short the disk is, it stays while anything else is there.
+        // However short the disk is, product stays while anything else is there.
         let mut sweep = Sweep::new(&Limits::default(), now, sizes(&listing), [10_000, 0, 0], None);
         let gone: Vec<usize> = carry_out(&mut sweep, &listing).into_iter().map(|(place, _)| place).collect();
         assert!(gone.len() == 8 && !gone.iter().any(is_product), "{gone:?}");
-        sweep.last_resort();
-        let left: Vec<Listed> = listing.iter().filter(|item| sweep.judge(item).is_some()).cloned().collect();
+        sweep.include_product();
+        let left: Vec<ListedSegment> =
+            listing.iter().filter(|item| sweep.judge(item).is_some()).cloned().collect();
         assert!(left.iter().any(|item| item.segment.category() == Category::Product));
         // It may move.
         let mut sweep = Sweep::new(&Limits::default(), now, sizes(&listing), [10_000, 0, 0], Some(10_000));
-        assert!(carry_out(&mut sweep, &listing).iter().all(|(_, verdict)| *verdict == Verdict::Move));
+        assert!(carry_out(&mut sweep, &listing).iter().all(|(_, verdict)| *verdict == RetentionAction::Move));
     }
 
     #[test]
@@ -341,30 +355,30 @@ mod tests {
         let moved = carry_out(&mut sweep, &listing);
         // Three minutes are old enough; the third minute of media finds no room.
         assert_eq!(moved.len(), 5);
-        assert!(moved.iter().all(|(_, verdict)| *verdict == Verdict::Move));
+        assert!(moved.iter().all(|(_, verdict)| *verdict == RetentionAction::Move));
         assert!(sweep.refused());
         // Without a tier nothing moves.
         let mut sweep = Sweep::new(&limits, now, sizes(&listing), [0; 3], None);
         assert_eq!(carry_out(&mut sweep, &listing), []);
-        // A disk that is short moves its oldest as long as the tier takes them, then deletes.
+        // A spool that is short of space moves its oldest segments while the tier has room, then deletes.
         let mut sweep = Sweep::new(&Limits::default(), now, sizes(&listing), [300, 0, 0], Some(120));
-        let gone: Vec<Verdict> =
+        let gone: Vec<RetentionAction> =
             carry_out(&mut sweep, &listing).into_iter().map(|(_, verdict)| verdict).collect();
-        let (deleted, moved) = (Verdict::Delete(Reason::Space), Verdict::Move);
+        let (deleted, moved) = (RetentionAction::Delete(DeletionReason::Space), RetentionAction::Move);
         assert_eq!(gone, [moved, moved, deleted, moved, deleted]);
-        // A tier that is short deletes its own, and nothing of the spool's.
+        // A tier that is short of space deletes its own segments, and none of the spool's.
         let mut older = listing.clone();
-        older.iter_mut().take(6).for_each(|item| item.place = Place::Tier);
+        older.iter_mut().take(6).for_each(|item| item.location = Location::Tier);
         let mut sweep = Sweep::new(&Limits::default(), now, sizes(&older), [0, 150, 0], Some(0));
         let gone = carry_out(&mut sweep, &older);
-        assert!(gone.iter().all(|(place, _)| older[*place].place == Place::Tier), "{gone:?}");
+        assert!(gone.iter().all(|(place, _)| older[*place].location == Location::Tier), "{gone:?}");
         assert_eq!(gone.len(), 3);
     }
 
     #[test]
     fn room_is_a_share_or_bytes() {
-        assert_eq!(Room::Thousandths(50).of(1 << 40), (1 << 40) / 20);
-        assert_eq!(Room::Thousandths(1000).of(u64::MAX), u64::MAX);
-        assert_eq!(Room::Bytes(7).of(1), 7);
+        assert_eq!(SpaceThreshold::Thousandths(50).of(1 << 40), (1 << 40) / 20);
+        assert_eq!(SpaceThreshold::Thousandths(1000).of(u64::MAX), u64::MAX);
+        assert_eq!(SpaceThreshold::Bytes(7).of(1), 7);
     }
 }

@@ -9,12 +9,12 @@ use rustix::fs::{Advice, fadvise};
 
 use crate::files::remove_if_present;
 use crate::layout::TIER;
-use crate::segment::listed::Listed;
+use crate::segment::listed::ListedSegment;
 
-/// Read and written at once.
+/// Bytes read and written at once.
 const PIECE: usize = 1 << 20;
 
-/// Makes the link to that directory, which is created where it does not exist.
+/// Creates the directory if it does not exist, and the link to it.
 pub(crate) fn link(dir: &Path, tier: &Path) -> io::Result<()> {
     fs::create_dir_all(tier)?;
     let tier = tier.canonicalize()?;
@@ -28,37 +28,37 @@ pub(crate) fn link(dir: &Path, tier: &Path) -> io::Result<()> {
     fs::rename(&fresh, &link)
 }
 
-/// A segment on its way, piece by piece.
+/// A segment that is being moved, piece by piece.
 #[derive(Debug)]
-pub(crate) struct Moving {
-    pub(crate) item: Listed,
-    /// Files to copy, the segment itself last.
-    files: Vec<Copying>,
-    /// Which of them is being copied.
+pub(crate) struct TierMove {
+    pub(crate) item: ListedSegment,
+    /// Files to copy, the segment's own last.
+    files: Vec<FileCopy>,
+    /// The file that is being copied.
     at: usize,
 }
 
 #[derive(Debug)]
-struct Copying {
+struct FileCopy {
     from: PathBuf,
     to: PathBuf,
     source: File,
-    /// How the source was when it was opened: when it was written to last, to the nanosecond, and its length.
+    /// The source when it was opened: time of the last change, to the nanosecond, and length.
     was: (i64, i64, u64),
     target: File,
     offset: u64,
     crc: u32,
 }
 
-impl Copying {
+impl FileCopy {
     fn part(&self) -> PathBuf {
         part(&self.to)
     }
 }
 
-impl Moving {
-    /// Opens its files. None where it has gone meanwhile.
-    pub(crate) fn begin(dir: &Path, tier: &Path, item: Listed) -> io::Result<Option<Self>> {
+impl TierMove {
+    /// Opens the files. None if the segment has gone meanwhile.
+    pub(crate) fn begin(dir: &Path, tier: &Path, item: ListedSegment) -> io::Result<Option<Self>> {
         let mut files = Vec::new();
         let target = item.segment.path(tier);
         if let Some(day) = target.parent() {
@@ -74,7 +74,7 @@ impl Moving {
             let target =
                 File::options().read(true).write(true).create(true).truncate(true).open(part(&to))?;
             target.set_permissions(source.metadata()?.permissions())?;
-            files.push(Copying { from, to, source, was, target, offset: 0, crc: 0 });
+            files.push(FileCopy { from, to, source, was, target, offset: 0, crc: 0 });
         }
         let whole = files.last().is_some_and(|last| last.to == target);
         let moving = Self { item, files, at: 0 };
@@ -85,7 +85,7 @@ impl Moving {
         Ok(None)
     }
 
-    /// Copies about so many bytes more; true when all of them are on the disk of the tier and read back the same.
+    /// Copies about so many bytes; true once all copies are on the disk of the tier and equal the originals.
     pub(crate) fn step(&mut self, mut bytes: u64) -> io::Result<bool> {
         let mut piece = vec![0; PIECE];
         while let Some(file) = self.files.get_mut(self.at) {
@@ -112,8 +112,8 @@ impl Moving {
         Ok(true)
     }
 
-    /// Puts the copies in place and deletes the segment. False, and nothing is done, where it was changed meanwhile. To be called
-    /// in the turn of whoever deletes.
+    /// Moves the copies into place and deletes the segment. False, and nothing is done, if it was changed
+    /// meanwhile. The caller holds the deletion lock.
     pub(crate) fn finish(self) -> io::Result<bool> {
         for file in &self.files {
             let now = File::open(&file.from).and_then(|file| state(&file));
@@ -128,17 +128,17 @@ impl Moving {
         if let Some(day) = self.files.last().and_then(|file| file.to.parent()) {
             File::open(day)?.sync_all()?;
         }
-        // The segment first: from then on readers find the other.
+        // The segment goes first: from then on readers use the copy.
         for file in self.files.iter().rev() {
             remove_if_present(&file.from)?;
         }
         Ok(true)
     }
 
-    /// Deletes what was copied.
+    /// Deletes the copies.
     pub(crate) fn give_up(&self) {
         for file in &self.files {
-            // It is written over when it is moved the next time.
+            // A later move overwrites them.
             let _ = remove_if_present(&file.part());
         }
     }
@@ -151,12 +151,12 @@ fn part(path: &Path) -> PathBuf {
 }
 
 fn state(file: &File) -> io::Result<(i64, i64, u64)> {
-    let told = file.metadata()?;
-    Ok((told.mtime(), told.mtime_nsec(), told.size()))
+    let metadata = file.metadata()?;
+    Ok((metadata.mtime(), metadata.mtime_nsec(), metadata.size()))
 }
 
-/// Reads the copy back from the disk, not from memory where that can be had.
-fn verify(file: &Copying, piece: &mut [u8]) -> io::Result<()> {
+/// Reads the copy back, from the disk rather than from memory if possible.
+fn verify(file: &FileCopy, piece: &mut [u8]) -> io::Result<()> {
     let _ = fadvise(&file.target, 0, None, Advice::DontNeed);
     let (mut offset, mut crc) = (0, 0);
     loop {

@@ -1,35 +1,35 @@
-//! What is kept of which call: rules in order, the first that matches wins.
+//! Which calls are recorded: rules in order, the first that matches wins.
 //!
-//! A rule may ask what is not known yet: the codec before the answer, the quality before the end. Until it is known the
-//! decision waits, and so does everything that a rule which is still possible would keep.
+//! A rule may depend on facts that are not known yet: the codec before the answer, the quality before the
+//! end. Until then the decision is pending, and everything is kept that a rule which may still match wants.
 
-mod table;
-mod undecided;
+mod decision_table;
+mod pending_packets;
 mod values;
 
-pub use table::{Place, Standing, State, Table};
-pub use undecided::{List, Undecided, Waited};
-pub use values::{MAX_PATTERNS, Network, Numbers, Part, Wrong};
+pub use decision_table::{CallDecision, CallSlot, DecisionState, DecisionTable};
+pub use pending_packets::{PendingList, PendingPacket, PendingPackets};
+pub use values::{CallShare, InvalidValue, MAX_PATTERNS, Network, Numbers};
 
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// What is kept of a call. Each keeps what those before it keep, and more.
+/// What is recorded of a call. Each scope includes those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum What {
+pub enum RecordingScope {
     /// Its record alone.
     #[default]
     Nothing,
     /// Its messages.
     Signalling,
-    /// And its media packets without what is said in them: the RTP header and what is in front of it.
+    /// And the headers of its media packets, up to and including the RTP header.
     Headers,
-    /// And its media, whole.
+    /// And its complete media.
     Full,
 }
 
-impl What {
-    /// Each, in order.
+impl RecordingScope {
+    /// All scopes, in order.
     pub const ALL: [Self; 4] = [Self::Nothing, Self::Signalling, Self::Headers, Self::Full];
 
     /// As the configuration writes it.
@@ -43,78 +43,78 @@ impl What {
     }
 }
 
-impl FromStr for What {
-    type Err = Wrong;
+impl FromStr for RecordingScope {
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, Wrong> {
-        Self::ALL.into_iter().find(|what| what.name() == text).ok_or_else(|| Wrong {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        Self::ALL.into_iter().find(|what| what.name() == text).ok_or_else(|| InvalidValue {
             given: text.to_owned(),
             right: "one of nothing, signalling, headers, full",
         })
     }
 }
 
-/// One rule. What it does not ask matches always.
+/// A rule. A condition that is not set always matches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rule {
-    /// For people.
+    /// The name for logs and commands.
     pub name: String,
     /// One of the caller's numbers is among these.
     pub caller: Option<Numbers>,
-    /// One of the callee's.
+    /// One of the callee's numbers is.
     pub callee: Option<Numbers>,
-    /// One of either's.
+    /// One of the caller's or the callee's numbers is.
     pub number: Option<Numbers>,
-    /// Its signalling comes from or goes to one of these.
+    /// Signalling comes from or goes to one of these networks.
     pub trunk: Vec<Network>,
-    /// Signalling or media come from or go to one of these.
+    /// Signalling or media come from or go to one of these networks.
     pub address: Vec<Network>,
     /// A stream has one of these codecs; names as in SDP, in any case.
     pub codec: Vec<String>,
-    /// It is answered.
+    /// The call is answered.
     pub answered: bool,
     /// The worst MOS of the call is below this. Known at the end.
     pub mos_below: Option<f64>,
-    /// A part of the calls that match otherwise, the same for all legs of a call.
-    pub part: Option<Part>,
-    /// What is kept of a call that matches.
-    pub what: What,
-    /// Digits that are pressed are not kept.
+    /// A share of the calls that match otherwise, the same for all legs of a call.
+    pub part: Option<CallShare>,
+    /// What is recorded of a call that matches.
+    pub what: RecordingScope,
+    /// Digits are not recorded.
     pub mask_digits: bool,
-    /// Those who speak may pause it, by digits or a header.
+    /// The speakers may pause the recording, by digits or a header.
     pub may_pause: bool,
-    /// It intercepts: what it keeps is a copy of its own, product of this case, and other rules are asked as if it were not there.
-    /// Neither masks nor pauses.
+    /// The rule intercepts: it records product of this case, a copy of its own, without masks and pauses.
+    /// Other rules are asked as if it did not exist.
     pub product: Option<String>,
 }
 
 /// What is known of a call so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Facts<'a> {
+pub struct CallFacts<'a> {
     /// From, P-Asserted-Identity.
     pub callers: &'a [&'a str],
     /// To, Request-URI.
     pub callees: &'a [&'a str],
-    /// Of its signalling.
+    /// Addresses of its signalling.
     pub trunk: &'a [IpAddr],
-    /// Of its media so far.
+    /// Addresses of its media so far.
     pub addresses: &'a [IpAddr],
-    /// Of its streams so far.
+    /// Codecs of its streams so far.
     pub codecs: &'a [&'a str],
     /// Worst MOS.
     pub mos: Option<f64>,
-    /// Shared by all legs of the call, and otherwise random.
+    /// The same for all legs of the call, otherwise random.
     pub key: u64,
     /// It was answered.
     pub answered: bool,
-    /// It is released or given up: who was not answered will not be, and no stream follows.
+    /// It is released or given up: it will not be answered, and no stream follows.
     pub over: bool,
     /// Its media have been judged: nothing more becomes known.
     pub judged: bool,
 }
 
-impl Facts<'_> {
-    /// Addresses and codecs are as they will be.
+impl CallFacts<'_> {
+    /// Addresses and codecs do not change any more.
     fn is_settled(&self) -> bool {
         self.answered || self.is_over()
     }
@@ -124,36 +124,36 @@ impl Facts<'_> {
     }
 }
 
-/// What the rules say of a call.
+/// What the rules decide about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// A rule, by its place, or none.
+    /// The decision is final.
     Decided {
-        /// Of the rule that matched.
+        /// Index of the rule that matched, if any did.
         rule: Option<usize>,
-        /// What it keeps.
-        what: What,
+        /// What is recorded.
+        what: RecordingScope,
         /// Digits are masked.
         mask_digits: bool,
-        /// It may be paused by those who speak.
+        /// The speakers may pause the recording.
         may_pause: bool,
     },
-    /// Not yet known: meanwhile this is to be kept.
+    /// The decision is pending; meanwhile this is kept.
     Open {
-        /// The most that a rule which may still match keeps.
-        what: What,
-        /// One of them masks digits.
+        /// The most that a rule which may still match records.
+        what: RecordingScope,
+        /// One of these rules masks digits.
         mask_digits: bool,
-        /// All of them may be paused.
+        /// All of these rules allow pauses.
         may_pause: bool,
-        /// It is its quality alone that is waited for: until the end.
+        /// Only the quality is missing: the decision waits for the end.
         until_end: bool,
     },
 }
 
 impl Verdict {
-    /// What is to be kept, or the most that is.
-    pub fn what(&self) -> What {
+    /// What is recorded, or the most that may be.
+    pub fn what(&self) -> RecordingScope {
         let (Self::Decided { what, .. } | Self::Open { what, .. }) = *self;
         what
     }
@@ -162,7 +162,7 @@ impl Verdict {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Yes,
-    /// Its quality is not known yet.
+    /// The quality is not known yet.
     AtEnd,
     NotYet,
     No,
@@ -183,7 +183,7 @@ impl Rule {
     }
 
     /// Whether it matches; None while that is not known.
-    pub fn matches(&self, facts: &Facts<'_>) -> Option<bool> {
+    pub fn matches(&self, facts: &CallFacts<'_>) -> Option<bool> {
         match self.asks(facts) {
             Answer::Yes => Some(true),
             Answer::No => Some(false),
@@ -191,9 +191,9 @@ impl Rule {
         }
     }
 
-    fn asks(&self, facts: &Facts<'_>) -> Answer {
+    fn asks(&self, facts: &CallFacts<'_>) -> Answer {
         let yes = |holds: bool| if holds { Answer::Yes } else { Answer::No };
-        // What may still come is not a no.
+        // A fact that may still become known is not a no.
         let later = |holds: bool, settled: bool| if holds || settled { yes(holds) } else { Answer::NotYet };
         let among = |numbers: &Numbers, given: &[&str]| given.iter().any(|number| numbers.holds(number));
         let within = |networks: &[Network], given: &[IpAddr]| {
@@ -236,8 +236,8 @@ impl Rule {
 pub struct Rules(pub Vec<Rule>);
 
 impl Rules {
-    /// What is to be kept of a call of which so much is known.
-    pub fn decide(&self, facts: &Facts<'_>) -> Verdict {
+    /// Decides about a call with these facts.
+    pub fn decide(&self, facts: &CallFacts<'_>) -> Verdict {
         let mut open: Option<Verdict> = None;
         for (place, rule) in self.0.iter().enumerate() {
             let answer = rule.asks(facts);
@@ -248,7 +248,7 @@ impl Rules {
                 let Rule { what, mask_digits, may_pause, .. } = *rule;
                 return Verdict::Decided { rule: Some(place), what, mask_digits, may_pause };
             }
-            // Behind a rule that may still match, the next one does not win, but it may.
+            // A rule behind one that may still match does not win yet, but it may.
             open = Some(rule.join(open, answer != Answer::NotYet));
             if answer == Answer::Yes {
                 break;
@@ -256,25 +256,25 @@ impl Rules {
         }
         open.unwrap_or(Verdict::Decided {
             rule: None,
-            what: What::Nothing,
+            what: RecordingScope::Nothing,
             mask_digits: false,
             may_pause: false,
         })
     }
 
-    /// The rule that matches every call, where nothing else can.
+    /// The first rule, if it matches every call.
     pub fn always(&self) -> Option<&Rule> {
         self.0.first().filter(|rule| rule.asks_nothing())
     }
 
-    /// The most that any of them keeps.
-    pub fn most(&self) -> What {
+    /// The widest scope of all rules.
+    pub fn most(&self) -> RecordingScope {
         self.0.iter().map(|rule| rule.what).max().unwrap_or_default()
     }
 }
 
 impl Rule {
-    /// What is to be kept while this one may match as well.
+    /// What is kept while this rule may match as well.
     fn join(&self, open: Option<Verdict>, ends: bool) -> Verdict {
         let Self { what, mask_digits, may_pause, .. } = *self;
         match open {
@@ -299,37 +299,37 @@ mod tests {
         Some(numbers)
     }
 
-    fn decided(rule: usize, what: What) -> Verdict {
+    fn decided(rule: usize, what: RecordingScope) -> Verdict {
         Verdict::Decided { rule: Some(rule), what, mask_digits: false, may_pause: false }
     }
 
-    fn open(what: What, until_end: bool) -> Verdict {
+    fn open(what: RecordingScope, until_end: bool) -> Verdict {
         Verdict::Open { what, mask_digits: false, may_pause: false, until_end }
     }
 
     const NONE: Verdict =
-        Verdict::Decided { rule: None, what: What::Nothing, mask_digits: false, may_pause: false };
+        Verdict::Decided { rule: None, what: RecordingScope::Nothing, mask_digits: false, may_pause: false };
 
     #[test]
     fn the_first_that_matches_wins_and_what_may_match_waits() {
         let rules = Rules(vec![
-            Rule { caller: numbers(&["911"]), what: What::Nothing, ..Rule::default() },
-            Rule { mos_below: Some(3.0), what: What::Full, ..Rule::default() },
-            Rule { callee: numbers(&["+49*"]), what: What::Signalling, ..Rule::default() },
+            Rule { caller: numbers(&["911"]), what: RecordingScope::Nothing, ..Rule::default() },
+            Rule { mos_below: Some(3.0), what: RecordingScope::Full, ..Rule::default() },
+            Rule { callee: numbers(&["+49*"]), what: RecordingScope::Signalling, ..Rule::default() },
         ]);
-        let facts = Facts { callers: &["911"], callees: &["+491"], ..Facts::default() };
-        assert_eq!(rules.decide(&facts), decided(0, What::Nothing));
-        let facts = Facts { callers: &["1"], ..facts };
-        assert_eq!(rules.decide(&facts), open(What::Full, true));
-        let bad = Facts { mos: Some(2.5), ..facts };
-        assert_eq!(rules.decide(&bad), decided(1, What::Full));
-        let good = Facts { mos: Some(4.2), judged: true, ..facts };
-        assert_eq!(rules.decide(&good), decided(2, What::Signalling));
+        let facts = CallFacts { callers: &["911"], callees: &["+491"], ..CallFacts::default() };
+        assert_eq!(rules.decide(&facts), decided(0, RecordingScope::Nothing));
+        let facts = CallFacts { callers: &["1"], ..facts };
+        assert_eq!(rules.decide(&facts), open(RecordingScope::Full, true));
+        let bad = CallFacts { mos: Some(2.5), ..facts };
+        assert_eq!(rules.decide(&bad), decided(1, RecordingScope::Full));
+        let good = CallFacts { mos: Some(4.2), judged: true, ..facts };
+        assert_eq!(rules.decide(&good), decided(2, RecordingScope::Signalling));
         // Released, but not yet judged.
-        assert_eq!(rules.decide(&Facts { over: true, ..facts }), open(What::Full, true));
-        let other = Facts { callees: &["112"], ..good };
+        assert_eq!(rules.decide(&CallFacts { over: true, ..facts }), open(RecordingScope::Full, true));
+        let other = CallFacts { callees: &["112"], ..good };
         assert_eq!(rules.decide(&other), NONE);
-        assert_eq!((rules.most(), rules.always()), (What::Full, None));
+        assert_eq!((rules.most(), rules.always()), (RecordingScope::Full, None));
         assert_eq!(Rules::default().decide(&facts), NONE);
     }
 
@@ -338,53 +338,65 @@ mod tests {
         let rules = Rules(vec![Rule {
             address: vec!["192.0.2.0/24".parse().unwrap()],
             codec: vec!["g729".into()],
-            what: What::Headers,
+            what: RecordingScope::Headers,
             mask_digits: true,
             ..Rule::default()
         }]);
         let here: [IpAddr; 1] = ["192.0.2.1".parse().unwrap()];
-        let facts = Facts { addresses: &here, ..Facts::default() };
-        let waits =
-            Verdict::Open { what: What::Headers, mask_digits: true, may_pause: false, until_end: false };
+        let facts = CallFacts { addresses: &here, ..CallFacts::default() };
+        let waits = Verdict::Open {
+            what: RecordingScope::Headers,
+            mask_digits: true,
+            may_pause: false,
+            until_end: false,
+        };
         assert_eq!(rules.decide(&facts), waits);
-        let right = Facts { codecs: &["PCMU", "G729"], ..facts };
-        let masked =
-            Verdict::Decided { rule: Some(0), what: What::Headers, mask_digits: true, may_pause: false };
+        let right = CallFacts { codecs: &["PCMU", "G729"], ..facts };
+        let masked = Verdict::Decided {
+            rule: Some(0),
+            what: RecordingScope::Headers,
+            mask_digits: true,
+            may_pause: false,
+        };
         assert_eq!(rules.decide(&right), masked);
-        assert_eq!(rules.decide(&Facts { addresses: &[], trunk: &here, ..right }), masked);
-        assert_eq!(rules.decide(&Facts { addresses: &[], over: true, ..right }), NONE);
-        assert_eq!(rules.decide(&Facts { codecs: &["PCMU"], answered: true, ..facts }), NONE);
+        assert_eq!(rules.decide(&CallFacts { addresses: &[], trunk: &here, ..right }), masked);
+        assert_eq!(rules.decide(&CallFacts { addresses: &[], over: true, ..right }), NONE);
+        assert_eq!(rules.decide(&CallFacts { codecs: &["PCMU"], answered: true, ..facts }), NONE);
     }
 
     #[test]
     fn whether_one_rule_matches() {
         let rule = Rule { caller: numbers(&["100"]), answered: true, ..Rule::default() };
-        let facts = Facts { callers: &["100"], ..Facts::default() };
+        let facts = CallFacts { callers: &["100"], ..CallFacts::default() };
         assert_eq!(rule.matches(&facts), None);
-        assert_eq!(rule.matches(&Facts { answered: true, ..facts }), Some(true));
-        assert_eq!(rule.matches(&Facts { over: true, ..facts }), Some(false));
-        assert_eq!(rule.matches(&Facts { callers: &["1"], ..facts }), Some(false));
+        assert_eq!(rule.matches(&CallFacts { answered: true, ..facts }), Some(true));
+        assert_eq!(rule.matches(&CallFacts { over: true, ..facts }), Some(false));
+        assert_eq!(rule.matches(&CallFacts { callers: &["1"], ..facts }), Some(false));
     }
 
     #[test]
     fn what_is_waited_for() {
-        let rule = Rule { what: What::Full, may_pause: true, ..Rule::default() };
+        let rule = Rule { what: RecordingScope::Full, may_pause: true, ..Rule::default() };
         let answered = Rule { answered: true, ..rule.clone() };
         let bad = Rule { mos_below: Some(3.5), ..rule.clone() };
         let both = Rules(vec![bad.clone(), answered.clone()]);
-        let waits =
-            |until_end| Verdict::Open { what: What::Full, mask_digits: false, may_pause: true, until_end };
-        let facts = Facts::default();
+        let waits = |until_end| Verdict::Open {
+            what: RecordingScope::Full,
+            mask_digits: false,
+            may_pause: true,
+            until_end,
+        };
+        let facts = CallFacts::default();
         // The answer first, then the end.
         assert_eq!(both.decide(&facts), waits(false));
-        assert_eq!(both.decide(&Facts { answered: true, ..facts }), waits(true));
-        assert_eq!(both.decide(&Facts { over: true, ..facts }), waits(true));
-        assert_eq!(both.decide(&Facts { over: true, judged: true, ..facts }), NONE);
-        // One rule that asks both waits for the answer before it waits for the end.
+        assert_eq!(both.decide(&CallFacts { answered: true, ..facts }), waits(true));
+        assert_eq!(both.decide(&CallFacts { over: true, ..facts }), waits(true));
+        assert_eq!(both.decide(&CallFacts { over: true, judged: true, ..facts }), NONE);
+        // A rule with both conditions waits for the answer before it waits for the end.
         let one = Rules(vec![Rule { answered: true, ..bad }]);
         assert_eq!(one.decide(&facts), waits(false));
-        assert_eq!(one.decide(&Facts { answered: true, ..facts }), waits(true));
-        assert_eq!(one.decide(&Facts { over: true, ..facts }), NONE);
+        assert_eq!(one.decide(&CallFacts { answered: true, ..facts }), waits(true));
+        assert_eq!(one.decide(&CallFacts { over: true, ..facts }), NONE);
         assert!(!answered.asks_nothing() && rule.asks_nothing());
         assert!(Rules(vec![rule]).always().is_some());
     }
@@ -392,17 +404,21 @@ mod tests {
     #[test]
     fn either_number_and_the_trunk() {
         let rules = Rules(vec![
-            Rule { number: numbers(&["100"]), what: What::Full, ..Rule::default() },
-            Rule { trunk: vec!["198.51.100.0/24".parse().unwrap()], what: What::Headers, ..Rule::default() },
+            Rule { number: numbers(&["100"]), what: RecordingScope::Full, ..Rule::default() },
+            Rule {
+                trunk: vec!["198.51.100.0/24".parse().unwrap()],
+                what: RecordingScope::Headers,
+                ..Rule::default()
+            },
         ]);
         let there: [IpAddr; 1] = ["198.51.100.7".parse().unwrap()];
-        let facts = Facts { callers: &["1"], callees: &["2", "100"], ..Facts::default() };
-        assert_eq!(rules.decide(&facts), decided(0, What::Full));
+        let facts = CallFacts { callers: &["1"], callees: &["2", "100"], ..CallFacts::default() };
+        assert_eq!(rules.decide(&facts), decided(0, RecordingScope::Full));
         assert_eq!(
-            rules.decide(&Facts { callees: &["2"], trunk: &there, ..facts }),
-            decided(1, What::Headers)
+            rules.decide(&CallFacts { callees: &["2"], trunk: &there, ..facts }),
+            decided(1, RecordingScope::Headers)
         );
         // A trunk is where signalling passes, not media.
-        assert_eq!(rules.decide(&Facts { callees: &["2"], addresses: &there, ..facts }), NONE);
+        assert_eq!(rules.decide(&CallFacts { callees: &["2"], addresses: &there, ..facts }), NONE);
     }
 }

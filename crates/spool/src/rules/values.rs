@@ -1,35 +1,36 @@
-//! What a rule asks for: numbers, networks, a share of all calls.
+//! Values in the conditions of a rule: numbers, networks, a share of all calls.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// The words are others.
+/// A value that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is not {right}")]
-pub struct Wrong {
+pub struct InvalidValue {
     /// As it was given.
     pub given: String,
     /// What it should be.
     pub right: &'static str,
 }
 
-/// Numbers and names: exact ones, and patterns in which `*` stands for anything. A list of a million of them is asked as fast
-/// as one of ten, as long as the star is behind the digits.
+/// Numbers and names: exact ones, and patterns in which `*` stands for anything. A million of them are
+/// searched as fast as ten, as long as the star is at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
     exact: HashSet<Box<str>>,
-    /// Of patterns with one star at their end, what is in front of it.
+    /// Patterns with one star at their end, without the star.
     beginnings: HashSet<Box<str>>,
-    /// Lengths that there are among them, ascending.
+    /// Their lengths, ascending.
     lengths: Vec<usize>,
     patterns: Vec<Box<str>>,
 }
 
 impl Numbers {
-    /// Takes a number, a name or a pattern. Spaces, dashes, dots and brackets between digits are left out. False where there
-    /// are too many patterns with a star in another place than the end: each of them is tried for each call.
+    /// Adds a number, a name or a pattern. Spaces, dashes, dots and brackets between digits are ignored.
+    /// False if there are too many patterns with a star elsewhere than at the end: each of them is tried for
+    /// each call.
     pub fn add(&mut self, text: &str) -> bool {
         let plain = plain(text);
         match plain.split_once('*') {
@@ -71,17 +72,17 @@ impl Numbers {
 /// Patterns of a list with a star elsewhere than at the end.
 pub const MAX_PATTERNS: usize = 1000;
 
-/// A telephone number without what people write between its digits; anything else as it is.
+/// A telephone number without the characters that people write between its digits; other text unchanged.
 fn plain(text: &str) -> String {
     let text = text.trim();
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || b"+*# -.()/".contains(&byte));
     if is_number { text.chars().filter(|char| !" -.()/".contains(*char)).collect() } else { text.to_owned() }
 }
 
-/// `*` stands for any characters, none included. The pieces between the stars are found one after the other.
+/// `*` stands for any characters, or none. The pieces between the stars are found one after the other.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
-    // `split` gives at least one piece.
+    // `split` returns at least one piece.
     let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else { return false };
     let mut pieces = pieces.peekable();
     while let Some(piece) = pieces.next() {
@@ -96,7 +97,7 @@ fn fits(pattern: &str, text: &str) -> bool {
     rest.is_empty()
 }
 
-/// Addresses that share their first bits. Written `192.0.2.0/24`, `2001:db8::/32`, or an address alone.
+/// Addresses with the same first bits. Written `192.0.2.0/24`, `2001:db8::/32`, or as a single address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     address: IpAddr,
@@ -104,7 +105,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Whether the address lies in it.
+    /// Whether the address is in the network.
     pub fn holds(&self, address: IpAddr) -> bool {
         let same = |a: u128, b: u128, width: u32| {
             let rest = width - u32::from(self.bits);
@@ -127,10 +128,11 @@ impl fmt::Display for Network {
 }
 
 impl FromStr for Network {
-    type Err = Wrong;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, Wrong> {
-        let wrong = || Wrong { given: text.to_owned(), right: "an address or a network like 192.0.2.0/24" };
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        let wrong =
+            || InvalidValue { given: text.to_owned(), right: "an address or a network like 192.0.2.0/24" };
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(|_| wrong())?)),
             None => (text, None),
@@ -142,29 +144,30 @@ impl FromStr for Network {
     }
 }
 
-/// A part of all calls, in millionths. Written `1%` or `0.01`.
+/// A share of all calls, in millionths. Written `1%` or `0.01`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part(u32);
+pub struct CallShare(u32);
 
-impl Part {
-    /// Whether calls with this key belong to the part: always the same for the same key.
+impl CallShare {
+    /// Whether calls with this key belong to the share: always the same for the same key.
     pub fn holds(self, key: u64) -> bool {
         // The key is a hash: its upper half is as good as random.
         ((key >> 32) * 1_000_000) >> 32 < u64::from(self.0)
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for CallShare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}%", f64::from(self.0) / 1e4)
     }
 }
 
-impl FromStr for Part {
-    type Err = Wrong;
+impl FromStr for CallShare {
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, Wrong> {
-        let wrong = || Wrong { given: text.to_owned(), right: "a share from 0% to 100%, like 1% or 0.01" };
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        let wrong =
+            || InvalidValue { given: text.to_owned(), right: "a share from 0% to 100%, like 1% or 0.01" };
         let (number, scale) = match text.strip_suffix('%') {
             Some(number) => (number, 1e4),
             None => (text, 1e6),
@@ -236,11 +239,11 @@ mod tests {
         for wrong in ["192.0.2.0/33", "x", "192.0.2.0/", "::/129"] {
             assert_eq!(holds(wrong, "::1"), None, "{wrong}");
         }
-        assert_eq!("1%".parse::<Part>(), "0.01".parse());
+        assert_eq!("1%".parse::<CallShare>(), "0.01".parse());
         for wrong in ["101%", "-1%", "x", "", "1.01", "NaN"] {
-            assert!(wrong.parse::<Part>().is_err(), "{wrong}");
+            assert!(wrong.parse::<CallShare>().is_err(), "{wrong}");
         }
-        let part: Part = "1%".parse().unwrap();
+        let part: CallShare = "1%".parse().unwrap();
         let mut key = 1u64;
         let held = (0..100_000)
             .filter(|_| {
@@ -250,6 +253,9 @@ mod tests {
             })
             .count();
         assert!((900..=1100).contains(&held), "{held}");
-        assert!("100%".parse::<Part>().unwrap().holds(u64::MAX) && !"0%".parse::<Part>().unwrap().holds(0));
+        assert!(
+            "100%".parse::<CallShare>().unwrap().holds(u64::MAX)
+                && !"0%".parse::<CallShare>().unwrap().holds(0)
+        );
     }
 }

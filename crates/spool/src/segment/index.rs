@@ -1,7 +1,8 @@
 //! The index beside a segment: where the chunks of each owner are.
 //!
-//! Rows in order of owner and number, in pages of 4 KiB with a checksum each; behind them the first owner of every page, and
-//! last a footer. To find an owner takes one read of the end of the file and one of a page, usually.
+//! Rows are sorted by owner and number, in pages of 4 KiB with a checksum each. Behind them are the first
+//! owner of every page and a footer. Finding an owner usually takes one read at the end of the file and one
+//! of a page.
 
 use std::fs::File;
 use std::io;
@@ -10,21 +11,21 @@ use std::os::unix::fs::FileExt;
 
 use ringtap_model::Nanos;
 
-use crate::segment::mark::{self, Chunk, Link, u32_at, u64_at};
+use crate::segment::marker::{self, Chunk, Link, u32_at, u64_at};
 
 /// Where a chunk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// Of its mark, from the beginning of the segment.
+pub struct IndexRow {
+    /// Offset of its marker in the segment.
     pub offset: u64,
-    /// As the mark says it.
+    /// As in the marker.
     pub chunk: Chunk,
 }
 
-impl Row {
-    /// The bytes of the chunk with its mark.
+impl IndexRow {
+    /// The bytes of the chunk with its marker.
     pub(crate) fn range(&self, link: Link) -> Range<u64> {
-        self.offset..self.offset + mark::len(link) as u64 + u64::from(self.chunk.length)
+        self.offset..self.offset + marker::len(link) as u64 + u64::from(self.chunk.length)
     }
 }
 
@@ -34,11 +35,11 @@ const ROWS: usize = (PAGE - CRC) / ROW;
 const CRC: usize = 4;
 const FOOTER: usize = 24;
 const MAGIC: [u8; 4] = *b"RTSX";
-/// How much of the end is read at once: the directory of 8,000 pages, 580,000 chunks.
+/// Bytes read at the end: the directory of 8,000 pages, 580,000 chunks.
 const TAIL: usize = 64 << 10;
 
-/// The file's bytes. Sorts the rows.
-pub(crate) fn encode(rows: &mut [Row]) -> Vec<u8> {
+/// The bytes of an index file. Sorts the rows.
+pub(crate) fn encode(rows: &mut [IndexRow]) -> Vec<u8> {
     rows.sort_unstable_by_key(|row| (row.chunk.owner, row.chunk.number));
     let pages = rows.chunks(ROWS);
     let mut bytes = Vec::with_capacity(pages.len() * (PAGE + 8) + CRC + FOOTER);
@@ -63,9 +64,10 @@ pub(crate) fn encode(rows: &mut [Row]) -> Vec<u8> {
     bytes
 }
 
-fn put(row: &Row, to: &mut Vec<u8>) {
+fn put(row: &IndexRow, to: &mut Vec<u8>) {
     let Chunk { owner, number, packets, length, crc, flags, key, plain, first, last } = row.chunk;
-    // A chunk spans seconds, its packets fit into 64 KiB: the span in microseconds, rounded up, needs 32 bits.
+    // A chunk spans seconds and its packets fit into 64 KiB: the span in microseconds, rounded up, fits into
+    // 32 bits.
     let span = u32::try_from(last.since(first).0.div_ceil(1000)).unwrap_or(u32::MAX);
     to.extend(owner.to_le_bytes());
     to.extend(row.offset.to_le_bytes());
@@ -75,7 +77,7 @@ fn put(row: &Row, to: &mut Vec<u8>) {
     }
 }
 
-fn row(bytes: &[u8]) -> Option<Row> {
+fn row(bytes: &[u8]) -> Option<IndexRow> {
     let first = Nanos(u64_at(bytes, 16)?);
     let chunk = Chunk {
         owner: u64_at(bytes, 0)?,
@@ -89,21 +91,21 @@ fn row(bytes: &[u8]) -> Option<Row> {
         key: u32_at(bytes, 48)?,
         plain: u32_at(bytes, 52)?,
     };
-    Some(Row { offset: u64_at(bytes, 8)?, chunk })
+    Some(IndexRow { offset: u64_at(bytes, 8)?, chunk })
 }
 
-/// An opened index.
+/// An open index.
 pub(crate) struct Index {
     file: File,
     rows: u64,
-    /// First owner of each page.
+    /// The first owner of each page.
     directory: Vec<u64>,
-    /// Reads so far.
+    /// Read operations so far.
     pub(crate) reads: u64,
 }
 
 impl Index {
-    /// None where the file is not a whole index: the segment itself must be read then.
+    /// None if the file is not a complete index: read the segment itself then.
     pub(crate) fn open(file: File) -> io::Result<Option<Self>> {
         let size = file.metadata()?.len();
         let from = size.saturating_sub(TAIL as u64);
@@ -134,10 +136,10 @@ impl Index {
         Ok(Some(Self { file, rows, directory, reads }))
     }
 
-    /// The chunks of an owner, in order. None where a page is damaged.
-    pub(crate) fn find(&mut self, owner: u64) -> io::Result<Option<Vec<Row>>> {
+    /// The chunks of an owner, in order. None if a page is damaged.
+    pub(crate) fn find(&mut self, owner: u64) -> io::Result<Option<Vec<IndexRow>>> {
         let mut found = Vec::new();
-        // Its rows may begin on the page before the first page that begins with it.
+        // The owner's rows may begin on the page before the first page that begins with the owner.
         let first = self.directory.partition_point(|start| *start < owner).saturating_sub(1);
         for number in first..self.directory.len() {
             if self.directory[number] > owner {
@@ -149,8 +151,8 @@ impl Index {
         Ok(Some(found))
     }
 
-    /// Every row. None where a page is damaged.
-    pub(crate) fn all(&mut self) -> io::Result<Option<Vec<Row>>> {
+    /// All rows. None if a page is damaged.
+    pub(crate) fn all(&mut self) -> io::Result<Option<Vec<IndexRow>>> {
         let mut rows = Vec::new();
         for number in 0..self.directory.len() {
             let Some(page) = self.page(number)? else { return Ok(None) };
@@ -159,7 +161,7 @@ impl Index {
         Ok(Some(rows))
     }
 
-    fn page(&mut self, number: usize) -> io::Result<Option<Vec<Row>>> {
+    fn page(&mut self, number: usize) -> io::Result<Option<Vec<IndexRow>>> {
         let mut page = [0; PAGE];
         self.file.read_exact_at(&mut page, (number * PAGE) as u64)?;
         self.reads += 1;
@@ -177,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    fn sample(owner: u64, number: u32) -> Row {
+    fn sample(owner: u64, number: u32) -> IndexRow {
         let first = Nanos(1_795_219_200_000_000_000 + u64::from(number) * 1_000_000_000);
         let chunk = Chunk {
             owner,
@@ -191,7 +193,7 @@ mod tests {
             first,
             last: first + Nanos::from_millis(3),
         };
-        Row { offset: owner * 1_000_000 + u64::from(number), chunk }
+        IndexRow { offset: owner * 1_000_000 + u64::from(number), chunk }
     }
 
     fn file(bytes: &[u8]) -> File {
@@ -203,13 +205,13 @@ mod tests {
     #[test]
     fn every_owner_is_found() {
         for owners in [0u64, 1, 50, 700] {
-            let mut rows: Vec<Row> = (0..3)
+            let mut rows: Vec<IndexRow> = (0..3)
                 .flat_map(|number| (0..owners).map(move |owner| sample(owner * 2, number)))
                 .chain((0..300).map(|number| sample(1_001, number)))
                 .collect();
             let mut index = Index::open(file(&encode(&mut rows))).unwrap().unwrap();
             for owner in 0..owners {
-                let wanted: Vec<Row> = (0..3).map(|number| sample(owner * 2, number)).collect();
+                let wanted: Vec<IndexRow> = (0..3).map(|number| sample(owner * 2, number)).collect();
                 assert_eq!(index.find(owner * 2).unwrap().unwrap(), wanted);
                 let odd = owner * 2 + 1;
                 assert_eq!(index.find(odd).unwrap().unwrap().len(), if odd == 1_001 { 300 } else { 0 });
@@ -221,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_damaged_index_says_so() {
-        let mut rows: Vec<Row> = (0..200).map(|owner| sample(owner, 0)).collect();
+        let mut rows: Vec<IndexRow> = (0..200).map(|owner| sample(owner, 0)).collect();
         let good = encode(&mut rows);
         for cut in [0, 1, FOOTER, good.len() / 2, good.len() - 1] {
             assert!(Index::open(file(&good[..cut])).unwrap().is_none(), "cut at {cut}");
@@ -235,7 +237,7 @@ mod tests {
             let whole = Index::open(file(&bad)).unwrap().is_some_and(|mut index| {
                 (0..200).all(|owner| index.find(owner).unwrap() == Some(vec![sample(owner, 0)]))
             });
-            // Four bytes of the footer are not used.
+            // Four bytes of the footer are unused.
             assert!(!whole, "byte {at} of {}", good.len());
         }
     }

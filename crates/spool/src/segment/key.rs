@@ -1,10 +1,10 @@
-//! Names of owners.
+//! Keys of owners.
 
 use ringtap_model::Endpoint;
 use sha2::{Digest, Sha256};
 
-/// The key of an owner: 64 bits of SHA-256 over what it is, part by part. Whoever knows what is looked for knows its key;
-/// a sender can hardly make two calls share one.
+/// The key of an owner: 64 bits of SHA-256 over the parts of its name. Who knows the name knows the key; a
+/// sender can hardly make two calls share one.
 pub fn key<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     let mut digest = Sha256::new();
     for part in parts {
@@ -16,7 +16,8 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     u64::from_le_bytes(key)
 }
 
-/// The key of a media stream: sender, receiver, SSRC. Streams of several calls may share it; time tells them apart.
+/// The key of a media stream: sender, receiver, SSRC. Streams of several calls may share a key; their times
+/// differ.
 pub fn of_stream(src: Endpoint, dst: Endpoint, ssrc: u32) -> u64 {
     let (src, dst) = (src.to_string(), dst.to_string());
     key([&b"stream"[..], src.as_bytes(), dst.as_bytes(), &ssrc.to_be_bytes()])

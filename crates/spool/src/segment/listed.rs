@@ -1,25 +1,25 @@
-//! A segment where it lies.
+//! A segment and where it is stored.
 
 use ringtap_model::Nanos;
 
 use crate::segment::name::Segment;
 
-/// Where a segment lies.
+/// Where a segment is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum Location {
     /// In the spool's own directory.
     Spool,
-    /// In the second one, to which older segments move.
+    /// In the tier: a second directory, to which older segments move.
     Tier,
-    /// In the far place, to which they move.
+    /// In far storage, to which older segments move.
     Far,
 }
 
-impl Place {
-    /// All of them: each at the place that it has as a number.
+impl Location {
+    /// All locations, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Spool, Self::Tier, Self::Far];
 
-    /// On pages and in logs.
+    /// In metrics and logs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Spool => "spool",
@@ -29,16 +29,16 @@ impl Place {
     }
 }
 
-/// A segment that is there.
+/// A segment in one location.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedSegment {
     /// Its name.
     pub segment: Segment,
-    /// Where it lies.
-    pub place: Place,
-    /// What it takes on the disk, with what lies beside it.
+    /// Where it is stored.
+    pub location: Location,
+    /// Bytes on disk, with the files beside it.
     pub bytes: u64,
-    /// When its first packet came, and by when the last had.
+    /// Time of its first packet, and an upper bound for that of its last.
     pub begins: Nanos,
     /// See `begins`.
     pub ends: Nanos,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::segment::name::Segment;
 
-/// Names of all segments below these directories, each once, in order. The first one must be there.
+/// Names of all segments below these directories, each once, in order. Only the first directory must exist.
 pub(crate) fn segments(dirs: &[PathBuf]) -> Result<Vec<Segment>, Error> {
     let mut found = Vec::new();
     for (place, dir) in dirs.iter().enumerate() {
@@ -16,7 +16,7 @@ pub(crate) fn segments(dirs: &[PathBuf]) -> Result<Vec<Segment>, Error> {
             Err(error) => return Err(Error::io(dir, "read", error)),
         };
         for day in days {
-            // What is no directory, or has gone meanwhile, has no segments.
+            // An entry that is no directory, or has gone meanwhile, has no segments.
             for file in entries(&dir.join(&day)).unwrap_or_default() {
                 found.extend(Segment::of_file(&day, &file));
             }

@@ -5,17 +5,17 @@ use std::io;
 use std::path::Path;
 
 use crate::segment::bytes::SegmentBytes;
-use crate::segment::index::{Index, Row};
+use crate::segment::index::{Index, IndexRow};
 use crate::segment::name::Segment;
 use crate::segment::scan::{Scan, scan_bytes};
 
-/// The chunks of the owners by the index beside the segment; None where there is no whole one.
+/// The chunks of the owners, from the index beside the segment; None if there is no complete index.
 pub(crate) fn indexed(
     dir: &Path,
     segment: &Segment,
     owners: &[u64],
     reads: &mut u64,
-) -> io::Result<Option<Vec<Row>>> {
+) -> io::Result<Option<Vec<IndexRow>>> {
     let file = match File::open(segment.index_path(dir)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -33,9 +33,9 @@ pub(crate) fn indexed(
     Ok(Some(rows))
 }
 
-/// The chunks of the owners by the segment itself: it is still open, or its writer was killed, or its index is damaged.
-/// Erased ones and those that are not whole as well.
-pub(crate) fn scanned(bytes: &dyn SegmentBytes, owners: &[u64]) -> io::Result<Vec<Row>> {
+/// The chunks of the owners, from the segment itself: it is still open, its writer was killed, or its index
+/// is damaged. Includes erased and damaged chunks.
+pub(crate) fn scanned(bytes: &dyn SegmentBytes, owners: &[u64]) -> io::Result<Vec<IndexRow>> {
     let Scan { rows, erased, spoiled, .. } = scan_bytes(bytes)?;
     let all = rows.into_iter().chain(erased).chain(spoiled);
     Ok(all.filter(|row| owners.contains(&row.chunk.owner)).collect())

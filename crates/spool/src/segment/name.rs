@@ -8,22 +8,22 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ringtap_model::Nanos;
 
-/// What a segment holds packets of. Each category is kept for its own time, so that no segment holds both.
+/// What a segment holds packets of. Each category has its own retention time, so that no segment holds two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {
     /// Signalling of calls.
     Signalling,
-    /// Streams, and what is said about them (RTCP).
+    /// Streams and their RTCP.
     Media,
-    /// Both, of calls that are intercepted: a copy of its own, whatever else is kept of them.
+    /// Signalling and media of intercepted calls: a copy of its own, whatever else is recorded of them.
     Product,
 }
 
 impl Category {
-    /// All of them: each at the place that it has as a number.
+    /// All categories, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Signalling, Self::Media, Self::Product];
 
-    /// In the configuration, on pages and in logs.
+    /// In the configuration, metrics and logs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Signalling => "signalling",
@@ -32,10 +32,10 @@ impl Category {
         }
     }
 
-    /// Those of what the operator keeps for himself.
+    /// The categories of ordinary recordings.
     pub const ORDINARY: [Self; 2] = [Self::Signalling, Self::Media];
 
-    /// Those that a reader looks into: of what the operator keeps, or of interception product, which is a copy of its own.
+    /// The categories of interception product, or of ordinary recordings.
     pub const fn of(product: bool) -> &'static [Self] {
         if product { &[Self::Product] } else { &Self::ORDINARY }
     }
@@ -61,17 +61,18 @@ impl fmt::Display for Category {
 }
 
 /// A number for each category.
-pub type Sizes = [u64; Category::ALL.len()];
+pub type ByCategory = [u64; Category::ALL.len()];
 
-/// A segment: `2026-11-21/134600.250-w0-m-17.pcap` below the spool's directory, by the time of its first packet (UTC), the
-/// worker that wrote it, its category (`s` signalling, `m` media, `p` interception product) and the count of such segments. In order of time.
+/// The name of a segment: `2026-11-21/134600.250-w0-m-17.pcap` below the spool's directory. It consists of
+/// the time of the first packet (UTC), the worker, the category (`s` signalling, `m` media, `p` interception
+/// product) and a number. Names sort by time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Segment(String);
 
 impl Segment {
     /// The name of a worker's segment that begins at `at`.
     pub(crate) fn new(at: Nanos, worker: u16, category: Category, number: u64) -> Self {
-        // u64 nanoseconds end in 2554: always a timestamp that jiff knows.
+        // u64 nanoseconds end in 2554: always a timestamp that jiff accepts.
         let timestamp = Timestamp::from_nanosecond(i128::from(at.0)).unwrap_or(Timestamp::UNIX_EPOCH);
         let time = timestamp.to_zoned(TimeZone::UTC);
         Self(format!(
@@ -105,18 +106,19 @@ impl Segment {
         self.path(dir).with_extension("idx")
     }
 
-    /// Its wrapped keys beside it, where it is sealed.
+    /// Its wrapped keys beside it, if it is sealed.
     pub fn keys_path(&self, dir: &Path) -> PathBuf {
         self.path(dir).with_extension("keys")
     }
 
-    /// Its signed seal beside it, where segments are signed.
+    /// Its signed seal beside it, if segments are signed.
     pub fn seal_path(&self, dir: &Path) -> PathBuf {
         self.path(dir).with_extension("seal")
     }
 
-    /// Everything that may belong to it, itself last: who deletes in this order and is stopped finds it again. For a lawful
-    /// gap in the chain, [`Deletions`](crate::Deletions) is told first.
+    /// All files that may belong to it, its own last: who is interrupted while deleting them in this order
+    /// finds the segment again. Write to the [`DeletionLog`](crate::DeletionLog) before, so that the gap in
+    /// the chain is explained.
     pub fn files(&self, dir: &Path) -> [PathBuf; 4] {
         [self.keys_path(dir), self.index_path(dir), self.seal_path(dir), self.path(dir)]
     }
@@ -131,26 +133,26 @@ impl Segment {
         Some((worker, Nanos(u64::try_from(at.as_nanosecond()).ok()?)))
     }
 
-    /// The day that it begins on, which names its directory.
+    /// The day that it begins on: the name of its directory.
     pub(crate) fn day(&self) -> Option<&str> {
         self.0.split_once('/').map(|(day, _)| day)
     }
 
     /// What it holds packets of.
     pub fn category(&self) -> Category {
-        // INVARIANT: made by `new` or read by `from_str`, which take no name without one.
+        // INVARIANT: made by `new` or `from_str`, which accept no name without a category.
         let letter = self.0.rsplit('-').nth(1).and_then(Category::of_letter);
         letter.unwrap_or(Category::Media)
     }
 
-    /// How many of its worker and category came before it, since the worker began.
+    /// How many segments of its worker and category came before it, since the worker began.
     pub fn number(&self) -> u64 {
         let digits = self.0.strip_suffix(".pcap").and_then(|stem| stem.rsplit('-').next());
-        // More than 64 bits of digits name no segment that was ever written.
+        // No segment was ever written whose number needs more than 64 bits.
         digits.and_then(|digits| digits.parse().ok()).unwrap_or(u64::MAX)
     }
 
-    /// As it is written.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -162,21 +164,21 @@ impl fmt::Display for Segment {
     }
 }
 
-/// When a day begins; None for what names no day.
+/// When a day begins; None if the text is no day.
 pub(crate) fn day_start(day: &str) -> Option<Nanos> {
     let written_out = day.len() == 10 && day.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     let at: Timestamp = written_out.then(|| format!("{day}T00:00:00Z").parse().ok())??;
     u64::try_from(at.as_nanosecond()).ok().map(Nanos)
 }
 
-/// The text does not name a segment.
+/// The text is no name of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotASegment;
 
 impl FromStr for Segment {
     type Err = NotASegment;
 
-    /// Only what [`Segment::new`] could have made: a name out of a record must not lead out of the directory.
+    /// Accepts only what [`Segment::new`] can make: a name from a record must not lead out of the directory.
     fn from_str(text: &str) -> Result<Self, NotASegment> {
         let (day, file) = text.split_once('/').ok_or(NotASegment)?;
         let stem = file.strip_suffix(".pcap").ok_or(NotASegment)?;

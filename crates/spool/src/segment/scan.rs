@@ -1,4 +1,4 @@
-//! A segment read from its beginning, mark by mark: what is whole, and what is not.
+//! Reads a segment from its beginning, marker by marker: which chunks are complete, and which are damaged.
 
 use std::fs::File;
 use std::io;
@@ -7,39 +7,39 @@ use std::ops::Range;
 use ringtap_model::Nanos;
 
 use crate::segment::bytes::SegmentBytes;
-use crate::segment::index::Row;
-use crate::segment::mark::{self, Chunk, GLOBAL, Link, MAGIC, Mark, RECORD};
+use crate::segment::index::IndexRow;
+use crate::segment::marker::{self, Chunk, GLOBAL, Link, MAGIC, Marker, RECORD};
 
-/// What is wrong at a place of a segment.
+/// What is wrong at an offset of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Flaw {
     /// The file does not begin as a segment does.
     #[error("this is not a segment of a spool")]
     NotASegment,
-    /// The file ends within a chunk or a mark.
+    /// The file ends within a chunk or a marker.
     #[error("the file ends within a chunk")]
     Cut,
     /// The packets of a chunk are not those that were written.
     #[error("the packets of a chunk were changed: their checksum is another")]
     Changed,
-    /// There is no mark where one must be.
-    #[error("a mark is missing or was changed")]
+    /// A marker is missing.
+    #[error("a marker is missing or was changed")]
     Mark,
-    /// The segment has no end mark: whoever wrote it was stopped. Every chunk may be whole all the same.
+    /// The segment has no end marker: its writer was stopped. Every chunk may be complete all the same.
     #[error("the segment was never closed")]
     Open,
-    /// The end mark states another number of chunks.
+    /// The end marker states another number of chunks.
     #[error("chunks were cut out: {found} of {stated} are there")]
     Missing {
-        /// As the end mark states it.
+        /// As the end marker states it.
         stated: u32,
-        /// Whole or damaged ones.
+        /// Complete or damaged chunks.
         found: u32,
     },
 }
 
-/// A flaw and its place.
+/// A flaw and its offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}, at byte {offset}")]
 pub struct Damage {
@@ -52,30 +52,30 @@ pub struct Damage {
 /// What a segment holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
-    /// Chunks that are whole, in order of the file.
-    pub rows: Vec<Row>,
+    /// Complete chunks, in order of the file.
+    pub rows: Vec<IndexRow>,
     /// Chunks that were erased on purpose.
-    pub erased: Vec<Row>,
-    /// Chunks whose mark is whole and whose packets are not.
-    pub spoiled: Vec<Row>,
-    /// Everything that is not as it was written, in order.
+    pub erased: Vec<IndexRow>,
+    /// Chunks whose marker is intact and whose packets are not.
+    pub spoiled: Vec<IndexRow>,
+    /// All damages, in order.
     pub damages: Vec<Damage>,
-    /// The worker and the number of the segment, where its first mark is whole.
+    /// The worker and the number of the segment, if its first marker is intact.
     pub start: Option<(u16, u64)>,
 }
 
-/// Bytes that are searched at once.
+/// Bytes searched at once.
 const PIECE: usize = 1 << 20;
-/// More damages than this are not listed one by one.
+/// Further damages are not listed.
 const MOST_DAMAGES: usize = 1000;
 
 /// Reads a whole segment.
 pub fn scan(bytes: &[u8]) -> Scan {
-    // Memory can always be read.
+    // Reading memory cannot fail.
     scan_of(&mut &*bytes).unwrap_or_default()
 }
 
-/// Reads a whole segment a megabyte at a time.
+/// Reads a whole segment, a megabyte at a time.
 ///
 /// # Errors
 ///
@@ -84,11 +84,11 @@ pub(crate) fn scan_file(file: &File) -> io::Result<Scan> {
     scan_bytes(file)
 }
 
-/// Reads a whole segment, here or far, piece by piece.
+/// Reads a whole segment, on a disk or in far storage, piece by piece.
 ///
 /// # Errors
 ///
-/// It cannot be read.
+/// The segment cannot be read.
 pub(crate) fn scan_bytes(source: &dyn SegmentBytes) -> io::Result<Scan> {
     let size = usize::try_from(source.length()?).unwrap_or(usize::MAX);
     scan_of(&mut Window { source, size, from: 0, bytes: Vec::new() })
@@ -98,7 +98,7 @@ pub(crate) fn scan_bytes(source: &dyn SegmentBytes) -> io::Result<Scan> {
 trait Source {
     fn size(&self) -> usize;
 
-    /// So many bytes from there on, fewer at the end.
+    /// So many bytes from an offset on, fewer at the end.
     fn at(&mut self, from: usize, length: usize) -> io::Result<&[u8]>;
 }
 
@@ -116,7 +116,7 @@ impl Source for &[u8] {
 /// A piece of a file.
 struct Window<'a> {
     source: &'a dyn SegmentBytes,
-    /// When it was opened: it may grow.
+    /// When the file was opened: it may grow.
     size: usize,
     from: usize,
     bytes: Vec<u8>,
@@ -144,15 +144,15 @@ impl Source for Window<'_> {
 fn scan_of(source: &mut impl Source) -> io::Result<Scan> {
     let mut scan = Scan::default();
     let size = source.size();
-    let Some(link) = mark::link_of(source.at(0, GLOBAL)?) else {
+    let Some(link) = marker::link_of(source.at(0, GLOBAL)?) else {
         scan.damages.push(Damage { offset: 0, what: Flaw::NotASegment });
         return Ok(scan);
     };
     let mut at = GLOBAL;
     let (mut closed, mut seen) = (false, 0u32);
     while at < size {
-        let Some((mark, length)) = Mark::read(link, source.at(at, mark::len(link))?) else {
-            let rest_is_short = size - at < mark::len(link);
+        let Some((marker, length)) = Marker::read(link, source.at(at, marker::len(link))?) else {
+            let rest_is_short = size - at < marker::len(link);
             scan.damage(at, if rest_is_short { Flaw::Cut } else { Flaw::Mark });
             match resume(link, source, at + 1)? {
                 Some(next) => at = next,
@@ -160,23 +160,23 @@ fn scan_of(source: &mut impl Source) -> io::Result<Scan> {
             }
             continue;
         };
-        match mark {
-            Mark::Start { worker, segment, .. } => scan.start = Some((worker, segment)),
-            Mark::Padding { .. } | Mark::Erased(_) if at + length > size => scan.damage(at, Flaw::Cut),
-            Mark::Padding { .. } => {}
-            Mark::Erased(chunk) => {
+        match marker {
+            Marker::Start { worker, segment, .. } => scan.start = Some((worker, segment)),
+            Marker::Padding { .. } | Marker::Erased(_) if at + length > size => scan.damage(at, Flaw::Cut),
+            Marker::Padding { .. } => {}
+            Marker::Erased(chunk) => {
                 seen += 1;
-                scan.erased.push(Row { offset: at as u64, chunk });
+                scan.erased.push(IndexRow { offset: at as u64, chunk });
             }
-            Mark::End { chunks, .. } => {
+            Marker::End { chunks, .. } => {
                 closed = true;
                 if chunks != seen {
                     scan.damage(at, Flaw::Missing { stated: chunks, found: seen });
                 }
             }
-            Mark::Chunk(chunk) => {
+            Marker::Chunk(chunk) => {
                 seen += 1;
-                let row = Row { offset: at as u64, chunk };
+                let row = IndexRow { offset: at as u64, chunk };
                 let packets = at + length;
                 let whole = packets.saturating_add(chunk.length as usize) <= size;
                 let content = source.at(packets, if whole { chunk.length as usize } else { 0 })?;
@@ -185,7 +185,7 @@ fn scan_of(source: &mut impl Source) -> io::Result<Scan> {
                         scan.rows.push(row);
                         at = packets + content.len();
                     }
-                    // Its length is the mark's, which is whole: the next mark is behind it.
+                    // The length comes from the marker, which is intact: the next marker is behind the chunk.
                     Some(content) => {
                         scan.spoiled.push(row);
                         scan.damage(at, Flaw::Changed);
@@ -194,7 +194,7 @@ fn scan_of(source: &mut impl Source) -> io::Result<Scan> {
                     None => {
                         scan.spoiled.push(row);
                         scan.damage(at, Flaw::Cut);
-                        // A hole, not an end: marks behind it count.
+                        // A hole, not an end: markers behind it count.
                         match resume(link, source, packets)? {
                             Some(next) => at = next,
                             None => break,
@@ -219,29 +219,29 @@ impl Scan {
         }
     }
 
-    /// Whether every chunk is as it was written; a segment that was not closed may be so too.
+    /// Whether every chunk is as it was written, in a closed segment or an open one.
     pub fn is_sound(&self) -> bool {
         self.damages.iter().all(|damage| damage.what == Flaw::Open)
     }
 }
 
-/// The next place from `from` on where a whole mark begins.
+/// The next offset from `from` on at which a complete marker begins.
 fn resume(link: Link, source: &mut impl Source, mut from: usize) -> io::Result<Option<usize>> {
-    let (behind, first) = (mark::before_magic(link), from);
+    let (behind, first) = (marker::before_magic(link), from);
     while from < source.size() {
         let piece = source.at(from, PIECE)?;
         let Some(found) = memchr::memmem::find(piece, &MAGIC) else {
             if piece.len() < PIECE {
                 return Ok(None);
             }
-            // It may begin in this piece and end in the next.
+            // The magic may begin in this piece and end in the next.
             from += PIECE - MAGIC.len() + 1;
             continue;
         };
         let magic = from + found;
         if let Some(at) = magic.checked_sub(behind)
             && at >= first
-            && Mark::read(link, source.at(at, mark::len(link))?).is_some()
+            && Marker::read(link, source.at(at, marker::len(link))?).is_some()
         {
             return Ok(Some(at));
         }
@@ -250,44 +250,44 @@ fn resume(link: Link, source: &mut impl Source, mut from: usize) -> io::Result<O
     Ok(None)
 }
 
-/// A kept packet.
+/// A recorded packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// When it was captured.
     pub time: Nanos,
     /// Length on the wire.
     pub wire_len: u32,
-    /// What was kept of it.
+    /// The bytes that were recorded.
     pub data: &'a [u8],
 }
 
-/// The packets of a chunk, whose checksum has been found right.
+/// The packets of a chunk whose checksum is right.
 pub(crate) fn packets(content: &[u8]) -> impl Iterator<Item = Packet<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        let (time, captured, wire_len) = mark::read_record(content.get(at..)?)?;
+        let (time, captured, wire_len) = marker::read_record(content.get(at..)?)?;
         let data = content.get(at + RECORD..at.checked_add(RECORD + captured as usize)?)?;
         at += RECORD + data.len();
         Some(Packet { time, wire_len, data })
     })
 }
 
-/// What a chunk is, out of bytes that begin with its mark.
+/// The state of a chunk, from bytes that begin with its marker.
 pub(crate) enum Content {
-    /// As it was written: the bytes behind its mark.
+    /// As it was written: the range of the bytes behind its marker.
     Whole(Chunk, Range<usize>),
     /// Erased on purpose.
     Erased,
-    /// Not what was written.
+    /// Not as it was written.
     Damaged,
 }
 
-/// The content of a chunk that is looked for.
+/// The content of the wanted chunk.
 pub(crate) fn content(link: Link, bytes: &[u8], wanted: &Chunk) -> Content {
     let same = |chunk: &Chunk| (chunk.owner, chunk.number) == (wanted.owner, wanted.number);
-    match Mark::read(link, bytes) {
-        Some((Mark::Erased(chunk), _)) if same(&chunk) => Content::Erased,
-        Some((Mark::Chunk(chunk), length)) if same(&chunk) => {
+    match Marker::read(link, bytes) {
+        Some((Marker::Erased(chunk), _)) if same(&chunk) => Content::Erased,
+        Some((Marker::Chunk(chunk), length)) if same(&chunk) => {
             let range = length..length + chunk.length as usize;
             match bytes.get(range.clone()) {
                 Some(content) if ringtap_cpu::crc32c(0, content) == chunk.crc => Content::Whole(chunk, range),
@@ -304,19 +304,20 @@ mod tests {
 
     use super::*;
 
-    /// Chunks of up to 60 KiB over several pieces of a file, whole and damaged: found alike in memory and piece by piece.
+    /// Chunks of up to 60 KiB over several pieces of a file, intact and damaged: a scan finds the same in
+    /// memory and in the file.
     #[test]
     fn a_file_is_read_as_memory_is() {
         let link = Link::Ethernet;
         let at = Nanos(1_795_219_200_000_000_000);
-        let mut bytes = mark::global_header(link).to_vec();
-        let mut append = |mark: Mark, content: &[u8]| {
+        let mut bytes = marker::global_header(link).to_vec();
+        let mut append = |marker: Marker, content: &[u8]| {
             let start = bytes.len();
-            bytes.resize(start + mark::len(link), 0);
-            mark.write(link, &mut bytes[start..]);
+            bytes.resize(start + marker::len(link), 0);
+            marker.write(link, &mut bytes[start..]);
             bytes.extend(content);
         };
-        append(Mark::Start { worker: 1, segment: 2, at }, &[]);
+        append(Marker::Start { worker: 1, segment: 2, at }, &[]);
         let content: Vec<u8> = (0..60_000u32).map(|at| (at ^ (at >> 7)) as u8).collect();
         for number in 0..80u32 {
             let content = &content[..(number as usize * 7_919) % content.len()];
@@ -324,9 +325,9 @@ mod tests {
             let (packets, flags, key, plain) = (1, 0, 0, length);
             let chunk =
                 Chunk { owner: 7, number, packets, length, crc, flags, key, plain, first: at, last: at };
-            append(Mark::Chunk(chunk), content);
+            append(Marker::Chunk(chunk), content);
         }
-        append(Mark::End { chunks: 80, at }, &[]);
+        append(Marker::End { chunks: 80, at }, &[]);
         assert!(bytes.len() > 2 * PIECE);
         let read = |bytes: &[u8]| {
             let mut file = tempfile::tempfile().unwrap();
@@ -346,7 +347,7 @@ mod tests {
             let found = read(&bad);
             assert!(found.rows.len() >= 77 || at < GLOBAL, "{} at {at}", found.rows.len());
         }
-        // The longest way to the next mark: over two pieces.
+        // The longest way to the next marker: over two pieces.
         let mut bad = bytes.clone();
         let from = whole.rows[10].offset as usize;
         bad[from..from + PIECE + 1_000].fill(0x41);

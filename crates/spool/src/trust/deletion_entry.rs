@@ -12,65 +12,65 @@ use crate::segment::name::Segment;
 use crate::time::utc;
 use crate::trust::seal::Seal;
 
-/// What was done.
+/// What was deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Deleted {
-    /// A segment is gone, with all that was beside it.
+pub enum DeletionKind {
+    /// A segment, with all files beside it.
     Segment,
-    /// Chunks of a segment were overwritten.
+    /// Chunks of a segment: they were overwritten.
     Chunks,
-    /// Keys of a segment were overwritten: its sealed chunks cannot be read any more.
+    /// Keys of a segment: they were overwritten, and its sealed chunks cannot be read any more.
     Keys,
-    /// The log itself was shortened: this stands for what it said before of segments of which nothing is left.
+    /// Not a deletion: a summary of earlier entries about segments of which nothing is left.
     Earlier,
 }
 
-/// An entry.
+/// An entry of the log of deletions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deletion {
-    /// Counts the entries, from 0.
+    /// Number of the entry, from 0.
     #[serde(rename = "entry")]
     pub number: u64,
     /// When, UTC.
     pub at: String,
-    /// What was done.
-    pub deleted: Deleted,
-    /// With which segment.
+    /// What was deleted.
+    pub deleted: DeletionKind,
+    /// The segment.
     pub segment: String,
-    /// By which rule, or whose order.
+    /// The rule, or whoever gave the order.
     pub why: String,
     /// Of chunks and keys: their owners, as 16 hex digits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owners: Vec<String>,
-    /// Of keys: their rows. Of chunks: their bytes' place in the segment.
+    /// Of keys: their rows. Of chunks: their offsets in the segment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<u64>,
-    /// Of a segment of interception product: the cases that its packets were kept for.
+    /// Of a segment of interception product: the cases of its packets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<String>,
-    /// In the first line: what it stands for.
+    /// Of a summary: the entries that it replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub earlier: Option<Earlier>,
-    /// The segment's seal, where it has one.
+    pub earlier: Option<DeletionSummary>,
+    /// The segment's seal, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seal: Option<SealOf>,
+    pub seal: Option<SealSummary>,
     /// SHA-256 of the line before; 64 zeros in the first.
     pub previous: String,
-    /// Who signs: the public key.
+    /// The public key of the signer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
 
-/// What is left of the seal of a segment that was deleted: the chain goes through it.
+/// What remains of the seal of a deleted segment, so that the chain can be followed through it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SealOf {
+pub struct SealSummary {
     /// Its SHA-256.
     pub sha256: String,
-    /// Its number in the chain; None where it could not be read.
+    /// Its number in the chain; None if it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
     /// The SHA-256 of the seal before it, as it said.
@@ -78,7 +78,7 @@ pub struct SealOf {
     pub previous: Option<String>,
 }
 
-impl SealOf {
+impl SealSummary {
     fn of(bytes: &[u8]) -> Self {
         let seal = Seal::parse(bytes).map(|(seal, _)| seal);
         Self {
@@ -90,17 +90,17 @@ impl SealOf {
 }
 
 impl Deletion {
-    /// A segment that is about to be deleted out of that directory, with the reason: `older than 90d`.
+    /// A segment that is about to be deleted from that directory, with the reason: `older than 90d`.
     ///
     /// # Errors
     ///
     /// Its seal cannot be read.
     pub fn segment(dir: &Path, segment: &Segment, at: Nanos, why: &str) -> Result<Self, Error> {
-        Self::new(Deleted::Segment, dir, segment, at, why)
+        Self::new(DeletionKind::Segment, dir, segment, at, why)
     }
 
     pub(crate) fn new(
-        deleted: Deleted,
+        deleted: DeletionKind,
         dir: &Path,
         segment: &Segment,
         at: Nanos,
@@ -108,19 +108,19 @@ impl Deletion {
     ) -> Result<Self, Error> {
         let path = segment.seal_path(dir);
         let seal = if_present(std::fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
-        let seal = seal.map(|bytes| SealOf::of(&bytes));
+        let seal = seal.map(|bytes| SealSummary::of(&bytes));
         Ok(Self { segment: segment.to_string(), seal, ..Self::blank(deleted, utc(at), why) })
     }
 
-    /// The first line of a log that was shortened.
-    pub(crate) fn earlier(earlier: Earlier) -> Self {
+    /// The summary at the beginning of a log that was shortened.
+    pub(crate) fn earlier(earlier: DeletionSummary) -> Self {
         let at = earlier.totals.iter().map(|total| total.until.clone()).max().unwrap_or_default();
         let blank =
-            Self::blank(Deleted::Earlier, at, "what the log said of segments of which nothing is left");
+            Self::blank(DeletionKind::Earlier, at, "what the log said of segments of which nothing is left");
         Self { earlier: Some(earlier), ..blank }
     }
 
-    pub(crate) fn blank(deleted: Deleted, at: String, why: &str) -> Self {
+    pub(crate) fn blank(deleted: DeletionKind, at: String, why: &str) -> Self {
         Self {
             number: 0,
             at,
@@ -141,25 +141,25 @@ impl Deletion {
 /// What the log said of segments that are gone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Earlier {
+pub struct DeletionSummary {
     /// Seals that follow each other.
-    pub runs: Vec<Run>,
-    /// What was done, and why.
-    pub totals: Vec<Total>,
+    pub runs: Vec<SealRun>,
+    /// What was deleted, and why.
+    pub totals: Vec<DeletionTotal>,
 }
 
-/// Seals of segments that were deleted, one after the other in their chain.
+/// Consecutive seals of deleted segments in one chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Run {
-    /// The SHA-256 of the last, and what the first says of itself: its number, and the SHA-256 of the seal before it.
-    pub seal: SealOf,
-    /// The number of the last.
+pub struct SealRun {
+    /// The SHA-256 of the last seal; number and predecessor of the first.
+    pub seal: SealSummary,
+    /// The number of the last seal.
     pub last: u64,
 }
 
-impl Run {
-    /// How many.
+impl SealRun {
+    /// Number of seals.
     pub fn segments(&self) -> u64 {
         self.seal.number.map_or(0, |first| self.last.saturating_sub(first).saturating_add(1))
     }
@@ -168,20 +168,20 @@ impl Run {
 /// Deletions of one kind for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Total {
-    /// What was done.
-    pub deleted: Deleted,
-    /// By which rule, or whose order.
+pub struct DeletionTotal {
+    /// What was deleted.
+    pub deleted: DeletionKind,
+    /// The rule, or whoever gave the order.
     pub why: String,
-    /// Of interception product: of which cases.
+    /// Of interception product: the cases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<String>,
-    /// Entries.
+    /// Number of entries.
     pub entries: u64,
-    /// The first and the last segment, by name.
+    /// Names of the first and the last segment.
     pub first: String,
     /// See `first`.
     pub last: String,
-    /// When it was done last, UTC.
+    /// When the last of them was deleted, UTC.
     pub until: String,
 }

@@ -1,8 +1,9 @@
-//! The log of what was taken out of a spool on purpose: `deletions.log`.
+//! The log of what was deleted from a spool on purpose: `deletions.log`.
 //!
-//! It is only ever added to, but for its beginning, which is taken together as it grows (see `earlier`). Each entry is a signed line (see `sign`) that holds the SHA-256 of the line before, so that
-//! `verify` can tell a segment that was deleted by rule from one that was cut out. An entry is on the disk before what it tells
-//! of is done: a log that says more than was done is repaired by doing it again.
+//! Entries are appended; only the beginning is summarised as the log grows (see `deletion_summary`). Each
+//! entry is a signed line (see `sign`) with the SHA-256 of the line before, so that `verify` can tell a
+//! segment that was deleted by rule from one that was removed. An entry is on the disk before its deletion is
+//! carried out. After a kill the log may say more than was done: the next deletion does it again.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -15,43 +16,43 @@ use rustix::fs::{FallocateFlags, fallocate};
 use crate::error::Error;
 use crate::hex::{hex, sha256_hex};
 
-use crate::trust::deletion_entry::{Deleted, Deletion};
+use crate::trust::deletion_entry::{Deletion, DeletionKind};
 use crate::trust::sign::{self, Line, PublicKey, Signer};
 
-/// Its name in the spool's directory.
+/// The file in the spool's directory.
 const LOG: &str = "deletions.log";
-/// Room that is put aside: some 600 entries.
+/// Bytes that are put aside: some 600 entries.
 const RESERVED: u64 = 256 << 10;
 
-/// The log of a spool. Several processes may add to it.
+/// The log of a spool. Several processes may append to it.
 #[derive(Clone, Debug)]
-pub struct Deletions {
+pub struct DeletionLog {
     path: PathBuf,
     signer: Option<Arc<Signer>>,
 }
 
-impl Deletions {
-    /// Of the spool in that directory; signed where there is a key.
+impl DeletionLog {
+    /// Of the spool in that directory; signed if there is a key.
     pub fn of(dir: &Path, signer: Option<Arc<Signer>>) -> Self {
         Self { path: dir.join(LOG), signer }
     }
 
-    /// Puts room on the disk aside for the next entries: where none is left, it needs some to make more.
+    /// Puts space aside for the next entries: on a full disk, deleting anything needs an entry first.
     pub(crate) fn reserve(&self) -> io::Result<()> {
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(&self.path)?;
-        let told = file.metadata()?;
-        if told.blocks() * 512 < told.len() + RESERVED / 2 {
-            fallocate(&file, FallocateFlags::KEEP_SIZE, 0, told.len() + RESERVED)?;
+        let metadata = file.metadata()?;
+        if metadata.blocks() * 512 < metadata.len() + RESERVED / 2 {
+            fallocate(&file, FallocateFlags::KEEP_SIZE, 0, metadata.len() + RESERVED)?;
         }
         Ok(())
     }
 
-    /// Adds entries: they are on the disk when this returns. Their number and what chains them is filled in here. Nothing may
-    /// be deleted before this has succeeded.
+    /// Appends entries: they are on the disk once this has returned. It fills in their numbers and what
+    /// chains them. Nothing may be deleted before it has succeeded.
     ///
     /// # Errors
     ///
-    /// The log cannot be written, or does not end as it should.
+    /// The log cannot be written, or its last line is no entry.
     pub fn append(&self, entries: &[Deletion]) -> Result<(), Error> {
         if entries.is_empty() {
             return Ok(());
@@ -81,7 +82,8 @@ impl Deletions {
             }
         };
         let text = self.lines(entries, number, previous);
-        // What was cut off within a line, by a power cut, was never acted upon. Where nothing was, the room that is put aside stays.
+        // A line that a power cut left incomplete was never carried out. If there is none, the file keeps the
+        // space put aside.
         if file.metadata().map_err(wrong("read"))?.len() != end {
             file.set_len(end).map_err(wrong("written"))?;
         }
@@ -97,13 +99,13 @@ impl Deletions {
         self.signer.as_deref()
     }
 
-    /// The lines of these entries, of which the first has that number and comes behind a line with that hash.
+    /// The lines of these entries. The first has that number, and follows a line with that hash.
     pub(crate) fn lines(&self, entries: &[Deletion], mut number: u64, mut previous: String) -> String {
         let mut text = String::new();
         for entry in entries {
             let key = self.signer.as_ref().map(|signer| signer.public().to_string());
             let entry = Deletion { number, previous, key, ..entry.clone() };
-            // Numbers and texts: they can always be written.
+            // Serialising numbers and texts cannot fail.
             let json = serde_json::to_string(&entry).unwrap_or_default();
             let line = sign::line(self.signer.as_deref(), &json);
             (number, previous) = (number.saturating_add(1), sha256_hex(line.as_bytes()));
@@ -113,7 +115,7 @@ impl Deletions {
     }
 }
 
-/// Where the last whole line ends, and that line.
+/// Where the last complete line ends, and that line.
 fn last_line(file: &File) -> io::Result<(u64, Option<Vec<u8>>)> {
     let size = file.metadata()?.len();
     let mut wanted = 64 << 10;
@@ -132,10 +134,10 @@ fn last_line(file: &File) -> io::Result<(u64, Option<Vec<u8>>)> {
     }
 }
 
-/// A log as it is read back.
+/// The entries of a log as read back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Log {
-    /// In order: those that are signed as they should be.
+pub struct LoggedDeletions {
+    /// In order: those with a valid signature.
     pub entries: Vec<Deletion>,
     /// Lines, from 1, that are not as they were written, and why.
     pub flaws: Vec<(usize, LogFlaw)>,
@@ -148,24 +150,24 @@ pub enum LogFlaw {
     /// It cannot be read.
     #[error("is not an entry")]
     NotAnEntry,
-    /// Its number or the hash of the line before is another.
+    /// Its number, or the hash of the line before, does not match.
     #[error("does not follow the line before it: lines were cut out, changed or put in")]
     Chain,
-    /// Nobody signed it, or somebody else.
+    /// It is not signed, or signed by another key.
     #[error("is not signed by the key")]
     Signature,
-    /// Its last byte is missing. What it tells of was not done.
+    /// Its line feed is missing. The deletion was not carried out.
     #[error("was cut off while it was written")]
     Cut,
 }
 
-impl Log {
-    /// Of the spool in that directory; empty where there is none. Where keys are given, each line has to be signed by one of
-    /// them.
+impl LoggedDeletions {
+    /// Reads the log of the spool in that directory; empty if there is none. If keys are given, each line
+    /// must be signed with one of them.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read.
+    /// The file cannot be read.
     pub fn read(dir: &Path, keys: &[PublicKey]) -> Result<Self, Error> {
         let path = dir.join(LOG);
         match std::fs::read(&path) {
@@ -188,10 +190,10 @@ impl Log {
                     if !keys.is_empty() && !keys.iter().any(|key| line.is_by(key)) {
                         flaw(LogFlaw::Signature);
                     } else {
-                        let is_first = place == 0 && entry.deleted == Deleted::Earlier;
+                        let is_first = place == 0 && entry.deleted == DeletionKind::Earlier;
                         let follows = entry.number == expected
                             && entry.previous == previous
-                            && entry.deleted != Deleted::Earlier;
+                            && entry.deleted != DeletionKind::Earlier;
                         if !is_first && !follows {
                             flaw(LogFlaw::Chain);
                         }
@@ -224,46 +226,51 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let signer = Arc::new(Signer::of(&[7; 32]));
         let keys = [signer.public()];
-        let deletions = Deletions::of(dir.path(), Some(signer));
+        let deletions = DeletionLog::of(dir.path(), Some(signer));
         deletions.append(&[]).unwrap();
-        assert_eq!(Log::read(dir.path(), &keys).unwrap(), Log::default());
+        assert_eq!(LoggedDeletions::read(dir.path(), &keys).unwrap(), LoggedDeletions::default());
         deletions.append(&[entry(0), entry(1)]).unwrap();
         deletions.append(&[entry(2)]).unwrap();
-        let log = Log::read(dir.path(), &keys).unwrap();
+        let log = LoggedDeletions::read(dir.path(), &keys).unwrap();
         assert_eq!(log.flaws, []);
-        let told: Vec<_> = log.entries.iter().map(|entry| (entry.number, entry.segment.as_str())).collect();
-        assert_eq!(told[2], (2, "2026-11-21/000101.250-w3-m-2.pcap"));
-        assert_eq!((told.len(), log.entries[0].at.as_str()), (3, "2026-11-21T00:01:01.250Z"));
+        let entries: Vec<_> =
+            log.entries.iter().map(|entry| (entry.number, entry.segment.as_str())).collect();
+        assert_eq!(entries[2], (2, "2026-11-21/000101.250-w3-m-2.pcap"));
+        assert_eq!((entries.len(), log.entries[0].at.as_str()), (3, "2026-11-21T00:01:01.250Z"));
         let whole = std::fs::read(dir.path().join(LOG)).unwrap();
         for at in 0..whole.len() {
             let mut bad = whole.clone();
             bad[at] ^= 1;
-            assert_ne!(Log::parse(&bad, &keys).flaws, [], "byte {at}");
+            assert_ne!(LoggedDeletions::parse(&bad, &keys).flaws, [], "byte {at}");
         }
         let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
         for (wrong, line) in [([0, 2], 2), ([1, 2], 1), ([1, 0], 1)] {
             let text: Vec<u8> = wrong.iter().flat_map(|at| lines[*at]).copied().collect();
-            assert_eq!(Log::parse(&text, &keys).flaws.first(), Some(&(line, LogFlaw::Chain)), "{wrong:?}");
+            assert_eq!(
+                LoggedDeletions::parse(&text, &keys).flaws.first(),
+                Some(&(line, LogFlaw::Chain)),
+                "{wrong:?}"
+            );
         }
         let other = Signer::of(&[8; 32]).public();
-        assert_eq!(Log::parse(&whole, &[other]).flaws[0], (1, LogFlaw::Signature));
+        assert_eq!(LoggedDeletions::parse(&whole, &[other]).flaws[0], (1, LogFlaw::Signature));
     }
 
     #[test]
     fn a_line_that_was_cut_off_is_written_again() {
         let dir = tempfile::tempdir().unwrap();
-        let deletions = Deletions::of(dir.path(), None);
+        let deletions = DeletionLog::of(dir.path(), None);
         deletions.append(&[entry(0), entry(1)]).unwrap();
         let path = dir.path().join(LOG);
         let whole = std::fs::read(&path).unwrap();
         let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
         for cut in [0, 1, first - 1, first, first + 1, whole.len() - 1] {
             std::fs::write(&path, &whole[..cut]).unwrap();
-            let flaws = Log::read(dir.path(), &[]).unwrap().flaws;
+            let flaws = LoggedDeletions::read(dir.path(), &[]).unwrap().flaws;
             let within = cut != 0 && cut != first;
             assert_eq!(flaws.last().map(|(_, what)| *what), within.then_some(LogFlaw::Cut), "cut at {cut}");
             deletions.append(&[entry(5)]).unwrap();
-            let log = Log::read(dir.path(), &[]).unwrap();
+            let log = LoggedDeletions::read(dir.path(), &[]).unwrap();
             assert_eq!(
                 (log.flaws.len(), log.entries.len()),
                 (0, 1 + usize::from(cut >= first)),

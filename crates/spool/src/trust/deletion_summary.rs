@@ -1,9 +1,10 @@
-//! The beginning of the log of deletions, taken together.
+//! Summarises the beginning of the log of deletions.
 //!
-//! Of a segment of which nothing is left, in the spool, in its tier, far or held, only two things are still needed: that its seal stood between two
-//! others in their chain, and that it went by order. So as the log grows, what it says of such segments becomes one signed
-//! entry at its beginning: for each chain the runs of seals that are gone, and totals by rule, order and case. What it says of all others stays, line by
-//! line. The chain of lines goes on through it: it has the number and the hash that come after the last line before.
+//! Of a segment of which nothing is left anywhere, two facts are still needed: its seal's position in the
+//! chain, and that it was deleted by order. As the log grows, its entries about such segments become one
+//! signed entry at its beginning: the runs of deleted seals in each chain, and totals by rule, order and
+//! case. All other entries stay. The chain of lines goes on: the summary has the number and the hash that
+//! follow the last line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -12,15 +13,15 @@ use std::io::Write;
 use crate::error::Error;
 use crate::hex::sha256_hex;
 use crate::segment::name::Segment;
-use crate::trust::deletion_entry::{Deleted, Deletion, Earlier, Run, Total};
-use crate::trust::deletion_log::{Deletions, Log, LogFlaw};
+use crate::trust::deletion_entry::{Deletion, DeletionKind, DeletionSummary, DeletionTotal, SealRun};
+use crate::trust::deletion_log::{DeletionLog, LogFlaw, LoggedDeletions};
 
-/// A log that is shorter is left as it is.
+/// A log shorter than this is not shortened.
 pub(crate) const SHORT: u64 = 1 << 20;
-/// Totals; what was ordered longest ago becomes one beyond that.
+/// Totals; beyond this, the oldest ones become one.
 const MOST: usize = 1_000;
 
-impl Total {
+impl DeletionTotal {
     fn of(entry: &Deletion) -> Self {
         Self {
             deleted: entry.deleted,
@@ -41,26 +42,26 @@ impl Total {
     }
 }
 
-impl Earlier {
-    /// Takes in an entry that stands for itself no longer.
+impl DeletionSummary {
+    /// Adds an entry that the summary replaces.
     fn add(&mut self, entry: &Deletion) {
-        if let Some(Earlier { runs, totals }) = &entry.earlier {
+        if let Some(DeletionSummary { runs, totals }) = &entry.earlier {
             self.runs.extend(runs.iter().cloned());
             self.totals.extend(totals.iter().cloned());
             return;
         }
-        if let (Deleted::Segment, Some(seal)) = (entry.deleted, &entry.seal)
+        if let (DeletionKind::Segment, Some(seal)) = (entry.deleted, &entry.seal)
             && let (Some(last), Some(_)) = (seal.number, &seal.previous)
         {
-            self.runs.push(Run { seal: seal.clone(), last });
+            self.runs.push(SealRun { seal: seal.clone(), last });
         }
-        self.totals.push(Total::of(entry));
+        self.totals.push(DeletionTotal::of(entry));
     }
 
-    /// Makes as little of it as there can be.
+    /// Joins runs and totals.
     fn settle(&mut self) {
-        // A run goes on where another says that it comes after its last.
-        let mut runs: BTreeMap<String, Run> = BTreeMap::new();
+        // A run continues another one if its first seal follows the other's last.
+        let mut runs: BTreeMap<String, SealRun> = BTreeMap::new();
         let mut all = std::mem::take(&mut self.runs);
         all.sort_by_key(|run| run.seal.number);
         all.dedup();
@@ -78,7 +79,7 @@ impl Earlier {
         self.runs = runs.into_values().collect();
         self.runs.sort_by(|a, b| (a.seal.number, &a.seal.sha256).cmp(&(b.seal.number, &b.seal.sha256)));
 
-        let mut totals: BTreeMap<(Deleted, String, Vec<String>), Total> = BTreeMap::new();
+        let mut totals: BTreeMap<(DeletionKind, String, Vec<String>), DeletionTotal> = BTreeMap::new();
         for total in std::mem::take(&mut self.totals) {
             let name = (total.deleted, total.why.clone(), total.cases.clone());
             match totals.get_mut(&name) {
@@ -90,8 +91,8 @@ impl Earlier {
         self.totals.sort_by(|a, b| b.until.cmp(&a.until));
         let rest = self.totals.split_off(MOST.min(self.totals.len()));
         for total in rest {
-            let others = Total { why: OTHERS.to_owned(), cases: Vec::new(), ..total };
-            let alike = |known: &&mut Total| known.why == OTHERS && known.deleted == others.deleted;
+            let others = DeletionTotal { why: OTHERS.to_owned(), cases: Vec::new(), ..total };
+            let alike = |known: &&mut DeletionTotal| known.why == OTHERS && known.deleted == others.deleted;
             match self.totals.iter_mut().find(alike) {
                 Some(known) => known.add(others),
                 None => self.totals.push(others),
@@ -100,14 +101,14 @@ impl Earlier {
     }
 }
 
-impl Deletions {
-    /// Takes together what the log says of segments of which nothing is left: `is_there` knows. Tells the length of the log after it. In the turn
-    /// of whoever deletes.
+impl DeletionLog {
+    /// Summarises the entries about segments of which nothing is left, as `is_present` says. Returns the new
+    /// length of the log. The caller holds the deletion lock.
     ///
     /// # Errors
     ///
-    /// A log that is not as it was written, or has lines of another key: signed anew, a change would look like the truth. A file
-    /// that cannot be written.
+    /// The log was changed, or has lines of another key: a new signature would hide that. The file cannot be
+    /// written.
     pub(crate) fn shorten(&self, is_there: &dyn Fn(&Segment) -> bool) -> Result<u64, Error> {
         let path = self.path();
         let wrong = |action| move |error| Error::io(path, action, error);
@@ -115,7 +116,7 @@ impl Deletions {
         file.lock().map_err(wrong("locked"))?;
         let bytes = fs::read(path).map_err(wrong("read"))?;
         let keys: Vec<_> = self.signer().iter().map(|signer| signer.public()).collect();
-        let mut log = Log::parse(&bytes, &keys);
+        let mut log = LoggedDeletions::parse(&bytes, &keys);
         log.flaws.retain(|(_, flaw)| *flaw != LogFlaw::Cut);
         let signed_by_others = keys.is_empty() && log.entries.iter().any(|entry| entry.key.is_some());
         if !log.flaws.is_empty() || signed_by_others {
@@ -151,17 +152,17 @@ impl Deletions {
     }
 }
 
-/// What is taken together, and what stays.
-fn part(entries: Vec<Deletion>, is_there: &dyn Fn(&Segment) -> bool) -> (Earlier, Vec<Deletion>) {
-    let deleted = entries.iter().filter(|entry| entry.deleted == Deleted::Segment);
+/// The summary, and the entries that stay.
+fn part(entries: Vec<Deletion>, is_there: &dyn Fn(&Segment) -> bool) -> (DeletionSummary, Vec<Deletion>) {
+    let deleted = entries.iter().filter(|entry| entry.deleted == DeletionKind::Segment);
     let names: BTreeSet<&str> = deleted.map(|entry| &*entry.segment).collect();
-    // What is not there and was not deleted either has been taken to another place: its entries are still asked for there.
+    // A segment that is not here and was not deleted has been moved elsewhere: its entries are needed there.
     let is_gone = |name: &&str| name.parse::<Segment>().is_ok_and(|segment| !is_there(&segment));
     let gone: BTreeSet<String> = names.into_iter().filter(is_gone).map(ToOwned::to_owned).collect();
-    let mut earlier = Earlier::default();
+    let mut earlier = DeletionSummary::default();
     let mut kept = Vec::new();
     for entry in entries {
-        match entry.deleted == Deleted::Earlier || gone.contains(&entry.segment) {
+        match entry.deleted == DeletionKind::Earlier || gone.contains(&entry.segment) {
             true => earlier.add(&entry),
             false => kept.push(entry),
         }
@@ -179,7 +180,7 @@ mod tests {
     use ringtap_model::Nanos;
 
     use super::*;
-    use crate::trust::deletion_entry::SealOf;
+    use crate::trust::deletion_entry::SealSummary;
     use crate::trust::sign::Signer;
 
     const NOW: Nanos = Nanos(1_795_219_261_250_999_999);
@@ -192,15 +193,16 @@ mod tests {
         sha256_hex(&number.to_le_bytes())
     }
 
-    /// Of a segment whose seal has that number.
+    /// The deletion of a segment whose seal has that number.
     fn gone(number: u64) -> Deletion {
         let entry = Deletion::segment(Path::new("/nowhere"), &name(number), NOW, "older than 90d").unwrap();
-        let seal = SealOf { sha256: hash(number + 1), number: Some(number), previous: Some(hash(number)) };
+        let seal =
+            SealSummary { sha256: hash(number + 1), number: Some(number), previous: Some(hash(number)) };
         Deletion { seal: Some(seal), ..entry }
     }
 
     fn forgotten(number: u64, why: &str) -> Deletion {
-        Deletion { deleted: Deleted::Keys, why: why.into(), seal: None, places: vec![7], ..gone(number) }
+        Deletion { deleted: DeletionKind::Keys, why: why.into(), seal: None, places: vec![7], ..gone(number) }
     }
 
     #[test]
@@ -208,35 +210,36 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let signer = Arc::new(Signer::of(&[7; 32]));
         let keys = [signer.public()];
-        let deletions = Deletions::of(dir.path(), Some(signer));
+        let deletions = DeletionLog::of(dir.path(), Some(signer));
         let mut entries: Vec<Deletion> = (0..50).map(gone).collect();
         entries.insert(3, forgotten(20, "request 1"));
-        // Held, moved away, and not in one run with the others.
+        // Held, moved elsewhere, and not in one run with the others.
         entries.extend([forgotten(30, "request 2"), forgotten(77, "request 3"), gone(60)]);
         deletions.append(&entries).unwrap();
         let held = |segment: &Segment| *segment == name(30);
         let before = fs::metadata(dir.path().join("deletions.log")).unwrap().len();
         let after = deletions.shorten(&held).unwrap();
         assert!(after * 4 < before, "{before} {after}");
-        let log = Log::read(dir.path(), &keys).unwrap();
+        let log = LoggedDeletions::read(dir.path(), &keys).unwrap();
         assert_eq!(log.flaws, []);
-        let told: Vec<_> =
+        let entries: Vec<_> =
             log.entries.iter().map(|entry| (entry.number, entry.deleted, &*entry.why)).collect();
         let clock = "older than 90d";
         assert_eq!(
-            told[1..],
+            entries[1..],
             [
-                (55, Deleted::Segment, clock),
-                (56, Deleted::Keys, "request 2"),
-                (57, Deleted::Keys, "request 3")
+                (55, DeletionKind::Segment, clock),
+                (56, DeletionKind::Keys, "request 2"),
+                (57, DeletionKind::Keys, "request 3")
             ]
         );
         let earlier = log.entries[0].earlier.as_ref().unwrap();
         let run = |first, last| {
-            let seal = SealOf { sha256: hash(last + 1), number: Some(first), previous: Some(hash(first)) };
-            Run { seal, last }
+            let seal =
+                SealSummary { sha256: hash(last + 1), number: Some(first), previous: Some(hash(first)) };
+            SealRun { seal, last }
         };
-        assert_eq!((told[0].0, &earlier.runs), (54, &vec![run(0, 29), run(31, 49), run(60, 60)]));
+        assert_eq!((entries[0].0, &earlier.runs), (54, &vec![run(0, 29), run(31, 49), run(60, 60)]));
         let totals: Vec<_> =
             earlier.totals.iter().map(|total| (&*total.why, total.entries, &*total.first)).collect();
         let first = name(0).to_string();
@@ -244,26 +247,26 @@ mod tests {
             totals.contains(&(clock, 50, &first)) && totals.iter().any(|total| total.0 == "request 1"),
             "{totals:?}"
         );
-        // It goes on, and the next time what was held joins the runs beside it.
+        // The log goes on, and the next time the held segment joins the runs beside it.
         deletions.append(&[gone(50)]).unwrap();
         deletions.shorten(&|_| false).unwrap();
-        let log = Log::read(dir.path(), &keys).unwrap();
+        let log = LoggedDeletions::read(dir.path(), &keys).unwrap();
         assert_eq!(log.flaws, []);
         assert_eq!(log.entries[0].earlier.as_ref().unwrap().runs, [run(0, 50), run(60, 60)]);
         assert_eq!((log.entries.len(), &*log.entries[1].why), (2, "request 3"));
-        // It stands at the beginning alone, and nothing else does where the beginning is missing.
+        // The summary may only be the first line, and without it the rest does not verify.
         let whole = fs::read(dir.path().join("deletions.log")).unwrap();
         let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
-        assert_eq!(Log::parse(lines[1], &keys).flaws, [(1, LogFlaw::Chain)]);
+        assert_eq!(LoggedDeletions::parse(lines[1], &keys).flaws, [(1, LogFlaw::Chain)]);
         let twice = [lines[0], lines[1], lines[0]].concat();
-        assert_eq!(Log::parse(&twice, &keys).flaws, [(3, LogFlaw::Chain)]);
+        assert_eq!(LoggedDeletions::parse(&twice, &keys).flaws, [(3, LogFlaw::Chain)]);
     }
 
     #[test]
     fn a_log_that_was_changed_is_not_signed_anew() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("deletions.log");
-        let deletions = Deletions::of(dir.path(), Some(Arc::new(Signer::of(&[7; 32]))));
+        let deletions = DeletionLog::of(dir.path(), Some(Arc::new(Signer::of(&[7; 32]))));
         deletions.append(&[gone(0), gone(1), gone(2)]).unwrap();
         let whole = fs::read(&path).unwrap();
         let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
@@ -275,10 +278,10 @@ mod tests {
             assert!(deletions.shorten(&nobody).is_err());
             assert_eq!(fs::read(&path).unwrap(), bad);
         }
-        // Nor one by another key, or by none.
+        // Nor a log that is signed by another key, or by none.
         fs::write(&path, &whole).unwrap();
-        assert!(Deletions::of(dir.path(), Some(Arc::new(Signer::of(&[8; 32])))).shorten(&nobody).is_err());
-        assert!(Deletions::of(dir.path(), None).shorten(&nobody).is_err());
+        assert!(DeletionLog::of(dir.path(), Some(Arc::new(Signer::of(&[8; 32])))).shorten(&nobody).is_err());
+        assert!(DeletionLog::of(dir.path(), None).shorten(&nobody).is_err());
         assert_eq!(fs::read(&path).unwrap(), whole);
         deletions.shorten(&nobody).unwrap();
         assert_ne!(fs::read(&path).unwrap(), whole);
@@ -286,7 +289,7 @@ mod tests {
 
     #[test]
     fn reasons_without_end_become_one() {
-        let mut earlier = Earlier::default();
+        let mut earlier = DeletionSummary::default();
         for number in 0..MOST as u64 + 300 {
             earlier.add(&forgotten(number, &format!("request {number}")));
         }

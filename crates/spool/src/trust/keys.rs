@@ -1,6 +1,7 @@
 //! The keys of a segment's owners, wrapped, in a file beside it: `.keys`.
 //!
-//! A header and rows, 96 bytes each, little endian, each with a CRC32C in its last four bytes. A chunk's mark names its row.
+//! A header and rows of 96 bytes each, little endian, with a CRC32C in their last four bytes. A chunk's
+//! marker names its row.
 //!
 //! | header | | row | |
 //! |---|---|---|---|
@@ -10,10 +11,9 @@
 //! | 24 | salt, 32 bytes | 24 | count of keys under this salt |
 //! | | | 32 | the key, wrapped: 32 bytes and the tag of 16 |
 //!
-//! The key that wraps is HKDF-SHA-256 (RFC 5869) of the master key and the salt, which each start of a writer makes anew. Under
-//! it the count is the nonce: none is used twice, however many calls there are. What is forgotten keeps its owner; where the
-//! wrapped key was, the SHA-256 of the row as it was stands instead, so that what the segment's seal says of its keys can be
-//! proven still.
+//! The wrapping key is HKDF-SHA-256 (RFC 5869) of the master key and the salt, which each start of a writer
+//! makes anew. The count is the nonce: no nonce is used twice. An erased row keeps its owner. In place of the
+//! wrapped key it has the SHA-256 of the row as it was, so that the segment's seal still matches.
 
 use std::fs::File;
 use std::io;
@@ -27,7 +27,7 @@ use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::Error;
-use crate::segment::mark::{u32_at, u64_at};
+use crate::segment::marker::{u32_at, u64_at};
 use crate::trust::master_key::MasterKey;
 use crate::trust::random::random;
 
@@ -45,7 +45,7 @@ const INFO: &[u8] = b"ringtap spool, keys of owners, 1";
 /// The bytes of a row, or of the header.
 pub(crate) type Bytes = [u8; ROW];
 
-/// What encrypts the packets of one owner.
+/// The key that encrypts the packets of one owner.
 pub(crate) type OwnerKey = Zeroizing<[u8; 32]>;
 
 /// Makes keys, and wraps them.
@@ -66,12 +66,12 @@ impl Wrapper {
         Ok(Self { cipher: wrapping(master, &header[24..56]), header, made: 0 })
     }
 
-    /// The first bytes of every key file of this writer.
+    /// The header of every key file of this writer.
     pub(crate) fn header(&self) -> &Bytes {
         &self.header
     }
 
-    /// A new key, and its row. None where the operating system has no randomness.
+    /// A new key, and its row. None if the operating system has no randomness.
     pub(crate) fn make(&mut self, owner: u64, at: Nanos) -> Option<(OwnerKey, Bytes)> {
         let mut key = OwnerKey::default();
         random(&mut key[..]).ok()?;
@@ -93,13 +93,13 @@ impl Wrapper {
 
 fn wrapping(master: &MasterKey, salt: &[u8]) -> Aes256Gcm {
     let mut key = Zeroizing::new([0; 32]);
-    // It fails for more than 8 KiB alone.
+    // It fails only for more than 8 KiB.
     let made = Hkdf::<Sha256>::new(Some(salt), master.bytes()).expand(INFO, &mut key[..]);
     debug_assert!(made.is_ok());
     Aes256Gcm::new(&Key::<Aes256Gcm>::from(*key))
 }
 
-/// The count of keys, of the bytes before the wrapped key.
+/// The count of keys, from the bytes before the wrapped key.
 fn nonce(head: &[u8]) -> Nonce<<Aes256Gcm as aes_gcm::AeadCore>::NonceSize> {
     let mut nonce = [0; 12];
     nonce[..8].copy_from_slice(&head[24..32]);
@@ -115,21 +115,21 @@ fn is_whole(row: &Bytes) -> bool {
     u32_at(row, CRC) == Some(ringtap_cpu::crc32c(0, &row[..CRC]))
 }
 
-/// Whether a key file begins like that.
+/// Whether these bytes begin with the header of a key file.
 pub(crate) fn is_header(bytes: &[u8]) -> bool {
     bytes[..4] == MAGIC
         && u32_at(bytes, 4) == Some(VERSION)
         && u32_at(bytes, CRC) == Some(ringtap_cpu::crc32c(0, &bytes[..CRC]))
 }
 
-/// A row as it lies on the disk.
+/// A row on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyRow {
-    /// The key can be had by who has the master key.
+    /// Who has the master key can open it.
     Key(Bytes),
-    /// It can be had by nobody.
+    /// The key was erased: nobody can open it.
     Forgotten(Bytes),
-    /// It is not as it was written.
+    /// The row is not as it was written.
     Damaged,
 }
 
@@ -156,7 +156,7 @@ impl KeyRow {
         }
     }
 
-    /// SHA-256 of the row as it was written, whether it is there still or not.
+    /// SHA-256 of the row as it was written, also if it has been erased since.
     pub(crate) fn digest(&self) -> Option<[u8; 32]> {
         match self {
             Self::Key(row) => Some(digest(row)),
@@ -170,13 +170,13 @@ pub(crate) fn digest(row: &Bytes) -> [u8; 32] {
     Sha256::digest(row).into()
 }
 
-/// What a seal says of keys: SHA-256 over the header and the SHA-256 of each row as it was written. It stays the same when keys
-/// are forgotten.
+/// What a seal says of keys: SHA-256 over the header and the SHA-256 of each row as it was written. Erasing
+/// keys does not change it.
 #[derive(Clone, Default)]
 pub(crate) struct Proof(Sha256);
 
 impl Proof {
-    /// The next bytes of the file: all but the last of them in whole rows.
+    /// Adds the next bytes of the file: in whole rows, except at the end.
     pub(crate) fn update(&mut self, bytes: &[u8], offset: u64) {
         let (header, rows) = bytes.split_at(if offset == 0 { ROW.min(bytes.len()) } else { 0 });
         self.0.update(header);
@@ -199,7 +199,7 @@ pub(crate) fn proof(bytes: &[u8]) -> [u8; 32] {
     proof.end()
 }
 
-/// What the row becomes when its key is to be had by nobody any more.
+/// The row once its key is erased.
 pub(crate) fn forgotten(row: &Bytes) -> Bytes {
     let mut gone = *row;
     gone[16..20].copy_from_slice(&FORGOTTEN.to_le_bytes());
@@ -209,11 +209,11 @@ pub(crate) fn forgotten(row: &Bytes) -> Bytes {
     gone
 }
 
-/// A key file, opened.
+/// An open key file.
 #[derive(Debug)]
 pub(crate) struct Keys {
     file: File,
-    /// None where it is not whole.
+    /// None if it is damaged.
     header: Option<Bytes>,
 }
 
@@ -230,7 +230,7 @@ impl Keys {
         Ok(Self { file, header: whole.then_some(header) })
     }
 
-    /// None where the file has no such row.
+    /// None if the file has no such row.
     pub(crate) fn row(&self, number: u32) -> io::Result<Option<KeyRow>> {
         let mut row = [0; ROW];
         match self.file.read_exact_at(&mut row, at(number)) {
@@ -239,7 +239,7 @@ impl Keys {
         }
     }
 
-    /// All whole rows, in order.
+    /// All complete rows, in order.
     pub(crate) fn rows(&self) -> io::Result<Vec<KeyRow>> {
         let rows = (self.file.metadata()?.len() / ROW as u64).saturating_sub(1);
         let mut bytes = vec![0; rows as usize * ROW];
@@ -248,7 +248,7 @@ impl Keys {
         Ok(rows.iter().map(KeyRow::of).collect())
     }
 
-    /// The key of a row, by the master key that wrapped it. None where none of these did, or the row was changed.
+    /// Opens the key of a row with the master key that wrapped it.
     pub(crate) fn unwrap(&self, row: &KeyRow, masters: &[MasterKey]) -> Unwrapped {
         let (Some(header), KeyRow::Key(bytes)) = (&self.header, row) else { return Unwrapped::Damaged };
         let Some(master) = masters.iter().find(|master| master.id()[..] == header[8..24]) else {
@@ -274,16 +274,16 @@ impl Keys {
     }
 }
 
-/// What became of an attempt to have a key.
+/// The result of opening a key.
 pub(crate) enum Unwrapped {
     Key(OwnerKey),
-    /// Its master key is another.
+    /// None of the master keys wrapped it.
     Locked,
-    /// It is not as it was written.
+    /// The row is not as it was written.
     Damaged,
 }
 
-/// Where a row lies in the file.
+/// The offset of a row in the file.
 pub(crate) const fn at(number: u32) -> u64 {
     (number as u64 + 1) * ROW as u64
 }

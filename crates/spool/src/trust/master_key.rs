@@ -1,4 +1,4 @@
-//! The master key: who has it reads what is sealed.
+//! The master key: it opens everything that is sealed.
 
 use std::fmt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::hex::{hex, unhex};
 use crate::trust::random::random;
 use crate::trust::secret_file as secret;
 
-/// 32 bytes under which the keys of owners are wrapped.
+/// 32 bytes that wrap the keys of owners.
 #[derive(Clone)]
 pub struct MasterKey(Zeroizing<[u8; 32]>);
 
@@ -21,7 +21,7 @@ impl MasterKey {
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, that others may read, or that holds something else.
+    /// The file cannot be read, others may read it, or it holds something else.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = secret::read(path)?;
         Self::parse(&bytes).ok_or_else(|| {
@@ -32,11 +32,11 @@ impl MasterKey {
         })
     }
 
-    /// Runs a command by the shell and takes what it prints, as of a file: the key may lie in a vault.
+    /// Runs a shell command and reads the key from its output, for example from a vault.
     ///
     /// # Errors
     ///
-    /// A command that fails, or prints something else.
+    /// The command fails, or prints something else.
     pub fn of_command(command: &str) -> Result<Self, Error> {
         let name = Path::new(command);
         let output = Command::new("/bin/sh")
@@ -54,18 +54,18 @@ impl MasterKey {
             .ok_or_else(|| Error::key(name, "the command prints neither 32 bytes nor 64 hex digits"))
     }
 
-    /// Of its bytes.
+    /// From its bytes.
     pub fn of(mut bytes: [u8; 32]) -> Self {
         let key = Self(Zeroizing::new(bytes));
         bytes.zeroize();
         key
     }
 
-    /// Made of the operating system's randomness, as 64 hex digits.
+    /// Makes a new key, as 64 hex digits.
     ///
     /// # Errors
     ///
-    /// The operating system has none.
+    /// The operating system has no randomness.
     pub fn generate() -> Result<Zeroizing<String>, Error> {
         let mut bytes = Zeroizing::new([0; 32]);
         random(&mut bytes[..])?;
@@ -73,7 +73,7 @@ impl MasterKey {
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
-        // Half a key in digits is no key in bytes.
+        // 32 hex digits are half a key, not 32 bytes.
         let digits = bytes.iter().all(u8::is_ascii_hexdigit);
         if let (false, Ok(bytes)) = (digits, <[u8; 32]>::try_from(bytes)) {
             return Some(Self::of(bytes));
@@ -86,7 +86,7 @@ impl MasterKey {
         &self.0
     }
 
-    /// Tells master keys apart, and nothing about them.
+    /// Identifies a master key, without revealing it.
     pub(crate) fn id(&self) -> [u8; 16] {
         let digest = Sha256::new().chain_update(b"ringtap master key").chain_update(&self.0[..]).finalize();
         let mut id = [0; 16];
@@ -96,7 +96,7 @@ impl MasterKey {
 }
 
 impl fmt::Debug for MasterKey {
-    /// Not the key.
+    /// Does not print the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("MasterKey")
     }

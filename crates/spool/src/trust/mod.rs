@@ -1,3 +1,6 @@
+//! Encryption, signatures and proofs.
+
+pub(crate) mod chunk_sealer;
 pub(crate) mod deletion_entry;
 pub(crate) mod deletion_log;
 pub(crate) mod deletion_summary;
@@ -8,4 +11,3 @@ pub(crate) mod seal;
 pub(crate) mod secret_file;
 pub(crate) mod sign;
 pub(crate) mod verify;
-pub(crate) mod wrap;

@@ -1,8 +1,8 @@
-//! The seal of a segment: `.seal` beside it, one signed line (see `sign`) that holds hashes of the segment, of its index and of
-//! its keys, and the hash of the seal before. So the seals of a worker and category are a chain.
+//! The seal of a segment, `.seal` beside it: one signed line (see `sign`) with hashes of the segment, its
+//! index and its keys, and the hash of the seal before. So the seals of a worker and category form a chain.
 //!
-//! The newest seal of a chain lies in the spool's directory once more, as `w0-m.head`: the chain goes on from there when every
-//! segment has been deleted.
+//! The newest seal of a chain is also in the spool's directory, as `w0-m.head`: the chain goes on from there
+//! when every segment has been deleted.
 
 use std::fs::{self, File};
 use std::io;
@@ -26,45 +26,45 @@ use crate::time::utc;
 use crate::trust::keys;
 use crate::trust::sign::{self, Line, PublicKey, Signer};
 
-/// How a segment came to be sealed.
+/// How a segment was sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {
-    /// By its writer, when it was full.
+    /// By its writer, when it was closed.
     Closed,
-    /// By the next writer: the one before was stopped. What was done to it until then, nobody can prove.
+    /// By the next writer, because its own was stopped. Changes until then cannot be detected.
     Recovered,
 }
 
-/// What a seal says.
+/// The content of a seal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Seal {
     pub(crate) segment: String,
-    /// Counts the seals of the chain, from 0.
+    /// Number of the seal in its chain, from 0.
     pub(crate) number: u64,
     pub(crate) state: State,
     pub(crate) bytes: u64,
     pub(crate) chunks: u64,
     /// SHA-256 of the segment.
     pub(crate) sha256: String,
-    /// SHA-256 of the index; None where it could not be written.
+    /// SHA-256 of the index; None if it could not be written.
     pub(crate) index: Option<String>,
-    /// See [`keys::proof`]; None where there are no keys.
+    /// See [`keys::proof`]; None if there are no keys.
     pub(crate) keys: Option<String>,
-    /// What a scan said when it was recovered.
+    /// Damages that a scan found when the segment was recovered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) damages: Vec<String>,
     /// SHA-256 of the seal before; 64 zeros in the first.
     pub(crate) previous: String,
     /// When it was sealed, UTC.
     pub(crate) at: String,
-    /// Who signs: the public key.
+    /// The public key of the signer.
     pub(crate) key: String,
 }
 
 impl Seal {
-    /// Of a file's bytes.
+    /// Parses a file's bytes.
     pub(crate) fn parse(bytes: &[u8]) -> Option<(Self, Line<'_>)> {
         let line = Line::parse(bytes)?;
         Some((serde_json::from_str(line.json).ok()?, line))
@@ -75,7 +75,7 @@ impl Seal {
     }
 }
 
-/// What is to be sealed of a segment.
+/// What a seal says of a segment.
 pub(crate) struct Content {
     pub(crate) state: State,
     pub(crate) bytes: u64,
@@ -86,18 +86,18 @@ pub(crate) struct Content {
     pub(crate) damages: Vec<String>,
 }
 
-/// The chain of a worker and a category, where it ends.
+/// The end of the chain of a worker and a category.
 pub(crate) struct Chain {
     dir: PathBuf,
     head: PathBuf,
     signer: Arc<Signer>,
-    /// Of the next seal.
+    /// Number of the next seal.
     number: u64,
     previous: String,
 }
 
 impl Chain {
-    /// Goes on where the chain on the disk ends, once what its last writer left has been sealed.
+    /// Resumes the chain on the disk, and seals the segments that its last writer left.
     pub(crate) fn resume(
         dir: &Path,
         worker: u16,
@@ -116,11 +116,12 @@ impl Chain {
             if path.exists() {
                 sealed.push(path);
             } else if !sealed.is_empty() || !segment.index_path(dir).exists() {
-                // What was written before segments were signed stays as it is, unless it was never closed.
+                // Segments written before signing was turned on stay unsealed, unless they were never closed.
                 unsealed.push(segment);
             }
         }
-        // The newest is among the last: names are in order of the first packet, nearly that in which segments are closed.
+        // The newest seal is among the last ones: names are in order of the first packet, which is nearly the
+        // order of closing.
         sealed.push(chain.head.clone());
         let last = sealed.len().saturating_sub(NEWEST);
         for path in &sealed[last..] {
@@ -136,7 +137,7 @@ impl Chain {
         Ok(chain)
     }
 
-    /// The newest seal is the one that the chain goes on from.
+    /// The chain goes on from the newest seal.
     fn look(&mut self, path: &Path) -> Result<(), Error> {
         let bytes = if_present(fs::read(path)).map_err(|error| Error::io(path, "read", error))?;
         let bytes = bytes.unwrap_or_default();
@@ -164,7 +165,7 @@ impl Chain {
             at: utc(Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))),
             key: self.signer.public().to_string(),
         };
-        // Numbers and texts: they can always be written.
+        // Serialising numbers and texts cannot fail.
         let json = serde_json::to_string(&seal).unwrap_or_default();
         let line = sign::line(Some(&self.signer), &json);
         let path = segment.seal_path(&self.dir);
@@ -174,7 +175,8 @@ impl Chain {
     }
 }
 
-/// Seals a copy of a segment, which is in no chain: under a name of its own, so that the seal of neither can stand for the other.
+/// Seals a copy of a segment, in no chain. The copy has a name of its own, so that neither seal can stand for
+/// the other.
 pub(crate) fn of_copy(
     dir: &Path,
     name: &str,
@@ -201,19 +203,19 @@ pub(crate) fn of_copy(
         at: utc(Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))),
         key: signer.public().to_string(),
     };
-    // Numbers and texts: they can always be written.
+    // Serialising numbers and texts cannot fail.
     let json = serde_json::to_string(&seal).unwrap_or_default();
     let path = segment.seal_path(dir);
     let line = sign::line(Some(signer), &json);
     replace(&path, line.as_bytes()).map_err(|error| Error::io(&path, "written", error))
 }
 
-/// The name of the copy of a chain's newest seal.
+/// The file with a chain's newest seal.
 pub(crate) fn head_name(worker: u16, category: Category) -> String {
     format!("w{worker}-{}.head", category.letter())
 }
 
-/// A segment whose writer was stopped: as it is now. Its index is made where it has none.
+/// The content for a segment whose writer was stopped, as it is now. Writes its index if it has none.
 fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error> {
     let path = segment.path(dir);
     let wrong = |error| Error::io(&path, "read", error);
@@ -241,12 +243,12 @@ fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error> {
     })
 }
 
-/// Length and SHA-256 of a file; told of every piece that was read.
+/// Length and SHA-256 of a file; reports the bytes of every piece.
 pub(crate) fn hash(path: &Path, read: &mut dyn FnMut(u64)) -> io::Result<(u64, [u8; 32])> {
     hash_bytes(&File::open(path)?, read)
 }
 
-/// The same of a segment, here or far.
+/// Length and SHA-256 of a segment, on a disk or in far storage.
 pub(crate) fn hash_bytes(bytes: &dyn SegmentBytes, read: &mut dyn FnMut(u64)) -> io::Result<(u64, [u8; 32])> {
     let (mut digest, mut length) = (Sha256::new(), 0);
     bytes.for_each_piece(&mut |piece| {
@@ -258,7 +260,7 @@ pub(crate) fn hash_bytes(bytes: &dyn SegmentBytes, read: &mut dyn FnMut(u64)) ->
     Ok((length, digest.finalize().into()))
 }
 
-/// Seals of which the newest must be one.
+/// The newest seal is among so many.
 const NEWEST: usize = 50;
-/// A seal lists no more of them.
+/// A seal lists no more damages than this.
 const MOST_DAMAGES: usize = 20;

@@ -8,18 +8,18 @@ use zeroize::Zeroizing;
 
 use crate::error::Error;
 
-/// A key file is not longer.
+/// A key file is no longer than this.
 const MOST: u64 = 4096;
 
-/// The content of a file that nobody but its owner, and readers of its group, may touch: its first 4 KiB.
+/// The first 4 KiB of a file that only its owner and its group may read.
 ///
 /// # Errors
 ///
-/// A file that cannot be read, or that others may read or change.
+/// The file cannot be read, or others may read or change it.
 pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     let file = std::fs::File::open(path).map_err(|error| Error::io(path, "opened", error))?;
-    let told = file.metadata().map_err(|error| Error::io(path, "read", error))?;
-    if told.mode() & 0o027 != 0 {
+    let metadata = file.metadata().map_err(|error| Error::io(path, "read", error))?;
+    if metadata.mode() & 0o027 != 0 {
         return Err(Error::key(
             path,
             "others may read or change it; run `chmod 600` on it, and think about who did",

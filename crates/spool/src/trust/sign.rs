@@ -1,7 +1,7 @@
 //! Signatures: Ed25519 (RFC 8032) over lines of text.
 //!
-//! A signed line is JSON, a tab, the signature of the JSON as 128 hex digits (or `-` where there is no key), and a line feed.
-//! So it can be checked without this program:
+//! A signed line is JSON, a tab, the signature of the JSON as 128 hex digits (or `-` if there is no key), and
+//! a line feed. It can be checked without this program:
 //!
 //! ```text
 //! cut -f1 FILE | tr -d '\n' > text; cut -f2 FILE | xxd -r -p > signature
@@ -24,16 +24,17 @@ use crate::hex::{hex, unhex};
 use crate::trust::random::random;
 use crate::trust::secret_file as secret;
 
-/// Signs what closes: an Ed25519 key.
+/// An Ed25519 key that signs segments and log entries.
 #[derive(Clone)]
 pub struct Signer(SigningKey);
 
 impl Signer {
-    /// Reads a key: PKCS#8 as PEM, as `openssl genpkey -algorithm ed25519` writes it, or its 32 bytes as 64 hex digits.
+    /// Reads a key: PKCS#8 as PEM, as `openssl genpkey -algorithm ed25519` writes it, or its 32 bytes as 64
+    /// hex digits.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, that others may read, or that is no such key.
+    /// The file cannot be read, others may read it, or it holds no such key.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = secret::read(path)?;
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
@@ -49,7 +50,7 @@ impl Signer {
         })
     }
 
-    /// A new key: its private and its public part, as PEM.
+    /// Makes a new key: its private and its public part, as PEM.
     ///
     /// # Errors
     ///
@@ -59,26 +60,26 @@ impl Signer {
         random(&mut seed[..])?;
         let key = SigningKey::from_bytes(&seed);
         let failed = || Error::key(Path::new("the new key"), "it cannot be written as PEM");
-        // OpenSSL reads the private part alone (version 1 of PKCS#8), and makes the public one of it.
+        // OpenSSL reads version 1 of PKCS#8, which has the private part alone.
         let private = KeypairBytes { secret_key: *seed, public_key: None };
         let private = private.to_pkcs8_pem(LineEnding::LF).map_err(|_| failed())?;
         let public = key.verifying_key().to_public_key_pem(LineEnding::LF).map_err(|_| failed())?;
         Ok((private, public))
     }
 
-    /// Of the 32 bytes of a key.
+    /// From the 32 bytes of a key.
     pub fn of(seed: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(seed))
     }
 
-    /// What others check signatures with.
+    /// The key that verifies signatures.
     pub fn public(&self) -> PublicKey {
         PublicKey(self.0.verifying_key().to_bytes())
     }
 }
 
 impl fmt::Debug for Signer {
-    /// Not the key.
+    /// Does not print the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Signer({})", self.public())
     }
@@ -93,7 +94,7 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// A file that cannot be read or is no such key.
+    /// The file cannot be read, or holds no such key.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = std::fs::read(path).map_err(|error| Error::io(path, "read", error))?;
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
@@ -132,14 +133,14 @@ impl FromStr for PublicKey {
     }
 }
 
-/// A line of a file, with its signature and its line feed.
+/// A signed line, with its line feed.
 pub(crate) fn line(signer: Option<&Signer>, json: &str) -> String {
     let signature =
         signer.map_or_else(|| "-".to_owned(), |signer| hex(&signer.0.sign(json.as_bytes()).to_bytes()));
     format!("{json}\t{signature}\n")
 }
 
-/// What a line says, and by whom it is signed.
+/// The text of a line and its signature.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
     pub(crate) json: &'a str,
@@ -147,7 +148,7 @@ pub(crate) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Of a line with its line feed; None where it is not exactly one.
+    /// Parses a line with its line feed; None if it is not exactly one.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
         let (json, signature) = text.split_once('\t')?;

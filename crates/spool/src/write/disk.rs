@@ -1,4 +1,4 @@
-//! The thread that writes: blocks in, files out.
+//! The thread that writes blocks to the files of segments.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -14,20 +14,20 @@ use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 use crate::hex::{hex, sha256_hex};
-use crate::segment::index::{self, Row};
-use crate::segment::mark::{self, Chunk, Link};
+use crate::segment::index::{self, IndexRow};
+use crate::segment::marker::{self, Chunk, Link};
 use crate::segment::name::{Category, Segment};
 use crate::trust::keys::{self, Proof};
 use crate::trust::seal::{self, Chain, Content, State};
 
-/// Bytes of a block: what one write takes.
+/// Bytes of a block: one write.
 pub(crate) const BLOCK: usize = 2 << 20;
-/// What addresses, offsets and lengths of direct writes must be multiples of.
+/// Addresses, offsets and lengths of direct writes are multiples of this.
 pub(crate) const ALIGN: usize = 4096;
-/// How often what is written is forced out of the disk's own memory.
+/// How often written data is synced to disk.
 const SYNC: Duration = Duration::from_secs(1);
 
-/// Bytes at an address that direct writes take.
+/// Bytes at an address that direct writes accept.
 pub(crate) struct Block {
     bytes: Vec<u8>,
     start: usize,
@@ -35,10 +35,10 @@ pub(crate) struct Block {
 
 impl Block {
     pub(crate) fn new() -> Self {
-        // The kernel gives it when it is filled for the first time: the packer may wait for that.
+        // The kernel provides the memory when the block is first filled: the packer may wait for that.
         let bytes = vec![0; BLOCK + ALIGN];
         let start = bytes.as_ptr().align_offset(ALIGN);
-        // `align_offset` may decline in principle; then the writes are ordinary ones.
+        // `align_offset` may fail in principle; the writes are buffered ones then.
         let start = if start <= ALIGN { start } else { 0 };
         Self { bytes, start }
     }
@@ -52,37 +52,37 @@ impl Block {
     }
 }
 
-/// What the keeper has done.
+/// A job for the thread that writes.
 pub(crate) enum Job {
-    /// Further blocks of the category are of this segment.
+    /// Further blocks of the category belong to this segment.
     Open(Category, Segment),
-    /// The first bytes of the block lie at the offset.
+    /// Writes the first bytes of the block at the offset.
     Write { category: Category, block: Block, len: usize, offset: u64 },
-    /// The first bytes of the block lie at the offset of the segment's key file.
+    /// Writes the first bytes of the block at the offset of the segment's key file.
     Keys { category: Category, block: Block, len: usize, offset: u64 },
-    /// The category's segment is whole: these are its chunks.
-    Close(Category, Vec<Row>),
+    /// The category's segment is complete and has these chunks.
+    Close(Category, Vec<IndexRow>),
 }
 
-/// A chunk that the disk refused.
+/// A chunk that could not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// See [`key`](crate::key).
+pub struct LostChunk {
+    /// The owner's [`key`](crate::key).
     pub owner: u64,
-    /// In it.
+    /// Packets in it.
     pub packets: u32,
-    /// The time of the first of them, and of the last.
+    /// Time of the first packet and of the last.
     pub first: Nanos,
     /// See `first`.
     pub last: Nanos,
 }
 
-/// Refused chunks that are remembered until somebody takes them.
+/// Lost chunks that are remembered until somebody asks.
 const MOST_REFUSED: usize = 1 << 16;
 
-/// What was written since the start; read by whoever wants to know.
+/// Totals of a writer since its start, and its stop switch. Any thread may read them.
 #[derive(Debug, Default)]
-pub struct Written {
+pub struct WriterStatus {
     pub(crate) bytes: AtomicU64,
     pub(crate) writes: AtomicU64,
     pub(crate) syncs: AtomicU64,
@@ -90,18 +90,18 @@ pub struct Written {
     chunks: AtomicU64,
     pub(crate) lost_packets: AtomicU64,
     pub(crate) failures: AtomicU64,
-    /// Of these, for want of room.
+    /// Of the failures: those on a full disk.
     full: AtomicU64,
     failure: Mutex<Option<Error>>,
-    /// Of closed segments, product left out.
-    refused: Mutex<Vec<Refused>>,
-    /// What is being written, by category.
+    /// Lost chunks of closed segments, without interception product.
+    refused: Mutex<Vec<LostChunk>>,
+    /// The open segment of each category.
     open: Mutex<[Option<Segment>; Category::ALL.len()]>,
     stopped: AtomicBool,
 }
 
-impl Written {
-    /// Bytes on disk.
+impl WriterStatus {
+    /// Bytes written.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
@@ -111,7 +111,7 @@ impl Written {
         self.writes.load(Relaxed)
     }
 
-    /// Times that the disk was asked to keep what it has.
+    /// Sync operations.
     pub fn syncs(&self) -> u64 {
         self.syncs.load(Relaxed)
     }
@@ -126,14 +126,14 @@ impl Written {
         self.segments.load(Relaxed)
     }
 
-    /// Packets of chunks that the disk refused.
+    /// Packets of chunks that could not be written.
     pub fn lost_packets(&self) -> u64 {
         self.lost_packets.load(Relaxed)
     }
 
-    /// Chunks that the disk refused, as it turned out when their segments were closed: each once, interception product not among
-    /// them. Where nobody asks, the later ones are only counted.
-    pub fn take_refused(&self) -> Vec<Refused> {
+    /// Removes and returns the chunks that could not be written, without interception product. A chunk is
+    /// known to be lost when its segment is closed. Beyond a ceiling lost chunks are only counted.
+    pub fn drain_lost_chunks(&self) -> Vec<LostChunk> {
         std::mem::take(&mut *self.refused.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -141,11 +141,11 @@ impl Written {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.len() < MOST_REFUSED {
             let Chunk { owner, packets, first, last, .. } = *chunk;
-            refused.push(Refused { owner, packets, first, last });
+            refused.push(LostChunk { owner, packets, first, last });
         }
     }
 
-    /// Operations that the disk refused.
+    /// Operations that failed.
     pub fn failures(&self) -> u64 {
         self.failures.load(Relaxed)
     }
@@ -155,33 +155,33 @@ impl Written {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Operations that the disk refused because it is full.
+    /// Operations that failed on a full disk.
     pub fn full(&self) -> u64 {
         self.full.load(Relaxed)
     }
 
-    /// Segments that are being written, or of which the index is.
+    /// Segments that are being written, or whose index is.
     pub fn open(&self) -> Vec<Segment> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.iter().flatten().cloned().collect()
     }
 
-    /// Has the keeper take no further packets, or take them again. What it holds already is written all the same.
-    pub fn stop(&self, stop: bool) {
+    /// Stops recording, or resumes it. Packets that the writer has accepted are written all the same.
+    pub fn set_stopped(&self, stop: bool) {
         self.stopped.store(stop, Relaxed);
     }
 
-    /// Whether it was told to stop.
+    /// Whether recording is stopped.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Relaxed)
     }
 
-    /// A chunk is on its way.
+    /// Counts a chunk that was packed.
     pub(crate) fn packed(&self) {
         self.chunks.fetch_add(1, Relaxed);
     }
 
-    /// A chunk that never came to the disk.
+    /// Counts a chunk that never reached the disk.
     pub(crate) fn lose(&self, category: Category, chunk: &Chunk) {
         self.lost_packets.fetch_add(u64::from(chunk.packets), Relaxed);
         if Category::of(false).contains(&category) {
@@ -193,61 +193,63 @@ impl Written {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)[category as usize] = segment;
     }
 
-    fn tell(&self, result: Result<(), Error>) -> bool {
-        let told = result.is_ok();
-        self.failures.fetch_add(u64::from(!told), Relaxed);
+    /// Counts a failure and remembers it; returns whether the operation succeeded.
+    fn record(&self, result: Result<(), Error>) -> bool {
+        let is_ok = result.is_ok();
+        self.failures.fetch_add(u64::from(!is_ok), Relaxed);
         let full = result.as_ref().is_err_and(Error::is_full);
         self.full.fetch_add(u64::from(full), Relaxed);
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        if failure.is_some() || !told {
+        if failure.is_some() || !is_ok {
             *failure = result.err();
         }
-        told
+        is_ok
     }
 }
 
 /// An open segment.
-struct Open {
+struct OpenSegment {
     segment: Segment,
     path: PathBuf,
-    /// None where it could not be created: its blocks are counted as refused.
+    /// None if it could not be created: its blocks count as lost.
     file: Option<File>,
-    /// Written since the last sync.
+    /// Written to since the last sync.
     dirty: bool,
-    /// Ranges that the disk refused.
+    /// Byte ranges that could not be written.
     refused: Vec<(u64, u64)>,
-    /// Of what was written, where segments are signed: reading it again would cost as much as writing it.
+    /// Hash of the bytes written, if segments are signed: reading them again would cost as much as writing
+    /// them.
     digest: Option<Sha256>,
     length: u64,
-    /// The same of the key file.
-    keys: Keys,
+    /// Its key file.
+    keys: OpenKeyFile,
 }
 
 /// The key file of an open segment.
 #[derive(Default)]
-struct Keys {
-    /// None until a key is written, or where it could not be created.
+struct OpenKeyFile {
+    /// None until a key is written, or if it could not be created.
     file: Option<File>,
     dirty: bool,
     refused: Vec<(u64, u64)>,
     proof: Option<Proof>,
 }
 
-pub(crate) struct Disk {
+pub(crate) struct DiskWriter {
     pub(crate) dir: PathBuf,
-    /// Of each category, where segments are signed.
+    /// The chain of each category, if segments are signed.
     pub(crate) chains: [Option<Chain>; Category::ALL.len()],
     pub(crate) link: Link,
     pub(crate) direct: bool,
     pub(crate) spare: Sender<Block>,
-    pub(crate) spare_rows: Sender<Vec<Row>>,
-    pub(crate) written: Arc<Written>,
+    pub(crate) spare_rows: Sender<Vec<IndexRow>>,
+    pub(crate) written: Arc<WriterStatus>,
 }
 
-impl Disk {
-    /// Until the keeper is gone.
+impl DiskWriter {
+    /// Runs until the writer is gone.
     pub(crate) fn serve(mut self, jobs: &Receiver<Job>) {
-        let mut open = Category::ALL.map(|_| None::<Open>);
+        let mut open = Category::ALL.map(|_| None::<OpenSegment>);
         let mut synced = Instant::now();
         loop {
             match jobs.recv_timeout(SYNC) {
@@ -259,7 +261,7 @@ impl Disk {
                     if let Some(open) = &mut open[category as usize] {
                         self.write(open, &block.data()[..len], offset);
                     }
-                    // A keeper that is gone needs no block.
+                    // The packer may have ended: it needs no block then.
                     let _ = self.spare.send(block);
                 }
                 Ok(Job::Keys { category, block, len, offset }) => {
@@ -286,16 +288,16 @@ impl Disk {
         }
     }
 
-    fn open(&self, segment: Segment) -> Open {
+    fn open(&self, segment: Segment) -> OpenSegment {
         let path = segment.path(&self.dir);
         let created = self.create(&path).map_err(|error| Error::io(&path, "created", error));
         let (file, result) = match created {
             Ok(file) => (Some(file), Ok(())),
             Err(error) => (None, Err(error)),
         };
-        self.written.tell(result);
+        self.written.record(result);
         let signed = self.chains[segment.category() as usize].is_some();
-        Open {
+        OpenSegment {
             segment,
             path,
             file,
@@ -303,7 +305,7 @@ impl Disk {
             refused: Vec::new(),
             digest: signed.then(Sha256::new),
             length: 0,
-            keys: Keys { proof: signed.then(Proof::default), ..Keys::default() },
+            keys: OpenKeyFile { proof: signed.then(Proof::default), ..OpenKeyFile::default() },
         }
     }
 
@@ -317,7 +319,7 @@ impl Disk {
         }
         let direct = OpenOptions::new().write(true).create_new(true).custom_flags(libc::O_DIRECT).open(path);
         match direct {
-            // A file system in memory knows no direct writes. It may have made the file before it said so.
+            // A file system in memory has no direct writes. It may have created the file before it said so.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
                 let _ = fs::remove_file(path);
                 plain()
@@ -326,14 +328,14 @@ impl Disk {
         }
     }
 
-    fn write(&self, open: &mut Open, bytes: &[u8], offset: u64) {
+    fn write(&self, open: &mut OpenSegment, bytes: &[u8], offset: u64) {
         let Some(file) = &open.file else {
             open.refused.push((offset, offset + bytes.len() as u64));
             return;
         };
         let result =
             file.write_all_at(bytes, offset).map_err(|error| Error::io(&open.path, "written", error));
-        if self.written.tell(result) {
+        if self.written.record(result) {
             open.dirty = true;
             open.digest.iter_mut().for_each(|digest| digest.update(bytes));
             open.length = offset + bytes.len() as u64;
@@ -344,8 +346,8 @@ impl Disk {
         }
     }
 
-    /// Keys are few: through the page cache.
-    fn write_keys(&self, open: &mut Open, bytes: &[u8], offset: u64) {
+    /// Keys are few: they go through the page cache.
+    fn write_keys(&self, open: &mut OpenSegment, bytes: &[u8], offset: u64) {
         let path = open.path.with_extension("keys");
         let keys = &mut open.keys;
         if keys.file.is_none() && offset == 0 && open.file.is_some() {
@@ -353,14 +355,14 @@ impl Disk {
             keys.file = match created {
                 Ok(file) => Some(file),
                 Err(error) => {
-                    self.written.tell(Err(Error::io(&path, "created", error)));
+                    self.written.record(Err(Error::io(&path, "created", error)));
                     None
                 }
             };
         }
         let written = keys.file.as_ref().is_some_and(|file| {
             let result = file.write_all_at(bytes, offset);
-            self.written.tell(result.map_err(|error| Error::io(&path, "written", error)))
+            self.written.record(result.map_err(|error| Error::io(&path, "written", error)))
         });
         if written {
             keys.dirty = true;
@@ -372,25 +374,25 @@ impl Disk {
         }
     }
 
-    fn sync(&self, open: &mut Open) {
+    fn sync(&self, open: &mut OpenSegment) {
         if let (true, Some(file)) = (open.keys.dirty, &open.keys.file) {
             let path = open.path.with_extension("keys");
-            self.written.tell(file.sync_data().map_err(|error| Error::io(&path, "synced to disk", error)));
+            self.written.record(file.sync_data().map_err(|error| Error::io(&path, "synced to disk", error)));
             self.written.syncs.fetch_add(1, Relaxed);
             open.keys.dirty = false;
         }
         if let (true, Some(file)) = (open.dirty, &open.file) {
             self.written
-                .tell(file.sync_data().map_err(|error| Error::io(&open.path, "synced to disk", error)));
+                .record(file.sync_data().map_err(|error| Error::io(&open.path, "synced to disk", error)));
             self.written.syncs.fetch_add(1, Relaxed);
             open.dirty = false;
         }
     }
 
-    /// The index is written when the segment is safe: an index is never of a segment that is not there.
-    fn close(&mut self, mut open: Open, rows: &mut Vec<Row>) {
+    /// Writes the index once the segment is synced: no index exists without its segment.
+    fn close(&mut self, mut open: OpenSegment, rows: &mut Vec<IndexRow>) {
         self.sync(&mut open);
-        let head = mark::len(self.link) as u64;
+        let head = marker::len(self.link) as u64;
         rows.retain(|row| {
             let (from, to) = (row.offset, row.offset + head + u64::from(row.chunk.length));
             let refused = |refused: &[(u64, u64)], from: u64, to: u64| {
@@ -410,14 +412,14 @@ impl Disk {
         let path = open.path.with_extension("idx");
         let bytes = index::encode(rows);
         let written = self.write_index(&path, &bytes);
-        let indexed = self.written.tell(written.map_err(|error| Error::io(&path, "written", error)));
+        let indexed = self.written.record(written.map_err(|error| Error::io(&path, "written", error)));
         if indexed {
             self.written.segments.fetch_add(1, Relaxed);
         }
         let index = indexed.then(|| sha256_hex(&bytes));
         if let Some(chain) = &mut self.chains[open.segment.category() as usize] {
             let sealed = seal(chain, open, rows.len() as u64, index);
-            if self.written.tell(sealed) {
+            if self.written.record(sealed) {
                 self.written.writes.fetch_add(2, Relaxed);
             }
         }
@@ -433,16 +435,16 @@ impl Disk {
     }
 }
 
-fn seal(chain: &mut Chain, open: Open, chunks: u64, index: Option<String>) -> Result<(), Error> {
-    let Open { segment, path, refused, digest, length, keys, .. } = open;
+fn seal(chain: &mut Chain, open: OpenSegment, chunks: u64, index: Option<String>) -> Result<(), Error> {
+    let OpenSegment { segment, path, refused, digest, length, keys, .. } = open;
     let (bytes, sha256) = match digest {
         Some(digest) if refused.is_empty() => (length, digest.finalize().into()),
-        // What is there is not what was to be.
+        // The file is not what should have been written: hash what is there.
         _ => seal::hash(&path, &mut |_| ()).map_err(|error| Error::io(&path, "read", error))?,
     };
     let keys = match keys {
-        Keys { file: None, .. } => None,
-        Keys { proof: Some(proof), refused, .. } if refused.is_empty() => Some(proof.end()),
+        OpenKeyFile { file: None, .. } => None,
+        OpenKeyFile { proof: Some(proof), refused, .. } if refused.is_empty() => Some(proof.end()),
         _ => {
             let path = path.with_extension("keys");
             Some(keys::proof(&fs::read(&path).map_err(|error| Error::io(&path, "read", error))?))

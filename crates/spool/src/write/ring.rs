@@ -1,37 +1,38 @@
-//! What a keeper is told, in order, on its way to the packer: packets as they will stand in their chunks, and who begins and ends.
+//! What a writer tells the packer, in order: packet records, and which owners begin and end.
 //!
-//! An entry is a head of 16 bytes, what it is about, its length and its time, and that many bytes; entries begin at multiples of 16.
+//! An entry is a head of 16 bytes (its kind or its owner's slot, its length, its time) and a body. Entries
+//! begin at multiples of 16.
 
 use ringtap_model::Nanos;
 
 use crate::segment::name::Category;
 use crate::write::sys::{Reader, Writer};
 
-/// Bytes of an entry's head, and what its place is a multiple of.
+/// Bytes of an entry's head; entries begin at multiples of this.
 pub(crate) const HEAD: usize = 16;
-/// Places of owners are below this.
+/// Slots of owners are below this.
 pub(crate) const OWNERS: u32 = u32::MAX - 15;
 
-// What an entry is about, where it is no packet of the owner at that place.
+// The kind of an entry that is no packet. Any other value is the slot of the packet's owner.
 const SKIP: u32 = u32::MAX;
 const TICK: u32 = u32::MAX - 1;
 const END: u32 = u32::MAX - 2;
 const BEGIN: u32 = u32::MAX - 3;
 const FINISH: u32 = u32::MAX - 4;
 
-/// The keeper's end.
-pub(crate) struct Log {
+/// The end of the ring that writes.
+pub(crate) struct EntryWriter {
     writer: Writer,
-    /// Bytes that the packer may not know of.
+    /// Bytes that the packer does not see yet.
     pub(crate) unseen: usize,
 }
 
-impl Log {
+impl EntryWriter {
     pub(crate) fn new(writer: Writer) -> Self {
         Self { writer, unseen: 0 }
     }
 
-    /// Appends an entry, whose bytes `fill` writes. False where there is no room now. HOT.
+    /// Appends an entry, whose body `fill` writes. False if there is no room now. HOT.
     #[inline]
     fn put(&mut self, what: u32, time: Nanos, bytes: usize, fill: impl FnOnce(&mut [u8])) -> bool {
         let whole = (HEAD + bytes).next_multiple_of(HEAD);
@@ -49,7 +50,7 @@ impl Log {
         true
     }
 
-    /// The end of the ring stays empty.
+    /// Leaves the end of the ring empty.
     #[cold]
     fn skip(&mut self) -> bool {
         let ahead = self.writer.ahead();
@@ -60,7 +61,7 @@ impl Log {
         true
     }
 
-    /// A packet's record. HOT.
+    /// Appends a packet's record. HOT.
     #[inline]
     pub(crate) fn packet(
         &mut self,
@@ -92,14 +93,14 @@ impl Log {
         self.put(END, now, 0, |_| ())
     }
 
-    /// Lets the packer see what there is.
+    /// Lets the packer see all entries.
     #[inline]
     pub(crate) fn publish(&mut self) {
         self.writer.publish();
         self.unseen = 0;
     }
 
-    /// Whether the packer is gone.
+    /// Whether the packer has ended.
     pub(crate) fn is_alone(&self) -> bool {
         self.writer.is_alone()
     }
@@ -108,21 +109,21 @@ impl Log {
 /// An entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// A packet of the owner at that place: its record lies there, with so many bytes.
+    /// A packet of the owner in that slot: its record is at `place` and has so many bytes.
     Packet { slot: u32, time: Nanos, place: usize, bytes: usize },
-    /// Somebody else's place from now on.
+    /// A new owner for the slot.
     Begin { slot: u32, category: Category, key: u64 },
-    /// The owner there is over.
+    /// The owner in the slot has ended.
     Finish { slot: u32, now: Nanos },
-    /// It is that time.
+    /// The time.
     Tick(Nanos),
-    /// Nothing comes any more.
+    /// No entry follows.
     End(Nanos),
-    /// Nothing.
+    /// An empty end of the ring.
     Skip,
 }
 
-/// The entry that begins at that byte, and the byte at which the next one does. None where nothing can be read there.
+/// The entry at a position, and the position of the next one. None if no entry can be read there.
 #[inline]
 pub(crate) fn entry(reader: &Reader, at: u64) -> Option<(Entry, u64)> {
     let place = reader.place_of(at);
@@ -154,7 +155,7 @@ pub(crate) fn entry(reader: &Reader, at: u64) -> Option<(Entry, u64)> {
     Some((entry, next))
 }
 
-/// The length that an entry's head tells.
+/// The length in an entry's head.
 #[inline]
 pub(crate) fn length(head: &[u8]) -> usize {
     head.get(4..8)
@@ -170,7 +171,7 @@ mod tests {
     #[test]
     fn entries_come_as_they_went() {
         let (writer, mut reader) = ring(256);
-        let mut log = Log::new(writer);
+        let mut log = EntryWriter::new(writer);
         let (mut at, mut round) = (0, 0u32);
         let mut skipped = 0;
         while round < 100 {
@@ -202,7 +203,7 @@ mod tests {
             round += 1;
         }
         assert!(skipped > 10);
-        // Until it is full.
+        // Until the ring is full.
         let mut put = 0;
         while log.packet(1, Nanos::ZERO, 40, |body| body.fill(9)) {
             put += 1;

@@ -8,20 +8,20 @@ use ringtap_model::{LinkType, Nanos};
 use crate::trust::master_key::MasterKey;
 use crate::trust::sign::Signer;
 
-/// How a worker keeps.
+/// How a worker writes.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    /// The spool's directory; created where it does not exist.
+pub struct WriterSettings {
+    /// The spool's directory; it is created if it does not exist.
     pub dir: PathBuf,
-    /// Names the worker's segments.
+    /// The worker's number in the names of its segments.
     pub worker: u16,
-    /// Of all frames.
+    /// The link type of all frames.
     pub link: LinkType,
-    /// Bytes that wait for their chunk to be long enough, of 64 KiB each: as much as there is room for.
+    /// Memory in which packets wait until their chunk has 64 KiB.
     pub memory: usize,
-    /// Streams and signallings kept at once.
+    /// Streams and calls recorded at once.
     pub owners: usize,
-    /// A chunk that has begun is written after this long, however small.
+    /// A chunk is written after this long, however small it is.
     pub age: Nanos,
     /// A segment ends after this long, or
     pub span: Nanos,
@@ -29,20 +29,21 @@ pub struct Settings {
     pub bytes: u64,
     /// Blocks of 2 MiB between the packer and the disk.
     pub blocks: usize,
-    /// Write around the kernel's page cache, where the file system can.
+    /// Bypass the kernel's page cache, if the file system can.
     pub direct: bool,
-    /// Encrypt what is kept: under a key for each owner, wrapped by this one.
+    /// Encrypt packets: with a key for each owner, which this key wraps.
     pub seal: Option<MasterKey>,
     /// Sign each segment when it is closed, in a chain.
     pub sign: Option<Arc<Signer>>,
-    /// Compress what is kept, at this level of zstd (1 to 19): signalling to a third, media to two thirds or three quarters.
+    /// Compress packets at this level of zstd (1 to 19): signalling to a third, media to two thirds or three
+    /// quarters.
     pub compress: Option<i32>,
-    /// Wait for a disk that does not keep up, instead of losing packets: for packets that come out of a file.
+    /// Wait for a slow disk instead of losing packets: for packets that come from a file.
     pub wait: bool,
 }
 
-impl Settings {
-    /// For the first worker, with what a link of a gigabit needs.
+impl WriterSettings {
+    /// For the first worker of a gigabit link.
     pub fn new(dir: PathBuf) -> Self {
         Self {
             dir,
@@ -67,5 +68,5 @@ impl Settings {
 pub(crate) const LIMIT: usize = 64 << 10;
 /// Bytes of the longest chunk: one frame of 64 KiB and its header.
 pub(crate) const MOST: usize = LIMIT + 4096;
-/// The least memory that a log of such frames works with: see `window` in `packer`.
+/// The least memory that works with such chunks: see `window` in `packer`.
 pub(crate) const LEAST: usize = 4 * MOST;

@@ -1,4 +1,4 @@
-//! Memory that one thread writes and another reads: all unsafe code.
+//! A ring of bytes that one thread writes and another reads: all unsafe code of the crate.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::MaybeUninit;
@@ -7,13 +7,13 @@ use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A number in a line of its own: the other thread's is in another.
+/// A number on a cache line of its own: the other thread's number is on another.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Apart(AtomicU64);
 
-/// Bytes in a ring. They are counted from the beginning, round after round: byte `n` lies at place `n % size`. The writer has the
-/// `size` bytes from `tail` on, but for those below `head`, which the reader has.
+/// A ring of bytes, counted from the beginning, round after round: byte `n` lies at index `n % size`. The
+/// reader owns the bytes from `tail` to `head`, the writer all others.
 #[derive(Debug)]
 struct Ring {
     start: NonNull<u8>,
@@ -22,8 +22,8 @@ struct Ring {
     tail: Apart,
 }
 
-// SAFETY: the numbers are atomic; the memory behind `start` is touched by `Writer::place` and `Reader::bytes` alone, never the same
-// bytes by both: see there.
+// SAFETY: the numbers are atomic. Only `Writer::place` and `Reader::bytes` touch the memory behind `start`,
+// and never the same bytes: see there.
 unsafe impl Send for Ring {}
 // SAFETY: as above.
 unsafe impl Sync for Ring {}
@@ -36,48 +36,49 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout; whoever could look into it had a reference to the ring.
+        // SAFETY: allocated with this layout; whoever could read or write it had a reference to the ring.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }
 }
 
-/// The one that writes.
+/// The end that writes.
 #[derive(Debug)]
 pub(crate) struct Writer {
     ring: Arc<Ring>,
-    /// The next byte, and its place.
+    /// The next byte, and its index.
     at: u64,
     place: usize,
-    /// The reader's, when it was looked at last.
+    /// The reader's `tail`, when it was read last.
     tail: u64,
 }
 
-/// The one that reads.
+/// The end that reads.
 #[derive(Debug)]
 pub(crate) struct Reader {
     ring: Arc<Ring>,
-    /// The writer's, when it was looked at last.
+    /// The writer's `head`, when it was read last.
     head: u64,
-    /// The first byte that is not given back, and its place.
+    /// The first byte that has not been released, and its index.
     tail: u64,
     place: usize,
 }
 
-/// A ring of at least so many bytes, in whole [`UNIT`]s, touched now so that no packet waits for the kernel later.
+/// A ring of at least so many bytes, in whole [`UNIT`]s. All of it is touched now, so that no packet waits
+/// for the kernel later.
 pub(crate) fn ring(bytes: usize) -> (Writer, Reader) {
     let units = bytes.div_ceil(UNIT).max(1);
     let Ok(layout) = Layout::array::<[u8; UNIT]>(units).and_then(|layout| layout.align_to(UNIT)) else {
-        // More than there are addresses: as an allocation that fails.
+        // More than the address space: handled as a failed allocation.
         handle_alloc_error(Layout::new::<[u8; UNIT]>())
     };
-    // SAFETY: the layout has a length, there being a unit at least.
+    // SAFETY: the layout is not empty: it has at least one unit.
     let Some(start) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
-    // SAFETY: allocated just now with that length; nothing else points to it, and bytes that may be anything need not be written
-    // before.
+    // SAFETY: allocated just now with that length; nothing else points to it, and `MaybeUninit` bytes need no
+    // initial value.
     let room: &mut [MaybeUninit<u8>] =
         unsafe { slice::from_raw_parts_mut(start.as_ptr().cast(), layout.size()) };
     ringtap_cpu::large_pages(room);
-    // Not zeroed memory, which the kernel would only promise.
+    // Zeroed memory would only be promised by the kernel.
     room.fill(MaybeUninit::new(0xff));
     let number = || Apart(AtomicU64::new(0));
     let ring = Arc::new(Ring { start, layout, head: number(), tail: number() });
@@ -85,21 +86,21 @@ pub(crate) fn ring(bytes: usize) -> (Writer, Reader) {
     (writer, Reader { ring, head: 0, tail: 0, place: 0 })
 }
 
-/// What the ring's length is a multiple of: a line.
+/// The ring's length is a multiple of this: a cache line.
 pub(crate) const UNIT: usize = 64;
 
 impl Writer {
-    /// Bytes in all.
+    /// Bytes of the ring.
     pub(crate) fn size(&self) -> usize {
         self.ring.size()
     }
 
-    /// Bytes from the next one to the end of the ring: what lies in one piece.
+    /// Bytes up to the end of the ring: the longest contiguous piece.
     pub(crate) fn ahead(&self) -> usize {
         self.size() - self.place
     }
 
-    /// The next bytes, to be written. None while the reader has some of them, and where they do not lie in one piece.
+    /// The next bytes, to be written. None while the reader owns some of them, or if they are not contiguous.
     #[inline]
     pub(crate) fn place(&mut self, bytes: usize) -> Option<&mut [u8]> {
         let end = self.at + bytes as u64;
@@ -112,13 +113,14 @@ impl Writer {
                 return None;
             }
         }
-        // SAFETY: within the allocation, by `ahead`, and written when it was made. The reader has only bytes from `tail` up to `head`,
-        // which is `at` at most; these are behind that and, being fewer than `size` from `tail` on, none of those a round before.
-        // There is one writer, and this borrows it.
+        // SAFETY: within the allocation, by `ahead`, and initialised when it was made. The reader owns only
+        // bytes from `tail` up to `head`, which is at most `at`. These bytes lie behind `at` and end less
+        // than `size` after `tail`, so they are none of the reader's. There is one writer, and this borrows
+        // it.
         Some(unsafe { slice::from_raw_parts_mut(self.ring.start.as_ptr().add(self.place), bytes) })
     }
 
-    /// The next bytes are written, as far as they ever will be. INVARIANT: [`Writer::place`] gave that many.
+    /// The next bytes are written. INVARIANT: [`Writer::place`] returned that many.
     #[inline]
     pub(crate) fn pass(&mut self, bytes: usize) {
         let bytes = bytes.min(self.ahead());
@@ -129,37 +131,37 @@ impl Writer {
         }
     }
 
-    /// Gives the reader what is written.
+    /// Lets the reader see what is written.
     pub(crate) fn publish(&self) {
         self.ring.head.0.store(self.at, Ordering::Release);
     }
 
-    /// Whether nobody reads any more.
+    /// Whether the reader has been dropped.
     pub(crate) fn is_alone(&self) -> bool {
         Arc::strong_count(&self.ring) == 1
     }
 }
 
 impl Reader {
-    /// Looks how far the writer is: bytes below this one may be read.
+    /// Reads how far the writer is: bytes below this one may be read.
     pub(crate) fn look(&mut self) -> u64 {
         self.head = self.ring.head.0.load(Ordering::Acquire);
         self.head
     }
 
-    /// Bytes in all.
+    /// Bytes of the ring.
     pub(crate) fn size(&self) -> usize {
         self.ring.size()
     }
 
-    /// Where a byte lies that is not given back.
+    /// The index of a byte that has not been released.
     #[inline]
     pub(crate) fn place_of(&self, at: u64) -> usize {
         let place = self.place + at.wrapping_sub(self.tail) as usize;
         if place < self.size() { place } else { place.wrapping_sub(self.size()) }
     }
 
-    /// Bytes at a place. Empty where they are not all to be read.
+    /// Bytes at an index. Empty unless all of them may be read.
     #[inline]
     pub(crate) fn bytes(&self, place: usize, bytes: usize) -> &[u8] {
         let size = self.size();
@@ -169,12 +171,12 @@ impl Reader {
         if !is_there {
             return &[];
         }
-        // SAFETY: within the allocation; from `tail` up to the `head` that was published, in the order of which the writer was there
-        // before. It does not come back before `release`, which cannot be called while this lives.
+        // SAFETY: within the allocation. The bytes lie from `tail` up to the published `head`, so the writer
+        // wrote them before. It does not write them again before `release`, which needs this borrow to end.
         unsafe { slice::from_raw_parts(self.ring.start.as_ptr().add(place), bytes) }
     }
 
-    /// Gives back what lies below that byte.
+    /// Returns all bytes below `to` to the writer.
     pub(crate) fn release(&mut self, to: u64) {
         let to = to.clamp(self.tail, self.head);
         self.place = self.place_of(to);
@@ -182,7 +184,7 @@ impl Reader {
         self.ring.tail.0.store(to, Ordering::Release);
     }
 
-    /// Whether nobody writes any more.
+    /// Whether the writer has been dropped.
     pub(crate) fn is_alone(&self) -> bool {
         Arc::strong_count(&self.ring) == 1
     }

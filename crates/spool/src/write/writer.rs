@@ -1,4 +1,4 @@
-//! What is to be kept, packet by packet: written down as it comes, for the packer.
+//! Writes the packets of one worker to the spool.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -7,79 +7,80 @@ use std::time::Duration;
 use ringtap_model::{Frame, LinkType, Nanos};
 
 use crate::error::Error;
-use crate::segment::mark::{self, Link, RECORD};
+use crate::segment::marker::{self, Link, RECORD};
 use crate::segment::name::Category;
-use crate::write::disk::Written;
+use crate::write::disk::WriterStatus;
 use crate::write::packer::Packer;
-use crate::write::ring::{Log, OWNERS};
-use crate::write::settings::{LEAST, MOST, Settings};
+use crate::write::ring::{EntryWriter, OWNERS};
+use crate::write::settings::{LEAST, MOST, WriterSettings};
 use crate::write::sys;
 
-/// Whose packets: a stream's, or a call's signalling. Good until it is finished.
+/// A stream, or a call's signalling, that is being recorded. Valid until it is finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Owner {
+pub struct OwnerHandle {
     slot: u32,
     serial: u64,
 }
 
-/// What was kept of an owner.
+/// What was recorded of an owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct OwnerTotals {
     /// The owner's key.
     pub owner: u64,
     /// Packets, and their captured bytes.
     pub packets: u64,
     /// See `packets`.
     pub bytes: u64,
-    /// Packets that found no room in memory or on the way to the disk.
+    /// Packets that were lost for want of memory or disk throughput.
     pub lost: u64,
 }
 
-/// What the keeper did since its start.
+/// Totals of a writer since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Packets taken, and their captured bytes.
+pub struct WriterCounts {
+    /// Packets accepted, and their captured bytes.
     pub packets: u64,
     /// See `packets`.
     pub bytes: u64,
-    /// Packets that are longer than a chunk may be: 68 KiB.
-    pub lost_memory: u64,
-    /// Packets that came while all memory was waiting for a disk that does not keep up.
+    /// Packets longer than a chunk may be: 68 KiB.
+    pub lost_oversized: u64,
+    /// Packets that arrived while all memory was waiting for a slow disk.
     pub lost_disk: u64,
-    /// Packets that came while recording was stopped, for want of room.
+    /// Packets that arrived while recording was stopped because the disk was full.
     pub lost_stopped: u64,
-    /// Owners that found no place.
+    /// Owners beyond the ceiling.
     pub refused: u64,
 }
 
-/// The packer sees what there is after so many bytes, and is woken after
+/// The packer sees new entries after so many bytes. It is woken after
 const PUBLISH: usize = 4 << 10;
-/// so many, or after
+/// so many bytes, or after
 const BUNDLE: usize = 256 << 10;
 /// this long.
 const NAP: Nanos = Nanos::from_millis(5);
-/// How often the packer is told what time it is.
+/// How often the packer is told the time.
 const TICK: Nanos = Nanos::from_millis(100);
 
-/// What was taken of an owner.
+/// Totals of one owner.
 #[derive(Clone, Default)]
-struct Taken {
-    /// 0 while the place is free.
+struct OwnerCounts {
+    /// 0 while the slot is free.
     serial: u64,
     packets: u64,
     bytes: u64,
     lost: u64,
 }
 
-/// Keeps one worker's packets. It never waits, unless it is told to: what does not fit is counted.
+/// Writes one worker's packets. It never waits, unless it is told to: packets that do not fit are counted as
+/// lost.
 ///
-/// It writes them down one after the other, as they come. A second thread, the packer, gathers each owner's into chunks, checks,
-/// packs and seals them, and lines them up for the disk.
-pub struct Keeper {
-    settings: Settings,
+/// It copies packets into a ring as they arrive. A second thread, the packer, gathers each owner's packets
+/// into chunks, compresses and seals them, and lays them out for the disk thread.
+pub struct SpoolWriter {
+    settings: WriterSettings,
     link: Link,
-    log: Log,
-    owners: Vec<Taken>,
+    log: EntryWriter,
+    owners: Vec<OwnerCounts>,
     keys: Vec<u64>,
     free: Vec<u32>,
     serial: u64,
@@ -88,20 +89,21 @@ pub struct Keeper {
     asleep: usize,
     woken: Nanos,
     ticked: Nanos,
-    /// The latest packet's.
+    /// Time of the latest packet.
     last: Nanos,
-    written: Arc<Written>,
-    counts: Counts,
+    written: Arc<WriterStatus>,
+    counts: WriterCounts,
 }
 
-impl Keeper {
-    /// Starts the threads that pack and write. All memory is taken now.
+impl SpoolWriter {
+    /// Starts the threads that pack and write. All memory is allocated now.
     ///
     /// # Errors
     ///
-    /// A directory that cannot be made, a link type without a place in a segment, too little memory. Where segments are signed: what
-    /// the writer before left cannot be read, or sealed. That may take as long as reading a segment takes.
-    pub fn open(settings: Settings) -> Result<Self, Error> {
+    /// The directory cannot be created, the link type cannot be stored, or there is too little memory. If
+    /// segments are signed: segments that an earlier writer left open cannot be read or sealed. Sealing them
+    /// takes as long as reading them.
+    pub fn open(settings: WriterSettings) -> Result<Self, Error> {
         let link = Link::of(settings.link).ok_or(Error::Link(settings.link))?;
         if settings.memory < LEAST {
             return Err(Error::Memory { given: settings.memory, least: LEAST });
@@ -110,16 +112,16 @@ impl Keeper {
         let owners = settings.owners.clamp(1, OWNERS as usize);
         let mut taken = Vec::with_capacity(owners);
         ringtap_cpu::large_pages(taken.spare_capacity_mut());
-        taken.resize(owners, Taken::default());
+        taken.resize(owners, OwnerCounts::default());
         let (writer, reader) = sys::ring(settings.memory);
         let (packer, written) = Packer::open(&settings, link, owners, reader)?;
         let packer = thread::Builder::new()
             .name(format!("pack-{}", settings.worker))
             .spawn(move || packer.serve())
-            .map_err(|error| Error::io(&settings.dir, "served by a thread", error))?;
+            .map_err(|error| Error::io(&settings.dir, "written to by a new thread", error))?;
         Ok(Self {
             link,
-            log: Log::new(writer),
+            log: EntryWriter::new(writer),
             owners: taken,
             keys: vec![0; owners],
             free: (0..owners as u32).rev().collect(),
@@ -130,14 +132,14 @@ impl Keeper {
             ticked: Nanos::ZERO,
             last: Nanos::ZERO,
             written,
-            counts: Counts::default(),
+            counts: WriterCounts::default(),
             settings,
         })
     }
 
-    /// A place for the packets of a stream or a call's signalling, which [`key`](crate::key()) names. None at the ceiling, or where
-    /// the disk is so far behind that not even this can be written down: counted.
-    pub fn begin(&mut self, category: Category, key: u64) -> Option<Owner> {
+    /// Begins recording a stream or a call's signalling, which [`key`](crate::key()) names. None at the
+    /// ceiling, or while the ring is full: counted.
+    pub fn begin(&mut self, category: Category, key: u64) -> Option<OwnerHandle> {
         let slot = self.free.last().copied();
         let begun = slot.filter(|slot| self.write(|log| log.begin(*slot, category, key)));
         let Some(slot) = begun else {
@@ -146,19 +148,19 @@ impl Keeper {
         };
         self.free.pop();
         self.serial += 1;
-        self.owners[slot as usize] = Taken { serial: self.serial, ..Taken::default() };
+        self.owners[slot as usize] = OwnerCounts { serial: self.serial, ..OwnerCounts::default() };
         self.keys[slot as usize] = key;
-        Some(Owner { slot, serial: self.serial })
+        Some(OwnerHandle { slot, serial: self.serial })
     }
 
-    /// Keeps a packet. What finds no room is counted, and told when the owner is finished.
-    pub fn put(&mut self, owner: Owner, frame: &Frame<'_>) {
-        self.put_parts(owner, frame.time, frame.wire_len, frame.data);
+    /// Records a packet. A packet that does not fit is counted as lost, in the totals and for its owner.
+    pub fn put(&mut self, owner: OwnerHandle, frame: &Frame<'_>) {
+        self.put_bytes(owner, frame.time, frame.wire_len, frame.data);
     }
 
-    /// Keeps the first bytes of a packet: `data` is what is left of it. HOT: one copy, to where the one before went.
+    /// Records a packet of which `data` are the first bytes. HOT: one copy, behind the packet before.
     #[inline]
-    pub fn put_parts(&mut self, owner: Owner, time: Nanos, wire_len: u32, data: &[u8]) {
+    pub fn put_bytes(&mut self, owner: OwnerHandle, time: Nanos, wire_len: u32, data: &[u8]) {
         let Some(taken) = self.owners.get_mut(owner.slot as usize) else { return };
         if taken.serial != owner.serial {
             return;
@@ -171,7 +173,7 @@ impl Keeper {
         let bytes = RECORD + data.len();
         let fill = |record: &mut [u8]| {
             let (header, body) = record.split_at_mut(RECORD);
-            mark::record_header(header, time, data.len() as u32, wire_len);
+            marker::record_header(header, time, data.len() as u32, wire_len);
             body.copy_from_slice(data);
         };
         let is_written = bytes <= MOST && self.log.packet(owner.slot, time, bytes, fill);
@@ -189,11 +191,11 @@ impl Keeper {
         }
     }
 
-    /// The same where there is no room at once.
+    /// Tries again if there was no room.
     #[cold]
-    fn put_late(&mut self, owner: Owner, time: Nanos, bytes: usize, fill: impl Fn(&mut [u8])) -> bool {
+    fn put_late(&mut self, owner: OwnerHandle, time: Nanos, bytes: usize, fill: impl Fn(&mut [u8])) -> bool {
         if bytes > MOST {
-            self.counts.lost_memory += 1;
+            self.counts.lost_oversized += 1;
         } else if self.write(|log| log.packet(owner.slot, time, bytes, &fill)) {
             return true;
         } else {
@@ -203,11 +205,11 @@ impl Keeper {
         false
     }
 
-    /// Time has passed: what has waited long enough is written.
+    /// Advances the time: chunks and blocks that have waited long enough are written.
     pub fn tick(&mut self, now: Nanos) {
         if now.since(self.ticked) >= TICK {
             self.ticked = now;
-            // One that finds no room is told by the next.
+            // If there is no room, the next tick tells the time.
             self.write(|log| log.tick(now));
         }
         if self.log.unseen > 0 {
@@ -219,51 +221,51 @@ impl Keeper {
         }
     }
 
-    /// The owner is over: what it still has in memory goes to the segment.
-    pub fn finish(&mut self, owner: Owner, now: Nanos) -> Option<Kept> {
+    /// Ends an owner: its packets in memory go to the segment.
+    pub fn finish(&mut self, owner: OwnerHandle, now: Nanos) -> Option<OwnerTotals> {
         let taken = self.owners.get_mut(owner.slot as usize).filter(|taken| taken.serial == owner.serial)?;
-        let Taken { packets, bytes, lost, .. } = std::mem::take(taken);
-        // Where that finds no room, it is over when its place has its next owner.
+        let OwnerCounts { packets, bytes, lost, .. } = std::mem::take(taken);
+        // If there is no room, the owner ends when its slot gets the next one.
         self.write(|log| log.finish(owner.slot, now));
         self.free.push(owner.slot);
-        Some(Kept { owner: self.keys[owner.slot as usize], packets, bytes, lost })
+        Some(OwnerTotals { owner: self.keys[owner.slot as usize], packets, bytes, lost })
     }
 
-    /// Of all frames.
+    /// The link type of all frames.
     pub fn link(&self) -> LinkType {
         self.link.number()
     }
 
-    /// Since the start.
-    pub fn counts(&self) -> Counts {
+    /// Totals since the start.
+    pub fn counts(&self) -> WriterCounts {
         self.counts
     }
 
-    /// What the disk has taken; may be read from another thread.
-    pub fn written(&self) -> Arc<Written> {
+    /// What has been written; another thread may read it.
+    pub fn written(&self) -> Arc<WriterStatus> {
         Arc::clone(&self.written)
     }
 
-    /// Writes everything, closes the segment, waits for the disk.
-    pub fn close(mut self, now: Nanos) -> Counts {
+    /// Writes everything, closes the segments, and waits for the disk.
+    pub fn close(mut self, now: Nanos) -> WriterCounts {
         self.end(now);
         self.counts
     }
 
     fn end(&mut self, now: Nanos) {
-        // There is time now.
+        // Nothing is lost for want of time now.
         self.settings.wait = true;
         self.write(|log| log.end(now));
         self.publish();
         self.wake();
         if let Some(packer) = self.packer.take() {
-            // It panics only where the standard library does.
+            // The thread panics only if the standard library does.
             let _ = packer.join();
         }
     }
 
-    /// Writes something down; false where there is no room, and nobody is to wait for it.
-    fn write(&mut self, put: impl Fn(&mut Log) -> bool) -> bool {
+    /// Appends to the ring; false if there is no room and the writer does not wait.
+    fn write(&mut self, put: impl Fn(&mut EntryWriter) -> bool) -> bool {
         while !put(&mut self.log) {
             self.publish();
             if !self.settings.wait || self.log.is_alone() {
@@ -291,7 +293,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for SpoolWriter {
     fn drop(&mut self) {
         if self.packer.is_some() {
             self.end(self.last);

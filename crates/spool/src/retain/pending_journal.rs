@@ -1,8 +1,10 @@
-//! What is on the disk before it is known whether it may stay there, so that a kill does not make it stay.
+//! A journal of recordings whose call is not decided, so that a kill does not leave packets on the disk that
+//! should not be there.
 //!
-//! `provisional`, in the spool's directory: eight bytes that name the kind of file, then rows of 32, each with a checksum of its
-//! own. One says that an owner's packets are kept for a call that is not decided, one that a call is. A row survives a kill when
-//! the call that wrote it returns, and a power cut after [`Provisional::sync`]. The file is bounded by what is under way.
+//! `provisional` in the spool's directory has eight bytes of magic, then rows of 32 bytes with a checksum
+//! each. A row says that an owner's packets are recorded for a call with a pending decision, or that a call
+//! is decided. A row survives a kill once [`PendingJournal::write`] has returned, and a power cut after
+//! [`PendingJournal::sync`]. The file grows with the calls under way only.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -15,13 +17,13 @@ use ringtap_model::Nanos;
 
 use crate::error::Error;
 
-/// Its name in the spool's directory.
+/// The file in the spool's directory.
 const NAME: &str = "provisional";
 const MAGIC: [u8; 8] = *b"RTPROVI1";
 const ROW: usize = 32;
-/// Rows of a file that is not written anew, however few of them are needed.
+/// A file with no more rows than this is not rewritten.
 const SHORT: u64 = 4096;
-/// It is written anew with so many times the rows that are needed.
+/// The file is rewritten when it has this many times the rows that are needed.
 const SLACK: u64 = 4;
 /// Set in the number of a call that an earlier run has left.
 const LEFT: u64 = 1 << 63;
@@ -29,29 +31,29 @@ const LEFT: u64 = 1 << 63;
 const BEGUN: u8 = b'B';
 const ENDED: u8 = b'E';
 
-/// What is known of calls that are not decided.
+/// A row of the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
-    /// An owner's packets are about to be kept, as long as the call is not decided.
+pub enum PendingEntry {
+    /// An owner's packets are about to be recorded while the decision is pending.
     Begun {
-        /// Names the call as long as it is under way; below 2^63.
+        /// Names the call while it is under way; below 2^63.
         call: u64,
-        /// See [`key`](crate::key).
+        /// The owner's [`key`](crate::key).
         owner: u64,
-        /// None of its packets is earlier.
+        /// No packet of the owner is earlier.
         from: Nanos,
     },
-    /// The call is decided, and what should not be kept of it is erased.
+    /// The call is decided, and what should not stay of it is erased.
     Ended {
         /// See `Begun`.
         call: u64,
     },
 }
 
-/// A call that an earlier run left undecided: what was kept of it is to be erased.
+/// A call that an earlier run left without a decision: what was recorded of it is to be erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// For [`Doubt::Ended`], once it is erased.
+pub struct UnfinishedDecision {
+    /// For [`PendingEntry::Ended`], once it is erased.
     pub call: u64,
     /// Each once.
     pub owners: Vec<u64>,
@@ -59,25 +61,25 @@ pub struct Left {
     pub from: Nanos,
 }
 
-/// The calls that are kept until it is known whether they should be.
+/// The calls with a pending decision.
 #[derive(Debug)]
-pub struct Provisional {
+pub struct PendingJournal {
     path: PathBuf,
-    /// None after a failure: the file is written anew then, with all that is under way.
+    /// None after a failure: the file is rewritten then, with all calls under way.
     file: Option<File>,
     rows: u64,
     needed: u64,
     calls: BTreeMap<u64, Vec<(u64, Nanos)>>,
 }
 
-impl Provisional {
-    /// Opens the one of the spool in that directory: what the run before left comes with it, and stays there until it is
-    /// [`Doubt::Ended`].
+impl PendingJournal {
+    /// Opens the journal of the spool in that directory, and returns what the last run left. That stays in
+    /// the journal until it is [`PendingEntry::Ended`].
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, or is another program's.
-    pub fn open(dir: &Path) -> Result<(Self, Vec<Left>), Error> {
+    /// The file cannot be read, or belongs to another program.
+    pub fn open(dir: &Path) -> Result<(Self, Vec<UnfinishedDecision>), Error> {
         fs::create_dir_all(dir).map_err(|error| Error::io(dir, "made", error))?;
         let path = dir.join(NAME);
         let bytes = match fs::read(&path) {
@@ -91,30 +93,31 @@ impl Provisional {
         }
         let mut all = Self { path, file: None, rows: 0, needed: 0, calls: BTreeMap::new() };
         let (rows, _) = bytes.get(MAGIC.len()..).unwrap_or_default().as_chunks::<ROW>();
-        // What a power cut tore is left out: rows stand for themselves.
-        rows.iter().filter_map(parse).for_each(|doubt| all.take(doubt));
-        // This run counts its calls anew.
+        // Rows that a power cut damaged are left out: each row is independent.
+        rows.iter().filter_map(parse).for_each(|entry| all.apply(entry));
+        // This run numbers its calls from the beginning.
         let calls = std::mem::take(&mut all.calls).into_values();
         all.calls = (LEFT..).zip(calls).collect();
-        // A disk that is full, or fails, stops nothing else: the next to be written says so.
+        // If the disk is full or fails, the next write reports it.
         let _ = all.write_anew();
         let left = all.calls.iter().map(|(call, owners)| {
             let from = owners.iter().map(|(_, from)| *from).min().unwrap_or_default();
-            Left { call: *call, owners: owners.iter().map(|(owner, _)| *owner).collect(), from }
+            UnfinishedDecision { call: *call, owners: owners.iter().map(|(owner, _)| *owner).collect(), from }
         });
         let left = left.collect();
         Ok((all, left))
     }
 
-    /// Writes what became known, in order. Where that fails it is kept in mind, and written with what follows.
+    /// Writes entries, in order. Entries that cannot be written stay in memory, and are written with the next
+    /// ones.
     ///
     /// # Errors
     ///
     /// The file cannot be written.
-    pub fn write(&mut self, doubts: &[Doubt]) -> Result<(), Error> {
-        doubts.iter().for_each(|doubt| self.take(*doubt));
-        let rows: Vec<u8> = doubts.iter().flat_map(row).collect();
-        let grown = self.rows + doubts.len() as u64;
+    pub fn write(&mut self, entries: &[PendingEntry]) -> Result<(), Error> {
+        entries.iter().for_each(|entry| self.apply(*entry));
+        let rows: Vec<u8> = entries.iter().flat_map(row).collect();
+        let grown = self.rows + entries.len() as u64;
         match &self.file {
             Some(file) if grown <= SHORT.max(self.needed * SLACK) => {
                 let at = MAGIC.len() as u64 + self.rows * ROW as u64;
@@ -129,11 +132,11 @@ impl Provisional {
         }
     }
 
-    /// After this a power cut does not forget what was written.
+    /// After this, the entries survive a power cut.
     ///
     /// # Errors
     ///
-    /// The disk refuses.
+    /// The disk fails.
     pub fn sync(&mut self) -> Result<(), Error> {
         let Some(file) = &self.file else { return self.write_anew() };
         file.sync_data().map_err(|error| {
@@ -142,14 +145,14 @@ impl Provisional {
         })
     }
 
-    /// Calls that are not decided.
+    /// Number of calls with a pending decision.
     pub fn calls(&self) -> usize {
         self.calls.len()
     }
 
-    fn take(&mut self, doubt: Doubt) {
-        match doubt {
-            Doubt::Begun { call, owner, from } => {
+    fn apply(&mut self, entry: PendingEntry) {
+        match entry {
+            PendingEntry::Begun { call, owner, from } => {
                 let owners = self.calls.entry(call).or_default();
                 match owners.iter_mut().find(|(known, _)| *known == owner) {
                     Some((_, first)) => *first = from.min(*first),
@@ -159,13 +162,13 @@ impl Provisional {
                     }
                 }
             }
-            Doubt::Ended { call } => {
+            PendingEntry::Ended { call } => {
                 self.needed -= self.calls.remove(&call).map_or(0, |owners| owners.len() as u64);
             }
         }
     }
 
-    /// A new file beside the old one, then in its place: there is a whole one at each moment.
+    /// Writes a new file beside the old one and replaces it: there is a complete file at each moment.
     fn write_anew(&mut self) -> Result<(), Error> {
         let wrong = |path: &Path| {
             let path = path.to_owned();
@@ -174,9 +177,12 @@ impl Provisional {
         self.file = None;
         let mut bytes = MAGIC.to_vec();
         for (call, owners) in &self.calls {
-            let begun =
-                owners.iter().map(|(owner, from)| Doubt::Begun { call: *call, owner: *owner, from: *from });
-            bytes.extend(begun.flat_map(|doubt| row(&doubt)));
+            let begun = owners.iter().map(|(owner, from)| PendingEntry::Begun {
+                call: *call,
+                owner: *owner,
+                from: *from,
+            });
+            bytes.extend(begun.flat_map(|entry| row(&entry)));
         }
         let new = self.path.with_extension("new");
         let options = OpenOptions::new().write(true).create(true).truncate(true).open(&new);
@@ -190,10 +196,10 @@ impl Provisional {
     }
 }
 
-fn row(doubt: &Doubt) -> [u8; ROW] {
-    let (kind, call, owner, from) = match *doubt {
-        Doubt::Begun { call, owner, from } => (BEGUN, call, owner, from.0),
-        Doubt::Ended { call } => (ENDED, call, 0, 0),
+fn row(entry: &PendingEntry) -> [u8; ROW] {
+    let (kind, call, owner, from) = match *entry {
+        PendingEntry::Begun { call, owner, from } => (BEGUN, call, owner, from.0),
+        PendingEntry::Ended { call } => (ENDED, call, 0, 0),
     };
     let mut row = [0; ROW];
     row[4] = kind;
@@ -205,7 +211,7 @@ fn row(doubt: &Doubt) -> [u8; ROW] {
     row
 }
 
-fn parse(row: &[u8; ROW]) -> Option<Doubt> {
+fn parse(row: &[u8; ROW]) -> Option<PendingEntry> {
     let number = |at: usize| {
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&row[at..at + 8]);
@@ -215,8 +221,8 @@ fn parse(row: &[u8; ROW]) -> Option<Doubt> {
         return None;
     }
     match row[4] {
-        BEGUN => Some(Doubt::Begun { call: number(8), owner: number(16), from: Nanos(number(24)) }),
-        ENDED => Some(Doubt::Ended { call: number(8) }),
+        BEGUN => Some(PendingEntry::Begun { call: number(8), owner: number(16), from: Nanos(number(24)) }),
+        ENDED => Some(PendingEntry::Ended { call: number(8) }),
         _ => None,
     }
 }
@@ -225,41 +231,42 @@ fn parse(row: &[u8; ROW]) -> Option<Doubt> {
 mod tests {
     use super::*;
 
-    fn begun(call: u64, owner: u64, from: u64) -> Doubt {
-        Doubt::Begun { call, owner, from: Nanos(from) }
+    fn begun(call: u64, owner: u64, from: u64) -> PendingEntry {
+        PendingEntry::Begun { call, owner, from: Nanos(from) }
     }
 
-    fn owners(left: &[Left]) -> Vec<(&[u64], u64)> {
+    fn owners(left: &[UnfinishedDecision]) -> Vec<(&[u64], u64)> {
         left.iter().map(|left| (&left.owners[..], left.from.0)).collect()
     }
 
     #[test]
     fn what_a_kill_left_is_known_until_it_is_erased() {
         let dir = tempfile::tempdir().unwrap();
-        let (mut all, left) = Provisional::open(dir.path()).unwrap();
+        let (mut all, left) = PendingJournal::open(dir.path()).unwrap();
         assert_eq!(left, []);
         all.write(&[begun(1, 10, 7), begun(2, 20, 8), begun(1, 11, 5), begun(1, 10, 6)]).unwrap();
-        all.write(&[begun(3, 30, 9), Doubt::Ended { call: 2 }, Doubt::Ended { call: 9 }]).unwrap();
+        all.write(&[begun(3, 30, 9), PendingEntry::Ended { call: 2 }, PendingEntry::Ended { call: 9 }])
+            .unwrap();
         assert_eq!(all.calls(), 2);
         drop(all);
         // Also by a run that was killed before it had erased anything, and used the same numbers.
         for _ in 0..2 {
-            let (mut all, left) = Provisional::open(dir.path()).unwrap();
+            let (mut all, left) = PendingJournal::open(dir.path()).unwrap();
             assert_eq!(owners(&left[..2]), [(&[10, 11][..], 5), (&[30][..], 9)]);
             all.write(&[begun(1, 40, 1)]).unwrap();
-            all.write(&[Doubt::Ended { call: 1 }]).unwrap();
+            all.write(&[PendingEntry::Ended { call: 1 }]).unwrap();
         }
-        let (mut all, left) = Provisional::open(dir.path()).unwrap();
-        all.write(&[Doubt::Ended { call: left[0].call }, begun(1, 50, 3)]).unwrap();
+        let (mut all, left) = PendingJournal::open(dir.path()).unwrap();
+        all.write(&[PendingEntry::Ended { call: left[0].call }, begun(1, 50, 3)]).unwrap();
         drop(all);
-        let (_, left) = Provisional::open(dir.path()).unwrap();
+        let (_, left) = PendingJournal::open(dir.path()).unwrap();
         assert_eq!(owners(&left), [(&[50][..], 3), (&[30][..], 9)]);
     }
 
     #[test]
     fn any_byte_that_is_cut_or_changed_costs_its_row_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let (mut all, _) = Provisional::open(dir.path()).unwrap();
+        let (mut all, _) = PendingJournal::open(dir.path()).unwrap();
         all.write(&[begun(1, 10, 1), begun(2, 20, 2), begun(3, 30, 3)]).unwrap();
         drop(all);
         let path = dir.path().join(NAME);
@@ -273,7 +280,7 @@ mod tests {
                     false => bytes[at] ^= 0x10,
                 }
                 fs::write(&path, bytes).unwrap();
-                let (_, left) = Provisional::open(dir.path()).unwrap();
+                let (_, left) = PendingJournal::open(dir.path()).unwrap();
                 let torn = (at - 8) / ROW;
                 let expected: Vec<u64> = (0..3)
                     .filter(|row| *row < torn || !cut && *row > torn)
@@ -284,27 +291,27 @@ mod tests {
             }
         }
         fs::write(&path, "something else").unwrap();
-        let error = Provisional::open(dir.path()).unwrap_err().to_string();
+        let error = PendingJournal::open(dir.path()).unwrap_err().to_string();
         assert!(error.contains("provisional") && error.contains("none of ringtap's"), "{error}");
         fs::write(&path, &MAGIC[..3]).unwrap();
-        assert_eq!(Provisional::open(dir.path()).unwrap().1, []);
+        assert_eq!(PendingJournal::open(dir.path()).unwrap().1, []);
     }
 
     #[test]
     fn it_is_no_longer_than_what_is_under_way_needs() {
         let dir = tempfile::tempdir().unwrap();
-        let (mut all, _) = Provisional::open(dir.path()).unwrap();
+        let (mut all, _) = PendingJournal::open(dir.path()).unwrap();
         let mut longest = 0;
         for call in 0..3 * SHORT {
             all.write(&[begun(call, call, 0), begun(call, call + 1, 0)]).unwrap();
             if call >= 100 {
-                all.write(&[Doubt::Ended { call: call - 100 }]).unwrap();
+                all.write(&[PendingEntry::Ended { call: call - 100 }]).unwrap();
             }
             longest = longest.max(fs::metadata(dir.path().join(NAME)).unwrap().len());
         }
         assert!(longest <= 8 + SHORT * ROW as u64, "{longest}");
         drop(all);
-        assert_eq!(Provisional::open(dir.path()).unwrap().1.len(), 100);
+        assert_eq!(PendingJournal::open(dir.path()).unwrap().1.len(), 100);
     }
 
     #[test]
@@ -312,7 +319,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let spool = dir.path().join("spool");
         fs::create_dir(&spool).unwrap();
-        let (mut all, _) = Provisional::open(&spool).unwrap();
+        let (mut all, _) = PendingJournal::open(&spool).unwrap();
         all.file = None;
         fs::remove_dir_all(&spool).unwrap();
         assert!(all.write(&[begun(1, 10, 1)]).is_err() && all.sync().is_err());
@@ -320,6 +327,6 @@ mod tests {
         all.write(&[begun(2, 20, 1)]).unwrap();
         all.sync().unwrap();
         drop(all);
-        assert_eq!(Provisional::open(&spool).unwrap().1.len(), 2);
+        assert_eq!(PendingJournal::open(&spool).unwrap().1.len(), 2);
     }
 }

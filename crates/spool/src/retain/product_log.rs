@@ -1,8 +1,9 @@
-//! Which interception product is whose: the cases that an owner was kept for.
+//! Which interception product belongs to which case.
 //!
-//! A segment of product names owners, as every segment does, and no case. What a case has is told in `product.log` in the spool's
-//! directory, a line of JSON each time that an owner begins, and read when such a segment is deleted: the log of deletions then
-//! names the cases. Owners of which nothing is left in any segment are taken out of it as it grows.
+//! A segment of product names owners, as every segment does, but no case. `product.log` in the spool's
+//! directory has a line of JSON for each owner that begins and its case. It is read when such a segment is
+//! deleted: the log of deletions then names the cases. As the log grows, owners without any chunk are removed
+//! from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -16,37 +17,37 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::files::if_present;
 use crate::retain::deletion_lock::DeletionLock;
-use crate::segment::index::{Index, Row};
+use crate::segment::index::{Index, IndexRow};
 use crate::segment::listing::segments;
 use crate::segment::name::{Category, Segment};
 use crate::segment::scan::scan_file;
 
-/// Its name in the spool's directory.
+/// The file in the spool's directory.
 const LOG: &str = "product.log";
-/// A log that is shorter is left as it is, and one that is not twice as long as it was when it was looked through last.
+/// A log shorter than this is not shortened.
 const SHORT: u64 = 1 << 20;
-/// What was told so lately stays: its segment may not be closed yet, or nothing of it on the disk.
+/// Entries younger than this stay: their segment may not be closed yet, or not be on the disk.
 const FRESH: Nanos = Nanos::from_secs(2 * 3_600);
 
-/// An owner that is kept for a case.
+/// An owner that is recorded for a case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProductOf {
+pub struct ProductEntry {
     /// The owner's key.
     #[serde(with = "crate::hex::serde_u64")]
     pub owner: u64,
     /// The case: a LIID.
     pub case: String,
-    /// When that was told, in nanoseconds since 1970, UTC.
+    /// When the entry was written, in nanoseconds since 1970, UTC.
     pub at: u64,
 }
 
-/// Tells which product is whose.
+/// The product log of a spool.
 #[derive(Clone, Debug)]
-pub struct Products {
+pub struct ProductLog {
     dir: PathBuf,
 }
 
-impl Products {
+impl ProductLog {
     /// Of the spool in that directory.
     pub fn of(dir: &Path) -> Self {
         Self { dir: dir.to_owned() }
@@ -56,19 +57,19 @@ impl Products {
         self.dir.join(LOG)
     }
 
-    /// These are kept from now on: on the disk when this returns. Waits while something is deleted.
+    /// Appends entries: they are on the disk once this has returned. Waits for the deletion lock.
     ///
     /// # Errors
     ///
     /// The log cannot be written.
-    pub fn tell(&self, entries: &[ProductOf]) -> Result<(), Error> {
+    pub fn append(&self, entries: &[ProductEntry]) -> Result<(), Error> {
         let _lock = DeletionLock::wait(&self.dir)?;
         let path = self.path();
         let write = || {
             let mut options = OpenOptions::new();
             let mut file = options.read(true).append(true).create(true).mode(0o600).open(&path)?;
             let mut text = String::new();
-            // What a power cut left of a line must not take the next one with it.
+            // A line that a power cut left incomplete must not spoil the next one.
             if file.seek(SeekFrom::End(0))? > 0 {
                 file.seek(SeekFrom::End(-1))?;
                 let mut last = [0];
@@ -84,22 +85,22 @@ impl Products {
         write().map_err(|error| Error::io(&path, "written", error))
     }
 
-    /// What was told. Lines that cannot be read are passed over: each stands for itself.
+    /// All entries. Lines that cannot be read are skipped: each line is independent.
     ///
     /// # Errors
     ///
     /// The log cannot be read.
-    pub fn all(&self) -> Result<Vec<ProductOf>, Error> {
+    pub fn all(&self) -> Result<Vec<ProductEntry>, Error> {
         let path = self.path();
         let text = if_present(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
         let text = text.unwrap_or_default();
         Ok(text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
     }
 
-    /// The cases of these segments of product, which lie in those directories.
+    /// The cases of these segments of product, each in its directory.
     pub(crate) fn cases(&self, items: &[(&Path, &Segment)]) -> Result<Vec<Vec<String>>, Error> {
         let mut whose: BTreeMap<u64, Vec<String>> = BTreeMap::new();
-        for ProductOf { owner, case, .. } in self.all()? {
+        for ProductEntry { owner, case, .. } in self.all()? {
             whose.entry(owner).or_default().push(case);
         }
         items
@@ -112,12 +113,12 @@ impl Products {
             .collect()
     }
 
-    /// Takes out what is told of owners of which these directories have nothing any more. In the turn of whoever deletes. Tells the
-    /// length after it; nothing where the log is not much longer than that of the last time.
-    pub(crate) fn tidy(&self, dirs: &[PathBuf], now: Nanos, before: u64) -> Result<Option<u64>, Error> {
+    /// Removes entries of owners without any chunk in these directories. Returns the new length; None if the
+    /// log has not doubled since it had the length `before`. The caller holds the deletion lock.
+    pub(crate) fn shorten(&self, dirs: &[PathBuf], now: Nanos, before: u64) -> Result<Option<u64>, Error> {
         let path = self.path();
         let length = if_present(fs::metadata(&path)).map_err(|error| Error::io(&path, "read", error))?;
-        if length.map_or(0, |told| told.len()) < SHORT.max(2 * before) {
+        if length.map_or(0, |metadata| metadata.len()) < SHORT.max(2 * before) {
             return Ok(None);
         }
         let mut there = BTreeSet::new();
@@ -128,7 +129,7 @@ impl Products {
         }
         let mut entries = self.all()?;
         entries.retain(|entry| there.contains(&entry.owner) || now.since(Nanos(entry.at)) < FRESH);
-        // Once for each case is enough: the newest.
+        // One entry for each owner and case is enough: the newest.
         let mut known = BTreeSet::new();
         let newest = entries.iter().rev().filter(|entry| known.insert((entry.owner, &entry.case)));
         let lines: Vec<String> = newest.map(line).collect();
@@ -146,15 +147,15 @@ impl Products {
     }
 }
 
-fn line(entry: &ProductOf) -> String {
-    // Numbers and texts: they can always be written.
+fn line(entry: &ProductEntry) -> String {
+    // Serialising numbers and texts cannot fail.
     format!("{}\n", serde_json::to_string(entry).unwrap_or_default())
 }
 
-/// Whose chunks a segment has; nobody's where it is not there.
+/// The owners with chunks in a segment; none if it does not exist.
 fn owners(dir: &Path, segment: &Segment) -> Result<BTreeSet<u64>, Error> {
     let path = segment.path(dir);
-    let read = || -> io::Result<Vec<Row>> {
+    let read = || -> io::Result<Vec<IndexRow>> {
         let file = if_present(File::open(&path))?;
         let index = if_present(File::open(segment.index_path(dir)))?;
         if let Some(mut index) = index.map(Index::open).transpose()?.flatten()
@@ -162,7 +163,7 @@ fn owners(dir: &Path, segment: &Segment) -> Result<BTreeSet<u64>, Error> {
         {
             return Ok(rows);
         }
-        // Of what lies far, only the index is here.
+        // Of a segment in far storage, only the index is here.
         let Some(file) = file else { return Ok(Vec::new()) };
         let scan = scan_file(&file)?;
         Ok(scan.rows.into_iter().chain(scan.erased).chain(scan.spoiled).collect())
@@ -174,24 +175,24 @@ fn owners(dir: &Path, segment: &Segment) -> Result<BTreeSet<u64>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::write::settings::Settings;
-    use crate::write::writer::Keeper;
+    use crate::write::settings::WriterSettings;
+    use crate::write::writer::SpoolWriter;
 
-    fn of(owner: u64, case: &str, at: Nanos) -> ProductOf {
-        ProductOf { owner, case: case.to_owned(), at: at.0 }
+    fn of(owner: u64, case: &str, at: Nanos) -> ProductEntry {
+        ProductEntry { owner, case: case.to_owned(), at: at.0 }
     }
 
     #[test]
     fn what_is_told_is_read_whatever_stands_between() {
         let dir = tempfile::tempdir().unwrap();
-        let products = Products::of(dir.path());
+        let products = ProductLog::of(dir.path());
         assert_eq!(products.all().unwrap(), []);
         let entries = [of(u64::MAX, "A", Nanos(1)), of(2, "B", Nanos(2)), of(2, "A", Nanos(3))];
-        products.tell(&entries[..2]).unwrap();
+        products.append(&entries[..2]).unwrap();
         // A power cut within a line.
         let text = fs::read(products.path()).unwrap();
         fs::write(products.path(), &text[..text.len() - 5]).unwrap();
-        products.tell(&entries[2..]).unwrap();
+        products.append(&entries[2..]).unwrap();
         assert_eq!(products.all().unwrap(), [entries[0].clone(), entries[2].clone()]);
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(fs::metadata(products.path()).unwrap().permissions().mode() & 0o077, 0);
@@ -200,37 +201,38 @@ mod tests {
     #[test]
     fn cases_of_segments_and_what_is_left_of_the_log() {
         let dir = tempfile::tempdir().unwrap();
-        let products = Products::of(dir.path());
-        let settings = Settings { memory: 1 << 20, owners: 16, ..Settings::new(dir.path().to_owned()) };
-        let mut keeper = Keeper::open(settings).unwrap();
+        let products = ProductLog::of(dir.path());
+        let settings =
+            WriterSettings { memory: 1 << 20, owners: 16, ..WriterSettings::new(dir.path().to_owned()) };
+        let mut writer = SpoolWriter::open(settings).unwrap();
         for key in [1, 2] {
-            let owner = keeper.begin(Category::Product, key).unwrap();
-            keeper.put_parts(owner, Nanos::from_secs(5), 4, b"abcd");
+            let owner = writer.begin(Category::Product, key).unwrap();
+            writer.put_bytes(owner, Nanos::from_secs(5), 4, b"abcd");
         }
-        // The same owner's ordinary packets are nobody's product.
-        let owner = keeper.begin(Category::Media, 3).unwrap();
-        keeper.put_parts(owner, Nanos::from_secs(5), 4, b"abcd");
-        keeper.close(Nanos::from_secs(6));
+        // The same owner's ordinary packets are no product.
+        let owner = writer.begin(Category::Media, 3).unwrap();
+        writer.put_bytes(owner, Nanos::from_secs(5), 4, b"abcd");
+        writer.close(Nanos::from_secs(6));
         let dirs = [dir.path().to_owned()];
         let all = segments(&dirs).unwrap();
         let segment = all.iter().find(|segment| segment.category() == Category::Product).unwrap();
         let old = Nanos::from_secs(100);
-        let told = [of(2, "B", old), of(1, "A", old), of(2, "A", old), of(3, "C", old)];
-        products.tell(&told).unwrap();
+        let entries = [of(2, "B", old), of(1, "A", old), of(2, "A", old), of(3, "C", old)];
+        products.append(&entries).unwrap();
         let gone = "2026-11-21/000101.250-w0-p-9.pcap".parse().unwrap();
         let cases = products.cases(&[(dir.path(), segment), (dir.path(), &gone)]).unwrap();
         assert_eq!(cases, [vec!["A".to_owned(), "B".to_owned()], vec![]]);
 
         let now = old + Nanos::from_secs(86_400);
-        assert_eq!(products.tidy(&dirs, now, 0).unwrap(), None, "it is short");
-        let long: Vec<ProductOf> =
+        assert_eq!(products.shorten(&dirs, now, 0).unwrap(), None, "it is short");
+        let long: Vec<ProductEntry> =
             (0..30_000).map(|number| of(number, "A", old)).chain([of(7, "new", now)]).collect();
-        products.tell(&long).unwrap();
-        let length = products.tidy(&dirs, now, 0).unwrap().unwrap();
+        products.append(&long).unwrap();
+        let length = products.shorten(&dirs, now, 0).unwrap().unwrap();
         let left = products.all().unwrap();
         assert_eq!(left, [of(2, "B", old), of(1, "A", old), of(2, "A", old), of(7, "new", now)].to_vec());
         assert_eq!(fs::metadata(products.path()).unwrap().len(), length);
-        products.tell(&long).unwrap();
-        assert_eq!(products.tidy(&dirs, now, u64::MAX / 2).unwrap(), None, "not twice as long as before");
+        products.append(&long).unwrap();
+        assert_eq!(products.shorten(&dirs, now, u64::MAX / 2).unwrap(), None, "not twice as long as before");
     }
 }

@@ -1,4 +1,4 @@
-//! The keys of a writer's owners, from their first chunk to their end.
+//! The keys of a writer's owners, from their first chunk to their last.
 
 use ringtap_model::Nanos;
 use zeroize::Zeroize;
@@ -7,26 +7,26 @@ use crate::error::Error;
 use crate::trust::keys::{Bytes, OwnerKey, ROW, Wrapper};
 use crate::trust::master_key::MasterKey;
 
-/// Keys by the owners' places.
-pub(crate) struct Sealer {
+/// Keys by owner slot.
+pub(crate) struct OwnerKeys {
     wrapper: Wrapper,
-    owners: Box<[Held]>,
+    owners: Box<[OwnerKeyRow]>,
 }
 
-/// What is held of an owner.
+/// The key of an owner.
 #[derive(Clone)]
-struct Held {
+struct OwnerKeyRow {
     key: OwnerKey,
-    /// As key files have it; zeros while there is no key.
+    /// As it stands in key files; zeros while there is no key.
     row: Bytes,
-    /// The segment that lists it, and where; segments are counted from 0.
+    /// The segment that lists the row, and the row's number; segments are counted from 0.
     listed: Option<(u64, u32)>,
 }
 
-impl Sealer {
-    /// All memory is taken now.
+impl OwnerKeys {
+    /// Allocates all memory now.
     pub(crate) fn new(master: &MasterKey, owners: usize) -> Result<Self, Error> {
-        let none = Held { key: OwnerKey::default(), row: [0; ROW], listed: None };
+        let none = OwnerKeyRow { key: OwnerKey::default(), row: [0; ROW], listed: None };
         Ok(Self { wrapper: Wrapper::new(master)?, owners: vec![none; owners].into_boxed_slice() })
     }
 
@@ -35,8 +35,8 @@ impl Sealer {
         self.wrapper.header()
     }
 
-    /// The row of the owner at that place, made now where it has none; and its number where the segment lists it already. None
-    /// where the operating system has no randomness.
+    /// The row of the owner in that slot, and the row's number if the segment lists it already. Makes a key
+    /// if there is none. None if the operating system has no randomness.
     pub(crate) fn row(
         &mut self,
         slot: u32,
@@ -52,19 +52,19 @@ impl Sealer {
         Some((held.row, listed))
     }
 
-    /// The segment lists it there.
+    /// Records that the segment lists the owner's row.
     pub(crate) fn listed(&mut self, slot: u32, segment: u64, number: u32) {
         if let Some(held) = self.owners.get_mut(slot as usize) {
             held.listed = Some((segment, number));
         }
     }
 
-    /// Of an owner that has a row.
+    /// The key of an owner that has a row.
     pub(crate) fn key(&self, slot: u32) -> Option<&OwnerKey> {
         self.owners.get(slot as usize).filter(|held| held.row != [0; ROW]).map(|held| &held.key)
     }
 
-    /// The owner is over.
+    /// Erases the key of an owner that has ended.
     pub(crate) fn forget(&mut self, slot: u32) {
         if let Some(held) = self.owners.get_mut(slot as usize) {
             held.key.zeroize();

@@ -1,51 +1,51 @@
-//! Packets of which nobody knows yet whether they may be kept: in memory alone, and no longer than there is room.
+//! Packets of calls with a pending decision: in memory only, and only while there is room.
 //!
-//! A ring: the oldest go first. What goes undecided is lost and counted; it never reaches the disk, since it may be what must
-//! not be kept. Messages of calls under way are few and small: they go once around again, as long as they fill no more than
-//! half of it.
+//! They are in a ring; the oldest are dropped first, and counted as lost. They are never written to the disk,
+//! because they may be what must not be recorded. Messages of calls under way are few and small: they are
+//! copied to the front again while they fill no more than half of the ring.
 
 use ringtap_model::Nanos;
 
-/// Names the packets of one owner. Good until they are taken or given up.
+/// The waiting packets of one owner. Valid until they are drained or given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct List {
+pub struct PendingList {
     at: u32,
     life: u32,
 }
 
 /// A packet that waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waited<'a> {
+pub struct PendingPacket<'a> {
     /// When it was captured.
     pub time: Nanos,
     /// Bytes on the wire.
     pub wire_len: u32,
-    /// As it was given.
+    /// The caller's value.
     pub tag: u32,
     /// Its bytes.
     pub data: &'a [u8],
 }
 
-/// See the module.
+/// The ring of waiting packets.
 #[derive(Debug)]
-pub struct Undecided {
-    /// Its length is the room there is.
+pub struct PendingPackets {
+    /// Its length is the capacity.
     ring: Vec<u8>,
-    /// Bytes ever put in; the oldest of those that are there stands at `tail`.
+    /// Bytes ever written; the oldest that remains is at `tail`.
     head: u64,
     tail: u64,
-    lists: Vec<Entry>,
+    lists: Vec<ListEntry>,
     free: Vec<u32>,
     ceiling: usize,
-    /// Bytes of messages of lists that live.
+    /// Bytes of messages in live lists.
     messages: u64,
     scratch: Vec<u8>,
     lost: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
-    /// Odd while it lives.
+struct ListEntry {
+    /// Odd while the list is live.
     life: u32,
     first: u64,
     last: u64,
@@ -55,8 +55,8 @@ struct Entry {
 
 /// In front of a packet in the ring.
 #[derive(Clone, Copy)]
-struct Head {
-    /// Where the next of its list stands.
+struct PacketHead {
+    /// Position of the next packet of its list.
     next: u64,
     time: Nanos,
     at: u32,
@@ -69,7 +69,7 @@ struct Head {
 const HEAD: usize = 36;
 const NONE: u64 = u64::MAX;
 
-impl Head {
+impl PacketHead {
     fn bytes(&self) -> [u8; HEAD] {
         let mut bytes = [0; HEAD];
         bytes[..8].copy_from_slice(&self.next.to_le_bytes());
@@ -97,8 +97,8 @@ impl Head {
     }
 }
 
-impl Undecided {
-    /// With room for so many bytes and owners. Pages that nothing waits in cost no memory.
+impl PendingPackets {
+    /// With room for so many bytes and owners. Unused pages cost no memory.
     pub fn new(bytes: usize, owners: usize) -> Self {
         Self {
             ring: vec![0; bytes],
@@ -113,28 +113,29 @@ impl Undecided {
         }
     }
 
-    /// Packets that went before it was known whether they may be kept.
+    /// Packets that were dropped while their decision was pending.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// A place for packets that wait together. None at the ceiling: those packets are lost.
-    pub fn begin(&mut self, is_signalling: bool) -> Option<List> {
+    /// Begins a list of packets. None at the ceiling: those packets are lost.
+    pub fn begin(&mut self, is_signalling: bool) -> Option<PendingList> {
         let at = match self.free.pop() {
             Some(at) => at,
             None if self.lists.len() < self.ceiling => {
-                self.lists.push(Entry { life: 0, first: NONE, last: NONE, lost: 0, is_signalling });
+                self.lists.push(ListEntry { life: 0, first: NONE, last: NONE, lost: 0, is_signalling });
                 (self.lists.len() - 1) as u32
             }
             None => return None,
         };
         let life = self.lists[at as usize].life.wrapping_add(1);
-        self.lists[at as usize] = Entry { life, first: NONE, last: NONE, lost: 0, is_signalling };
-        Some(List { at, life })
+        self.lists[at as usize] = ListEntry { life, first: NONE, last: NONE, lost: 0, is_signalling };
+        Some(PendingList { at, life })
     }
 
-    /// Lets a packet wait; the oldest make room. `tag` is given back with it. HOT: copies, and nothing is allocated.
-    pub fn put(&mut self, list: List, time: Nanos, wire_len: u32, tag: u32, data: &[u8]) {
+    /// Adds a packet; the oldest packets make room. `tag` is returned with it. HOT: copies, and allocates
+    /// nothing.
+    pub fn put(&mut self, list: PendingList, time: Nanos, wire_len: u32, tag: u32, data: &[u8]) {
         let Some(is_signalling) = self.entry(list).map(|entry| entry.is_signalling) else { return };
         let need = HEAD + data.len();
         if need > self.ring.len() / 4 {
@@ -145,8 +146,15 @@ impl Undecided {
         while self.room() < need {
             self.evict(true);
         }
-        let head =
-            Head { next: NONE, time, at: list.at, life: list.life, len: data.len() as u32, wire_len, tag };
+        let head = PacketHead {
+            next: NONE,
+            time,
+            at: list.at,
+            life: list.life,
+            len: data.len() as u32,
+            wire_len,
+            tag,
+        };
         let at = self.append(&head, data);
         if is_signalling {
             self.messages += need as u64;
@@ -160,15 +168,16 @@ impl Undecided {
         }
     }
 
-    /// What came before that time has waited for too long.
+    /// Drops packets captured before that time.
     pub fn expire(&mut self, before: Nanos) {
         while self.tail < self.head && self.head_at(self.tail).time < before {
             self.evict(false);
         }
     }
 
-    /// The packets of a list, in the order in which they came, and how many of them are lost. The list is over.
-    pub fn take(&mut self, list: List, mut each: impl FnMut(Waited<'_>)) -> u64 {
+    /// Passes the packets of a list to `each`, in the order of their arrival, and ends the list. Returns how
+    /// many were lost.
+    pub fn drain(&mut self, list: PendingList, mut each: impl FnMut(PendingPacket<'_>)) -> u64 {
         let Some(entry) = self.entry(list) else { return 0 };
         let mut at = entry.first;
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -177,15 +186,15 @@ impl Undecided {
             scratch.clear();
             scratch.resize(head.len as usize, 0);
             self.copy_out(at + HEAD as u64, &mut scratch);
-            each(Waited { time: head.time, wire_len: head.wire_len, tag: head.tag, data: &scratch });
+            each(PendingPacket { time: head.time, wire_len: head.wire_len, tag: head.tag, data: &scratch });
             at = head.next;
         }
         self.scratch = scratch;
         self.give_up(list)
     }
 
-    /// The packets of a list are nobody's any more; how many of them were lost before.
-    pub fn give_up(&mut self, list: List) -> u64 {
+    /// Ends a list without reading its packets. Returns how many were lost.
+    pub fn give_up(&mut self, list: PendingList) -> u64 {
         let Some(entry) = self.entry(list) else { return 0 };
         let (mut at, lost) = (entry.first, entry.lost);
         if entry.is_signalling {
@@ -201,7 +210,7 @@ impl Undecided {
         lost
     }
 
-    fn entry(&self, list: List) -> Option<&Entry> {
+    fn entry(&self, list: PendingList) -> Option<&ListEntry> {
         self.lists.get(list.at as usize).filter(|entry| entry.life == list.life && list.life % 2 == 1)
     }
 
@@ -209,16 +218,16 @@ impl Undecided {
         self.ring.len() - (self.head - self.tail) as usize
     }
 
-    /// The oldest goes. A message may go around again.
+    /// Drops the oldest packet, or copies a message to the front.
     fn evict(&mut self, again: bool) {
         let at = self.tail;
         let head = self.head_at(at);
         let need = HEAD as u64 + u64::from(head.len);
         self.tail += need;
-        let list = List { at: head.at, life: head.life };
+        let list = PendingList { at: head.at, life: head.life };
         let Some(entry) = self.entry(list) else { return };
         if !entry.is_signalling {
-            // Its list stands in the ring in order: this one is the first.
+            // The packets of a list are in the ring in order: this one is its first.
             let entry = &mut self.lists[list.at as usize];
             entry.first = head.next;
             if entry.first == NONE {
@@ -254,8 +263,8 @@ impl Undecided {
         }
     }
 
-    /// What stands in front of that one in its list: a call has few messages.
-    fn before(&self, list: List, wanted: u64) -> Option<u64> {
+    /// Position of the packet before that one in its list: a call has few messages.
+    fn before(&self, list: PendingList, wanted: u64) -> Option<u64> {
         let mut at = self.lists[list.at as usize].first;
         let mut before = None;
         while at != wanted && at != NONE {
@@ -266,7 +275,7 @@ impl Undecided {
     }
 
     /// INVARIANT: there is room.
-    fn append(&mut self, head: &Head, data: &[u8]) -> u64 {
+    fn append(&mut self, head: &PacketHead, data: &[u8]) -> u64 {
         let at = self.head;
         self.copy_in(at, &head.bytes());
         self.copy_in(at + HEAD as u64, data);
@@ -278,10 +287,10 @@ impl Undecided {
         self.copy_in(at, &next.to_le_bytes());
     }
 
-    fn head_at(&self, at: u64) -> Head {
+    fn head_at(&self, at: u64) -> PacketHead {
         let mut bytes = [0; HEAD];
         self.copy_out(at, &mut bytes);
-        Head::of(&bytes)
+        PacketHead::of(&bytes)
     }
 
     fn copy_in(&mut self, at: u64, bytes: &[u8]) {
@@ -308,96 +317,96 @@ mod tests {
 
     use super::*;
 
-    fn taken(undecided: &mut Undecided, list: List) -> (Vec<(u64, u32, Vec<u8>)>, u64) {
+    fn taken(pending: &mut PendingPackets, list: PendingList) -> (Vec<(u64, u32, Vec<u8>)>, u64) {
         let mut packets = Vec::new();
-        let lost = undecided.take(list, |packet| {
+        let lost = pending.drain(list, |packet| {
             assert_eq!(packet.wire_len, packet.data.len() as u32 + 4);
             packets.push((packet.time.0, packet.tag, packet.data.to_vec()));
         });
         (packets, lost)
     }
 
-    fn put(undecided: &mut Undecided, list: List, time: u64, data: &[u8]) {
-        undecided.put(list, Nanos(time), data.len() as u32 + 4, time as u32 * 3, data);
+    fn put(pending: &mut PendingPackets, list: PendingList, time: u64, data: &[u8]) {
+        pending.put(list, Nanos(time), data.len() as u32 + 4, time as u32 * 3, data);
     }
 
     #[test]
     fn what_waits_comes_back_in_order() {
-        let mut undecided = Undecided::new(10_000, 2);
-        let [call, stream] = [true, false].map(|is_signalling| undecided.begin(is_signalling).unwrap());
-        assert_eq!(undecided.begin(false), None, "a ceiling");
-        put(&mut undecided, call, 1, b"INVITE");
-        put(&mut undecided, stream, 2, b"rtp");
-        put(&mut undecided, call, 3, b"");
+        let mut pending = PendingPackets::new(10_000, 2);
+        let [call, stream] = [true, false].map(|is_signalling| pending.begin(is_signalling).unwrap());
+        assert_eq!(pending.begin(false), None, "a ceiling");
+        put(&mut pending, call, 1, b"INVITE");
+        put(&mut pending, stream, 2, b"rtp");
+        put(&mut pending, call, 3, b"");
         let expected = vec![(1, 3, b"INVITE".to_vec()), (3, 9, Vec::new())];
-        assert_eq!(taken(&mut undecided, call), (expected, 0));
-        assert_eq!(taken(&mut undecided, call), (Vec::new(), 0), "once");
-        assert_eq!(undecided.give_up(stream), 0);
-        put(&mut undecided, stream, 4, b"nobody's");
-        let next = undecided.begin(false).unwrap();
+        assert_eq!(taken(&mut pending, call), (expected, 0));
+        assert_eq!(taken(&mut pending, call), (Vec::new(), 0), "once");
+        assert_eq!(pending.give_up(stream), 0);
+        put(&mut pending, stream, 4, b"nobody's");
+        let next = pending.begin(false).unwrap();
         assert_ne!(next, stream);
-        assert_eq!(taken(&mut undecided, next), (Vec::new(), 0));
-        put(&mut undecided, call, 5, b"x");
-        assert_eq!((undecided.lost(), undecided.messages), (0, 0));
+        assert_eq!(taken(&mut pending, next), (Vec::new(), 0));
+        put(&mut pending, call, 5, b"x");
+        assert_eq!((pending.lost(), pending.messages), (0, 0));
     }
 
     #[test]
     fn the_oldest_media_go_and_messages_stay() {
-        let mut undecided = Undecided::new(4000, 10);
-        let [call, stream] = [true, false].map(|is_signalling| undecided.begin(is_signalling).unwrap());
-        put(&mut undecided, call, 0, &[7; 300]);
+        let mut pending = PendingPackets::new(4000, 10);
+        let [call, stream] = [true, false].map(|is_signalling| pending.begin(is_signalling).unwrap());
+        put(&mut pending, call, 0, &[7; 300]);
         for time in 1..=1000 {
-            put(&mut undecided, stream, time, &[1; 64]);
+            put(&mut pending, stream, time, &[1; 64]);
         }
-        put(&mut undecided, call, 1001, &[8; 300]);
-        let (media, lost) = taken(&mut undecided, stream);
+        put(&mut pending, call, 1001, &[8; 300]);
+        let (media, lost) = taken(&mut pending, stream);
         assert_eq!(media.len() as u64 + lost, 1000);
         assert!((30..=37).contains(&media.len()), "{}", media.len());
         assert!(media.iter().map(|packet| packet.0).eq(lost + 1..=1000), "the newest are there");
-        assert_eq!(undecided.lost(), lost);
-        let (messages, lost) = taken(&mut undecided, call);
+        assert_eq!(pending.lost(), lost);
+        let (messages, lost) = taken(&mut pending, call);
         assert_eq!((messages.len(), lost), (2, 0));
         assert_eq!((messages[0].2[0], messages[1].2[0]), (7, 8));
-        // More messages than half of the room: the oldest of them go as well.
-        let calls: Vec<List> = (0..9).map(|_| undecided.begin(true).unwrap()).collect();
+        // More messages than half of the ring: their oldest are dropped as well.
+        let calls: Vec<PendingList> = (0..9).map(|_| pending.begin(true).unwrap()).collect();
         for (time, call) in calls.iter().enumerate() {
-            put(&mut undecided, *call, time as u64, &[9; 600]);
+            put(&mut pending, *call, time as u64, &[9; 600]);
         }
-        let found: Vec<usize> = calls.iter().map(|call| taken(&mut undecided, *call).0.len()).collect();
+        let found: Vec<usize> = calls.iter().map(|call| taken(&mut pending, *call).0.len()).collect();
         assert_eq!(found.iter().sum::<usize>(), 6, "{found:?}");
         assert_eq!(found[8], 1);
-        // Too long to wait at all.
-        let list = undecided.begin(true).unwrap();
-        put(&mut undecided, list, 1, &[0; 1000]);
-        assert_eq!(taken(&mut undecided, list), (Vec::new(), 1));
+        // Longer than a packet that may wait.
+        let list = pending.begin(true).unwrap();
+        put(&mut pending, list, 1, &[0; 1000]);
+        assert_eq!(taken(&mut pending, list), (Vec::new(), 1));
     }
 
     #[test]
     fn what_waited_too_long_goes() {
-        let mut undecided = Undecided::new(4000, 10);
-        let lists = [true, false].map(|is_signalling| undecided.begin(is_signalling).unwrap());
+        let mut pending = PendingPackets::new(4000, 10);
+        let lists = [true, false].map(|is_signalling| pending.begin(is_signalling).unwrap());
         for time in 1..=4 {
-            lists.iter().for_each(|list| put(&mut undecided, *list, time, b"abc"));
+            lists.iter().for_each(|list| put(&mut pending, *list, time, b"abc"));
         }
-        undecided.expire(Nanos(3));
+        pending.expire(Nanos(3));
         for list in lists {
-            let (left, lost) = taken(&mut undecided, list);
+            let (left, lost) = taken(&mut pending, list);
             assert_eq!((left.iter().map(|packet| packet.0).collect::<Vec<_>>(), lost), (vec![3, 4], 2));
         }
-        undecided.expire(Nanos::MAX);
-        assert_eq!((undecided.lost(), undecided.room()), (4, 4000));
+        pending.expire(Nanos::MAX);
+        assert_eq!((pending.lost(), pending.room()), (4, 4000));
     }
 
     proptest! {
-        /// Whatever is done: what comes back is what was put in, in order, without a gap but at its beginning for media; and
-        /// nothing is both lost and found.
+        /// Whatever is done: the packets that come back are those that were added, in order, with a gap only
+        /// at the beginning for media; and no packet is both lost and found.
         #[test]
         fn nothing_comes_back_as_something_else(
             steps in prop::collection::vec((0..6u8, 0..5usize, 0..200usize), 1..400),
             room in 1000..3000usize,
         ) {
-            let mut undecided = Undecided::new(room, 4);
-            let mut model: BTreeMap<usize, (List, bool, Vec<u64>)> = BTreeMap::new();
+            let mut pending = PendingPackets::new(room, 4);
+            let mut model: BTreeMap<usize, (PendingList, bool, Vec<u64>)> = BTreeMap::new();
             let mut lost = 0;
             for (time, (step, name, len)) in steps.into_iter().enumerate() {
                 let time = time as u64;
@@ -405,7 +414,7 @@ mod tests {
                     0..=3 => {
                         let is_signalling = name % 2 == 0;
                         if !model.contains_key(&name) {
-                            let Some(list) = undecided.begin(is_signalling) else {
+                            let Some(list) = pending.begin(is_signalling) else {
                                 prop_assert_eq!(model.len(), 4);
                                 continue;
                             };
@@ -413,11 +422,11 @@ mod tests {
                         }
                         let Some((list, _, times)) = model.get_mut(&name) else { continue };
                         times.push(time);
-                        put(&mut undecided, *list, time, &vec![time as u8; len]);
+                        put(&mut pending, *list, time, &vec![time as u8; len]);
                     }
                     4 => {
                         let Some((list, is_signalling, times)) = model.remove(&name) else { continue };
-                        let (found, gone) = taken(&mut undecided, list);
+                        let (found, gone) = taken(&mut pending, list);
                         lost += gone;
                         prop_assert_eq!(found.len() as u64 + gone, times.len() as u64);
                         let found_times: Vec<u64> = found.iter().map(|packet| packet.0).collect();
@@ -428,12 +437,12 @@ mod tests {
                             prop_assert_eq!(&times[gone as usize..], &found_times[..]);
                         }
                     }
-                    _ => lost += model.remove(&name).map_or(0, |(list, ..)| undecided.give_up(list)),
+                    _ => lost += model.remove(&name).map_or(0, |(list, ..)| pending.give_up(list)),
                 }
             }
-            lost += model.into_values().map(|(list, ..)| undecided.give_up(list)).sum::<u64>();
-            prop_assert_eq!(undecided.lost(), lost);
-            prop_assert_eq!(undecided.messages, 0);
+            lost += model.into_values().map(|(list, ..)| pending.give_up(list)).sum::<u64>();
+            prop_assert_eq!(pending.lost(), lost);
+            prop_assert_eq!(pending.messages, 0);
         }
     }
 }

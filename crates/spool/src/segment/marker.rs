@@ -1,8 +1,8 @@
-//! Marks: what a segment says of itself, as frames among its frames.
+//! Markers: records about a segment, among its packets.
 //!
-//! A segment is an ordinary pcap, so everything in it is a packet record. A mark is one too: an Ethernet frame with the
-//! type for local experiments (IEEE 802, 0x88b5), or an IPv4 packet with the protocol for experiments (253, RFC 3692)
-//! where the link type has no Ethernet header. Other programs show it as that and go on.
+//! A segment is an ordinary pcap, so everything in it is a packet record. So is a marker: an Ethernet frame
+//! with the type for local experiments (IEEE 802, 0x88b5), or an IPv4 packet with the protocol for
+//! experiments (253, RFC 3692) if the link type has no Ethernet header. Other programs show it as such.
 
 use ringtap_model::{LinkType, Nanos};
 
@@ -10,13 +10,13 @@ use ringtap_model::{LinkType, Nanos};
 pub(crate) const RECORD: usize = 16;
 /// Bytes of a pcap file's header.
 pub(crate) const GLOBAL: usize = 24;
-/// The longest captured length that a reader believes.
+/// The longest captured length that a reader accepts.
 pub(crate) const MAX_CAPTURED: u32 = 256 << 10;
 
-/// pcap with nanoseconds, in the byte order of the writer, which is little endian here.
+/// pcap with nanoseconds, in the byte order of the writer: little endian here.
 const NANO: u32 = 0xa1b2_3c4d;
 pub(crate) const MAGIC: [u8; 4] = *b"RTSP";
-/// What begins in a sealed or packed chunk where a mark has its magic.
+/// The magic of an envelope: a sealed or packed chunk has it where a marker has its own.
 const ENVELOPE: [u8; 4] = *b"RTSE";
 const VERSION: u8 = 2;
 const ETHERNET: u16 = 1;
@@ -29,7 +29,7 @@ const HEAD: usize = 8;
 const CRC: usize = 4;
 const SECOND: u64 = 1_000_000_000;
 
-/// What a mark's frame begins with, for each link type that can have marks.
+/// The headers in front of a marker, for each link type that can have markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
     Ethernet,
@@ -37,7 +37,7 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    /// None for a link type whose frames a segment cannot hold.
+    /// None if a segment cannot hold frames of the link type.
     pub(crate) fn of(link: LinkType) -> Option<Self> {
         match link.0 {
             ETHERNET => Some(Self::Ethernet),
@@ -61,24 +61,24 @@ impl Link {
     }
 }
 
-/// The header of a chunk: packet records of one owner that follow it.
+/// The header of a chunk: it precedes the packet records of one owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Whose packets.
+    /// The key of the owner.
     pub owner: u64,
-    /// Counts the owner's chunks, from 0.
+    /// Number of the chunk among the owner's, from 0.
     pub number: u32,
     /// Packet records in it.
     pub packets: u32,
-    /// Bytes of them on the disk, behind the mark.
+    /// Bytes of them on the disk, behind the marker.
     pub length: u32,
     /// CRC32C of these bytes.
     pub crc: u32,
     /// [`SEALED`](Self::SEALED), [`PACKED`](Self::PACKED), neither or both: packed first, then sealed.
     pub flags: u32,
-    /// Where it is sealed: the row of its key in the segment's key file.
+    /// If it is sealed: the row of its key in the segment's key file.
     pub key: u32,
-    /// Bytes of the packet records: `length` where it is neither sealed nor packed.
+    /// Bytes of the packet records: `length` if it is neither sealed nor packed.
     pub plain: u32,
     /// Earliest and latest timestamp in it.
     pub first: Nanos,
@@ -92,17 +92,17 @@ impl Chunk {
     /// The bytes are compressed.
     pub const PACKED: u32 = 2;
 
-    /// Whether a key is needed to read it.
+    /// Whether reading it needs a key.
     pub fn is_sealed(&self) -> bool {
         self.flags & Self::SEALED != 0
     }
 
-    /// Whether the packet records lie on the disk as they are.
+    /// Whether the packet records are on the disk as they are.
     pub fn is_plain(&self) -> bool {
         self.flags == 0
     }
 
-    /// The fields as a mark has them.
+    /// The fields as they stand in a marker.
     fn fields(&self) -> [u8; FIELDS] {
         let mut fields = [0; FIELDS];
         let mut put = |at: usize, bytes: &[u8]| fields[at..at + bytes.len()].copy_from_slice(bytes);
@@ -114,7 +114,7 @@ impl Chunk {
         fields
     }
 
-    /// What the encryption of the packets binds: everything but the checksum of its outcome.
+    /// The fields that the encryption authenticates: all but the checksum of its result.
     pub(crate) fn bound(&self) -> [u8; FIELDS] {
         Self { crc: 0, ..*self }.fields()
     }
@@ -135,22 +135,22 @@ impl Chunk {
     }
 }
 
-/// A mark.
+/// A marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
-    /// First in a segment: the worker and the number of the segment.
+pub(crate) enum Marker {
+    /// First in a segment: the worker, and the number of the segment.
     Start { worker: u16, segment: u64, at: Nanos },
     /// Before the packets of a chunk.
     Chunk(Chunk),
-    /// Before the zeros that a chunk's packets have become. As a packet record it covers them as well.
+    /// Before the zeros that replaced a chunk's packets. As a packet record it covers them as well.
     Erased(Chunk),
-    /// Fills up to the end of a block, with so many bytes as a packet record.
+    /// Fills a block to its end; as a packet record it has so many bytes.
     Padding { at: Nanos, length: u32 },
     /// Last in a segment that was closed: how many chunks it holds.
     End { chunks: u32, at: Nanos },
 }
 
-impl Mark {
+impl Marker {
     fn at(&self) -> Nanos {
         match *self {
             Self::Start { at, .. } | Self::Padding { at, .. } | Self::End { at, .. } => at,
@@ -158,7 +158,7 @@ impl Mark {
         }
     }
 
-    /// Bytes of the packets that it covers beside itself.
+    /// Bytes of packets that the record covers beside the marker.
     fn covers(&self) -> usize {
         match self {
             Self::Erased(chunk) => chunk.length as usize,
@@ -166,19 +166,19 @@ impl Mark {
         }
     }
 
-    /// Writes the mark as a packet record: [`len`] bytes, more where padding is to fill them.
+    /// Writes the marker as a packet record: [`len`] bytes, or more if padding is to fill them.
     pub(crate) fn write(&self, link: Link, to: &mut [u8]) {
         frame(link, self.at(), to, self.covers());
-        let mark = &mut to[before_magic(link)..];
-        mark.fill(0);
+        let marker = &mut to[before_magic(link)..];
+        marker.fill(0);
         let (kind, fields) = self.fields();
-        mark[..4].copy_from_slice(&MAGIC);
-        mark[4] = VERSION;
-        mark[5] = kind;
-        mark[6..8].copy_from_slice(&(FIELDS as u16).to_le_bytes());
-        mark[HEAD..HEAD + FIELDS].copy_from_slice(&fields);
-        let crc = ringtap_cpu::crc32c(0, &mark[..HEAD + FIELDS]);
-        mark[HEAD + FIELDS..HEAD + FIELDS + CRC].copy_from_slice(&crc.to_le_bytes());
+        marker[..4].copy_from_slice(&MAGIC);
+        marker[4] = VERSION;
+        marker[5] = kind;
+        marker[6..8].copy_from_slice(&(FIELDS as u16).to_le_bytes());
+        marker[HEAD..HEAD + FIELDS].copy_from_slice(&fields);
+        let crc = ringtap_cpu::crc32c(0, &marker[..HEAD + FIELDS]);
+        marker[HEAD + FIELDS..HEAD + FIELDS + CRC].copy_from_slice(&crc.to_le_bytes());
     }
 
     fn fields(&self) -> (u8, [u8; FIELDS]) {
@@ -207,23 +207,23 @@ impl Mark {
         (kind, fields)
     }
 
-    /// Reads the packet record at the beginning of `bytes` as a mark; also its length, of which padding and what was erased may
-    /// be cut off. None where it is none, or damaged.
+    /// Reads the packet record at the beginning of `bytes` as a marker, and returns its length too. Padding
+    /// and erased bytes may be missing from `bytes`. None if the record is no marker, or is damaged.
     pub(crate) fn read(link: Link, bytes: &[u8]) -> Option<(Self, usize)> {
         let captured = u32_at(bytes, 8)?;
         let length = RECORD + usize::try_from(captured).ok()?;
-        let mark = bytes.get(RECORD + link.header()..length.min(bytes.len()))?;
-        let crc = u32_at(mark, HEAD + FIELDS)?;
-        let sound = mark[..4] == MAGIC
-            && mark[4] == VERSION
-            && mark[6..8] == (FIELDS as u16).to_le_bytes()
-            && ringtap_cpu::crc32c(0, &mark[..HEAD + FIELDS]) == crc;
+        let marker = bytes.get(RECORD + link.header()..length.min(bytes.len()))?;
+        let crc = u32_at(marker, HEAD + FIELDS)?;
+        let sound = marker[..4] == MAGIC
+            && marker[4] == VERSION
+            && marker[6..8] == (FIELDS as u16).to_le_bytes()
+            && ringtap_cpu::crc32c(0, &marker[..HEAD + FIELDS]) == crc;
         if !sound {
             return None;
         }
-        let fields = &mark[HEAD..HEAD + FIELDS];
+        let fields = &marker[HEAD..HEAD + FIELDS];
         let at = Nanos(u64_at(fields, 8)?);
-        let read = match mark[5] {
+        let read = match marker[5] {
             0 => Self::Start { worker: u32_at(fields, 16)? as u16, segment: u64_at(fields, 0)?, at },
             1 => Self::Chunk(Chunk::of_fields(fields)?),
             2 => Self::Padding { at, length: u32_at(fields, 0)? },
@@ -240,20 +240,21 @@ impl Mark {
     }
 }
 
-/// Bytes of the fields of any mark.
+/// Bytes of the fields of any marker.
 pub(crate) const FIELDS: usize = 56;
 
-/// Bytes of a mark as a packet record.
+/// Bytes of a marker as a packet record.
 pub(crate) const fn len(link: Link) -> usize {
     RECORD + link.header() + HEAD + FIELDS + CRC
 }
 
-/// Bytes of a mark before its magic.
+/// Bytes of a marker before its magic.
 pub(crate) const fn before_magic(link: Link) -> usize {
     RECORD + link.header()
 }
 
-/// The header of a packet record, and of the frame in it, that begin `to` and are `beyond` bytes longer than it.
+/// Writes the header of a packet record and of the frame in it. The record is `beyond` bytes longer than
+/// `to`.
 fn frame(link: Link, at: Nanos, to: &mut [u8], beyond: usize) {
     let body = to.len() - RECORD + beyond;
     record_header(&mut to[..RECORD], at, body as u32, body as u32);
@@ -264,7 +265,7 @@ fn frame(link: Link, at: Nanos, to: &mut [u8], beyond: usize) {
     }
 }
 
-/// Bytes before those of a chunk that is sealed or packed: they are one packet record, as a mark is.
+/// Bytes before those of a sealed or packed chunk: such a chunk is one packet record, as a marker is.
 pub(crate) const fn envelope(link: Link) -> usize {
     before_magic(link) + ENVELOPE.len()
 }
@@ -286,13 +287,13 @@ pub(crate) fn global_header(link: Link) -> [u8; GLOBAL] {
     header
 }
 
-/// The link type that a file's header states, if the header is a segment's.
+/// The link type in a file's header, if it is the header of a segment.
 pub(crate) fn link_of(header: &[u8]) -> Option<Link> {
     let known = u32_at(header, 0)? == NANO && header.len() >= GLOBAL;
     known.then(|| Link::of(LinkType(u16::from_le_bytes([header[20], header[21]]))))?
 }
 
-/// The header of a packet record. A time after the year 2106 becomes the last second of the format.
+/// Writes the header of a packet record. A time after the year 2106 becomes the last second of the format.
 pub(crate) fn record_header(to: &mut [u8], time: Nanos, captured: u32, wire: u32) {
     let secs = u32::try_from(time.0 / SECOND).unwrap_or(u32::MAX);
     to[0..4].copy_from_slice(&secs.to_le_bytes());
@@ -349,20 +350,20 @@ mod tests {
     fn every_mark_comes_back() {
         let at = CHUNK.first;
         for link in [Link::Ethernet, Link::Raw] {
-            for mark in [
-                Mark::Start { worker: 3, segment: 1 << 40, at },
-                Mark::Chunk(CHUNK),
-                Mark::Erased(CHUNK),
-                Mark::Padding { at, length: 500 },
-                Mark::End { chunks: 9, at },
+            for marker in [
+                Marker::Start { worker: 3, segment: 1 << 40, at },
+                Marker::Chunk(CHUNK),
+                Marker::Erased(CHUNK),
+                Marker::Padding { at, length: 500 },
+                Marker::End { chunks: 9, at },
             ] {
-                let padded = if matches!(mark, Mark::Padding { .. }) { 500 } else { len(link) };
+                let padded = if matches!(marker, Marker::Padding { .. }) { 500 } else { len(link) };
                 let mut bytes = vec![0xff; padded];
-                mark.write(link, &mut bytes);
-                assert_eq!(Mark::read(link, &bytes), Some((mark, bytes.len() + mark.covers())));
+                marker.write(link, &mut bytes);
+                assert_eq!(Marker::read(link, &bytes), Some((marker, bytes.len() + marker.covers())));
                 for at in RECORD + link.header()..len(link) {
                     bytes[at] ^= 1;
-                    assert_eq!(Mark::read(link, &bytes), None, "byte {at}");
+                    assert_eq!(Marker::read(link, &bytes), None, "byte {at}");
                     bytes[at] ^= 1;
                 }
             }
@@ -381,7 +382,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = (Mark::read(Link::Ethernet, &bytes), Mark::read(Link::Raw, &bytes), link_of(&bytes));
+            let _ = (Marker::read(Link::Ethernet, &bytes), Marker::read(Link::Raw, &bytes), link_of(&bytes));
         }
     }
 }

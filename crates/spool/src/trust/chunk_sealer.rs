@@ -1,39 +1,40 @@
-//! The packets of a chunk as they lie on the disk where they are sealed or packed: in an envelope, one packet record that other
-//! programs pass over.
+//! The packets of a sealed or packed chunk on the disk: in an envelope, one packet record that other programs
+//! skip.
 //!
-//! Packed first (zstd), then sealed (AES-256-GCM). The nonce is the chunk's number: an owner's key is made for it alone, and its
-//! chunks are counted. The mark's fields are bound in, so that no chunk can take another's place.
+//! They are packed first (zstd), then sealed (AES-256-GCM). The nonce is the chunk's number: each owner has a
+//! key of its own, and its chunks are numbered. The marker's fields are authenticated, so that no chunk can
+//! take another's place.
 
 use aes_gcm::aead::{AeadInOut, Key, KeyInit};
 use aes_gcm::{AeadCore, Aes256Gcm, Nonce, Tag};
 use zstd::bulk::Compressor;
 
 use crate::error::Error;
-use crate::segment::mark::{self, Chunk, Link};
+use crate::segment::marker::{self, Chunk, Link};
 use crate::trust::keys::OwnerKey;
 
 /// Bytes of the tag of AES-GCM.
 const TAG: usize = 16;
-/// No chunk has more bytes than that.
+/// No chunk has more bytes than this.
 const MOST: usize = 1 << 20;
 
-/// Bytes that a chunk may become longer by.
+/// Bytes that a chunk may grow by.
 pub(crate) const fn overhead(link: Link) -> usize {
-    mark::envelope(link) + TAG
+    marker::envelope(link) + TAG
 }
 
-/// Wraps chunks. All memory is taken at once.
-pub(crate) struct Wrap {
+/// Packs and seals chunks. It allocates all memory at once.
+pub(crate) struct ChunkSealer {
     link: Link,
     /// The envelope, the packets, the tag.
     raw: Box<[u8]>,
-    /// The same of what is packed.
+    /// The same for packed packets.
     packed: Box<[u8]>,
     compressor: Option<Compressor<'static>>,
 }
 
-impl Wrap {
-    /// For chunks of at most so many bytes; packed at that level.
+impl ChunkSealer {
+    /// For chunks of at most so many bytes, packed at that level.
     pub(crate) fn new(link: Link, most: usize, level: Option<i32>) -> Result<Self, Error> {
         let room = |bytes: usize| vec![0xff; bytes + overhead(link)].into_boxed_slice();
         let mut wrap = Self { link, raw: room(most), packed: Box::default(), compressor: None };
@@ -41,30 +42,30 @@ impl Wrap {
             let failed = |error| Error::io(std::path::Path::new("zstd"), "set up", error);
             wrap.packed = room(most);
             let mut compressor = Compressor::new(level).map_err(failed)?;
-            // Its memory is taken by the first and longest.
-            let at = mark::envelope(link);
+            // The first and longest chunk makes the compressor allocate its memory.
+            let at = marker::envelope(link);
             let _ = compressor.compress_to_buffer(&wrap.raw[at..at + most], &mut wrap.packed[at..]);
             wrap.compressor = Some(compressor);
         }
         Ok(wrap)
     }
 
-    /// Where the packets of the next chunk go.
+    /// The buffer for the packets of the next chunk.
     pub(crate) fn packets(&mut self, bytes: usize) -> &mut [u8] {
-        let at = mark::envelope(self.link);
+        let at = marker::envelope(self.link);
         &mut self.raw[at..at + bytes]
     }
 
-    /// Packs and seals the packets that were put there, and tells the mark. None where they stay as they are: there is no key,
-    /// and they do not become shorter.
+    /// Packs and seals the packets in the buffer, and completes the marker. None if they stay as they are:
+    /// there is no key, and packing does not make them shorter.
     pub(crate) fn close(&mut self, chunk: &mut Chunk, key: Option<&OwnerKey>) -> Option<&[u8]> {
-        let head = mark::envelope(self.link);
+        let head = marker::envelope(self.link);
         let plain = chunk.plain as usize;
         let Self { raw, packed, compressor, .. } = self;
         let room = plain.saturating_sub(head + 1);
         let shorter = compressor.as_mut().and_then(|compressor| {
             let room = packed.get_mut(head..head + room)?;
-            // What does not fit is no shorter.
+            // Packets that do not fit into this room do not become shorter.
             compressor.compress_to_buffer(&raw[head..head + plain], room).ok()
         });
         let (bytes, body) = match shorter {
@@ -82,24 +83,25 @@ impl Wrap {
         if let Some(key) = key {
             let cipher = Aes256Gcm::new(&Key::<Aes256Gcm>::from(**key));
             let sealed = &mut bytes[head..head + body];
-            // It refuses 64 GiB and more alone.
+            // It fails only for 64 GiB and more.
             let tag = cipher.encrypt_inout_detached(&nonce(chunk), &chunk.bound(), sealed.into()).ok()?;
             bytes[head + body..length].copy_from_slice(&tag);
         }
         let bytes = &mut bytes[..length];
-        mark::write_envelope(self.link, chunk.first, bytes);
+        marker::write_envelope(self.link, chunk.first, bytes);
         chunk.crc = ringtap_cpu::crc32c(0, bytes);
         Some(bytes)
     }
 }
 
-/// The packets of a chunk, of its bytes behind the mark. None where they are not what was sealed, or cannot be unpacked.
+/// The packets of a chunk, from its bytes behind the marker. None if they are not what was sealed, or cannot
+/// be unpacked.
 pub(crate) fn open(link: Link, chunk: &Chunk, bytes: &[u8], key: Option<&OwnerKey>) -> Option<Vec<u8>> {
     let known = Chunk::SEALED | Chunk::PACKED;
     if chunk.flags & !known != 0 || chunk.plain as usize > MOST {
         return None;
     }
-    let mut body = bytes.get(mark::envelope(link)..)?.to_vec();
+    let mut body = bytes.get(marker::envelope(link)..)?.to_vec();
     if chunk.is_sealed() {
         let end = body.len().checked_sub(TAG)?;
         let tag: [u8; TAG] = body[end..].try_into().ok()?;
@@ -125,7 +127,7 @@ mod tests {
     use ringtap_model::Nanos;
 
     use super::*;
-    use crate::segment::mark::Mark;
+    use crate::segment::marker::Marker;
 
     const KEY: [u8; 32] = [9; 32];
 
@@ -149,7 +151,7 @@ mod tests {
     fn what_is_closed_is_opened_by_its_key_alone() {
         for link in [Link::Ethernet, Link::Raw] {
             for (level, sealed) in [(None, true), (Some(1), true), (Some(1), false), (None, false)] {
-                let mut wrap = Wrap::new(link, 70_000, level).unwrap();
+                let mut wrap = ChunkSealer::new(link, 70_000, level).unwrap();
                 for (length, dull) in [(0u32, true), (1, true), (300, true), (70_000, true), (70_000, false)]
                 {
                     let mut seed = 1u32;
@@ -170,10 +172,10 @@ mod tests {
                     let packed = chunk.flags & Chunk::PACKED != 0;
                     assert!(!packed || bytes.len() < plain.len() + TAG);
                     assert!(packed || level.is_none() || length < 100 || !dull);
-                    // One packet record, and no mark.
-                    let (_, captured, _) = mark::read_record(&bytes).unwrap();
-                    assert_eq!(captured as usize + mark::RECORD, bytes.len());
-                    assert_eq!(Mark::read(link, &bytes), None);
+                    // One packet record, and no marker.
+                    let (_, captured, _) = marker::read_record(&bytes).unwrap();
+                    assert_eq!(captured as usize + marker::RECORD, bytes.len());
+                    assert_eq!(Marker::read(link, &bytes), None);
                     assert_eq!(open(link, &chunk, &bytes, key), Some(plain.clone()));
                     if !sealed {
                         continue;

@@ -1,0 +1,265 @@
+//! Copies of held chunks: written before a segment is deleted, and deleted when nothing holds them any more.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::error::Error;
+use crate::far::storage::{FarSegment, FarStorage, Stub};
+use crate::files::{entry_names, give_to_owner_of, remove_if_present};
+use crate::layout::HELD;
+use crate::retain::holds::Holds;
+use crate::segment::index::{self, IndexRow};
+use crate::segment::listed::ListedSegment;
+use crate::segment::lookup::{indexed, scanned};
+use crate::segment::marker::{self, GLOBAL, Link, Marker};
+use crate::segment::name::Segment;
+use crate::trust::keys::{self, KeyRow};
+use crate::trust::seal::{self, State};
+use crate::trust::sign::Signer;
+
+/// Copies the held chunks out of a segment in `from` that is about to be deleted. Returns their number.
+///
+/// # Errors
+///
+/// A file cannot be read or written: the segment must stay then.
+pub(crate) fn rescue(
+    dir: &Path,
+    from: &Path,
+    item: &ListedSegment,
+    holds: &Holds,
+    signer: Option<&Signer>,
+) -> Result<u64, Error> {
+    let category = item.segment.category();
+    let owners = holds.between(category, item.begins, item.ends);
+    if owners.is_empty() {
+        return Ok(0);
+    }
+    let path = item.segment.path(from);
+    let wrong = |error| Error::io(&path, "read", error);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(wrong(error)),
+    };
+    let mut rows = rows(from, &item.segment, &file, &owners).map_err(wrong)?;
+    rows.retain(|row| holds.is_held(category, row.chunk.owner, row.chunk.first, row.chunk.last));
+    if rows.is_empty() {
+        return Ok(0);
+    }
+    rewrite(from, &file, &item.segment, &mut rows, &dir.join(HELD), dir, signer)
+}
+
+/// The held chunks of a segment in far storage, from its index here, or from the segment if the index is
+/// missing.
+///
+/// # Errors
+///
+/// As [`rescue`].
+pub(crate) fn held_in_far_storage(
+    far: &dyn FarStorage,
+    from: &Path,
+    item: &ListedSegment,
+    holds: &Holds,
+) -> Result<Vec<IndexRow>, Error> {
+    let category = item.segment.category();
+    let owners = holds.between(category, item.begins, item.ends);
+    if owners.is_empty() {
+        return Ok(Vec::new());
+    }
+    let read = || -> io::Result<Vec<IndexRow>> {
+        if let Some(rows) = indexed(from, &item.segment, &owners, &mut 0)? {
+            return Ok(rows);
+        }
+        let length = Stub::read(from, &item.segment)?.map_or(0, |stub| stub.bytes);
+        scanned(&FarSegment { far, segment: &item.segment, length }, &owners)
+    };
+    let mut rows = read().map_err(|error| Error::io(&item.segment.path(from), "read", error))?;
+    rows.retain(|row| holds.is_held(category, row.chunk.owner, row.chunk.first, row.chunk.last));
+    Ok(rows)
+}
+
+/// Deletes chunks that nothing holds any more from the copies. Without a key, signed copies that still hold
+/// other chunks are left as they are; with a key, copies without a seal get one.
+pub(crate) fn prune(dir: &Path, holds: &Holds, signer: Option<&Signer>) -> Result<(), Error> {
+    let held = dir.join(HELD);
+    let read = |error| Error::io(&held, "read", error);
+    for day in entry_names(&held).map_err(read)? {
+        for file in entry_names(&held.join(&day)).map_err(read)? {
+            let Ok(segment) = format!("{day}/{file}").parse::<Segment>() else { continue };
+            prune_segment(&held, &segment, holds, dir, signer)?;
+        }
+        // A directory that is not empty stays.
+        let _ = fs::remove_dir(held.join(&day));
+    }
+    Ok(())
+}
+
+fn prune_segment(
+    held: &Path,
+    segment: &Segment,
+    holds: &Holds,
+    dir: &Path,
+    signer: Option<&Signer>,
+) -> Result<(), Error> {
+    let path = segment.path(held);
+    let wrong = |error| Error::io(&path, "read", error);
+    let file = File::open(&path).map_err(wrong)?;
+    let all = scanned_all(&file).map_err(wrong)?;
+    let mut kept = all.clone();
+    let category = segment.category();
+    kept.retain(|row| holds.is_held(category, row.chunk.owner, row.chunk.first, row.chunk.last));
+    if kept.is_empty() {
+        for path in segment.files(held) {
+            remove_if_present(&path).map_err(|error| Error::io(&path, "deleted", error))?;
+        }
+    } else if kept.len() < all.len() {
+        if signer.is_some() || !segment.seal_path(held).exists() {
+            rewrite(held, &file, segment, &mut kept, held, dir, signer)?;
+        }
+    } else if let Some(signer) = signer.filter(|_| !segment.seal_path(held).exists()) {
+        // It was copied before copies had seals, or ringtap was killed before it sealed the copy.
+        sign_copy(dir, held, segment, kept.len() as u64, State::Recovered, signer)?;
+    }
+    Ok(())
+}
+
+fn rows(dir: &Path, segment: &Segment, file: &File, owners: &[u64]) -> io::Result<Vec<IndexRow>> {
+    match indexed(dir, segment, owners, &mut 0)? {
+        Some(rows) => Ok(rows),
+        None => scanned(file, owners),
+    }
+}
+
+fn scanned_all(mut file: &File) -> io::Result<Vec<IndexRow>> {
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut file, &mut bytes)?;
+    Ok(crate::segment::scan::scan(&bytes).rows)
+}
+
+/// Writes a segment of that name with only these chunks of another, markers and content unchanged. Returns
+/// their number: chunks that have been erased meanwhile, or are damaged, are left out.
+fn rewrite(
+    from: &Path,
+    file: &File,
+    segment: &Segment,
+    rows: &mut [IndexRow],
+    to: &Path,
+    dir: &Path,
+    signer: Option<&Signer>,
+) -> Result<u64, Error> {
+    let path = segment.path(to);
+    let mut write = || -> io::Result<u64> {
+        let mut header = [0; GLOBAL];
+        file.read_exact_at(&mut header, 0)?;
+        let Some(link) = marker::link_of(&header) else { return Ok(0) };
+        let day = path.parent().unwrap_or(to);
+        fs::create_dir_all(day)?;
+        [to, day].iter().try_for_each(|made| give_to_owner_of(dir, made))?;
+        let part = path.with_extension("part");
+        let put = |name: &Path, mode: u32, write: &mut dyn FnMut(&mut BufWriter<File>) -> io::Result<()>| {
+            remove_if_present(&part)?;
+            let mut fresh =
+                BufWriter::new(File::options().write(true).create_new(true).mode(mode).open(&part)?);
+            write(&mut fresh)?;
+            fresh.flush()?;
+            fresh.get_ref().sync_all()?;
+            give_to_owner_of(dir, &part)?;
+            fs::rename(&part, name)
+        };
+        // The old seal does not match any more. Keys come before the chunks that they open, and the segment
+        // before its index.
+        remove_if_present(&segment.seal_path(to))?;
+        if let Some(keys) = keys_of(from, segment, rows)? {
+            put(&segment.keys_path(to), 0o640, &mut |fresh| fresh.write_all(&keys))?;
+        }
+        remove_if_present(&segment.index_path(to))?;
+        rows.sort_unstable_by_key(|row| row.offset);
+        let mut copied = Vec::new();
+        put(&path, 0o666, &mut |fresh| {
+            copied = copy(file, link, &header, segment, rows, fresh)?;
+            Ok(())
+        })?;
+        let count = copied.len() as u64;
+        let index = index::encode(&mut copied);
+        put(&segment.index_path(to), 0o666, &mut |fresh| fresh.write_all(&index))?;
+        File::open(day)?.sync_all()?;
+        Ok(count)
+    };
+    let count = write().map_err(|error| Error::io(&path, "written", error))?;
+    if let Some(signer) = signer.filter(|_| count > 0) {
+        sign_copy(dir, to, segment, count, State::Closed, signer)?;
+    }
+    Ok(count)
+}
+
+/// Writes the seal of a copy whose files are on the disk.
+fn sign_copy(
+    dir: &Path,
+    held: &Path,
+    segment: &Segment,
+    chunks: u64,
+    state: State,
+    signer: &Signer,
+) -> Result<(), Error> {
+    seal::of_copy(held, &format!("{HELD}/{segment}"), segment, chunks, state, signer)?;
+    let path = segment.seal_path(held);
+    give_to_owner_of(dir, &path).map_err(|error| Error::io(&path, "given to the user of the spool", error))
+}
+
+/// The key file of a segment with only the keys of these chunks: a copied key opens all chunks of its owner.
+fn keys_of(dir: &Path, segment: &Segment, rows: &[IndexRow]) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = match fs::read(segment.keys_path(dir)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    let used: BTreeSet<u32> =
+        rows.iter().filter(|row| row.chunk.is_sealed()).map(|row| row.chunk.key).collect();
+    let (all, _) = bytes.as_chunks_mut::<{ keys::ROW }>();
+    for (number, row) in (0..).zip(all.iter_mut().skip(1)) {
+        if let (false, KeyRow::Key(key)) = (used.contains(&number), KeyRow::of(row)) {
+            *row = keys::forgotten(&key);
+        }
+    }
+    Ok(Some(bytes))
+}
+
+/// Writes such a segment, and returns where its chunks are.
+fn copy(
+    file: &File,
+    link: Link,
+    header: &[u8],
+    segment: &Segment,
+    rows: &[IndexRow],
+    to: &mut BufWriter<File>,
+) -> io::Result<Vec<IndexRow>> {
+    let head = marker::len(link);
+    let (worker, at) = segment.origin().unwrap_or_default();
+    let mut bytes = vec![0; head];
+    Marker::Start { worker, segment: segment.number(), at }.write(link, &mut bytes);
+    to.write_all(header)?;
+    to.write_all(&bytes)?;
+    let mut offset = (header.len() + head) as u64;
+    let mut copied = Vec::new();
+    for row in rows {
+        bytes.resize(head + row.chunk.length as usize, 0);
+        match file.read_exact_at(&mut bytes, row.offset) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
+            other => other?,
+        }
+        if !matches!(Marker::read(link, &bytes), Some((Marker::Chunk(chunk), _)) if chunk.owner == row.chunk.owner)
+        {
+            continue;
+        }
+        to.write_all(&bytes)?;
+        copied.push(IndexRow { offset, chunk: row.chunk });
+        offset += bytes.len() as u64;
+    }
+    bytes.resize(head, 0);
+    let last = copied.iter().map(|row| row.chunk.last).max().unwrap_or(at);
+    Marker::End { chunks: copied.len() as u32, at: last }.write(link, &mut bytes);
+    to.write_all(&bytes)?;
+    Ok(copied)
+}

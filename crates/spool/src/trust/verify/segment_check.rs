@@ -1,0 +1,363 @@
+//! Checks one segment against its seal, or its checksums.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::Path;
+
+use ringtap_model::Nanos;
+
+use crate::error::{Error, FarError};
+use crate::far::storage;
+use crate::files::if_present;
+use crate::hex::{hex, sha256_hex};
+use crate::layout::{FAR, HELD};
+use crate::segment::index::{Index, IndexRow};
+use crate::segment::marker;
+use crate::segment::scan::{Damage, Flaw, Scan, scan_bytes};
+use crate::trust::deletion_entry::DeletionKind;
+use crate::trust::deletion_log::LoggedDeletions;
+use crate::trust::keys::{KeyRow, ROW, is_header, proof};
+use crate::trust::seal::{self, Seal, State};
+use crate::trust::sign::PublicKey;
+use crate::trust::verify::chain::ChainEnds;
+use crate::trust::verify::inventory::{KnownSegment, scanned};
+use crate::trust::verify::report::{Fault, Finding, VerifyOptions, VerifyReport};
+
+/// Checks segments, and collects what it finds.
+pub(crate) struct Verifier<'a> {
+    pub(crate) options: &'a VerifyOptions,
+    pub(crate) keys: Vec<PublicKey>,
+    pub(crate) log: &'a LoggedDeletions,
+    /// Segments are signed.
+    pub(crate) signed: bool,
+    /// The segments are held copies.
+    pub(crate) copies: bool,
+    pub(crate) report: VerifyReport,
+    pub(crate) done: u64,
+    pub(crate) total: u64,
+    pub(crate) progress: &'a mut dyn FnMut(u64, u64),
+}
+
+impl Verifier<'_> {
+    pub(crate) fn find(&mut self, place: &str, fault: Fault) {
+        let place = if self.copies { format!("{HELD}/{place}") } else { place.to_owned() };
+        self.report.findings.push(Finding { place, fault });
+    }
+
+    /// Checks a held copy against its seal, or the checksum of each chunk.
+    pub(crate) fn held(&mut self, known: &KnownSegment) -> Result<(), Error> {
+        let (name, proven) = (known.segment.as_str(), self.report.proven);
+        let Some(dir) = &known.dir else {
+            self.find(name, Fault::Gone);
+            return Ok(());
+        };
+        self.report.held += 1;
+        let seal = known.seal.as_deref().map(Seal::parse);
+        let fault = match seal {
+            None if self.signed => Fault::UnsealedCopy,
+            None => return self.copied(known, dir),
+            Some(None) => Fault::Seal,
+            Some(Some((seal, line))) if !self.keys.iter().any(|key| line.is_by(key)) => {
+                seal.public().filter(|key| line.is_by(key)).map_or(Fault::Seal, Fault::Key)
+            }
+            Some(Some((seal, _))) if seal.segment != format!("{HELD}/{name}") => {
+                Fault::Misplaced(seal.segment)
+            }
+            Some(Some((seal, _))) => {
+                self.sealed(known, dir, &seal)?;
+                self.report.recovered += u64::from(seal.state == State::Recovered);
+                self.report.held_proven += self.report.proven - proven;
+                self.report.proven = proven;
+                return Ok(());
+            }
+        };
+        self.find(name, fault);
+        self.copied(known, dir)
+    }
+
+    /// Checks a copy that no seal proves.
+    fn copied(&mut self, known: &KnownSegment, dir: &Path) -> Result<(), Error> {
+        if self.options.quick {
+            return Ok(());
+        }
+        for damage in scanned(&known.segment.path(dir))?.damages {
+            self.find(known.segment.as_str(), Fault::Changed(damage));
+        }
+        self.done += known.length;
+        (self.progress)(self.done, self.total);
+        Ok(())
+    }
+
+    pub(crate) fn segment(
+        &mut self,
+        known: &KnownSegment,
+        chains: &ChainEnds,
+        before: usize,
+    ) -> Result<(), Error> {
+        let name = known.segment.as_str();
+        let Some(dir) = &known.dir else {
+            let orders = self
+                .log
+                .entries
+                .iter()
+                .any(|entry| entry.deleted == DeletionKind::Segment && entry.segment == name);
+            if !orders && self.report.findings.len() == before {
+                self.find(name, Fault::Gone);
+            }
+            return Ok(());
+        };
+        self.report.segments += 1;
+        if known.far {
+            self.report.far += 1;
+            self.report.left_out += u64::from(self.options.near);
+            if !self.options.near && !self.is_there(known)? {
+                return Ok(());
+            }
+        }
+        let Some(bytes) = &known.seal else { return self.unsealed(known, dir, chains) };
+        let Some((seal, line)) = Seal::parse(bytes) else {
+            self.find(name, Fault::Seal);
+            return self.checksums(known, dir, true);
+        };
+        if !self.keys.iter().any(|key| line.is_by(key)) {
+            let other = seal.public().filter(|key| line.is_by(key));
+            self.find(name, other.map_or(Fault::Seal, Fault::Key));
+            return self.checksums(known, dir, true);
+        }
+        if seal.segment != name {
+            self.find(name, Fault::Misplaced(seal.segment));
+            return self.checksums(known, dir, true);
+        }
+        self.sealed(known, dir, &seal)?;
+        self.report.recovered += u64::from(seal.state == State::Recovered);
+        Ok(())
+    }
+
+    /// Whether far storage has the segment, with all its bytes.
+    fn is_there(&mut self, known: &KnownSegment) -> Result<bool, Error> {
+        let (name, path) = (known.segment.as_str(), known.segment.path(Path::new(FAR)));
+        let refused = |refusal| Error::far(&path, "checked", &refusal);
+        let far = self.options.far.as_ref().ok_or_else(storage::not_configured).map_err(refused)?;
+        match far.length(name) {
+            Ok(length) if length == known.length => return Ok(true),
+            Ok(found) => self.find(name, Fault::Length { sealed: known.length, found }),
+            Err(FarError::NotFound(_)) => self.find(name, Fault::NotFar),
+            Err(refusal) => return Err(refused(refusal)),
+        }
+        Ok(false)
+    }
+
+    /// Whether the bytes of a segment are read.
+    fn is_read(&self, known: &KnownSegment) -> bool {
+        self.options.reads(known.far)
+    }
+
+    /// Checks a segment against its seal.
+    fn sealed(&mut self, known: &KnownSegment, dir: &Path, seal: &Seal) -> Result<(), Error> {
+        let (name, before) = (known.segment.as_str(), self.report.findings.len());
+        let mut altered = false;
+        if known.length != seal.bytes {
+            self.find(name, Fault::Length { sealed: seal.bytes, found: known.length });
+            self.damages(known, dir, seal.state == State::Recovered)?;
+        } else if self.is_read(known) {
+            let Self { done, total, progress, options, .. } = self;
+            let (length, sha256) = known.with(dir, options.far.as_deref(), |bytes| {
+                seal::hash_bytes(bytes, &mut |some| {
+                    *done += some;
+                    progress(*done, *total);
+                })
+            })?;
+            self.report.bytes += length;
+            if hex(&sha256) != seal.sha256 {
+                let scan = self.damages(known, dir, seal.state == State::Recovered)?;
+                altered = !scan.erased.is_empty() && self.report.findings.len() == before;
+                if !altered && self.report.findings.len() == before {
+                    self.find(name, Fault::Rewritten);
+                }
+            }
+        }
+        self.index(known, dir, seal)?;
+        self.keys(known, dir, Some(seal))?;
+        match (self.report.findings.len() == before, altered) {
+            _ if known.far && self.options.near => {}
+            (true, false) => self.report.proven += 1,
+            (true, true) => self.report.altered += 1,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Scans a segment, and reports damages.
+    fn damages(&mut self, known: &KnownSegment, dir: &Path, recovered: bool) -> Result<Scan, Error> {
+        let name = known.segment.as_str();
+        let scan = known.with(dir, self.options.far.as_deref(), scan_bytes)?;
+        for damage in &scan.damages {
+            // A recovered segment was never closed, and its seal lists its other damages.
+            if !(recovered && damage.what == Flaw::Open) {
+                self.find(name, Fault::Changed(*damage));
+            }
+        }
+        let ordered = self.places(DeletionKind::Chunks, name);
+        for row in &scan.erased {
+            match ordered.contains(&row.offset) {
+                true => self.report.erased += 1,
+                false => self.find(name, Fault::Erased(row.offset)),
+            }
+        }
+        Ok(scan)
+    }
+
+    fn places(&self, deleted: DeletionKind, name: &str) -> BTreeSet<u64> {
+        let entries =
+            self.log.entries.iter().filter(|entry| entry.deleted == deleted && entry.segment == name);
+        entries.flat_map(|entry| entry.places.iter().copied()).collect()
+    }
+
+    fn index(&mut self, known: &KnownSegment, dir: &Path, seal: &Seal) -> Result<(), Error> {
+        let (name, path) = (known.segment.as_str(), known.segment.index_path(dir));
+        let Some(stated) = &seal.index else { return Ok(()) };
+        match if_present(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))? {
+            None => self.find(name, Fault::NoIndex),
+            Some(bytes) if sha256_hex(&bytes) != *stated => {
+                let page = |page: &&[u8]| {
+                    marker::u32_at(page, 4092) != Some(ringtap_cpu::crc32c(0, &page[..page.len().min(4092)]))
+                };
+                let pages = bytes.chunks_exact(4096).collect::<Vec<_>>();
+                let whole = bytes.len() as u64 / 4096 * 4096;
+                let first = pages.iter().position(page).filter(|_| whole > 0);
+                self.find(name, Fault::Index(first.map(|page| page as u64)));
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    fn keys(&mut self, known: &KnownSegment, dir: &Path, seal: Option<&Seal>) -> Result<(), Error> {
+        let (name, path) = (known.segment.as_str(), known.segment.keys_path(dir));
+        let bytes = if_present(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
+        let stated = seal.map(|seal| seal.keys.as_deref());
+        let Some(bytes) = bytes else {
+            if let Some(Some(_)) = stated {
+                self.find(name, Fault::NoKeys);
+            }
+            return Ok(());
+        };
+        let (rows, _) = bytes.as_chunks::<ROW>();
+        let rows: Vec<KeyRow> = rows.iter().skip(1).map(KeyRow::of).collect();
+        let proven = stated.map(|stated| stated == Some(&*hex(&proof(&bytes))));
+        if proven != Some(true) {
+            // The header is row 0 of the file.
+            let header = bytes.get(..ROW).is_none_or(|header| !is_header(header));
+            let changed = rows.iter().position(|row| *row == KeyRow::Damaged).map(|row| row as u64 + 1);
+            match (header.then_some(0).or(changed), proven) {
+                (Some(row), _) => self.find(name, Fault::KeyRow(row)),
+                (None, Some(false)) => self.find(name, Fault::OtherKeys),
+                (None, _) => {}
+            }
+        }
+        // A copy has the keys of its own chunks alone; the log has orders about the original.
+        if self.copies {
+            return Ok(());
+        }
+        let ordered = self.places(DeletionKind::Keys, name);
+        for (number, row) in (0..).zip(&rows) {
+            if matches!(row, KeyRow::Forgotten(_)) {
+                match ordered.contains(&number) {
+                    true => self.report.forgotten += 1,
+                    false => self.find(name, Fault::Forgotten(number)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn unsealed(&mut self, known: &KnownSegment, dir: &Path, chains: &ChainEnds) -> Result<(), Error> {
+        let segment = &known.segment;
+        let Some((worker, at)) = segment.origin() else { return Ok(()) };
+        if let Some((first, last)) = chains.get(&(worker, segment.category())) {
+            // A segment that is being written may have begun with an older packet than the last one that was
+            // closed.
+            let late = last.origin().is_some_and(|(_, newest)| at + LATE >= newest);
+            if segment > first && !(segment > last || late && !known.indexed) {
+                self.find(segment.as_str(), Fault::Unsealed);
+            } else if segment > last || late && !known.indexed {
+                return self.checksums(known, dir, false);
+            }
+        }
+        self.report.unsigned += 1;
+        self.checksums(known, dir, known.indexed)
+    }
+
+    /// Checks the checksums of a segment that no seal proves. A segment that was not closed may end anywhere.
+    fn checksums(&mut self, known: &KnownSegment, dir: &Path, closed: bool) -> Result<(), Error> {
+        let name = known.segment.as_str();
+        let file =
+            |path: &Path| if_present(File::open(path)).map_err(|error| Error::io(path, "opened", error));
+        let index_path = known.segment.index_path(dir);
+        let index = match file(&index_path)? {
+            None => None,
+            Some(file) => {
+                let read = |error| Error::io(&index_path, "read", error);
+                let rows = match Index::open(file).map_err(read)? {
+                    Some(mut index) => index.all().map_err(read)?,
+                    None => None,
+                };
+                if rows.is_none() {
+                    self.find(name, Fault::Index(None));
+                }
+                rows
+            }
+        };
+        self.keys(known, dir, None)?;
+        if !closed && known.length == 0 {
+            // The file is created before its first block is written.
+            self.report.open.push((known.segment.clone(), 0));
+            return Ok(());
+        }
+        if !self.is_read(known) {
+            let end = |row: &IndexRow| row.offset + u64::from(row.chunk.length);
+            let needed = index.iter().flatten().map(end).max().unwrap_or(0);
+            if needed > known.length {
+                self.find(name, Fault::Changed(Damage { offset: known.length, what: Flaw::Cut }));
+            }
+            return Ok(());
+        }
+        let Scan { rows, erased, spoiled, damages, .. } =
+            known.with(dir, self.options.far.as_deref(), scan_bytes)?;
+        self.done += known.length;
+        (self.progress)(self.done, self.total);
+        self.report.bytes += known.length;
+        let chunks = rows.len() as u64;
+        let unclosed = !closed && damages.iter().any(|damage| damage.what == Flaw::Open);
+        if unclosed {
+            self.report.open.push((known.segment.clone(), chunks));
+        }
+        // After the last possible cut, no marker follows.
+        let last = damages.iter().rev().find(|damage| damage.what != Flaw::Open).map(|damage| damage.offset);
+        for damage in damages {
+            let ends = damage.what == Flaw::Open || damage.what == Flaw::Cut && last == Some(damage.offset);
+            if !(unclosed && ends) {
+                self.find(name, Fault::Changed(damage));
+            }
+        }
+        let ordered = self.places(DeletionKind::Chunks, name);
+        for row in &erased {
+            match ordered.contains(&row.offset) {
+                true => self.report.erased += 1,
+                false => self.find(name, Fault::Erased(row.offset)),
+            }
+        }
+        if let Some(index) = index {
+            let key = |row: &IndexRow| (row.offset, row.chunk.owner, row.chunk.number, row.chunk.length);
+            let there: BTreeSet<_> = rows.iter().chain(&erased).chain(&spoiled).map(key).collect();
+            let named: BTreeSet<_> = index.iter().map(key).collect();
+            if there != named && spoiled.is_empty() {
+                self.find(name, Fault::OtherIndex);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A segment that is being written begins at most this long before the newest sealed one.
+const LATE: Nanos = Nanos::from_secs(120);
