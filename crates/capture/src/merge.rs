@@ -14,7 +14,7 @@ use crate::{Capture, Damage, Frames};
 #[derive(Clone, Debug)]
 pub struct Merge<'a> {
     inputs: Vec<Input<'a>>,
-    /// Every input that has a head, but the current one.
+    /// Every input with a next frame, except the current one.
     waiting: BinaryHeap<Reverse<(Nanos, usize)>>,
     /// The input that gave the last frame; while it stays the earliest, the heap is not touched.
     current: Option<usize>,

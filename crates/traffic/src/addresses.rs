@@ -1,4 +1,4 @@
-//! Who calls whom: addresses and numbers that belong to nobody.
+//! Addresses and telephone numbers that are reserved for documentation.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -31,7 +31,7 @@ impl Subnet {
         }
     }
 
-    /// An endpoint for RTP: a different one for each of `HOSTS * PORTS` calls, in an order that looks like none.
+    /// An endpoint for RTP: a different one for each of `HOSTS * PORTS` calls, in pseudo-random order.
     pub(crate) fn media(self, call: u64, v6: bool) -> SocketAddr {
         // A multiplication by a number without common factors permutes the remainders.
         let factor = match self {
@@ -44,12 +44,12 @@ impl Subnet {
     }
 }
 
-/// As records name it.
+/// The endpoint as in records.
 pub(crate) fn endpoint(address: SocketAddr) -> Endpoint {
     Endpoint::new(address.ip(), address.port())
 }
 
-/// A number for drama: +44 1632 960xxx (Ofcom), or 555-01xx in an area of North America (NANPA).
+/// A number reserved for fiction: +44 1632 960xxx (Ofcom), or 555-01xx in an area of North America (NANPA).
 pub(crate) fn number(rng: &mut Rng, british: bool) -> String {
     if british {
         format!("+441632960{:03}", rng.below(1_000))
@@ -59,10 +59,10 @@ pub(crate) fn number(rng: &mut Rng, british: bool) -> String {
 }
 
 pub(crate) const SIP_PORT: u16 = 5060;
-/// Those who register, over TCP: above every media port.
+/// Ports of registering hosts over TCP: above every media port.
 pub(crate) const REGISTERING_PORTS: u16 = 61_000;
 const FIRST_PORT: u16 = 10_000;
-/// Even ports from 10,000 to below 60,000; the odd ones are RTCP's, and those of signalling over TCP.
+/// Even ports from 10,000 to below 60,000; the odd ones are for RTCP and signalling over TCP.
 const PORTS: u64 = 25_000;
 const HOSTS: u64 = 254;
 /// Calls whose media endpoints all differ.

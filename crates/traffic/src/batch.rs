@@ -2,38 +2,38 @@
 
 use ringtap_model::Nanos;
 
-/// Frames one behind the other in one block of memory, to be handed on, and to be used again.
+/// Frames in one reusable block of memory.
 #[derive(Clone, Debug)]
 pub struct Batch {
     bytes: Vec<u8>,
-    /// When each frame is captured, and where it ends.
+    /// Capture time and end offset of each frame.
     frames: Vec<(Nanos, u32)>,
     most: usize,
 }
 
 impl Batch {
-    /// Room for so many frames, at least one.
+    /// Room for `frames` frames, at least one.
     pub fn new(frames: usize) -> Self {
         let most = frames.max(1);
         Self { bytes: Vec::with_capacity(most * TYPICAL), frames: Vec::with_capacity(most), most }
     }
 
-    /// Frames in it.
+    /// Number of frames.
     pub fn len(&self) -> usize {
         self.frames.len()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
 
-    /// Octets of all its frames.
+    /// Bytes of all frames.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The frames, from their Ethernet headers on, and when each is captured.
+    /// The frames, from their Ethernet headers on, with their capture times.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = (Nanos, &[u8])> {
         let mut begin = 0;
         self.frames.iter().map(move |(at, end)| {
@@ -43,7 +43,7 @@ impl Batch {
         })
     }
 
-    /// Takes all frames out.
+    /// Removes all frames.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.frames.clear();
@@ -60,5 +60,5 @@ impl Batch {
 }
 
 const TYPICAL: usize = 256;
-/// Places are 32 bits.
+/// Offsets have 32 bits.
 const MAX_OCTETS: usize = 1 << 30;

@@ -1,4 +1,4 @@
-//! The codecs that calls can be made with.
+//! The codecs of generated calls.
 
 use std::str::FromStr;
 
@@ -25,9 +25,9 @@ struct Row {
 /// Payload bytes.
 #[derive(Debug, PartialEq, Eq)]
 enum Size {
-    /// In each frame.
+    /// Bytes in each frame.
     Frame(u64),
-    /// In 10 ms: varies with what is said, between the two.
+    /// Bytes in 10 ms: varies with the speech between these two.
     Varies(u64, u64),
 }
 
@@ -47,7 +47,7 @@ impl Codec {
         self.0.name
     }
 
-    /// Static payload type, or the dynamic one that the offers give it.
+    /// Static payload type, or the dynamic one in the offers.
     pub fn payload_type(self) -> u8 {
         self.0.payload_type
     }
@@ -57,7 +57,7 @@ impl Codec {
         Hz(self.0.clock)
     }
 
-    /// What follows the payload type in `a=rtpmap`.
+    /// The text after the payload type in `a=rtpmap`.
     pub(crate) fn rtpmap(self) -> String {
         let Row { name, clock, channels, .. } = self.0;
         channels.map_or_else(|| format!("{name}/{clock}"), |channels| format!("{name}/{clock}/{channels}"))
@@ -68,7 +68,7 @@ impl Codec {
         (ptime.0 / 1_000_000 * u64::from(self.0.clock) / 1_000) as u32
     }
 
-    /// Bytes of payload in one packet: the least and the most.
+    /// Minimum and maximum payload bytes of a packet.
     pub(crate) fn sizes(self, ptime: Nanos) -> (u64, u64) {
         let millis = ptime.0 / 1_000_000;
         match self.0.size {
@@ -80,7 +80,7 @@ impl Codec {
         }
     }
 
-    /// For the codecs whose sound is made; the others carry noise.
+    /// The law of the codecs with real sound; the others carry noise.
     pub(crate) fn law(self) -> Option<Law> {
         match self {
             Self::PCMU => Some(Law::Mu),
@@ -89,7 +89,7 @@ impl Codec {
         }
     }
 
-    /// Puts into a payload of noise what receivers look at before they decode.
+    /// Makes the headers in a payload of noise valid, which receivers check before decoding.
     pub(crate) fn mark(self, ptime: Nanos, payload: &mut [u8]) {
         match (self.0.name, payload.first_mut()) {
             // RFC 6716 section 3.1: one frame; hybrid fullband of 20 ms, or SILK wideband of 40 or 60 ms.
@@ -106,7 +106,7 @@ impl Codec {
         }
     }
 
-    /// Whether packets of that length hold whole frames.
+    /// Checks that packets of that length hold whole frames.
     pub(crate) fn check(self, ptime: Nanos) -> Result<(), Error> {
         let (ptime_ms, frame_ms) = (ptime.0 / 1_000_000, self.0.frame_ms);
         let whole = Nanos::from_millis(ptime_ms) == ptime && ptime_ms.is_multiple_of(frame_ms);
@@ -117,7 +117,7 @@ impl Codec {
     }
 }
 
-/// Sound in one packet. Written in whole milliseconds.
+/// Packet time. Written in whole milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketTime(pub Nanos);
 
@@ -142,7 +142,8 @@ impl FromStr for Codec {
     }
 }
 
-/// The longest packet: RFC 3551 section 4.2 asks receivers to take up to 200 ms; 60 fit an Ethernet frame in any codec.
+/// The longest packet: RFC 3551 section 4.2 asks receivers to accept up to 200 ms; 60 ms fit an Ethernet
+/// frame in any codec.
 const MAX_MS: u64 = 60;
 
 const fn row(name: &'static str, payload_type: u8, frame_ms: u64, size: Size) -> Row {

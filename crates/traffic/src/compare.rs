@@ -1,20 +1,21 @@
-//! A monitor's records against the truth, field by field: whoever's monitor it is.
+//! Compares the records of any monitor with the truth, field by field.
 //!
-//! Both are lines of JSON with the names of the records. What the truth has and no record is missing; what a record has and the
-//! truth not is invented; what both have has to be equal. What the truth leaves out (judgement, as MOS) is not looked at.
+//! Both are lines of JSON with ringtap's field names. A truth without a record is missing; a record without a
+//! truth is invented; fields in both must be equal. Fields that the truth leaves out (such as MOS) are not
+//! compared.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Map, Value};
 
-/// What counts as equal.
+/// Which differences are accepted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// Times may be off by so many milliseconds, and what is measured from them (jitter, longest gap) by as much or by 1 %,
-    /// whichever is more. 0 for captures, which have the very times of the truth.
+    /// Times may differ by this many milliseconds, and values measured from them (jitter, longest gap) by as
+    /// much or by 1 %, whichever is more. 0 for captures, whose times are exactly those of the truth.
     pub within_ms: f64,
-    /// Times, and what is measured from them, are not looked at.
+    /// Times, and values measured from them, are not compared.
     pub ignore_times: bool,
 }
 
@@ -24,35 +25,35 @@ impl Default for Tolerance {
     }
 }
 
-/// Takes the truth, then the records.
+/// A comparison: first add the truth, then the records.
 #[derive(Debug)]
 pub struct Comparison {
     tolerance: Tolerance,
-    /// Truth whose record has not come, as it was written: parsed, it would be ten times as large.
+    /// Truth without a record so far, as text: parsed, it would be ten times as large.
     waiting: BTreeMap<Key, Vec<String>>,
     report: ComparisonReport,
     summary: Option<Map<String, Value>>,
 }
 
-/// What tells one record from all others.
+/// Identifies a record.
 type Key = (RecordKind, String);
 
-/// Records that are compared.
+/// The kinds of records that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecordKind {
-    /// Call attempts, told apart by Call-ID.
+    /// Call attempts, identified by Call-ID.
     Call,
-    /// Streams, by Call-ID, source, destination and SSRC.
+    /// Streams, identified by Call-ID, source, destination and SSRC.
     Stream,
-    /// Registrations, by address of record and source.
+    /// Registrations, identified by address of record and source.
     Registration,
 }
 
 impl RecordKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Call, Self::Stream, Self::Registration];
 
-    /// As `type` has it.
+    /// The value of `type`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Call => "call",
@@ -89,23 +90,23 @@ impl RecordKind {
 /// Counts of one kind of record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordCounts {
-    /// In the truth.
+    /// Records in the truth.
     pub truth: u64,
-    /// In both.
+    /// Records in both.
     pub found: u64,
-    /// In the truth alone.
+    /// Records in the truth only.
     pub missing: u64,
-    /// In the records alone, those that came twice included.
+    /// Records that are not in the truth, duplicates included.
     pub invented: u64,
 }
 
-/// How a comparison went.
+/// Result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ComparisonReport {
     counts: BTreeMap<RecordKind, RecordCounts>,
     /// Fields compared.
     pub fields: u64,
-    /// Fields that differ, by kind and name.
+    /// Number of differences by kind and field.
     pub differing: BTreeMap<(RecordKind, String), u64>,
     /// The first differences, each a sentence.
     pub first: Vec<String>,
@@ -117,7 +118,7 @@ impl ComparisonReport {
         self.counts.get(&kind).copied().unwrap_or_default()
     }
 
-    /// Nothing is missing, nothing invented, every field equal.
+    /// Whether nothing is missing or invented and every field is equal.
     pub fn agrees(&self) -> bool {
         self.differing.is_empty() && self.counts.values().all(|counts| counts.missing + counts.invented == 0)
     }
@@ -137,11 +138,13 @@ impl ComparisonReport {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompareError {
-    /// It is no JSON object.
-    #[error("it is no JSON object with a `type`: {0}")]
+    /// Not a JSON object with a type.
+    #[error("not a JSON object with a `type`: {0}")]
     Line(String),
     /// The truth ends before its last line.
-    #[error("the truth has no summary, its last line: whoever wrote it was ended before")]
+    #[error(
+        "the truth lacks its last line, the summary: the program that wrote it was interrupted; generate it again"
+    )]
     Unfinished,
     /// The truth has fewer or more records than its summary says.
     #[error(
@@ -149,11 +152,11 @@ pub enum CompareError {
          one"
     )]
     Summary {
-        /// Which.
+        /// The kind of records.
         kind: &'static str,
-        /// Lines.
+        /// Number of lines.
         found: u64,
-        /// By its summary.
+        /// Number by its summary.
         told: u64,
     },
 }
@@ -164,11 +167,11 @@ impl Comparison {
         Self { tolerance, waiting: BTreeMap::new(), report: ComparisonReport::default(), summary: None }
     }
 
-    /// A line of the truth. All of them come before the first record.
+    /// Adds a line of the truth. Add all of them before the first record.
     ///
     /// # Errors
     ///
-    /// Where it is no record of the truth.
+    /// The line is not a record of the truth.
     pub fn truth(&mut self, line: &str) -> Result<(), CompareError> {
         let record = parse(line)?;
         let Some(kind) = RecordKind::of(&record) else {
@@ -180,11 +183,11 @@ impl Comparison {
         Ok(())
     }
 
-    /// The truth is complete.
+    /// Checks that the truth is complete.
     ///
     /// # Errors
     ///
-    /// Where it is not.
+    /// It is not complete.
     pub fn check(&self) -> Result<(), CompareError> {
         let summary = self.summary.as_ref().ok_or(CompareError::Unfinished)?;
         for (kind, name) in RecordKind::ALL.into_iter().zip(["calls", "streams", "registrations"]) {
@@ -197,11 +200,11 @@ impl Comparison {
         Ok(())
     }
 
-    /// A line of the records. Other kinds of records than those of the truth are left aside.
+    /// Adds a line of the records. Records of other kinds are ignored.
     ///
     /// # Errors
     ///
-    /// Where it is no record.
+    /// The line is not a record.
     pub fn record(&mut self, line: &str) -> Result<(), CompareError> {
         let record = parse(line)?;
         let Some(kind) = RecordKind::of(&record) else { return Ok(()) };
@@ -217,7 +220,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// What was found, once all records have come.
+    /// The result, after all records were added.
     pub fn finish(mut self) -> ComparisonReport {
         for ((kind, key), missing) in &self.waiting {
             self.report.at(*kind).missing += missing.len() as u64;
@@ -228,13 +231,13 @@ impl Comparison {
         self.report
     }
 
-    /// The truth of a key; of several the one that began when the record did.
+    /// Removes the truth with that key; of several, the one that begins when the record does.
     fn find_truth(&mut self, key: &Key, record: &Map<String, Value>) -> Option<Map<String, Value>> {
         let lines = self.waiting.get_mut(key)?;
         let began = |record: &Map<String, Value>| record.get("first_us").and_then(Value::as_i64).unwrap_or(0);
         let (mut nearest, mut least) = (None, i64::MAX);
         for (place, line) in lines.iter().enumerate() {
-            // INVARIANT: it was parsed when it came.
+            // INVARIANT: it was parsed when it was added.
             let truth = parse(line).ok()?;
             let off = (began(&truth) - began(record)).abs();
             if off < least {
@@ -273,7 +276,7 @@ impl Tolerance {
             (_, Some((truth, found)), ..) if name.ends_with("_us") => {
                 (truth - found).abs() <= self.within_ms * 1e3
             }
-            // Doubles, and some print three digits: a microsecond is none of the network's.
+            // Floating point, and some programs print three digits: a microsecond does not matter.
             (_, Some((truth, found)), ..) if is_timing(name) => {
                 (truth - found).abs() <= (0.01 * truth.abs()).max(self.within_ms).max(MIN_TOLERANCE_MS)
             }
@@ -292,7 +295,7 @@ impl Tolerance {
     }
 }
 
-/// Few packets with many lost between them need not show how much sound is in one.
+/// With few packets and many losses the packet time may be unknown.
 fn may_be_unknown(name: &str, truth: &Map<String, Value>) -> bool {
     name == "ptime_ms" && truth.get("unique").and_then(Value::as_u64).is_some_and(|unique| unique < ENOUGH)
 }
@@ -318,7 +321,7 @@ impl fmt::Display for RecordKind {
 const MIN_TOLERANCE_MS: f64 = 0.001;
 /// A second of the usual packets.
 const ENOUGH: u64 = 50;
-/// Differences that are told one by one.
+/// Differences that are listed one by one.
 const MAX_DIFFERENCES: usize = 50;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Traffic that is no telephony: what else is on the wire.
+//! Cross traffic: traffic other than telephony.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -12,17 +12,18 @@ use crate::rng::Rng;
 use crate::scenario::Scenario;
 use crate::share::Mix;
 
-/// How much cross traffic, and of what. Addresses are those for benchmarks (198.18.0.0/15, RFC 2544; 2001:2::/48, RFC 5180): no
-/// call has one of them.
+/// Rate and kinds of cross traffic. Its addresses are reserved for benchmarks (198.18.0.0/15, RFC 2544;
+/// 2001:2::/48, RFC 5180); calls do not use them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cross {
-    /// On average: packets come independently of each other.
+    /// Mean rate: packets are independent of each other.
     pub rate: Rate,
-    /// Which kinds, by share of the flows.
+    /// Kinds, by share of the flows.
     pub kinds: Mix<CrossKind>,
 }
 
-/// A rate of frames. Written `100M` or `100Mbit` (bits per second), or `50kpps` (packets per second); k, M and G are 1000 each.
+/// A rate of frames. Written `100M` or `100Mbit` (bits per second), or `50kpps` (packets per second); k, M
+/// and G are 1000 each.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
     /// Bits of frames per second, from the Ethernet header on, without preamble and check sequence.
@@ -31,7 +32,7 @@ pub enum Rate {
     Packets(f64),
 }
 
-/// What a flow of cross traffic carries. Written as the names in lower case.
+/// The kind of a flow of cross traffic. Written in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrossKind {
     /// TCP connections to port 443 that are opened, fetch something and are closed.
@@ -45,7 +46,7 @@ pub enum CrossKind {
 }
 
 impl Cross {
-    /// At that rate: web, QUIC, DNS and small packets as 5 : 3 : 1 : 1 flows.
+    /// Cross traffic at that rate: web, QUIC, DNS and small packets in the ratio 5 : 3 : 1 : 1.
     pub fn new(rate: Rate) -> Self {
         let kinds =
             [(CrossKind::Web, 5.0), (CrossKind::Quic, 3.0), (CrossKind::Dns, 1.0), (CrossKind::Small, 1.0)];
@@ -99,12 +100,12 @@ pub(crate) struct CrossTraffic {
     flows: Vec<Flow>,
     noise: Vec<u8>,
     rng: Rng,
-    /// Beside the microseconds of `next`, so that a high rate stays exact.
+    /// Fraction of a microsecond to add to `next`, so that a high rate stays exact.
     fraction: f64,
     pub(crate) next: Nanos,
 }
 
-/// Two hosts, and how far they are.
+/// Two hosts and the state of their connection.
 #[derive(Debug)]
 struct Flow {
     kind: CrossKind,
@@ -157,7 +158,7 @@ impl CrossTraffic {
         self.wait(framer.frame().len());
     }
 
-    /// Until the next: a packet of the same size every so long, on average.
+    /// Sets the time of the next packet, so that packets of this size have the mean rate.
     fn wait(&mut self, octets: usize) {
         let mean = match self.rate {
             Rate::Bits(rate) => octets as f64 * 8.0 / rate,
@@ -210,7 +211,7 @@ impl Flow {
                 framer.udp(&self.heads[usize::from(rng.chance(0.5))], |to| {
                     let begin = to.len();
                     to.extend_from_slice(data);
-                    // Whatever it is, it is no RTP: that has version 2 in these bits.
+                    // Not RTP, which has version 2 in these bits.
                     to[begin] &= 0x3f;
                 });
             }
@@ -238,7 +239,8 @@ impl Flow {
         });
     }
 
-    /// A connection: opened, a request, segments in full of which every second is acknowledged, closed; then another.
+    /// A connection: handshake, a request, full segments of which every second is acknowledged, close; then
+    /// the next one.
     fn web(&mut self, noise: &[u8], rng: &mut Rng, framer: &mut Framer) {
         const ACK: u8 = TcpHeader::ACK;
         let (from_server, flags, size, next) = match self.stage {
@@ -274,14 +276,14 @@ impl Flow {
     }
 }
 
-/// So many octets of noise.
+/// `size` bytes of noise.
 fn some<'a>(noise: &'a [u8], size: usize, rng: &mut Rng) -> &'a [u8] {
     let from = rng.below((noise.len() - size) as u64) as usize;
     &noise[from..from + size]
 }
 
 const FLOWS: u64 = 2_000;
-/// Without its check sequence of four octets.
+/// Without the frame check sequence of four bytes.
 const SHORTEST_FRAME: usize = 60;
 const CROSS: u64 = 0x0063_726f_7373_0000;
 const NOISE_OCTETS: usize = 1 << 16;

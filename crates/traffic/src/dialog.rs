@@ -1,4 +1,4 @@
-//! Who talks to whom, and in which messages: what a call or a registration is made of before it is written out.
+//! The parties, transactions and messages of a call or registration, before they are written as bytes.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use ringtap_model::{Nanos, Party as Releaser};
 
 use crate::codec::Codec;
 
-/// A side of a call; whoever registers is the caller, the registrar the callee.
+/// A side of a call. In a registration the client is the caller and the registrar the callee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Caller,
@@ -32,13 +32,13 @@ impl Side {
 /// Addresses and names of one side.
 #[derive(Clone, Debug)]
 pub(crate) struct Party {
-    /// Where its signalling comes from.
+    /// Source of its signalling.
     pub(crate) signalling: SocketAddr,
     pub(crate) user: String,
     pub(crate) domain: &'static str,
-    /// Of From or To, in whichever the party stands.
+    /// Tag in From or To.
     pub(crate) tag: u64,
-    /// In the `o=` line of its SDP.
+    /// Session identifier in the `o=` line of its SDP.
     pub(crate) session: u32,
 }
 
@@ -65,17 +65,17 @@ impl Method {
 #[derive(Clone, Debug)]
 pub(crate) struct Transaction {
     pub(crate) method: Method,
-    /// Who sends the request.
+    /// The side that sends the request.
     pub(crate) by: Side,
     pub(crate) sequence: u32,
     pub(crate) branch: u64,
-    /// Within the dialog: both tags are known.
+    /// Whether it is within the dialog: both tags are known.
     pub(crate) in_dialog: bool,
-    /// With the answer to a challenge of this code.
+    /// The code of the challenge that it answers.
     pub(crate) authorised: Option<u16>,
-    /// Who challenges it puts its own tag into To; its nonce is derived from it.
+    /// Tag that the challenging side puts into To; the nonce is derived from it.
     pub(crate) challenge: u64,
-    /// Whose media have moved, for the SDP of an INVITE.
+    /// The side whose media have moved, for the SDP of an INVITE.
     pub(crate) moved: Option<Side>,
     /// Its sender puts the other side on hold.
     pub(crate) holds: Option<HoldMedia>,
@@ -83,57 +83,57 @@ pub(crate) struct Transaction {
     pub(crate) version: u8,
 }
 
-/// What is heard while on hold (RFC 3264 section 8.4).
+/// Media while on hold (RFC 3264 section 8.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HoldMedia {
-    /// Who holds goes on to send: `sendonly`.
+    /// The holding side continues to send: `sendonly`.
     Music,
     /// Nobody sends: `inactive`.
     Silence,
 }
 
-/// Another place where a forked call rings (RFC 3261 section 16.7).
+/// Another destination of a forked call (RFC 3261 section 16.7).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fork {
     pub(crate) tag: u64,
     pub(crate) session: u32,
-    /// Where its media come from.
+    /// Source of its media.
     pub(crate) media: SocketAddr,
 }
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageKind {
     Request,
     Response(u16),
-    /// The ACK of an answer to INVITE: within its transaction for a failure, apart from it for a 2xx (RFC 3261
-    /// section 13.2.2.4).
+    /// The ACK of an answer to INVITE: within its transaction for a failure, apart from it for a 2xx (RFC
+    /// 3261 section 13.2.2.4).
     Ack(u16),
 }
 
-/// A message that will be sent.
+/// A message to send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlannedMessage {
     pub(crate) at: Nanos,
-    /// Place of its transaction.
+    /// Index of its transaction.
     pub(crate) transaction: u8,
     pub(crate) kind: MessageKind,
-    /// An answer of the fork.
+    /// Whether it is a response of the fork.
     pub(crate) fork: bool,
-    /// It was already sent, byte for byte the same.
+    /// Whether it repeats an earlier message byte for byte.
     pub(crate) repeat: bool,
     /// Over TCP: its last segment is sent twice.
     pub(crate) resend: bool,
 }
 
-/// A call or a registration as its messages describe it.
+/// The contents of a call's or registration's messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Dialog {
     pub(crate) call_id: String,
     pub(crate) parties: [Party; 2],
-    /// Where each side's media come from and go to at first.
+    /// Media endpoint of each side at first.
     pub(crate) media: [SocketAddr; 2],
-    /// Where they move to.
+    /// Media endpoint after a move.
     pub(crate) relay: SocketAddr,
     pub(crate) fork: Option<Box<Fork>>,
     pub(crate) transactions: Vec<Transaction>,
@@ -149,17 +149,17 @@ impl Dialog {
         &self.parties[side as usize]
     }
 
-    /// Where a side's media are from a transaction on.
+    /// Media endpoint of a side from a transaction on.
     pub(crate) fn media(&self, side: Side, transaction: &Transaction) -> SocketAddr {
         if transaction.moved == Some(side) { self.relay } else { self.media[side as usize] }
     }
 
-    /// Of a message.
+    /// The transaction of a message.
     pub(crate) fn transaction(&self, step: &PlannedMessage) -> &Transaction {
         &self.transactions[usize::from(step.transaction)]
     }
 
-    /// Who sends a message.
+    /// The sender of a message.
     pub(crate) fn sender(&self, step: &PlannedMessage) -> Side {
         let by = self.transaction(step).by;
         match step.kind {

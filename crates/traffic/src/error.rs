@@ -1,70 +1,72 @@
-//! What is wrong with a scenario, and what would be right.
+//! Errors of a scenario.
 
 use crate::share::Share;
 
-/// A value that makes no traffic. Each message says what would.
+/// An invalid value. Each message names the valid ones.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A share that is no share.
-    #[error("`{0}` is no share: write it as 5% or 0.05, from 0 to 100 %")]
+    /// Not a share.
+    #[error("`{0}` is not a share: write 5% or 0.05, from 0 to 100 %")]
     Share(String),
-    /// A model that is not known, or has numbers that it cannot have.
-    #[error("`{given}` makes no sense: write {right}")]
+    /// An unknown model, or invalid parameters.
+    #[error("`{given}` is not valid: write {right}")]
     Model {
         /// As it was given.
         given: String,
-        /// The ways to write it.
+        /// The valid forms.
         right: &'static str,
     },
-    /// A codec that is not known.
-    #[error("codec `{given}` is not known: it can be one of {known}")]
+    /// An unknown codec.
+    #[error("unknown codec `{given}`: choose one of {known}")]
     Codec {
         /// As it was given.
         given: String,
-        /// Every name.
+        /// All codec names.
         known: String,
     },
-    /// Weights that choose nothing.
-    #[error("`{0}` chooses nothing: write NAME=WEIGHT,..., each weight above 0, for example PCMU=60,PCMA=40")]
+    /// Invalid weights.
+    #[error(
+        "`{0}` is not a list of weights: write NAME=WEIGHT,..., each weight above 0, for example PCMU=60,PCMA=40"
+    )]
     Weights(String),
-    /// The shares of several models exceed the whole, or two models both want the rest.
+    /// The shares of several models exceed 100 %, or two models have no share.
     #[error("{0}: give all but one a share of the streams, as in MODEL@10%, that together stay within 100 %")]
     Shares(&'static str),
-    /// The packet time does not hold whole frames of a codec.
+    /// The packet time is not a multiple of the codec's frame.
     #[error(
-        "packets of {ptime_ms} ms do not suit {codec}: take a multiple of {frame_ms} ms, up to {most_ms} ms"
+        "{codec} cannot use packets of {ptime_ms} ms: choose a multiple of {frame_ms} ms, up to {most_ms} ms"
     )]
     PacketTime {
-        /// What was asked for.
+        /// The requested packet time.
         ptime_ms: u64,
-        /// The codec that it does not suit.
+        /// The codec.
         codec: &'static str,
-        /// One frame of that codec.
+        /// Frame length of the codec.
         frame_ms: u64,
         /// The longest packet time.
         most_ms: u64,
     },
-    /// A rate of calls that never gets anywhere, or gets too far.
-    #[error("{0} calls per second make no traffic: take more than 0, up to 100,000")]
+    /// An invalid call rate.
+    #[error("{0} calls per second is not valid: choose a rate above 0, up to 100,000")]
     Rate(f64),
-    /// More calls than have an address each.
-    #[error("{0} calls are more than the addresses for documentation have ports: take up to 6,000,000")]
+    /// More calls than there are addresses.
+    #[error("{0} calls are too many for the addresses reserved for documentation: choose up to 6,000,000")]
     Calls(u64),
-    /// More calls end otherwise than there are.
-    #[error(
-        "{failed} failed and {cancelled} cancelled are more than all calls: together they may be up to 100%"
-    )]
+    /// The shares of failed and cancelled calls exceed 100 %.
+    #[error("{failed} failed and {cancelled} cancelled calls exceed 100%: reduce one of them")]
     Outcomes {
         /// Share that fails.
         failed: Share,
         /// Share that is cancelled.
         cancelled: Share,
     },
-    /// The capture would end after what its timestamps can hold.
-    #[error("it would begin in or after the year 2100: a capture file cannot hold its times")]
+    /// The capture would begin too late for its timestamps.
+    #[error(
+        "the start lies in or after the year 2100, which a capture file cannot hold: choose an earlier one"
+    )]
     Start,
-    /// A sound file that cannot be played into calls.
-    #[error("{0}; make one with: sox in.wav -r 8000 -b 16 -e signed out.wav")]
+    /// A sound file that cannot be used.
+    #[error("{0}; convert it with: sox in.wav -r 8000 -b 16 -e signed out.wav")]
     Sound(String),
 }

@@ -1,24 +1,25 @@
-//! Ethernet, 802.1Q, IPv4 and IPv6, UDP and TCP around a payload.
+//! Writes Ethernet, 802.1Q, IPv4, IPv6, UDP and TCP headers around a payload.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// All that two endpoints' packets have in common, written once: link and network headers, ports, and their sums.
+/// Headers that all packets between two endpoints share, precomputed: link and network headers, ports, and
+/// their checksums.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     bytes: [u8; LONGEST_HEAD],
-    /// Of `bytes`, up to the end of the ports.
+    /// Used part of `bytes`, up to the end of the ports.
     length: u8,
-    /// Where the IP header begins.
+    /// Offset of the IP header.
     ip_at: u8,
     v6: bool,
-    /// Words of the IPv4 header without length, identification, protocol and checksum.
+    /// Sum of the IPv4 header without length, identification, protocol and checksum.
     ip_sum: u32,
-    /// Words of both addresses and both ports.
+    /// Sum of both addresses and both ports.
     pseudo_sum: u32,
 }
 
 impl Head {
-    /// From one endpoint to another, both of the same version of IP; with an 802.1Q tag where `vlan` has its number.
+    /// Headers from `src` to `dst`, which have the same IP version; with an 802.1Q tag if `vlan` is given.
     pub(crate) fn new(src: SocketAddr, dst: SocketAddr, vlan: Option<u16>) -> Self {
         let mut bytes = [0; LONGEST_HEAD];
         let mut at = 0;
@@ -71,12 +72,12 @@ impl Head {
         self.v6
     }
 
-    /// Where packets with it come from.
+    /// Source of its packets.
     pub(crate) fn src(&self) -> SocketAddr {
         self.end(0)
     }
 
-    /// And where they go.
+    /// Destination of its packets.
     pub(crate) fn dst(&self) -> SocketAddr {
         self.end(1)
     }
@@ -101,7 +102,8 @@ impl Head {
     }
 }
 
-/// Locally administered addresses that name their host: 02:00 and the IPv4 address, 02:06 and the end of the IPv6 address.
+/// Locally administered addresses derived from the host: 02:00 and the IPv4 address, 02:06 and the end of the
+/// IPv6 address.
 fn mac(host: IpAddr) -> [u8; 6] {
     match host {
         IpAddr::V4(ip) => {
@@ -115,7 +117,7 @@ fn mac(host: IpAddr) -> [u8; 6] {
     }
 }
 
-/// Writes one frame after the other into the same buffer.
+/// Writes frames into a reused buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Framer {
     buffer: Vec<u8>,
@@ -123,7 +125,7 @@ pub(crate) struct Framer {
     identification: u16,
 }
 
-/// The header of a TCP segment, as far as it varies.
+/// The variable fields of a TCP header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TcpHeader {
     pub(crate) sequence: u32,
@@ -139,12 +141,12 @@ impl TcpHeader {
 }
 
 impl Framer {
-    /// The frame that was written last.
+    /// The last frame written.
     pub(crate) fn frame(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// A UDP datagram (RFC 768) with what `payload` appends.
+    /// Writes a UDP datagram (RFC 768); `payload` appends its payload.
     pub(crate) fn udp(&mut self, head: &Head, payload: impl FnOnce(&mut Vec<u8>)) {
         let transport = self.begin(head);
         self.buffer.extend_from_slice(&[0; 4]);
@@ -154,7 +156,7 @@ impl Framer {
         self.finish(head, UDP, transport + 6);
     }
 
-    /// A TCP segment (RFC 9293 section 3.1).
+    /// Writes a TCP segment (RFC 9293 section 3.1).
     pub(crate) fn tcp(&mut self, head: &Head, header: TcpHeader, payload: &[u8]) {
         let transport = self.begin(head);
         self.buffer.extend_from_slice(&header.sequence.to_be_bytes());
@@ -165,14 +167,14 @@ impl Framer {
         self.finish(head, TCP, transport + 16);
     }
 
-    /// Appends what Ethernet needs to make a frame of at least that many octets (IEEE 802.3 section 4.2.3.3).
+    /// Pads the frame to at least that many bytes (IEEE 802.3 section 4.2.3.3).
     pub(crate) fn pad(&mut self, least: usize) {
         if self.buffer.len() < least {
             self.buffer.resize(least, 0);
         }
     }
 
-    /// Gives where the transport header begins.
+    /// Returns the offset of the transport header.
     fn begin(&mut self, head: &Head) -> usize {
         self.buffer.clear();
         let length = usize::from(head.length);
@@ -205,7 +207,7 @@ impl Framer {
         let pseudo = u64::from(head.pseudo_sum) + protocol_word + carried;
         let mut checksum = fold(pseudo + sum(&self.buffer[transport + 4..]));
         if protocol == UDP && checksum == 0 {
-            // 0 means that there is none (RFC 768).
+            // 0 means no checksum (RFC 768).
             checksum = 0xffff;
         }
         self.buffer[checksum_at..checksum_at + 2].copy_from_slice(&checksum.to_be_bytes());
@@ -214,8 +216,8 @@ impl Framer {
 
 /// The sum of 16-bit words (RFC 1071), an odd octet padded with zero.
 fn sum(bytes: &[u8]) -> u64 {
-    // Section 2 (B): the sum does not depend on the order of octets in a word, so that four at a time can be added as the
-    // machine has them.
+    // Section 2 (B): the sum does not depend on byte order, so four bytes at a time are added in native
+    // order.
     let (words, rest) = bytes.as_chunks::<4>();
     let native: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
     let mut last = [0; 4];
@@ -234,7 +236,7 @@ fn fold(mut sum: u64) -> u16 {
     !(sum as u16)
 }
 
-/// Payload of a TCP segment that fits an Ethernet frame.
+/// Largest TCP payload in an Ethernet frame.
 pub(crate) const fn max_segment(v6: bool) -> usize {
     MTU - if v6 { 60 } else { 40 }
 }

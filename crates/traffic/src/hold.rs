@@ -1,4 +1,4 @@
-//! How long calls are held.
+//! Holding times of calls.
 
 use std::str::FromStr;
 
@@ -7,26 +7,26 @@ use ringtap_model::Nanos;
 use crate::error::Error;
 use crate::rng::Rng;
 
-/// A distribution of the time from answer to release. All numbers are seconds but `sigma` and `shape`.
+/// The distribution of the time from answer to release. All numbers but `sigma` and `shape` are seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HoldingTime {
-    /// Every call alike.
+    /// The same for every call.
     Constant(f64),
-    /// Anything between the two, all alike likely.
+    /// Uniform between two values.
     Uniform {
         /// The shortest.
         low: f64,
         /// The longest.
         high: f64,
     },
-    /// The classical assumption behind Erlang's formulas.
+    /// Exponential: the assumption behind Erlang's formulas.
     Exponential {
         /// Mean.
         mean: f64,
     },
-    /// A long tail: what people do when calls cost nothing.
+    /// Lognormal, with a long tail: typical of free calls.
     LogNormal {
-        /// Half of the calls are shorter.
+        /// Median.
         median: f64,
         /// Standard deviation of the logarithm.
         sigma: f64,
@@ -75,7 +75,7 @@ impl FromStr for HoldingTime {
     }
 }
 
-/// A call is held for at least so long: its ACK and BYE need some time.
+/// Minimum holding time: ACK and BYE need some time.
 const SHORTEST: f64 = 0.1;
 /// A day.
 const LONGEST: f64 = 86_400.0;

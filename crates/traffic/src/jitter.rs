@@ -1,4 +1,4 @@
-//! Delay that varies on the way.
+//! Jitter: variable delay in the network.
 
 use std::str::FromStr;
 
@@ -7,14 +7,15 @@ use ringtap_model::Nanos;
 use crate::error::Error;
 use crate::rng::Rng;
 
-/// How delay varies. Packets stay in order: one that is held up holds up those behind it, as a queue does. Written `none`
-/// or `gamma:SHAPE,SCALE`, the scale in milliseconds.
+/// Distribution of the delay. Packets stay in order, as in a queue: a delayed packet delays those after it.
+/// Written `none` or `gamma:SHAPE,SCALE`, the scale in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Jitter {
-    /// It does not.
+    /// No jitter.
     #[default]
     None,
-    /// Gamma-distributed: its mean is shape times scale, its deviation the square root of the shape times scale.
+    /// Gamma-distributed: its mean is shape times scale, its deviation the square root of the shape times
+    /// scale.
     Gamma {
         /// 1 is exponential; higher shapes have fewer extremes.
         shape: f64,
@@ -52,7 +53,7 @@ impl FromStr for Jitter {
     }
 }
 
-/// A network that holds a packet longer has lost it.
+/// Maximum delay.
 const LONGEST: Nanos = Nanos::from_secs(2);
 const RIGHT: &str = "none, or gamma:SHAPE,SCALE with a shape from 0.1 to 100 and a scale from 0.001 to 200 \
     ms, for example gamma:2,1.5";

@@ -1,10 +1,10 @@
-//! A scenario in, telephone traffic out: Ethernet frames of SIP calls, registrations and RTP streams, in order of time, and
-//! the records that a monitor should find in them.
+//! Generates telephone traffic from a scenario: Ethernet frames of SIP calls, registrations and RTP streams
+//! in order of time, and the records that a monitor should find in them.
 //!
-//! Not here: files, sockets, clocks, the randomness of a system. Time begins where the scenario says.
+//! Not here: files, sockets, clocks, system randomness. The scenario sets the start time.
 //!
-//! The one invariant: the same scenario gives the same frames, byte for byte, on every machine; and the truth counts what
-//! was sent, not what was wanted.
+//! Invariant: the same scenario gives the same frames, byte for byte, on every machine; the truth counts what
+//! was sent, not what was requested.
 //!
 //! ```
 //! use ringtap_traffic::{Scenario, Share, Traffic, Truth};
@@ -24,18 +24,18 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `scenario` | [`Scenario`], all that decides the traffic |
+//! | `scenario` | [`Scenario`], all parameters of the traffic |
 //! | `share`, `hold`, `loss`, `jitter`, `codec` | its values: [`Share`], [`Mix`], [`HoldingTime`], [`Loss`], [`Jitter`], [`Codec`] |
 //! | `traffic`, `batch` | [`Traffic`], the frames, one by one or by the [`Batch`] |
-//! | `queue`, `slab` | whose turn it is, over all calls under way |
-//! | `plan`, `options`, `dialog` | what happens in one call, how it is carried, and in which messages |
-//! | `session`, `reports` | a call under way: its messages and its RTCP |
-//! | `cross` | [`Cross`], what else is on the wire |
+//! | `queue`, `slab` | the next frame of all active calls |
+//! | `plan`, `options`, `dialog` | the course of one call, its transport, its messages |
+//! | `session`, `reports` | an active call: its messages and its RTCP |
+//! | `cross` | [`Cross`], traffic other than telephony |
 //! | `sip`, `tcp`, `frame` | messages, segments, frames as bytes |
-//! | `stream`, `voice`, `g711` | RTP through a network, and what is said in it |
+//! | `stream`, `voice`, `g711` | RTP through a network, and its sound |
 //! | `truth`, `statistics` | [`Truth`], the records, and how they are counted |
 //! | `compare` | [`Comparison`] of a monitor's records with the truth |
-//! | `addresses`, `rng` | hosts and numbers that belong to nobody; randomness out of a seed |
+//! | `addresses`, `rng` | addresses and numbers reserved for documentation; a seeded random generator |
 //! | `error` | [`Error`] |
 #![forbid(unsafe_code)]
 

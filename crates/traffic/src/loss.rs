@@ -1,4 +1,4 @@
-//! Loss of packets on the way.
+//! Packet loss in the network.
 
 use std::str::FromStr;
 
@@ -9,28 +9,28 @@ use crate::share::{Mix, Share};
 /// How packets are lost. Written `none`, `bernoulli:1%` or `gilbert:P,R[,BAD[,GOOD]]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Loss {
-    /// None is.
+    /// No loss.
     #[default]
     None,
-    /// Each by itself.
+    /// Independent loss of each packet.
     Bernoulli(Share),
     /// In bursts: the two-state chain of Gilbert (1960) and Elliott (1963).
     Gilbert {
         /// From the good state to the bad one, after each packet.
         to_bad: Share,
-        /// And back: the mean stay in the bad state is 1 / `to_good` packets.
+        /// From the bad state to the good one: the mean stay in the bad state is 1 / `to_good` packets.
         to_good: Share,
-        /// Lost in the bad state.
+        /// Loss probability in the bad state.
         bad: Share,
-        /// Lost in the good state.
+        /// Loss probability in the good state.
         good: Share,
     },
 }
 
-/// Where the chain of one stream stands.
+/// State of one stream's loss model.
 #[derive(Clone, Debug)]
 pub(crate) struct LossState {
-    /// Place of its model among those of the scenario.
+    /// Index of its model in the scenario.
     model: u8,
     is_bad: bool,
 }

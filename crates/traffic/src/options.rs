@@ -1,4 +1,4 @@
-//! How a call or a registration is carried, apart from what happens in it.
+//! Options of a call or registration: transport, addresses, packet time, RTCP.
 
 use ringtap_model::Nanos;
 
@@ -6,7 +6,8 @@ use crate::codec::Codec;
 use crate::rng::Rng;
 use crate::scenario::{Scenario, Transport};
 
-/// Drawn from numbers of its own: a scenario that asks for none of it has the calls that it had before there was any.
+/// Drawn from a random stream of its own, so that a scenario without these options has the same calls as
+/// before they existed.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionOptions {
     pub(crate) ptime: Nanos,
@@ -17,7 +18,7 @@ pub(crate) struct SessionOptions {
     pub(crate) forked: bool,
     pub(crate) on_hold: bool,
     pub(crate) rtcp: bool,
-    /// For what follows from it.
+    /// For draws that depend on the options.
     pub(crate) rng: Rng,
 }
 
@@ -40,14 +41,14 @@ impl SessionOptions {
         }
     }
 
-    /// A span of so many milliseconds at least and at most.
+    /// A random span between `least` and `most` milliseconds.
     pub(crate) fn moment(&mut self, least: u64, most: u64) -> Nanos {
         Nanos::from_micros(self.rng.between(least * 1_000, most * 1_000))
     }
 }
 
-/// What tells its random numbers from those of calls and registrations.
+/// Separates its random stream from those of calls and registrations.
 const OPTIONS: u64 = 1 << 43;
-/// Voice networks have few numbers.
+/// VLANs of the voice network.
 pub(crate) const FIRST_VLAN: u16 = 100;
 pub(crate) const VLANS: u64 = 4;

@@ -1,8 +1,8 @@
-//! Whose frame it is when: every source of frames, in order of time.
+//! Whose frame it is when: the sources of frames, in order of time.
 //!
-//! A calendar (Brown, "Calendar queues", 1988): near frames lie in days of 64 us, unsorted until their day comes; what is
-//! further off waits in a heap. With 100,000 streams that costs a tenth of one heap, which has to be searched from top to
-//! bottom for each packet.
+//! A calendar (Brown, "Calendar queues", 1988): near frames lie in days of 64 us, unsorted until their day
+//! comes; what is further off waits in a heap. With 100,000 streams that costs a tenth of one heap, which has
+//! to be searched from top to bottom for each packet.
 
 use std::collections::BinaryHeap;
 

@@ -1,4 +1,4 @@
-//! RTCP of a call: what each side reports, every five seconds or so (RFC 3550 section 6).
+//! RTCP of a call: each side reports about every five seconds (RFC 3550 section 6).
 
 use ringtap_model::Nanos;
 
@@ -16,26 +16,26 @@ pub(crate) struct Reports {
     rng: Rng,
 }
 
-/// One side: it reports while it sends.
+/// One side, which reports while it sends.
 #[derive(Clone, Debug)]
 struct Reporter {
     /// `user@host`, RFC 3550 section 6.5.1.
     name: String,
     next: Option<Nanos>,
-    /// When it stops to send; a BYE follows.
+    /// When it stops sending; a BYE follows.
     until: Nanos,
-    /// From it to where the network is watched.
+    /// Delay from it to the capture point.
     trip: Nanos,
-    /// Packets of its own stream of which the octets were counted, and those octets.
+    /// Packets of its own stream counted so far, and their bytes.
     counted: (u32, u64),
-    /// Of the other's stream: packets expected and received when it last reported.
+    /// Packets of the other stream expected and received at the last report.
     before: (u64, u64),
-    /// The last sender report that it got: the middle of its NTP time, and when.
+    /// The last sender report received: the middle of its NTP time, and its arrival.
     got: Option<(u32, Nanos)>,
 }
 
 impl Reports {
-    /// For sides that send from one time to another.
+    /// Reports of sides that send between two times.
     pub(crate) fn new(
         names: [String; 2],
         talks: [(Nanos, Nanos); 2],
@@ -59,7 +59,7 @@ impl Reports {
         self.sides.iter().filter_map(|side| side.next).min()
     }
 
-    /// Writes the next report. `own` are the streams of each side, in order of time.
+    /// Writes the next report. `own` holds the streams of each side, in order of time.
     pub(crate) fn emit(&mut self, own: &[Vec<u32>; 2], streams: &Slab<Stream>, framer: &mut Framer) {
         let Some(at) = self.next_at() else { return };
         let side = if self.sides[0].next == Some(at) { Side::Caller } else { Side::Callee };
@@ -93,7 +93,7 @@ impl Reports {
             }
         });
         let sent = at - reporter.trip;
-        // It is what the other side gets, a trip later.
+        // The other side receives it one trip later.
         let other = &mut self.sides[other];
         other.got = Some((middle(ntp(sent)), at + other.trip));
     }
@@ -111,7 +111,7 @@ impl Reporter {
                 (packets, octets) = (0, 0);
             }
             let here = sender.sent_by(sent);
-            // Counted before, or now: a part that is over costs nothing any more.
+            // Only new packets are counted: finished streams cost nothing.
             octets += match self.counted {
                 (to, bytes) if place == 0 && to <= here => {
                     let bytes = bytes + sender.octets(to..here);
@@ -131,7 +131,7 @@ impl Reporter {
         info
     }
 
-    /// What it knows of the other's stream; None where it got nothing of it.
+    /// A report block about the other stream; None if nothing of it was received.
     fn block<'a>(&mut self, at: Nanos, others: impl Iterator<Item = &'a Stream>) -> Option<Vec<u8>> {
         let (mut expected, mut packets, mut last) = (0, 0, None::<(u32, u32, u32)>);
         // The number of the first packet of a part, counted from the first of its source.

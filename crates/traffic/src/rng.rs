@@ -1,14 +1,15 @@
-//! Randomness out of a seed: the same seed, the same numbers, on every machine.
+//! A seeded random generator: the same seed gives the same numbers on every machine.
 
-/// xoshiro256++ of Blackman and Vigna ("Scrambled linear pseudorandom number generators", 2021), seeded by SplitMix64.
+/// xoshiro256++ of Blackman and Vigna ("Scrambled linear pseudorandom number generators", 2021), seeded by
+/// SplitMix64.
 ///
-/// Not for secrets. By hand, because its numbers are part of what a seed promises: a dependency that changed its
-/// generator would change every capture that was ever described by a command line.
+/// Not for secrets. Written by hand because the numbers are part of what a seed promises: a dependency that
+/// changed its generator would change every capture described by a command line.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng([u64; 4]);
 
 impl Rng {
-    /// A generator of its own for every `(seed, stream)`.
+    /// An independent generator for every `(seed, stream)`.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
         let mut state = mix(seed.wrapping_add(GOLDEN)) ^ stream;
         Self(std::array::from_fn(|_| {
@@ -30,7 +31,8 @@ impl Rng {
         result
     }
 
-    /// From 0 to `end - 1`; 0 where `end` is 0. The bias of the multiplication is below 2^-32 for any `end` used here.
+    /// From 0 to `end - 1`; 0 where `end` is 0. The bias of the multiplication is below 2^-32 for any `end`
+    /// used here.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(end)) >> 64) as u64
     }
@@ -52,7 +54,7 @@ impl Rng {
 
     /// True in this share of cases.
     pub(crate) fn chance(&mut self, share: f64) -> bool {
-        // One number each time, whatever the share: changing one share leaves every other draw as it was.
+        // Always draws one number: changing one share leaves all other draws the same.
         self.unit() < share
     }
 
@@ -89,7 +91,8 @@ impl Rng {
                 continue;
             }
             let u = 1.0 - self.unit();
-            // Their squeeze: what it takes the test takes as well, and nine times in ten no logarithm is needed.
+            // Their squeeze: what it takes the test takes as well, and nine times in ten no logarithm is
+            // needed.
             if u < 1.0 - 0.0331 * x * x * x * x || libm::log(u) < 0.5 * x * x + d - d * v + d * libm::log(v) {
                 return d * v;
             }

@@ -1,4 +1,4 @@
-//! What traffic is wanted.
+//! The parameters of the traffic.
 
 use std::str::FromStr;
 
@@ -13,13 +13,13 @@ use crate::loss::Loss;
 use crate::share::{Mix, Share};
 use crate::voice::Voice;
 
-/// What carries the signalling. Written `udp` or `tcp`.
+/// Transport of the signalling. Written `udp` or `tcp`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// Datagrams; requests may have to be sent again.
+    /// UDP; requests may be retransmitted.
     #[default]
     Udp,
-    /// One connection a call or registration.
+    /// TCP, one connection per call or registration.
     Tcp,
 }
 
@@ -35,70 +35,72 @@ impl FromStr for Transport {
     }
 }
 
-/// All that decides the traffic: the same scenario makes the same frames, byte for byte.
+/// All parameters of the traffic: the same scenario gives the same frames, byte for byte.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Everything random comes out of it.
+    /// Seed of all randomness.
     pub seed: u64,
-    /// When the first call may come.
+    /// Earliest time of the first call.
     pub start: Nanos,
     /// Call attempts.
     pub calls: u64,
-    /// Call attempts per second, on average: they come independently of each other (Poisson).
+    /// Mean call attempts per second (a Poisson process).
     pub rate: f64,
-    /// From answer to release.
+    /// Time from answer to release.
     pub hold: HoldingTime,
     /// The codec of each call.
     pub codecs: Mix<Codec>,
-    /// Sound in one packet, chosen for each call among those that suit its codec.
+    /// Packet time, chosen for each call among those that suit its codec.
     pub ptime: Mix<Nanos>,
     /// Loss, chosen for each stream.
     pub loss: Mix<Loss>,
     /// Jitter, chosen for each stream.
     pub jitter: Mix<Jitter>,
-    /// RTP packets that the next one overtakes.
+    /// Share of RTP packets that the next one overtakes.
     pub reorder: Share,
-    /// RTP packets that come twice.
+    /// Share of RTP packets that are duplicated.
     pub duplicate: Share,
-    /// Calls that end in a 4xx, 5xx or 6xx.
+    /// Share of calls that end in a 4xx, 5xx or 6xx.
     pub failed: Share,
-    /// Calls, and registrations, that have to authenticate first.
+    /// Share of calls and registrations that are challenged first.
     pub challenged: Share,
-    /// Calls that the caller gives up while it rings.
+    /// Share of calls that the caller cancels while ringing.
     pub cancelled: Share,
-    /// Requests, and answers to INVITE, that are sent again over UDP; segments over TCP.
+    /// Share of requests and INVITE responses that are retransmitted over UDP; of segments over TCP.
     pub retransmit: Share,
-    /// Answered calls whose media move to another host.
+    /// Share of answered calls whose media move to another host.
     pub reinvite: Share,
-    /// Answered calls of four seconds or more in which one side puts the other on hold, and takes it back.
+    /// Share of answered calls of four seconds or more in which one side puts the other on hold and resumes.
     pub on_hold: Share,
-    /// Calls whose callee sends media before the answer (183), those that fail included: announcements.
+    /// Share of calls with early media (183), also failing ones: announcements.
     pub early: Share,
-    /// Calls that ring in two places: two dialogs until one of them answers.
+    /// Share of forked calls: two early dialogs until one answers.
     pub forked: Share,
-    /// Answered calls with RTCP: sender and receiver reports of both sides, every five seconds or so.
+    /// Share of answered calls with RTCP: reports of both sides, about every five seconds.
     pub rtcp: Share,
-    /// Calls and registrations over IPv6.
+    /// Share of calls and registrations over IPv6.
     pub ipv6: Share,
-    /// Calls and registrations whose frames have an 802.1Q tag.
+    /// Share of calls and registrations with an 802.1Q tag.
     pub vlan: Share,
-    /// Answered calls in which a digit or more is pressed.
+    /// Share of answered calls with one or more digits.
     pub dtmf: Share,
-    /// Registrations, spread over the time of the calls.
+    /// Number of registrations, spread over the time of the calls.
     pub registrations: u64,
-    /// What carries the signalling, chosen for each call and registration.
+    /// Transport of the signalling, chosen for each call and registration.
     pub transport: Mix<Transport>,
-    /// What is said.
+    /// Sound of the calls.
     pub voice: Voice,
-    /// Traffic that is no telephony.
+    /// Cross traffic.
     pub cross: Option<Cross>,
-    /// No call begins later than so long after the start, and cross traffic lasts at least so long. None: until the last call has ended.
+    /// No call begins later than this after the start, and cross traffic lasts at least this long. None:
+    /// until the last call has ended.
     pub duration: Option<Nanos>,
 }
 
 impl Scenario {
-    /// Twenty calls over a good network, with what a trunk sees of failures: a beginning to change things from. They are held
-    /// as measurements of telephone networks found it (inverse Gaussian, mean 117 s): half of them below 37 s, a few for an hour.
+    /// Twenty calls over a good network with the usual failures: a starting point. Holding times follow
+    /// measurements of telephone networks (inverse Gaussian, mean 117 s): half of them below 37 s, a few an
+    /// hour.
     pub fn new(seed: u64) -> Self {
         let share = |share| Share::new(share).unwrap_or_default();
         Self {
@@ -134,8 +136,8 @@ impl Scenario {
         }
     }
 
-    /// Everything at once: each impairment, each turn that a call can take, each way to carry it, by a share of the streams or
-    /// calls, and a registration for every fifth call. What a monitor that is right with this one gets wrong is rare.
+    /// Everything at once: a share of each impairment, course and transport, and a registration for every
+    /// fifth call. A monitor that is right here is rarely wrong elsewhere.
     pub fn everything(seed: u64) -> Self {
         let share = |share| Share::new(share).unwrap_or_default();
         let codec = |name: &str| name.parse().unwrap_or(Codec::PCMU);
@@ -190,7 +192,7 @@ impl Scenario {
         }
     }
 
-    /// Whether the values go together.
+    /// Checks that the values are consistent.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if !(self.rate > 0.0 && self.rate <= MAX_CALL_RATE) {
             return Err(Error::Rate(self.rate));
@@ -207,7 +209,7 @@ impl Scenario {
             return Err(Error::Start);
         }
         self.codecs.values().try_for_each(|codec| {
-            // One that suits is enough; where none does, the first says why.
+            // One suitable packet time is enough; if there is none, the error is that of the first.
             let mut wrong = None;
             for ptime in self.ptime.values() {
                 match codec.check(*ptime) {

@@ -1,4 +1,4 @@
-//! A call or a registration under way: messages, media and reports in order of time.
+//! An active call or registration: messages and reports in order of time.
 
 use ringtap_model::{CallState, Nanos, Party as Releaser, Protocol, RegistrationState, Transport};
 
@@ -12,7 +12,7 @@ use crate::stream::Stream;
 use crate::tcp::Connection;
 use crate::truth::{CallTruth, Records, RegistrationTruth, Truth};
 
-/// Messages and reports; its streams are kept apart, so that a packet of media touches nothing else.
+/// Messages and reports; streams are stored elsewhere, so that a media packet touches nothing else.
 #[derive(Debug)]
 pub(crate) struct Session {
     dialog: Dialog,
@@ -22,16 +22,16 @@ pub(crate) struct Session {
     vlan: Option<u16>,
     connection: Option<Box<Connection>>,
     reports: Option<Box<Reports>>,
-    /// Of each side, in order of time.
+    /// Streams of each side, in order of time.
     streams: [Vec<u32>; 2],
-    /// Of another place where the call rings.
+    /// Stream of the fork.
     fork: Option<u32>,
-    /// Sources of frames that have not ended.
+    /// Sources of frames that are still active.
     pub(crate) live: u8,
     progress: Progress,
 }
 
-/// What became of it so far.
+/// State for the truth.
 #[derive(Debug)]
 enum Progress {
     Call(CallProgress),
@@ -124,7 +124,7 @@ impl Session {
         }
     }
 
-    /// One of its streams has that number.
+    /// Adds a stream by its number.
     pub(crate) fn add(&mut self, stream: u32, side: Side, fork: bool) {
         match fork {
             true => self.fork = Some(stream),
@@ -132,31 +132,31 @@ impl Session {
         }
     }
 
-    /// Every stream of it.
+    /// All its streams.
     pub(crate) fn streams(&self) -> impl Iterator<Item = u32> {
         self.streams.iter().flatten().copied().chain(self.fork)
     }
 
-    /// When the next frame of its signalling is captured; None at its end.
+    /// Time of the next signalling frame; None at the end.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
         let step = self.steps.get(self.next).map(|step| step.at);
         let segment = self.connection.as_ref().and_then(|connection| connection.next_at());
         step.into_iter().chain(segment).min()
     }
 
-    /// When its next report is captured; None at their end, or without.
+    /// Time of the next report; None at the end, or without reports.
     pub(crate) fn next_report_at(&self) -> Option<Nanos> {
         self.reports.as_ref().and_then(|reports| reports.next_at())
     }
 
-    /// Writes the next frame of its reports.
+    /// Writes the next report frame.
     pub(crate) fn report(&mut self, streams: &Slab<Stream>, framer: &mut Framer) {
         if let Some(reports) = &mut self.reports {
             reports.emit(&self.streams, streams, framer);
         }
     }
 
-    /// Writes the next frame of its signalling, captured so much later than it should be.
+    /// Writes the next signalling frame, captured `late` after its time.
     pub(crate) fn signal(&mut self, late: Nanos, framer: &mut Framer) {
         let Some(connection) = &mut self.connection else {
             let Some(step) = self.steps.get(self.next).copied() else { return };
@@ -168,7 +168,7 @@ impl Session {
             framer.udp(&head, |payload| payload.extend_from_slice(text.as_bytes()));
             return self.record_message(&step, step.at + late);
         };
-        // Messages that are due become segments; a segment on the way may come before.
+        // Due messages become segments; earlier segments may still be queued.
         while let Some(step) = self.steps.get(self.next).copied() {
             if connection.next_at().is_some_and(|at| at < step.at) {
                 break;
@@ -184,7 +184,7 @@ impl Session {
         }
     }
 
-    /// A message is on the wire.
+    /// Records a message that was sent.
     fn record_message(&mut self, step: &PlannedMessage, at: Nanos) {
         let transaction = self.dialog.transaction(step);
         match &mut self.progress {
@@ -192,7 +192,7 @@ impl Session {
                 call.messages += 1;
                 call.retransmissions += u32::from(step.repeat);
                 if transaction.in_dialog && transaction.method == Method::Invite {
-                    // A re-INVITE: the call stands as it stood.
+                    // A re-INVITE does not change the call's state.
                     return;
                 }
                 call.record_message(transaction.method, step.kind, transaction.by, at);
@@ -201,7 +201,7 @@ impl Session {
         }
     }
 
-    /// Its records, once every source has ended.
+    /// Writes its records, after every source has ended.
     pub(crate) fn truth(&self, streams: &Slab<Stream>, records: &mut Records) {
         let own = || self.streams().map(|stream| &streams[stream]);
         match &self.progress {
@@ -277,12 +277,12 @@ impl CallProgress {
         }
     }
 
-    /// A final answer to the INVITE.
+    /// A final response to the INVITE.
     fn answered(&mut self, code: u16, at: Nanos) {
         self.final_code = code;
         match code {
             200..=299 => _ = self.answer.get_or_insert(at),
-            // A challenge is answered by another INVITE, always.
+            // Another INVITE always follows a challenge.
             401 | 407 => {}
             _ if self.state == CallState::Cancelled => {}
             _ => {

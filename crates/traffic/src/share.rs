@@ -14,7 +14,7 @@ impl Share {
     /// Never.
     pub const NONE: Self = Self(0.0);
 
-    /// A share, None outside 0 to 1.
+    /// A share; None outside 0 to 1.
     pub fn new(share: f64) -> Option<Self> {
         (0.0..=1.0).contains(&share).then_some(Self(share))
     }
@@ -39,7 +39,7 @@ impl FromStr for Share {
 
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // 0.001 times 100 is 0.1000...: ten digits are more than anyone writes.
+        // Ten digits hide rounding errors.
         let percent = format!("{:.10}", self.0 * 100.0);
         write!(f, "{}%", percent.trim_end_matches('0').trim_end_matches('.'))
     }
@@ -55,7 +55,8 @@ impl<T> Mix<T> {
         Self(vec![(value, 1.0)])
     }
 
-    /// By weight; None where no weight is above 0, one is not a number from 0 up, or there are more than 256.
+    /// Weighted values; None if no weight is above 0, one is negative or not finite, or there are more than
+    /// 256.
     pub fn new(weights: Vec<(T, f64)>) -> Option<Self> {
         let valid =
             weights.len() <= 256 && weights.iter().all(|(_, weight)| weight.is_finite() && *weight >= 0.0);
@@ -77,7 +78,7 @@ impl<T> Mix<T> {
         self.at(self.place(rng))
     }
 
-    /// The place of one of them. INVARIANT: there are at most 256.
+    /// The index of a random value. INVARIANT: there are at most 256.
     pub(crate) fn place(&self, rng: &mut Rng) -> u8 {
         let total: f64 = self.0.iter().map(|(_, weight)| weight).sum();
         let mut left = rng.unit() * total;
@@ -87,16 +88,16 @@ impl<T> Mix<T> {
             }
             left -= weight;
         }
-        // Rounding ran past the end: the last that can be chosen. INVARIANT: some weight is above 0.
+        // Rounding ran past the end: choose the last with a weight. INVARIANT: some weight is above 0.
         self.0.iter().rposition(|(_, weight)| *weight > 0.0).unwrap_or(0) as u8
     }
 
-    /// The value at a place that [`Self::place`] gave.
+    /// The value at an index from [`Self::place`].
     pub(crate) fn at(&self, place: u8) -> &T {
         &self.0[usize::from(place)].0
     }
 
-    /// Those of the values that suit; None where none does.
+    /// The suitable values; None if there are none.
     pub(crate) fn only_those(&self, suits: impl Fn(&T) -> bool) -> Option<Self>
     where
         T: Clone,
@@ -127,7 +128,7 @@ impl<T: FromStr<Err = Error>> FromStr for Mix<T> {
 pub struct ModelShare<T> {
     /// The model.
     pub model: T,
-    /// Its share of the streams; None for all that no other model has.
+    /// Its share of the streams; None for the remainder.
     pub share: Option<Share>,
 }
 
@@ -143,11 +144,11 @@ impl<T: FromStr<Err = Error>> FromStr for ModelShare<T> {
 }
 
 impl<T: Copy + Default> Mix<T> {
-    /// Models with their shares; what is left over goes to the one without a share, or to the default.
+    /// Models with their shares; the remainder goes to the one without a share, or to the default.
     ///
     /// # Errors
     ///
-    /// Where they exceed the whole, or two want the rest.
+    /// They exceed 100 %, or two have no share.
     pub fn of_shares(models: &[ModelShare<T>]) -> Result<Self, Error> {
         let shares: f64 = models.iter().filter_map(|model| model.share).map(Share::value).sum();
         if shares > 1.0 + 1e-9 {
@@ -156,7 +157,7 @@ impl<T: Copy + Default> Mix<T> {
         let mut rest = models.iter().filter(|model| model.share.is_none());
         let left = rest.next().map_or_else(T::default, |model| model.model);
         if rest.next().is_some() {
-            return Err(Error::Shares("two of them want every stream"));
+            return Err(Error::Shares("two of them have no share"));
         }
         let mut weights: Vec<_> =
             models.iter().filter_map(|model| Some((model.model, model.share?.value()))).collect();

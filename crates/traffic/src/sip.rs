@@ -1,11 +1,11 @@
-//! Messages as bytes: RFC 3261, RFC 4566.
+//! Writes SIP messages and SDP: RFC 3261, RFC 8866.
 
 use std::fmt::Write;
 
 use crate::codec::Codec;
 use crate::dialog::{Dialog, Fork, HoldMedia, MessageKind, Method, PlannedMessage, Side, Transaction};
 
-/// What an answer is called (RFC 3261 section 21).
+/// Reason phrase of a status code (RFC 3261 section 21).
 pub(crate) fn phrase(code: u16) -> &'static str {
     match code {
         100 => "Trying",
@@ -28,7 +28,7 @@ pub(crate) fn phrase(code: u16) -> &'static str {
 
 /// Payload type of telephone-event (RFC 4733) in every offer.
 pub(crate) const EVENT: u8 = 101;
-/// What a registrar grants: a day, so that nothing has to be refreshed.
+/// Expiry that the registrar grants: a day, so no refresh is needed.
 pub(crate) const EXPIRES: u32 = 86_400;
 
 /// One message, written out.
@@ -49,7 +49,7 @@ struct Writer<'a> {
     transaction: &'a Transaction,
     kind: MessageKind,
     sender: Side,
-    /// Who answers in place of the callee.
+    /// The fork that answers in place of the callee.
     fork: Option<&'a Fork>,
 }
 
@@ -127,7 +127,7 @@ impl Writer<'_> {
         format!("sip:{}@{}{transport}", party.user, party.signalling)
     }
 
-    /// A registrar answers with the contact that it bound (RFC 3261 section 10.3).
+    /// A registrar responds with the bound contact (RFC 3261 section 10.3).
     fn contact_of(&self) -> Side {
         if self.transaction.method == Method::Register { self.transaction.by } else { self.sender }
     }
@@ -143,7 +143,7 @@ impl Writer<'_> {
     fn to_tag(&self) -> Option<u64> {
         let own = self.fork.map_or(self.dialog.party(self.transaction.by.other()).tag, |fork| fork.tag);
         match self.kind {
-            // RFC 3261 section 8.2.6.2: what the request had, and a tag of its own in all answers but 100.
+            // RFC 3261 section 8.2.6.2: as in the request, with the responder's tag in all responses but 100.
             MessageKind::Response(100) => self.transaction.in_dialog.then_some(own),
             MessageKind::Response(401 | 407) | MessageKind::Ack(401 | 407) => {
                 Some(self.transaction.challenge)
@@ -153,7 +153,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Digest (RFC 3261 section 22.4). The response is random: no password exists that it could be checked with.
+    /// Digest (RFC 3261 section 22.4). The response is random: there is no password.
     fn authentication(&self, to: &mut String) -> std::fmt::Result {
         let Transaction { by, challenge, branch, authorised, .. } = *self.transaction;
         let (user, realm) = (&self.dialog.party(by).user, self.dialog.party(by).domain);
@@ -212,7 +212,7 @@ impl Writer<'_> {
         for codec in &codecs {
             let _ = write!(text, "a=rtpmap:{} {}\r\n", codec.payload_type(), codec.rtpmap());
         }
-        // RFC 4733 section 2.1: events take the clock of the audio that they stand in for.
+        // RFC 4733 section 2.1: events use the clock of the audio stream.
         let _ =
             write!(text, "a=rtpmap:{EVENT} telephone-event/{}\r\na=fmtp:{EVENT} 0-16\r\n", codec.clock().0);
         let _ = write!(text, "a=ptime:{ptime}\r\na={}\r\n", self.sends());

@@ -1,8 +1,8 @@
-//! Things by number, whose numbers are used again.
+//! A slab: values by index, with indices reused.
 
 use std::ops::{Index, IndexMut};
 
-/// A list with places that become free.
+/// A list with reusable slots.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     places: Vec<Option<T>>,
@@ -14,7 +14,7 @@ impl<T> Slab<T> {
         Self { places: Vec::new(), free: Vec::new() }
     }
 
-    /// Gives its number.
+    /// Inserts a value and returns its index.
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         match self.free.pop() {
             Some(place) => {
@@ -28,7 +28,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// None where nothing has that number.
+    /// Removes a value; None if the slot is empty.
     pub(crate) fn remove(&mut self, place: u32) -> Option<T> {
         let value = self.places.get_mut(place as usize)?.take()?;
         self.free.push(place);
@@ -43,14 +43,14 @@ impl<T> Slab<T> {
 impl<T> Index<u32> for Slab<T> {
     type Output = T;
 
-    /// Panics where nothing has that number: whoever holds a number keeps what it stands for.
+    /// Panics if the slot is empty: holders of an index keep its value alive.
     fn index(&self, place: u32) -> &T {
-        self.places[place as usize].as_ref().expect("a number stands for something")
+        self.places[place as usize].as_ref().expect("the slot of an index is in use")
     }
 }
 
 impl<T> IndexMut<u32> for Slab<T> {
     fn index_mut(&mut self, place: u32) -> &mut T {
-        self.places[place as usize].as_mut().expect("a number stands for something")
+        self.places[place as usize].as_mut().expect("the slot of an index is in use")
     }
 }

@@ -1,7 +1,7 @@
-//! Counting while packets are sent: the definitions of the records, applied to what is known for certain.
+//! Statistics of a stream, counted while its packets are sent, by the definitions of the records.
 //!
-//! Loss is counted by number as the network decides it, order and jitter by time as packets are captured: no window, no
-//! guess, nothing in common with how a monitor has to find them out.
+//! Loss is counted when the network drops a packet, order and jitter when packets are captured: no window, no
+//! estimate, and no code shared with a monitor.
 
 use ringtap_model::{Direction, Dtmf, DtmfSource, Nanos};
 
@@ -10,7 +10,7 @@ use crate::dialog::Side;
 use crate::stream::Sender;
 use crate::truth::StreamTruth;
 
-/// What one stream has become so far: told of every packet that it sends, and of every one that it does not.
+/// Statistics of one stream; it is told of every packet, sent or lost.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StreamStatistics {
     first: Option<Nanos>,
@@ -21,9 +21,9 @@ pub(crate) struct StreamStatistics {
     bytes: u64,
     highest: u32,
     lowest: u32,
-    /// Lost since the last number that was not.
+    /// Lost since the last packet that arrived.
     run: u64,
-    /// Numbers before the first that is sent do not count.
+    /// Losses before the first packet that arrives do not count.
     begun: bool,
     lost: u64,
     bursts: u64,
@@ -36,14 +36,14 @@ pub(crate) struct StreamStatistics {
     jitter_max: f64,
     jitters: u64,
     digits: Vec<(Nanos, u8)>,
-    /// Timestamp of the last event.
+    /// Timestamp of the last telephone event.
     pressed: Option<u32>,
 }
 
-/// What a receiver knows of a stream.
+/// What a receiver reports of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiverStatistics {
-    /// Counts the numbers of the stream from 0.
+    /// Index of the packet in the stream, from 0.
     pub(crate) highest: u32,
     pub(crate) expected: u64,
     /// Repeats included.
@@ -51,16 +51,16 @@ pub(crate) struct ReceiverStatistics {
     pub(crate) jitter_ms: f64,
 }
 
-/// A packet that is sent.
+/// A sent packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SentPacket {
     pub(crate) at: Nanos,
-    /// Counts the numbers of the stream from 0.
+    /// Index of the packet in the stream, from 0.
     pub(crate) index: u32,
     pub(crate) timestamp: u32,
-    /// SentPacket before.
+    /// Whether it is a duplicate.
     pub(crate) repeat: bool,
-    /// A telephone-event.
+    /// Whether it is a telephone event.
     pub(crate) event: Option<u8>,
     pub(crate) payload: usize,
 }
@@ -76,7 +76,7 @@ impl StreamStatistics {
             ^ u64::from(self.highest)
     }
 
-    /// The next number in sequence will be sent, or is lost. Called once for each, in order of numbers.
+    /// Records whether the next packet in sequence is lost. Called once per packet, in order.
     pub(crate) fn decided(&mut self, is_lost: bool) {
         if is_lost {
             self.run += u64::from(self.begun);
@@ -91,7 +91,7 @@ impl StreamStatistics {
         }
     }
 
-    /// A packet is on the wire. Called in order of time.
+    /// Records a captured packet. Called in order of time.
     pub(crate) fn sent(&mut self, sent: &SentPacket, clock: f64) {
         let is_first = self.first.is_none();
         if is_first {
@@ -139,7 +139,7 @@ impl StreamStatistics {
         }
     }
 
-    /// What its receiver would report of it (RFC 3550 section 6.4.1), as far as it was captured; None before the first packet.
+    /// What a receiver would report so far (RFC 3550 section 6.4.1); None before the first packet.
     pub(crate) fn received(&self) -> Option<ReceiverStatistics> {
         self.first?;
         Some(ReceiverStatistics {
@@ -150,7 +150,7 @@ impl StreamStatistics {
         })
     }
 
-    /// The record of what was counted; None where nothing got through.
+    /// The stream's record; None if no packet arrived.
     pub(crate) fn record(&self, call_id: &str, sender: &Sender) -> Option<StreamTruth> {
         let Sender { side, ref head, ssrc, codec, ptime, .. } = *sender;
         Some(StreamTruth {
@@ -183,7 +183,7 @@ impl StreamStatistics {
         })
     }
 
-    /// The digits that got through.
+    /// The digits that arrived.
     pub(crate) fn digits(&self) -> impl Iterator<Item = Dtmf> {
         self.digits.iter().map(|&(time, code)| Dtmf {
             digit: digit_name(code).to_string(),

@@ -1,4 +1,4 @@
-//! One media stream, from the sender through a network to the point where it is captured.
+//! One media stream, from the sender through a network to the capture point.
 
 use std::ops::Range;
 
@@ -15,11 +15,11 @@ use crate::statistics::{SentPacket, StreamStatistics};
 use crate::truth::StreamTruth;
 use crate::voice::Voice;
 
-/// What every stream of the traffic plays.
+/// Sound for all streams.
 #[derive(Debug)]
 pub(crate) struct Sounds {
     pub(crate) voice: Voice,
-    /// Payload of the codecs that are not encoded.
+    /// Payload of codecs that are not encoded.
     noise: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ impl Sounds {
     }
 }
 
-/// What a sender sends, and from where to where.
+/// The sender of a stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     pub(crate) side: Side,
@@ -39,44 +39,45 @@ pub(crate) struct Sender {
     pub(crate) ssrc: u32,
     pub(crate) codec: Codec,
     pub(crate) ptime: Nanos,
-    /// Of the first packet.
+    /// Time of the first packet.
     pub(crate) sequence: u16,
     pub(crate) timestamp: u32,
     pub(crate) start: Nanos,
-    /// Packets.
+    /// Number of packets.
     pub(crate) count: u32,
-    /// First sample of the voice.
+    /// Offset of its first sample in the voice.
     pub(crate) voice: u64,
-    /// Digits in order, apart by more than [`EVENT_PACKETS`].
+    /// Digits in order, more than [`EVENT_PACKETS`] apart.
     pub(crate) digits: Box<[Digit]>,
     /// On hold.
     pub(crate) pause: Option<Pause>,
 }
 
-/// A time in which nothing is sent: numbers go on where they stopped, the clock goes on as time does (RFC 3550 section 5.1).
+/// A pause in sending: sequence numbers continue, the timestamp advances with time (RFC 3550 section 5.1).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pause {
     /// The first packet after it.
     pub(crate) before: u32,
-    /// Packets that it takes the time of.
+    /// Its length in packets.
     pub(crate) length: u32,
 }
 
-/// A digit that is pressed.
+/// A dialled digit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Digit {
-    /// Packet that begins it.
+    /// Index of its first packet.
     pub(crate) first: u32,
     /// RFC 4733 section 3.2.
     pub(crate) code: u8,
 }
 
-/// Packets of one event: five that tell its growing length, and its end three times (RFC 4733 section 2.5.1.4).
+/// Packets of one event: five with increasing duration, then the end three times (RFC 4733 section 2.5.1.4).
 pub(crate) const EVENT_PACKETS: u32 = 8;
 const EVENT_ENDS: u32 = 3;
 
 impl Sender {
-    /// The same sender further on, with another destination or not: numbering and clock continue. Without digits or pauses.
+    /// The continuation of a sender, possibly to another destination: numbering and clock continue, without
+    /// digits or pauses.
     pub(crate) fn continued(&self, head: Head, count: u32) -> Self {
         let ticks = self.codec.ticks(self.ptime);
         Self {
@@ -91,7 +92,7 @@ impl Sender {
         }
     }
 
-    /// When a packet is sent.
+    /// Send time of a packet.
     pub(crate) fn time(&self, index: u32) -> Nanos {
         self.start + Nanos(self.ptime.0 * u64::from(self.place(index)))
     }
@@ -101,7 +102,7 @@ impl Sender {
         index + self.pause.filter(|pause| index >= pause.before).map_or(0, |pause| pause.length)
     }
 
-    /// The RTP timestamp of a moment, on the clock of the packets (RFC 3550 section 6.4.1).
+    /// The RTP timestamp at a time (RFC 3550 section 6.4.1).
     pub(crate) fn clock(&self, at: Nanos) -> u32 {
         let ticks = (at - self.start).0 as u128 * u128::from(self.codec.clock().0) / 1_000_000_000;
         self.timestamp.wrapping_add(ticks as u32)
@@ -120,7 +121,7 @@ impl Sender {
     fn packet(&self, index: u32, sounds: &Sounds, to: &mut Vec<u8>) -> SentPacket {
         let ticks = self.codec.ticks(self.ptime);
         let event = self.event(index);
-        // All packets of an event have the timestamp of its beginning.
+        // All packets of an event have the timestamp of its start.
         let clocked = event.map_or(index, |digit| digit.first);
         let timestamp = self.timestamp.wrapping_add(self.place(clocked).wrapping_mul(ticks));
         let payload_type = if event.is_some() { sip::EVENT } else { self.codec.payload_type() };
@@ -155,12 +156,12 @@ impl Sender {
         [digit.code, if place >= last { 0x80 } else { 0 } | VOLUME, high, low]
     }
 
-    /// What varies from packet to packet, the same each time one is asked for.
+    /// The random value of a packet, the same on each call.
     fn draw(&self, index: u32) -> u64 {
         mix(u64::from(self.ssrc) << 32 | u64::from(index))
     }
 
-    /// Payload octets of some of its packets.
+    /// Payload bytes of a range of packets.
     pub(crate) fn octets(&self, packets: Range<u32>) -> u64 {
         let (least, most) = self.codec.sizes(self.ptime);
         packets
@@ -172,7 +173,7 @@ impl Sender {
             .sum()
     }
 
-    /// Packets sent up to a moment.
+    /// Packets sent up to a time.
     pub(crate) fn sent_by(&self, at: Nanos) -> u32 {
         let places = ((at - self.start).0 / self.ptime.0) as u32 + u32::from(at >= self.start);
         let sent = match self.pause {
@@ -185,7 +186,7 @@ impl Sender {
     fn sound(&self, index: u32, sounds: &Sounds, to: &mut Vec<u8>) {
         let (least, most) = self.codec.sizes(self.ptime);
         let Some(law) = self.codec.law() else {
-            // A packet that is sent twice has to be the same both times.
+            // A duplicated packet must be identical.
             let place = self.draw(index);
             let size = size_of(place, least, most);
             let from = place as usize % (sounds.noise.len() - size);
@@ -202,11 +203,11 @@ fn size_of(draw: u64, least: u64, most: u64) -> usize {
     (least + (draw >> 32) % (most - least + 1)) as usize
 }
 
-/// What the network does to a stream.
+/// The network between sender and capture point.
 #[derive(Clone, Debug)]
 pub(crate) struct NetworkPath {
     pub(crate) loss: LossState,
-    /// Place of its model in the scenario.
+    /// Index of its model in the scenario.
     pub(crate) jitter: u8,
     pub(crate) rng: Rng,
 }
@@ -225,20 +226,20 @@ struct DuePacket {
     repeat: bool,
 }
 
-/// A stream as it is captured, packet by packet in order of time.
+/// A stream at the capture point, packet by packet in order of time.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
-    /// What is captured next.
+    /// The next captured packet.
     due: Option<DuePacket>,
-    /// Few, mostly none: what is captured after it.
+    /// Packets captured after it: few, mostly none.
     later: Vec<DuePacket>,
-    /// When the last one arrived: no later one arrives before.
+    /// Arrival of the last packet: later ones do not arrive earlier.
     arrival: Nanos,
-    /// The next packet that the sender sends.
+    /// Index of the next packet to send.
     next: u32,
-    /// Session that it belongs to.
+    /// Its session.
     pub(crate) session: u32,
-    /// A packet that the next one will overtake, and when it would have arrived.
+    /// A packet that the next one overtakes, and its original arrival.
     held: Option<DuePacket>,
     network: NetworkPath,
     sender: Sender,
@@ -262,12 +263,12 @@ impl Stream {
         stream
     }
 
-    /// When its next packet is captured; None at its end.
+    /// Time of the next packet; None at the end.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
         self.due.map(|due| due.at)
     }
 
-    /// Writes the next packet, captured so much later than it should be. Nothing happens after the end.
+    /// Writes the next packet, captured `late` after its time. Does nothing after the end.
     // HOT: once for each packet of RTP.
     pub(crate) fn emit(&mut self, late: Nanos, scenario: &Scenario, sounds: &Sounds, framer: &mut Framer) {
         let Some(due) = self.due.take() else { return };
@@ -286,20 +287,20 @@ impl Stream {
         self.advance(scenario);
     }
 
-    /// Lets the sender send until the earliest packet that is due cannot be overtaken any more.
+    /// Sends packets until the earliest due packet can no longer be overtaken.
     fn advance(&mut self, scenario: &Scenario) {
         while self.next < self.sender.count && self.next_at().is_none_or(|at| at > self.arrival) {
             self.send(scenario);
         }
         if self.next == self.sender.count {
-            // Nobody is left to overtake it.
+            // No packet is left to overtake it.
             if let Some(held) = self.held.take() {
                 self.deliver(scenario, held);
             }
         }
     }
 
-    /// The sender's next packet goes through the network.
+    /// Sends the next packet through the network.
     fn send(&mut self, scenario: &Scenario) {
         let index = self.next;
         self.next += 1;
@@ -309,7 +310,7 @@ impl Stream {
         let overtaken = rng.chance(scenario.reorder.value());
         self.statistics.decided(is_lost);
         if is_lost || self.sender.pause.is_some_and(|pause| pause.before == index) {
-            // What was held back waits for its neighbour alone: no network keeps a packet for the length of a burst or a pause.
+            // A delayed packet waits for the next one only, not for the length of a burst or pause.
             if let Some(held) = self.held.take() {
                 self.deliver(scenario, held);
             }
@@ -317,7 +318,7 @@ impl Stream {
         if is_lost {
             return;
         }
-        // A queue keeps the order, and sends one packet after the other.
+        // The network is a queue: it keeps the order.
         let at = (self.sender.time(index) + delay).max(self.arrival + BACK_TO_BACK);
         self.arrival = at;
         let due = DuePacket { at, index, repeat: false };
@@ -366,18 +367,18 @@ impl Stream {
         &self.statistics
     }
 
-    /// Its record, once it has ended; None where nothing got through.
+    /// Its record after the end; None if no packet arrived.
     pub(crate) fn truth(&self, call_id: &str) -> Option<StreamTruth> {
         self.statistics.record(call_id, &self.sender)
     }
 
-    /// The digits of it that got through.
+    /// The digits that arrived.
     pub(crate) fn digits(&self) -> impl Iterator<Item = Dtmf> {
         self.statistics.digits()
     }
 }
 
-/// Two packets on one wire.
+/// Smallest gap between two packets.
 const BACK_TO_BACK: Nanos = Nanos::from_micros(20);
 /// In -dBm0.
 const VOLUME: u8 = 10;

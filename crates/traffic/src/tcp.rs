@@ -1,4 +1,4 @@
-//! A TCP connection that carries signalling: RFC 9293, as far as a bystander sees it.
+//! A TCP connection that carries signalling, as seen on the wire: RFC 9293.
 
 use ringtap_model::Nanos;
 
@@ -6,21 +6,21 @@ use crate::dialog::{PlannedMessage, Side};
 use crate::frame::{Framer, Head, TcpHeader, max_segment};
 use crate::rng::Rng;
 
-/// A segment that will be captured.
+/// A segment to be captured.
 #[derive(Clone, Debug)]
 struct Segment {
     at: Nanos,
     from: Side,
     header: TcpHeader,
     data: Vec<u8>,
-    /// The message that is whole with it.
+    /// The message that it completes.
     completes: Option<PlannedMessage>,
 }
 
 /// Both directions of a connection between caller and callee.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
-    /// Of the segments of each side.
+    /// Headers of each side's segments.
     heads: [Head; 2],
     /// Sequence number of the next byte of each side.
     next: [u32; 2],
@@ -30,7 +30,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// With its handshake; the second value is when the first message may be sent.
+    /// Opens a connection; also returns when the first message may be sent.
     pub(crate) fn open(heads: [Head; 2], at: Nanos, mut rng: Rng) -> (Self, Nanos) {
         let next = [rng.next_u64() as u32, rng.next_u64() as u32];
         let trip = Nanos::from_micros(rng.between(300, 20_000));
@@ -42,7 +42,7 @@ impl Connection {
         (connection, ready + Nanos::from_micros(200))
     }
 
-    /// A message, in as many segments as it needs, or in more; the other side acknowledges it.
+    /// Sends a message in one or more segments; the other side acknowledges it.
     pub(crate) fn send(&mut self, from: Side, text: &str, step: PlannedMessage) {
         let cut = if self.rng.chance(CUT) { self.rng.below(text.len() as u64) as usize } else { 0 };
         let (head, tail) = text.as_bytes().split_at(cut);
@@ -54,7 +54,7 @@ impl Connection {
             let header = self.header(from, TcpHeader::ACK | TcpHeader::PUSH);
             self.push(Segment { at, from, header, data: piece.to_vec(), completes });
             if completes.is_some() && step.resend {
-                // The acknowledgement was lost: the sender's timer runs out (RFC 6298 section 2.4).
+                // The acknowledgement was lost: the retransmission timer expires (RFC 6298 section 2.4).
                 let at = at + RESEND;
                 self.push(Segment { at, from, header, data: piece.to_vec(), completes: None });
             }
@@ -66,7 +66,7 @@ impl Connection {
         self.control(at + delay, from.other(), TcpHeader::ACK);
     }
 
-    /// After the last message: both sides close.
+    /// Closes both sides after the last message.
     pub(crate) fn close(&mut self) {
         let last = self.outbox.last().map_or(Nanos::ZERO, |segment| segment.at);
         let trip = Nanos::from_micros(self.rng.between(300, 20_000));
@@ -75,12 +75,12 @@ impl Connection {
         self.control(last + trip + trip + Nanos::from_micros(60), Side::Caller, TcpHeader::ACK);
     }
 
-    /// When its next segment is captured.
+    /// Time of the next segment.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
         self.outbox.first().map(|segment| segment.at)
     }
 
-    /// Writes the next segment; gives the message that is whole with it, and when that was.
+    /// Writes the next segment; returns the message that it completes, and its time.
     pub(crate) fn emit(&mut self, framer: &mut Framer) -> Option<(PlannedMessage, Nanos)> {
         if self.outbox.is_empty() {
             return None;
@@ -98,7 +98,7 @@ impl Connection {
         }
     }
 
-    /// A segment without data. SYN and FIN take a sequence number each.
+    /// A segment without data. SYN and FIN use one sequence number each.
     fn control(&mut self, at: Nanos, from: Side, flags: u8) {
         let header = self.header(from, flags);
         self.push(Segment { at, from, header, data: Vec::new(), completes: None });
@@ -114,6 +114,6 @@ impl Connection {
     }
 }
 
-/// Messages that are cut in two where nothing demands it.
+/// Share of messages that are split into two segments without need.
 const CUT: f64 = 0.2;
 const RESEND: Nanos = Nanos::from_millis(200);

@@ -1,4 +1,4 @@
-//! All calls together, frame by frame in order of time.
+//! All calls of a scenario, frame by frame in order of time.
 
 use ringtap_model::Nanos;
 
@@ -15,7 +15,7 @@ use crate::slab::Slab;
 use crate::stream::{Sounds, Stream};
 use crate::truth::{Records, SummaryTruth, Truth};
 
-/// The frames of a scenario. It holds the calls under way and nothing else, however long the traffic is.
+/// The frames of a scenario. Memory depends on the active calls only, not on the length of the traffic.
 #[derive(Debug)]
 pub struct Traffic {
     scenario: Scenario,
@@ -32,22 +32,22 @@ pub struct Traffic {
     streams: Slab<Stream>,
     records: Records,
     summary: SummaryTruth,
-    /// The summary was told.
+    /// Whether the summary was given.
     ended: bool,
-    /// Nothing is captured before: see [`Self::fill_due`].
+    /// Earliest capture time, see [`Self::fill_due`].
     now: Nanos,
 }
 
-/// A Poisson process: what comes independently, at a rate.
+/// Arrivals of a Poisson process.
 #[derive(Debug)]
 struct Arrivals {
     rng: Rng,
-    /// Between two, in seconds.
+    /// Mean time between two, in seconds.
     mean: f64,
     next: Nanos,
     begun: u64,
     total: u64,
-    /// None comes later.
+    /// No arrival is later.
     until: Nanos,
 }
 
@@ -67,7 +67,7 @@ impl Arrivals {
         (self.begun < self.total && self.next <= self.until).then_some(self.next)
     }
 
-    /// The number and the time of the next.
+    /// Returns the number and time of the next arrival.
     fn take(&mut self) -> (u64, Nanos) {
         let arrival = (self.begun, self.next);
         self.begun += 1;
@@ -77,15 +77,15 @@ impl Arrivals {
 }
 
 impl Traffic {
-    /// Traffic of that scenario.
+    /// Prepares the traffic of a scenario.
     ///
     /// # Errors
     ///
-    /// Where its values do not go together.
+    /// The values of the scenario are inconsistent.
     pub fn new(scenario: Scenario) -> Result<Self, Error> {
         scenario.check()?;
         let Scenario { seed, start, calls, registrations, rate, .. } = scenario;
-        // Registrations come while calls do; without calls, as often as those would.
+        // Registrations are spread over the time of the calls; without calls, at the same rate.
         let spread = if calls > 0 && registrations > 0 { calls as f64 / registrations as f64 } else { 1.0 };
         Ok(Self {
             sounds: Sounds::new(scenario.voice.clone(), seed),
@@ -105,15 +105,15 @@ impl Traffic {
         })
     }
 
-    /// The next frame, from its Ethernet header on, and when it is captured; None when all calls have ended. Times never go
-    /// back, and are whole microseconds.
+    /// The next frame, from its Ethernet header on, and its capture time; None when all calls have ended.
+    /// Times never go back, and are whole microseconds.
     #[expect(clippy::should_implement_trait, reason = "the frame borrows from the generator")]
     pub fn next(&mut self) -> Option<(Nanos, &[u8])> {
         let at = self.step()?;
         Some((at, self.framer.frame()))
     }
 
-    /// Appends frames to a batch until it is full or the traffic has ended; gives how many.
+    /// Appends frames to a batch until it is full or the traffic has ended; returns their number.
     pub fn fill(&mut self, batch: &mut Batch) -> usize {
         let before = batch.len();
         while batch.has_room() {
@@ -123,9 +123,9 @@ impl Traffic {
         batch.len() - before
     }
 
-    /// Appends the frames that are due at `now`, as far as the batch has room, and gives when the next one is due; None when the
-    /// traffic has ended. They count as captured at `now`: whoever sends them as they are given, each batch at once, has a truth
-    /// with the times of the wire, late as they may be. `now` must not go back.
+    /// Appends the frames that are due at `now`, as far as the batch has room, and returns when the next one
+    /// is due; None when the traffic has ended. Their capture time is `now`: if each batch is sent at once,
+    /// the truth has the times on the wire, even if they are late. `now` must not go back.
     pub fn fill_due(&mut self, now: Nanos, batch: &mut Batch) -> Option<Nanos> {
         self.now = now;
         loop {
@@ -144,8 +144,8 @@ impl Traffic {
         }
     }
 
-    /// Records that have become complete since the last time: those of each call and registration once its last frame has
-    /// been given, and the summary once there are no more. Taking them now and then keeps them from gathering.
+    /// Records completed since the last call: those of each call and registration after its last frame, and
+    /// the summary at the end. Call it regularly, so that they do not accumulate.
     pub fn truth(&mut self) -> impl Iterator<Item = Truth> {
         self.records.drain(..)
     }
@@ -160,22 +160,22 @@ impl Traffic {
         self.registrations.begun
     }
 
-    /// Calls and registrations that have begun and not ended.
+    /// Calls and registrations in progress.
     pub fn under_way(&self) -> usize {
         self.sessions.len()
     }
 
-    /// When its first frame may come.
+    /// Earliest time of the first frame.
     pub fn start(&self) -> Nanos {
         self.scenario.start
     }
 
-    /// What was sent so far.
+    /// Summary of the frames so far.
     pub fn summary(&self) -> &SummaryTruth {
         &self.summary
     }
 
-    /// When the next frame is due.
+    /// Time of the next frame.
     fn due(&mut self) -> Option<Nanos> {
         self.admit();
         let scheduled = self.queue.next_at();
@@ -188,7 +188,7 @@ impl Traffic {
         }
     }
 
-    /// Writes the next frame and gives its time.
+    /// Writes the next frame and returns its time.
     // HOT: once for each frame.
     fn step(&mut self) -> Option<Nanos> {
         self.admit();
@@ -229,8 +229,8 @@ impl Traffic {
         Some(at)
     }
 
-    /// Reads a word of everything that the next frames need. Among 100,000 streams each is a miss of the cache, and the misses
-    /// of many wait together, where those of one frame after the other would wait in a row.
+    /// Touches the memory that the next frames need. With 100,000 streams each access misses the cache; this
+    /// way the misses overlap.
     fn look_ahead(&mut self) {
         if self.ahead > 0 {
             self.ahead -= 1;
@@ -258,7 +258,7 @@ impl Traffic {
     fn cross_traffic_before(&mut self, scheduled: Option<Nanos>) -> Option<Nanos> {
         let cross_traffic = self.cross_traffic.as_mut()?;
         let at = cross_traffic.next;
-        // Without one it goes on until its time is over.
+        // Without one, cross traffic continues until its end.
         let end = scheduled.or_else(|| Some(self.scenario.start + self.scenario.duration?))?;
         if at >= end {
             return None;
@@ -270,7 +270,8 @@ impl Traffic {
         Some(at)
     }
 
-    /// Schedules the next frame of a source. If the source has ended, and its session perhaps with it.
+    /// Schedules the next frame of a source, or removes a source that has ended, and its session with the
+    /// last.
     fn reschedule(&mut self, next: Option<Nanos>, source: u32, session: u32) {
         if let Some(next) = next {
             return self.queue.push(next, source);
@@ -290,7 +291,7 @@ impl Traffic {
         }
     }
 
-    /// There are no more frames.
+    /// Ends the traffic.
     #[cold]
     fn end(&mut self) {
         if !std::mem::replace(&mut self.ended, true) {
@@ -298,7 +299,7 @@ impl Traffic {
         }
     }
 
-    /// Begins what comes before the next frame.
+    /// Starts the calls and registrations that begin before the next frame.
     fn admit(&mut self) {
         loop {
             let (call, registration) = (self.calls.due(), self.registrations.due());
@@ -332,7 +333,7 @@ impl Traffic {
             let (at, side) = (stream.next_at(), stream.sender().side);
             let number = self.streams.insert(stream);
             session.add(number, side, fork);
-            // A stream that loses every packet has no frame.
+            // A stream that loses every packet has no frames.
             if let Some(at) = at {
                 self.queue.push(at, number | STREAM);
                 session.live += 1;

@@ -1,7 +1,7 @@
-//! What a monitor should find: the records of the traffic, known because it was made.
+//! The truth: the records that a monitor should find in the traffic.
 //!
-//! Names, units and definitions are those of ringtap's records, so that one can be compared with the other field by
-//! field; what is judgement (MOS), or depends on where a monitor stands, is left out.
+//! Names, units and definitions are those of ringtap's records, so that both can be compared field by field.
+//! Fields that are estimates (MOS) or depend on the position of the monitor are left out.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub enum Truth {
     Stream(StreamTruth),
     /// A registration.
     Registration(RegistrationTruth),
-    /// Everything that was sent: the last record.
+    /// Summary of all frames: the last record.
     Summary(SummaryTruth),
 }
 
@@ -31,11 +31,11 @@ pub struct CallTruth {
     pub call_id: String,
     /// Always SIP.
     pub protocol: Protocol,
-    /// What carried it.
+    /// Transport.
     pub transport: Transport,
-    /// Where the INVITE came from.
+    /// Source of the INVITE.
     pub src: Endpoint,
-    /// Where it went.
+    /// Destination of the INVITE.
     pub dst: Endpoint,
     /// User of From.
     pub from_user: String,
@@ -47,11 +47,11 @@ pub struct CallTruth {
     pub to_host: String,
     /// How it ended.
     pub state: CallState,
-    /// Last final answer to the INVITE.
+    /// Last final response to the INVITE.
     pub final_code: u16,
-    /// Its phrase.
+    /// Its reason phrase.
     pub final_reason: String,
-    /// Who released it.
+    /// The side that released the call.
     pub released_by: Option<Party>,
     /// First INVITE.
     #[serde(rename = "invite_us", serialize_with = "micros_or_null")]
@@ -70,9 +70,9 @@ pub struct CallTruth {
     pub end: Option<Nanos>,
     /// Messages sent.
     pub messages: u32,
-    /// Those of them that repeat one.
+    /// Retransmissions among them.
     pub retransmissions: u32,
-    /// Digits of which at least one packet got through.
+    /// Digits of which at least one packet arrived.
     pub dtmf: Vec<Dtmf>,
 }
 
@@ -81,7 +81,7 @@ pub struct CallTruth {
 pub struct StreamTruth {
     /// Call-ID of its call.
     pub call_id: String,
-    /// Which way it flows in it.
+    /// Direction in the call.
     pub direction: Direction,
     /// Sender.
     pub src: Endpoint,
@@ -89,7 +89,7 @@ pub struct StreamTruth {
     pub dst: Endpoint,
     /// RFC 3550 section 3.
     pub ssrc: u32,
-    /// Of the audio.
+    /// Payload type of the audio.
     pub payload_type: u8,
     /// Its name in SDP.
     pub codec: &'static str,
@@ -103,27 +103,28 @@ pub struct StreamTruth {
     /// Last packet.
     #[serde(rename = "last_us", serialize_with = "micros")]
     pub last: Nanos,
-    /// Packets that got through, repeats included.
+    /// Packets that arrived, duplicates included.
     pub packets: u64,
-    /// Different ones.
+    /// Distinct packets.
     pub unique: u64,
-    /// Those missing between the first and the last number that got through.
+    /// Packets missing between the first and the last that arrived.
     pub lost: u64,
     /// `packets - unique`.
     pub duplicates: u64,
-    /// Packets that came after one with a higher number, repeats left out.
+    /// Packets that arrived after one with a higher number, without duplicates.
     pub reordered: u64,
     /// RTP payload.
     pub bytes: u64,
-    /// With IP and above.
+    /// Bytes from the IP header on.
     pub ip_bytes: u64,
-    /// RFC 3550 section 6.4.1, repeats and telephone-events left out: mean over the packets from the second on.
+    /// RFC 3550 section 6.4.1, without duplicates and telephone events: mean over the packets from the second
+    /// on.
     pub jitter_ms_mean: Option<f64>,
     /// Its maximum.
     pub jitter_ms_max: Option<f64>,
-    /// Longest time between two packets that follow one another, repeats left out.
+    /// Longest time between successive packets, without duplicates.
     pub delta_ms_max: Option<f64>,
-    /// Runs of consecutive lost numbers.
+    /// Runs of consecutive lost packets.
     pub loss_bursts: u64,
     /// Longest of them.
     pub burst_len_max: Option<u64>,
@@ -136,13 +137,13 @@ pub struct RegistrationTruth {
     pub aor: String,
     /// Contact URI.
     pub contact: String,
-    /// Who registers.
+    /// Source of the REGISTER.
     pub src: Endpoint,
-    /// With whom.
+    /// Destination of the REGISTER.
     pub dst: Endpoint,
-    /// How it stands: bindings are granted for a day, and never renewed.
+    /// Its state: bindings are granted for a day and never renewed.
     pub state: RegistrationState,
-    /// Last final answer.
+    /// Last final response.
     pub code: u16,
     /// First REGISTER.
     #[serde(rename = "first_us", serialize_with = "micros")]
@@ -150,16 +151,16 @@ pub struct RegistrationTruth {
     /// Last message.
     #[serde(rename = "last_us", serialize_with = "micros")]
     pub last: Nanos,
-    /// REGISTER requests, repeats included.
+    /// REGISTER requests, retransmissions included.
     pub requests: u32,
 }
 
-/// Every frame that was sent, by what it carried.
+/// Counts of all frames by content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SummaryTruth {
     /// Frames.
     pub frames: u64,
-    /// Octets of them, from the Ethernet header on.
+    /// Their bytes, from the Ethernet header on.
     pub bytes: u64,
     /// Frames of SIP: datagrams, or segments with or without a part of a message.
     pub signalling: u64,
@@ -167,9 +168,9 @@ pub struct SummaryTruth {
     pub rtp: u64,
     /// Frames of RTCP.
     pub rtcp: u64,
-    /// Frames that are no telephony.
+    /// Frames of cross traffic.
     pub cross: u64,
-    /// Octets of those.
+    /// Their bytes.
     pub cross_bytes: u64,
     /// Records of calls.
     pub calls: u64,
@@ -186,7 +187,7 @@ pub struct SummaryTruth {
 }
 
 impl SummaryTruth {
-    /// A record is complete.
+    /// Counts a complete record.
     pub(crate) fn count(&mut self, record: &Truth) {
         match record {
             Truth::Call(_) => self.calls += 1,
@@ -197,7 +198,7 @@ impl SummaryTruth {
     }
 }
 
-/// Records that are complete and not yet taken.
+/// Complete records that were not yet fetched.
 pub(crate) type Records = VecDeque<Truth>;
 
 fn micros<S: Serializer>(time: &Nanos, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,4 +1,4 @@
-//! What is said in the calls: speech-like noise, or a recording.
+//! The sound of the calls: speech-like noise, or a recording.
 
 use std::fmt;
 use std::io::Read;
@@ -8,12 +8,12 @@ use crate::error::Error;
 use crate::g711;
 use crate::rng::Rng;
 
-/// Sound of both parties at 8 kHz, ready in both laws of G.711. It repeats where a call lasts longer.
+/// Sound of both parties at 8 kHz, encoded in both laws of G.711. It repeats in longer calls.
 #[derive(Clone)]
 pub struct Voice {
     caller: Arc<Coded>,
     callee: Arc<Coded>,
-    /// Every call begins at its first sample, as a listener expects of a recording.
+    /// Whether every call begins at the first sample, as for a recording.
     recorded: bool,
 }
 
@@ -24,25 +24,26 @@ struct Coded {
 }
 
 impl Voice {
-    /// Half a minute with the rhythm and the pitch of speech, of which each stream begins anywhere: always the same for a seed.
+    /// Half a minute with the rhythm and pitch of speech, the same for a seed; each stream begins at a random
+    /// offset.
     pub fn synthetic(seed: u64) -> Self {
         let speak = |stream, pitch| Arc::new(Coded::new(&speech(&mut Rng::new(seed, stream), pitch)));
         Self { caller: speak(CALLER, 66), callee: speak(CALLEE, 40), recorded: false }
     }
 
-    /// A WAV of 16-bit PCM at 8 kHz: with one channel both parties say it, with two the caller has the left and the callee
-    /// the right one.
+    /// A WAV of 16-bit PCM at 8 kHz: both parties use a single channel; of two, the caller has the left and
+    /// the callee the right one.
     ///
     /// # Errors
     ///
-    /// [`Error::Sound`], with the command that makes a fitting one.
+    /// [`Error::Sound`], with the command that converts the file.
     pub fn from_wav(wav: impl Read) -> Result<Self, Error> {
-        let wrong = |error: hound::Error| Error::Sound(format!("it is no WAV that can be played: {error}"));
+        let wrong = |error: hound::Error| Error::Sound(format!("cannot read the WAV: {error}"));
         let reader = hound::WavReader::new(wav).map_err(wrong)?;
         let hound::WavSpec { channels, sample_rate, bits_per_sample, sample_format } = reader.spec();
         if sample_rate != 8_000 || bits_per_sample != 16 || sample_format != hound::SampleFormat::Int {
             return Err(Error::Sound(format!(
-                "it has {bits_per_sample} bits at {sample_rate} Hz, not 16 at 8000"
+                "the file has {bits_per_sample} bits at {sample_rate} Hz, not 16 at 8000"
             )));
         }
         let samples: Vec<i16> = reader.into_samples().collect::<Result<_, _>>().map_err(wrong)?;
@@ -52,15 +53,15 @@ impl Voice {
         let (left, right) = match channels {
             1 => (channel(0), channel(0)),
             2 => (channel(0), channel(1)),
-            _ => return Err(Error::Sound(format!("it has {channels} channels, not 1 or 2"))),
+            _ => return Err(Error::Sound(format!("the file has {channels} channels, not 1 or 2"))),
         };
         if right.is_empty() {
-            return Err(Error::Sound("it has no sound in it".to_owned()));
+            return Err(Error::Sound("the file has no samples".to_owned()));
         }
         Ok(Self { caller: Arc::new(Coded::new(&left)), callee: Arc::new(Coded::new(&right)), recorded: true })
     }
 
-    /// Where a stream begins: anywhere, for noise.
+    /// Offset at which a stream begins: random for noise.
     pub(crate) fn begin(&self, rng: &mut Rng) -> u64 {
         let place = rng.below(self.caller.mu_law.len() as u64);
         if self.recorded { 0 } else { place }
@@ -106,8 +107,8 @@ impl Coded {
     }
 }
 
-/// Pulses and noise through a resonance that wanders as vowels do, under an envelope of syllables (3 to 6 a second) in
-/// phrases of one to three seconds with pauses between. The pitch is the number of samples between two pulses.
+/// Pulses and noise through a moving resonance, like vowels, with an envelope of syllables (3 to 6 a second)
+/// in phrases of one to three seconds with pauses. The pitch is the number of samples between two pulses.
 fn speech(rng: &mut Rng, pitch: u64) -> Vec<i16> {
     let mut samples = Vec::with_capacity(LENGTH);
     let mut filter = Resonance::default();
@@ -154,7 +155,7 @@ impl Resonance {
         self.a = 2.0 * Self::RADIUS * libm::cos(std::f64::consts::TAU * hertz / 8_000.0);
     }
 
-    /// With a breath of noise beside the pulse.
+    /// Adds a little noise to the pulse.
     fn next(&mut self, rng: &mut Rng, pulse: f64) -> f64 {
         let x = pulse + (2.0 * rng.unit() - 1.0) * 0.1;
         let y = x + self.a * self.y1 - Self::RADIUS * Self::RADIUS * self.y2;

@@ -162,6 +162,6 @@ mod tests {
         let (mut screen, ..) = captured(80);
         let compare = Compare { truth, records: vec![found], within: 0.0, ignore_times: false, show: 10 };
         let error = format!("{:#}", compare.run(&mut screen).unwrap_err());
-        assert!(error.contains("found:2: it is no JSON object"), "{error}");
+        assert!(error.contains("found:2: not a JSON object"), "{error}");
     }
 }

@@ -46,7 +46,7 @@ impl Planner<'_> {
         senders.into_iter().map(|sender| (self.through(sender), false)).collect()
     }
 
-    /// Media of another place where it rings, until the call is answered or over.
+    /// Media of the fork, until the call is answered or over.
     pub(super) fn forks(&mut self, early: EarlyMedia, end: Nanos, codec: Codec) -> Option<(Stream, bool)> {
         let (start, media) = (early.fork?, self.fork.as_ref()?.media);
         let times = SendTimes { start, end, pause: None };
@@ -59,7 +59,7 @@ impl Planner<'_> {
         Stream::new(self.scenario, sender, network)
     }
 
-    /// Packets from one time to another, at least one, and the pause among them.
+    /// Number of packets, at least one, and the pause among them.
     pub(super) fn packets(&self, times: SendTimes) -> (u32, Option<Pause>) {
         let ptime = self.options.ptime.0;
         let until = |at: Nanos| ((at - times.start).0 / ptime) as u32 + 1;
@@ -68,7 +68,8 @@ impl Planner<'_> {
             let before = until(from);
             Pause { before, length: until(to) - before }
         });
-        // A pause that begins before the first packet, or takes no packet's time, or ends after the last, is none.
+        // A pause that begins before the first packet, is shorter than a packet, or ends after the last does
+        // not count.
         let pause = pause
             .filter(|pause| pause.before > 1 && pause.length > 0 && pause.before + pause.length < places);
         (places - pause.map_or(0, |pause| pause.length), pause)
@@ -83,7 +84,8 @@ impl Planner<'_> {
         presses: bool,
     ) -> Sender {
         let (count, pause) = self.packets(times);
-        // RFC 3550 section 5.1: both begin anywhere. A quarter of the streams wraps soon: that is where counting goes wrong.
+        // RFC 3550 section 5.1: both begin anywhere. A quarter of the streams wraps soon: that is where
+        // counting goes wrong.
         let soon = self.rng.below(4) == 0;
         let sequence = self.rng.next_u64() as u16;
         let sequence = if soon { u16::MAX - sequence % 300 } else { sequence };
@@ -108,9 +110,10 @@ impl Planner<'_> {
         let mut first = self.rng.between(10, 60) as u32;
         let mut digits = Vec::new();
         for _ in 0..self.rng.between(1, 4) {
-            // Nobody presses a key as the line falls silent.
+            // No digit just before a pause.
             let near = |pause: &Pause| (first..=first + EVENT_PACKETS + 10).contains(&pause.before);
-            // Sound before the first and after the last: a stream of events alone has no codec.
+            // There is sound before the first digit and after the last: a stream of events alone has no
+            // codec.
             if first + EVENT_PACKETS + 10 < packets && !pause.as_ref().is_some_and(near) {
                 digits.push(Digit { first, code: self.rng.below(12) as u8 });
             }

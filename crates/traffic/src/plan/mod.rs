@@ -1,4 +1,4 @@
-//! What happens in a call or a registration, decided when it begins.
+//! The course of a call or registration, planned when it begins.
 
 mod media;
 mod signalling;
@@ -19,15 +19,15 @@ use crate::session::Session;
 use crate::stream::Stream;
 use crate::tcp::Connection;
 
-/// A call or a registration that begins.
+/// A call or registration that begins.
 #[derive(Debug)]
 pub(crate) struct NewSession {
     pub(crate) session: Session,
-    /// And whether each is a fork's.
+    /// Its streams, and whether each comes from the fork.
     pub(crate) streams: Vec<(Stream, bool)>,
 }
 
-/// A call attempt that begins at `at`; `number` tells it from all others.
+/// Plans the call attempt that begins at `at`; `number` is unique.
 pub(crate) fn call(scenario: &Scenario, number: u64, at: Nanos) -> NewSession {
     let mut planner = Planner::new(scenario, CALLS + number, at);
     let course = planner.course();
@@ -53,7 +53,7 @@ pub(crate) fn call(scenario: &Scenario, number: u64, at: Nanos) -> NewSession {
     NewSession { session: Session::call(dialog, steps, connection, reports, vlan), streams }
 }
 
-/// A registration that begins at `at`.
+/// Plans the registration that begins at `at`.
 pub(crate) fn registration(scenario: &Scenario, number: u64, at: Nanos) -> NewSession {
     let mut planner = Planner::new(scenario, REGISTRATIONS + number, at);
     let codec = *scenario.codecs.at(0);
@@ -79,7 +79,7 @@ pub(crate) fn registration(scenario: &Scenario, number: u64, at: Nanos) -> NewSe
     NewSession { session: Session::registration(dialog, steps, connection, vlan), streams: Vec::new() }
 }
 
-/// What becomes of a call.
+/// The course of a call.
 #[derive(Clone, Copy, Debug)]
 struct CallCourse {
     outcome: Outcome,
@@ -96,7 +96,7 @@ enum Outcome {
     Cancelled,
 }
 
-/// A call being decided: time goes on with each message.
+/// A call being planned: each message advances `now`.
 struct Planner<'a> {
     scenario: &'a Scenario,
     rng: Rng,
@@ -104,24 +104,24 @@ struct Planner<'a> {
     now: Nanos,
     transactions: Vec<Transaction>,
     steps: Vec<PlannedMessage>,
-    /// Where each side's media are, and where they may move to.
+    /// Media endpoint of each side, and where they may move.
     media: [SocketAddr; 2],
     relay: SocketAddr,
     fork: Option<Box<Fork>>,
-    /// Requests that each side sent within the dialog.
+    /// Requests of each side within the dialog.
     requests: [u32; 2],
 }
 
-/// When each side sends media, from the first packet to the last.
+/// When a side sends media, from the first packet to the last.
 #[derive(Clone, Copy, Debug)]
 struct SendTimes {
     start: Nanos,
     end: Nanos,
-    /// Silent from one time to another.
+    /// Silent between these times.
     pause: Option<(Nanos, Nanos)>,
 }
 
-/// While it rings: since when the callee sends media, and since when a fork does.
+/// Early media: since when the callee sends, and since when the fork does.
 #[derive(Clone, Copy, Debug)]
 struct EarlyMedia {
     callee: Option<Nanos>,
@@ -135,7 +135,7 @@ impl<'a> Planner<'a> {
         Self {
             scenario,
             rng,
-            // Drawn anew once the codec is known.
+            // Replaced when the codec is known.
             options: SessionOptions::new(scenario, stream, *scenario.codecs.at(0)),
             now,
             transactions: Vec::with_capacity(4),
@@ -171,7 +171,7 @@ impl<'a> Planner<'a> {
 
     fn callers(&mut self, number: u64) -> [Party; 2] {
         let (from, to) = (self.hosts(Subnet::Callers, number), self.hosts(Subnet::Callees, number));
-        // Each call of TCP has a connection of its own, from a port that no other call has.
+        // Each call over TCP has its own connection, from a unique port.
         let port = if self.is_tcp() { from.port() + 1 } else { SIP_PORT };
         let british = self.rng.chance(0.5);
         [
@@ -197,12 +197,12 @@ impl<'a> Planner<'a> {
         network.media(number, self.options.v6)
     }
 
-    /// Where the media of a call are.
+    /// Sets the media endpoints of a call.
     fn ends(&mut self, number: u64) {
         self.media = [self.hosts(Subnet::Callers, number), self.hosts(Subnet::Callees, number)];
         self.relay = self.hosts(Subnet::Relays, number);
         if self.options.forked {
-            // As far from the other relays as they go: a call that begins then has ended long ago.
+            // Half the range away from the relays: the call with that number has ended long ago.
             let media = self.hosts(Subnet::Relays, number + addresses::ENDPOINTS / 2);
             let rng = &mut self.options.rng;
             self.fork = Some(Box::new(Fork { tag: rng.next_u64(), session: rng.next_u64() as u32, media }));
@@ -238,14 +238,14 @@ impl<'a> Planner<'a> {
     fn dialog(self, call_id: String, parties: [Party; 2], codec: Codec) -> (Dialog, Vec<PlannedMessage>) {
         let transport = if self.is_tcp() { "TCP" } else { "UDP" };
         let Self { media, relay, fork, mut transactions, options, mut steps, .. } = self;
-        // They stay as long as the call does.
+        // Shrunk, since they live as long as the call.
         transactions.shrink_to_fit();
         steps.shrink_to_fit();
         let ptime = options.ptime.0 / 1_000_000;
         (Dialog { call_id, parties, media, relay, fork, transactions, codec, ptime, transport }, steps)
     }
 
-    /// Time goes on, by so many milliseconds at least and at most.
+    /// Advances the time by `least` to `most` milliseconds.
     fn wait(&mut self, least: u64, most: u64) {
         self.now += Nanos::from_micros(self.rng.between(least * 1_000, most * 1_000));
     }
@@ -256,7 +256,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Media of one side that move to the relay.
+/// The move of one side's media to the relay.
 #[derive(Clone, Copy, Debug)]
 struct MediaMove {
     side: Side,
@@ -267,11 +267,11 @@ struct MediaMove {
 const T1: Nanos = Nanos::from_millis(500);
 const LONG_ENOUGH_TO_MOVE: Nanos = Nanos::from_secs(2);
 const LONG_ENOUGH_TO_HOLD: Nanos = Nanos::from_secs(4);
-/// Final answers of calls that fail, as often as here.
+/// Final responses of failed calls, in these proportions.
 const FAILURES: [u16; 10] = [486, 486, 486, 486, 404, 404, 480, 503, 500, 603];
 /// The callee numbers its own requests from here.
 const CALLEE_BASE: u32 = 100;
 const REGISTRAR: u64 = 4;
-/// What tells the random numbers of calls and registrations apart.
+/// Separate the random streams of calls and registrations.
 const CALLS: u64 = 1 << 40;
 const REGISTRATIONS: u64 = 1 << 41;

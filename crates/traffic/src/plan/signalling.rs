@@ -40,8 +40,8 @@ impl Planner<'_> {
         self.push(transaction, kind, false, false);
     }
 
-    /// Sends what its sender repeats until it is answered (RFC 3261 sections 13.3.1.4 and 17.1): sometimes it has to, after
-    /// T1; over TCP a segment then comes twice.
+    /// Sends a message that is retransmitted until it is answered (RFC 3261 sections 13.3.1.4 and 17.1):
+    /// sometimes it is repeated after T1; over TCP a segment then comes twice.
     pub(super) fn send_until_answered(&mut self, transaction: u8, kind: MessageKind) {
         let again = self.rng.chance(self.scenario.retransmit.value());
         self.push(transaction, kind, false, again && self.is_tcp());
@@ -55,7 +55,7 @@ impl Planner<'_> {
         self.send_until_answered(transaction, MessageKind::Request);
     }
 
-    /// The same request once more, with the answer to a challenge (RFC 3261 section 22.2).
+    /// Sends the same request again, with credentials (RFC 3261 section 22.2).
     pub(super) fn retry(&mut self, transaction: u8, code: u16) -> u8 {
         let Transaction { method, by, sequence, challenge, .. } = *self.at(transaction);
         let place = self.transaction(method, by, sequence + 1);
@@ -64,7 +64,7 @@ impl Planner<'_> {
         place
     }
 
-    /// INVITE and 100, and before them a challenge where there is one. Gives the transaction that goes on.
+    /// INVITE and 100, after a challenge if there is one. Returns the final transaction.
     pub(super) fn invite(&mut self, challenged: bool) -> u8 {
         let mut invite = self.transaction(Method::Invite, Side::Caller, 1);
         self.request(invite);
@@ -84,7 +84,7 @@ impl Planner<'_> {
         invite
     }
 
-    /// It rings, in two places where the call is forked: 180, or 183 with media before the answer.
+    /// Rings, at two destinations if the call is forked: 180, or 183 with early media.
     pub(super) fn ring(&mut self, invite: u8) -> EarlyMedia {
         let is_early = self.options.early;
         let kind = MessageKind::Response(if is_early { 183 } else { 180 });
@@ -107,7 +107,7 @@ impl Planner<'_> {
         EarlyMedia { callee, fork }
     }
 
-    /// To the end, of a call that fails or that the caller gives up. Gives the media.
+    /// The rest of a call that fails or is cancelled. Returns its media.
     pub(super) fn unanswered(&mut self, invite: u8, outcome: Outcome, codec: Codec) -> Vec<(Stream, bool)> {
         let early = match outcome {
             Outcome::Failed => self.fail(invite),
@@ -153,7 +153,7 @@ impl Planner<'_> {
         early
     }
 
-    /// From ringing to BYE; gives the media, and when each side sends.
+    /// From ringing to BYE. Returns the media, and when each side sends.
     pub(super) fn conversation(
         &mut self,
         invite: u8,
@@ -187,7 +187,7 @@ impl Planner<'_> {
         (streams, Some(send_times))
     }
 
-    /// One side moves its media to another host (RFC 3264 section 8.3.1). Gives the side and the time.
+    /// One side moves its media to another host (RFC 3264 section 8.3.1). Returns the side and the time.
     pub(super) fn reinvite(&mut self, invite: u8, answer: Nanos, hold: Nanos) -> MediaMove {
         let side = self.rng.one_of(&[Side::Caller, Side::Callee]);
         let after = Nanos::from_micros((hold.micros() as f64 * (0.3 + 0.3 * self.rng.unit())) as u64);
@@ -196,7 +196,7 @@ impl Planner<'_> {
         MediaMove { side, at: self.now }
     }
 
-    /// One side puts the other on hold, and takes it back (RFC 3264 section 8.4). Gives when each is silent.
+    /// One side puts the other on hold and resumes (RFC 3264 section 8.4). Returns when each is silent.
     pub(super) fn put_on_hold(
         &mut self,
         invite: u8,
@@ -224,7 +224,7 @@ impl Planner<'_> {
         pauses
     }
 
-    /// A re-INVITE with its answers.
+    /// A re-INVITE with its responses.
     pub(super) fn offer(
         &mut self,
         invite: u8,
@@ -255,7 +255,7 @@ impl Planner<'_> {
         place
     }
 
-    /// BYE and its answer. Gives when each side stops to send.
+    /// BYE and its response. Returns when each side stops sending.
     pub(super) fn release(&mut self, invite: u8) -> [Nanos; 2] {
         let by = self.rng.one_of(&[Side::Caller, Side::Callee]);
         let bye = self.in_dialog(Method::Bye, invite, by);
