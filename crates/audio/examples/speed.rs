@@ -2,8 +2,8 @@
 //!
 //!     cargo run --release -p ringtap-audio --example speed -- g729.raw
 //!
-//! The argument is raw G.729 (10 bytes a frame), as a telephone makes it; without it G.729 is measured with frames of noise, which
-//! take as long.
+//! The argument is raw G.729 (10 bytes a frame), as a telephone makes it; without it G.729 is measured with
+//! frames of noise, which take as long.
 #![expect(clippy::print_stdout, reason = "the figures are all it is for")]
 
 use std::error::Error;

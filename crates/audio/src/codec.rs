@@ -1,18 +1,18 @@
-//! The codecs: their names, clocks, rates, and how much sound a payload is.
+//! The codecs: names, clocks, rates, and the duration of a payload.
 
 use ringtap_model::Hz;
 
 use crate::Error;
 use crate::decode::{self, AmrFrame, Packing, Width};
 
-/// A codec that can be decoded, here or by a library.
+/// A codec that can be decoded, built in or by a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Codec {
     /// G.711 mu-law, static payload type 0 (RFC 3551 section 4.5.14).
     Pcmu,
     /// G.711 A-law, static payload type 8.
     Pcma,
-    /// Linear 16-bit (RFC 3551 section 4.5.11); of several channels the mean.
+    /// Linear 16-bit (RFC 3551 section 4.5.11); several channels are averaged.
     L16 {
         /// Interleaved in the payload.
         channels: u8,
@@ -21,9 +21,9 @@ pub enum Codec {
     G722,
     /// G.726.
     G726 {
-        /// Of a code: 2 to 5, for 16 to 40 kbit/s.
+        /// Bits per code: 2 to 5, for 16 to 40 kbit/s.
         bits: u8,
-        /// Which end of a byte comes first.
+        /// Bit order of the codes in a byte.
         packing: Packing,
     },
     /// GSM full rate, static payload type 3.
@@ -41,8 +41,8 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// By its name in SDP, in any case (RFC 4855 section 3); [`Error::Unsupported`] for every other. L16 is taken for one
-    /// channel.
+    /// By its name in SDP, in any case (RFC 4855 section 3); [`Error::Unsupported`] for every other. L16 is
+    /// assumed to have one channel.
     pub fn from_name(name: &str) -> Result<Self, Error> {
         NAMES
             .iter()
@@ -51,7 +51,7 @@ impl Codec {
             .ok_or_else(|| Error::unsupported(name))
     }
 
-    /// By a static payload type (RFC 3551 section 6; 2 is what it was before it was taken back: G.721, which is G726-32).
+    /// By a static payload type (RFC 3551 section 6; 2 was G.721, which is G726-32, before it was withdrawn).
     pub fn from_payload_type(payload_type: u8) -> Option<Self> {
         match payload_type {
             0 => Some(Self::Pcmu),
@@ -71,7 +71,8 @@ impl Codec {
         NAMES.iter().find(|(_, codec)| *codec == self).map_or("L16", |(name, _)| name)
     }
 
-    /// Its RTP clock, given the one that was announced: most have one alone, which some senders announce wrongly.
+    /// Its RTP clock, given the announced one: most codecs have a single clock, which some senders announce
+    /// wrongly.
     pub fn clock(self, announced: Hz) -> Hz {
         match self {
             Self::Pcmu | Self::Pcma | Self::G726 { .. } | Self::L16 { .. }
@@ -86,12 +87,13 @@ impl Codec {
         }
     }
 
-    /// Its samples a second at an RTP clock that it has.
+    /// Its sampling rate at one of its RTP clocks.
     pub fn rate(self, clock: Hz) -> Hz {
         if self == Self::G722 { Hz(16_000) } else { clock }
     }
 
-    /// How many samples a payload stands for, at [`Codec::rate`]; `None` for what is no payload of this codec, or empty.
+    /// Number of samples of a payload at [`Codec::rate`]; `None` if it is empty or not a payload of this
+    /// codec.
     pub fn samples(self, payload: &[u8]) -> Option<usize> {
         let length = payload.len();
         let samples = match self {
@@ -110,7 +112,7 @@ impl Codec {
         (samples > 0).then_some(samples)
     }
 
-    /// Whether the last frame of a payload describes the noise that fills what follows it, as far as the codec says so itself.
+    /// Whether the last frame of a payload describes comfort noise in the codec's own format.
     pub(crate) fn announces_noise(self, payload: &[u8]) -> bool {
         let ends = |width: Width| {
             let kinds = decode::amr_frames(width, payload).unwrap_or_default();
@@ -145,18 +147,18 @@ fn frames(length: usize, frame: usize, samples: usize) -> Option<usize> {
 const ILBC_20: usize = 38;
 const ILBC_30: usize = 50;
 
-/// What an error says is known.
+/// The known codecs, for an error message.
 pub(crate) const KNOWN: &str =
     "G.711, L16, G.722, G.726, G.729, GSM, and with Debian's libraries AMR, AMR-WB, iLBC and Opus";
 
-/// The sampling rates that exist; another clock is taken for a mistake.
+/// Plausible sampling rates; any other clock is considered a mistake.
 pub(crate) const RATES: std::ops::RangeInclusive<u32> = 1_000..=192_000;
 
 const fn g726(bits: u8, packing: Packing) -> Codec {
     Codec::G726 { bits, packing }
 }
 
-/// The first name of a codec is its own.
+/// The first name of a codec is its main one.
 const NAMES: [(&str, Codec); 21] = [
     ("PCMU", Codec::Pcmu),
     ("PCMA", Codec::Pcma),

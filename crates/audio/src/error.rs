@@ -1,10 +1,10 @@
-//! Why there is no sound.
+//! Errors of decoding and writing sound.
 
-/// What can go wrong on the way to sound.
+/// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A codec that nothing here decodes.
+    /// A codec that cannot be decoded.
     #[error(
         "{codec} cannot be decoded: ringtap turns {known} into sound; export the packets as pcap and decode \
          them elsewhere",
@@ -15,42 +15,42 @@ pub enum Error {
         codec: String,
     },
     /// A codec whose library is not installed.
-    #[error("{codec} cannot be decoded without {library}, which is not installed: {remedy}")]
+    #[error("cannot decode {codec} without {library}, which is not installed: {remedy}")]
     Missing {
         /// Its name, as in SDP.
         codec: &'static str,
-        /// The file that was looked for.
+        /// The library file.
         library: &'static str,
-        /// What to do about it.
+        /// The remedy.
         remedy: &'static str,
     },
     /// The process that decodes with a library failed.
-    #[error("{codec} was not decoded: {why}")]
+    #[error("cannot decode {codec}: {why}")]
     Helper {
         /// Its name, as in SDP.
         codec: &'static str,
-        /// What happened.
+        /// The cause.
         why: String,
     },
     /// The library that encodes is not installed.
-    #[error("{codec} cannot be written without {library}, which is not installed: {remedy}")]
+    #[error("cannot encode {codec} without {library}, which is not installed: {remedy}")]
     NoEncoder {
         /// Its name.
         codec: &'static str,
-        /// The file that was looked for.
+        /// The library file.
         library: &'static str,
-        /// What to do about it.
+        /// The remedy.
         remedy: &'static str,
     },
     /// The process that encodes failed.
-    #[error("{codec} was not written: {why}")]
+    #[error("cannot encode {codec}: {why}")]
     Encoder {
         /// Its name.
         codec: &'static str,
-        /// What happened.
+        /// The cause.
         why: String,
     },
-    /// None of the tracks has a sample.
+    /// No track has a sample.
     #[error(
         "there is no sound to write: no packet of a codec that can be decoded was seen in either direction"
     )]
@@ -62,18 +62,21 @@ pub enum Error {
     )]
     TooLong,
     /// A sampling rate out of range.
-    #[error("{rate} Hz is no sampling rate: choose one from 4000 to 192000, such as 8000, 16000 or 48000")]
+    #[error(
+        "{rate} Hz is not a valid sampling rate: choose one from 4000 to 192000, such as 8000, 16000 or \
+        48000"
+    )]
     Rate {
-        /// What was asked for.
+        /// The requested rate.
         rate: u32,
     },
-    /// The file does not take it.
-    #[error("the sound could not be written: {0}; check the disk that it goes to")]
+    /// The output could not be written.
+    #[error("cannot write the sound: {0}; check the disk")]
     Write(#[from] std::io::Error),
 }
 
 impl Error {
-    /// Of a codec by its name.
+    /// The error for a codec name.
     pub(crate) fn unsupported(codec: &str) -> Self {
         Self::Unsupported { codec: codec.to_owned() }
     }

@@ -1,6 +1,7 @@
 //! FLAC (RFC 9639): the same samples in about half the space.
 //!
-//! Fixed predictors and Rice codes: for speech within a few percent of what the search for better ones finds, at a tenth of the work.
+//! Fixed predictors and Rice codes: for speech within a few percent of the size with searched predictors, at
+//! a tenth of the work.
 
 use std::io::{Seek, SeekFrom, Write};
 
@@ -9,30 +10,30 @@ use md5::{Digest, Md5};
 use crate::Error;
 use crate::output::{Output, OutputFormat};
 
-/// A FLAC file that is being written.
+/// Writes a FLAC file.
 pub struct Flac<W: Write + Seek> {
     to: W,
     shape: OutputFormat,
     md5: Md5,
-    /// Samples of both channels that do not fill a block yet.
+    /// Samples of both channels, less than a block.
     held: [Vec<i32>; 2],
     number: u32,
     written: u64,
 }
 
 impl<W: Write + Seek> Flac<W> {
-    /// Begins one.
+    /// Writes the header.
     pub fn new(mut to: W, shape: OutputFormat) -> Result<Self, Error> {
         to.write_all(&header(shape, &[0; 16]))?;
         Ok(Self { to, shape, md5: Md5::new(), held: [Vec::new(), Vec::new()], number: 0, written: 0 })
     }
 
-    /// Writes the first `count` samples that are held as a block.
+    /// Writes the first `count` buffered samples as a block.
     fn block(&mut self, count: usize) -> Result<(), Error> {
         let channels = usize::from(self.shape.channels);
         let mut bits = BitWriter::default();
-        // Section 9.1: sync and fixed block size; the size is told by two bytes, the rate by the header of the file; channels
-        // that stand by themselves, 16 bits.
+        // Section 9.1: sync and fixed block size; the size is in two bytes, the rate in the file header;
+        // independent channels, 16 bits.
         bits.write(0xfff8, 16);
         bits.write(0x70, 8);
         bits.write((channels as u32 - 1) << 4 | 0x08, 8);
@@ -96,7 +97,7 @@ fn header(shape: OutputFormat, md5: &[u8; 16]) -> Vec<u8> {
     bits.write(34, 24);
     bits.write(BLOCK as u32, 16);
     bits.write(BLOCK as u32, 16);
-    // The sizes of frames are not told.
+    // The frame sizes are unknown.
     bits.write(0, 24);
     bits.write(0, 24);
     bits.write(shape.rate.0, 20);
@@ -127,7 +128,7 @@ fn subframe(samples: &[i32], bits: &mut BitWriter) {
     plan.write(&residual, samples.len(), order, bits);
 }
 
-/// The order of the fixed predictor that leaves least, and what it leaves (section 9.2.5).
+/// The order of the best fixed predictor, and its residual (section 9.2.5).
 fn predicted(samples: &[i32]) -> (usize, Vec<i32>) {
     let most = 4.min(samples.len() - 1);
     let mut best = (0, samples.to_vec());
@@ -148,11 +149,11 @@ fn size(values: &[i32]) -> u64 {
     values.iter().map(|value| u64::from(value.unsigned_abs())).sum()
 }
 
-/// How a residual is cut into partitions, and the Rice parameter of each (section 9.2.7).
+/// The partitions of a residual and the Rice parameter of each (section 9.2.7).
 struct RicePartition {
     order: u32,
     parameters: Vec<u32>,
-    /// BitWriter, about.
+    /// Approximate size in bits.
     cost: u64,
 }
 
@@ -190,13 +191,13 @@ impl RicePartition {
     }
 }
 
-/// The first is shorter by the samples that begin the block.
+/// The first partition is shorter by the warm-up samples.
 fn partitions(residual: &[i32], block: usize, warm_up: usize, order: u32) -> impl Iterator<Item = &[i32]> {
     let (first, rest) = residual.split_at((block >> order) - warm_up);
     std::iter::once(first).chain(rest.chunks(block >> order))
 }
 
-/// The parameter that takes fewest bits, and how many.
+/// The best Rice parameter, and its size in bits.
 fn parameter(values: &[i32]) -> (u32, u64) {
     let (count, sum) =
         (values.len() as u64, values.iter().map(|value| u64::from(folded(*value))).sum::<u64>());
@@ -209,25 +210,25 @@ fn parameter(values: &[i32]) -> (u32, u64) {
         .unwrap_or((0, sum))
 }
 
-/// Signs folded into the lowest bit.
+/// Zigzag coding: the sign in the lowest bit.
 fn folded(value: i32) -> u32 {
     ((value << 1) ^ (value >> 31)) as u32
 }
 
-/// Section 9.1.5: as UTF-8 codes characters, up to 31 bits.
+/// Section 9.1.5: coded like UTF-8, up to 31 bits.
 fn coded_number(number: u32, bits: &mut BitWriter) {
     if number < 0x80 {
         bits.write(number, 8);
         return;
     }
-    // Each byte after the first has six bits, and the first one fewer for each of them.
+    // Each byte after the first holds six bits; the first holds one fewer for each of them.
     let more = (1..=5).find(|more| number < 1 << (6 * more + 6 - more)).unwrap_or(5);
     let mark = 0xff_u32 << (7 - more) & 0xff;
     bits.write(mark | number >> (6 * more), 8);
     (0..more).rev().for_each(|at| bits.write(0x80 | number >> (6 * at) & 0x3f, 8));
 }
 
-/// The most significant bits first.
+/// Writes bits, most significant first.
 #[derive(Default)]
 struct BitWriter {
     bytes: Vec<u8>,
@@ -236,7 +237,7 @@ struct BitWriter {
 }
 
 impl BitWriter {
-    /// The lowest `width` bits of `value`, up to 32.
+    /// Writes the lowest `width` bits of `value`, up to 32.
     fn write(&mut self, value: u32, width: u32) {
         self.open = self.open << width | u64::from(value);
         self.count += width;

@@ -1,11 +1,11 @@
-//! Media of a call in, sound out: payloads decoded, packets put on a time line, what is missing filled, both directions in
-//! one recording.
+//! Turns the media of a call into sound: decodes payloads, places packets on a time line, fills gaps, and
+//! mixes both directions into one recording.
 //!
-//! Not here: which packets belong to which stream, any judgement of quality, and starting the process that decodes with
-//! libraries.
+//! Not here: which packets belong to which stream, quality ratings, and starting the process that decodes
+//! with libraries.
 //!
-//! The one invariant: where nothing was lost, the samples of a track are those of its payloads, decoded and joined, and
-//! nothing else; and what a track holds is in proportion to the packets that were pushed into it.
+//! Invariant: without loss, the samples of a track are exactly those of its decoded payloads; the memory of a
+//! track is proportional to the packets pushed into it.
 //!
 //! ```
 //! use std::io::Cursor;
@@ -35,14 +35,14 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `codec` | [`Codec`]: names, clocks, how much sound a payload is |
-//! | `decode` | [`Decoder`], [`Decoders`], and the decoders that are our [`BuiltIn`] |
+//! | `codec` | [`Codec`]: names, clocks, duration of a payload |
+//! | `decode` | [`Decoder`], [`Decoders`], and the [`BuiltIn`] decoders |
 //! | `remote` | [`Remote`], [`RemoteEncoder`], [`serve`]: decoding and encoding with libraries in another process |
-//! | `sys` | those libraries, and the walls around that process: all unsafe code |
+//! | `sys` | those libraries, and the confinement of that process: all unsafe code |
 //! | `track` | [`Track`], one direction on a time line |
-//! | `playout` | [`Player`]: a track as it sounds, loss, pauses, tones and drift by its [`PlayoutRules`] |
+//! | `playout` | [`Player`]: plays a track; [`PlayoutRules`] decide on loss, pauses, tones and drift |
 //! | `stereo` | [`mix`], [`Recording`]: both directions |
-//! | `output` | [`play`] into every [`Output`] at once |
+//! | `output` | [`play`] into several [`Output`]s at once |
 //! | `wav`, `flac`, `opus`, `peaks` | [`Wav`], [`Flac`], [`Opus`] with its [`Encoder`], [`Peaks`] |
 //! | `error` | [`Error`] |
 #![deny(unsafe_code)]

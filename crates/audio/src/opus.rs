@@ -1,8 +1,9 @@
-//! Ogg Opus (RFC 7845): speech in a fifth of the space of a WAV or less, for keeping.
+//! Ogg Opus (RFC 7845): speech in at most a fifth of the space of a WAV, for archives.
 //!
-//! The two sides are two streams of their own in one packet (channel mapping family 1, no stream coupled), not the stereo of one. Two
-//! people have nothing in common that coding them together could save: at 12 kbit/s a side it comes 1.6 dB less near to the samples with
-//! a third more bits, and Opus narrows its stereo there, so that who is silent is heard with the other's voice.
+//! The two sides are separate streams in one packet (channel mapping family 1, no coupled streams), not
+//! coupled stereo. Two voices share nothing that joint coding could save: at 12 kbit/s a side coupled stereo
+//! is 1.6 dB less accurate with a third more bits, and Opus narrows the stereo there, so one voice leaks into
+//! the other channel.
 
 use std::io::Write;
 
@@ -13,62 +14,63 @@ use crate::Error;
 use crate::output::{Output, OutputFormat};
 use crate::playout::resample::Resampler;
 
-/// What an encoder is made for.
+/// Settings of an encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncoderSettings {
-    /// Samples of each channel a second: 8000, 12000, 16000, 24000 or 48000.
+    /// Sampling rate: 8000, 12000, 16000, 24000 or 48000.
     pub rate: Hz,
-    /// One or two, each a stream of its own.
+    /// Channels, one or two, each a separate stream.
     pub channels: u16,
-    /// Bits a second for each channel, about; 6000 to 256000.
+    /// Approximate bits per second for each channel; 6000 to 256000.
     pub bits: u32,
 }
 
 impl EncoderSettings {
-    /// For a recording of that shape: at its rate, or at 48000 where Opus has no such.
+    /// Settings for a recording in that format: at its rate, or at 48000 if Opus does not support it.
     pub fn of(shape: OutputFormat, bits: u32) -> Self {
         let rate = if RATES.contains(&shape.rate.0) { shape.rate } else { Hz(CLOCK) };
         Self { rate, channels: shape.channels, bits }
     }
 
-    /// Samples of each channel in the 20 ms that a packet holds.
+    /// Samples of each channel in a packet of 20 ms.
     pub fn frame(self) -> usize {
         (self.rate.0 / 50) as usize
     }
 }
 
-/// Turns samples into packets, and keeps the state between them.
+/// Encodes samples into packets and keeps the state between them.
 pub trait Encoder {
-    /// What it was made for.
+    /// Its settings.
     fn coding(&self) -> EncoderSettings;
 
-    /// Samples of each channel that a decoder gives before those that were encoded.
+    /// Samples of each channel that a decoder outputs before the encoded ones.
     fn lookahead(&self) -> u32;
 
-    /// A packet for each 20 ms of the samples, which are whole frames, those of two channels by turns.
+    /// Encodes whole frames of interleaved samples into one packet for each 20 ms.
     fn encode(&mut self, samples: &[i16]) -> Result<Vec<Vec<u8>>, Error>;
 }
 
-/// An Ogg Opus file that is being written, a page a second.
+/// Writes an Ogg Opus file, a page a second.
 pub struct Opus<W: Write> {
     to: PacketWriter<'static, W>,
     serial: u32,
     encoder: Box<dyn Encoder>,
     coding: EncoderSettings,
     resamplers: Option<[Resampler; 2]>,
-    /// Samples of both channels by turns that do not fill a page yet.
+    /// Interleaved samples, less than a page.
     held: Vec<i16>,
-    /// Of one channel, on its way through a resampler.
+    /// Output of a resampler for one channel.
     line: [Vec<i16>; 2],
-    /// Packets that were written, and that there will be.
+    /// Packets written, and their total.
     written: u64,
     packets: u64,
-    /// The granule position behind the last sample that is heard.
+    /// The granule position after the last audible sample.
     end: u64,
 }
 
 impl<W: Write> Opus<W> {
-    /// Begins one. `comments` are of the form `NAME=text`. The encoder is one for [`EncoderSettings::of`] this shape.
+    /// Writes the headers. `comments` have the form `NAME=text`. The encoder must have the settings of
+    /// [`EncoderSettings::of`] this format.
     pub fn new(
         to: W,
         shape: OutputFormat,
@@ -86,7 +88,8 @@ impl<W: Write> Opus<W> {
         let packets = (frames + u64::from(encoder.lookahead())).div_ceil(coding.frame() as u64);
         let mut opus = Self {
             to: PacketWriter::new(to),
-            // Two files in one after the other need different ones (RFC 3533 section 4): calls begin at different times.
+            // Concatenated files need different serial numbers (RFC 3533 section 4): calls begin at different
+            // times.
             serial: (shape.start.0 ^ shape.start.0 >> 32) as u32,
             encoder,
             coding,
@@ -117,7 +120,7 @@ impl<W: Write> Opus<W> {
         Ok(())
     }
 
-    /// Writes what is held there, in whole packets, as a page.
+    /// Writes that range of the buffer, in whole packets, as a page.
     fn page(&mut self, held: std::ops::Range<usize>) -> Result<(), Error> {
         let packets = self.encoder.encode(&self.held[held])?;
         let last = packets.len();
@@ -163,7 +166,7 @@ impl<W: Write> Output for Opus<W> {
             resamplers.iter_mut().zip(&mut line).for_each(|(resampler, line)| resampler.flush(line));
             self.push([&line[0], &line[1]])?;
         }
-        // The decoder gives the last samples when it has got what comes after them, if only silence.
+        // The decoder outputs the last samples only after further input, so silence follows.
         while self.written < self.packets {
             let missing = (self.packets - self.written).min(PAGE as u64) as usize;
             self.held.resize(missing * self.packet(), 0);
@@ -190,7 +193,7 @@ fn head(coding: EncoderSettings, skip: u32, rate: Hz) -> Vec<u8> {
     head.extend([0, 0]);
     match coding.channels {
         1 => head.push(0),
-        // Family 1: two channels are left and right; two streams, none of them coupled; each channel is one of them.
+        // Family 1: two channels, left and right; two streams, none coupled, one per channel.
         _ => head.extend([1, 2, 0, 0, 1]),
     }
     head
@@ -212,11 +215,11 @@ fn tags(comments: &[String]) -> Vec<u8> {
 
 /// Granule positions count samples at 48 kHz, whatever the rate (section 4).
 const CLOCK: u32 = 48_000;
-/// Of them in a packet.
+/// Granule units in a packet.
 const SAMPLES: u64 = 960;
-/// Packets of a page: a second, which is the most that section 6 asks for.
+/// Packets per page: a second, the maximum that section 6 recommends.
 const PAGE: usize = 50;
-/// The rates that an encoder takes.
+/// The rates that an encoder supports.
 const RATES: [u32; 5] = [8_000, 12_000, 16_000, 24_000, CLOCK];
 
 #[cfg(test)]
@@ -257,7 +260,8 @@ mod tests {
         to
     }
 
-    /// Flags, granule position and packets of each page (RFC 3533 section 6); a packet that goes on is left open.
+    /// Flags, granule position and packets of each page (RFC 3533 section 6); a packet that goes on is left
+    /// open.
     fn pages(mut file: &[u8]) -> Vec<(u8, i64, Vec<Vec<u8>>)> {
         let (mut pages, mut open) = (Vec::new(), Vec::new());
         while !file.is_empty() {
@@ -323,8 +327,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever its length and however it comes: all samples in order, silence behind them until the last has come out of the
-        /// decoder, and granule positions that say so, a second a page.
+        /// Whatever its length and however it comes: all samples in order, silence behind them until the last
+        /// has come out of the decoder, and granule positions that say so, a second a page.
         #[test]
         fn nothing_is_lost_or_added(
             frames in 1..30_000_usize,

@@ -1,32 +1,32 @@
-//! Where sound goes.
+//! Outputs for sound.
 
 use ringtap_model::{Hz, Nanos};
 
 use crate::{Error, Recording};
 
-/// What a file has to know before its first sample.
+/// What a file needs to know before its first sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputFormat {
-    /// Samples of each channel a second.
+    /// Sampling rate.
     pub rate: Hz,
-    /// One or two.
+    /// Number of channels, one or two.
     pub channels: u16,
     /// Samples of each channel.
     pub frames: u64,
-    /// When the first one was captured.
+    /// Capture time of the first sample.
     pub start: Nanos,
 }
 
-/// A file that is being written.
+/// A file to write to.
 pub trait Output {
-    /// The next samples of both channels; the second is to be left alone where there is one.
+    /// Writes the next samples of both channels; the second is ignored in mono.
     fn write(&mut self, channels: [&[i16]; 2]) -> Result<(), Error>;
 
-    /// After the last.
+    /// Completes the file after the last sample.
     fn finish(self: Box<Self>) -> Result<(), Error>;
 }
 
-/// Plays all of a recording once into all outputs. [`Error::Nothing`] where it has no sample.
+/// Plays a whole recording into all outputs. [`Error::Nothing`] if it has no sample.
 pub fn play(recording: &mut Recording<'_>, mut outputs: Vec<Box<dyn Output + '_>>) -> Result<(), Error> {
     if recording.frames() == 0 {
         return Err(Error::Nothing);
@@ -42,5 +42,5 @@ pub fn play(recording: &mut Recording<'_>, mut outputs: Vec<Box<dyn Output + '_>
     outputs.into_iter().try_for_each(Output::finish)
 }
 
-/// Samples of a channel at a time.
+/// Samples of a channel per block.
 const BLOCK: usize = 4_096;

@@ -1,4 +1,4 @@
-//! The outline of a recording, for a player to draw before it has the sound.
+//! The waveform of a recording, for a player to draw before it has the sound.
 
 use std::io::Write;
 
@@ -7,8 +7,9 @@ use ringtap_model::Nanos;
 use crate::Error;
 use crate::output::{Output, OutputFormat};
 
-/// A JSON document that is being written: one object whose `peaks` are, for each channel, a list of minimum and maximum by turns,
-/// in -1..1, of each span. The player wavesurfer takes the lists as they are, with `duration`.
+/// A JSON document that is being written: one object whose `peaks` are, for each channel, a list of minimum
+/// and maximum by turns, in -1..1, of each span. The player wavesurfer takes the lists as they are, with
+/// `duration`.
 pub struct Peaks<W: Write> {
     to: W,
     shape: OutputFormat,
@@ -43,7 +44,7 @@ impl Channel {
 }
 
 impl<W: Write> Peaks<W> {
-    /// Begins one with a minimum and a maximum for each `span` of time, of at least one sample.
+    /// A document with a minimum and a maximum for each `span` of time, which is at least one sample.
     pub fn new(to: W, shape: OutputFormat, span: Nanos) -> Self {
         let samples = u128::from(span.0) * u128::from(shape.rate.0) / 1_000_000_000;
         let span = usize::try_from(samples).unwrap_or(usize::MAX).max(1);
@@ -86,7 +87,7 @@ impl<W: Write> Output for Peaks<W> {
     }
 }
 
-/// Of full scale, to four places.
+/// Fraction of full scale, to four places.
 fn share(sample: i16) -> f64 {
     (f64::from(sample) / 32_768.0 * 1e4).round() / 1e4
 }

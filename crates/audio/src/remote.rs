@@ -1,16 +1,18 @@
-//! Decoding and encoding in another process: what is said over the two pipes.
+//! Decoding and encoding in another process: the protocol on the two pipes.
 //!
-//! Some codecs are those of libraries, which are C code that reads hostile bytes. So they are loaded at run time, by a process that does nothing else: [`serve`] is all of it, and
-//! [`Remote`] and [`RemoteEncoder`] are its other end. The process is started by the program; here are only a reader and a writer.
+//! Some codecs come from C libraries, which read hostile bytes. A separate process loads them at run time: it
+//! runs [`serve`] and nothing else; [`Remote`] and [`RemoteEncoder`] are its clients. The program starts the
+//! process; this file only uses a reader and a writer.
 //!
-//! A request is the length of what follows (4 bytes, all numbers little-endian), then steps: the kind (1 byte: 0 a packet, 1
-//! loss, 2 loss before a packet that is given to help), the samples (4), the length of the payload (4) and the payload. The answer
-//! is the number of samples (4) and the samples (2 each). First of all the codec (1) and its rate (4) go one way, a byte comes
-//! back: 1 where it can be decoded, 2 where it can but the process could not be confined, 0 where the library is missing.
+//! The client first sends the codec (1 byte) and its rate (4, all numbers little-endian). The server answers
+//! with a byte: 1 if it can decode, 2 if it can but the process could not be confined, 0 if the library is
+//! missing. A request is its length (4), then steps: the kind (1: 0 a packet, 1 loss, 2 loss before a packet
+//! that may help), the samples (4), the length of the payload (4) and the payload. The answer is the number
+//! of samples (4) and the samples (2 each).
 //!
-//! To encode, 128 stands in the place of the codec, and the channels (1) and the bits a second of each (4) follow the rate; behind a 1
-//! comes the lookahead (4). A request is the length (4) and whole frames of 20 ms, 2 bytes a sample; the answer is for each frame the
-//! length of its packet (4) and the packet.
+//! To encode, the client sends 128 instead of the codec, and after the rate the channels (1) and the bits per
+//! second of each (4); the lookahead (4) follows the answer 1. A request is its length (4) and whole frames
+//! of 20 ms, 2 bytes per sample; the answer is, for each frame, the length of its packet (4) and the packet.
 
 use std::io::{self, Read, Write};
 
@@ -19,15 +21,15 @@ use ringtap_model::Hz;
 use crate::sys::{Native, OpusEncoder, alarm, confine};
 use crate::{Codec, DecodeStep, Decoder, Encoder, EncoderSettings, Error};
 
-/// Codecs that are decoded in another process; their place is their number on the pipe.
+/// Codecs that are decoded in another process; their index is their number on the pipe.
 const CODECS: [Codec; 4] = [Codec::AmrNb, Codec::AmrWb, Codec::Opus, Codec::Ilbc];
 
-/// Whether a codec is one that [`serve`] decodes.
+/// Whether [`serve`] decodes a codec.
 pub fn is_remote(codec: Codec) -> bool {
     CODECS.contains(&codec)
 }
 
-/// The other end of [`serve`].
+/// A client of [`serve`] that decodes.
 pub struct Remote<R, W> {
     codec: Codec,
     from: R,
@@ -37,8 +39,8 @@ pub struct Remote<R, W> {
 }
 
 impl<R: Read, W: Write> Remote<R, W> {
-    /// Asks for a codec at a rate. [`Error::Missing`] where its library is not installed, [`Error::Unsupported`] for a codec that is not
-    /// decoded so, [`Error::Helper`] where nobody answers.
+    /// Requests a codec at a rate. [`Error::Missing`] if its library is not installed, [`Error::Unsupported`]
+    /// for a codec that is not decoded remotely, [`Error::Helper`] if the process does not answer.
     pub fn open(codec: Codec, rate: Hz, from: R, to: W) -> Result<Self, Error> {
         let Some(number) = CODECS.iter().position(|known| *known == codec) else {
             return Err(Error::unsupported(codec.name()));
@@ -75,12 +77,9 @@ impl<R: Read, W: Write> Remote<R, W> {
         self.to.write_all(&self.request)?;
         self.to.flush()?;
         let count = number(&mut self.from)?;
-        // What was asked for, to the sample: nothing that the process says makes this one take more.
+        // Exactly the requested number of samples: the process cannot make this one allocate more.
         if count != steps.iter().map(DecodeStep::samples).sum::<usize>() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "it gave another number of samples than asked for",
-            ));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it returned a wrong number of samples"));
         }
         self.answer.resize(2 * count, 0);
         self.from.read_exact(&mut self.answer)
@@ -109,7 +108,7 @@ impl<R: Read, W: Write> Decoder for Remote<R, W> {
     }
 }
 
-/// The other end of a [`serve`] that encodes.
+/// A client of [`serve`] that encodes.
 pub struct RemoteEncoder<R, W> {
     coding: EncoderSettings,
     lookahead: u32,
@@ -119,7 +118,8 @@ pub struct RemoteEncoder<R, W> {
 }
 
 impl<R: Read, W: Write> RemoteEncoder<R, W> {
-    /// Asks for Opus. [`Error::NoEncoder`] where its library is not installed, [`Error::Encoder`] where nobody answers.
+    /// Requests Opus. [`Error::NoEncoder`] if its library is not installed, [`Error::Encoder`] if the process
+    /// does not answer.
     pub fn open(coding: EncoderSettings, from: R, to: W) -> Result<Self, Error> {
         let mut remote = Self { coding, lookahead: 0, from, to, request: vec![ENCODE] };
         remote.request.extend(coding.rate.0.to_le_bytes());
@@ -156,9 +156,9 @@ impl<R: Read, W: Write> RemoteEncoder<R, W> {
         (0..frames)
             .map(|_| {
                 let length = number(&mut self.from)?;
-                // Nothing that the process says makes this one take more.
+                // The process cannot make this one allocate more.
                 if !(1..=LARGEST_PACKET).contains(&length) {
-                    return Err(io::Error::new(io::ErrorKind::InvalidData, "it gave what is no packet"));
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, "it returned an invalid packet"));
                 }
                 let mut packet = vec![0; length];
                 self.from.read_exact(&mut packet)?;
@@ -192,7 +192,7 @@ fn unwritten(error: &io::Error) -> Error {
     Error::Encoder { codec: "Opus", why }
 }
 
-/// What is missing, and how to get it.
+/// The missing library, and how to install it.
 fn missing(codec: Codec) -> Error {
     let (library, remedy) = match codec {
         Codec::AmrNb => ("libopencore-amrnb.so.0", "install Debian's package libopencore-amrnb0"),
@@ -206,8 +206,9 @@ fn missing(codec: Codec) -> Error {
     Error::Missing { codec: codec.name(), library, remedy }
 }
 
-/// Decodes, or encodes, what comes until the input ends: all that the process does. It gives up files, programs and most of the
-/// system's calls before it reads the first payload, and ends if a request takes more than ten seconds.
+/// Decodes or encodes requests until the input ends: all that the process does. Before it reads the first
+/// payload it drops access to files, programs and most system calls; it exits if a request takes more than
+/// ten seconds.
 pub fn serve<R: Read, W: Write>(mut from: R, mut to: W) -> io::Result<()> {
     let mut codec = [0];
     from.read_exact(&mut codec)?;
@@ -255,7 +256,7 @@ fn serve_encoder<R: Read, W: Write>(rate: u32, mut from: R, mut to: W) -> io::Re
     Ok(())
 }
 
-/// Builds the walls, and says whether they stand and the library is there; `None` where not.
+/// Confines the process and reports to the client; `None` if the library is missing.
 fn ready<T>(native: Option<T>, to: &mut impl Write) -> io::Result<Option<T>> {
     let confined = confine();
     let answer = match (&native, confined) {
@@ -270,7 +271,7 @@ fn ready<T>(native: Option<T>, to: &mut impl Write) -> io::Result<Option<T>> {
     Ok(native.filter(|_| confined))
 }
 
-/// Reads the next request; false at the end.
+/// Reads the next request; false at the end of the input.
 fn next(from: &mut impl Read, request: &mut Vec<u8>) -> io::Result<bool> {
     let length = match number(from) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
@@ -284,7 +285,7 @@ fn next(from: &mut impl Read, request: &mut Vec<u8>) -> io::Result<bool> {
     Ok(true)
 }
 
-/// `None` for what is no request.
+/// Serves one request; `None` if it is malformed.
 fn decode(native: &mut Native, mut request: &[u8], out: &mut Vec<i16>) -> Option<()> {
     while !request.is_empty() {
         let (header, rest) = request.split_first_chunk::<9>()?;
@@ -315,15 +316,15 @@ fn number(from: &mut impl Read) -> io::Result<usize> {
     Ok(u32::from_le_bytes(bytes) as usize)
 }
 
-/// The library of Opus, and how to get it.
+/// The Opus library, and how to install it.
 const OPUS: (&str, &str) = ("libopus.so.0", "install Debian's package libopus0");
 const UNCONFINED: &str =
     "the process for it could not be confined; does a container forbid seccomp or setrlimit?";
-/// In the place of a codec: Opus is not to be decoded.
+/// Instead of a codec: encode Opus.
 const ENCODE: u8 = 128;
-/// Bytes of a packet: two frames, each with its length (RFC 6716 section 3.4 and appendix B).
+/// Largest packet: two frames, each with its length (RFC 6716 section 3.4 and appendix B).
 pub(crate) const LARGEST_PACKET: usize = 2 * (1 + 2 + 1_275);
-/// Bytes of a request, and samples of an answer.
+/// Largest request in bytes, and answer in samples.
 const LARGEST: usize = 16 << 20;
-/// Seconds for a request, which is about a second of sound.
+/// Seconds allowed for a request, which is about a second of sound.
 const TIMEOUT: u32 = 10;

@@ -7,7 +7,7 @@ use crate::output::OutputFormat;
 use crate::playout::{Player, PlayoutFigures, PlayoutRules};
 use crate::{Decoders, Error, Track};
 
-/// What the channels of a recording are.
+/// The channels of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChannelLayout {
     /// Two channels: the left side and the right.
@@ -22,28 +22,29 @@ pub enum ChannelLayout {
 }
 
 impl ChannelLayout {
-    /// How many.
+    /// Number of channels.
     pub fn channels(self) -> u16 {
         if self == Self::Stereo { 2 } else { 1 }
     }
 }
 
-/// How a recording is made.
+/// Settings of a recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MixSettings {
-    /// What is done about what is missing.
+    /// How gaps are treated.
     pub rules: PlayoutRules,
-    /// Samples a second; without it the highest rate of the tracks.
+    /// Sampling rate; by default the highest of the tracks.
     pub rate: Option<Hz>,
     /// What the channels are.
     pub sides: ChannelLayout,
 }
 
-/// Places the tracks of the two directions on one time line: `left` and `right` begin by the capture time of their first packets.
+/// Places the tracks of the two directions on one time line: `left` and `right` begin by the capture time of
+/// their first packets.
 ///
-/// Tracks of one side follow one another (a re-INVITE, another SSRC). Where one begins up to half a second before the one
-/// before it has ended, it waits; where they overlap by more, both sound, and are added. [`Error::Rate`] for a rate below 4000
-/// or above 192000.
+/// Tracks of one side follow one another (a re-INVITE, another SSRC). A track that begins up to half a second
+/// before the end of the previous one is delayed; with more overlap both are mixed. [`Error::Rate`] for a
+/// rate below 4000 or above 192000.
 pub fn mix<'a>(
     left: &'a [Track],
     right: &'a [Track],
@@ -73,7 +74,7 @@ pub fn mix<'a>(
     })
 }
 
-/// Where the tracks of a recording are placed.
+/// The time line of a recording.
 #[derive(Clone, Copy)]
 struct Timeline<'a> {
     start: Nanos,
@@ -83,7 +84,7 @@ struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    /// The tracks of one side in order, those without sound and those that begin beyond the end left out.
+    /// The tracks of one side in order, without silent ones and those that begin after the end.
     fn side(&self, tracks: &'a [Track]) -> Vec<PlacedTrack<'a>> {
         let rate = u64::from(self.rate.0);
         let mut starts: Vec<(Nanos, &Track)> =
@@ -108,14 +109,14 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// A track, and where it begins and ends in samples of the recording.
+/// A track, with its start and end in samples of the recording.
 struct PlacedTrack<'a> {
     player: Player<'a>,
     start: u64,
     end: u64,
 }
 
-/// Sound of one or two channels, read from its beginning to its end.
+/// Sound of one or two channels, read from start to end.
 pub struct Recording<'a> {
     start: Nanos,
     rate: Hz,
@@ -126,7 +127,7 @@ pub struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// When the first sample was captured.
+    /// Capture time of the first sample.
     pub fn start(&self) -> Nanos {
         self.start
     }
@@ -147,12 +148,12 @@ impl Recording<'_> {
         end.min(CEILING * u64::from(self.rate.0))
     }
 
-    /// What a file of it has to know.
+    /// The format for an output.
     pub fn shape(&self) -> OutputFormat {
         OutputFormat { rate: self.rate, channels: self.channels(), frames: self.frames(), start: self.start }
     }
 
-    /// What was done for the sides so far, the left one first.
+    /// Play-out figures of the sides so far, left first.
     pub fn figures(&self) -> [PlayoutFigures; 2] {
         [0, 1].map(|side: usize| {
             let all = self.tracks[side].iter().map(|placed| placed.player.figures());
@@ -169,8 +170,8 @@ impl Recording<'_> {
         })
     }
 
-    /// Fills the channels with the samples that come next, all of one length; how many there were, fewer only at the end. In
-    /// mono the second is not touched.
+    /// Fills the channels, all of one length, with the next samples; returns their number, which is smaller
+    /// only at the end. In mono the second is not touched.
     pub fn read(&mut self, channels: [&mut [i16]; 2]) -> Result<usize, Error> {
         let [left, right] = channels;
         let count = usize::try_from(self.frames() - self.at).unwrap_or(usize::MAX).min(left.len());
@@ -193,7 +194,7 @@ impl Recording<'_> {
     }
 }
 
-/// What the tracks of a side have from `from` on.
+/// The sound of a side from `from` on.
 fn sound(
     side: &mut [PlacedTrack<'_>],
     from: u64,
@@ -236,7 +237,7 @@ fn add(
 const SECOND: u64 = 1_000_000_000;
 /// Seconds: 24 hours of two channels at 8000 Hz stay below the 4 GiB that a WAV can hold.
 const CEILING: u64 = 24 * 3600;
-/// Below it speech is none.
+/// Lowest rate for speech.
 const MIN_RATE: u32 = 4_000;
 
 #[cfg(test)]

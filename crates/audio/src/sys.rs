@@ -1,7 +1,7 @@
-//! Codec libraries, loaded while the program runs, and the walls around the process that calls them.
+//! Codec libraries, loaded at run time, and the confinement of the process that calls them.
 //!
-//! The only unsafe code of this crate. It runs in a process of its own (see [`crate::remote`]): what a library does wrong with
-//! hostile bytes ends that process and nothing else.
+//! The only unsafe code of this crate. It runs in a process of its own (see [`crate::remote`]): a library
+//! that fails on hostile bytes ends only that process.
 #![allow(unsafe_code, reason = "calls into C libraries")]
 
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_void};
@@ -18,11 +18,12 @@ struct Library(NonNull<c_void>);
 
 impl Library {
     fn open(name: &CStr) -> Option<Self> {
-        // SAFETY: the name ends with a zero byte. Initialisers of Debian's codec libraries do nothing but set up themselves.
+        // SAFETY: the name ends with a zero byte. Initialisers of Debian's codec libraries do nothing but set
+        // up themselves.
         NonNull::new(unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) }).map(Self)
     }
 
-    /// The function of that name.
+    /// Looks up a function.
     ///
     /// # Safety
     ///
@@ -45,7 +46,7 @@ pub(crate) enum Native {
 }
 
 impl Native {
-    /// The decoder of a codec; `None` where its library is not there, or is another.
+    /// The decoder of a codec; `None` if its library is missing or has another version.
     pub(crate) fn open(codec: Codec, rate: u32) -> Option<Self> {
         match codec {
             Codec::AmrNb => Amr::open(Width::Narrow).map(Self::Amr),
@@ -56,7 +57,7 @@ impl Native {
         }
     }
 
-    /// Appends what it makes of a payload.
+    /// Decodes a payload and appends its samples.
     pub(crate) fn packet(&mut self, payload: &[u8], out: &mut Vec<i16>) {
         match self {
             Self::Amr(decoder) => decoder.packet(payload, out),
@@ -66,7 +67,7 @@ impl Native {
         }
     }
 
-    /// Appends about as many samples for what is missing before `next`.
+    /// Appends about as many samples to conceal the loss before `next`.
     pub(crate) fn lost(&mut self, samples: usize, next: Option<&[u8]>, out: &mut Vec<i16>) {
         let end = out.len() + samples;
         while out.len() < end {
@@ -116,12 +117,12 @@ impl Amr {
     }
 
     fn lost(&mut self, out: &mut Vec<i16>) {
-        // No data: the last frame is continued and fades, or its comfort noise goes on.
+        // No data: the library extends and fades the last frame, or continues its comfort noise.
         self.frame(&[15 << 3], out);
     }
 
     fn frame(&mut self, frame: &[u8], out: &mut Vec<i16>) {
-        // The longest frame has 61 bytes; the library reads by its type.
+        // The longest frame has 61 bytes; the library reads as many as its type needs.
         let mut bytes = [0; 64];
         let length = frame.len().min(64);
         bytes[..length].copy_from_slice(&frame[..length]);
@@ -134,11 +135,11 @@ impl Amr {
 
 type OpusDecode = unsafe extern "C" fn(*mut c_void, *const c_uchar, i32, *mut i16, c_int, c_int) -> c_int;
 
-/// libopus, both channels mixed into one.
+/// libopus, mixed to mono.
 pub(crate) struct Opus {
     state: NonNull<c_void>,
     decode: OpusDecode,
-    /// Samples of 2.5 ms: what it decodes is a multiple of it.
+    /// Samples of 2.5 ms, the unit of decoding.
     grain: usize,
     /// Samples of the last packet.
     last: usize,
@@ -166,7 +167,7 @@ impl Opus {
         }
     }
 
-    /// A packet that is lost may be in the one after it, as forward error correction (RFC 6716 section 2.1.7).
+    /// The next packet may contain the lost one, as forward error correction (RFC 6716 section 2.1.7).
     fn lost(&mut self, samples: usize, next: Option<&[u8]>, out: &mut Vec<i16>) {
         let wanted = samples.div_ceil(self.grain) * self.grain;
         match next {
@@ -200,7 +201,7 @@ type OpusCreate =
 type OpusControl = unsafe extern "C" fn(*mut c_void, c_int, ...) -> c_int;
 type OpusEncode = unsafe extern "C" fn(*mut c_void, *const i16, c_int, *mut c_uchar, i32) -> c_int;
 
-/// libopus the other way: each channel a stream of its own.
+/// The encoder of libopus: each channel is a separate stream.
 pub(crate) struct OpusEncoder {
     state: NonNull<c_void>,
     encode: OpusEncode,
@@ -209,7 +210,7 @@ pub(crate) struct OpusEncoder {
 }
 
 impl OpusEncoder {
-    /// `None` where the library is not there, or does not do that.
+    /// `None` if the library is missing or fails.
     pub(crate) fn open(coding: EncoderSettings) -> Option<Self> {
         let library = Library::open(c"libopus.so.0")?;
         let channels = c_int::from(coding.channels);
@@ -218,8 +219,8 @@ impl OpusEncoder {
         }
         let bits = i32::try_from(coding.bits).ok()?.checked_mul(channels)?;
         let (mut error, mut lookahead) = (0, 0_i32);
-        // SAFETY: the types of opus/opus_multistream.h; the mapping has an entry for each channel, and what is written to lives.
-        // Each request takes or gives one 32-bit integer (opus/opus_defines.h).
+        // SAFETY: the types of opus/opus_multistream.h; the mapping has an entry for each channel, and what
+        // is written to lives. Each request takes or gives one 32-bit integer (opus/opus_defines.h).
         unsafe {
             let create: OpusCreate = library.function(c"opus_multistream_encoder_create")?;
             let control: OpusControl = library.function(c"opus_multistream_encoder_ctl")?;
@@ -236,17 +237,19 @@ impl OpusEncoder {
         }
     }
 
-    /// Samples of each channel that the decoder gives first.
+    /// Samples of each channel that the decoder outputs first.
     pub(crate) fn lookahead(&self) -> u32 {
         self.lookahead.unsigned_abs()
     }
 
-    /// Appends for each frame the length of its packet (4 bytes, little-endian) and the packet; `None` where it cannot.
+    /// Appends for each frame the length of its packet (4 bytes, little-endian) and the packet; `None` on
+    /// failure.
     pub(crate) fn encode(&mut self, samples: &[i16], out: &mut Vec<u8>) -> Option<()> {
         let frame = self.coding.frame();
         let mut packet = [0; LARGEST_PACKET];
         for samples in samples.chunks_exact(frame * usize::from(self.coding.channels)) {
-            // SAFETY: the state is live, `frame` samples of each channel are read, and no more is written than there is room for.
+            // SAFETY: the state is live, `frame` samples of each channel are read, and no more is written
+            // than there is room for.
             let length = unsafe {
                 (self.encode)(
                     self.state.as_ptr(),
@@ -264,9 +267,10 @@ impl OpusEncoder {
     }
 }
 
-/// OPUS_APPLICATION_AUDIO and the requests of opus/opus_defines.h. The application that is called VOIP would filter what is heard, to
-/// make it easier to understand: a record is to be what was said. That it is speech is not told either: it would save a seventh of the
-/// bits at 24 kbit/s, by a way of coding at 8000 Hz that ffmpeg's own decoder fails on when there are tones.
+/// OPUS_APPLICATION_AUDIO and the requests of opus/opus_defines.h. The application VOIP would filter the
+/// sound for intelligibility, but a recording must be faithful. The speech hint is not set either: it would
+/// save a seventh of the bits at 24 kbit/s, with a coding at 8000 Hz on which ffmpeg's own decoder fails if
+/// there are tones.
 const APPLICATION_AUDIO: c_int = 2_049;
 const SET_BITRATE: c_int = 4_002;
 const SET_COMPLEXITY: c_int = 4_010;
@@ -364,9 +368,10 @@ struct AvFrame {
     format: c_int,
 }
 
-/// libavcodec 59, which has a decoder of iLBC where there is no libilbc.
+/// libavcodec 59, which decodes iLBC if there is no libilbc.
 pub(crate) struct Avcodec {
-    /// For frames of 20 ms and of 30 ms: it has to be said before the first, and nothing can be opened later.
+    /// Decoders for frames of 20 ms and 30 ms: the length is set before the first frame, and nothing can be
+    /// opened later.
     contexts: [NonNull<c_void>; 2],
     long: bool,
     packet: NonNull<AvPacket>,
@@ -378,8 +383,8 @@ pub(crate) struct Avcodec {
 impl Avcodec {
     fn open() -> Option<Self> {
         let library = Library::open(c"libavcodec.so.59")?;
-        // SAFETY: the types of libavcodec/avcodec.h and codec.h of version 59, libavutil/opt.h and frame.h of version 57, which the
-        // first has loaded; what is null is not used.
+        // SAFETY: the types of libavcodec/avcodec.h and codec.h of version 59, libavutil/opt.h and frame.h of
+        // version 57, which the first has loaded; what is null is not used.
         unsafe {
             let find: unsafe extern "C" fn(*const c_char) -> *const c_void =
                 library.function(c"avcodec_find_decoder_by_name")?;
@@ -415,19 +420,19 @@ impl Avcodec {
         payload.chunks_exact(size).for_each(|frame| self.frame(frame, out));
     }
 
-    /// A frame without a start state, which no encoder makes, is concealed.
+    /// A frame without a start state, which no encoder produces, makes the decoder conceal.
     fn lost(&mut self, out: &mut Vec<i16>) {
         self.frame(&[0; 50][..if self.long { 50 } else { 38 }], out);
     }
 
     fn frame(&mut self, bytes: &[u8], out: &mut Vec<i16>) {
-        // It may read up to 64 bytes beyond the end.
+        // The decoder may read up to 64 bytes beyond the end.
         let mut padded = [0; 50 + 64];
         padded[..bytes.len()].copy_from_slice(bytes);
         let end = out.len() + if self.long { 240 } else { 160 };
         let context = self.contexts[usize::from(self.long)].as_ptr();
-        // SAFETY: packet and frame are the library's own and live; without a buffer of its own the library copies the bytes, which
-        // are there and padded; a frame of 16-bit samples has as many as it says.
+        // SAFETY: packet and frame are the library's own and live; without a buffer of its own the library
+        // copies the bytes, which are there and padded; a frame of 16-bit samples has as many as it says.
         unsafe {
             let packet = self.packet.as_mut();
             (packet.data, packet.size) = (padded.as_ptr(), bytes.len() as c_int);
@@ -449,8 +454,8 @@ impl Avcodec {
 /// AV_SAMPLE_FMT_S16.
 const SIGNED_16: c_int = 1;
 
-/// Walls around this process, once its library is loaded: it opens nothing, writes no file, starts nothing, takes no more
-/// memory than 512 MiB, and of the system's calls has only those that reading, writing and memory need.
+/// Confines this process after its library is loaded: it can open and write no file, start no program, use at
+/// most 512 MiB of memory, and make only the system calls for reading, writing and memory.
 pub(crate) fn confine() -> bool {
     let limits = [
         (libc::RLIMIT_AS, 512 << 20),
@@ -467,7 +472,7 @@ pub(crate) fn confine() -> bool {
     limited && filtered()
 }
 
-/// The filter of system calls; every call but those named ends the process.
+/// Installs the filter of system calls; any other call ends the process.
 fn filtered() -> bool {
     let Some(architecture) = ARCHITECTURE else { return true };
     let load = |offset: u32| instruction(BPF_LOAD, 0, 0, offset);
@@ -480,7 +485,7 @@ fn filtered() -> bool {
         load(0),
     ];
     for (index, call) in ALLOWED.iter().enumerate() {
-        // To the last instruction, which allows.
+        // Jump to the last instruction, which allows the call.
         program.push(instruction(BPF_EQUAL, count - index as u8, 0, *call as u32));
     }
     program.push(verdict(libc::SECCOMP_RET_KILL_PROCESS));
@@ -497,7 +502,7 @@ fn instruction(code: u16, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
     libc::sock_filter { code, jt, jf, k }
 }
 
-/// Ends this process in so many seconds, unless called again before; 0 is never.
+/// Ends this process after that many seconds unless called again; 0 cancels.
 pub(crate) fn alarm(seconds: u32) {
     // SAFETY: takes an integer; the signal is not caught, so it ends the process.
     unsafe { libc::alarm(seconds) };

@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::output::{Output, OutputFormat, play};
 use crate::{Error, Recording};
 
-/// A WAV file that is being written. Its header is written first and says how long it will be.
+/// Writes a WAV file. The header comes first and states the final length.
 pub struct Wav<W: Write> {
     to: W,
     mono: bool,
@@ -13,7 +13,7 @@ pub struct Wav<W: Write> {
 }
 
 impl<W: Write> Wav<W> {
-    /// Begins one. [`Error::TooLong`] where it would be 4 GiB or more.
+    /// Writes the header. [`Error::TooLong`] if the file would reach 4 GiB.
     pub fn new(mut to: W, shape: OutputFormat) -> Result<Self, Error> {
         let frame = 2 * u32::from(shape.channels);
         let length = u32::try_from(shape.frames.saturating_mul(u64::from(frame))).ok();
@@ -60,11 +60,11 @@ impl<W: Write> Output for Wav<W> {
     }
 }
 
-/// Writes all of a recording as WAV. [`Error::Nothing`] where it has no sample.
+/// Writes a whole recording as WAV. [`Error::Nothing`] if it has no sample.
 pub fn write_wav<W: Write>(recording: &mut Recording<'_>, to: W) -> Result<(), Error> {
     let wav = Wav::new(to, recording.shape())?;
     play(recording, vec![Box::new(wav)])
 }
 
-/// Bytes of the header behind the length of the whole.
+/// Bytes of the header after the total length.
 const HEADER: u32 = 36;

@@ -1,5 +1,5 @@
-//! Codecs whose standard fixes every bit, against the decoders of ffmpeg and sox: a voice as ffmpeg encodes it, and noise, which
-//! takes the predictors where no voice does.
+//! Codecs whose standard fixes every bit, against the decoders of ffmpeg and sox: a voice as ffmpeg encodes
+//! it, and noise, which takes the predictors where no voice does.
 
 mod common;
 
@@ -31,7 +31,8 @@ fn g722() {
     compare(Codec::G722, 160, &["-c:a", "g722", "-f", "g722"], "16000", &["-f", "g722"]);
 }
 
-/// ffmpeg's G.726 is not exact: it differs from spandsp's, which is the reference for ours, in the last bit of the first words.
+/// ffmpeg's G.726 is not exact: it differs from spandsp's, which is the reference for ours, in the last bit
+/// of the first words.
 #[test]
 fn g726() {
     let spoken = to_le(&voice(12, 8_000));

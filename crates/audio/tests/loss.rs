@@ -1,7 +1,9 @@
-//! Loss on purpose: how near to the source what is heard comes, against silence and against what other tools' exports give.
+//! Loss on purpose: how near to the source what is heard comes, against silence and against what other tools'
+//! exports give.
 //!
-//! The figure is the segmental signal-to-noise ratio over the 10 ms segments that loss touches, clipped to -10..35 dB a
-//! segment as usual: silence has 0 dB in each, by definition. Beside it, how far the spectra are apart, for which phases do not matter.
+//! The figure is the segmental signal-to-noise ratio over the 10 ms segments that loss touches, clipped to
+//! -10..35 dB a segment as usual: silence has 0 dB in each, by definition. Beside it, how far the spectra are
+//! apart, for which phases do not matter.
 
 mod common;
 
@@ -72,7 +74,8 @@ fn segmental(source: &[i16], heard: &[i16], lost: &[bool]) -> f64 {
     sum / count
 }
 
-/// Mean distance of the logarithms of the spectra, in dB, over the 32 ms around lost packets: how different it sounds, whatever the phases.
+/// Mean distance of the logarithms of the spectra, in dB, over the 32 ms around lost packets: how different
+/// it sounds, whatever the phases.
 fn spectral(source: &[i16], heard: &[i16], lost: &[bool]) -> f64 {
     const N: usize = 256;
     let window: Vec<f64> = (0..N).map(|at| 0.5 - 0.5 * (TAU * at as f64 / N as f64).cos()).collect();
@@ -106,9 +109,10 @@ fn spectral(source: &[i16], heard: &[i16], lost: &[bool]) -> f64 {
     sum / count
 }
 
-/// What appendix I of G.711 makes of it, which knows only the past: the pitch by correlation over 20 ms, its last period again and again,
-/// with a quarter of it overlapped and added; two periods after 10 ms, three after 20; 20 % softer every 10 ms from there on; the first good
-/// samples cross-faded with what would have gone on.
+/// What appendix I of G.711 makes of it, which knows only the past: the pitch by correlation over 20 ms, its
+/// last period again and again, with a quarter of it overlapped and added; two periods after 10 ms, three
+/// after 20; 20 % softer every 10 ms from there on; the first good samples cross-faded with what would have
+/// gone on.
 fn appendix(decoded: &[i16], lost: &[bool]) -> Vec<i16> {
     let mut out: Vec<f64> = decoded.iter().map(|sample| f64::from(*sample)).collect();
     let mut packet = 0;
@@ -160,7 +164,8 @@ fn appendix(decoded: &[i16], lost: &[bool]) -> Vec<i16> {
     out.into_iter().map(|sample| sample as i16).collect()
 }
 
-/// The source: a voice as G.711 carries it, encoded by sox, or by the inverse of the decoder where there is none.
+/// The source: a voice as G.711 carries it, encoded by sox, or by the inverse of the decoder where there is
+/// none.
 fn source() -> Vec<u8> {
     let spoken = voice(60, 8_000);
     let arguments = ["-D", "-t", "s16", "-L", "-r", "8000", "-c", "1", "{}", "-t", "ul", "-"];

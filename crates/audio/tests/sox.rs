@@ -1,4 +1,5 @@
-//! G.711 against other decoders: the formulas of the standard in another shape, and sox where it is installed.
+//! G.711 against other decoders: the formulas of the standard in another shape, and sox where it is
+//! installed.
 
 use std::fs;
 use std::io::Cursor;

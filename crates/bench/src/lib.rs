@@ -1,4 +1,4 @@
-//! CallMedia the engine carries on this machine: traffic laid out in memory as a capture ring holds it, run through the engine
+//! What the engine carries on this machine: traffic laid out in memory as a capture ring holds it, run through the engine
 //! and, beside it, through a loop that only reads each header.
 //!
 //! Not here: traffic as it is in a network, with loss, jitter and failures, which is `traffic`'s; printing; live capture.

@@ -143,7 +143,8 @@ pub enum CompareError {
     Line(String),
     /// The truth ends before its last line.
     #[error(
-        "the truth lacks its last line, the summary: the program that wrote it was interrupted; generate it again"
+        "the truth lacks its last line, the summary: the program that wrote it was interrupted; generate it \
+         again"
     )]
     Unfinished,
     /// The truth has fewer or more records than its summary says.

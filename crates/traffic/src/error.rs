@@ -27,7 +27,8 @@ pub enum Error {
     },
     /// Invalid weights.
     #[error(
-        "`{0}` is not a list of weights: write NAME=WEIGHT,..., each weight above 0, for example PCMU=60,PCMA=40"
+        "`{0}` is not a list of weights: write NAME=WEIGHT,..., each weight above 0, for example \
+         PCMU=60,PCMA=40"
     )]
     Weights(String),
     /// The shares of several models exceed 100 %, or two models have no share.

@@ -11,7 +11,8 @@ pub(crate) fn mu_law(sample: i16) -> u8 {
     !(sign | (exponent as u8) << 4 | mantissa)
 }
 
-/// A-law (ITU-T G.711 table 1): 13 bits, no bias but a first segment without a leading one, every second bit inverted.
+/// A-law (ITU-T G.711 table 1): 13 bits, no bias but a first segment without a leading one, every second bit
+/// inverted.
 pub(crate) fn a_law(sample: i16) -> u8 {
     // A negative value is coded by its ones' complement: -1 is the smallest negative step.
     let sign = if sample < 0 { 0 } else { 0x80 };

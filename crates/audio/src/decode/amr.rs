@@ -1,7 +1,8 @@
-//! The payload formats of AMR and AMR-WB (RFC 4867): frames out of packets, octet-aligned or bandwidth-efficient.
+//! The payload formats of AMR and AMR-WB (RFC 4867): frames out of packets, octet-aligned or
+//! bandwidth-efficient.
 //!
-//! Which of the two it is, SDP says; a packet says it as well, by its length and the bits that must be zero. So packets of a call
-//! whose signalling was not seen are heard too. Interleaving, CRCs and several channels are not known.
+//! SDP says which of the two is used; the length and padding of a packet show it too, so calls without
+//! captured signalling can be decoded. Interleaving, CRCs and several channels are not supported.
 
 /// AMR or AMR-WB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +14,8 @@ pub(crate) enum Width {
 }
 
 impl Width {
-    /// BitReader of a frame by its type (RFC 4867 section 3.6; 3GPP TS 26.101 and 26.201, table 1); `None` for the types that are
-    /// reserved.
+    /// BitReader of a frame by its type (RFC 4867 section 3.6; 3GPP TS 26.101 and 26.201, table 1); `None`
+    /// for reserved types.
     fn bits(self, kind: u8) -> Option<usize> {
         match (self, kind) {
             (Self::Narrow, 0..=8) => Some([95, 103, 118, 134, 148, 159, 204, 244, 39][usize::from(kind)]),
@@ -30,7 +31,8 @@ impl Width {
     }
 }
 
-/// A speech frame in the format of RFC 4867 section 5.3 (a file): type and quality in the first byte, the bits after it.
+/// A speech frame in the format of RFC 4867 section 5.3 (a file): type and quality in the first byte, the
+/// bits after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// Frame type: a mode, comfort noise, lost or no data.
@@ -39,7 +41,7 @@ pub(crate) struct Frame {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The frames of a payload; `None` where it is neither of the two formats.
+/// The frames of a payload; `None` if it has neither format.
 pub(crate) fn frames(width: Width, payload: &[u8]) -> Option<Vec<Frame>> {
     aligned(width, payload).or_else(|| efficient(width, payload))
 }
@@ -66,7 +68,7 @@ fn aligned(width: Width, payload: &[u8]) -> Option<Vec<Frame>> {
     data.is_empty().then_some(frames)
 }
 
-/// Section 4.3: bit after bit, the whole padded with zeros.
+/// Section 4.3: bits without alignment, padded with zeros at the end.
 fn efficient(width: Width, payload: &[u8]) -> Option<Vec<Frame>> {
     let mut bits = BitReader { bytes: payload, at: 4 };
     let mut entries = Vec::new();
@@ -117,7 +119,7 @@ impl BitReader<'_> {
 /// Types of frames that carry no bits.
 const LOST: u8 = 14;
 pub(super) const NO_DATA: u8 = 15;
-/// A second of sound in one packet is none that was sent.
+/// No sender puts a second of sound into one packet.
 const MAX_FRAMES: usize = 50;
 
 #[cfg(test)]

@@ -20,13 +20,14 @@ impl FrameDecoder for G711 {
     }
 }
 
-/// The values of all bytes as linear 16-bit PCM: the 14 (mu-law) or 13 (A-law) bits of the standard, shifted up to full scale.
+/// The values of all bytes as linear 16-bit PCM: the 14 (mu-law) or 13 (A-law) bits of the standard, shifted
+/// up to full scale.
 pub(crate) fn table(codec: Codec) -> &'static [i16; 256] {
     if codec == Codec::Pcmu { &MU_LAW } else { &A_LAW }
 }
 
-/// Table 2a of G.711. All bits are inverted on the wire; sign, three bits of segment, four of mantissa; a bias of 33 (132 at
-/// 16 bits) makes every segment twice as long as the one before it.
+/// Table 2a of G.711. All bits are inverted on the wire; sign, three bits of segment, four of mantissa; a
+/// bias of 33 (132 at 16 bits) makes every segment twice as long as the one before it.
 const fn mu_law(byte: u8) -> i16 {
     let bits = !byte;
     let mantissa = (bits & 0x0f) as i16;
@@ -35,8 +36,8 @@ const fn mu_law(byte: u8) -> i16 {
     if bits & 0x80 != 0 { -magnitude } else { magnitude }
 }
 
-/// Table 1a of G.711. Every second bit is inverted on the wire; the first two segments have the same step, values lie in
-/// the middle of it.
+/// Table 1a of G.711. Every second bit is inverted on the wire; the first two segments have the same step,
+/// values lie in the middle of it.
 const fn a_law(byte: u8) -> i16 {
     let bits = byte ^ 0x55;
     let mantissa = (bits & 0x0f) as i16;

@@ -1,4 +1,5 @@
-//! G.722 (ITU-T G.722, 09/2012) at 64 kbit/s: two sub-bands of ADPCM, 16000 samples a second out of 8000 bytes.
+//! G.722 (ITU-T G.722, 09/2012) at 64 kbit/s: two sub-bands of ADPCM, 16000 samples a second out of 8000
+//! bytes.
 //!
 //! Names of blocks (in capitals) and variables are those of clause 6 of the Recommendation.
 
@@ -61,7 +62,8 @@ impl G722 {
         reconstructed
     }
 
-    /// The receive quadrature mirror filter: one sample of each band into two at twice the rate (ACCUMC, ACCUMD).
+    /// The receive quadrature mirror filter: one sample of each band into two at twice the rate (ACCUMC,
+    /// ACCUMD).
     fn join(&mut self, low: i32, high: i32) -> [i16; 2] {
         self.history.copy_within(2.., 0);
         self.history[22] = low + high;

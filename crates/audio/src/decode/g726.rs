@@ -1,7 +1,8 @@
 //! G.726 (ITU-T G.726, 12/1990): ADPCM of 16, 24, 32 and 40 kbit/s, and both ways to pack it.
 //!
-//! Names of blocks (in capitals) and signals are those of clause 4 of the Recommendation. The decoder gives the linear signal
-//! SR; the conversion to G.711 and its synchronous adjustment are not done, since linear sound is what is wanted.
+//! Names of blocks (in capitals) and signals are those of clause 4 of the Recommendation. The decoder gives
+//! the linear signal SR; the conversion to G.711 and its synchronous adjustment are not done, since linear
+//! sound is what is wanted.
 
 use super::{FrameDecoder, clip};
 
@@ -250,7 +251,8 @@ const fn level(dqln: i32, w: i32, f: i32) -> Level {
     Level { dqln, w: w * 32, f: f * 512 }
 }
 
-/// Tables 7 to 10 (inverse quantisers), W(I) and F(I) of clauses 4.2.5 and 4.2.6. The logarithm "minus infinity" is -2048.
+/// Tables 7 to 10 (inverse quantisers), W(I) and F(I) of clauses 4.2.5 and 4.2.6. The logarithm "minus
+/// infinity" is -2048.
 const LEVELS_16: [Level; 2] = [level(116, -22, 0), level(365, 439, 7)];
 const LEVELS_24: [Level; 4] =
     [level(-2048, -4, 0), level(135, 30, 1), level(273, 137, 2), level(373, 582, 7)];

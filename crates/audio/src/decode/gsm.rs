@@ -1,4 +1,5 @@
-//! GSM full rate (ETSI EN 300 961, GSM 06.10): 33 bytes into 160 samples, in the exact arithmetic of the standard.
+//! GSM full rate (ETSI EN 300 961, GSM 06.10): 33 bytes into 160 samples, in the exact arithmetic of the
+//! standard.
 //!
 //! Names in capitals and of variables are those of clause 5.3 of the standard.
 

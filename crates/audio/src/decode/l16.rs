@@ -2,7 +2,7 @@
 
 use super::FrameDecoder;
 
-/// Interleaved channels, of which the mean is heard.
+/// Interleaved channels, averaged to mono.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct L16 {
     channels: u8,

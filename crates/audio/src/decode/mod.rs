@@ -6,7 +6,7 @@
 //! | `l16` | linear 16-bit, exact |
 //! | `g722`, `g726`, `gsm` | written from the standards, exact |
 //! | `g729` | written from the standard, in floating point, which it allows |
-//! | `amr`, `opus` | the payload formats alone; their libraries decode, see [`crate::remote`] |
+//! | `amr`, `opus` | payload formats only; libraries decode, see [`crate::remote`] |
 
 mod amr;
 mod g711;
@@ -27,27 +27,27 @@ pub use g726::Packing;
 pub(crate) use gsm::FRAME as GSM_FRAME;
 pub(crate) use opus::samples as opus_samples;
 
-/// What a decoder is given, in the order of sending.
+/// Input of a decoder, in sending order.
 #[derive(Clone, Copy, Debug)]
 pub enum DecodeStep<'a> {
-    /// A payload, and how many samples it stands for.
+    /// A payload and its number of samples.
     Packet {
-        /// As it came.
+        /// The payload.
         payload: &'a [u8],
         /// [`Codec::samples`] of it.
         samples: usize,
     },
-    /// As many samples whose packets did not come; the payload of the packet after them may help.
+    /// Lost packets of that many samples; the payload of the next packet may help.
     Lost {
-        /// At the rate of the codec.
+        /// Samples at the rate of the codec.
         samples: usize,
-        /// What came next, unless it is far away.
+        /// The next payload, unless it is far away.
         next: Option<&'a [u8]>,
     },
 }
 
 impl DecodeStep<'_> {
-    /// How many samples it gives.
+    /// Number of output samples.
     pub fn samples(&self) -> usize {
         match *self {
             Self::Packet { samples, .. } | Self::Lost { samples, .. } => samples,
@@ -55,23 +55,23 @@ impl DecodeStep<'_> {
     }
 }
 
-/// Turns payloads into samples, and keeps the state between them.
+/// Decodes payloads into samples and keeps the state between them.
 pub trait Decoder {
-    /// Appends the samples of each step, exactly as many as it says.
+    /// Appends exactly the samples of each step.
     fn run(&mut self, steps: &[DecodeStep<'_>], out: &mut Vec<i16>) -> Result<(), Error>;
 
-    /// Whether it fills [`DecodeStep::Lost`] itself. One that does not leaves zeros there, for the play-out to fill.
+    /// Whether it conceals [`DecodeStep::Lost`] itself; else it leaves zeros for the play-out to fill.
     fn conceals(&self) -> bool;
 }
 
-/// Where decoders come from.
+/// A source of decoders.
 pub trait Decoders {
-    /// A decoder for one stream, at the codec's sampling rate. [`Error::Missing`] where its library is not installed,
-    /// [`Error::Unsupported`] where there is none.
+    /// Opens a decoder for one stream at the codec's sampling rate. [`Error::Missing`] if its library is not
+    /// installed, [`Error::Unsupported`] if there is none.
     fn open(&self, codec: Codec, rate: Hz) -> Result<Box<dyn Decoder>, Error>;
 }
 
-/// The decoders of this crate alone, without libraries.
+/// The built-in decoders, without libraries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuiltIn;
 
@@ -89,13 +89,13 @@ impl Decoders for BuiltIn {
     }
 }
 
-/// A decoder of payloads that knows nothing of loss.
+/// A decoder without loss concealment.
 trait FrameDecoder {
-    /// Appends what it makes of a payload.
+    /// Decodes a payload and appends its samples.
     fn decode(&mut self, payload: &[u8], out: &mut Vec<i16>);
 }
 
-/// Gives the play-out zeros where packets are lost.
+/// Adapts a [`FrameDecoder`]: writes zeros for lost packets.
 struct WithoutConcealment<T>(T);
 
 impl<T: FrameDecoder> Decoder for WithoutConcealment<T> {

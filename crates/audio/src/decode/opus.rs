@@ -1,6 +1,7 @@
-//! How long an Opus packet sounds (RFC 6716 section 3).
+//! Duration of an Opus packet (RFC 6716 section 3).
 
-/// Samples at 48 kHz by its first two bytes; `None` where it is none, or longer than the 120 ms that are allowed.
+/// Samples at 48 kHz, from the first two bytes; `None` if the packet is malformed or longer than the allowed
+/// 120 ms.
 pub(crate) fn samples(payload: &[u8]) -> Option<usize> {
     let toc = *payload.first()?;
     let frame = match toc >> 3 {

@@ -1,10 +1,11 @@
-//! What is heard where packets are lost: the pitch goes on, from both sides.
+//! Concealment of lost packets: the pitch continues from both sides.
 //!
-//! G.711 appendix I repeats the last pitch period and fades it: all that a telephone can do, which does not know what comes
-//! next. A recording does. So the sound before the gap goes on into it, the sound after it goes back into it, each at a pace that
-//! meets the other side in step, and the two are cross-faded. What was received is never changed.
+//! G.711 appendix I repeats the last pitch period and fades it: a telephone does not know what comes next. A
+//! recording does. So the sound before the gap is extended forward, the sound after it backward, each with a
+//! pitch that matches the other side in phase, and both are cross-faded. Received samples are never changed.
 
-/// Fills `gap`, in place, from the samples on both sides of it; either may be empty. `rate` is in samples a second.
+/// Fills `gap`, in place, from the samples on both sides of it; either may be empty. `rate` is in samples a
+/// second.
 pub(super) fn conceal(past: &[i16], future: &[i16], gap: &mut [i16], rate: u32) {
     gap.fill(0);
     let stride = (rate as usize / 8_000).max(1);
@@ -19,7 +20,7 @@ pub(super) fn conceal(past: &[i16], future: &[i16], gap: &mut [i16], rate: u32) 
     let both = near && periods.iter().all(Option::is_some);
     let side = |signal: &[f32], other: &[f32], own: Option<usize>, beyond: Option<usize>| {
         let Some(own) = own else { return Vec::new() };
-        // The other side, in the direction in which this one goes on; too far away it tells nothing.
+        // The other side in the same direction; ignored if it is too far away.
         let end: Vec<f32> =
             other.iter().rev().take(if both { MATCHED * stride } else { 0 }).copied().collect();
         extended(signal, own, count, &end, beyond.unwrap_or(own), stride)
@@ -30,7 +31,7 @@ pub(super) fn conceal(past: &[i16], future: &[i16], gap: &mut [i16], rate: u32) 
         let behind = total - 1 - at;
         let before = forward.get(at).copied().unwrap_or(0.0);
         let after = backward.get(behind).copied().unwrap_or(0.0);
-        // Where both reach, each counts by its nearness.
+        // Where both reach, each is weighted by its distance.
         let weight = match (forward.is_empty(), backward.is_empty()) {
             (false, false) if near => (at as f32 + 0.5) / total as f32,
             (false, false) => {
@@ -44,7 +45,7 @@ pub(super) fn conceal(past: &[i16], future: &[i16], gap: &mut [i16], rate: u32) 
     }
 }
 
-/// Full for 10 ms, then a fifth less every 10 ms (appendix I.2.7).
+/// Full volume for 10 ms, then a fifth less every 10 ms (appendix I.2.7).
 fn fade(at: usize, stride: usize) -> f32 {
     let tens = at as f32 / (80 * stride) as f32;
     (1.0 - 0.2 * (tens - 1.0).max(0.0)).max(0.0)
@@ -54,7 +55,8 @@ fn last(samples: &[i16], count: usize) -> &[i16] {
     &samples[samples.len().saturating_sub(count)..]
 }
 
-/// `signal` goes on for `count` samples with its last period, so that it meets the `end` on the other side, whose period is `beyond`.
+/// Extends `signal` by `count` samples with its last period, so that it meets the `end` on the other side,
+/// whose period is `beyond`.
 fn extended(
     signal: &[f32],
     period: usize,
@@ -69,13 +71,13 @@ fn extended(
     let step = begin.map_or(0.0, |begin| last - begin);
     let quarter = (period / 4).max(1);
     let met = glide(&signal[from..], count, end, beyond);
-    // What both sides agree on was there all along; what one side alone says was so is less and less likely.
+    // If both sides agree, the sound lasted all along; if only one side has it, it is less and less likely.
     let fades = met.is_none();
     let mut out = met.unwrap_or_else(|| signal[from..].iter().cycle().take(count).copied().collect());
     for (at, value) in out.iter_mut().take(quarter).enumerate() {
         *value += step * (1.0 - (at + 1) as f32 / quarter as f32);
     }
-    // Noise that is repeated buzzes: the less like its repetition the sound is, the softer it goes on.
+    // Repeated noise buzzes: the less periodic the sound, the softer the extension.
     let gain = 0.3 + 0.7 * repetition(signal, period, stride);
     for (at, value) in out.iter_mut().enumerate() {
         *value *= if fades { gain * fade(at, stride) } else { gain };
@@ -83,15 +85,15 @@ fn extended(
     out
 }
 
-/// `cycle` again and again for `count` samples. A voice whose pitch rises or falls in the gap would be out of step at the other end. So the
-/// pace goes over into that of the other side, and beyond that as much faster or slower as it takes to meet the `end`.
+/// Repeats `cycle` for `count` samples. A voice whose pitch changes in the gap would be out of phase at the
+/// other end, so the period glides to that of the other side, and further as needed to meet the `end`.
 fn glide(cycle: &[f32], count: usize, end: &[f32], beyond: usize) -> Option<Vec<f32>> {
     let at = |place: f32| {
         let whole = place.max(0.0) as usize;
         let part = place - whole as f32;
         cycle[whole % cycle.len()] * (1.0 - part) + cycle[(whole + 1) % cycle.len()] * part
     };
-    // Half or twice is the same pitch; what is far apart is no voice that glides.
+    // Half or double is the same pitch; a larger difference is not a glide.
     let ratio = cycle.len() as f32 / beyond as f32;
     let glide = [0.5, 1.0, 2.0].map(|times| ratio * times - 1.0);
     let glide = glide.into_iter().find(|glide| glide.abs() < GLIDE).unwrap_or(0.0);
@@ -116,7 +118,7 @@ fn glide(cycle: &[f32], count: usize, end: &[f32], beyond: usize) -> Option<Vec<
     Some((0..count).map(|index| at(place(index as f32))).collect())
 }
 
-/// How well the last 10 ms are a repetition of those one period before, 0 to 1.
+/// Similarity of the last 10 ms to those one period before, 0 to 1.
 fn repetition(signal: &[f32], period: usize, stride: usize) -> f32 {
     let count = (COMPARED * stride).min(signal.len() - period);
     let from = signal.len() - count;
@@ -129,8 +131,8 @@ fn repetition(signal: &[f32], period: usize, stride: usize) -> f32 {
     (product / (one * other).sqrt()).max(0.0)
 }
 
-/// The lag at which the end of the signal is most like what was before it, 2.5 to 20 ms. Appendix I.2.2 compares 20 ms, to find
-/// the pitch of a voice; to go on from the edge of a gap, the 5 ms beside it tell more.
+/// The lag at which the end of the signal is most like what was before it, 2.5 to 20 ms. Appendix I.2.2
+/// compares 20 ms, to find the pitch of a voice; at the edge of a gap, the nearest 5 ms are a better guide.
 fn period(signal: &[f32], stride: usize) -> Option<usize> {
     let likeness = |lag: usize, step: usize| {
         let window = (WINDOW * stride).min(signal.len() - lag);
@@ -150,7 +152,7 @@ fn period(signal: &[f32], stride: usize) -> Option<usize> {
     let best = |lags: &mut dyn Iterator<Item = usize>, step: usize| {
         lags.map(|lag| (likeness(lag, step), lag)).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, lag)| lag)
     };
-    // At high rates coarsely first: what matters lies below 4 kHz.
+    // At high rates search coarsely first: the pitch lies below 4 kHz.
     let rough = best(&mut (shortest..=longest).step_by(stride), stride)?;
     if stride == 1 {
         return Some(rough);
@@ -164,16 +166,16 @@ const LONGEST: usize = 160;
 /// 5 ms are compared to find the period, 10 ms to judge it.
 const WINDOW: usize = 40;
 const COMPARED: usize = 80;
-/// Samples on the other side that are to be met, and the likeness below which they are not.
+/// Samples on the other side to match, and the minimum likeness.
 const MATCHED: usize = 80;
 const MIN_LIKENESS: f32 = 0.5;
-/// By how much a pitch may glide in a gap.
+/// Largest glide of the pitch in a gap.
 const GLIDE: f32 = 0.25;
-/// What is looked at on each side.
+/// Samples used on each side.
 pub(super) const CONTEXT: usize = COMPARED + LONGEST;
-/// A gap up to here is one sound, if both sides say so.
+/// A gap up to this length is one sound if both sides agree.
 const NEAR: usize = 800;
-/// Beyond 60 ms nothing is left of it.
+/// The extension has faded after 60 ms.
 const REACH: usize = 480;
 
 #[cfg(test)]

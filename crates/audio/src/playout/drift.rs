@@ -1,12 +1,12 @@
-//! The sender's clock against that of the capture.
+//! Drift of the sender's clock against the capture's.
 
 use crate::track::PlacedPayload;
 
-/// Maps the sender's time line onto that of the capture.
+/// Maps the sender's time to the capture's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DriftCorrection {
     origin: i64,
-    /// By how much the sender's clock is slower than it says; 0 where that cannot be told.
+    /// Relative slowness of the sender's clock; 0 if unknown.
     slope: f64,
 }
 
@@ -16,8 +16,9 @@ impl DriftCorrection {
         Self { origin: 0, slope: 0.0 }
     }
 
-    /// From the delays of a track's packets. In each ten seconds the packet that was delayed least tells how far the clocks are
-    /// apart. Only a straight line is a drift: a route that changed is a step, a bad network scatters; they move nothing.
+    /// Estimates the drift from the delays of a track's packets. In each ten seconds the least delayed packet
+    /// gives the clock difference. Only a straight line is drift: a route change is a step, and a bad network
+    /// scatters; both are ignored.
     pub(super) fn of(entries: &[PlacedPayload], clock: u64) -> Self {
         let [first, .., last] = entries else { return Self::none() };
         let window = 10 * clock as i64;
@@ -51,7 +52,7 @@ impl DriftCorrection {
         Self { origin: first.start, slope }
     }
 
-    /// The place in capture time of a place in the sender's.
+    /// Converts a position to capture time.
     pub(super) fn place(&self, ticks: i64) -> i64 {
         if self.slope == 0.0 {
             ticks
@@ -66,7 +67,7 @@ impl DriftCorrection {
     }
 }
 
-/// Slope of the least squares line, and the root mean square of what it leaves.
+/// Slope of the least-squares line, and the root mean square of the residuals.
 fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let count = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
@@ -82,7 +83,7 @@ fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
 
 /// A minute.
 const MIN_WINDOWS: i64 = 6;
-/// Seconds: less than a packet moves nobody's answer.
+/// Seconds: a smaller drift is inaudible.
 const AUDIBLE: f64 = 0.02;
-/// Clocks of telephones differ by less than a thousandth.
+/// Clocks of telephones differ by less than 0.1 %.
 const MAX_DRIFT: f64 = 1e-3;

@@ -1,12 +1,12 @@
-//! A track as it sounds: decoded in order, with what is missing filled.
+//! Plays a track: decodes it in order and fills the gaps.
 //!
-//! | module | what is heard |
+//! | module | produces |
 //! |---|---|
-//! | `conceal` | where packets are lost |
-//! | `noise` | where the sender says that it is silent (RFC 3389) |
-//! | `tones` | where it sends events (RFC 4733), if that is wanted |
-//! | `drift` | when, where its clock is not that of the capture |
-//! | `resample` | at which rate |
+//! | `conceal` | sound for lost packets |
+//! | `noise` | comfort noise (RFC 3389) |
+//! | `tones` | tones of telephone events (RFC 4733), if wanted |
+//! | `drift` | corrections of clock drift |
+//! | `resample` | another sampling rate |
 
 mod conceal;
 mod drift;
@@ -24,19 +24,19 @@ use noise::Noise;
 use resample::Resampler;
 use tones::Tone;
 
-/// What is done about what is missing.
+/// How gaps and events are treated.
 #[derive(Clone, Copy, Debug)]
 pub struct PlayoutRules {
-    /// Loss is concealed; else it is silence.
+    /// Conceal loss; else it is silence.
     pub conceal: bool,
-    /// Comfort noise where the sender asked for it; else silence.
+    /// Play comfort noise where the sender sent it; else silence.
     pub noise: bool,
-    /// Digits are heard as tones; else they are silence. Digits can be secrets.
+    /// Play digits as tones; else they are silence. Digits can be secrets.
     pub tones: bool,
-    /// A sender's clock that runs away from that of the capture is followed.
+    /// Correct the drift of the sender's clock against the capture's.
     pub drift: bool,
-    /// As a telephone with a jitter buffer of this depth would play it: what comes later is lost. Without one, whatever came is
-    /// heard, however late.
+    /// Play as a telephone with a jitter buffer of this depth, which drops later packets. By default every
+    /// packet is played, however late.
     pub buffer: Option<Nanos>,
 }
 
@@ -47,28 +47,29 @@ impl Default for PlayoutRules {
 }
 
 impl PlayoutRules {
-    /// The payloads decoded and nothing else: what is missing is silence.
+    /// Decoded payloads only; gaps are silence.
     pub fn bare() -> Self {
         Self { conceal: false, noise: false, tones: false, drift: false, buffer: None }
     }
 }
 
-/// What play-out did.
+/// Figures of the play-out.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PlayoutFigures {
-    /// Packets that came too late for the jitter buffer.
+    /// Packets too late for the jitter buffer.
     pub late: u64,
-    /// Sound that was made up for lost packets.
+    /// Duration of concealed loss.
     pub concealed: Nanos,
     /// By how many millionths the sender's clock is slower than it info, where that was followed; else 0.
     pub drift_ppm: f64,
-    /// Parts that are silent because the decoder failed on them.
+    /// Spans that are silent because the decoder failed.
     pub failures: u32,
 }
 
-/// Plays one track from its beginning to its end.
+/// Plays one track from start to end.
 ///
-/// INVARIANT: it gives exactly [`Player::frames`] samples, however it is read, and holds a second or two of them at a time.
+/// INVARIANT: it outputs exactly [`Player::frames`] samples, however it is read, and buffers one or two
+/// seconds.
 pub struct Player<'a> {
     track: &'a Track,
     rules: PlayoutRules,
@@ -76,31 +77,31 @@ pub struct Player<'a> {
     rate: Hz,
     warp: DriftCorrection,
     tones: Vec<Tone>,
-    /// Tones before this one are over.
+    /// Index of the first tone that is not over.
     tone: usize,
-    /// The entry that is planned next, and the one that was planned last.
+    /// The payload planned next, and the one planned last.
     next: usize,
     last: Option<usize>,
-    /// Packets lost between these two, once counted.
+    /// Packets lost between these two, if counted.
     lost: Option<i64>,
-    /// The other packet that is looked at next: for the numbering, and for what it says.
+    /// The next silent packet: for the numbering, and for its information.
     numbered: usize,
     said: usize,
     noise: Noise,
     noisy: bool,
-    /// The codec says itself what its pauses sound like, from here on.
+    /// From here on the codec describes the noise in its pauses itself.
     own_noise: Option<i64>,
-    /// Up to where the time line is planned.
+    /// End of the planned time line.
     at: i64,
-    /// The least delay so far, which a jitter buffer counts from.
+    /// Smallest delay so far, the base of the jitter buffer.
     base: Option<i64>,
     open: Option<(u8, Box<dyn Decoder>)>,
-    /// Samples at the codec's rate, and what came before them.
+    /// Samples at the codec's rate, and those before them.
     line: Vec<i16>,
     line_rate: Hz,
     past: Vec<i16>,
     resampler: Option<Resampler>,
-    /// Samples to be read.
+    /// Samples ready to be read.
     ready: Vec<i16>,
     taken: usize,
     left: u64,
@@ -108,18 +109,18 @@ pub struct Player<'a> {
     figures: PlayoutFigures,
 }
 
-/// A span of the line that is being planned.
+/// A span of the time line.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     kind: SpanKind,
-    /// Samples it takes.
+    /// Samples on the time line.
     want: usize,
-    /// Samples the decoder gives for it.
+    /// Samples from the decoder.
     given: usize,
-    /// Of these, what is left out at the beginning, and what is used.
+    /// Of these, the number skipped at the start, and the number used.
     skip: usize,
     used: usize,
-    /// Where it begins, in ticks.
+    /// Start in ticks.
     start: i64,
 }
 
@@ -132,7 +133,7 @@ enum SpanKind {
 }
 
 impl<'a> Player<'a> {
-    /// To play `track` at `rate`.
+    /// Prepares to play `track` at `rate`.
     pub fn new(track: &'a Track, rules: PlayoutRules, rate: Hz, decoders: &'a dyn Decoders) -> Self {
         let entries = track.entries();
         let warp = if rules.drift {
@@ -174,7 +175,7 @@ impl<'a> Player<'a> {
         player
     }
 
-    /// How many samples there are, at the rate that was asked for.
+    /// Number of samples at the requested rate.
     pub fn frames(&self) -> u64 {
         let (Some(first), Some(last)) = (self.track.entries().first(), self.track.entries().last()) else {
             return 0;
@@ -183,14 +184,14 @@ impl<'a> Player<'a> {
         (ticks * u64::from(self.rate.0)).div_ceil(u64::from(self.track.clock().0))
     }
 
-    /// What was done so far.
+    /// Figures so far.
     pub fn figures(&self) -> PlayoutFigures {
         self.figures
     }
 
-    /// Fills `out` with the samples that come next; how many it gave, which are fewer only at the end.
+    /// Fills `out` with the next samples; returns their number, which is smaller only at the end.
     ///
-    /// [`Error::Missing`] where a decoder is not there, [`Error::Helper`] where it fails again and again.
+    /// [`Error::Missing`] if a decoder is missing, [`Error::Helper`] if it fails repeatedly.
     pub fn read(&mut self, out: &mut [i16]) -> Result<usize, Error> {
         let wanted = usize::try_from(self.left).unwrap_or(usize::MAX).min(out.len());
         let mut filled = 0;
@@ -199,7 +200,7 @@ impl<'a> Player<'a> {
                 self.ready.clear();
                 self.taken = 0;
                 if !self.fill()? {
-                    // Rounding between rates.
+                    // Rounding between the rates.
                     out[filled..wanted].fill(0);
                     filled = wanted;
                     break;
@@ -214,7 +215,7 @@ impl<'a> Player<'a> {
         Ok(filled)
     }
 
-    /// Makes the next samples ready; false at the end.
+    /// Prepares the next samples; false at the end.
     fn fill(&mut self) -> Result<bool, Error> {
         if self.over {
             return Ok(false);
@@ -240,7 +241,7 @@ impl<'a> Player<'a> {
         Ok(true)
     }
 
-    /// The spans of the next second or so, all of one codec, which is opened; none at the end.
+    /// Plans about the next second, all of one codec, which it opens; empty at the end.
     fn plan(&mut self) -> Result<Vec<Span>, Error> {
         let track = self.track;
         let mut spans: Vec<Span> = Vec::new();
@@ -283,7 +284,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Whether the jitter buffer has played past a packet when it comes.
+    /// Whether a packet arrives too late for the jitter buffer.
     fn is_late(&mut self, entry: &PlacedPayload) -> bool {
         let Some(depth) = self.rules.buffer else { return false };
         let delay = i64::from(entry.delay) - (self.warp.place(entry.start) - entry.start);
@@ -306,7 +307,7 @@ impl<'a> Player<'a> {
             start: entry.start,
         };
         self.own_noise = format.codec.announces_noise(payload).then(|| entry.end());
-        // Sound after it ends what a comfort noise packet began.
+        // Sound ends comfort noise.
         self.noisy = false;
         self.at = entry.end();
         self.last = Some(self.next);
@@ -315,7 +316,7 @@ impl<'a> Player<'a> {
         span
     }
 
-    /// The first span of what is missing before an entry.
+    /// The first span of the gap before a payload.
     fn missing(&mut self, entry: &PlacedPayload) -> Span {
         let (start, second) = (self.at, i64::from(self.track.clock().0));
         let since = self.last.map_or(start, |last| self.track.entries()[last].end());
@@ -336,7 +337,7 @@ impl<'a> Player<'a> {
         Span { kind, want, given, skip: 0, used: given, start }
     }
 
-    /// Ticks of the gap before an entry that packets were lost in.
+    /// Ticks of the gap before a payload that are due to lost packets.
     fn lost_before(&mut self, entry: &PlacedPayload) -> i64 {
         if let Some(lost) = self.lost {
             return lost;
@@ -349,7 +350,7 @@ impl<'a> Player<'a> {
             }
             let silent = self.track.silent();
             let mut seen = 0;
-            // A second back, for those that came in another order.
+            // A second back, for reordered packets.
             while let Some(other) = silent.get(self.numbered).filter(|other| other.start <= entry.start) {
                 let place = other.sequence.wrapping_sub(before.sequence).wrapping_sub(1);
                 seen += i64::from(other.run == entry.run && place < between);
@@ -362,7 +363,7 @@ impl<'a> Player<'a> {
         lost
     }
 
-    /// Takes in what the packets up to here say about noise; where the next one says something else.
+    /// Applies the comfort noise packets up to `until`; returns the position of the next one.
     fn apply_noise_updates(&mut self, until: i64) -> i64 {
         let silent = self.track.silent();
         while let Some(other) = silent.get(self.said) {
@@ -383,7 +384,7 @@ impl<'a> Player<'a> {
         until
     }
 
-    /// Whether the codec's own decoder knows what to put there.
+    /// Whether the codec's decoder fills the gap itself.
     fn decoder_fills(&self, kind: SpanKind, start: i64) -> bool {
         let conceals = self.open.as_ref().is_some_and(|(_, decoder)| decoder.conceals());
         let pause = self.own_noise.is_some_and(|from| start - from < NOISE * i64::from(self.track.clock().0));
@@ -420,7 +421,7 @@ impl<'a> Player<'a> {
                     return Err(error);
                 }
                 self.line.clear();
-                // The next span begins with another one.
+                // The next span starts with another decoder.
                 self.open = None;
             }
         }
@@ -428,7 +429,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Gives every span the length that it has on the time line.
+    /// Adjusts every span to its length on the time line.
     fn adjust(&mut self, spans: &[Span]) {
         if spans.iter().all(|span| span.skip == 0 && span.given == span.want && span.used == span.want) {
             return;
@@ -444,7 +445,7 @@ impl<'a> Player<'a> {
         self.line = line;
     }
 
-    /// Fills what the decoder left.
+    /// Fills the gaps that the decoder left.
     fn fill_gaps(&mut self, spans: &[Span]) {
         let mut from = 0;
         for (index, span) in spans.iter().enumerate() {
@@ -492,7 +493,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Keeps the end of the line for a gap at the beginning of the next.
+    /// Keeps the last samples for a gap at the start of the next part.
     fn save_history(&mut self) {
         let keep = conceal::CONTEXT * (self.line_rate.0 as usize / 8_000).max(1);
         if self.line.len() < keep {
@@ -505,7 +506,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Samples of the line between two places, so that no rounding adds up.
+    /// Samples between two positions, without accumulated rounding.
     fn samples(&self, start: i64, end: i64) -> usize {
         let sample = |ticks: i64| {
             let (rate, clock) = (i64::from(self.line_rate.0), i64::from(self.track.clock().0));
@@ -514,13 +515,13 @@ impl<'a> Player<'a> {
         (sample(self.warp.place(end)) - sample(self.warp.place(start))).max(0) as usize
     }
 
-    /// Samples of the decoder in that many ticks.
+    /// Samples of the decoder for that many ticks.
     fn unwarped(&self, ticks: i64) -> usize {
         (ticks * i64::from(self.line_rate.0) / i64::from(self.track.clock().0)) as usize
     }
 }
 
-/// `samples` in the time of `want`: the same where it fits, else along straight lines between them.
+/// Stretches `samples` to the length `want` by linear interpolation.
 fn stretch(samples: &[i16], want: usize, to: &mut Vec<i16>) {
     if samples.len() == want {
         to.extend_from_slice(samples);
@@ -538,11 +539,11 @@ fn stretch(samples: &[i16], want: usize, to: &mut Vec<i16>) {
     }
 }
 
-/// Samples that are decoded at a time, at least.
+/// Minimum number of samples decoded at a time.
 const WINDOW: usize = 8_000;
-/// Seconds for which a codec goes on with its own noise after its last word.
+/// Seconds for which a codec continues its own noise.
 const NOISE: i64 = 30;
-/// Of a longer gap no more than this is filled: 60 ms from each side.
+/// Longest concealment in a gap: 60 ms from each side.
 const MAX_CONCEALED: Nanos = Nanos::from_millis(120);
-/// A decoder that fails more often is given up.
+/// Failures after which a decoder is abandoned.
 const FAILURES: u32 = 3;

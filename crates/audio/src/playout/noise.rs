@@ -1,8 +1,8 @@
-//! Comfort noise (RFC 3389): white noise of a level, through a filter.
+//! Comfort noise (RFC 3389): filtered white noise.
 
 use crate::track::{FLAT, ORDER};
 
-/// A generator. Its noise is the same every time: what is heard of a call does not depend on when it is listened to.
+/// A deterministic noise generator: a call always sounds the same.
 #[derive(Clone, Debug)]
 pub(super) struct Noise {
     seed: u32,
@@ -17,16 +17,17 @@ impl Noise {
         Self { seed: 1, k: [0.0; ORDER], memory: [0.0; ORDER], gain: 0.0 }
     }
 
-    /// Takes what a packet says: the level in -dBov, coefficients in steps of 1/127 with 127 for zero (section 3).
+    /// Sets level (in -dBov) and coefficients (in steps of 1/127, with 127 for zero), as in a packet (section
+    /// 3).
     pub(super) fn set(&mut self, level: u8, filter: &[u8; ORDER]) {
         let mut passed = 1.0;
         for (k, quantised) in self.k.iter_mut().zip(filter) {
-            // A pole on the unit circle would ring for ever.
+            // A pole on the unit circle would not decay.
             *k = ((f32::from(*quantised) - f32::from(FLAT)) / 127.0).clamp(-0.97, 0.97);
             passed *= 1.0 - *k * *k;
         }
-        // The filter amplifies by 1 / passed; uniform noise in -1..1 has a power of a third. 0 dBov is a square wave at the
-        // end of the scale.
+        // The filter amplifies by 1 / passed; uniform noise in -1..1 has a power of a third. 0 dBov is a
+        // square wave at the end of the scale.
         let rms = 32_768.0 * 10_f32.powf(-f32::from(level) / 20.0);
         self.gain = rms * (3.0_f32 * passed).sqrt();
     }

@@ -1,20 +1,20 @@
-//! From one sampling rate to another.
+//! Conversion of the sampling rate.
 
 use ringtap_model::Hz;
 use rubato::audioadapter_buffers::direct::SequentialSlice;
 use rubato::{Fft, FixedSync, Resampler as _};
 
-/// One channel, of which samples come in any pieces and leave without the delay of the filter.
+/// Resamples one channel in blocks of any size, without the delay of the filter.
 pub(crate) struct Resampler {
     inner: Fft<f32>,
     held: Vec<f32>,
     out: Vec<f32>,
-    /// Samples of the filter's delay that are still to be left out.
+    /// Samples of the filter's delay still to be skipped.
     skip: usize,
 }
 
 impl Resampler {
-    /// `None` for rates that there is no filter between.
+    /// `None` if there is no filter between the rates.
     pub(crate) fn new(from: Hz, to: Hz) -> Option<Self> {
         let inner = Fft::new(from.0 as usize, to.0 as usize, CHUNK, 1, FixedSync::Both).ok()?;
         let skip = inner.output_delay();
@@ -22,7 +22,7 @@ impl Resampler {
         Some(Self { inner, held: Vec::new(), out, skip })
     }
 
-    /// Takes samples, and appends what they give.
+    /// Resamples and appends the output.
     pub(crate) fn push(&mut self, samples: &[i16], to: &mut Vec<i16>) {
         self.held.extend(samples.iter().map(|sample| f32::from(*sample)));
         let mut used = 0;
@@ -44,7 +44,7 @@ impl Resampler {
         self.held.drain(..used);
     }
 
-    /// What is still in the filter.
+    /// Appends the rest of the filter's output.
     pub(crate) fn flush(&mut self, to: &mut Vec<i16>) {
         let zeros = vec![0; self.inner.input_frames_max() + self.held.len() + 1];
         for _ in 0..2 {
@@ -53,5 +53,5 @@ impl Resampler {
     }
 }
 
-/// Input samples at a time, about.
+/// Approximate input samples per block.
 const CHUNK: usize = 1_024;

@@ -1,4 +1,4 @@
-//! Telephone events as the tones that they stand for (RFC 4733 section 3.2, ITU-T Q.23).
+//! Telephone events as tones (RFC 4733 section 3.2, ITU-T Q.23).
 
 use std::f64::consts::TAU;
 
@@ -12,11 +12,12 @@ pub(super) struct Tone {
     pub(super) ticks: i64,
     low: f64,
     high: f64,
-    /// Of each of the two sines.
+    /// Amplitude of each of the two sines.
     amplitude: f64,
 }
 
-/// The tones among the packets of a track. The packets of an event have one timestamp, and the longest duration is the last.
+/// The tones in the packets of a track. The packets of an event share a timestamp; the longest duration is
+/// the final one.
 pub(super) fn tones(silent: &[SilentPacket]) -> Vec<Tone> {
     let mut tones: Vec<Tone> = Vec::new();
     for other in silent {
@@ -26,7 +27,8 @@ pub(super) fn tones(silent: &[SilentPacket]) -> Vec<Tone> {
         match tones.last_mut() {
             Some(last) if last.start == other.start => last.ticks = last.ticks.max(ticks),
             _ => {
-                // Volume is the power in -dBm0 (section 2.3.5); 0 dBm0 is 3.17 dB below the largest sine of mu-law.
+                // Volume is the power in -dBm0 (section 2.3.5); 0 dBm0 is 3.17 dB below the largest sine of
+                // mu-law.
                 let amplitude = 32_768.0 * 10_f64.powf(-(f64::from(volume) + 3.17) / 20.0) / 2_f64.sqrt();
                 tones.push(Tone { start: other.start, ticks, low, high, amplitude });
             }
@@ -49,7 +51,7 @@ fn frequencies(event: u8) -> Option<(f64, f64)> {
 }
 
 impl Tone {
-    /// Adds the tone's sample that is `seconds` after its beginning.
+    /// Adds the tone's sample at `seconds` after its start.
     pub(super) fn add(&self, seconds: f64, sample: &mut i16) {
         let value = (TAU * self.low * seconds).sin() + (TAU * self.high * seconds).sin();
         *sample = (f64::from(*sample) + value * self.amplitude) as i16;

@@ -4,10 +4,10 @@ use ringtap_model::{Hz, Nanos};
 
 use crate::Codec;
 
-/// An RTP packet as the time line needs it.
+/// An RTP packet of a track.
 #[derive(Clone, Copy, Debug)]
 pub struct AudioPacket<'a> {
-    /// When it was captured.
+    /// Capture time.
     pub arrival: Nanos,
     /// Sequence number on the wire.
     pub sequence: u16,
@@ -30,35 +30,35 @@ pub enum PayloadKind {
     Events,
 }
 
-/// The packets of one stream, each at the place that its RTP timestamp gives it.
+/// The packets of one stream, placed by their RTP timestamps.
 ///
-/// Packets come in any order; repeats are dropped; what is missing (loss, pauses, other codecs) takes no memory. Where
-/// timestamps jump by more than the arrival times can explain, the time line goes on at the arrival time: so a restarted
-/// sender keeps its place, and a forged timestamp cannot make hours of silence.
+/// Packets come in any order; duplicates are dropped; gaps (loss, pauses, other codecs) take no memory. If
+/// timestamps jump by more than the arrival times explain, the time line continues at the arrival time: so a
+/// restarted sender stays in place, and a forged timestamp cannot cause hours of silence.
 #[derive(Clone, Debug)]
 pub struct Track {
-    /// Of the stream; the codecs that its packets turn out to have follow it.
+    /// The announced codec first, then others found in the packets.
     formats: Vec<Format>,
     /// Ticks of the RTP clock a second.
     clock: u64,
-    /// A dynamic payload type that carries the first format.
+    /// The dynamic payload type of the first format.
     dynamic: Option<u8>,
-    /// What else was announced, by payload type.
+    /// Other announcements, by payload type.
     announced: Vec<(u8, PayloadKind)>,
-    /// Payloads as they came.
+    /// Payloads in order of arrival.
     bytes: Vec<u8>,
     /// Ascending by start, never empty, never overlapping.
     entries: Vec<PlacedPayload>,
     /// Packets without sound, ascending by start.
     silent: Vec<SilentPacket>,
-    /// Ticks of all sound that came.
+    /// Ticks of all sound received.
     brought: i64,
     /// Arrival of the first packet, which is position 0.
     first: Nanos,
     newest: Option<Anchor>,
-    /// How often the numbering began anew.
+    /// How often the numbering restarted.
     run: u16,
-    /// The last packets, to know their repeats.
+    /// The last packets, to detect duplicates.
     recent: [u64; RECENT],
     pushed: usize,
     dropped: u64,
@@ -71,20 +71,20 @@ pub(crate) struct Format {
     pub(crate) rate: Hz,
 }
 
-/// A payload of sound.
+/// A sound payload on the time line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlacedPayload {
-    /// In ticks; negative for what was sent before the first packet that came.
+    /// In ticks; negative if sent before the first packet that arrived.
     pub(crate) start: i64,
-    /// How long it is heard.
+    /// Audible length.
     pub(crate) ticks: u32,
-    /// How much of its beginning was heard before it.
+    /// Ticks at its start that overlap an earlier payload.
     pub(crate) skip: u32,
-    /// By how much later than its place on the time line it came, in ticks.
+    /// Delay of its arrival against its place on the time line, in ticks.
     pub(crate) delay: i32,
     pub(crate) sequence: u16,
     pub(crate) run: u16,
-    /// Its place in `formats`.
+    /// Index in `formats`.
     pub(crate) format: u8,
     offset: usize,
     length: u32,
@@ -96,7 +96,7 @@ impl PlacedPayload {
     }
 }
 
-/// A packet that is no sound, but has a number and may say what is heard.
+/// A packet without sound, but with a sequence number and perhaps side information.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SilentPacket {
     pub(crate) start: i64,
@@ -105,10 +105,10 @@ pub(crate) struct SilentPacket {
     pub(crate) info: SideInfo,
 }
 
-/// What a packet without sound says.
+/// The information in a packet without sound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SideInfo {
-    /// Comfort noise: its level and, as far as they were sent, the first reflection coefficients (RFC 3389 section 3).
+    /// Comfort noise: its level and, if sent, the first reflection coefficients (RFC 3389 section 3).
     Noise {
         level: u8,
         filter: [u8; ORDER],
@@ -122,7 +122,7 @@ pub(crate) enum SideInfo {
     Nothing,
 }
 
-/// The packet with the highest timestamp: the anchor of those that come next.
+/// The packet with the highest timestamp: the reference for the next ones.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     arrival: Nanos,
@@ -133,7 +133,7 @@ struct Anchor {
 }
 
 impl Track {
-    /// An empty track for a stream of this codec with the RTP clock that was announced.
+    /// An empty track for a stream of this codec with the announced RTP clock.
     pub fn new(codec: Codec, clock: Hz) -> Self {
         let clock = codec.clock(clock);
         Self {
@@ -154,14 +154,14 @@ impl Track {
         }
     }
 
-    /// Names the dynamic payload type that carries the codec. Without it, it is that of the first packet, unless that has a
-    /// static type or is too short to be sound.
+    /// Sets the dynamic payload type of the codec. By default it is that of the first packet, unless that has
+    /// a static type or is too short to be sound.
     #[must_use]
     pub fn with_payload_type(self, payload_type: u8) -> Self {
         Self { dynamic: Some(payload_type), ..self }
     }
 
-    /// What packets of another dynamic payload type carry from now on.
+    /// Announces what another dynamic payload type carries from now on.
     pub fn announce(&mut self, payload_type: u8, carries: PayloadKind) {
         match self.announced.iter_mut().find(|(known, _)| *known == payload_type) {
             Some((_, known)) => *known = carries,
@@ -169,13 +169,13 @@ impl Track {
         }
     }
 
-    /// Takes the next packet in order of capture.
+    /// Adds the next packet in order of capture.
     pub fn push(&mut self, packet: AudioPacket<'_>) {
         let sound = match self.payload_kind(&packet) {
             Some(PayloadKind::Sound(codec)) => self.sound(codec, &packet),
             _ => None,
         };
-        // Below 2^48, which what is not there yet is not.
+        // Keys are below 2^48; empty entries are not.
         let key = u64::from(packet.sequence) << 32 | u64::from(packet.timestamp);
         if self.recent.contains(&key) {
             self.dropped += u64::from(sound.is_some());
@@ -194,7 +194,7 @@ impl Track {
         }
     }
 
-    /// When its first sample was captured; `None` for a track without sound.
+    /// Capture time of its first sample; `None` without sound.
     pub fn start(&self) -> Option<Nanos> {
         let start = self.entries.first()?.start;
         let ahead =
@@ -202,7 +202,7 @@ impl Track {
         Some(if start < 0 { self.first - ahead } else { self.first + ahead })
     }
 
-    /// Ticks of the RTP clock from the first sample to the last, what is missing between them included.
+    /// Ticks of the RTP clock from the first sample to the last, gaps included.
     pub fn ticks(&self) -> u64 {
         match (self.entries.first(), self.entries.last()) {
             (Some(first), Some(last)) => (last.end() - first.start) as u64,
@@ -210,24 +210,24 @@ impl Track {
         }
     }
 
-    /// Ticks a second.
+    /// The RTP clock.
     pub fn clock(&self) -> Hz {
         Hz(self.clock as u32)
     }
 
-    /// The highest sampling rate of what it carries.
+    /// The highest sampling rate of its sound.
     pub fn rate(&self) -> Hz {
         let used = self.entries.iter().fold(0_u32, |used, entry| used | 1 << entry.format);
         let rates = self.formats.iter().enumerate().filter(|(index, _)| used >> index & 1 == 1);
         rates.map(|(_, format)| format.rate).max().unwrap_or(self.formats[0].rate)
     }
 
-    /// The codecs of its sound and their samples a second.
+    /// The codecs of its sound and their sampling rates.
     pub fn codecs(&self) -> impl Iterator<Item = (Codec, Hz)> {
         self.formats.iter().map(|format| (format.codec, format.rate))
     }
 
-    /// Packets with sound that are not heard: repeats, stragglers, and all beyond 24 hours.
+    /// Sound packets that were dropped: duplicates, very late ones, and all beyond 24 hours.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -248,7 +248,7 @@ impl Track {
         &self.bytes[entry.offset..entry.offset + entry.length as usize]
     }
 
-    /// What a packet carries, as far as its payload type is known.
+    /// What a packet carries, if its payload type is known.
     fn payload_kind(&mut self, packet: &AudioPacket<'_>) -> Option<PayloadKind> {
         if packet.payload.is_empty() {
             return None;
@@ -259,7 +259,7 @@ impl Track {
         }
         if packet.payload_type < FIRST_DYNAMIC {
             return match packet.payload_type {
-                // 19 is what early drafts had (RFC 3551 section 6, table 4).
+                // Early drafts used 19 (RFC 3551 section 6, table 4).
                 13 | 19 => Some(PayloadKind::Noise),
                 other => Codec::from_payload_type(other).map(PayloadKind::Sound),
             };
@@ -275,7 +275,7 @@ impl Track {
         None
     }
 
-    /// The place in `formats`, and the length in ticks; `None` for a payload that is none of its codec.
+    /// Index in `formats` and length in ticks; `None` if the payload is not one of its codec.
     fn sound(&mut self, codec: Codec, packet: &AudioPacket<'_>) -> Option<(u8, u32)> {
         let samples = codec.samples(packet.payload)? as u64;
         let index = match self.formats.iter().position(|format| format.codec == codec) {
@@ -292,7 +292,7 @@ impl Track {
         Some((index as u8, u32::try_from(ticks).ok().filter(|ticks| *ticks > 0)?))
     }
 
-    /// Keeps the number of a packet without sound, and what it says.
+    /// Stores a packet without sound and its information.
     fn add_silent(&mut self, packet: &AudioPacket<'_>) {
         let Some(newest) = self.newest else { return };
         let advance = i64::from(packet.timestamp.wrapping_sub(newest.timestamp) as i32);
@@ -314,19 +314,19 @@ impl Track {
         };
         let other = SilentPacket { start, sequence: packet.sequence, run: self.run, info };
         let index = self.silent.partition_point(|known| known.start <= start);
-        // In order but for a few; an event is told by all its packets, the last of which says it all.
+        // Nearly in order; all packets of an event describe it, and the last is enough.
         if index == self.silent.len() || self.silent.len() - index <= RECENT {
             self.silent.insert(index, other);
         }
     }
 
-    /// The position of a packet, which becomes the anchor unless it is an earlier one; `None` for one that comes too late.
+    /// The position of a packet, which becomes the anchor unless it is older; `None` if it is too late.
     fn place(&mut self, packet: &AudioPacket<'_>, ticks: u32) -> Option<i64> {
         let Some(newest) = self.newest else {
             self.first = packet.arrival;
             return self.anchor(packet, 0, ticks);
         };
-        // Modulo 2^32: behind is negative.
+        // Modulo 2^32: older packets are negative.
         let advance = i64::from(packet.timestamp.wrapping_sub(newest.timestamp) as i32);
         let position = newest.position + advance;
         let end = newest.position + i64::from(newest.ticks);
@@ -339,28 +339,29 @@ impl Track {
                 return None;
             }
         } else if advance > 0 && self.explained(packet, &newest, advance) {
-            // Timestamps in another unit, smaller than the payload: the next packet in sequence follows.
+            // The timestamp unit is smaller than the payload: place the next packet in sequence after the
+            // last.
             let next = packet.sequence == newest.sequence.wrapping_add(1);
             return self.anchor(packet, if next { position.max(end) } else { position }, ticks);
         }
-        // A restart, a jump, or a timestamp that stands still: go on at the arrival, but after what is there, and not where
-        // only a wrong capture time can put it.
+        // A restart, a jump, or a constant timestamp: continue at the arrival time, but after existing sound,
+        // and not at a position that only a wrong capture time explains.
         let due = Some(self.due(packet.arrival)).filter(|due| *due <= self.seconds(CEILING));
         self.run = self.run.wrapping_add(1);
         self.anchor(packet, due.map_or(end, |due| due.max(end)), ticks)
     }
 
-    /// Whether the time since the newest packet and since the first can explain how far a timestamp went forward.
+    /// Whether the time since the newest and the first packet explains the advance of a timestamp.
     fn explained(&self, packet: &AudioPacket<'_>, newest: &Anchor, advance: i64) -> bool {
         let elapsed = self.in_ticks(packet.arrival - newest.arrival);
         if advance < 0 || elapsed - advance > self.seconds(PAUSE) {
             return false;
         }
-        // What follows without a gap is justified by its own payload.
+        // No gap: the payload explains the advance.
         if advance <= i64::from(newest.ticks) {
             return true;
         }
-        // Clocks differ by less than a hundredth; packets that come faster than time justify what they brought.
+        // Clocks differ by less than 1 %; packets faster than real time justify the sound that they brought.
         let due = self.due(packet.arrival);
         let limit = (due + due / 128).max(self.brought) + self.seconds(SLACK);
         newest.position + advance <= limit
@@ -375,12 +376,12 @@ impl Track {
         Some(position)
     }
 
-    /// Puts sound where nothing is yet; false where all of its place is taken.
+    /// Inserts sound into free space; false if there is none.
     fn insert(&mut self, position: i64, format: u8, ticks: u32, packet: &AudioPacket<'_>) -> bool {
         let index = self.entries.partition_point(|entry| entry.start <= position);
         let taken = index.checked_sub(1).map_or(i64::MIN, |before| self.entries[before].end());
         let free = self.entries.get(index).map_or(i64::MAX, |after| after.start);
-        // What overlaps its neighbours was heard from them already.
+        // Neighbours keep the parts that overlap.
         let start = position.max(taken);
         let end = (position + i64::from(ticks)).min(free);
         if start >= end || self.bytes.len() + packet.payload.len() > self.seconds(CEILING) as usize {
@@ -403,7 +404,7 @@ impl Track {
         true
     }
 
-    /// The position that belongs to an arrival.
+    /// The position of an arrival time.
     fn due(&self, arrival: Nanos) -> i64 {
         self.in_ticks(arrival - self.first)
     }
@@ -420,28 +421,29 @@ impl Track {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A call longer than this is cut.
+/// Longer calls are truncated.
 const CEILING: u64 = 24 * 3600;
-/// Seconds by which a packet may come after one with a higher timestamp.
+/// Seconds by which a packet may arrive after one with a higher timestamp.
 const REORDERED: u64 = 1;
-/// Packets that may be sent in that time.
+/// Most packets sent in that time.
 const MISORDERED: u16 = 1_000;
-/// Packets behind the newest that are late beyond use and not the sign of a restart; RFC 3550 appendix A.1 has MAX_MISORDER 100.
+/// A packet at most this far behind is too late, not a restart; RFC 3550 appendix A.1 has MAX_MISORDER 100.
 const STRAGGLERS: u16 = 100;
-/// Seconds that arrivals may stand still while timestamps do too, and still be one stall of the network.
+/// Longest stall of the network, in seconds, during which timestamps stand still too.
 const PAUSE: u64 = 5;
 /// Seconds by which the first packet may have been delayed more than the silent.
 const SLACK: u64 = 2;
 
-/// As many repeats as a port mirror that copies a packet twice can put between.
+/// Enough to detect duplicates from a port mirror.
 const RECENT: usize = 64;
 /// RFC 3551 section 3.
 const FIRST_DYNAMIC: u8 = 96;
-/// A telephone event has 4 bytes (RFC 4733 section 2.3), comfort noise few; 20 are 2.5 ms of G.711.
+/// Smallest sound payload: a telephone event has 4 bytes (RFC 4733 section 2.3), comfort noise a few; 20 are
+/// 2.5 ms of G.711.
 const MIN_SOUND: usize = 20;
-/// Codecs in one stream; more are no sender's doing.
+/// Most codecs in one stream.
 const FORMATS: usize = 16;
-/// Reflection coefficients of comfort noise that are followed; RFC 3389 recommends at most this many.
+/// Reflection coefficients of comfort noise that are used; RFC 3389 recommends at most this many.
 pub(crate) const ORDER: usize = 10;
 /// A coefficient of zero (RFC 3389 section 3.1).
 pub(crate) const FLAT: u8 = 127;

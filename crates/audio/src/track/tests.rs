@@ -267,7 +267,8 @@ proptest! {
         }
         let rate = u64::from(track.clock().0);
         prop_assert!(track.bytes.len() as u64 <= bytes);
-        // Elapsed time with the tolerated drift, what was reordered before the first, slack, and a pushed payload after it.
+        // Elapsed time with the tolerated drift, what was reordered before the first, slack, and a pushed
+        // payload after it.
         prop_assert!(track.ticks() <= millis * rate / 900 + bytes + (SLACK + REORDERED) * rate);
         prop_assert!(track.entries.windows(2).all(|pair| pair[0].end() <= pair[1].start));
         prop_assert!(track.entries.iter().all(|entry| entry.ticks > 0));

@@ -8,8 +8,8 @@ use std::process::Command;
 use ringtap_audio::{BuiltIn, Codec, DecodeStep, Decoders};
 use ringtap_model::Hz;
 
-/// What a program writes to standard output when it reads `input` from the file `{}` among its arguments; `None`, and a word
-/// about it, where it is not installed.
+/// What a program writes to standard output when it reads `input` from the file `{}` among its arguments;
+/// `None`, and a word about it, where it is not installed.
 #[expect(clippy::print_stdout, reason = "a test that skips says so")]
 pub(crate) fn filtered(program: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     let directory = tempfile::tempdir().expect("temporary directory");
@@ -47,8 +47,8 @@ pub(crate) fn noise(seed: u32, length: usize) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-/// Something like a voice: pulses whose pitch moves between 90 and 190 Hz through three resonances that move too, in words with
-/// pauses between them, and a little breath.
+/// Something like a voice: pulses whose pitch moves between 90 and 190 Hz through three resonances that move
+/// too, in words with pauses between them, and a little breath.
 pub(crate) fn voice(seconds: usize, rate: usize) -> Vec<i16> {
     let breath = noise(7, seconds * rate);
     let mut phase = 0.0_f64;

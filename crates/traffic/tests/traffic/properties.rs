@@ -72,8 +72,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// It ends, its times never go back and are whole microseconds, its messages and packets are what they should be, and
-    /// each call and registration is told once.
+    /// It ends, its times never go back and are whole microseconds, its messages and packets are what they
+    /// should be, and each call and registration is told once.
     #[test]
     fn any_scenario_makes_sense(scenario in scenario()) {
         let (calls, registrations) = (scenario.calls, scenario.registrations);
@@ -232,8 +232,8 @@ fn values_that_do_not_go_together_are_refused() {
     );
 }
 
-/// A digest of everything that a scenario with all of it makes. Where it changes, so does every capture that someone has
-/// described by its command, and `demo/calls.pcap` with them: change it knowingly.
+/// A digest of everything that a scenario with all of it makes. Where it changes, so does every capture that
+/// someone has described by its command, and `demo/calls.pcap` with them: change it knowingly.
 #[test]
 fn a_seed_keeps_its_bytes() {
     let share = |value| Share::new(value).unwrap();

@@ -1,5 +1,5 @@
-//! The truth against a recount of the frames, by the definitions of the records and the plainest means: sets of numbers,
-//! maps of messages.
+//! The truth against a recount of the frames, by the definitions of the records and the plainest means: sets
+//! of numbers, maps of messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -169,7 +169,8 @@ fn calls(made: &Made) -> BTreeMap<String, Counted> {
         let call = calls.entry(call_id).or_default();
         call.messages += 1;
         call.repeats += u32::from(!call.seen.insert(packet.payload.to_vec()));
-        // A re-INVITE has a tag in To, and so have its answers: but so have all answers. It is offered as version 2.
+        // A re-INVITE has a tag in To, and so have its answers: but so have all answers. It is offered as
+        // version 2.
         let is_first = !packet.payload.windows(4).any(|four| four == b" 2 I");
         let name = match (message.start(), message.cseq()) {
             (StartLine::Request { method: Method::Invite, .. }, _) if is_first => "invite",

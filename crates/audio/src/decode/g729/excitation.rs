@@ -1,4 +1,4 @@
-//! The excitation: what went before again (adaptive codebook), four pulses (fixed codebook), and their gains.
+//! The excitation: the delayed past (adaptive codebook), four pulses (fixed codebook), and their gains.
 
 use super::postfilter::{add, faded, part};
 use super::tables::{GAINS_A, GAINS_B, INTERPOLATION};
@@ -32,7 +32,7 @@ impl Delay {
     }
 }
 
-/// Pulses and their gains, as they come.
+/// Codewords of pulses and gains.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Codewords {
     pub(super) pulses: usize,
@@ -79,7 +79,8 @@ impl Excitation {
         self.finish(subframe, [pitch, gain], &adaptive, &fixed)
     }
 
-    /// Of a lost subframe (sections 4.4.2 to 4.4.4): what was periodic goes on, what was not goes on as noise, and both fade.
+    /// For a lost subframe (sections 4.4.2 to 4.4.4): periodic excitation continues, other excitation becomes
+    /// noise, and both fade.
     pub(super) fn lost(&mut self, subframe: usize, delay: Delay, periodic: bool) -> &[f32; SUBFRAME] {
         let adaptive = self.adaptive(subframe, delay);
         let pulses = random(&mut self.seed) as usize & 0x1fff;
@@ -96,8 +97,9 @@ impl Excitation {
         self.current(subframe)
     }
 
-    /// Of a subframe of comfort noise at `level` a sample (B.4.4): sharpness begins anew after it. The numbers come in the order of
-    /// the Recommendation, so that what speech goes on from is what its encoder has.
+    /// Of a subframe of comfort noise at `level` a sample (B.4.4): sharpness begins anew after it. The random
+    /// numbers are drawn in the order of the Recommendation, so that the state at the next speech equals the
+    /// encoder's.
     pub(super) fn noise(&mut self, subframe: usize, level: f32, seed: &mut i16) -> &[f32; SUBFRAME] {
         let bits = random(seed);
         let delay =
@@ -140,7 +142,7 @@ impl Excitation {
         self.current(subframe)
     }
 
-    /// After both subframes: they are the past.
+    /// Moves both subframes into the past.
     pub(super) fn advance(&mut self) {
         self.line.copy_within(2 * SUBFRAME.., 0);
         for value in &mut self.line[..PAST] {
@@ -152,7 +154,8 @@ impl Excitation {
         part(&self.line, PAST + subframe * SUBFRAME)
     }
 
-    /// What was a delay ago, interpolated (equation 78). Eight at a time: the nearest that the filter touches is ten back.
+    /// What was a delay ago, interpolated (equation 78). Eight at a time: the nearest that the filter touches
+    /// is ten back.
     fn adaptive(&mut self, subframe: usize, delay: Delay) -> [f32; SUBFRAME] {
         let from = PAST + subframe * SUBFRAME;
         // Thirds count backwards: -1 is a third after the sample, 1 is two thirds after the one before.

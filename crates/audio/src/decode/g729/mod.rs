@@ -1,14 +1,15 @@
 //! G.729 (ITU-T G.729, 06/2012) with annex A's postfilter and annex B's comfort noise: ten bytes are 10 ms.
 //!
-//! Written from the Recommendation's text, in floating point as annex C allows, so it is near to the fixed-point decoders
-//! and not equal to them: the table in `docs/manual/sound.md` says how near. Section numbers are those of the Recommendation.
+//! Written from the Recommendation's text, in floating point as annex C allows, so it is close but not equal
+//! to the fixed-point decoders; `docs/manual/sound.md` gives the difference. Section numbers are those of the
+//! Recommendation.
 //!
-//! | module | what it makes |
+//! | module | holds |
 //! |---|---|
 //! | `spectrum` | the filter of the vocal tract |
-//! | `excitation` | what goes into it |
-//! | `postfilter` | what is done to what comes out |
-//! | `tables` | numbers |
+//! | `excitation` | its excitation |
+//! | `postfilter` | the postfilter of its output |
+//! | `tables` | numeric tables |
 
 mod excitation;
 mod postfilter;
@@ -33,7 +34,7 @@ pub(super) struct G729 {
     delay: usize,
     /// Whether one of the last two subframes was.
     periodic: bool,
-    /// Comfort noise, once described and until speech comes.
+    /// Comfort noise, from its description until speech.
     noise: Option<Noise>,
 }
 
@@ -59,7 +60,7 @@ impl G729 {
         }
     }
 
-    /// A frame of ten bytes is speech, one of two describes noise; every other length is a frame that did not come.
+    /// A frame of ten bytes is speech, one of two describes noise; any other length is a missing frame.
     fn frame(&mut self, bytes: &[u8], out: &mut Vec<i16>) {
         match (<&[u8; 10]>::try_from(bytes), <[u8; 2]>::try_from(bytes)) {
             (Ok(frame), _) => self.speech(frame, out),
@@ -67,7 +68,7 @@ impl G729 {
                 self.set_noise(u16::from_be_bytes(frame));
                 self.comfort_noise(out);
             }
-            // After a description it was not sent, else it was lost.
+            // After a noise description it was not sent; else it was lost.
             _ if self.noise.is_some() => self.comfort_noise(out),
             _ => self.lost(out),
         }
@@ -90,7 +91,8 @@ impl G729 {
         let first_words = words(&mut bits);
         let second = bits.read(5);
         let second_words = words(&mut bits);
-        // The six upper bits and the parity bit have an odd number of ones; else the delay is the one before (section 4.4.2).
+        // The six upper bits and the parity bit have an odd number of ones; else the delay is the one before
+        // (section 4.4.2).
         let whole = ((delay >> 2).count_ones() as usize + parity) % 2 == 1;
         let first = if whole { Delay::first(delay) } else { Delay { whole: self.delay, third: 0 } };
         let second = Delay::second(second, first.whole);
@@ -106,7 +108,7 @@ impl G729 {
         self.excitation.advance();
     }
 
-    /// Section 4.4: the delay grows by one each subframe, so that what is repeated does not hum.
+    /// Section 4.4: the delay grows by one each subframe, so that the repetition does not hum.
     fn lost(&mut self, out: &mut Vec<i16>) {
         let filters = self.spectrum.repeat();
         for (at, filter) in filters.iter().enumerate() {
@@ -128,7 +130,7 @@ impl G729 {
         let wanted = level(bits.read(5));
         match &mut self.noise {
             Some(noise) => noise.wanted = wanted,
-            // After speech it is so loud at once.
+            // After speech the level applies at once.
             None => self.noise = Some(Noise { wanted, level: wanted, seed: 11_111 }),
         }
     }

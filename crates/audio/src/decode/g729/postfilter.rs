@@ -1,4 +1,4 @@
-//! What makes coded speech pleasant (section 4.2 as annex A has it): pitch and formants are raised over the noise of coding.
+//! The postfilter (section 4.2, simplified by annex A): raises pitch and formants above the coding noise.
 
 use super::excitation::{LONGEST, SUBFRAME};
 use super::spectrum::Filter;
@@ -29,8 +29,9 @@ impl Postfilter {
         }
     }
 
-    /// Appends a subframe. `speech` is ten samples of the past and then the subframe; without a `delay`, in comfort noise, the
-    /// pitch is left as it is. Whether it is periodic: whether going one pitch period back predicts it by more than 3 dB.
+    /// Appends a subframe. `speech` is ten samples of the past and then the subframe; without a `delay`, in
+    /// comfort noise, the pitch is left as it is. Returns whether it is periodic: one pitch period back
+    /// predicts it by more than 3 dB.
     pub(super) fn run(
         &mut self,
         speech: &[f32; 10 + SUBFRAME],
@@ -94,7 +95,7 @@ impl Postfilter {
     /// A.4.2.4: as loud as it was.
     fn level(&mut self, before: &[f32; SUBFRAME], after: &mut [f32; SUBFRAME]) {
         let (wanted, found) = (dot(before, before), dot(after, after));
-        // A quotient of next to nothing would be anything.
+        // Avoid dividing by nearly nothing.
         if found < 1e-6 {
             self.gain = 0.0;
             return;
@@ -131,7 +132,8 @@ fn weighted(filter: &Filter, g: f32) -> Filter {
     })
 }
 
-/// A.4.2.3: how far the formant filter falls, by the first 22 samples of its response; only falling is made up for.
+/// A.4.2.3: how far the formant filter falls, by the first 22 samples of its response; only falling is made
+/// up for.
 fn tilt(zeros: &Filter, poles: &Filter) -> f32 {
     // Nothing before it, and 24, for the filter makes eight at a time.
     let mut line = [0.0; 10 + 24];
@@ -145,9 +147,9 @@ fn tilt(zeros: &Filter, poles: &Filter) -> f32 {
 
 /// 1 / A(z), in place: ten samples that went before, then a multiple of eight to be filtered.
 ///
-/// Every sample waits for the one before it, which would be most of the time that a decoder takes. So eight are made at once: what the
-/// ten before them add to their inputs, then what each input adds to the outputs from its own on, which is the filter's response
-/// to a pulse.
+/// Each sample depends on the previous one, which would dominate the decoding time. So eight are computed at
+/// once: first the contribution of the ten samples before them, then that of each input, which is the
+/// filter's impulse response.
 pub(super) fn synthesize(filter: &Filter, line: &mut [f32]) {
     let mut back = [0.0; 18];
     for (to, coefficient) in back.iter_mut().zip(filter) {
@@ -181,7 +183,7 @@ pub(super) fn add(sum: &mut [f32; 8], value: f32, row: &[f32; 8]) {
     }
 }
 
-/// Zero for what has faded so far that it only makes arithmetic slow.
+/// Flushes tiny values to zero: denormals make arithmetic slow.
 pub(super) fn faded(value: f32) -> f32 {
     if value.abs() < 1e-9 { 0.0 } else { value }
 }
@@ -192,7 +194,7 @@ pub(super) fn part<const N: usize>(values: &[f32], from: usize) -> &[f32; N] {
     values[from..].first_chunk().expect("what is asked for lies within")
 }
 
-/// Every eighth eighteen: eight samples and the ten before them.
+/// Windows of eighteen, eight apart: eight samples and the ten before them.
 fn windows(line: &[f32; 10 + SUBFRAME]) -> impl Iterator<Item = &[f32; 18]> {
     (0..SUBFRAME).step_by(8).map(|from| part(line, from))
 }

@@ -1,4 +1,5 @@
-//! The spectral envelope: line spectral frequencies out of codewords, and the filter that they stand for (section 3.2).
+//! The spectral envelope: line spectral frequencies out of codewords, and the filter that they stand for
+//! (section 3.2).
 
 use std::f32::consts::PI;
 
@@ -7,7 +8,7 @@ use super::tables::{FIRST, NOISE_FIRST, NOISE_SECOND, PREDICTORS, SECOND};
 /// Coefficients a1 to a10 of the prediction filter.
 pub(super) type Filter = [f32; 10];
 
-/// What a frame says of its envelope.
+/// The codewords of a frame's envelope.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Codewords {
     /// L0.
@@ -65,7 +66,7 @@ impl Spectrum {
         self.set_frequencies(wanted, &predictor);
     }
 
-    /// Of a frame that is lost: the envelope stays, and the memory is what would have given it (section 4.4.1).
+    /// For a lost frame: repeats the envelope and updates the memory as if it had been sent (section 4.4.1).
     pub(super) fn repeat(&mut self) -> [Filter; 2] {
         let predictor = PREDICTORS[self.predictor].map(|row| row.map(q15));
         let mut wanted = [0.0; 10];
@@ -85,7 +86,7 @@ impl Spectrum {
         [filter(&between), filter(&cosines)]
     }
 
-    /// What the frames before give of a frequency, and the weight of this one.
+    /// The prediction of a frequency from earlier frames, and the weight of this one.
     fn predicted(&self, at: usize, predictor: &[[f32; 10]; 4]) -> (f32, f32) {
         let past = self.past.iter().zip(predictor);
         past.fold((0.0, 1.0), |(sum, weight), (frame, row)| (sum + frame[at] * row[at], weight - row[at]))
@@ -161,7 +162,8 @@ fn filter(cosines: &[f32; 10]) -> Filter {
     out
 }
 
-/// The product of 1 - 2 q z^-1 + z^-2 over every second cosine from `first` on: its first half, for it is symmetric.
+/// The product of 1 - 2 q z^-1 + z^-2 over every second cosine from `first` on: its first half, for it is
+/// symmetric.
 fn polynomial(cosines: &[f32; 10], first: usize) -> [f32; 6] {
     let mut out = [0.0; 6];
     out[0] = 1.0;

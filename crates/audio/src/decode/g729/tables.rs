@@ -1,7 +1,8 @@
-//! The numbers of G.729 that its text does not print: what training gave, which section 2.4 leaves to the software that is part of
-//! the Recommendation. They are the format itself, as a code table is: whoever has others understands no sender. They were read
-//! out of what implementations hold: the line spectral tables are the same in libavcodec and libbcg729, the gains are
-//! libavcodec's, the interpolation filter and the levels of noise libbcg729's; the decoders compared in the tests use them.
+//! The trained tables of G.729, which its text does not print: section 2.4 refers to the software that is
+//! part of the Recommendation. They are part of the format, like a code table. They were taken from
+//! implementations: the line spectral tables are the same in libavcodec and libbcg729, the gains are
+//! libavcodec's, the interpolation filter and the noise levels libbcg729's; the decoders compared in the
+//! tests use them.
 
 /// First stage of the quantiser of line spectral frequencies, L1 (section 3.2.4); radians, Q13.
 pub(super) const FIRST: [[i16; 10]; 128] = [
