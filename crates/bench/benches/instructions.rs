@@ -1,9 +1,9 @@
-//! Instructions that the engine needs for a media packet, a SIP message and a whole call, counted under valgrind: unlike
-//! times they are the same on a busy machine, so a change for the worse shows at once.
+//! Instructions that the engine needs for a media packet, a SIP message and a whole call, counted under
+//! valgrind: unlike times they are the same on a busy machine, so a change for the worse shows at once.
 //!
-//! `cargo bench -p ringtap-bench --bench instructions` compares them with `bench/instructions.json` and fails where one is off by
-//! more than 3 %, in either direction: what got better has to be recorded too, or it can get lost again. `RINGTAP_BLESS=1`
-//! writes the file anew.
+//! `cargo bench -p ringtap-bench --bench instructions` compares them with `bench/instructions.json` and fails
+//! where one is off by more than 3 %, in either direction: improvements must be recorded too, or they can get
+//! lost. `RINGTAP_BLESS=1` writes the file anew.
 
 #![expect(
     clippy::print_stdout,
@@ -132,7 +132,7 @@ fn count(name: &str) -> Result<f64, String> {
     Ok(total / each)
 }
 
-/// A file that is gone afterwards, unless `RINGTAP_PROFILES` names a folder to keep it in for callgrind_annotate.
+/// A temporary file, unless `RINGTAP_PROFILES` names a folder in which to leave it for callgrind_annotate.
 struct Scratch(PathBuf, bool);
 
 impl Scratch {

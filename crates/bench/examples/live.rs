@@ -3,8 +3,9 @@
 //!     live send INTERFACE packet|xdp RATE SECONDS CALLS CPU
 //!     live count|follow INTERFACE packet|xdp SECONDS CPU
 //!
-//! `send` sends calls of G.711 at a rate in packets a second; `count` reads one byte of each packet, `follow` runs the engine over
-//! them. Both end two seconds after the last packet, or after SECONDS without one, and print what they got as JSON.
+//! `send` sends calls of G.711 at a rate in packets a second; `count` reads one byte of each packet, `follow`
+//! runs the engine over them. Both end two seconds after the last packet, or after SECONDS without one, and
+//! print what they got as JSON.
 #![expect(clippy::print_stdout, reason = "a program that prints")]
 
 use std::error::Error;

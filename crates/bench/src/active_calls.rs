@@ -1,10 +1,10 @@
-//! Calls as frames to send: for measuring a capture source with traffic that an engine follows.
+//! Active calls as frames to send: for measuring a capture source with traffic that an engine can track.
 
 use crate::dialog::{Message, Writer};
 use crate::load::Codec;
 use crate::packets::{self, Noise, Side};
 
-/// Calls that have been set up and talk: a frame for each stream, moved on after each sending.
+/// Active calls: a frame for each stream, advanced after each sending.
 pub struct ActiveCalls {
     set_up: Vec<Vec<u8>>,
     frames: Vec<Vec<u8>>,
@@ -12,7 +12,7 @@ pub struct ActiveCalls {
 }
 
 impl ActiveCalls {
-    /// So many calls; each has two streams.
+    /// `calls` calls with two streams each.
     pub fn new(calls: u32, codec: Codec) -> Self {
         let (mut writer, mut noise) = (Writer::default(), Noise::new());
         let (mut set_up, mut frames) = (Vec::new(), Vec::new());
@@ -32,13 +32,14 @@ impl ActiveCalls {
         &self.set_up
     }
 
-    /// The next packets, at most so many, of streams in turn. What is sent of them is told by [`ActiveCalls::sent`].
+    /// The next packets, at most `most`, one stream after the other. Report those that were sent with
+    /// [`ActiveCalls::sent`].
     pub fn packets(&self, most: usize) -> &[Vec<u8>] {
         let end = self.frames.len().min(self.next + most);
         &self.frames[self.next..end]
     }
 
-    /// So many of the last packets were sent: their streams go on.
+    /// Reports that `count` of the last packets were sent: advances their streams.
     pub fn sent(&mut self, count: usize) {
         let end = self.frames.len().min(self.next + count);
         self.frames[self.next..end].iter_mut().for_each(|frame| packets::advance(frame, 1));

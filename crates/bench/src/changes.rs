@@ -1,8 +1,8 @@
-//! How long the engine is away when a stream comes or goes while many are under way: each operation by itself.
+//! How long the engine is busy when a stream starts or ends among many active ones: each operation by itself.
 //!
-//! An operation is what it has to be on the wire: the answer that announces endpoints, the first packet of a stream, the moment
-//! at which a released call and its streams become records. Rounds are the same, operation by operation, so the least that
-//! one took in any round is its own time, and what it took beyond that was the machine's other work.
+//! The operations are the answer that announces endpoints, the first packet of a stream, and turning a
+//! released call and its streams into records. All rounds have the same operations, so the minimum over the
+//! rounds is the operation's own time, and the rest is due to other load.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ use crate::ring::ETHERNET;
 /// When new calls begin, one every two milliseconds.
 const NEW: Nanos = Nanos::from_secs(12);
 const APART: Nanos = Nanos::from_millis(2);
-/// Released one a second, so that each ends by itself.
+/// Released one a second, so that each ends alone.
 const ALONE: u32 = 130;
 const ALONE_FROM: Nanos = Nanos::from_secs(40);
 /// Released as in a network of 52,000 calls: 442 a second.
@@ -29,7 +29,7 @@ const TOGETHER: u32 = 1_326;
 const TOGETHER_FROM: Nanos = Nanos::from_secs(260);
 const RATE: u64 = 442;
 
-/// What each operation took, in ns: the least of all rounds, and the rounds' means and worsts.
+/// Time of each operation in ns: the minimum of all rounds, and the rounds' means and maxima.
 #[derive(Default)]
 struct Times {
     least: Vec<u64>,
@@ -49,7 +49,7 @@ impl Times {
         self.worsts.push(round.iter().copied().max().unwrap_or(0) as f64);
     }
 
-    /// Mean, worst of each round, and the worst of what operations took at least.
+    /// Mean and maximum of each round, and the maximum of the operations' minimum times.
     fn measures(&self, name: &str, what: &str) -> Vec<Measure> {
         let own = self.least.iter().copied().max().map(|own| own as f64);
         let rows = [
@@ -67,7 +67,7 @@ impl Times {
     }
 }
 
-/// One round's operations in order.
+/// The operations of one round in order.
 #[derive(Default)]
 struct Round {
     announce: Vec<u64>,
@@ -76,7 +76,7 @@ struct Round {
     pause: Vec<u64>,
 }
 
-/// Runs it.
+/// Runs the workload.
 pub(crate) fn run(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
     let new = load.frames(Workload::Changes);
     if new < ALONE + TOGETHER {
@@ -122,7 +122,7 @@ struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// Hands one frame to the engine and tells how long it was away, in ns.
+    /// Passes one frame to the engine and returns how long it took, in ns.
     fn frame(&mut self, time: Nanos, data: &[u8]) -> u64 {
         self.number += 1;
         let frame = Frame { time, number: self.number, link: ETHERNET, wire_len: data.len() as u32, data };
@@ -196,7 +196,7 @@ fn start_calls(feed: &mut Feed<'_>, new: u32, round: &mut Round) {
     }
 }
 
-/// Calls end one by one, far enough apart for each to end in a moment of its own.
+/// Calls end one by one, far enough apart for each to end alone.
 fn end_one_by_one(feed: &mut Feed<'_>, linger: Nanos, round: &mut Round) {
     let last = START + ALONE_FROM + Nanos::from_secs(u64::from(ALONE)) + linger;
     let mut now = START + ALONE_FROM;
@@ -217,7 +217,7 @@ fn end_one_by_one(feed: &mut Feed<'_>, linger: Nanos, round: &mut Round) {
     }
 }
 
-/// Calls end at the rate of a large network, while time goes on in steps of 2 ms as packets would make it.
+/// Calls end at the rate of a large network, while time advances in steps of 2 ms, as with packets.
 fn end_together(feed: &mut Feed<'_>, linger: Nanos, round: &mut Round) {
     let step = Nanos::from_millis(2);
     let begin = START + TOGETHER_FROM;

@@ -18,10 +18,10 @@ pub(crate) enum Message {
 }
 
 impl Message {
-    /// Until it is answered and the answer acknowledged.
+    /// Messages from INVITE to ACK.
     pub(crate) const SET_UP: [Self; 5] = [Self::Invite, Self::Trying, Self::Ringing, Self::Answer, Self::Ack];
 
-    /// In a whole call.
+    /// Messages in a whole call.
     pub(crate) const COUNT: usize = 7;
 
     fn sender(self) -> Side {
@@ -44,7 +44,7 @@ impl Message {
     }
 }
 
-/// Writes messages; its buffers are used again for each.
+/// Writes messages into reused buffers.
 #[derive(Default)]
 pub(crate) struct Writer {
     frame: Vec<u8>,
@@ -70,7 +70,7 @@ impl Writer {
     }
 }
 
-/// The Call-ID tells the call.
+/// The number of the call in a Call-ID.
 pub(crate) fn call_of(call_id: &str) -> Option<u32> {
     u32::from_str_radix(call_id.get(..8)?, 16).ok()
 }

@@ -1,14 +1,14 @@
-//! Why there is no figure.
+//! Errors of a benchmark.
 
-/// Why a workload has no outcome.
+/// Why a workload gave no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The options do not go together, or ask for more than there can be.
+    /// The options are inconsistent or out of range.
     #[error("{0}")]
     Load(String),
-    /// More memory than is free.
-    #[error("{needed} MB of memory are needed and {free} MB are free: take fewer {remedy}")]
+    /// Not enough free memory.
+    #[error("the workload needs {needed} MB of memory, but only {free} MB are free: choose fewer {remedy}")]
     Memory {
         /// In 10^6 bytes.
         needed: u64,
@@ -17,7 +17,7 @@ pub enum Error {
         /// What to take fewer of.
         remedy: &'static str,
     },
-    /// The engine's results are not those of the traffic: a figure would be worth nothing.
+    /// The engine's results do not match the traffic, so figures would be worthless.
     #[error("the engine's result is wrong, so there is no figure: {what}: {found} instead of {expected}")]
     Wrong {
         /// What was counted.

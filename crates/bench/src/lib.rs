@@ -1,10 +1,10 @@
-//! What the engine carries on this machine: traffic laid out in memory as a capture ring holds it, run through the engine
-//! and, beside it, through a loop that only reads each header.
+//! Measures how much traffic the engine handles on this machine: traffic laid out in memory as in a capture
+//! ring, run through the engine and, beside it, through a loop that only reads each header.
 //!
-//! Not here: traffic as it is in a network, with loss, jitter and failures, which is `traffic`'s; printing; live capture.
+//! Not here: realistic traffic with loss, jitter and failures (see `traffic`); printing; live capture.
 //!
-//! The one invariant: nothing is reported that was not checked. Every workload knows how many calls, streams and packets
-//! the engine has to find, and ends in an error when it found anything else.
+//! Invariant: every reported figure was verified. Every workload knows how many calls, streams and packets
+//! the engine has to find, and fails if the results differ.
 //!
 //! ```
 //! use ringtap_bench::{Codec, Load, Workload};
@@ -24,8 +24,8 @@
 //! | `passes` | one pass over a ring: read, decode, RTP header, engine |
 //! | `media`, `other`, `signalling`, `changes`, `workers`, `file` | the workloads |
 //! | `probe` | one pass by itself: [`Probe`] |
-//! | `active_calls` | calls to send: [`ActiveCalls`] |
-//! | `results` | what the engine found, and whether that is right |
+//! | `active_calls` | active calls to send: [`ActiveCalls`] |
+//! | `results` | the engine's results, and their verification |
 //! | `machine` | processor, memory, load |
 #![forbid(unsafe_code)]
 
@@ -54,11 +54,11 @@ pub use machine::Machine;
 pub use outcome::{Figure, Measure, Memory, Outcome, Unit};
 pub use probe::Probe;
 
-/// Runs one workload. `progress` hears what is being done, in a few words, whenever that changes.
+/// Runs one workload. `progress` is called with a short description whenever a new step begins.
 ///
 /// # Errors
 ///
-/// Where the memory that it needs is not there, and where the engine found anything else than what was put in.
+/// There is not enough memory, or the engine's results do not match the input.
 pub fn run(workload: Workload, load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
     load.check(workload)?;
     match workload {

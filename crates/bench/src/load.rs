@@ -1,32 +1,32 @@
-//! What to run, and how much of it.
+//! The workloads and their size.
 
 use crate::error::Error;
 use crate::machine;
 
-/// One kind of traffic.
+/// A kind of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Workload {
-    /// Calls set up by SIP, then their media: what a sensor does all day.
+    /// Calls set up by SIP, then their media: the usual load of a sensor.
     Media,
-    /// Packets of 64 bytes that are no telephony, told apart and dropped.
+    /// Packets of 64 bytes other than telephony, which are recognised and dropped.
     Other,
-    /// SIP alone: calls that come and go, without media.
+    /// SIP alone: calls that start and end, without media.
     Sip,
-    /// Whole lives of calls: set-up, endpoints, first media packets, release, record.
+    /// Complete calls: set-up, endpoints, first media packets, release, record.
     Calls,
-    /// How long the engine takes to take in a new stream, and to end one, while many are under way.
+    /// How long the engine takes to add a stream, and to end one, among many active ones.
     Changes,
     /// Media by one worker and by two that share them.
     Workers,
 }
 
 impl Workload {
-    /// All of them, in the order in which they are reported.
+    /// All workloads, in the order in which they are reported.
     pub const ALL: [Self; 6] =
         [Self::Media, Self::Other, Self::Sip, Self::Calls, Self::Changes, Self::Workers];
 }
 
-/// What the media of every call are coded in, 20 ms a packet.
+/// The codec of all media, 20 ms a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Codec {
     /// 160 bytes of sound: frames of 214 bytes.
@@ -62,18 +62,18 @@ impl Codec {
     }
 }
 
-/// How much of a workload.
+/// The size of a workload.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Calls under way at once; each has two streams.
+    /// Concurrent calls; each has two streams.
     pub calls: u32,
-    /// What media are coded in.
+    /// The codec of media.
     pub codec: Codec,
-    /// Frames laid out in memory, and so in each round; None for what suits the workload.
+    /// Frames laid out in memory, and so in each round; None for the workload's default.
     pub packets: Option<u32>,
-    /// How often everything is measured.
+    /// Number of measured rounds.
     pub rounds: u32,
-    /// Frames handed to the engine at once.
+    /// Frames passed to the engine at once.
     pub batch: usize,
     /// Whether the engine listens to G.711 for silence and clipping, as it does unless told otherwise.
     pub sound: bool,
@@ -86,13 +86,13 @@ impl Default for Load {
 }
 
 impl Load {
-    /// Most calls: what the addresses of the benchmarking range (RFC 2544 appendix C.2.2) have room for.
+    /// Most calls for which the benchmarking range (RFC 2544 appendix C.2.2) has addresses.
     pub const MAX_CALLS: u32 = 5_000_000;
 
     /// Frames in a round.
     pub(crate) fn frames(&self, workload: Workload) -> u32 {
         self.packets.unwrap_or(match workload {
-            // Far more than caches hold, and several of each stream.
+            // Far more than fit into caches, and several of each stream.
             Workload::Media | Workload::Workers => 4_000_000.max(self.calls.saturating_mul(2 * 4)),
             Workload::Other => 4_000_000,
             Workload::Sip => 420_000,
@@ -101,7 +101,7 @@ impl Load {
         })
     }
 
-    /// Whether it can be run here.
+    /// Checks that the workload can run here.
     pub(crate) fn check(&self, workload: Workload) -> Result<(), Error> {
         let wrong = |text: String| Err(Error::Load(text));
         if self.calls == 0 || self.calls > Self::MAX_CALLS {
@@ -128,7 +128,7 @@ impl Load {
         Ok(())
     }
 
-    /// About what it takes: the frames, and a generous share for each call.
+    /// Approximate memory: the frames, and a generous amount per call.
     fn bytes(&self, workload: Workload) -> u64 {
         let frame = match workload {
             Workload::Media => 80 + self.codec.bytes() as u64,

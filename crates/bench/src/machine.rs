@@ -1,10 +1,10 @@
-//! The machine, as far as it decides the figures, and what this process takes of it.
+//! The machine, as far as it matters for the figures, and this process's memory.
 
 use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// What a figure was measured on. What the system does not tell is None.
+/// The machine of a measurement. Unknown values are None.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Model of the processor.
@@ -17,12 +17,12 @@ pub struct Machine {
     pub memory: Option<u64>,
     /// Operating system and its version.
     pub kernel: Option<String>,
-    /// Processes that wanted to run over the last minute, when it was asked: above 1, others were measured with.
+    /// Load average over the last minute: above 1, other programs influenced the figures.
     pub load: Option<f64>,
 }
 
 impl Machine {
-    /// This one, now.
+    /// The current machine.
     pub fn here() -> Self {
         Self {
             processor: field("/proc/cpuinfo", "model name"),
@@ -36,12 +36,12 @@ impl Machine {
     }
 }
 
-/// Bytes that can be taken before the system has to swap.
+/// Bytes available without swapping.
 pub(crate) fn memory_free() -> Option<u64> {
     field("/proc/meminfo", "MemAvailable").and_then(|text| kilobytes(&text))
 }
 
-/// Bytes of memory that the system holds for this process.
+/// Resident memory of this process in bytes.
 pub(crate) fn resident() -> Option<u64> {
     field("/proc/self/status", "VmRSS").and_then(|text| kilobytes(&text))
 }

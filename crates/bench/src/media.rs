@@ -1,4 +1,4 @@
-//! Media of many calls: what a sensor does all day.
+//! Media of many calls: the usual load of a sensor.
 
 use ringtap_engine::{Config, Engine};
 use ringtap_model::{Frame, Nanos};
@@ -13,16 +13,16 @@ use crate::passes::{self, Pass};
 use crate::results::{Expected, Results};
 use crate::ring::{ETHERNET, FrameRange, Ring};
 
-/// When everything begins.
+/// Start time.
 pub(crate) const START: Nanos = Nanos::from_secs(1_700_000_000);
 /// Calls are set up over this long, so that the ten-second intervals of their streams end at different times.
 const SET_UP: Nanos = Nanos::from_secs(10);
 /// Sound in a packet.
 const PTIME: Nanos = Nanos::from_millis(20);
-/// Packets trade places with others of about this time: the jitter of a good network.
+/// Packets are reordered within this time: the jitter of a good network.
 const JITTER: Nanos = Nanos::from_micros(500);
 
-/// Runs it.
+/// Runs the workload.
 pub(crate) fn run(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
     progress("laying out packets");
     let mut media = Media::prepare(load)?;
@@ -66,7 +66,7 @@ pub(crate) struct Media {
     ring: Ring,
     engine: Engine,
     results: Results,
-    /// How often the engine has had the ring.
+    /// How often the engine has processed the ring.
     passed: u64,
     memory: Option<Memory>,
 }
@@ -83,7 +83,7 @@ impl Media {
         same("calls under way", calls, load.calls as usize)?;
         same("streams under way", streams, load.calls as usize * 2)?;
         let mut media = Self { load: load.clone(), packets, ring, engine, results, passed: 0, memory: None };
-        // Once unmeasured: every table has then been touched, and every stream is known.
+        // Warm-up: touches every table and makes every stream known.
         media.feed();
         media.memory = before.zip(machine::resident()).map(|(before, after)| {
             let total = after.saturating_sub(before);
@@ -92,13 +92,12 @@ impl Media {
         Ok(media)
     }
 
-    /// Makes of each packet the one that follows as much later as the ring is long, so that the same memory goes on with
-    /// the streams.
+    /// Advances each packet by the length of the ring, so that the same memory continues the streams.
     pub(crate) fn advance(&mut self) {
         advance(&mut self.ring, self.packets);
     }
 
-    /// Its packets.
+    /// All packets of the ring.
     pub(crate) fn whole(&self) -> FrameRange<'_> {
         self.ring.whole()
     }
@@ -108,13 +107,13 @@ impl Media {
         Pass::of(|| self.feed())
     }
 
-    /// The same, not timed. Gives the packets.
+    /// The same without timing. Returns the number of packets.
     pub(crate) fn feed(&mut self) -> u64 {
         self.passed += 1;
         passes::feed(self.ring.whole(), self.load.batch, &mut self.engine, &mut self.results)
     }
 
-    /// Whether the engine has found what was put in.
+    /// Checks the engine's results against the input.
     pub(crate) fn verify(mut self) -> Result<(), Error> {
         self.engine.close(&mut self.results);
         let calls = u64::from(self.load.calls);
@@ -153,12 +152,12 @@ pub(crate) fn packets_per_stream(load: &Load) -> u32 {
     load.frames(Workload::Media) / (load.calls * 2)
 }
 
-/// A ring for so many packets.
+/// A ring with room for `packets` packets.
 pub(crate) fn room(load: &Load, packets: usize) -> Ring {
     Ring::with_capacity(packets, packets::UDP + packets::RTP + load.codec.bytes())
 }
 
-/// Moves every packet of a ring on by so many packets of its stream.
+/// Advances every packet of a ring by `packets` packets of its stream.
 pub(crate) fn advance(ring: &mut Ring, packets: u32) {
     let by = Nanos(PTIME.0 * u64::from(packets));
     ring.each(|time, frame| {
@@ -167,7 +166,7 @@ pub(crate) fn advance(ring: &mut Ring, packets: u32) {
     });
 }
 
-/// Tables for these calls and a few more.
+/// A configuration with room for these calls and a few more.
 pub(crate) fn config(load: &Load) -> Config {
     let calls = load.calls as usize + load.calls as usize / 16 + 16;
     Config { max_calls: calls, max_streams: 2 * calls, measure_sound: load.sound, ..Config::default() }
@@ -196,13 +195,13 @@ pub(crate) fn set_up(load: &Load, feed: &mut impl FnMut(&Frame<'_>)) {
     }
 }
 
-/// RTP's clock at a moment.
+/// The RTP timestamp at a time.
 fn ticks(time: Nanos) -> u32 {
     (time.since(START).0 / (PTIME.0 / u64::from(TICKS))) as u32
 }
 
-/// So many packets of each stream, 20 ms apart, in the order in which they arrive: each stream has its own moment within
-/// the 20 ms, and jitter moves it a little.
+/// Lays out `packets` packets of each stream, 20 ms apart, in order of arrival: each stream has its own phase
+/// within the 20 ms, and jitter moves packets a little.
 pub(crate) fn lay_out(load: &Load, packets: u32, mut push: impl FnMut(Nanos, &[u8])) {
     let streams = load.calls as usize * 2;
     let mut noise = Noise::new();
@@ -213,7 +212,7 @@ pub(crate) fn lay_out(load: &Load, packets: u32, mut push: impl FnMut(Nanos, &[u
     let (mut frame, mut moved) = (Vec::new(), Vec::new());
     for turn in 0..packets {
         let begin = START + SET_UP + Nanos(PTIME.0 * u64::from(turn + 1));
-        // The moment of each stream, and the order in which packets come this time.
+        // The phase of each stream, and this round's order.
         moved.clear();
         moved.extend(order.iter().copied().enumerate());
         moved.chunks_mut(window).for_each(|chunk| noise.shuffle(chunk));

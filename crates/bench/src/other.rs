@@ -1,4 +1,4 @@
-//! What is no telephony: the smallest frames of everything else, told apart and dropped.
+//! Traffic other than telephony: smallest frames, which the engine recognises and drops.
 
 use std::net::Ipv4Addr;
 
@@ -16,14 +16,14 @@ use crate::ring::Ring;
 
 /// Captured bytes of the smallest Ethernet frame: 64 with its check sequence (IEEE 802.3 clause 3.2.8).
 const SMALLEST: usize = 60;
-/// What is left of it for UDP's payload.
+/// UDP payload of such a frame.
 const PAYLOAD: usize = 18;
 /// Between two frames: the line rate of 10 GbE.
 const APART: Nanos = Nanos(67);
-/// Hosts that send.
+/// Number of sending hosts.
 const HOSTS: usize = 50_000;
 
-/// What went in.
+/// Counts of the input.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     udp: u64,
@@ -32,7 +32,7 @@ struct Counts {
     icmp: u64,
 }
 
-/// Runs it.
+/// Runs the workload.
 pub(crate) fn run(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
     progress("laying out packets");
     let (mut ring, counts) = lay_out(load);
@@ -57,7 +57,7 @@ pub(crate) fn run(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome
     let counters = engine.counters();
     same("TCP segments", counters.tcp, counts.tcp * passed)?;
     same("ICMP", counters.icmp, counts.icmp * passed)?;
-    // A few have, by chance, the shape of TURN, and what looks like RTP in it.
+    // By chance a few look like TURN with RTP inside.
     let datagrams = counters.udp_other + counters.stun + counters.rtcp + counters.rtp;
     same("UDP", datagrams, (counts.udp + counts.like_rtp) * passed)?;
     same("calls and streams", results.calls + results.loose, 0)?;
@@ -77,8 +77,8 @@ pub(crate) fn run(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome
     })
 }
 
-/// Of a hundred frames 50 are UDP, 49 TCP (four of five without data, as acknowledgements are), one is ICMP. Of 2,000 in UDP
-/// one looks like RTP.
+/// Of a hundred frames 50 are UDP, 49 TCP (four of five without data, like acknowledgements), one is ICMP.
+/// One of 2,000 UDP frames looks like RTP.
 fn lay_out(load: &Load) -> (Ring, Counts) {
     let frames = load.frames(Workload::Other);
     let mut noise = Noise::new();
@@ -130,7 +130,7 @@ fn tcp(frame: &mut Vec<u8>, hosts: (Ipv4Addr, Ipv4Addr), noise: &mut Noise) {
     frame.extend(&[0x17, 3, 3, 0, 0x20, 0x7a][..data]);
 }
 
-/// QUIC in its short form (RFC 9000 section 17.3), which much of UDP is; or something that begins as RTP does.
+/// QUIC with a short header (RFC 9000 section 17.3), which is common; or a datagram that begins like RTP.
 fn datagram(frame: &mut Vec<u8>, hosts: (Ipv4Addr, Ipv4Addr), like_rtp: bool, noise: &mut Noise) {
     udp(frame, (hosts.0, 443), (hosts.1, port(noise)), PAYLOAD);
     let first = 0x40 | noise.next() as u8 & 0x3f;

@@ -1,20 +1,20 @@
-//! What came out.
+//! The results of a benchmark.
 
 use serde::{Deserialize, Serialize};
 
-/// A figure over several rounds: machines are shared, one number is none.
+/// A figure over several rounds: on a shared machine a single number means little.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Of all rounds.
     pub min: f64,
-    /// Of all rounds; of an even number the lower of the two in the middle.
+    /// Of all rounds; for an even number the lower of the two in the middle.
     pub median: f64,
     /// Of all rounds.
     pub max: f64,
 }
 
 impl Figure {
-    /// Of what the rounds gave; None of no round.
+    /// The figure of the rounds' values; None without rounds.
     pub(crate) fn of(rounds: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut rounds: Vec<f64> = rounds.into_iter().collect();
         rounds.sort_by(f64::total_cmp);
@@ -23,7 +23,7 @@ impl Figure {
     }
 }
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     /// Frames a second.
@@ -44,7 +44,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As it is printed.
+    /// The printed name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Packets => "packets/s",
@@ -56,60 +56,61 @@ impl Unit {
     }
 }
 
-/// One thing that was measured.
+/// One measured quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
-    /// A word: `reference`, `decode`, `rtp`, `engine`, ...
+    /// Its name: `reference`, `decode`, `rtp`, `engine`, ...
     pub name: String,
-    /// What that is, for people.
+    /// Its description.
     pub what: String,
-    /// What the figure counts.
+    /// Its unit.
     pub unit: Unit,
     /// The figure.
     pub figure: Figure,
-    /// Against the reference loop of the same round.
+    /// Ratio to the reference loop of the same round.
     pub ratio: Option<Figure>,
 }
 
-/// Memory that a workload took, by what the system holds for the process (resident set).
+/// Memory of a workload, by the resident set of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// With every call under way, in bytes; the packets themselves left out.
+    /// Bytes with all calls active, without the packets themselves.
     pub total: u64,
-    /// Of it for each call with its streams.
+    /// Bytes per call with its streams.
     pub per_call: u64,
 }
 
-/// What one workload gave.
+/// The results of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// `media`, `other`, `sip`, `calls`, `changes`, `workers`, `file`.
     pub workload: String,
-    /// What was run, for people.
+    /// Description of the workload.
     pub what: String,
-    /// Calls under way.
+    /// Active calls.
     pub calls: u64,
-    /// Streams under way.
+    /// Active streams.
     pub streams: u64,
     /// Frames in a round.
     pub packets: u64,
     /// Mean bytes of a frame, without the frame check sequence.
     pub frame_bytes: f64,
-    /// How often it was measured.
+    /// Number of rounds.
     pub rounds: u32,
-    /// What was measured.
+    /// The measured quantities.
     pub measures: Vec<Measure>,
-    /// What it took; None where the system does not tell.
+    /// Its memory; None if unknown.
     pub memory: Option<Memory>,
 }
 
 impl Outcome {
-    /// A measure by its name.
+    /// Finds a measured quantity by name.
     pub fn measure(&self, name: &str) -> Option<&Measure> {
         self.measures.iter().find(|measure| measure.name == name)
     }
 
-    /// Gb/s on the wire at so many frames a second: with preamble, frame check sequence and gap (IEEE 802.3: 24 bytes).
+    /// Gb/s on the wire at that frame rate, with preamble, frame check sequence and gap (IEEE 802.3: 24
+    /// bytes).
     pub fn wire_gbps(&self, packets_per_second: f64) -> f64 {
         packets_per_second * (self.frame_bytes + ON_THE_WIRE) * 8.0 / 1e9
     }

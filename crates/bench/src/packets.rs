@@ -1,4 +1,4 @@
-//! Frames of calls that differ in nothing but their numbers.
+//! Frames of calls that differ only in their numbers.
 
 use std::net::Ipv4Addr;
 
@@ -33,8 +33,8 @@ impl Side {
 /// A host and a port.
 pub(crate) type End = (Ipv4Addr, u16);
 
-/// Where a side of a call has its media: hosts of the benchmarking range 198.18.0.0/15 (RFC 2544 appendix C.2.2), some calls
-/// on each, as behind gateways.
+/// Media endpoint of a side: hosts of the benchmarking range 198.18.0.0/15 (RFC 2544 appendix C.2.2), each
+/// with several calls, as behind gateways.
 pub(crate) fn media(call: u32, side: Side) -> End {
     let (net, ports, base) = match side {
         Side::Caller => (0xc612_0000, CALLER_PORTS, 10_000),
@@ -43,18 +43,18 @@ pub(crate) fn media(call: u32, side: Side) -> End {
     (Ipv4Addr::from(net + call / ports), (base + call % ports * 2) as u16)
 }
 
-/// Where it signals.
+/// Signalling endpoint of a side.
 pub(crate) fn signalling(call: u32, side: Side) -> End {
     (media(call, side).0, 5060)
 }
 
-/// The SSRC of a stream: tells the call and the side, so that a record can be checked.
+/// The SSRC of a stream, which encodes call and side, so that a record can be checked.
 pub(crate) fn ssrc(call: u32, side: Side) -> u32 {
     call << 1 | u32::from(side == Side::Callee)
 }
 
-/// Writes Ethernet, IPv4 and UDP headers for a payload of `len` bytes into an empty buffer. Checksums stay 0: network cards
-/// fill them in after a capture has seen the frame, and the engine does not look.
+/// Writes Ethernet, IPv4 and UDP headers for a payload of `len` bytes into an empty buffer. Checksums stay 0:
+/// the engine does not verify them.
 pub(crate) fn udp(frame: &mut Vec<u8>, from: End, to: End, len: usize) {
     ipv4(frame, from.0, to.0, 17, 8 + len);
     frame.extend(from.1.to_be_bytes());
@@ -73,7 +73,8 @@ pub(crate) fn ipv4(frame: &mut Vec<u8>, from: Ipv4Addr, to: Ipv4Addr, protocol: 
     frame.extend(to.octets());
 }
 
-/// Writes a media packet into an empty buffer: the `sequence`-th of its stream, with the RTP time of its sending.
+/// Writes a media packet into an empty buffer: the `sequence`-th of its stream, with the RTP time of its
+/// sending.
 pub(crate) fn rtp(
     frame: &mut Vec<u8>,
     codec: Codec,
@@ -88,24 +89,24 @@ pub(crate) fn rtp(
     frame.extend(timestamp.to_be_bytes());
     frame.extend(ssrc(call, side).to_be_bytes());
     for _ in 0..codec.bytes() / 4 {
-        // Speech of middling loudness in G.711: neither silence nor clipping.
+        // Medium loudness in G.711: neither silence nor clipping.
         frame.extend((noise.next() as u32 & 0xbfbf_bfbf | 0x1010_1010).to_le_bytes());
     }
 }
 
-/// Moves a media packet on by so many packets of its stream.
+/// Advances a media packet by `packets` packets of its stream.
 pub(crate) fn advance(frame: &mut [u8], packets: u32) {
     let Some(header) = frame.get_mut(UDP..UDP + RTP) else { return };
     let sequence = u16::from_be_bytes([header[2], header[3]]).wrapping_add(packets as u16);
     let timestamp = u32::from_be_bytes([header[4], header[5], header[6], header[7]])
         .wrapping_add(packets.wrapping_mul(TICKS));
-    // Only the first of all begins a talkspurt.
+    // Only the first packet begins a talkspurt.
     header[1] &= 0x7f;
     header[2..4].copy_from_slice(&sequence.to_be_bytes());
     header[4..8].copy_from_slice(&timestamp.to_be_bytes());
 }
 
-/// Numbers without an order (xorshift64): the same, run after run.
+/// Pseudo-random numbers (xorshift64), the same in every run.
 pub(crate) struct Noise(u64);
 
 impl Noise {
@@ -125,7 +126,7 @@ impl Noise {
         (self.next() % limit.max(1) as u64) as usize
     }
 
-    /// Puts a slice into no order.
+    /// Shuffles a slice.
     pub(crate) fn shuffle<T>(&mut self, slice: &mut [T]) {
         for last in (1..slice.len()).rev() {
             slice.swap(last, self.below(last + 1));

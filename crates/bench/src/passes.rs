@@ -1,4 +1,4 @@
-//! Passes over a ring, each doing what the one before it does and more.
+//! Passes over a ring; each adds work to the one before.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::ring::FrameRange;
 
-/// A byte in the line of the IP and UDP headers: the protocol.
+/// A byte in the cache line of the IP and UDP headers: the protocol.
 const IP_BYTE: usize = 14 + 9;
 /// A byte of the RTP header: version.
 const RTP_BYTE: usize = 14 + 20 + 8;
 
-/// What a pass counted and how much processor time it took.
+/// Count and CPU time of a pass.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pass {
     pub(crate) counted: u64,
@@ -34,14 +34,14 @@ impl Pass {
     }
 }
 
-/// Processor time that this thread has had: what others took of the processor meanwhile is no part of a figure.
+/// CPU time of this thread: other programs do not count.
 pub(crate) fn spent() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec.try_into().unwrap_or(0), now.tv_nsec.try_into().unwrap_or(0))
 }
 
-/// The reference: one byte of the IP and UDP headers and one behind them is read, UDP that has version 2 there is counted.
-/// What no analysis can be faster than, since it has to bring every packet's header into the cache.
+/// The reference: reads one byte of the IP and UDP headers and one after them, and counts UDP with version 2
+/// there. No analysis can be faster, since it must load every packet's header into the cache.
 pub(crate) fn reference(range: FrameRange<'_>) -> Pass {
     Pass::of(|| {
         let mut counted = 0;
@@ -55,7 +55,7 @@ pub(crate) fn reference(range: FrameRange<'_>) -> Pass {
     })
 }
 
-/// Every frame decoded down to UDP, TCP or what else it is.
+/// Decodes every frame to its transport protocol.
 pub(crate) fn decoding(range: FrameRange<'_>) -> Pass {
     Pass::of(|| {
         let mut counted = 0;
@@ -67,7 +67,7 @@ pub(crate) fn decoding(range: FrameRange<'_>) -> Pass {
     })
 }
 
-/// Decoded, and the RTP header read where there is one.
+/// Decodes, and parses RTP headers.
 pub(crate) fn header(range: FrameRange<'_>) -> Pass {
     Pass::of(|| {
         let mut counted = 0;
@@ -85,7 +85,7 @@ pub(crate) fn header(range: FrameRange<'_>) -> Pass {
     })
 }
 
-/// Decoded, and SIP messages indexed.
+/// Decodes, and indexes SIP messages.
 pub(crate) fn messages(range: FrameRange<'_>) -> Pass {
     Pass::of(|| {
         let mut counted = 0;
@@ -100,7 +100,7 @@ pub(crate) fn messages(range: FrameRange<'_>) -> Pass {
     })
 }
 
-/// Through the engine. Counts frames.
+/// Runs the engine. Counts frames.
 pub(crate) fn engine<S: Sink>(
     range: FrameRange<'_>,
     batch: usize,
@@ -110,7 +110,7 @@ pub(crate) fn engine<S: Sink>(
     Pass::of(|| feed(range, batch, engine, sink))
 }
 
-/// The same without a look at the clock: it is what nobody times, and what valgrind watches, under which the clock cannot be read.
+/// The same without timing: for warm-up, and for valgrind, under which the clock cannot be read.
 pub(crate) fn feed<S: Sink>(range: FrameRange<'_>, batch: usize, engine: &mut Engine, sink: &mut S) -> u64 {
     range.batches(batch, |frames| engine.batch(frames, sink));
     range.frames

@@ -1,4 +1,4 @@
-//! One measured pass by itself, for tools that watch it from outside: instruction counters, profilers.
+//! A single measured pass, for external tools: instruction counters, profilers.
 
 use crate::dialog::Message;
 use crate::error::Error;
@@ -6,7 +6,7 @@ use crate::load::{Load, Workload};
 use crate::media::Media;
 use crate::signalling::{CallMedia, Calls, Timeline};
 
-/// A workload up to the moment at which measuring begins.
+/// A workload that is ready to be measured.
 pub struct Probe(ProbeWorkload);
 
 enum ProbeWorkload {
@@ -15,11 +15,11 @@ enum ProbeWorkload {
 }
 
 impl Probe {
-    /// Everything before it: calls set up, tables touched.
+    /// Prepares the workload: sets up calls and touches tables.
     ///
     /// # Errors
     ///
-    /// As [`crate::run`]; and for workloads that have no one pass.
+    /// As for [`crate::run`]; and if the workload is not a single pass.
     pub fn prepare(workload: Workload, load: &Load) -> Result<Self, Error> {
         load.check(workload)?;
         let what = match workload {
@@ -39,7 +39,7 @@ impl Probe {
         Ok(Self(ProbeWorkload::Signalling(Box::new((timeline, calls)))))
     }
 
-    /// The pass. Gives media packets, SIP messages or, of whole calls, calls.
+    /// Runs the pass. Returns the number of media packets, SIP messages or calls.
     pub fn pass(&mut self, workload: Workload) -> u64 {
         match &mut self.0 {
             ProbeWorkload::Media(media) => media.feed(),
@@ -54,11 +54,11 @@ impl Probe {
         }
     }
 
-    /// Whether the engine has found what was put in.
+    /// Checks the engine's results against the input.
     ///
     /// # Errors
     ///
-    /// Where it has not.
+    /// The results differ.
     pub fn verify(self) -> Result<(), Error> {
         match self.0 {
             ProbeWorkload::Media(media) => media.verify(),

@@ -1,4 +1,4 @@
-//! What the engine found, and whether that is right.
+//! The engine's results, and their verification.
 
 use std::net::IpAddr;
 
@@ -13,22 +13,22 @@ use crate::packets::{End, Side, media, ssrc};
 #[derive(Debug, Default)]
 pub(crate) struct Results {
     pub(crate) calls: u64,
-    /// Released by a BYE.
+    /// Calls released by a BYE.
     pub(crate) completed: u64,
     /// Streams of calls.
     pub(crate) streams: u64,
     pub(crate) packets: u64,
-    /// Streams of no call.
+    /// Streams without a call.
     pub(crate) loose: u64,
-    /// Registrations and messages, of which there are none.
+    /// Registrations and messages; none are expected.
     pub(crate) others: u64,
-    /// Lost, repeated or out of order.
+    /// Packets lost, duplicated or reordered.
     pub(crate) flaws: u64,
-    /// Streams that came to a call that is not theirs, or with other endpoints than it announced.
+    /// Streams assigned to a wrong call, or with wrong endpoints.
     pub(crate) misplaced: u64,
-    /// Calls that have not as many streams as the workload gave them.
+    /// Calls with a wrong number of streams.
     pub(crate) uneven: u64,
-    /// As many as each call should have.
+    /// Expected streams per call.
     pub(crate) streams_each: usize,
 }
 
@@ -37,7 +37,7 @@ impl Results {
         Self { streams_each: streams, ..Self::default() }
     }
 
-    /// What another worker of the same team found.
+    /// Adds the results of another worker.
     pub(crate) fn add(&mut self, other: &Self) {
         self.calls += other.calls;
         self.completed += other.completed;
@@ -50,7 +50,7 @@ impl Results {
         self.uneven += other.uneven;
     }
 
-    /// An error unless nothing but what went in was found.
+    /// Fails unless the results match the input exactly.
     pub(crate) fn verify(&self, expected: &Expected, engines: &[&Engine]) -> Result<(), Error> {
         same("calls", self.calls, expected.calls)?;
         same("released calls", self.completed, expected.completed)?;
@@ -70,7 +70,7 @@ impl Results {
     }
 }
 
-/// What went in.
+/// The expected results.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Expected {
     pub(crate) calls: u64,

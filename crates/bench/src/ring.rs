@@ -1,4 +1,4 @@
-//! Frames in memory as a capture ring holds them: one after the other, each behind its time and length.
+//! Frames in memory as in a capture ring: contiguous, each after its time and length.
 
 use ringtap_model::{Frame, LinkType, Nanos};
 
@@ -6,12 +6,12 @@ use ringtap_model::{Frame, LinkType, Nanos};
 const HEADER: usize = 16;
 /// Longest frame.
 const LONGEST: u64 = (1 << 24) - 1;
-/// Where frames begin, as in a ring of the kernel (TPACKET_ALIGNMENT).
+/// Alignment of frames, as in a kernel ring (TPACKET_ALIGNMENT).
 const ALIGNMENT: usize = 16;
 /// LINKTYPE_ETHERNET.
 pub(crate) const ETHERNET: LinkType = LinkType(1);
 
-/// Frames in one piece of memory.
+/// Frames in contiguous memory.
 pub(crate) struct Ring {
     memory: Vec<u8>,
     frames: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Ring {
     before: u64,
 }
 
-/// A place between two frames.
+/// A position between two frames.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Position {
     offset: usize,
@@ -29,13 +29,13 @@ pub(crate) struct Position {
 }
 
 impl Ring {
-    /// Empty, with room for frames of so many bytes in all.
+    /// An empty ring with room for `frames` frames of `frame_bytes` bytes in all.
     pub(crate) fn with_capacity(frames: usize, frame_bytes: usize) -> Self {
         let capacity = frames * (HEADER + frame_bytes).next_multiple_of(ALIGNMENT);
         Self { memory: Vec::with_capacity(capacity), frames: 0, bytes: 0, before: 0 }
     }
 
-    /// Numbers its frames from the one after `before`: with several rings no number comes twice.
+    /// Numbers its frames after `before`, so that several rings have unique numbers.
     pub(crate) fn numbered_after(self, before: u64) -> Self {
         Self { before, ..self }
     }
@@ -58,7 +58,7 @@ impl Ring {
         self.bytes += data.len() as u64;
     }
 
-    /// Frames in it.
+    /// Number of frames.
     pub(crate) fn len(&self) -> u64 {
         self.frames
     }
@@ -68,17 +68,17 @@ impl Ring {
         self.bytes
     }
 
-    /// The place behind its last frame.
+    /// The position after the last frame.
     pub(crate) fn mark(&self) -> Position {
         Position { offset: self.memory.len(), frames: self.frames, bytes: self.bytes }
     }
 
-    /// All that is in it.
+    /// All frames.
     pub(crate) fn whole(&self) -> FrameRange<'_> {
         self.between(Position::default(), self.mark())
     }
 
-    /// What lies between two places.
+    /// The frames between two positions.
     pub(crate) fn between(&self, from: Position, to: Position) -> FrameRange<'_> {
         FrameRange {
             memory: &self.memory[from.offset..to.offset],
@@ -88,7 +88,7 @@ impl Ring {
         }
     }
 
-    /// Changes the time and the bytes of every frame.
+    /// Modifies the time and bytes of every frame.
     pub(crate) fn each(&mut self, mut change: impl FnMut(&mut Nanos, &mut [u8])) {
         let mut rest = &mut self.memory[..];
         while let Some((head, behind)) = rest.split_at_mut_checked(HEADER) {
@@ -102,19 +102,19 @@ impl Ring {
     }
 }
 
-/// Frames that follow one another in a ring.
+/// Consecutive frames of a ring.
 #[derive(Clone, Copy)]
 pub(crate) struct FrameRange<'a> {
     memory: &'a [u8],
     first: u64,
-    /// How many.
+    /// Number of frames.
     pub(crate) frames: u64,
-    /// Of how many bytes in all.
+    /// Their bytes in all.
     pub(crate) bytes: u64,
 }
 
 impl<'a> FrameRange<'a> {
-    /// Hands out frame by frame.
+    /// Calls `take` for each frame.
     #[inline]
     pub(crate) fn each(&self, mut take: impl FnMut(Frame<'a>)) {
         let mut rest = self.memory;
@@ -130,7 +130,7 @@ impl<'a> FrameRange<'a> {
         }
     }
 
-    /// Hands out batches of frames, as a source does.
+    /// Calls `take` for batches of frames, as a capture source does.
     #[inline]
     pub(crate) fn batches(&self, size: usize, mut take: impl FnMut(&[Frame<'a>])) {
         let mut batch = Vec::with_capacity(size);

@@ -1,4 +1,4 @@
-//! Calls that come and go, as many coming as going: SIP alone, or with the first packets of their media.
+//! Calls that start and end at the same rate: SIP alone, or with their first media packets.
 
 use ringtap_engine::{Config, Engine};
 use ringtap_model::Nanos;
@@ -14,7 +14,7 @@ use crate::passes::{self, Pass};
 use crate::results::{Expected, Results};
 use crate::ring::{FrameRange, Position, Ring};
 
-/// How long a call lives, from INVITE to BYE; when it rings and when it is answered.
+/// Seconds from INVITE to BYE; to ringing; to the answer.
 const LIFE: u64 = 120;
 const RINGS: u64 = 1;
 const ANSWERED: u64 = 5;
@@ -26,7 +26,7 @@ pub(crate) enum CallMedia {
     Calls,
 }
 
-/// An engine in which as many calls come as go.
+/// An engine in which as many calls start as end.
 pub(crate) struct Calls {
     batch: usize,
     engine: Engine,
@@ -35,7 +35,7 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Up to where it is steady.
+    /// Prepares the steady state.
     pub(crate) fn prepare(load: &Load, media: CallMedia, timeline: &Timeline) -> Result<Self, Error> {
         let before = machine::resident();
         let mut calls = Self {
@@ -59,7 +59,7 @@ impl Calls {
         Pass::of(|| self.measured(timeline))
     }
 
-    /// The same, not timed. Gives the frames.
+    /// The same without timing. Returns the number of frames.
     pub(crate) fn measured(&mut self, timeline: &Timeline) -> u64 {
         self.feed(timeline.range())
     }
@@ -68,7 +68,7 @@ impl Calls {
         passes::feed(range, self.batch, &mut self.engine, &mut self.results)
     }
 
-    /// The rest, and whether the engine has found what was put in.
+    /// Runs the rest and checks the engine's results.
     pub(crate) fn verify(mut self, timeline: &Timeline) -> Result<(), Error> {
         self.feed(timeline.ring.between(timeline.measured, timeline.ring.mark()));
         self.engine.close(&mut self.results);
@@ -76,14 +76,14 @@ impl Calls {
     }
 }
 
-/// Messages and packets of calls in order of time, and where in them is what.
+/// Messages and packets of calls in order of time, with its phases.
 pub(crate) struct Timeline {
     ring: Ring,
-    /// As many calls are under way as were asked for, none has been released.
+    /// The requested number of calls is active, none was released.
     full: Position,
-    /// Released calls have begun to leave the engine's tables: from here on as many come as go.
+    /// Released calls leave the engine's tables: the steady state begins.
     steady: Position,
-    /// So far it is measured; behind it, calls that are not yet answered are.
+    /// End of the measured part; afterwards the remaining calls are answered and released.
     measured: Position,
     expected: Expected,
     /// Calls of the measured part.
@@ -99,7 +99,7 @@ pub(crate) fn run(load: &Load, media: CallMedia, progress: &mut dyn FnMut(&str))
     for round in 1..=load.rounds {
         progress(&format!("round {round} of {}", load.rounds));
         let mut calls = Calls::prepare(load, media, &timeline)?;
-        // Later rounds find memory that the first has given back.
+        // Later rounds reuse memory that the first has freed.
         memory = memory.or(calls.memory);
         let whole = calls.pass(&timeline);
         calls.verify(&timeline)?;
@@ -163,7 +163,7 @@ impl Timeline {
                 frame += 1;
             };
             let alive = |call: &u32| *call < measured;
-            // Released first, so that never more calls are under way than were asked for.
+            // Release first, so that the number of active calls never exceeds the requested one.
             if let Some(call) = step.checked_sub(full).filter(alive) {
                 maker.release(call, |data| push(&mut ring, data));
                 expected.completed += 1;
@@ -213,19 +213,19 @@ fn stages(rounds: &[[Pass; 4]], unit: Unit, count: u64) -> Vec<Measure> {
     measures
 }
 
-/// Room for the calls under way and those that have been released and wait for late packets.
+/// Room for active calls and for released ones that wait for late packets.
 fn sized(load: &Load, config: Config) -> Config {
     let waiting = steps(load, config.linger.0 / 1_000_000_000 + 2);
     let calls = load.calls as usize + waiting as usize + 64;
     Config { max_calls: calls, max_streams: 2 * calls, measure_sound: load.sound, ..config }
 }
 
-/// Calls that begin in so many seconds.
+/// Calls that begin in `seconds` seconds.
 fn steps(load: &Load, seconds: u64) -> u32 {
     (u64::from(load.calls) * seconds / LIFE) as u32 + 1
 }
 
-/// Writes the parts of a call.
+/// Writes the messages and packets of a call.
 struct CallWriter<'a> {
     load: &'a Load,
     media: CallMedia,

@@ -1,4 +1,4 @@
-//! One worker against two that share the same media, as a fan-out shares them.
+//! One worker against two that share the same media, as in a fan-out.
 
 use std::thread;
 
@@ -14,10 +14,10 @@ use crate::passes::{self, Pass};
 use crate::results::{Expected, Results};
 use crate::ring::{ETHERNET, Ring};
 
-/// How many, against one.
+/// Number of workers to compare with one.
 const WORKERS: usize = 2;
 
-/// Runs it.
+/// Runs the workload.
 pub(crate) fn run(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome, Error> {
     progress("laying out packets");
     let mut one = Media::prepare(load)?;
@@ -69,7 +69,7 @@ pub(crate) fn run(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome
     })
 }
 
-/// Packets a second in one round.
+/// Packets per second in one round.
 type Rate = fn(&Round) -> f64;
 
 struct Round {
@@ -88,13 +88,13 @@ impl Round {
         self.one.rate(self.packets)
     }
 
-    /// Both work at the same time: the one that needs longer decides.
+    /// Both run in parallel: the slower one counts.
     fn both(&self) -> f64 {
         self.two.iter().map(|pass| pass.rate(self.packets)).fold(f64::MAX, f64::min)
     }
 }
 
-/// A worker: its engine, its part of the packets, what it found.
+/// A worker: its engine, its packets, its results.
 struct Worker {
     engine: Engine,
     ring: Ring,
@@ -143,7 +143,7 @@ impl Workers {
         self.members.iter_mut().for_each(|member| advance(&mut member.ring, self.packets));
     }
 
-    /// Every worker in its thread, all at the same time.
+    /// Runs every worker in its own thread, in parallel.
     fn pass(&mut self) -> Result<[Pass; WORKERS], Error> {
         self.passed += 1;
         let batch = self.load.batch;
@@ -189,7 +189,7 @@ impl Workers {
     }
 }
 
-/// The worker that a fan-out gives a frame to.
+/// The worker to which a fan-out assigns a frame.
 fn place(frame: &Frame<'_>) -> usize {
     team::assign(frame, WORKERS).worker
 }

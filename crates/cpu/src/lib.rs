@@ -1,10 +1,10 @@
-//! What the language does not have, as safe functions: prefetch, CRC32C, the cycle counter, and tables in
-//! large pages.
+//! Processor features that the language lacks, as safe functions: prefetch, CRC32C, the cycle counter, and
+//! tables in large pages.
 //!
 //! Not here: anything that could be written without them.
 //!
-//! The one invariant: every function gives the same on every processor, but for [`cycles`], which is only
-//! ever compared with itself, and for prefetching and large pages, which give nothing.
+//! Invariant: every function gives the same result on every processor, except [`cycles`], which is only
+//! compared with itself. Prefetching and large pages have no result.
 //!
 //! ```
 //! let record = [0u64; 24];
@@ -14,16 +14,16 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `sys` | the instructions, the one call to the system, and what stands for them elsewhere |
+//! | `sys` | the instructions, the one system call, and fallbacks for other platforms |
 #![deny(unsafe_code)]
 
 #[expect(unsafe_code, reason = "the instructions are not in the language")]
 mod sys;
 
-/// Bytes of a cache line, on the processors that matter.
+/// Bytes of a cache line on x86-64 and AArch64.
 pub const LINE: usize = 64;
 
-/// Asks for every cache line of an object.
+/// Prefetches every cache line of an object.
 #[inline(always)]
 pub fn prefetch<T>(object: &T) {
     let start = std::ptr::from_ref(object).cast::<u8>();
@@ -34,31 +34,30 @@ pub fn prefetch<T>(object: &T) {
     }
 }
 
-/// Asks for the cache line that holds the byte at `offset`, which may lie outside: then it is for nothing.
+/// Prefetches the cache line that holds the byte at `offset`; outside the slice this has no effect.
 #[inline(always)]
 pub fn prefetch_byte(bytes: &[u8], offset: usize) {
     sys::prefetch(bytes.as_ptr().wrapping_add(offset));
 }
 
-/// Asks the system to keep a large table in large pages (2 MiB, on Linux), so that a look at a random place
-/// of it does not also wait for a translation of its address. To be called before the memory is used for the
-/// first time: what is in it already stays in small pages for now. What does not fill a large page is left as
-/// it is; so is all of it where the system has no such pages, or may not use them
-/// (`/sys/kernel/mm/transparent_hugepage/enabled` is `never`).
+/// Asks the system to keep a large table in large pages (2 MiB, on Linux), so that random accesses do not
+/// also miss the TLB. Call it before the memory is first used: pages already in use stay small for now.
+/// Memory that does not fill a large page is left as it is; so is everything if the system has no such pages
+/// or may not use them (`/sys/kernel/mm/transparent_hugepage/enabled` is `never`).
 pub fn large_pages<T>(table: &mut [T]) {
     sys::large_pages(table.as_mut_ptr().cast(), size_of_val(table));
 }
 
-/// CRC32C (Castagnoli, RFC 3720 appendix B.4) of bytes; `before` is that of the bytes before them, 0 at
+/// CRC32C (Castagnoli, RFC 3720 appendix B.4) of bytes; `before` is the checksum of the preceding bytes, 0 at
 /// first.
 ///
-/// A checksum against accidents: it is linear, so collisions are made by hand, under any start value.
+/// Detects accidental changes only: it is linear, so collisions are easy to construct for any start value.
 pub fn crc32c(before: u32, bytes: &[u8]) -> u32 {
     sys::crc32c(before, bytes)
 }
 
-/// A counter that runs on at a constant rate, as a rule close to the processor's nominal clock; unordered
-/// with what surrounds it. Always 0 where neither x86-64 nor AArch64 has one to read.
+/// A counter with a constant rate, usually close to the processor's nominal clock; not ordered with
+/// surrounding instructions. Always 0 on platforms other than x86-64 and AArch64.
 #[inline(always)]
 pub fn cycles() -> u64 {
     sys::cycles()

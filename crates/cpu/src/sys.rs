@@ -1,6 +1,6 @@
 //! The one place with `unsafe`.
 
-/// A hint; what it points to is never read.
+/// A hint; the address is never read.
 #[inline(always)]
 pub(crate) fn prefetch(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -13,7 +13,7 @@ pub(crate) fn prefetch(at: *const u8) {
     let _ = at;
 }
 
-/// What is whole large pages of so many bytes from `start` on.
+/// Advises large pages for the whole large pages in `bytes` bytes from `start` on.
 #[cfg(target_os = "linux")]
 pub(crate) fn large_pages(start: *mut u8, bytes: usize) {
     let before = start.align_offset(LARGE_PAGE);
@@ -28,7 +28,7 @@ pub(crate) fn large_pages(start: *mut u8, bytes: usize) {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn large_pages(_: *mut u8, _: usize) {}
 
-/// Of x86-64, and of AArch64 with pages of 4 KiB; a multiple of every other page.
+/// On x86-64, and on AArch64 with 4 KiB pages; a multiple of every other page size.
 #[cfg(target_os = "linux")]
 const LARGE_PAGE: usize = 2 << 20;
 
@@ -69,8 +69,8 @@ const LONG: usize = 170;
 #[cfg(target_arch = "x86_64")]
 const SHORT: usize = 21;
 
-/// The instruction answers after three cycles and may be asked every cycle: three parts at once, put together
-/// by what the bytes behind each would have done to its checksum.
+/// The instruction has a latency of three cycles and a throughput of one per cycle, so three parts are
+/// processed in parallel and then combined: each checksum is advanced over the bytes that follow its part.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 fn three_at_once(before: u32, bytes: &[u8]) -> u32 {
@@ -80,12 +80,12 @@ fn three_at_once(before: u32, bytes: &[u8]) -> u32 {
     instruction(!crc, rest)
 }
 
-/// Goes through as many bytes as make three parts of so many words each, again and again; gives the rest.
+/// Processes groups of three parts of `WORDS` words each; returns the remaining bytes.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 fn parts<'a, const WORDS: usize>(crc: &mut u32, mut bytes: &'a [u8]) -> &'a [u8] {
     use std::arch::x86_64::{_mm_clmulepi64_si128, _mm_crc32_u64, _mm_cvtsi64_si128, _mm_cvtsi128_si64};
-    // A product of two has one bit less than its room, and the instruction multiplies by x^32: 33 less than
+    // A product is one bit shorter than its register, and the instruction multiplies by x^32: 33 less than
     // the distance.
     let (one, two) = const { (power(64 * WORDS as u32 - 33), power(128 * WORDS as u32 - 33)) };
     let moved = |crc: u64, by: u32| {

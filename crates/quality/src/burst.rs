@@ -4,11 +4,11 @@
 /// the same loss were random.
 ///
 /// Random loss of probability p has runs of mean length 1 / (1 - p): BurstR = (lost / bursts) (1 - p), p =
-/// lost / expected. 1 is random, above is bursty. Below 1 is possible, and given as it is: losses then fall
-/// apart more evenly than chance would have it. G.107 table 3 takes 1 to 8: see [`for_model`].
+/// lost / expected. 1 is random, above is bursty. Values below 1 are possible: losses are then spread more
+/// evenly than at random. G.107 table 3 permits 1 to 8: see [`for_model`].
 ///
-/// `None` without loss, or with counts that cannot be (no run, more runs than losses, nothing received: with
-/// p = 1 the random run has no end).
+/// `None` without loss, or with impossible counts (no run, more runs than losses, nothing received: with p =
+/// 1 the random run has no end).
 pub fn burst_ratio(lost: u64, expected: u64, bursts: u64) -> Option<f64> {
     if bursts == 0 || bursts > lost || lost >= expected {
         return None;
@@ -17,10 +17,9 @@ pub fn burst_ratio(lost: u64, expected: u64, bursts: u64) -> Option<f64> {
     Some(lost as f64 / bursts as f64 * (1.0 - p))
 }
 
-/// A burst ratio as the E-model takes it: kept within the 1 to 8 of G.107 table 3, random (1) where not
-/// known.
+/// The burst ratio for the E-model: clamped to the 1 to 8 of G.107 table 3, and random (1) if unknown.
 ///
-/// Loss more even than random is rated as random: the model was not fitted there, and would rate it better
+/// Loss more even than random is rated as random: the model was not fitted there and would rate it better
 /// than any test did.
 pub fn for_model(ratio: Option<f64>) -> f64 {
     crate::bounded(ratio.unwrap_or(1.0), 1.0, 1.0, 8.0)

@@ -1,8 +1,8 @@
-//! What a codec does to speech by itself: impairment factor, robustness to loss, delay.
+//! The effect of a codec on speech: impairment factor, robustness to loss, delay.
 //!
 //! The table is that of ITU-T G.113: appendices IV and V of 09/2024, appendix I with the Bpl of its 11/2007
-//! edition. ITU-T calls them provisional planning values: they plan networks, they do not measure a call.
-//! Where G.113 has no value, the row says what stands in for it ([`Basis`] and `source`); a codec without any
+//! edition. ITU-T calls them provisional planning values: they are for planning networks, not for measuring a
+//! call. If G.113 has no value, the row names the substitute ([`Basis`] and `source`); a codec without a
 //! defensible value is not in the table and has no MOS (Speex, iSAC, SILK, BroadVoice, video).
 
 mod table;
@@ -11,14 +11,14 @@ use ringtap_model::Hz;
 
 use crate::rating::Model;
 
-/// What a row's factors rest on.
+/// The basis of a row's factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Basis {
     /// Both factors are G.113's for this codec and mode.
     Published,
     /// Ie is G.113's for this codec or for one with the same bit stream; Bpl is borrowed from a relative.
     Derived,
-    /// No value was published for this codec: those of a codec of like kind and rate.
+    /// No value was published for this codec: those of a codec of similar type and rate.
     StandIn,
 }
 
@@ -28,7 +28,7 @@ pub struct CodecProfile {
     /// Name as in SDP (`a=rtpmap`). `+PLC` marks a receiver that conceals loss where the codec itself does
     /// not.
     pub name: &'static str,
-    /// RTP clocks that it is announced with. For Opus, the clock tells the bandwidth (48000 unless someone
+    /// RTP clocks that it is announced with. For Opus, the clock gives the bandwidth (48000 unless the sender
     /// ignores RFC 7587).
     pub clocks: &'static [Hz],
     /// Bit rate of the mode, kbit/s.
@@ -41,17 +41,17 @@ pub struct CodecProfile {
     pub bpl: f64,
     /// Speech in one frame, ms.
     pub frame_ms: f64,
-    /// What the coder needs to know beyond its frame, ms; frame and lookahead are the algorithmic delay.
+    /// Lookahead of the coder, ms; frame and lookahead are the algorithmic delay.
     pub lookahead_ms: f64,
-    /// How well founded `ie` and `bpl` are.
+    /// Basis of `ie` and `bpl`.
     pub basis: Basis,
-    /// Where they come from.
+    /// Their source.
     pub source: &'static str,
 }
 
 /// The codec of that SDP name (letter case does not matter, common spellings are known) in its usual mode.
 ///
-/// Without a clock any row of the name answers. `None`: no model (video, comfort noise, events, unknown
+/// Without a clock, any row of that name matches. `None`: no model (video, comfort noise, events, unknown
 /// names).
 pub fn lookup(name: &str, clock: Option<Hz>) -> Option<&'static CodecProfile> {
     modes(name, clock).next()
@@ -59,8 +59,7 @@ pub fn lookup(name: &str, clock: Option<Hz>) -> Option<&'static CodecProfile> {
 
 /// The mode of that codec nearest to `kbps`, payload bits over the time that the packets carry.
 ///
-/// Silence suppression lowers a measured rate: only packets of speech should go into it. NaN gives the usual
-/// mode.
+/// Silence suppression lowers a measured rate: use only packets of speech. NaN gives the usual mode.
 pub fn lookup_rate(name: &str, clock: Option<Hz>, kbps: f64) -> Option<&'static CodecProfile> {
     if kbps.is_nan() {
         return lookup(name, clock);

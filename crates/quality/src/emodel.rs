@@ -1,8 +1,7 @@
 //! The E-model of ITU-T G.107 (06/2015): narrowband telephony, R from 0 to 100.
 //!
 //! All equations of section 7 and all parameters of table 3. A monitor sees codec, loss and delay; the rest
-//! (loudness, sidetone, echo, noise) stays at the defaults, which stand for a digital connection between good
-//! telephones.
+//! (loudness, sidetone, echo, noise) stays at the defaults of a digital connection between good telephones.
 
 use std::sync::LazyLock;
 
@@ -11,8 +10,8 @@ use crate::rating::{Model, Rating, Terms, mos_from_r};
 
 /// The parameters of G.107 table 3; [`Default`] holds its default values.
 ///
-/// Any value may be set. NaN counts as the default; outliers end at limits far outside the permitted range,
-/// so that every result is finite. [`Parameters::outside`] names what lies outside table 3.
+/// Any value may be set. NaN counts as the default; outliers are clamped far outside the permitted range, so
+/// that every result is finite. [`Parameters::outside`] names what lies outside table 3.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// Send loudness rating, dB.
@@ -124,7 +123,7 @@ impl Parameters {
             .collect()
     }
 
-    /// Every value a number, so far out at most that no equation overflows.
+    /// The parameters clamped so that no equation overflows.
     fn bounded(&self) -> Self {
         let d = Self::DEFAULT;
         let level = |value, default| bounded(value, default, -200.0, 200.0);
@@ -193,7 +192,7 @@ pub fn rate(parameters: &Parameters) -> Rating {
 }
 
 /// The rating of a connection between telephones at the defaults: what a monitor sees is all that differs.
-/// The same bits as [`rate`] gives, without working the telephones out again.
+/// The same values as [`rate`] gives, without recomputing the telephones' terms.
 pub(crate) fn rate_seen(ie: f64, bpl: f64, ppl: f64, burst_r: f64, ta: f64) -> Rating {
     let Parameters { ta: none, st, mt, .. } = Parameters::DEFAULT;
     let terms = Terms {
@@ -218,7 +217,7 @@ fn equipment_seen(ie: f64, bpl: f64, ppl: f64, burst_r: f64) -> f64 {
     effective_equipment(ie, bpl, ppl, burst_r, IE_MAX)
 }
 
-/// What loudness, noise, sidetone and echo do.
+/// The terms of loudness, noise, sidetone and echo.
 fn telephones(p: &Parameters) -> Terms {
     let no = noise(p);
     let ro = 15.0 - 1.5 * (p.slr + no);
@@ -236,7 +235,7 @@ fn telephones(p: &Parameters) -> Terms {
     }
 }
 
-/// And what delay, codec and loss do.
+/// Adds the terms of delay, codec and loss.
 fn seen(p: &Parameters, telephones: Terms) -> Terms {
     Terms {
         idd: absolute_delay(p.ta, p.st, p.mt),
@@ -253,7 +252,7 @@ fn noise(p: &Parameters) -> f64 {
     let nor = p.rlr - 121.0 + pre + 0.008 * (pre - 35.0).powi(2);
     let nfo = p.nfor + p.rlr;
     let sources = [p.nc, nos, nor, nfo];
-    // The loudest is taken out of the sum: no exponent can then overflow.
+    // The loudest is factored out of the sum, so that no exponent overflows.
     let loudest = sources.into_iter().fold(f64::NEG_INFINITY, f64::max);
     let rest: f64 = sources.into_iter().map(|level| 10_f64.powf((level - loudest) / 10.0)).sum();
     loudest + 10.0 * rest.log10()

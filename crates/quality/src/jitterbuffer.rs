@@ -1,8 +1,8 @@
-//! Three jitter buffers - fixed 50 ms, fixed 200 ms, adaptive up to 500 ms - answered from one histogram.
+//! Three jitter buffers - fixed 50 ms, fixed 200 ms, adaptive up to 500 ms - simulated from one histogram.
 //!
 //! The engine bins each packet once by its delay beyond the fastest packet's; at the end of an interval the
-//! bins tell what each buffer would have thrown away and how much delay it would have added. A packet costs
-//! one multiplication, one table load and one increment, whatever the number of buffers.
+//! bins show how many packets each buffer would have discarded and how much delay it would have added. A
+//! packet costs one multiplication, one table load and one increment, whatever the number of buffers.
 //!
 //! # What is exact and what is approximate
 //!
@@ -14,16 +14,16 @@
 //! its first packet rather than its fastest, so its buffer is longer by the first packet's own delay
 //! variation.
 //!
-//! *Adaptive buffer.* It stretches when a late packet comes and shrinks when there is room, so it throws away
-//! only what is beyond its 500 ms. The sound it stretches or squeezes meanwhile is not rated: the E-model has
-//! no term for it. Its delay is taken as the smallest edge of the histogram that at most 1 % of the packets
-//! it can play exceed: where a buffer settles that follows the 99th percentile. It is constant over the
-//! interval, while a real buffer stretches for a spike and shrinks after it: see the tolerance in
-//! `tests/jitterbuffer.rs`. Listening quality does not depend on it.
+//! *Adaptive buffer.* It grows when a late packet comes and shrinks when there is room, so it discards only
+//! packets beyond 500 ms. The stretching of sound is not rated: the E-model has no term for it. Its delay is
+//! taken as the smallest edge of the histogram that at most 1 % of the packets it can play exceed: where a
+//! buffer settles that follows the 99th percentile. It is constant over the interval, while a real buffer
+//! stretches for a spike and shrinks after it: see the tolerance in `tests/jitterbuffer.rs`. Listening
+//! quality does not depend on it.
 //!
-//! *The base.* Clocks drift, and routes become longer for good. A receiver follows both within a second or
-//! two; so should the fastest packet that delay is measured against: the engine takes the minimum of the
-//! running and the last whole second. What comes late until then is late for a receiver too.
+//! *The base.* Clocks drift, and routes may become longer permanently. A receiver adapts to both within a
+//! second or two; so should the fastest packet that delay is measured against: the engine takes the minimum
+//! of the running and the last whole second. Packets that are late until then are late for a receiver too.
 
 use ringtap_model::Nanos;
 
@@ -47,7 +47,7 @@ pub const fn bin(delta: Nanos) -> usize {
 pub struct DelayBins(pub [u16; BINS]);
 
 impl DelayBins {
-    /// Counts a packet that came `delta` later than the fastest one would have. A full bin stays full.
+    /// Counts a packet that came `delta` later than the fastest one would have. Bins saturate.
     pub fn add(&mut self, delta: Nanos) {
         let slot = &mut self.0[bin(delta)];
         *slot = slot.saturating_add(1);
@@ -87,7 +87,7 @@ pub struct Added {
     pub fixed50: Nanos,
     /// Fixed 200 ms: just that.
     pub fixed200: Nanos,
-    /// Adaptive: where it settles.
+    /// Adaptive: its settled delay.
     pub adaptive500: Nanos,
 }
 
@@ -124,7 +124,7 @@ const BEYOND_50: usize = bin(Nanos(50_000_001));
 const BEYOND_200: usize = bin(Nanos(200_000_001));
 const BEYOND_500: usize = bin(Nanos(500_000_001));
 
-/// Bin of each started step of 5 ms.
+/// Bin of each 5 ms step.
 const TABLE: [u8; STEPS] = {
     let mut table = [0; STEPS];
     let mut step = 0;

@@ -1,18 +1,18 @@
-//! An interval or a whole stream judged: codec, loss and delay in, R and MOS out.
+//! Rates an interval or a whole stream: R and MOS from codec, loss and delay.
 //!
 //! # How loss and discards combine
 //!
-//! A packet that the jitter buffer throws away is as silent as one that the network lost: each counts as a
-//! lost packet, Ppl = 100 (lost + discarded) / expected. The burst ratio is measured on the network's losses
-//! alone; discards come from a histogram that does not know their order, and count as random: BurstR = 1 +
-//! (BurstR of losses - 1) lost / (lost + discarded). It is kept within G.107's 1 to 8.
+//! A packet discarded by the jitter buffer is as inaudible as one lost by the network; both count as lost:
+//! Ppl = 100 (lost + discarded) / expected. The burst ratio is measured on the network's losses alone;
+//! discards come from a histogram that does not know their order, and count as random: BurstR = 1 + (BurstR
+//! of losses - 1) lost / (lost + discarded). It is kept within G.107's 1 to 8.
 //!
-//! # What delay counts
+//! # Which delay counts
 //!
 //! Mouth to ear as far as it can be known at a tap: the packet's speech (ptime, or one frame where that is
 //! longer), the codec's lookahead, the jitter buffer, and half the round trip where one was measured, else
-//! nothing for the network. It enters as Ta; echo paths are not seen on the wire, T and Tr stay 0 (perfect
-//! echo control).
+//! nothing for the network. It enters as Ta; echo paths are not visible on the wire, so T and Tr stay 0
+//! (perfect echo control).
 
 use ringtap_model::Nanos;
 
@@ -20,7 +20,7 @@ use crate::codec::CodecProfile;
 use crate::rating::{Model, Rating};
 use crate::{burst, cole, emodel, fullband, wideband};
 
-/// What became of the packets of an interval or a stream.
+/// Packet counts of an interval or a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sequence numbers that should have come: unique ones received and lost.
@@ -40,7 +40,7 @@ impl Counts {
         if missing == 0 {
             return 0.0;
         }
-        // Hostile or overlapping counts cannot make more than everything missing.
+        // Inconsistent counts cannot exceed 100 %.
         100.0 * (missing as f64 / self.expected.max(missing) as f64)
     }
 
@@ -52,7 +52,7 @@ impl Counts {
     }
 }
 
-/// The way of the speech beside the codec.
+/// The delays of the speech path besides the codec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Path {
     /// Speech in one packet.
@@ -71,18 +71,18 @@ impl Path {
     }
 }
 
-/// What [`judge`] finds.
+/// The result of [`judge`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     /// Transmission rating, delay counted, on the scale of the codec's model.
     pub r: f64,
-    /// The same without delay: what `mos_lq` is made of.
+    /// The same without delay: the basis of `mos_lq`.
     pub r_lq: f64,
     /// Listening quality.
     pub mos_lq: f64,
     /// Conversational quality.
     pub mos_cq: f64,
-    /// Simplified E-model of Cole and Rosenbluth, where it knows the codec.
+    /// Simplified E-model of Cole and Rosenbluth, if it covers the codec.
     pub mos_cole: Option<f64>,
     /// Packet loss rated, in percent.
     pub ppl: f64,
@@ -94,7 +94,7 @@ pub struct Judgement {
     pub rating: Rating,
 }
 
-/// Judges packets sent with `codec` over `path`.
+/// Rates packets sent with `codec` over `path`.
 pub fn judge(codec: &CodecProfile, packets: Counts, path: Path) -> Judgement {
     let (ppl, burst_r, delay_ms) = (packets.ppl(), packets.burst_r(), path.delay_ms(codec));
     let rating = rate(codec, ppl, burst_r, delay_ms);
@@ -103,8 +103,8 @@ pub fn judge(codec: &CodecProfile, packets: Counts, path: Path) -> Judgement {
     Judgement { r, r_lq, mos_lq, mos_cq, mos_cole, ppl, burst_r, delay_ms, rating }
 }
 
-/// The listening quality that [`judge`] finds for packets sent with `codec`, which no delay changes, and
-/// nothing else: the same bits for a fraction of the work.
+/// Only the listening quality of [`judge`] for packets sent with `codec`, which does not depend on delay: the
+/// same value for a fraction of the work.
 pub fn listening(codec: &CodecProfile, packets: Counts) -> f64 {
     let CodecProfile { ie, bpl, model, .. } = *codec;
     let (ppl, burst_r) = (packets.ppl(), packets.burst_r());

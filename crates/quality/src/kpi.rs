@@ -19,17 +19,17 @@ impl Outcomes<'_> {
     }
 }
 
-/// A share and the counts behind it, which are always shown with it.
+/// A share with its counts, which are always shown together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Attempts that count.
+    /// Matching attempts.
     pub part: u64,
-    /// Attempts in all.
+    /// All attempts.
     pub of: u64,
 }
 
 impl Share {
-    /// In percent; `None` of nothing.
+    /// In percent; `None` without attempts.
     pub fn percent(self) -> Option<f64> {
         (self.of > 0).then(|| 100.0 * self.part as f64 / self.of as f64)
     }
@@ -51,7 +51,7 @@ pub enum Kpi {
 }
 
 impl Kpi {
-    /// All of them, in the order shown.
+    /// All indicators, in display order.
     pub const ALL: [Self; 5] = [Self::Asr, Self::Ner, Self::Ser, Self::Seer, Self::Isa];
 
     /// The short name.
@@ -76,7 +76,7 @@ impl Kpi {
         }
     }
 
-    /// Its value, with the counts behind it.
+    /// Its value with the counts.
     pub fn of(self, outcomes: Outcomes<'_>) -> Share {
         let answered = |code: u16| (200..300).contains(&code);
         let redirected = outcomes.count(|code| (300..400).contains(&code));

@@ -1,10 +1,10 @@
-//! Judgement of voice quality: counts and delays in, R factors, MOS and KPIs out.
+//! Rates voice quality: R factors, MOS and KPIs from counts and delays.
 //!
-//! Not here: packets, clocks, files, state. Every function is pure; the same numbers give the same judgement
-//! on every machine.
+//! Not here: packets, clocks, files, state. Every function is pure; the same numbers give the same ratings on
+//! every machine.
 //!
-//! The one invariant: no input, however hostile (NaN, infinities, more lost than expected), gives a panic or
-//! a MOS that is not a number from 1 to 4.5.
+//! Invariant: no input, however hostile (NaN, infinities, more lost than expected), causes a panic or a MOS
+//! outside 1 to 4.5.
 //!
 //! ```
 //! use ringtap_model::{Hz, Nanos};
@@ -29,9 +29,9 @@
 //! | [`codec`] | impairment factors and delays by codec |
 //! | [`cole`] | the simplified E-model of Cole and Rosenbluth |
 //! | [`burst`] | burst ratio of packet loss |
-//! | [`jitterbuffer`] | three jitter buffers answered from a histogram |
-//! | [`judge`](mod@judge) | an interval or a stream judged: all of the above joined |
-//! | [`kpi`] | ASR, NER and their kin over counts of final codes |
+//! | [`jitterbuffer`] | three jitter buffers simulated from a histogram |
+//! | [`judge`](mod@judge) | the rating of an interval or a stream, from all of the above |
+//! | [`kpi`] | ASR, NER and related indicators from counts of final codes |
 #![forbid(unsafe_code)]
 
 pub mod burst;
@@ -49,7 +49,7 @@ pub use codec::CodecProfile;
 pub use judge::{Counts, Judgement, Path, judge};
 pub use rating::{Class, Model, Rating};
 
-/// `value` where it is a number, `default` for NaN; infinities and outliers end at the limits.
+/// `value` clamped to the limits; `default` for NaN.
 pub(crate) fn bounded(value: f64, default: f64, min: f64, max: f64) -> f64 {
     if value.is_nan() { default } else { value.clamp(min, max) }
 }

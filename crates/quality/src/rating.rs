@@ -1,4 +1,4 @@
-//! A transmission rating with each of its terms, and the way from R to MOS and back.
+//! A transmission rating with all its terms, and the conversion between R and MOS.
 
 /// Which of the three E-models a rating is made with; their R scales differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ impl Model {
 /// Speech quality categories of ITU-T G.109 table 1, by R.
 ///
 /// G.109 defines them on the narrowband scale. Wideband and fullband ratings are classed by their scaled R,
-/// which is this program's reading and not a table of G.109.
+/// which is this program's interpretation and not a table of G.109.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// R below 50: nearly all users dissatisfied.
@@ -133,7 +133,7 @@ pub struct Rating {
     pub a: f64,
     /// Transmission rating, all terms counted.
     pub r: f64,
-    /// The same without `id`: what a listener who does not speak would rate.
+    /// The same without `id`: the rating of a listener who does not speak.
     pub r_lq: f64,
     /// Listening quality: MOS of `r_lq`.
     pub mos_lq: f64,
@@ -204,8 +204,8 @@ impl Rating {
 /// MOS of an R: G.107 equation B-4, over the scaled R for wideband (G.107.1 annex A) and fullband (G.107.2
 /// annex A).
 ///
-/// From 1 to 4.5. The cubic dips to 0.98 for scaled R from 0 to 6.5, where it is out of use: 1 is given
-/// there. NaN gives 1.
+/// From 1 to 4.5. The cubic falls to 0.98 for scaled R from 0 to 6.5, outside its valid range: the result is
+/// 1 there. NaN gives 1.
 pub fn mos_from_r(model: Model, r: f64) -> f64 {
     let x = model.scaled(r);
     if x >= 100.0 {
