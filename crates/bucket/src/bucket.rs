@@ -1,4 +1,4 @@
-//! Asks a bucket, for threads that wait for the answer.
+//! A bucket, for threads that wait for the answer.
 
 use std::fmt;
 use std::future::Future;
@@ -16,13 +16,13 @@ use crate::part::Parts;
 use crate::refused::refusal;
 use crate::settings::{Error, Settings};
 
-/// A bucket, or a part of it.
+/// A bucket, or a prefix in it.
 pub struct Bucket {
     settings: Settings,
     client: OnceLock<Result<Arc<Client>, String>>,
 }
 
-/// What asks.
+/// The client, and the runtime that it runs in.
 pub(crate) struct Client {
     pub(crate) store: AmazonS3,
     runtime: Runtime,
@@ -30,7 +30,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Waits for an answer. Never within another runtime.
+    /// Waits for an answer. Must not be called from another runtime.
     pub(crate) fn ask<T>(
         &self,
         answer: impl Future<Output = object_store::Result<T>>,
@@ -46,11 +46,11 @@ impl fmt::Debug for Bucket {
 }
 
 impl Bucket {
-    /// That bucket, by the credentials that there are now. Nothing is asked of it yet.
+    /// Opens the bucket with the credentials that exist now. It sends no request yet.
     ///
     /// # Errors
     ///
-    /// There are no credentials, or they cannot be read; an endpoint that is none.
+    /// There are no credentials, they cannot be read, or the endpoint is not valid.
     pub fn open(settings: Settings) -> Result<Self, Error> {
         let bucket = Self::late(settings);
         match bucket.client() {
@@ -60,12 +60,12 @@ impl Bucket {
         }
     }
 
-    /// That bucket; credentials are looked for when it is asked for the first time.
+    /// Opens the bucket; looks for credentials at the first request.
     pub fn late(settings: Settings) -> Self {
         Self { settings, client: OnceLock::new() }
     }
 
-    /// Where it is.
+    /// Where the bucket is.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -85,7 +85,7 @@ impl Bucket {
 fn connect(settings: &Settings) -> Result<Client, String> {
     let place = settings.describe();
     let keys = settings.credentials.keys(&settings.url()).map_err(|error| error.to_string())?;
-    // One is enough for the process, and it may have one already.
+    // One is enough for the process, and there may be one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let options = ClientOptions::new()
         .with_allow_http(settings.http)
@@ -116,7 +116,7 @@ fn connect(settings: &Settings) -> Result<Client, String> {
     Ok(Client { store, runtime, place })
 }
 
-/// With the bucket in its host, where it is to be there.
+/// Puts the bucket's name into the host, if the settings say so.
 fn endpoint(settings: &Settings) -> String {
     let endpoint = settings.endpoint.trim_end_matches('/');
     match endpoint.split_once("://") {
@@ -163,13 +163,13 @@ impl FarStorage for Bucket {
     }
 }
 
-/// How long a connection may take to be made.
+/// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long a request may take: a part of 8 MiB over 1 Mbit/s.
 const ANSWER: Duration = Duration::from_secs(100);
-/// Connections that nobody uses are closed.
+/// Unused connections are closed after this long.
 const IDLE: Duration = Duration::from_secs(20);
-/// What is asked again, and how soon.
+/// How often, and how soon, a request is repeated.
 const RETRIES: usize = 2;
 const FIRST: Duration = Duration::from_millis(200);
 

@@ -1,16 +1,16 @@
 //! Segments of a spool in storage that speaks S3: AWS, MinIO, Ceph, Garage.
 //!
-//! Not here: which segments go and when. It does what [`ringtap_spool::FarStorage`] asks, for one bucket and
-//! one prefix.
+//! It does not decide which segments move, or when. It implements [`ringtap_spool::FarStorage`] for one
+//! bucket and one prefix.
 //!
-//! The one invariant: what [`Settings`] write down has no secret in it. Keys come from the environment, from
-//! a file that nobody else may read, or from the machine.
+//! The one invariant: what [`Settings`] write to the disk has no secret in it. Keys come from the
+//! environment, from a file that nobody else may read, or from the machine.
 //!
 //! ```
 //! use ringtap_bucket::{Credentials, Settings};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let (bucket, prefix) = ringtap_bucket::of_url("s3://recordings/sensor-1").ok_or("no such place")?;
+//! let (bucket, prefix) = ringtap_bucket::of_url("s3://recordings/sensor-1").ok_or("no such bucket")?;
 //! let settings = Settings {
 //!     bucket,
 //!     prefix,
@@ -26,10 +26,10 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `settings` | [`Settings`]: where it is, in the spool as `far/tier.toml`; [`Credentials`] |
-//! | `bucket` | [`Bucket`], which asks |
-//! | `part` | an object on its way |
-//! | `refused` | what the place said, as a sentence |
+//! | `settings` | [`Settings`]: where the bucket is, in the spool as `far/tier.toml`; [`Credentials`] |
+//! | `bucket` | [`Bucket`] |
+//! | `part` | uploads |
+//! | `refused` | errors of the storage as sentences |
 #![forbid(unsafe_code)]
 
 mod bucket;

@@ -1,4 +1,4 @@
-//! An object on its way: as one request where it is small, in parts where it is large.
+//! Uploads an object: in one request if it is small, in parts if it is large.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use ringtap_spool::{FarError, Upload, UploadOutcome};
 
 use crate::bucket::Client;
 
-/// Bytes of a part: at least 5 MiB are asked for, and memory holds one at a time.
+/// Bytes of a part: S3 needs at least 5 MiB, and one part is in memory at a time.
 const PART: u64 = 8 << 20;
-/// Parts that an object may have, with some to spare (AWS: 10,000).
+/// Parts of an object, with some to spare (AWS: 10,000).
 const PARTS: u64 = 9_000;
 
-/// An upload that goes on.
+/// A running upload.
 pub(crate) struct Parts {
     client: Arc<Client>,
     path: Path,
     part: usize,
-    /// Where it is small: all of it.
+    /// The content of a small object.
     whole: Vec<u8>,
     upload: Option<Box<dyn MultipartUpload>>,
     /// MD5 of each part.
@@ -63,7 +63,7 @@ impl Upload for Parts {
         };
         let PutResult { e_tag, version, .. } = put;
         let tag = e_tag.as_deref().map(|tag| tag.trim_matches('"').to_ascii_lowercase());
-        // Without encryption by the place, its tag is the MD5 of what it has.
+        // If the storage does not encrypt, its tag is the MD5 of the content.
         Ok(UploadOutcome {
             verified: tag == Some(wanted),
             versioned: version.is_some_and(|version| version != "null"),
@@ -72,13 +72,13 @@ impl Upload for Parts {
 
     fn give_up(mut self: Box<Self>) {
         if let Some(upload) = &mut self.upload {
-            // The place may be away: then its own rules have to clear what is unfinished.
+            // If the storage is away, its own rules have to delete the unfinished upload.
             let _ = self.client.ask(upload.abort());
         }
     }
 }
 
-/// The tag of an object that came in parts: MD5 over the MD5 of each, and their number.
+/// The tag of an object in parts: MD5 over the MD5 of each, and their number.
 fn tag_of_parts(digests: &[[u8; 16]]) -> String {
     let all: [u8; 16] = Md5::digest(digests.as_flattened()).into();
     format!("{}-{}", hex(&all), digests.len())

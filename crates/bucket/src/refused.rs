@@ -1,4 +1,4 @@
-//! What the place said, as a sentence.
+//! Turns an answer of the storage into a sentence.
 
 use std::error::Error as _;
 
@@ -32,7 +32,7 @@ pub(crate) fn refusal(place: &str, error: &Error) -> FarError {
     }
 }
 
-/// All that is said of an error, by it and by what is behind it.
+/// The texts of an error and of its causes.
 fn said(error: &Error) -> String {
     let mut said = error.to_string();
     let mut cause = error.source();
@@ -44,13 +44,13 @@ fn said(error: &Error) -> String {
     said
 }
 
-/// The status of an answer, where there was one.
+/// The status of the answer, if there was one.
 fn status(said: &str) -> Option<&str> {
     let (_, rest) = said.split_once("status code: ")?;
     rest.get(..3).filter(|status| status.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The word in the answer's XML.
+/// The code in the answer's XML.
 fn code(body: &str) -> Option<&str> {
     let (_, rest) = body.split_once("<Code>")?;
     let (code, _) = rest.split_once("</Code>")?;
@@ -58,13 +58,13 @@ fn code(body: &str) -> Option<&str> {
     known.then_some(code)
 }
 
-/// What is behind it all: `Connection refused`.
+/// The innermost cause: `Connection refused`.
 fn root(error: &Error) -> String {
     let mut last: &dyn std::error::Error = error;
     while let Some(inner) = last.source() {
         last = inner;
     }
-    // One line of it is enough for a log.
+    // One line is enough for a log.
     last.to_string().lines().next().unwrap_or_default().chars().take(200).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Where a bucket is, and by which right it is asked.
+//! Where a bucket is, and which credentials it needs.
 
 use std::fs;
 use std::io;
@@ -8,23 +8,23 @@ use ringtap_spool::{FAR, give_to_owner_of};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-/// Where segments are that lie far.
+/// Where the segments in far storage are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The bucket's name.
     pub bucket: String,
-    /// Before the names of all objects; without slashes at its ends, or empty.
+    /// In front of the names of all objects; without slashes at its ends, or empty.
     pub prefix: String,
     /// Scheme, host and port: `https://s3.example.org:9000`; empty for AWS.
     pub endpoint: String,
-    /// As AWS names them; others take what they are configured with.
+    /// As AWS names regions; other storage uses what it is configured with.
     pub region: String,
-    /// The bucket is named in the path, not in the host.
+    /// The bucket's name is in the path, not in the host.
     pub path_style: bool,
-    /// Without TLS: what is stored, and when, can be read on the way.
+    /// Without TLS: others on the way can read what is stored, and when.
     pub http: bool,
-    /// Who asks.
+    /// Where the keys come from.
     pub credentials: Credentials,
 }
 
@@ -75,22 +75,25 @@ impl From<Credentials> for String {
     }
 }
 
-/// What cannot be used.
+/// Settings that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file in the spool that says where segments lie.
+    /// The file in the spool that says where segments are.
     #[error("`{path}` cannot be {action}: {source}", path = path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What was to be done with it.
+        /// What was being done.
         action: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It says something else.
-    #[error("`{path}` does not say where segments lie: {problem}; `ringtap run` writes it anew when [retention] tier names the place", path = path.display())]
+    /// The file has other content.
+    #[error(
+        "`{path}` does not say where segments are: {problem}; `ringtap run` rewrites it once [retention] \
+         tier names the bucket", path = path.display()
+    )]
     Settings {
         /// The file.
         path: PathBuf,
@@ -102,7 +105,7 @@ pub enum Error {
     Credentials(String),
 }
 
-/// Bucket and prefix of `s3://bucket/prefix`; None for what names none.
+/// Bucket and prefix of `s3://bucket/prefix`; None for any other text.
 pub fn of_url(url: &str) -> Option<(String, String)> {
     let rest = url.strip_prefix("s3://")?;
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -115,7 +118,7 @@ pub fn of_url(url: &str) -> Option<(String, String)> {
 }
 
 impl Settings {
-    /// For sentences: `s3://bucket/prefix`.
+    /// In messages: `s3://bucket/prefix`.
     pub fn url(&self) -> String {
         match self.prefix.as_str() {
             "" => format!("s3://{}", self.bucket),
@@ -123,7 +126,7 @@ impl Settings {
         }
     }
 
-    /// With the server, where it is not AWS.
+    /// With the server, unless it is AWS.
     pub fn describe(&self) -> String {
         match self.endpoint.as_str() {
             "" => format!("{} ({})", self.url(), self.region),
@@ -131,11 +134,11 @@ impl Settings {
         }
     }
 
-    /// What a spool says of where its segments lie; None where none ever lay far.
+    /// Reads where a spool's segments are; None if none ever moved.
     ///
     /// # Errors
     ///
-    /// A file that cannot be read, or says something else.
+    /// The file cannot be read, or has other content.
     pub fn read(spool: &Path) -> Result<Option<Self>, Error> {
         let path = path(spool);
         let text = match fs::read_to_string(&path) {
@@ -147,7 +150,7 @@ impl Settings {
         toml::from_str(&text).map(Some).map_err(|error| Error::Settings { path, problem: problem(error) })
     }
 
-    /// Has the spool say it.
+    /// Writes this to the spool.
     ///
     /// # Errors
     ///
@@ -158,10 +161,11 @@ impl Settings {
         }
         let path = path(spool);
         let part = path.with_extension("part");
-        // Texts and flags: they can always be written.
+        // Serialising texts and flags cannot fail.
         let lines = toml::to_string(self).unwrap_or_default();
         let lines = format!(
-            "# Where segments of this spool are that lie far. `ringtap run` writes it out of its [retention]. No secrets here.\n{lines}"
+            "# Where the segments of this spool in far storage are. No secrets here.\n\
+             # `ringtap run` writes this from its [retention].\n{lines}"
         );
         let write = || -> io::Result<()> {
             let far = spool.join(FAR);
@@ -180,11 +184,11 @@ fn path(spool: &Path) -> PathBuf {
     spool.join(FAR).join("tier.toml")
 }
 
-/// Names as object_store takes them, and values.
+/// Names as object_store accepts them, and values.
 pub(crate) type Keys = Vec<(&'static str, Zeroizing<String>)>;
 
 impl Credentials {
-    /// The keys. Empty: the machine is asked.
+    /// The keys. Empty: the machine's own role is used.
     pub(crate) fn keys(&self, place: &str) -> Result<Keys, Error> {
         match self {
             Self::Machine => Ok(Keys::new()),
@@ -207,8 +211,8 @@ fn of_environment(place: &str, variable: impl Fn(&str) -> Option<String>) -> Res
     match enough {
         true => Ok(given),
         false => Err(Error::Credentials(format!(
-            "there are no credentials for {place}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or have [retention] \
-             tier_credentials name a file with them"
+            "there are no credentials for {place}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or have \
+             [retention] tier_credentials name a file with them"
         ))),
     }
 }
@@ -238,7 +242,7 @@ fn of_file(path: &Path) -> Result<Keys, Error> {
     )))
 }
 
-/// What credentials are given by: in the environment in capitals.
+/// Names of credentials in a file; in capitals, in the environment.
 const GIVEN: [&str; 9] = [
     "aws_access_key_id",
     "aws_secret_access_key",
@@ -250,7 +254,7 @@ const GIVEN: [&str; 9] = [
     "aws_role_arn",
     "aws_role_session_name",
 ];
-/// What others than AWS are usually configured with.
+/// The region that storage other than AWS usually has.
 const REGION: &str = "us-east-1";
 
 #[cfg(test)]

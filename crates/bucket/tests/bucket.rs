@@ -1,4 +1,4 @@
-//! Against a server: what is put comes back, in parts too; refusals are sentences.
+//! Against a server: objects come back, in parts too; errors are sentences.
 
 mod moto;
 
@@ -53,7 +53,7 @@ fn what_is_put_comes_back() {
     }
     assert_eq!(moto.objects(), [format!("sensor-1/{name}")]);
     assert!(moto.object(&format!("sensor-1/{name}")) == large);
-    // Several ranges that lie close come in one request.
+    // Several close ranges are read in one request.
     let before = moto.requests("GET", ".pcap");
     let ranges = [10..20, 30..31, 0..5, 9_000_000..9_000_100];
     let read = bucket.read(name, &ranges).expect("it is there");
@@ -61,13 +61,13 @@ fn what_is_put_comes_back() {
         assert!(large[range.start as usize..range.end as usize] == **bytes, "{range:?}");
     }
     assert_eq!(moto.requests("GET", ".pcap") - before, 2);
-    // What is given up is not there, and nothing of it waits.
+    // An upload that was given up leaves nothing.
     let mut upload = bucket.upload("2026-11-21/other", large.len() as u64).expect("begun");
     upload.put(vec![0; upload.piece()]).expect("a part");
     upload.give_up();
     let (_, waiting) = moto.ask("GET", &format!("/{BUCKET}?uploads"), b"");
     assert!(!String::from_utf8_lossy(&waiting).contains("<Upload>"), "{waiting:?}");
-    // Beyond its end, and what is not there.
+    // A range beyond the end, and an object that does not exist.
     let end = large.len() as u64;
     assert!(bucket.read(name, &[0..1, end + 1..end + 2]).is_err());
     assert!(matches!(bucket.read("2026-11-21/other", &[0..1, 2..3]), Err(FarError::NotFound(_))));
@@ -105,7 +105,7 @@ fn a_refusal_is_a_sentence_that_says_what_to_do() {
     assert!(sentence(unknown.length("x")).contains("the credentials are refused"));
     assert!(sentence(unknown.delete(&["x".into()])).contains("the credentials are refused"));
 
-    // Without TLS only where that is allowed.
+    // Without TLS only if that is allowed.
     let plain = bucket(moto.endpoint(), &dir, |settings| settings.http = false);
     moto.trust(true);
     assert!(plain.length("x").is_err() && moto.requests("HEAD", "/x") == 1, "{:?}", plain.length("x"));

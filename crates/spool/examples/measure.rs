@@ -1,10 +1,10 @@
-//! What the spool's own targets are measured with; `bench/spool.py` runs it and makes the tables.
+//! Measures the spool; `bench/spool.py` runs it and makes the tables.
 //!
-//!     measure hour DIR CALLS MINUTES FULL   keep an hour of so many calls at once, G.711, each 120 s long
+//!     measure hour DIR CALLS MINUTES FULL   record an hour of so many G.711 calls at once, each of 120 s
 //!     measure read DIR CALL BEGIN           read one of them back; BEGIN is its first microsecond
-//!     measure many DIR CALLS SECONDS MIB    keep so many calls at once, with so much memory for their packets
+//!     measure many DIR CALLS SECONDS MIB    record so many calls at once, with so much memory for packets
 //!
-//! `hour` keeps every packet in FULL minutes in the middle, and one packet a second of each stream in the
+//! `hour` records every packet in FULL minutes in the middle, and one packet a second of each stream in the
 //! others: their segments and indexes name as many owners. Each prints one line of JSON.
 #![expect(clippy::print_stdout, reason = "a program that prints")]
 
@@ -219,7 +219,8 @@ fn many(dir: &Path, calls: u64, seconds: u64, mib: usize) -> Result<(), Box<dyn 
 
 fn figures(counts: &WriterCounts, written: &WriterStatus) -> String {
     format!(
-        "\"packets\": {}, \"chunks\": {}, \"lost\": {}, \"bytes\": {}, \"writes\": {}, \"syncs\": {}, \"segments\": {}",
+        "\"packets\": {}, \"chunks\": {}, \"lost\": {}, \"bytes\": {}, \"writes\": {}, \"syncs\": {}, \
+         \"segments\": {}",
         counts.packets,
         written.chunks(),
         counts.lost_oversized + counts.lost_disk + counts.refused + written.lost_packets(),

@@ -50,7 +50,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let counts = writer.close(now);
     let all = begun.elapsed();
     println!(
-        "{} packets in {put:.2?} ({:.2} M/s), on disk after {all:.2?}: {:.0} MB/s, {} writes, {} chunks, lost {} + {}",
+        "{} packets in {put:.2?} ({:.2} M/s), on disk after {all:.2?}: {:.0} MB/s, {} writes, {} chunks, \
+         lost {} + {}",
         counts.packets,
         counts.packets as f64 / put.as_secs_f64() / 1e6,
         written.bytes() as f64 / all.as_secs_f64() / 1e6,

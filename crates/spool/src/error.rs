@@ -41,7 +41,10 @@ pub enum Error {
         problem: String,
     },
     /// The log of deletions is not as it was written.
-    #[error("`{path}` was changed: {problem}; nothing is deleted until you have found the cause and moved the file away", path = path.display())]
+    #[error(
+        "`{path}` was changed: {problem}; nothing is deleted until you have found the cause and moved \
+         the file away", path = path.display()
+    )]
     Log {
         /// The log.
         path: PathBuf,
@@ -63,7 +66,10 @@ pub enum Error {
         case: String,
     },
     /// A hold that cannot be read.
-    #[error("the hold `{path}` cannot be read: {problem}; nothing is deleted until the file is repaired or moved away", path = path.display())]
+    #[error(
+        "the hold `{path}` cannot be read: {problem}; nothing is deleted until the file is repaired or moved \
+         away", path = path.display()
+    )]
     Hold {
         /// Its file.
         path: PathBuf,

@@ -13,10 +13,13 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
-//! let mut writer = SpoolWriter::open(WriterSettings { memory: 1 << 20, owners: 100, ..WriterSettings::new(dir.path().to_owned()) })?;
+//! let settings = WriterSettings::new(dir.path().to_owned());
+//! let settings = WriterSettings { memory: 1 << 20, owners: 100, ..settings };
+//! let mut writer = SpoolWriter::open(settings)?;
 //! let call = writer.begin(Category::Signalling, key([&b"a Call-ID"[..]])).ok_or("the spool is full")?;
 //! let now = Nanos::from_secs(1_795_219_200);
-//! writer.put(call, &Frame { time: now, number: 1, link: LinkType(1), wire_len: 16, data: b"an Ethernet frame" });
+//! let data = b"an Ethernet frame";
+//! writer.put(call, &Frame { time: now, number: 1, link: LinkType(1), wire_len: 17, data });
 //! let totals = writer.finish(call, now).ok_or("no such owner")?;
 //! writer.close(now);
 //!
@@ -37,13 +40,13 @@
 //!
 //! | folder | holds |
 //! |---|---|
-//! | `segment` | the format: [`Segment`] names, owner [`key()`]s, markers ([`Chunk`]), the index, [`scan()`] |
+//! | `segment` | the format: [`Segment`] names, owner [`key()`]s, markers, the index, [`scan()`] |
 //! | `write` | [`SpoolWriter`]; its ring, the packer's thread, the disk thread |
 //! | `read` | [`Reader`], [`OrderedPackets`], the catalogue of a directory |
 //! | `trust` | [`MasterKey`], keys of owners, [`Signer`], seals, the [`DeletionLog`], [`verify()`] |
-//! | `retain` | [`Janitor`], [`Limits`], [`Holds`], [`forget()`], [`PendingJournal`], [`ProductLog`], the tier |
+//! | `retain` | [`Janitor`], [`Holds`], [`forget()`], [`PendingJournal`], [`ProductLog`], the tier |
 //! | `far` | [`FarStorage`], which other crates implement, stubs of its segments, transfers |
-//! | [`rules`] | which calls are recorded: [`rules::Rules`], the table of decisions, packets with a pending decision |
+//! | [`rules`] | which calls are recorded: [`rules::Rules`], decisions, packets that wait for one |
 //!
 //! A folder uses only folders above it in this order: `segment`, `far`, `trust`, `read` and `write`,
 //! `retain`. All unsafe code is in `write/sys.rs`.

@@ -1,7 +1,7 @@
-//! What keeping allocates on the thread that has the packets: nothing within a segment, sealed and packed or
-//! not.
+//! Recording allocates nothing within a segment on the thread that handles packets, also with sealing and
+//! packing.
 //!
-//! zstd takes its memory in C, from its first chunk on, which is put through it at the start; that is not
+//! zstd allocates its memory in C, with its first chunk, which is compressed at the start; that is not
 //! counted here.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -16,8 +16,8 @@ thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: every call goes to the system's allocator unchanged; the counter is the thread's own and needs no
-// memory.
+// SAFETY: every call goes to the system's allocator unchanged; the counter belongs to the thread and
+// allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
@@ -63,7 +63,7 @@ fn a_chunk_allocates_nothing() {
                 writer.tick(now);
             }
         };
-        // The segment is opened, which has a name.
+        // A segment is opened: its name is allocated.
         put(&mut writer, 0..10);
         let before = CALLS.get();
         put(&mut writer, 10..2_000);

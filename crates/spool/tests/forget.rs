@@ -1,4 +1,4 @@
-//! What is forgotten is gone, what is not is as it was, and the log says so.
+//! Erased packets are gone, other packets are as they were, and the log says so.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use ringtap_spool::{
 const START: Nanos = Nanos::from_secs(1_795_219_200);
 const ORDER: ForgetOrder<'_> = ForgetOrder { why: "asked for", at: START, product: false };
 
-/// Packets of two calls with the same owners, an hour apart: what is said is 32 bytes of the owner's letter
-/// and the call's.
+/// Packets of two calls with the same owners, an hour apart: 32 bytes of the owner's letter and of the
+/// call's.
 fn spool(dir: &Path, link: u16) -> Nanos {
     let settings = WriterSettings {
         memory: 70 * 4096,
@@ -54,7 +54,7 @@ fn paths(dir: &Path) -> Vec<PathBuf> {
     all.iter().map(|segment| segment.path(dir)).collect()
 }
 
-/// How often an owner's packets of a call lie in the files.
+/// How often packets of an owner in a call are in the files.
 fn said(dir: &Path, owner: u8, call: u8) -> usize {
     let needle = [&[b'a' + owner - 1; 31][..], &[call]].concat();
     let count = |bytes: &[u8]| bytes.windows(32).filter(|window| *window == needle).count();
@@ -102,7 +102,7 @@ fn a_call_is_forgotten_and_no_other() {
             let places: usize = log.entries.iter().map(|entry| entry.places.len()).sum();
             assert_eq!(places as u64, done.chunks);
             assert_eq!(log.entries[0].owners, ["0000000000000002", "0000000000000003"]);
-            // Again there is nothing to do, and nothing to tell.
+            // The second time there is nothing to do, and nothing to log.
             let again = forget(&[dir], None, &[2, 3], first, &deletions, ORDER).unwrap();
             assert_eq!((again.chunks, again.already), (0, done.chunks));
             assert_eq!(LoggedDeletions::read(dir, &[]).unwrap(), log);

@@ -1,4 +1,4 @@
-//! What is sealed or packed: whole with its key, nothing without, gone when the key is forgotten.
+//! Sealed and packed chunks: complete with their key, unreadable without, gone when the key is erased.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn settings(dir: &Path) -> WriterSettings {
     }
 }
 
-/// Says whose it is and which; half of it can be packed.
+/// Names its owner and its number; half of it can be compressed.
 fn packet(owner: u64, number: u32) -> Vec<u8> {
     let head = [0x45, 0, 0, 220, 0, 0, 0, 0, 64, 17];
     let mut seed = number.wrapping_mul(2_654_435_761) ^ owner as u32;
@@ -60,7 +60,7 @@ fn write(settings: WriterSettings) -> Nanos {
     }
     owners.into_iter().for_each(|owner| assert_eq!(writer.finish(owner, now).expect("an owner").lost, 0));
     writer.close(now);
-    // One write per megabyte, one a second; and for each segment its last blocks, its keys and its index.
+    // One write a megabyte, one a second; and for each segment its last blocks, its keys and its index.
     let most = written.bytes() / (1 << 20) + 20 + 3 * written.segments();
     assert!(written.writes() <= most, "{} writes, {} segments", written.writes(), written.segments());
     now
@@ -81,7 +81,7 @@ fn check(dir: &Path, owner: u64, keys: &[MasterKey]) {
     }
 }
 
-/// Packets of all owners together, in order of time, and the chunks that there was no key for.
+/// Packets of all owners together, in order of time, and the chunks without a key.
 fn ordered(dir: &Path, keys: &[MasterKey]) -> (usize, u64) {
     let mut reader = Reader::open(dir).expect("a directory");
     keys.iter().for_each(|key| reader.add_key(key.clone()));
@@ -123,7 +123,7 @@ fn sealed_packed_both() {
                 assert_eq!(path.with_extension("keys").exists(), seal.is_some());
                 bytes += scan.rows.iter().map(|row| u64::from(row.chunk.length)).sum::<u64>();
                 content += scan.rows.iter().map(|row| u64::from(row.chunk.plain)).sum::<u64>();
-                // Nothing of a packet lies open.
+                // No byte of a packet is readable.
                 if seal.is_some() {
                     assert_eq!(whole.windows(6).position(|window| window == b"packet"), None);
                 }
@@ -165,7 +165,7 @@ fn a_forgotten_key_is_forgotten_for_good() {
     let (before, keys) = (files("pcap"), files("keys"));
     let deletions = DeletionLog::of(dir, None);
     let done = forget(&[dir], None, &[2, 5], START..end, &deletions, ORDER).unwrap();
-    // Each owner's key lies in each segment of its category.
+    // Each owner's key is in each segment of its category.
     assert_eq!((done.keys, done.chunks, done.already, done.missed), (paths(dir).len() as u64, 0, 0, 0));
     assert_eq!(files("pcap"), before);
     for owner in 0..OWNERS {

@@ -1,4 +1,4 @@
-//! What goes in comes out: many owners at once, little memory, cut and changed files, other programs.
+//! Packets come back as they were: many owners at once, little memory, cut and changed files, other programs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ fn frame(time: Nanos, data: &[u8]) -> Frame<'_> {
     Frame { time, number: 1, link: LinkType(1), wire_len: data.len() as u32, data }
 }
 
-/// A packet's bytes say whose it is and which: an Ethernet frame of an unused type.
+/// The bytes name the owner and the number: an Ethernet frame of an unused type.
 fn bytes(owner: u32, number: u32, len: usize) -> Vec<u8> {
     let mut bytes = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb6];
     bytes.extend(owner.to_be_bytes());
@@ -88,7 +88,7 @@ fn segments(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// All owners' packets in order of time are those of each by itself, and so is what is missing.
+/// Packets of all owners in order of time equal those of each owner, and so do the missing ones.
 fn ordered_is_the_same(reader: &mut Reader, owners: &[u64]) {
     let segments = all(reader);
     let chunks = reader.locate(&[(owners, &segments)]).expect("readable");
@@ -109,7 +109,7 @@ fn ordered_is_the_same(reader: &mut Reader, owners: &[u64]) {
     assert!(given.is_empty());
 }
 
-/// Every packet of every owner, each once, in order, as it was put in; what is missing was counted.
+/// Every packet of every owner comes back once, in order; lost packets are counted.
 fn check(dir: &Path, kept: &[OwnerTotals], put: &[u32]) {
     let mut reader = Reader::open(dir).expect("the spool");
     ordered_is_the_same(&mut reader, &kept.iter().map(|kept| kept.owner).collect::<Vec<_>>());
@@ -160,7 +160,7 @@ fn many_owners_at_once() {
     assert_eq!(reader.between(START, START + Nanos::from_secs(40)).unwrap().len(), files.len());
     let day = Nanos::from_secs(86_400);
     assert_eq!(reader.between(START - day, START - Nanos::from_secs(400)).unwrap(), []);
-    // One write per megabyte, one a second, the last of a segment, its index.
+    // One write a megabyte, one a second, the last of a segment, its index.
     let most = written.bytes() / (1 << 20) + 40 + 2 * written.segments();
     assert!(written.writes() <= most, "{} writes", written.writes());
 }
@@ -214,7 +214,7 @@ fn places_are_used_again_and_the_ceiling_holds() {
     let a_kept = writer.finish(a, START).unwrap();
     let c = writer.begin(Category::Media, 3).unwrap();
     writer.put(c, &frame(START, &bytes(3, 0, 60)));
-    // The old name of the place is nobody's.
+    // The old handle of the slot is not valid any more.
     writer.put(a, &frame(START, &bytes(1, 1, 60)));
     assert!(writer.finish(a, START).is_none());
     let (b, c) = (writer.finish(b, START).unwrap(), writer.finish(c, START).unwrap());
@@ -237,13 +237,13 @@ fn packets_are_on_disk_a_second_after_their_age() {
     assert_eq!(written.bytes(), 0);
     spool.writer.tick(START + Nanos::from_millis(2_001));
     spool.writer.tick(START + Nanos::from_millis(3_002));
-    // The thread that writes is another: what it was given is there when it has written the index as well.
+    // Another thread writes: it has written everything once the index is there.
     let kept = spool.end();
     assert_eq!(kept[0].packets, 1);
     let file = fs::read(&segments(dir.path())[0]).unwrap();
     let scan = scan(&file);
     assert_eq!((scan.rows.len(), scan.damages.len()), (1, 0));
-    // Two blocks of 4 KiB: the chunk, padded after a second of patience, and the end.
+    // Two blocks of 4 KiB: the chunk, padded after a second, and the end.
     assert_eq!(file.len(), 8192);
 }
 
@@ -280,7 +280,7 @@ fn another_program_opens_a_segment() {
     }
 }
 
-/// A segment with chunks of several owners, whole.
+/// A complete segment with chunks of several owners.
 fn sample() -> Vec<u8> {
     let dir = tempfile::tempdir().expect("a directory");
     let mut spool = Spool::new(WriterSettings { memory: 70 * 4096, ..settings(dir.path()) }, 20);
@@ -319,7 +319,7 @@ fn every_changed_byte_is_found_and_spoils_one_chunk() {
         let scan = scan(&bad);
         assert!(scan.rows.len() + 1 >= rows.len(), "byte {at}: {} of {}", scan.rows.len(), rows.len());
         let lost: Vec<_> = rows.iter().filter(|row| !scan.rows.contains(row)).collect();
-        // Headers of marks, and padding, hold nothing that a reader needs.
+        // Headers of markers, and padding, hold nothing that a reader needs.
         assert!(lost.is_empty() || !scan.is_sound(), "byte {at}");
         for row in lost {
             let end = row.offset + u64::from(row.chunk.length) + 200;
@@ -346,7 +346,7 @@ fn what_is_gone_or_damaged_is_told() {
     fs::write(&path, &bad).unwrap();
     let found = reader.read(&[kept.owner], &segments).unwrap();
     assert_eq!(found.gone, [segments[1].clone()]);
-    // One was changed; those of the segment that is gone are missing from the count.
+    // One is damaged; those of the missing segment are missing from the count.
     assert!(found.damaged > 1);
     assert!((found.len() as u64) < kept.packets);
     ordered_is_the_same(&mut reader, &[kept.owner]);
@@ -392,7 +392,8 @@ proptest! {
         let mut live: BTreeMap<usize, (OwnerHandle, Vec<Vec<u8>>)> = BTreeMap::new();
         let mut ended: Vec<(OwnerTotals, Vec<Vec<u8>>)> = Vec::new();
         for (number, (owner, len, pause, ends)) in steps.into_iter().enumerate() {
-            let entry = live.entry(owner).or_insert_with(|| (writer.begin(Category::ALL[number % 2], number as u64).unwrap(), Vec::new()));
+            let mut begin = || writer.begin(Category::ALL[number % 2], number as u64).unwrap();
+            let entry = live.entry(owner).or_insert_with(|| (begin(), Vec::new()));
             let data = bytes(owner as u32, number as u32, len);
             writer.put(entry.0, &frame(now, &data));
             entry.1.push(data);
@@ -419,7 +420,10 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_no_panic(mut noise in proptest::collection::vec(any::<u8>(), 0..400), at in 0usize..5000) {
+    fn any_bytes_are_no_panic(
+        mut noise in proptest::collection::vec(any::<u8>(), 0..400),
+        at in 0usize..5000,
+    ) {
         let _ = scan(&noise);
         let mut file = sample();
         let at = at.min(file.len());

@@ -1,4 +1,4 @@
-//! What was changed, cut out, put in or reordered is found and named; what was done by order is not.
+//! Changes, cuts, additions and reordering are found and named; what was done by order is not.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_spool::{
-    Category, Deletion, DeletionLog, Fault, Flaw, ForgetOrder, MasterKey, PublicKey, Reader, Segment, Signer,
-    SpoolWriter, VerifyOptions, VerifyReport, WriterSettings, forget, scan, verify,
+    Category, Damage, Deletion, DeletionLog, Fault, Flaw, ForgetOrder, MasterKey, PublicKey, Reader, Segment,
+    Signer, SpoolWriter, VerifyOptions, VerifyReport, WriterSettings, forget, scan, verify,
 };
 
 const START: Nanos = Nanos::from_secs(1_795_219_200);
@@ -104,7 +104,7 @@ impl Case {
     }
 }
 
-/// A generator that gives the same every time.
+/// A generator with the same numbers every time.
 struct Dice(u64);
 
 impl Dice {
@@ -123,7 +123,7 @@ fn a_spool_as_it_was_written_is_proven() {
     assert!(all >= 6);
     assert_eq!((verdict.segments, verdict.proven, verdict.unsigned, verdict.recovered), (all, all, 0, 0));
     assert_eq!((verdict.key, verdict.heads.len(), verdict.open.len()), (Some(signer().public()), 3, 0));
-    // Without a key it is the key of the seals; with another nothing is proven.
+    // Without a key, the key of the seals is used; with another key nothing is proven.
     let told = verify(&[&case.dir], &VerifyOptions::default(), &mut |_, _| ()).unwrap();
     assert_eq!(told, verdict);
     let other = PublicKey([9; 32]);
@@ -197,7 +197,7 @@ fn a_segment_cut_anywhere_is_named_and_gives_every_chunk_before_the_cut() {
         let cut = dice.below(whole.len());
         fs::write(&path, &whole[..cut]).unwrap();
         let rows = scan(&whole).rows;
-        // A mark of an Ethernet segment is so long.
+        // The length of a marker in an Ethernet segment.
         let end = |row: &ringtap_spool::IndexRow| row.offset + 98 + u64::from(row.chunk.length);
         let before = rows.iter().filter(|row| end(row) <= cut as u64).count();
         assert_eq!(scan(&whole[..cut]).rows, rows[..before], "round {round}: {segment} cut at {cut}");
@@ -215,7 +215,7 @@ fn a_segment_that_was_cut_out_is_missed() {
     for category in Category::ALL {
         let all = of(&case.dir, category);
         for (place, segment) in all.iter().enumerate() {
-            // The segment alone; then with everything beside it.
+            // The segment alone; then with all files beside it.
             let dir = case.copied();
             fs::remove_file(segment.path(dir)).unwrap();
             let verdict = look(dir);
@@ -235,7 +235,7 @@ fn a_segment_that_was_cut_out_is_missed() {
                     assert_eq!(verdict.findings[0].place, next.as_str());
                     assert_eq!(verdict.findings[0].fault, Fault::CutOut { from: number, to: number });
                 }
-                // The head of the chain knows it.
+                // The head of the chain names it.
                 None => {
                     assert_eq!(
                         (verdict.findings[0].place.as_str(), &verdict.findings[0].fault),
@@ -265,11 +265,11 @@ fn what_was_deleted_by_order_is_no_gap() {
         let verdict = look(dir);
         assert_eq!(verdict.findings, [], "{gone:?}");
         assert_eq!(verdict.deleted, gone.clone().count() as u64);
-        // The chain goes on, and is still whole.
+        // The chain goes on, and is still complete.
         write(settings(dir), START + Nanos::from_secs(100), 3);
         let verdict = look(dir);
         assert_eq!(verdict.findings, [], "{gone:?}");
-        // Without the log it is a gap; with a log of somebody else's as well.
+        // Without the log there is a gap; with a log of another signer as well.
         let path = dir.join("deletions.log");
         let log = fs::read(&path).unwrap();
         fs::remove_file(&path).unwrap();
@@ -314,7 +314,7 @@ fn swapped_segments_are_named() {
 
 #[test]
 fn what_is_signed_anew_by_another_key_is_named() {
-    // The same traffic under another key: its segments, seals and all, take the place of one.
+    // The same traffic under another key: its segments, seals included, replace one.
     let (case, other) = (
         Case::new(),
         Case::with(|settings| WriterSettings { sign: Some(Arc::new(Signer::of(&[4; 32]))), ..settings }),
@@ -338,7 +338,7 @@ fn what_is_signed_anew_by_another_key_is_named() {
             assert_eq!(verdict.findings[0].fault, Fault::Key(Signer::of(&[4; 32]).public()));
         }
     }
-    // A segment that was put in, without a seal.
+    // A segment that was added, without a seal.
     let dir = case.copied();
     let within = &of(dir, Category::Media)[1];
     fs::remove_file(within.seal_path(dir)).unwrap();
@@ -353,7 +353,7 @@ fn what_is_signed_anew_by_another_key_is_named() {
 fn a_chunk_with_a_new_checksum_is_not_what_was_sealed() {
     let case = Case::with(|settings| WriterSettings { seal: None, ..settings });
     let segment = &segments(&case.dir)[1];
-    // Another segment's first chunk, with its mark, has every checksum.
+    // Another segment's first chunk, with its marker, has every checksum.
     let (path, other) = (segment.path(&case.dir), segments(&case.dir)[3].path(&case.dir));
     let (mut bytes, other) = (fs::read(&path).unwrap(), fs::read(other).unwrap());
     let (to, from) = (scan(&bytes).rows[0], scan(&other).rows[0]);
@@ -377,7 +377,7 @@ fn what_a_writer_left_when_it_was_stopped_is_sealed_by_the_next() {
             let dir = case.copied();
             let all = of(dir, category);
             let last = &all[all.len() - 1];
-            // As it is after a kill: no index, no seal, an older head, the last block perhaps not whole.
+            // As after a kill: no index, no seal, an older head, the last block perhaps incomplete.
             let before = fs::read(all[all.len() - 2].seal_path(dir)).unwrap();
             let head = dir.join(format!("w0-{}.head", &category.name()[..1]));
             assert!(head.exists());
@@ -416,7 +416,7 @@ fn what_was_forgotten_by_order_is_still_proven() {
     let verdict = look(dir);
     assert_eq!(verdict.findings, []);
     assert_eq!((verdict.forgotten, verdict.proven), (done.keys, verdict.segments));
-    // Without an order it is a fault: for each key one.
+    // Without an order there is one fault for each key.
     fs::remove_file(dir.join("deletions.log")).unwrap();
     let verdict = look(dir);
     assert_eq!(verdict.findings.len() as u64, done.keys);
@@ -463,9 +463,9 @@ fn without_signatures_checksums_tell() {
         assert_eq!(verdict.findings.len(), 1);
         assert_eq!(verdict.findings[0].place, segment.as_str());
         assert!(
-            matches!(verdict.findings[0].fault, Fault::Changed(damage) if damage.offset == row.offset && damage.what == Flaw::Changed)
+            verdict.findings[0].fault == Fault::Changed(Damage { offset: row.offset, what: Flaw::Changed })
         );
-        // Cut, it is named by its index, even where it is not read.
+        // A cut segment is named by its index, also if it is not read.
         fs::write(&path, &whole[..row.offset as usize + 50]).unwrap();
         for quick in [false, true] {
             let verdict =
@@ -496,9 +496,9 @@ fn noise_in_any_file_is_found_and_stops_nobody() {
         bytes.extend((0..noise).map(|_| dice.below(256) as u8));
         fs::write(&path, bytes).unwrap();
         let verdict = look(dir);
-        // A log that ends within a line, and a head that is not one, are as if there were none.
+        // A log that ends within a line, and an invalid head, are ignored.
         assert!(round % 6 >= 4 || !verdict.findings.is_empty(), "round {round}: {}", path.display());
-        // A writer goes on all the same, and what it found is found still.
+        // A writer goes on all the same, and the faults are still found.
         if round % 20 == 0 && round % 6 < 4 {
             write(settings(dir), START + Nanos::from_secs(100), 1);
             assert!(!look(dir).findings.is_empty());

@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Long enough for a machine that does much else.
+/// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(40);
-/// Signed by nobody: it is not looked at, as long as anybody is trusted.
-const SOMEBODY: &str = "AWS4-HMAC-SHA256 Credential=somebody/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=none";
-/// The bucket that there is.
+/// Without a valid signature: moto does not check it while it trusts everybody.
+const SOMEBODY: &str = "AWS4-HMAC-SHA256 Credential=somebody/20260101/us-east-1/s3/aws4_request, \
+                        SignedHeaders=host, Signature=none";
+/// The bucket that exists.
 pub(crate) const BUCKET: &str = "recordings";
 
 /// Ends when dropped.
@@ -84,7 +85,8 @@ impl Moto {
         let mut connection = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
         connection.set_read_timeout(Some(PATIENCE)).expect("a socket");
         let head = format!(
-            "{method} {path} HTTP/1.0\r\nHost: localhost\r\nContent-Length: {}\r\nAuthorization: {SOMEBODY}\r\n\r\n",
+            "{method} {path} HTTP/1.0\r\nHost: localhost\r\nContent-Length: {}\r\n\
+             Authorization: {SOMEBODY}\r\n\r\n",
             body.len()
         );
         connection.write_all(&[head.as_bytes(), body].concat()).expect("it reads");

@@ -249,9 +249,9 @@ fn copy(
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
             other => other?,
         }
-        if !matches!(Marker::read(link, &bytes), Some((Marker::Chunk(chunk), _)) if chunk.owner == row.chunk.owner)
-        {
-            continue;
+        match Marker::read(link, &bytes) {
+            Some((Marker::Chunk(chunk), _)) if chunk.owner == row.chunk.owner => {}
+            _ => continue,
         }
         to.write_all(&bytes)?;
         copied.push(IndexRow { offset, chunk: row.chunk });

@@ -430,7 +430,9 @@ mod tests {
                         lost += gone;
                         prop_assert_eq!(found.len() as u64 + gone, times.len() as u64);
                         let found_times: Vec<u64> = found.iter().map(|packet| packet.0).collect();
-                        prop_assert!(found.iter().all(|packet| packet.2.iter().all(|byte| *byte == packet.0 as u8)));
+                        for (time, _, data) in &found {
+                            prop_assert!(data.iter().all(|byte| *byte == *time as u8));
+                        }
                         if is_signalling {
                             prop_assert!(found_times.is_sorted());
                         } else {

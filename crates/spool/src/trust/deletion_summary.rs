@@ -120,7 +120,8 @@ impl DeletionLog {
         log.flaws.retain(|(_, flaw)| *flaw != LogFlaw::Cut);
         let signed_by_others = keys.is_empty() && log.entries.iter().any(|entry| entry.key.is_some());
         if !log.flaws.is_empty() || signed_by_others {
-            let problem = "it has lines that are not as they were written, or are signed by another key, and cannot be shortened";
+            let problem =
+                "it has lines that were changed or are signed by another key, and cannot be shortened";
             return Err(Error::Log { path: path.to_owned(), problem });
         }
         let Some(last) = bytes.split_inclusive(|byte| *byte == b'\n').rfind(|line| line.ends_with(b"\n"))

@@ -315,7 +315,7 @@ mod tests {
         let read = keys.row(0).unwrap().unwrap();
         assert_eq!((read.owner(), read.made(), keys.row(2).unwrap()), (Some(7), Some(NOW), None));
         assert!(
-            matches!(keys.unwrap(&read, &[other.clone(), master.clone()]), Unwrapped::Key(again) if again == key)
+            matches!(keys.unwrap(&read, &[other.clone(), master.clone()]), Unwrapped::Key(it) if it == key)
         );
         assert!(matches!(keys.unwrap(&read, &[other]), Unwrapped::Locked));
         // Not even with a checksum that fits.

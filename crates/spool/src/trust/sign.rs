@@ -45,7 +45,8 @@ impl Signer {
         key.map(Self).ok_or_else(|| {
             Error::key(
                 path,
-                "it is no Ed25519 key; make one with `openssl genpkey -algorithm ed25519`, or write its 32 bytes as 64 hex digits",
+                "it is no Ed25519 key; make one with `openssl genpkey -algorithm ed25519`, or write its \
+                 32 bytes as 64 hex digits",
             )
         })
     }
@@ -100,12 +101,7 @@ impl PublicKey {
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
         let read = text.trim().parse().ok();
         read.or_else(|| Some(Self(VerifyingKey::from_public_key_pem(text).ok()?.to_bytes()))).ok_or_else(
-            || {
-                Error::key(
-                    path,
-                    "it is no public Ed25519 key; `openssl pkey -in KEY -pubout` writes the one of a signing key",
-                )
-            },
+            || Error::key(path, "it is no public Ed25519 key; write one with `openssl pkey -in KEY -pubout`"),
         )
     }
 
@@ -213,10 +209,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (private, public) = (dir.path().join("sign.pem"), dir.path().join("sign.pub"));
         // As `openssl genpkey -algorithm ed25519` and `openssl pkey -pubout` wrote them.
-        let pem = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7\n-----END PRIVATE KEY-----\n";
+        let pem = "-----BEGIN PRIVATE KEY-----\n\
+                   MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7\n\
+                   -----END PRIVATE KEY-----\n";
         std::fs::write(&private, pem).unwrap();
         std::fs::set_permissions(&private, PermissionsExt::from_mode(0o600)).unwrap();
-        let pem = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=\n-----END PUBLIC KEY-----\n";
+        let pem = "-----BEGIN PUBLIC KEY-----\n\
+                   MCowBQYDK2VwAyEAPUAXw+hDiVqStwqnTRt+vJyYLM8uxJaMwM1V8Sr0Zgw=\n\
+                   -----END PUBLIC KEY-----\n";
         std::fs::write(&public, pem).unwrap();
         let signer = Signer::read(&private).unwrap();
         assert_eq!(signer.public().to_string(), PUBLIC);

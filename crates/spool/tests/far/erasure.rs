@@ -18,7 +18,8 @@ fn a_sealed_call_is_forgotten_far_away_by_its_keys() {
         forget(&[dir.path()], far, &owners(4), START..START + DAY, &deletions, ORDER)
     };
     let before = cellar.stock().objects.clone();
-    // Away: it is done here, said, and done there the next time.
+    // While the storage is away, the keys are erased here, the command fails, and the next one erases them
+    // there.
     cellar.stock().away = true;
     let told = order(Some(&cellar)).expect_err("away").to_string();
     assert!(told.contains("though it is overwritten here") && told.contains("locked"), "{told}");
@@ -28,7 +29,7 @@ fn a_sealed_call_is_forgotten_far_away_by_its_keys() {
     assert_eq!((done.keys + done.already, done.missed, done.fetched), (2, 0, 0), "{done:?}");
     assert_eq!(done.versions, 2);
     assert_eq!([3, 4, 5].map(|call| packets(dir.path(), call, Some(cellar.far()), Some(&seal))), [50, 0, 50]);
-    // Of what is there the keys alone are others, and are what is here.
+    // Only the keys in the storage differ from before, and they equal those here.
     for (name, bytes) in &before {
         let now = cellar.stock().objects[name].clone();
         if name.ends_with(".keys") {
@@ -61,7 +62,7 @@ fn a_call_that_is_not_sealed_comes_back_to_be_forgotten() {
     cellar.stock().away = false;
     let done = order(Some(&cellar)).expect("done");
     assert_eq!((done.packets, done.fetched, done.missed), (50, 2, 0), "{done:?}");
-    // Nothing of it is there any more; others are read from here and from there.
+    // Nothing of it is in the storage any more; other calls are read from here and from there.
     assert_eq!((pcaps(dir.path()), at(&janitor, Location::Far)), (2, all as u64));
     let whole = |stock: &Stock| {
         stock.objects.iter().filter(|(name, object)| name.ends_with(".pcap") && holds(object, 4)).count()
@@ -80,7 +81,7 @@ fn a_call_that_is_not_sealed_comes_back_to_be_forgotten() {
     assert!(verified.erased >= 2, "{verified:?}");
 }
 
-/// Whether packets of a call are in there.
+/// Whether the object has packets of a call.
 fn holds(object: &[u8], call: u8) -> bool {
     object.windows(900).any(|window| window.iter().all(|byte| *byte == call))
 }
@@ -111,13 +112,13 @@ fn a_change_far_away_is_found() {
         );
         assert!(told.0 == told.1 && told.0 > 300_000, "{told:?}");
         assert_eq!(verified.proven, if signed { all } else { 0 });
-        // Left out, nothing is asked.
+        // If it is skipped, no request is sent.
         cellar.stock().away = true;
         assert!(look(false, Some(cellar.far())).is_err());
         let (verified, _) = look(true, None).expect("readable");
         assert_eq!((verified.findings.len(), verified.left_out, verified.proven), (0, all, 0));
         cellar.stock().away = false;
-        // A byte, then an end, then all of it.
+        // A byte, then the end, then all of it.
         let name = cellar.stock().objects.keys().find(|name| name.ends_with(".pcap")).expect("one").clone();
         let good = cellar.stock().objects[&name].clone();
         let put = |bytes: Vec<u8>| drop(cellar.stock().objects.insert(name.clone(), bytes));

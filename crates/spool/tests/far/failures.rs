@@ -14,15 +14,15 @@ fn a_place_that_is_away_stops_nothing_and_is_tried_again() {
     let mut now = START + HOUR + HOUR;
     let told = until(&mut janitor, &mut now, |janitor| janitor.status().is_far_lost);
     assert!(
-        matches!(&told[..], [JanitorEvent::FarLost(error)] if error.to_string().contains("the cellar is locked")),
+        matches!(&told[..], [JanitorEvent::FarLost(error)] if says(error, "the cellar is locked")),
         "{told:?}"
     );
     assert_eq!((at(&janitor, Location::Spool), packets(dir.path(), 1, None, None)), (all, 50));
-    // It is asked again after a while, more and more seldom, and that is not told again.
+    // The janitor tries again after longer and longer pauses, and does not report that again.
     now += MINUTE;
     let told = until(&mut janitor, &mut now, |janitor| janitor.status().far_failures == 2);
     assert!(told.is_empty(), "{told:?}");
-    // Clocks go on.
+    // Segments expire all the same.
     now = START + DAY + HOUR + HOUR;
     let told = until(&mut janitor, &mut now, |janitor| janitor.status().deleted[0] == 2);
     assert!(matches!(told[..], [JanitorEvent::Deleted { segments: 2, .. }]), "{told:?}");
@@ -34,7 +34,7 @@ fn a_place_that_is_away_stops_nothing_and_is_tried_again() {
     });
     assert!(told.iter().any(|notice| matches!(notice, JanitorEvent::FarRestored)), "{told:?}");
     assert!(!janitor.status().is_far_lost);
-    // What is there is there alone; nothing is left of what was deleted meanwhile.
+    // The storage has the listed objects alone; nothing is left of what was deleted meanwhile.
     assert_eq!(cellar.stock().objects.keys().filter(|name| name.ends_with(".pcap")).count() as u64, left);
 }
 
@@ -61,12 +61,12 @@ fn a_disk_that_fills_up_while_the_place_is_away_loses_the_oldest() {
             .with_measure(measure);
     janitor.set_far(cellar.far(), UploadRate::Unlimited);
     let mut now = START + HOUR;
-    // Under the low mark, and the place is away: the oldest goes for good.
+    // Below the low watermark, with the storage away: the oldest segments are deleted.
     let told = until(&mut janitor, &mut now, |janitor| janitor.status().deleted[2] > 0);
     assert!(told.iter().any(|notice| matches!(notice, JanitorEvent::FarLost(_))), "{told:?}");
     assert!(!told.iter().any(|notice| matches!(notice, JanitorEvent::RecordingStopped(_))), "{told:?}");
     assert_eq!((packets(dir.path(), 0, None, None), packets(dir.path(), 8, None, None)), (0, 50));
-    // It works again: what would go moves.
+    // The storage works again: segments move instead.
     cellar.stock().away = false;
     *left.lock().expect("a lock") = 1_000;
     now += HOUR;
@@ -91,7 +91,7 @@ fn what_is_not_there_as_it_was_sent_stays_here() {
     let mut now = START + HOUR + HOUR;
     let told = until(&mut janitor, &mut now, |janitor| janitor.status().far_failures == 1);
     assert!(
-        matches!(&told[..], [JanitorEvent::FarLost(error)] if error.to_string().contains("differs from what was uploaded")),
+        matches!(&told[..], [JanitorEvent::FarLost(error)] if says(error, "differs from what was uploaded")),
         "{told:?}"
     );
     assert_eq!((pcaps(dir.path()), packets(dir.path(), 1, None, None)), (all, 50));
@@ -101,7 +101,7 @@ fn what_is_not_there_as_it_was_sent_stays_here() {
     assert_eq!(packets(dir.path(), 1, Some(cellar.far()), None), 50);
 }
 
-/// Whatever is killed between the steps: each file that may be there alone is.
+/// After a kill between any two steps, each file that may be left over is handled.
 #[test]
 fn what_was_killed_on_its_way_is_cleared_up() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -112,7 +112,7 @@ fn what_was_killed_on_its_way_is_cleared_up() {
         .and_then(|reader| reader.between(Nanos::ZERO, Nanos::MAX))
         .expect("a spool")
         .remove(0);
-    // Objects of a segment that was on its way and is no longer here, and of one that is.
+    // Objects of a segment whose upload was interrupted and that is gone here, and of one that is still here.
     let orphan = "2026-11-20/000000.000-w0-m-1.pcap";
     fs::create_dir_all(far.join("loose")).expect("a directory");
     for name in [orphan, segment.as_str()] {
@@ -130,9 +130,13 @@ fn what_was_killed_on_its_way_is_cleared_up() {
     let mut again = janitor(dir.path(), moving(), &cellar);
     until(&mut again, &mut now, |janitor| at(janitor, Location::Spool) == 0 && janitor.status().loose == 0);
     assert_eq!(packets(dir.path(), 1, Some(cellar.far()), None), 50);
-    // A stub and a loose name: the stub counts.
+    // A stub and a name in `loose/`: the stub counts.
     fs::write(far.join("loose").join(segment.as_str().replace('/', "_")), "").expect("a file");
     now += HOUR;
     until(&mut again, &mut now, |janitor| janitor.status().loose == 0);
     assert_eq!(packets(dir.path(), 1, Some(cellar.far()), None), 50);
+}
+
+fn says(error: &ringtap_spool::Error, text: &str) -> bool {
+    error.to_string().contains(text)
 }

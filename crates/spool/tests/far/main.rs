@@ -1,5 +1,5 @@
-//! Segments that move to a far place, and everything that is done with them there: by a place in memory,
-//! which can be away.
+//! Segments in far storage, and everything that is done with them there: with a storage in memory that can be
+//! away.
 
 mod erasure;
 mod failures;
@@ -22,7 +22,7 @@ const MINUTE: Nanos = Nanos::from_secs(60);
 const HOUR: Nanos = Nanos::from_secs(3_600);
 const DAY: Nanos = Nanos::from_secs(86_400);
 
-/// A place in memory.
+/// A storage in memory.
 #[derive(Clone, Debug, Default)]
 struct Cellar(Arc<Mutex<Stock>>);
 
@@ -31,11 +31,11 @@ struct Stock {
     objects: BTreeMap<String, Vec<u8>>,
     /// It does not answer.
     away: bool,
-    /// It tells no checksum, and spoils a byte of what it takes.
+    /// It returns no checksum, and changes a byte of each object.
     unproven: bool,
     spoils: bool,
     versioned: bool,
-    /// What was asked.
+    /// The reads so far.
     reads: Vec<(String, Range<u64>)>,
 }
 
@@ -138,7 +138,7 @@ fn owners(call: u64) -> [u64; 2] {
     [1_000 + call, 2_000 + call]
 }
 
-/// A spool of the past: calls of 50 packets, three at a time in a segment of three minutes.
+/// A spool with recorded calls: calls of 50 packets, three at a time in a segment of three minutes.
 fn spool(settings: WriterSettings, calls: u64) {
     let mut writer =
         SpoolWriter::open(WriterSettings { span: Nanos::from_secs(180), ..settings }).expect("a spool");
@@ -176,7 +176,7 @@ fn janitor(dir: &Path, limits: Limits, cellar: &Cellar) -> Janitor {
     janitor
 }
 
-/// Looks, a second of the janitor's time after the other, until it is as wanted.
+/// Runs steps, a second apart, until the janitor is as wanted.
 fn until(janitor: &mut Janitor, now: &mut Nanos, done: impl Fn(&Janitor) -> bool) -> Vec<JanitorEvent> {
     let mut notices = Vec::new();
     for _ in 0..200_000 {
@@ -222,7 +222,7 @@ fn in_order(dir: &Path, call: u64, far: Arc<dyn FarStorage>) -> usize {
     count
 }
 
-/// Everything has moved.
+/// All segments have moved.
 fn moved(dir: &Path, cellar: &Cellar) -> (Janitor, Nanos) {
     let mut janitor = janitor(dir, moving(), cellar);
     let mut now = START + HOUR + HOUR;
@@ -257,12 +257,12 @@ fn segments_move_and_are_read_there_in_few_requests() {
         (pcaps(dir.path()), at(&janitor, Location::Far), janitor.status().moved.0),
         (0, all as u64, all as u64)
     );
-    // What is there is what was here, under the same names.
+    // The storage has what was here, under the same names.
     for (name, bytes) in &bytes {
         assert!(cellar.stock().objects.get(name) == Some(bytes), "{name}");
         assert!(cellar.stock().objects.contains_key(&name.replace(".pcap", ".idx")), "{name}");
     }
-    // One call: its chunks are asked for, and nothing else.
+    // One call: only its chunks are read.
     assert_eq!(packets(dir.path(), 4, Some(cellar.far()), None), 50);
     let reads = std::mem::take(&mut cellar.stock().reads);
     let asked: u64 = reads.iter().map(|(_, range)| range.end - range.start).sum();
@@ -273,7 +273,7 @@ fn segments_move_and_are_read_there_in_few_requests() {
     let index = reads[0].0.replace(".pcap", ".idx");
     fs::remove_file(dir.path().join("far").join(index)).expect("an index");
     assert_eq!(packets(dir.path(), 4, Some(cellar.far()), None), 50);
-    // Who does not know where it lies, or cannot reach it, is told.
+    // A reader without the storage, or with one that is away, gets an error.
     let reader = |far: Option<Arc<dyn FarStorage>>| {
         let mut reader = Reader::open(dir.path()).expect("a spool");
         far.into_iter().for_each(|far| reader.far(far));
@@ -288,7 +288,7 @@ fn segments_move_and_are_read_there_in_few_requests() {
     cellar.stock().objects.clear();
     let (found, gone) = reader(Some(cellar.far())).expect("nothing there");
     assert!(found == 0 && gone > 0, "{found} {gone}");
-    // All of it in one directory is a spool again.
+    // All objects in one directory are a spool again.
     let copy = tempfile::tempdir().expect("a directory");
     for (name, bytes) in &bytes {
         let path = copy.path().join(name);
@@ -316,7 +316,7 @@ fn clocks_go_on_far_away_and_what_is_held_comes_back() {
         parts: owners(4).map(part).to_vec(),
     };
     hold.save(dir.path()).expect("held");
-    // The clock runs out while the place is away: what is held there is not given up.
+    // The segments expire while the storage is away: held chunks are not given up.
     cellar.stock().away = true;
     janitor.set_limits(Limits { age: [Some(DAY); 3], ..moving() });
     now = now.max(START + DAY + HOUR);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A disk of 4 MiB of which somebody else takes a part.
+/// A disk of 4 MiB of which something else uses a part.
 #[test]
 fn a_short_disk_loses_the_oldest_then_recording_stops_and_goes_on_by_itself() {
     let dir = tempfile::tempdir().unwrap();
@@ -32,10 +32,10 @@ fn a_short_disk_loses_the_oldest_then_recording_stops_and_goes_on_by_itself() {
         "{notices:?}"
     );
     assert_eq!(calls.writer.counts().lost_stopped, 0);
-    // The last calls are there, the first are not, and the one that is held is.
+    // The last calls are there, the first are not, and the held one is.
     await_packets(&path, 37, 200);
     assert_eq!((packets(&path, 0), packets(&path, 3)), (0, 200));
-    // Somebody else takes everything.
+    // Something else fills the disk.
     *others.lock().unwrap() = 4 << 20;
     notices.clear();
     for _ in 0..5 {
@@ -47,7 +47,7 @@ fn a_short_disk_loses_the_oldest_then_recording_stops_and_goes_on_by_itself() {
     calls.call(41, 100);
     assert_eq!(calls.writer.counts().lost_stopped, 100);
     assert_eq!(packets(&path, 3), 200, "what is held stays");
-    // And gives it back.
+    // And frees it again.
     *others.lock().unwrap() = 0;
     notices.clear();
     calls.now += MINUTE;
@@ -80,11 +80,11 @@ fn older_segments_move_to_the_tier_and_are_read_there() {
         assert!(segment.files(dir.path()).iter().all(|path| !path.exists()));
         assert!(segment.index_path(&tier).exists());
     }
-    // The oldest moved, nothing was lost, nothing half done is left.
+    // The oldest moved, nothing was lost, and no partial file is left.
     assert_eq!(moved[..], all.iter().take(moved.len()).collect::<Vec<_>>()[..]);
     (0..10).for_each(|call| assert_eq!(packets(dir.path(), call), 50));
     assert_eq!(janitor.status().segments[Location::Tier as usize].iter().sum::<u64>(), moved.len() as u64);
-    // Clocks run there as well, and holds hold.
+    // Segments expire there as well, and holds hold.
     hold(0, "a").save(dir.path()).unwrap();
     tend(&mut janitor, START + DAY + HOUR + HOUR);
     assert!(segments(dir.path()).iter().filter(|segment| segment.category() == Category::Media).count() <= 2);
@@ -101,11 +101,11 @@ fn older_segments_move_to_the_tier_and_are_read_there() {
     assert!(!half(dir.path()) && !half(&tier));
 }
 
-/// A file system that is mounted for as long as this lives.
+/// A file system that is mounted while this value lives.
 struct Mounted(tempfile::TempDir);
 
 impl Mounted {
-    /// None where that is not allowed.
+    /// None if mounting is not allowed.
     fn new(mebibytes: u32) -> Option<Self> {
         let dir = tempfile::tempdir().expect("a directory");
         let size = format!("size={mebibytes}m");
@@ -124,8 +124,7 @@ impl Drop for Mounted {
     }
 }
 
-/// A real file system that is filled to the last byte by somebody else: writes fail, deletions work all the
-/// same.
+/// A real file system that something else fills to the last byte: writes fail, deletions work all the same.
 #[test]
 fn a_disk_filled_to_the_last_byte() {
     let Some(disk) = Mounted::new(32) else {
@@ -157,13 +156,12 @@ fn a_disk_filled_to_the_last_byte() {
     }
     assert!(written.full() > 0);
     while janitor.step(calls.now, |notice| notices.push(notice)) {}
-    // The oldest went, which made room above the mark; what is held was copied out first, or its segments
-    // stayed.
+    // The oldest segments were deleted; held chunks were copied out first, or their segments stayed.
     let deleted =
         |notice: &JanitorEvent| matches!(notice, JanitorEvent::Deleted { reason: DeletionReason::Space, .. });
     assert!(notices.iter().any(deleted), "{notices:?}");
     assert_eq!((packets(&dir, 0), packets(&dir, 2)), (0, 1_000));
-    // Filled again and again until nothing is left that may go.
+    // Filled again and again until no segment may be deleted.
     for second in 1..20 {
         fill(64 << 20);
         calls.now += Nanos::from_secs(second);

@@ -51,7 +51,7 @@ fn held_call_outlives_its_segments(seal: Option<MasterKey>) {
     for call in [0, 1, 3, 5, 8] {
         assert_eq!(packets(dir.path(), call), 0, "call {call}");
     }
-    // What was copied is a segment like any other, with and without its index.
+    // The copy is a segment like any other, with and without its index.
     for segment in segments(dir.path()) {
         let held = dir.path().join("held");
         let scan = scan(&fs::read(segment.path(&held)).expect("done"));
@@ -68,7 +68,7 @@ fn held_call_outlives_its_segments(seal: Option<MasterKey>) {
     assert_eq!(packets(dir.path(), 4), 200);
     tend(&mut janitor, START + DAY + HOUR);
     assert_eq!((janitor.status().held, janitor.status().held_bytes > 200_000), (1, true));
-    // The one case is over, then the other.
+    // The first case ends, then the second.
     assert_eq!(release(dir.path(), "x-18", None, false).expect("done").len(), 1);
     assert_eq!(packets(dir.path(), 4), 200);
     assert_eq!(release(dir.path(), "x-17", Some("4@example.org"), false).expect("done").len(), 1);
@@ -104,21 +104,13 @@ fn a_hold_taken_away_by_hand_is_pruned_and_one_that_cannot_be_read_stops_every_d
     assert_eq!(Holds::read(dir.path()).unwrap().calls(), 1);
 }
 
-/// What is held is proven when what it was copied out of is gone.
+/// A held copy is proven when its original segment is gone.
 #[test]
 fn a_held_copy_has_a_seal_of_its_own() {
     let dir = tempfile::tempdir().expect("done");
     let dir = dir.path();
     let signer = Arc::new(Signer::of(&[3; 32]));
-    let sealed = WriterSettings {
-        seal: Some(MasterKey::of([7; 32])),
-        sign: Some(Arc::clone(&signer)),
-        span: HOUR,
-        ..settings(dir)
-    };
-    let mut spool = Calls::new(sealed);
-    (0..9).for_each(|call| spool.call(call, 200));
-    spool.writer.close(spool.now);
+    sealed_and_signed(dir, &signer);
     hold(4, "x").save(dir).expect("done");
     hold(5, "y").save(dir).expect("done");
     let limits = Limits { age: [Some(HOUR), Some(HOUR), None], ..Limits::default() };
@@ -149,13 +141,13 @@ fn a_held_copy_has_a_seal_of_its_own() {
         assert!(verdict.findings.iter().all(|finding| finding.place == place), "{:?}", verdict.findings);
         assert_eq!(verdict.held_proven, 1);
     }
-    // Packets in the place of others have every checksum, with an index of their own.
+    // Packets of another call have every checksum, with an index of their own.
     let other = fs::read(copies[1].path(&held)).expect("done");
     fs::write(&path, &other).expect("done");
     fs::copy(copies[1].index_path(&held), copies[0].index_path(&held)).expect("done");
     assert!(verified(false).findings.iter().all(|finding| finding.place == place));
     assert!(!verified(false).findings.is_empty());
-    // With everything that belongs to it, it is another's.
+    // With all files beside it, it is the copy of another segment.
     for (from, to) in copies[1].files(&held).iter().zip(copies[0].files(&held)) {
         fs::copy(from, to).expect("done");
     }
@@ -171,7 +163,7 @@ fn a_held_copy_has_a_seal_of_its_own() {
     let faults: Vec<Fault> = verified(true).findings.into_iter().map(|finding| finding.fault).collect();
     assert_eq!(faults, [Fault::UnsealedCopy]);
 
-    // Who has no key leaves a signed copy that others are held in to who has, and the copy that has no seal
+    // Without a key, a signed copy with other held chunks stays as it is; with one, a copy without a seal
     // gets one.
     assert_eq!(release(dir, "y", None, false).expect("done").len(), 1);
     let key = MasterKey::of([7; 32]);
@@ -186,4 +178,12 @@ fn a_held_copy_has_a_seal_of_its_own() {
     tend(&mut next, START + DAY + HOUR);
     let verdict = verified(false);
     assert_eq!((verdict.findings, verdict.held_proven, verdict.recovered), (vec![], 2, 1));
+}
+
+/// Nine calls, sealed and signed.
+fn sealed_and_signed(dir: &Path, signer: &Arc<Signer>) {
+    let (seal, sign) = (Some(MasterKey::of([7; 32])), Some(Arc::clone(signer)));
+    let mut spool = Calls::new(WriterSettings { seal, sign, span: HOUR, ..settings(dir) });
+    (0..9).for_each(|call| spool.call(call, 200));
+    spool.writer.close(spool.now);
 }

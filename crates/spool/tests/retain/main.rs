@@ -1,4 +1,4 @@
-//! What goes when clocks run out and disks fill up, and what stays whatever happens.
+//! What is deleted when segments expire and disks fill up, and what stays.
 
 mod disk;
 mod holds;
@@ -42,7 +42,7 @@ fn owners(call: u64) -> [u64; 2] {
 struct Calls {
     writer: SpoolWriter,
     now: Nanos,
-    /// Packets put in.
+    /// Packets written.
     put: u64,
 }
 
@@ -71,14 +71,14 @@ impl Calls {
     }
 }
 
-/// A spool of the past: calls, a minute each.
+/// A spool with recorded calls, a minute each.
 fn spool(dir: &Path, calls: u64) {
     let mut spool = Calls::new(settings(dir));
     (0..calls).for_each(|call| spool.call(call, 50));
     spool.writer.close(spool.now);
 }
 
-/// A disk with so much room that nothing is ever short.
+/// A disk that is never short of space.
 fn roomy(_: &Path) -> std::io::Result<DiskSpace> {
     Ok(DiskSpace { total: 1 << 40, free: 1 << 40 })
 }
@@ -87,7 +87,7 @@ fn janitor(dir: &Path, limits: Limits) -> Janitor {
     Janitor::new(dir.to_owned(), limits, DeletionLog::of(dir, None), Vec::new()).with_measure(roomy)
 }
 
-/// Looks until there is nothing more to do.
+/// Runs steps until there is nothing more to do.
 fn tend(janitor: &mut Janitor, now: Nanos) -> Vec<JanitorEvent> {
     let mut notices = Vec::new();
     for _ in 0..1_000 {
@@ -98,7 +98,7 @@ fn tend(janitor: &mut Janitor, now: Nanos) -> Vec<JanitorEvent> {
     panic!("no end: {notices:?}");
 }
 
-/// What can still be read of a call: packets, and whether something is said to be missing.
+/// Packets of a call that can still be read.
 fn packets(dir: &Path, call: u64) -> usize {
     packets_with(dir, call, None)
 }
@@ -114,7 +114,7 @@ fn packets_with(dir: &Path, call: u64, key: Option<&MasterKey>) -> usize {
     found.len()
 }
 
-/// Waits for the disk to have that many packets of a call.
+/// Waits until the disk has that many packets of a call.
 fn await_packets(dir: &Path, call: u64, wanted: usize) {
     let begun = Instant::now();
     while packets(dir, call) != wanted {
@@ -140,7 +140,7 @@ fn hold(call: u64, case: &str) -> Hold {
     }
 }
 
-/// Blocks of files below a directory, apart from those of some names.
+/// Bytes of the blocks of all files below a directory.
 fn on_disk(dir: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let mut sum = 0;
@@ -161,7 +161,7 @@ fn each_category_goes_when_its_clock_has_run_out() {
     let limits = Limits { age: [Some(DAY), Some(HOUR), None], ..Limits::default() };
     let mut janitor = janitor(dir.path(), limits);
     assert!(tend(&mut janitor, START + HOUR).is_empty());
-    // Of media the first five minutes are over by an hour.
+    // The first five minutes of media are older than an hour.
     let notices = tend(&mut janitor, START + HOUR + Nanos::from_secs(330));
     let [JanitorEvent::Deleted { reason: DeletionReason::Age, segments: gone, bytes, held: 0, .. }] =
         &notices[..]
@@ -173,7 +173,7 @@ fn each_category_goes_when_its_clock_has_run_out() {
     let missing: Vec<&Segment> = all.iter().filter(|segment| !left.contains(segment)).collect();
     assert!(missing.iter().all(|segment| segment.category() == Category::Media));
     assert!((4..=5).contains(&missing.len()), "{missing:?}");
-    // What is there now and was not before: the log with the room that is put aside for it, and the reserve.
+    // New since then: the log with the space put aside for it, and the reserve.
     use std::os::unix::fs::MetadataExt;
     let ours =
         ["deletions.log", "reserve"].map(|name| fs::metadata(dir.path().join(name)).unwrap().blocks() * 512);
@@ -188,7 +188,7 @@ fn each_category_goes_when_its_clock_has_run_out() {
     assert_eq!(told, missing.iter().map(ToString::to_string).collect::<Vec<_>>());
     assert_eq!(packets(dir.path(), 0), 5);
     assert_eq!(packets(dir.path(), 11), 50);
-    // In the end everything has gone, and its directory.
+    // In the end all segments are gone, and their directory.
     tend(&mut janitor, START + DAY + DAY);
     assert!(segments(dir.path()).is_empty());
     let tended = janitor.status();
@@ -226,7 +226,8 @@ fn a_log_that_has_grown_is_taken_together_and_the_chain_is_still_whole() {
     (0..40).for_each(|call| spool.call(call, 50));
     spool.writer.close(spool.now);
     let all = segments(dir.path()).len() as u64;
-    // One is forgotten in what stays and one in what goes; years of other entries stand before.
+    // One call is erased in a segment that stays and one in a segment that goes; years of other entries come
+    // before.
     let deletions = DeletionLog::of(dir.path(), Some(Arc::clone(&signer)));
     let long_ago = |number| {
         let segment = format!("2024-01-01/{number:06}.000-w7-m-{number}.pcap").parse().expect("a name");
@@ -260,7 +261,7 @@ fn a_log_that_has_grown_is_taken_together_and_the_chain_is_still_whole() {
     let told = LoggedDeletions::read(dir.path(), &[signer.public()]).expect("done");
     let earlier = told.entries[0].earlier.as_ref().expect("it was taken together");
     assert!(earlier.totals.iter().any(|total| total.entries >= 4_000), "{:?}", earlier.totals);
-    // A segment that was cut out of what is left is still missed.
+    // A segment that was removed by hand is still missed.
     let left = segments(dir.path());
     let cut = &left[left.len() / 2];
     cut.files(dir.path()).iter().for_each(|path| fs::remove_file(path).expect("done"));

@@ -18,7 +18,7 @@ pub enum Fault {
     Seal,
     /// A held copy has no seal although segments are signed.
     #[error(
-        "the copy has no seal: the seal was removed, or the copy was put in; a running ringtap seals what it copies"
+        "the copy has no seal: its seal was removed, or it was added; a running ringtap seals its copies"
     )]
     UnsealedCopy,
     /// Another key signed.
@@ -34,7 +34,10 @@ pub enum Fault {
     #[error("the segment is gone, and no order to delete it is in the log; its seal is there")]
     Gone,
     /// The chain has a gap before this segment.
-    #[error("{} missing before it (seals {from} to {to} of the chain), and no order to delete them is in the log", count((*.to - *.from).saturating_add(1)))]
+    #[error(
+        "{} missing before it (seals {from} to {to} of the chain), and no order to delete them is in the log",
+        count((*.to - *.from).saturating_add(1))
+    )]
     CutOut {
         /// Number of the first seal that is missing.
         from: u64,
@@ -60,7 +63,8 @@ pub enum Fault {
     Changed(Damage),
     /// A change that is in no chunk, or has a new checksum.
     #[error(
-        "it is not what was sealed, though every chunk has its checksum: headers or padding were changed, or whole chunks replaced"
+        "it is not what was sealed, though every chunk has its checksum: headers or padding were changed, or \
+         whole chunks replaced"
     )]
     Rewritten,
     /// A chunk was erased, and the log has no order to.
@@ -70,7 +74,7 @@ pub enum Fault {
     #[error("its index is gone")]
     NoIndex,
     /// The index was changed.
-    #[error("its index was changed{}", .0.map(|page| format!(", in the 4 KiB from byte {}", page * 4096)).unwrap_or_default())]
+    #[error("its index was changed{}", index_page(*.0))]
     Index(Option<u64>),
     /// The index names other chunks than the segment has.
     #[error("its index names other chunks than it has")]
@@ -90,6 +94,10 @@ pub enum Fault {
     /// A flaw of the log of deletions.
     #[error("line {0} {1}")]
     Log(usize, LogFlaw),
+}
+
+fn index_page(page: Option<u64>) -> String {
+    page.map(|page| format!(", in the 4 KiB from byte {}", page * 4096)).unwrap_or_default()
 }
 
 fn count(segments: u64) -> String {
