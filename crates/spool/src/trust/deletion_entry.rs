@@ -24,7 +24,8 @@ pub enum DeletionKind {
     /// Keys of a segment: they were overwritten, and its sealed chunks cannot be read any more.
     Keys,
     /// Not a deletion: a summary of earlier entries about segments of which nothing is left.
-    Earlier,
+    #[serde(rename = "earlier")]
+    Summary,
 }
 
 /// An entry of the log of deletions.
@@ -52,8 +53,8 @@ pub struct Deletion {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases: Vec<String>,
     /// Of a summary: the entries that it replaces.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub earlier: Option<DeletionSummary>,
+    #[serde(rename = "earlier", default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<DeletionSummary>,
     /// The segment's seal, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<SealSummary>,
@@ -113,11 +114,11 @@ impl Deletion {
     }
 
     /// The summary at the beginning of a log that was shortened.
-    pub(crate) fn earlier(earlier: DeletionSummary) -> Self {
-        let at = earlier.totals.iter().map(|total| total.until.clone()).max().unwrap_or_default();
+    pub(crate) fn summary(summary: DeletionSummary) -> Self {
+        let at = summary.totals.iter().map(|total| total.until.clone()).max().unwrap_or_default();
         let blank =
-            Self::blank(DeletionKind::Earlier, at, "what the log said of segments of which nothing is left");
-        Self { earlier: Some(earlier), ..blank }
+            Self::blank(DeletionKind::Summary, at, "what the log said of segments of which nothing is left");
+        Self { summary: Some(summary), ..blank }
     }
 
     pub(crate) fn blank(deleted: DeletionKind, at: String, why: &str) -> Self {
@@ -130,7 +131,7 @@ impl Deletion {
             owners: Vec::new(),
             places: Vec::new(),
             cases: Vec::new(),
-            earlier: None,
+            summary: None,
             seal: None,
             previous: String::new(),
             key: None,

@@ -190,10 +190,10 @@ impl LoggedDeletions {
                     if !keys.is_empty() && !keys.iter().any(|key| line.is_by(key)) {
                         flaw(LogFlaw::Signature);
                     } else {
-                        let is_first = place == 0 && entry.deleted == DeletionKind::Earlier;
+                        let is_first = place == 0 && entry.deleted == DeletionKind::Summary;
                         let follows = entry.number == expected
                             && entry.previous == previous
-                            && entry.deleted != DeletionKind::Earlier;
+                            && entry.deleted != DeletionKind::Summary;
                         if !is_first && !follows {
                             flaw(LogFlaw::Chain);
                         }

@@ -45,7 +45,7 @@ impl DeletionTotal {
 impl DeletionSummary {
     /// Adds an entry that the summary replaces.
     fn add(&mut self, entry: &Deletion) {
-        if let Some(DeletionSummary { runs, totals }) = &entry.earlier {
+        if let Some(DeletionSummary { runs, totals }) = &entry.summary {
             self.runs.extend(runs.iter().cloned());
             self.totals.extend(totals.iter().cloned());
             return;
@@ -59,7 +59,7 @@ impl DeletionSummary {
     }
 
     /// Joins runs and totals.
-    fn settle(&mut self) {
+    fn merge(&mut self) {
         // A run continues another one if its first seal follows the other's last.
         let mut runs: BTreeMap<String, SealRun> = BTreeMap::new();
         let mut all = std::mem::take(&mut self.runs);
@@ -109,7 +109,7 @@ impl DeletionLog {
     ///
     /// The log was changed, or has lines of another key: a new signature would hide that. The file cannot be
     /// written.
-    pub(crate) fn shorten(&self, is_there: &dyn Fn(&Segment) -> bool) -> Result<u64, Error> {
+    pub(crate) fn shorten(&self, is_present: &dyn Fn(&Segment) -> bool) -> Result<u64, Error> {
         let path = self.path();
         let wrong = |action| move |error| Error::io(path, action, error);
         let file = File::options().read(true).write(true).open(path).map_err(wrong("opened"))?;
@@ -132,9 +132,9 @@ impl DeletionLog {
             return Ok(bytes.len() as u64);
         };
         let previous = sha256_hex(last);
-        let (mut earlier, kept) = part(log.entries, is_there);
-        earlier.settle();
-        let all: Vec<Deletion> = std::iter::once(Deletion::earlier(earlier)).chain(kept).collect();
+        let (mut summary, remaining) = split(log.entries, is_present);
+        summary.merge();
+        let all: Vec<Deletion> = std::iter::once(Deletion::summary(summary)).chain(remaining).collect();
         let text = self.lines(&all, number, previous);
         let fresh = path.with_extension("part");
         let write = || {
@@ -154,21 +154,21 @@ impl DeletionLog {
 }
 
 /// The summary, and the entries that stay.
-fn part(entries: Vec<Deletion>, is_there: &dyn Fn(&Segment) -> bool) -> (DeletionSummary, Vec<Deletion>) {
+fn split(entries: Vec<Deletion>, is_present: &dyn Fn(&Segment) -> bool) -> (DeletionSummary, Vec<Deletion>) {
     let deleted = entries.iter().filter(|entry| entry.deleted == DeletionKind::Segment);
     let names: BTreeSet<&str> = deleted.map(|entry| &*entry.segment).collect();
     // A segment that is not here and was not deleted has been moved elsewhere: its entries are needed there.
-    let is_gone = |name: &&str| name.parse::<Segment>().is_ok_and(|segment| !is_there(&segment));
+    let is_gone = |name: &&str| name.parse::<Segment>().is_ok_and(|segment| !is_present(&segment));
     let gone: BTreeSet<String> = names.into_iter().filter(is_gone).map(ToOwned::to_owned).collect();
-    let mut earlier = DeletionSummary::default();
-    let mut kept = Vec::new();
+    let mut summary = DeletionSummary::default();
+    let mut remaining = Vec::new();
     for entry in entries {
-        match entry.deleted == DeletionKind::Earlier || gone.contains(&entry.segment) {
-            true => earlier.add(&entry),
-            false => kept.push(entry),
+        match entry.deleted == DeletionKind::Summary || gone.contains(&entry.segment) {
+            true => summary.add(&entry),
+            false => remaining.push(entry),
         }
     }
-    (earlier, kept)
+    (summary, remaining)
 }
 
 const OTHERS: &str = "others, longer ago";
@@ -234,15 +234,15 @@ mod tests {
                 (57, DeletionKind::Keys, "request 3")
             ]
         );
-        let earlier = log.entries[0].earlier.as_ref().unwrap();
+        let summary = log.entries[0].summary.as_ref().unwrap();
         let run = |first, last| {
             let seal =
                 SealSummary { sha256: hash(last + 1), number: Some(first), previous: Some(hash(first)) };
             SealRun { seal, last }
         };
-        assert_eq!((entries[0].0, &earlier.runs), (54, &vec![run(0, 29), run(31, 49), run(60, 60)]));
+        assert_eq!((entries[0].0, &summary.runs), (54, &vec![run(0, 29), run(31, 49), run(60, 60)]));
         let totals: Vec<_> =
-            earlier.totals.iter().map(|total| (&*total.why, total.entries, &*total.first)).collect();
+            summary.totals.iter().map(|total| (&*total.why, total.entries, &*total.first)).collect();
         let first = name(0).to_string();
         assert!(
             totals.contains(&(clock, 50, &first)) && totals.iter().any(|total| total.0 == "request 1"),
@@ -253,7 +253,7 @@ mod tests {
         deletions.shorten(&|_| false).unwrap();
         let log = LoggedDeletions::read(dir.path(), &keys).unwrap();
         assert_eq!(log.flaws, []);
-        assert_eq!(log.entries[0].earlier.as_ref().unwrap().runs, [run(0, 50), run(60, 60)]);
+        assert_eq!(log.entries[0].summary.as_ref().unwrap().runs, [run(0, 50), run(60, 60)]);
         assert_eq!((log.entries.len(), &*log.entries[1].why), (2, "request 3"));
         // The summary may only be the first line, and without it the rest does not verify.
         let whole = fs::read(dir.path().join("deletions.log")).unwrap();
@@ -290,14 +290,21 @@ mod tests {
 
     #[test]
     fn reasons_without_end_become_one() {
-        let mut earlier = DeletionSummary::default();
+        let mut summary = DeletionSummary::default();
         for number in 0..MOST as u64 + 300 {
-            earlier.add(&forgotten(number, &format!("request {number}")));
+            summary.add(&forgotten(number, &format!("request {number}")));
         }
-        earlier.settle();
-        earlier.settle();
-        let others = earlier.totals.iter().find(|total| total.why == OTHERS).map(|total| total.entries);
-        assert!(earlier.totals.len() <= MOST + 1 && others >= Some(300), "{others:?}");
-        assert_eq!(earlier.totals.iter().map(|total| total.entries).sum::<u64>(), MOST as u64 + 300);
+        summary.merge();
+        summary.merge();
+        let others = summary.totals.iter().find(|total| total.why == OTHERS).map(|total| total.entries);
+        assert!(summary.totals.len() <= MOST + 1 && others >= Some(300), "{others:?}");
+        assert_eq!(summary.totals.iter().map(|total| total.entries).sum::<u64>(), MOST as u64 + 300);
+    }
+
+    #[test]
+    fn a_summary_has_its_old_name_on_the_disk() {
+        let json = serde_json::to_string(&Deletion::summary(DeletionSummary::default())).unwrap();
+        assert!(json.contains(r#""deleted":"earlier""#), "{json}");
+        assert!(json.contains(r#""earlier":{"runs":[],"totals":[]}"#), "{json}");
     }
 }

@@ -259,8 +259,8 @@ fn a_log_that_has_grown_is_taken_together_and_the_chain_is_still_whole() {
         assert!(verdict.forgotten > 0 && fs::metadata(&log).expect("done").len() < before / 10);
     }
     let told = LoggedDeletions::read(dir.path(), &[signer.public()]).expect("done");
-    let earlier = told.entries[0].earlier.as_ref().expect("it was taken together");
-    assert!(earlier.totals.iter().any(|total| total.entries >= 4_000), "{:?}", earlier.totals);
+    let summary = told.entries[0].summary.as_ref().expect("a summary");
+    assert!(summary.totals.iter().any(|total| total.entries >= 4_000), "{:?}", summary.totals);
     // A segment that was removed by hand is still missed.
     let left = segments(dir.path());
     let cut = &left[left.len() / 2];

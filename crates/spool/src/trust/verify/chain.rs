@@ -75,7 +75,7 @@ fn deleted_seals(log: &LoggedDeletions) -> (BTreeMap<&str, &SealSummary>, u64) {
         deletions.filter_map(|entry| entry.seal.as_ref()).map(|seal| (seal.sha256.as_str(), seal)).collect();
     let mut deleted = gone.len() as u64;
     // A run is skipped at once, from its last seal to its first.
-    let summaries = log.entries.iter().filter_map(|entry| entry.earlier.as_ref());
+    let summaries = log.entries.iter().filter_map(|entry| entry.summary.as_ref());
     for run in summaries.flat_map(|summary| &summary.runs) {
         gone.insert(&run.seal.sha256, &run.seal);
         deleted += run.segments();
