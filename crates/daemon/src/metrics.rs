@@ -318,6 +318,14 @@ fn of_store(now: &Snapshot) -> Vec<Family> {
 fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
     let none = SpoolStatus::default();
     let tended = now.spool.as_ref().unwrap_or(&none);
+    let mut families = of_recording(now, posts);
+    families.extend(of_segments(tended));
+    families.extend(of_retention(tended));
+    families
+}
+
+/// What each worker writes.
+fn of_recording(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
     let counter = |name, help, figure: &dyn Fn(&Figures) -> u64| {
         let of = |(post, report): (&Post, &Report)| {
             let figures = report.kept.unwrap_or_default();
@@ -325,7 +333,21 @@ fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
         };
         Family { name, help, kind: Kind::Counter, samples: posts.iter().zip(&now.reports).map(of).collect() }
     };
+    vec![
+        counter("ringtap_spool_packets", "Packets of calls that were kept.", &|kept| kept.counts.packets),
+        counter("ringtap_spool_packet_bytes", "Bytes of them.", &|kept| kept.counts.bytes),
+        by_loss(now, posts),
+        counter("ringtap_spool_written_bytes", "Bytes written to the spool.", &|kept| kept.bytes),
+        counter("ringtap_spool_writes", "Writes to the spool.", &|kept| kept.writes),
+        counter("ringtap_spool_segments_closed", "Segments written to their end.", &|kept| kept.segments),
+        counter("ringtap_spool_failures", "Writes that the disk refused.", &|kept| kept.failures),
+    ]
+}
+
+/// Segments that are there or were, and the disks under them.
+fn of_segments(tended: &SpoolStatus) -> Vec<Family> {
     let gauge = |name, help, samples| Family { name, help, kind: Kind::Gauge, samples };
+    let total = |name, help, samples| Family { name, help, kind: Kind::Counter, samples };
     let by_category = |figures: &[ByCategory; Location::ALL.len()]| {
         let mut samples = Vec::new();
         for place in Location::ALL {
@@ -355,16 +377,7 @@ fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
         let begins = tended.oldest[category as usize].unwrap_or_default();
         (vec![("category", category.name().to_owned())], Value::Real(begins.secs_f64()))
     });
-    let total = |name, help, samples| Family { name, help, kind: Kind::Counter, samples };
-    let single = |name, help, kind, value| one(name, help, kind, Value::Whole(value));
     vec![
-        counter("ringtap_spool_packets", "Packets of calls that were kept.", &|kept| kept.counts.packets),
-        counter("ringtap_spool_packet_bytes", "Bytes of them.", &|kept| kept.counts.bytes),
-        by_loss(now, posts),
-        counter("ringtap_spool_written_bytes", "Bytes written to the spool.", &|kept| kept.bytes),
-        counter("ringtap_spool_writes", "Writes to the spool.", &|kept| kept.writes),
-        counter("ringtap_spool_segments_closed", "Segments written to their end.", &|kept| kept.segments),
-        counter("ringtap_spool_failures", "Writes that the disk refused.", &|kept| kept.failures),
         gauge(
             "ringtap_spool_bytes",
             "What segments take, in the spool, in its tier and far.",
@@ -384,6 +397,13 @@ fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
             by_reason(&tended.deleted),
         ),
         total("ringtap_spool_freed_bytes", "Bytes that this freed.", by_reason(&tended.freed)),
+    ]
+}
+
+/// Moves, holds, and what fails of them.
+fn of_retention(tended: &SpoolStatus) -> Vec<Family> {
+    let single = |name, help, kind, value| one(name, help, kind, Value::Whole(value));
+    vec![
         single(
             "ringtap_spool_moved_segments",
             "Segments moved to the tier, or far.",

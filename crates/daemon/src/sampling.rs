@@ -1,6 +1,7 @@
 //! A share of a hundred thousand calls of two legs each: both legs are kept, or neither.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use ringtap_engine::Engine;
@@ -31,6 +32,55 @@ fn legs(message: &str) -> Option<([String; 2], String)> {
     Some(([first, second], call_id.to_owned()))
 }
 
+/// Calls that are all refused, and nothing else.
+fn scenario() -> Scenario {
+    let none = Share::NONE;
+    Scenario {
+        calls: CALLS,
+        rate: 1000.0,
+        failed: Share::new(1.0).unwrap(),
+        cancelled: none,
+        challenged: none,
+        retransmit: none,
+        dtmf: none,
+        reinvite: none,
+        ..Scenario::new(7)
+    }
+}
+
+/// The messages of a batch with those of the second legs, as frames; the Call-IDs of the first legs go into `ids`.
+fn both_legs(batch: &Batch, ids: &mut HashSet<String>) -> Vec<(Nanos, Vec<u8>)> {
+    let mut data: Vec<(Nanos, Vec<u8>)> = Vec::new();
+    for (time, frame) in batch.frames() {
+        // Ethernet, IPv4 and UDP are in front of the message.
+        let address = |at: usize| std::net::IpAddr::from(<[u8; 4]>::try_from(&frame[at..at + 4]).unwrap());
+        let (src, dst) = (address(26), address(30));
+        let message = std::str::from_utf8(&frame[42..]).unwrap();
+        let (legs, call_id) = legs(message).unwrap();
+        ids.insert(call_id);
+        for (leg, port) in legs.iter().zip([5060, 5080]) {
+            let ends = (Endpoint::new(src, port), Endpoint::new(dst, port));
+            data.push((time, wrapped(ends, leg.as_bytes(), LinkType(1)).unwrap()));
+        }
+    }
+    data
+}
+
+/// Owners of every chunk in the segments of a spool.
+fn owners_in(spool: &Path) -> HashSet<u64> {
+    let mut owners = HashSet::new();
+    for day in std::fs::read_dir(spool).unwrap().flatten() {
+        for file in std::fs::read_dir(day.path()).into_iter().flatten().flatten() {
+            if file.path().extension().is_some_and(|end| end == "pcap") {
+                let scanned = scan(&std::fs::read(file.path()).unwrap());
+                assert!(scanned.is_sound());
+                owners.extend(scanned.rows.iter().map(|row| row.chunk.owner));
+            }
+        }
+    }
+    owners
+}
+
 #[test]
 fn both_legs_of_one_in_a_hundred_calls() {
     let dir = tempfile::tempdir().unwrap();
@@ -40,7 +90,7 @@ fn both_legs_of_one_in_a_hundred_calls() {
         at("spool").display()
     );
     let config: Config = toml::from_str(&text).unwrap();
-    let orders = Arc::new(Orders::new(super::ruling(&config, "a secret").unwrap(), 1, 1 << 16));
+    let orders = Arc::new(Orders::new(super::recording::ruling(&config, "a secret").unwrap(), 1, 1 << 16));
     let settings =
         WriterSettings { memory: 8 << 20, owners: 4096, wait: true, ..WriterSettings::new(at("spool")) };
     let mut recorder = Recorder::open(settings, 1_000, 1 << 20, orders, None).unwrap();
@@ -59,37 +109,12 @@ fn both_legs_of_one_in_a_hundred_calls() {
         ringtap_engine::Config { max_calls: 1 << 16, linger: Nanos::from_millis(100), ..Default::default() };
     let mut engine = Engine::new(limits);
 
-    let none = Share::NONE;
-    let scenario = Scenario {
-        calls: CALLS,
-        rate: 1000.0,
-        failed: Share::new(1.0).unwrap(),
-        cancelled: none,
-        challenged: none,
-        retransmit: none,
-        dtmf: none,
-        reinvite: none,
-        ..Scenario::new(7)
-    };
-    let mut traffic = Traffic::new(scenario).unwrap();
+    let mut traffic = Traffic::new(scenario()).unwrap();
     let mut batch = Batch::new(256);
     let (mut ids, mut number) = (HashSet::new(), 0);
     let mut now = Nanos::ZERO;
     while traffic.fill(&mut batch) > 0 {
-        let mut data: Vec<(Nanos, Vec<u8>)> = Vec::new();
-        for (time, frame) in batch.frames() {
-            // Ethernet, IPv4 and UDP are in front of the message.
-            let address =
-                |at: usize| std::net::IpAddr::from(<[u8; 4]>::try_from(&frame[at..at + 4]).unwrap());
-            let (src, dst) = (address(26), address(30));
-            let message = std::str::from_utf8(&frame[42..]).unwrap();
-            let (legs, call_id) = legs(message).unwrap();
-            ids.insert(call_id);
-            for (leg, port) in legs.iter().zip([5060, 5080]) {
-                let ends = (Endpoint::new(src, port), Endpoint::new(dst, port));
-                data.push((time, wrapped(ends, leg.as_bytes(), LinkType(1)).unwrap()));
-            }
-        }
+        let data = both_legs(&batch, &mut ids);
         let frames: Vec<Frame<'_>> = data
             .iter()
             .map(|(time, data)| {
@@ -110,16 +135,7 @@ fn both_legs_of_one_in_a_hundred_calls() {
     assert_eq!(decided.iter().sum::<u64>(), 2 * CALLS);
     recorder.close(now);
 
-    let mut owners = HashSet::new();
-    for day in std::fs::read_dir(at("spool")).unwrap().flatten() {
-        for file in std::fs::read_dir(day.path()).into_iter().flatten().flatten() {
-            if file.path().extension().is_some_and(|end| end == "pcap") {
-                let scanned = scan(&std::fs::read(file.path()).unwrap());
-                assert!(scanned.is_sound());
-                owners.extend(scanned.rows.iter().map(|row| row.chunk.owner));
-            }
-        }
-    }
+    let owners = owners_in(&at("spool"));
     let is_kept = |call_id: &str| owners.contains(&of_call(call_id.as_bytes()));
     let mut kept = 0;
     for call_id in &ids {

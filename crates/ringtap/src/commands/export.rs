@@ -14,7 +14,7 @@ use ringtap_engine::Engine;
 use ringtap_export::kept::{self, Kept};
 use ringtap_export::replay::{Replay, small};
 use ringtap_export::source::{Source, Whole};
-use ringtap_model::{Call, Id, LinkType, Nanos, Stream};
+use ringtap_model::{Call, Frame, Id, LinkType, Nanos, Stream};
 use ringtap_report::file::Target;
 use ringtap_report::json as lines;
 use ringtap_report::text::counted;
@@ -146,6 +146,17 @@ impl Export {
         Ok(spool)
     }
 
+    /// The files that are wanted of a call, opened.
+    fn files(&self, start: Nanos, id: Id, kept: &Kept, screen: &mut Screen) -> anyhow::Result<Files> {
+        let mut wanted = Cow::Borrowed(&self.wanted);
+        if self.call.is_none() && wanted.sound() && kept.has_no_media() {
+            // Nothing is missing of a call in which nobody spoke.
+            screen.remark("no media, so no sound");
+            wanted.to_mut().leave_sound_out();
+        }
+        Files::create(&wanted, &self.stem(start, id)?, self.force)
+    }
+
     /// One call, into its files.
     fn export(
         &self,
@@ -162,14 +173,10 @@ impl Export {
         // Without names all of it is held in memory: what names whom has to be known before the first packet is written.
         let mut whole = Whole::default();
         kept.first(spool, &mut |frames| {
-            for frame in frames {
-                if mask.is_some() {
-                    whole.push(frame);
-                }
-                if !links.contains(&frame.link) {
-                    links.push(frame.link);
-                }
+            if mask.is_some() {
+                frames.iter().for_each(|frame| whole.push(frame));
             }
+            add_links(&mut links, frames);
             engine.batch(frames, &mut replay);
             Ok(())
         })?;
@@ -201,19 +208,11 @@ impl Export {
         let (id, call_id) = meant.0.first().map_or((call.id, Value::Null), |(found, _)| {
             (found.call.id, Value::from(found.call.call_id.clone()))
         });
-        let record = match anonymous.is_some() {
-            false => (Some(call.clone()), streams),
-            true => of_replay(&meant),
+        let (record, kept_value) = match anonymous.is_some() {
+            false => ((Some(call.clone()), streams), kept.value()),
+            true => (of_replay(&meant), json!({ "complete": !kept.lacks() })),
         };
-        let kept_value =
-            if anonymous.is_some() { json!({ "complete": !kept.lacks() }) } else { kept.value() };
-        let mut wanted = Cow::Borrowed(&self.wanted);
-        if self.call.is_none() && wanted.sound() && kept.has_no_media() {
-            // Nothing is missing of a call in which nobody spoke.
-            screen.remark("no media, so no sound");
-            wanted.to_mut().leave_sound_out();
-        }
-        let files = Files::create(&wanted, &self.stem(call.start().unwrap_or_default(), id)?, self.force)?;
+        let files = self.files(call.start().unwrap_or_default(), id, &kept, screen)?;
         let paths = files.paths.clone();
         let content = Content {
             source,
@@ -335,6 +334,15 @@ impl Outcome {
             "remarks": told,
             "error": null,
         })
+    }
+}
+
+/// Adds the link types of `frames` that are not there yet.
+fn add_links(links: &mut Vec<LinkType>, frames: &[Frame<'_>]) {
+    for frame in frames {
+        if !links.contains(&frame.link) {
+            links.push(frame.link);
+        }
     }
 }
 

@@ -143,27 +143,32 @@ fn trials() -> Vec<Trial> {
     let theirs = encoded.as_ref().and_then(|bytes| ffmpeg_out(&["-f", "g729"], bytes));
     trials.push(narrowband("G729/8000", 18, encoded, 20, "ffmpeg", theirs, 15.0));
 
-    // ffmpeg's decoders of AMR are in floating point, those of 3GPP, which the libraries are, in fixed point.
-    let amr = piped("python3", &["-c", ENCODER, "amr", "{}"], &narrow);
-    let theirs =
-        amr.as_ref().and_then(|bytes| ffmpeg_out(&["-f", "amr"], &[&b"#!AMR\n"[..], bytes].concat()));
-    let aligned = |bytes: &[u8], size: usize| {
-        bytes.chunks_exact(size).map(|frame| [&[0xf0], frame].concat()).collect::<Vec<_>>()
-    };
-    trials.push(Trial {
-        encoded: amr.as_ref().map(|bytes| aligned(bytes, 32)),
-        ..narrowband("AMR/8000", 96, None, 1, "ffmpeg", theirs, 20.0)
-    });
-    let amr = piped("python3", &["-c", ENCODER, "amr-wb", "{}"], &wide);
-    let theirs =
-        amr.as_ref().and_then(|bytes| ffmpeg_out(&["-f", "amr"], &[&b"#!AMR-WB\n"[..], bytes].concat()));
-    trials.push(Trial {
-        ticks: 320,
-        encoded: amr.as_ref().map(|bytes| aligned(bytes, 61)),
-        ..narrowband("AMR-WB/16000", 96, None, 1, "ffmpeg", theirs, 20.0)
-    });
+    trials.extend(amr(&narrow, &wide));
     trials.push(opus());
     trials
+}
+
+/// AMR and AMR-WB, frames of which lie in packets as octet-aligned payloads.
+fn amr(narrow: &[u8], wide: &[u8]) -> [Trial; 2] {
+    let trial = |rtpmap, ticks, size: usize, encoded: Option<Vec<u8>>, magic: &[u8]| Trial {
+        rtpmap,
+        payload_type: 96,
+        ticks,
+        theirs: encoded.as_ref().and_then(|bytes| {
+            let decode = ["-v", "error", "-f", "amr", "-i", "{}", "-f", "s16le", "-ac", "1", "-"];
+            piped("ffmpeg", &decode, &[magic, bytes].concat()).map(|bytes| samples(&bytes))
+        }),
+        encoded: encoded
+            .map(|bytes| bytes.chunks_exact(size).map(|frame| [&[0xf0], frame].concat()).collect::<Vec<_>>()),
+        by: "ffmpeg",
+        least: 20.0,
+    };
+    // ffmpeg's decoders of AMR are in floating point, those of 3GPP, which the libraries are, in fixed point.
+    let encoded = |codec: &str, sound: &[u8]| piped("python3", &["-c", ENCODER, codec, "{}"], sound);
+    [
+        trial("AMR/8000", 160, 32, encoded("amr", narrow), b"#!AMR\n"),
+        trial("AMR-WB/16000", 320, 61, encoded("amr-wb", wide), b"#!AMR-WB\n"),
+    ]
 }
 
 /// libopus on both sides: all that differs is how it gets there, and ffmpeg's conversion.

@@ -141,10 +141,8 @@ fn inside_rules() {
     }
 }
 
-fn rules(interfaces: &str, wires: &'static [&str]) {
-    let dir = tempfile::tempdir().unwrap();
-    let mut place =
-        place(dir.path(), interfaces, "legs = [\"Session-ID\"]\nshare_key = \"the secret\"", RULES);
+/// One call for each rule.
+fn talks() -> Vec<Talk> {
     let mut answered = early(6, "answered", "+4946", "200 OK");
     answered.acknowledges(1_550);
     answered.both_say(1_600, 2_900, "talk");
@@ -157,7 +155,7 @@ fn rules(interfaces: &str, wires: &'static [&str]) {
     one_way.begins(100);
     one_way.says(Side::Caller, 300, 2_900, "talk");
     one_way.ends_at(3_000);
-    let mut whole = vec![
+    vec![
         ordinary(1, "caller", "+4911"),
         speaking(Talk::new(2, "never", "+4912").to("+9912")),
         ordinary(3, "headers", "+4923"),
@@ -169,12 +167,13 @@ fn rules(interfaces: &str, wires: &'static [&str]) {
         one_way,
         spoken(10, "demanded", "+4900"),
         spoken(11, "paused", "+4911"),
-    ];
-    // Two legs of each of six calls.
-    let sessions: Vec<String> =
-        (0..6).map(|call| format!("{call:032x}")).map(|id| id.replace('0', "a")).collect();
-    let mut legs = Vec::new();
-    for (call, session) in (0..).zip(&sessions) {
+    ]
+}
+
+/// Two legs of each of six calls, and what joins them.
+fn pairs_of_legs() -> Vec<(String, [Talk; 2])> {
+    let sessions = (0..6).map(|call| format!("{call:032x}")).map(|id| id.replace('0', "a"));
+    let pair = |(call, session): (u8, String)| {
         let header = format!("Session-ID: {session};remote={}", "0".repeat(32));
         let pair = [0, 1].map(|leg| {
             let mut talk = Talk::new(20 + 2 * call + leg, "leg", "+4955").header(&header);
@@ -183,7 +182,19 @@ fn rules(interfaces: &str, wires: &'static [&str]) {
             talk.ends_at(800);
             talk
         });
-        legs.push((session.clone(), [pair[0].call_id.clone(), pair[1].call_id.clone()]));
+        (session, pair)
+    };
+    (0..).zip(sessions).map(pair).collect()
+}
+
+fn rules(interfaces: &str, wires: &'static [&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut place =
+        place(dir.path(), interfaces, "legs = [\"Session-ID\"]\nshare_key = \"the secret\"", RULES);
+    let mut whole = talks();
+    let mut legs = Vec::new();
+    for (session, pair) in pairs_of_legs() {
+        legs.push((session, [pair[0].call_id.clone(), pair[1].call_id.clone()]));
         whole.extend(pair);
     }
     let ids: BTreeMap<String, String> =
@@ -244,23 +255,7 @@ fn rules(interfaces: &str, wires: &'static [&str]) {
             && calls[id("good")].0["mos"].as_f64().unwrap() > 3.0
     );
 
-    // From the command on, on both sides, and not a word of before.
-    let (call, streams) = &calls[id("demanded")];
-    assert_eq!((&call["recorded"], &call["recorded_missing"]), (&"full".into(), &0.into()), "{interfaces}");
-    assert!(
-        streams.iter().all(|stream| !packets(dir, stream).is_empty()) && streams.len() == 2,
-        "{interfaces}"
-    );
-    assert_eq!(call["recorded_empty"], 0);
-    assert!(said("demanded", "after") && !said("demanded", "before"), "{interfaces}");
-    // Nothing of what was said in the pause, on either side, though each packet is counted.
-    assert!(said("paused", "before") && said("paused", "after") && !said("paused", "within"), "{interfaces}");
-    let (_, streams) = &calls[id("paused")];
-    for stream in streams {
-        let cut =
-            packets(dir, stream).iter().filter(|(captured, sent)| *captured == 54 && *sent == 214).count();
-        assert!(cut >= 30, "{cut} packets are headers alone, {interfaces}");
-    }
+    commands_hold(dir, &calls[id("demanded")], &calls[id("paused")], &said, interfaces);
 
     // The legs that the secret chooses, and no other.
     let half: CallShare = "50%".parse().unwrap();
@@ -270,6 +265,33 @@ fn rules(interfaces: &str, wires: &'static [&str]) {
             assert_eq!(holds(&bytes, leg), chosen, "{leg}, {interfaces}");
             assert_eq!(calls[leg].0["recorded"], if chosen { "full" } else { "none" }, "{leg}, {interfaces}");
         }
+    }
+}
+
+/// What was demanded and what was paused by command.
+fn commands_hold(
+    dir: &Path,
+    demanded: &(Value, Vec<Value>),
+    paused: &(Value, Vec<Value>),
+    said: &dyn Fn(&str, &str) -> bool,
+    interfaces: &str,
+) {
+    // From the command on, on both sides, and not a word of before.
+    let (call, streams) = demanded;
+    assert_eq!((&call["recorded"], &call["recorded_missing"]), (&"full".into(), &0.into()), "{interfaces}");
+    assert!(
+        streams.iter().all(|stream| !packets(dir, stream).is_empty()) && streams.len() == 2,
+        "{interfaces}"
+    );
+    assert_eq!(call["recorded_empty"], 0);
+    assert!(said("demanded", "after") && !said("demanded", "before"), "{interfaces}");
+    // Nothing of what was said in the pause, on either side, though each packet is counted.
+    assert!(said("paused", "before") && said("paused", "after") && !said("paused", "within"), "{interfaces}");
+    let (_, streams) = paused;
+    for stream in streams {
+        let cut =
+            packets(dir, stream).iter().filter(|(captured, sent)| *captured == 54 && *sent == 214).count();
+        assert!(cut >= 30, "{cut} packets are headers alone, {interfaces}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Counts of everything that passed, and of what did not.
 
+use ringtap_live::book::View;
 use ringtap_report::calls::percent;
 use ringtap_report::style::Style;
 use ringtap_report::summary::grouped;
@@ -19,15 +20,28 @@ pub(super) fn draw(app: &App, pen: &mut Pen<'_>) {
 
 pub(super) fn lines(app: &App) -> Vec<Vec<Ink>> {
     let view = &app.view;
-    let totals = &view.totals;
+    let sections = [
+        ("Calls", calls(view)),
+        ("Requests", requests(view)),
+        ("Answers", answers(view)),
+        ("Packets", packets(view)),
+        ("Lost or damaged, by place", losses(view)),
+        ("Kept to be looked at", limits(view)),
+    ];
     let mut lines = Vec::new();
-    let heading = |lines: &mut Vec<Vec<Ink>>, name: &str| {
+    for (name, section) in sections {
         if !lines.is_empty() {
             lines.push(Vec::new());
         }
         lines.push(vec![pen::bold(format!(" {name}"))]);
-    };
-    heading(&mut lines, "Calls");
+        lines.extend(section);
+    }
+    lines
+}
+
+fn calls(view: &View) -> Vec<Vec<Ink>> {
+    let totals = &view.totals;
+    let mut lines = Vec::new();
     let (calls, streams) = view.under_way;
     lines.push(row(
         "followed now",
@@ -43,11 +57,20 @@ pub(super) fn lines(app: &App) -> Vec<Vec<Ink>> {
     }
     lines.push(row("streams without a call", &grouped(totals.loose_streams)));
     lines.push(row("registrations ended", &grouped(totals.registrations)));
+    lines
+}
 
-    heading(&mut lines, "Requests");
+fn requests(view: &View) -> Vec<Vec<Ink>> {
+    let totals = &view.totals;
+    let mut lines = Vec::new();
     let requests: u64 = totals.methods.values().sum();
     lines.extend(totals.methods.iter().map(|(method, count)| share(method, *count, requests)));
-    heading(&mut lines, "Answers");
+    lines
+}
+
+fn answers(view: &View) -> Vec<Vec<Ink>> {
+    let totals = &view.totals;
+    let mut lines = Vec::new();
     let answers: u64 = totals.codes.values().sum();
     for class in 1..=9_u16 {
         let of_class: Vec<_> = totals.codes.range(class * 100..class * 100 + 100).collect();
@@ -61,15 +84,21 @@ pub(super) fn lines(app: &App) -> Vec<Vec<Ink>> {
         }
     }
     lines.push(row("retransmissions", &grouped(totals.retransmissions)));
+    lines
+}
 
-    heading(&mut lines, "Packets");
+fn packets(view: &View) -> Vec<Vec<Ink>> {
+    let mut lines = Vec::new();
     let packets = view.counters.frames;
     lines.push(row("all", &grouped(packets)));
     for (kind, count) in view.counters.kinds().into_iter().filter(|(_, count)| *count > 0) {
         lines.push(share(kind, count, packets));
     }
+    lines
+}
 
-    heading(&mut lines, "Lost or damaged, by place");
+fn losses(view: &View) -> Vec<Vec<Ink>> {
+    let mut lines = Vec::new();
     let own = view.counters.drops().into_iter().map(|(name, count)| (name.to_string(), count));
     let before = lines.len();
     for (place, count) in view.lost.iter().cloned().chain(own).filter(|(_, count)| *count > 0) {
@@ -80,8 +109,12 @@ pub(super) fn lines(app: &App) -> Vec<Vec<Ink>> {
     if lines.len() == before {
         lines.push(row("nothing", ""));
     }
+    lines
+}
 
-    heading(&mut lines, "Kept to be looked at");
+fn limits(view: &View) -> Vec<Vec<Ink>> {
+    let totals = &view.totals;
+    let mut lines = Vec::new();
     let limits = view.limits;
     lines.push(row(
         "calls and others",

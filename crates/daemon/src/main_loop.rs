@@ -1,0 +1,128 @@
+//! The first thread: signals, the clock, status lines, losses.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use ringtap_store::Keeper;
+use sd_notify::NotifyState;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::config::{Config, Span};
+use crate::status::{Losses, Status};
+use crate::threads::Running;
+use crate::{logger, system};
+
+/// What the first thread does until the end.
+pub(crate) struct Loop<'a> {
+    pub(crate) config: Config,
+    pub(crate) path: PathBuf,
+    pub(crate) status: Span,
+    pub(crate) keeper: &'a Keeper,
+    pub(crate) running: &'a Running,
+}
+
+impl Loop<'_> {
+    pub(crate) fn run(mut self, signals: &Receiver<i32>) {
+        let board = &self.running.board;
+        let mut status = Status::new(board.snapshot());
+        let mut losses = Losses::default();
+        let mut told = Instant::now();
+        let watchdog = system::watchdog();
+        let mut alive = Instant::now();
+        loop {
+            match signals.recv_timeout(LOOK) {
+                Ok(SIGHUP) => self.reload(),
+                Ok(signal) => {
+                    let name = if signal == SIGINT { "SIGINT" } else { "SIGTERM" };
+                    return log::info!(target: "run", "{name}: stops");
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK),
+            }
+            for said in losses.look(board.snapshot().drops()) {
+                log::warn!(target: "loss", "{}", said);
+            }
+            let every = Duration::from_nanos(self.status.0.0);
+            if !every.is_zero() && told.elapsed() >= every {
+                told = Instant::now();
+                let line = status.line(board);
+                system::notify(&[NotifyState::Status(&line)]);
+                log::info!(target: "status", "{}", line);
+            }
+            if watchdog.is_some_and(|every| alive.elapsed() >= every) && board.stalled().is_none() {
+                alive = Instant::now();
+                system::notify(&[NotifyState::Watchdog]);
+            }
+            if self.running.files && board.done() {
+                return log::info!(target: "capture", "the files are replayed");
+            }
+            // Without one of them others would take its silence for the network's.
+            if !self.running.files && self.running.workers.iter().any(JoinHandle::is_finished) {
+                return log::error!(target: "run", "a worker has ended: stops");
+            }
+        }
+    }
+
+    /// Reads the configuration again. What is wrong changes nothing.
+    pub(crate) fn reload(&mut self) {
+        let reloading = NotifyState::monotonic_usec_now();
+        system::notify(&[NotifyState::Reloading, reloading.unwrap_or(NotifyState::MonotonicUsec(0))]);
+        match Config::load(&self.path) {
+            Err(wrong) => log::error!(target: "run", "SIGHUP: nothing changes: {wrong}"),
+            Ok(fresh) => {
+                let changed = self.config.changed(&fresh);
+                let named = |live: bool| {
+                    let keys = changed.iter().filter(|key| key.live == live);
+                    keys.map(|key| format!("[{}] {}", key.section, key.name)).collect::<Vec<_>>().join(", ")
+                };
+                let (live, later) = (named(true), named(false));
+                logger::level(fresh.log.level);
+                self.status = fresh.log.status;
+                self.keeper.retain(fresh.store.retain.0);
+                if let Some(tending) = &self.running.tending {
+                    tending.change(&fresh.retention);
+                }
+                self.config.store.retain = fresh.store.retain;
+                if let Some(keeping) = &self.running.keeping {
+                    keeping.reload(&fresh);
+                }
+                self.config.adopt_live(fresh);
+                match (live.as_str(), later.as_str()) {
+                    ("", "") => log::info!(target: "run", "SIGHUP: nothing has changed"),
+                    (live, "") => log::info!(target: "run", "SIGHUP: in effect: {live}"),
+                    ("", later) => log::warn!(target: "run", "SIGHUP: needs a restart: {later}"),
+                    (live, later) => {
+                        log::warn!(target: "run", "SIGHUP: in effect: {live}; needs a restart: {later}");
+                    }
+                }
+            }
+        }
+        system::notify(&[NotifyState::Ready]);
+    }
+}
+
+/// Signals, in the order in which they come. The second that asks for the end gets it at once.
+pub(crate) fn listen_to_signals() -> anyhow::Result<Receiver<i32>> {
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP]).context("cannot listen for signals")?;
+    let (sender, receiver) = channel();
+    let listen = move || {
+        let mut asked = false;
+        for signal in &mut signals {
+            if signal != SIGHUP && std::mem::replace(&mut asked, true) {
+                log::warn!(target: "run", "stops at once: what was not yet written is lost");
+                std::process::exit(128 + signal);
+            }
+            // Nobody listens any more: it ends already.
+            let _ = sender.send(signal);
+        }
+    };
+    thread::Builder::new().name("signals".into()).spawn(listen).context("cannot listen for signals")?;
+    Ok(receiver)
+}
+
+/// How often losses are looked for, and the longest that a signal waits.
+pub(crate) const LOOK: Duration = Duration::from_millis(200);

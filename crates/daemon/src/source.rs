@@ -1,0 +1,52 @@
+//! Where packets come from: interfaces, or files to replay.
+
+use ringtap_capture::live::{self, Pace, Tap};
+use ringtap_report::text::counted;
+
+use crate::board::Post;
+use crate::config::{Config, Speed};
+
+/// Where packets come from, opened while it may be.
+pub(crate) struct Source {
+    /// One for each worker.
+    pub(crate) taps: Vec<(Tap, Post)>,
+    pub(crate) files: bool,
+}
+
+impl Source {
+    pub(crate) fn open(config: &Config) -> anyhow::Result<Self> {
+        let capture = &config.capture;
+        let workers = usize::from(capture.workers.get());
+        let mut source = Self { taps: Vec::new(), files: !capture.files.is_empty() };
+        if source.files {
+            let pace = match capture.speed {
+                Speed::Max => Pace::Unbound,
+                Speed::Times(times) => Pace::Times(times),
+            };
+            source.add("files", live::replay(&capture.files, pace, workers, Some(&capture.filter))?);
+            log::info!(target: "capture", "{} to replay", counted(capture.files.len() as u64, "file"));
+            return Ok(source);
+        }
+        for interface in &capture.interfaces {
+            let taps = live::open(&capture.of_interface(interface))?;
+            if let Some(tap) = taps.first() {
+                let (time, workers) = (tap.timestamps().name(), counted(taps.len() as u64, "worker"));
+                log::info!(
+                    target: "capture",
+                    "{interface}: {workers}, ring {} each, timestamps by {time}",
+                    capture.ring,
+                );
+                tap.warnings().iter().for_each(|note| log::warn!(target: "capture", "{interface}: {note}"));
+            }
+            source.add(interface, taps);
+        }
+        Ok(source)
+    }
+
+    pub(crate) fn add(&mut self, name: &str, taps: Vec<Tap>) {
+        for (place, tap) in taps.into_iter().enumerate() {
+            let post = Post { source: name.to_owned(), number: self.taps.len(), first: place == 0 };
+            self.taps.push((tap, post));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The threads: started in order, and ended in order.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anyhow::Context;
+use ringtap_engine::Engine;
+use ringtap_model::Nanos;
+use ringtap_recorder::amend::Amending;
+use ringtap_recorder::recorder::Recorder;
+use ringtap_report::text::counted;
+use ringtap_spool::DeletionLog;
+use ringtap_store::Keeper;
+
+use crate::Outcome;
+use crate::board::{self, Board};
+use crate::config::{Config, Secrets};
+use crate::distant::Distant;
+use crate::recording::Keeping;
+use crate::source::Source;
+use crate::tend::Tending;
+use crate::worker::{self, Clock, Ended, Outlet, Worker};
+
+/// Threads at work.
+pub(crate) struct Running {
+    pub(crate) board: Arc<Board>,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) workers: Vec<JoinHandle<Ended>>,
+    pub(crate) tending: Option<Tending>,
+    pub(crate) keeping: Option<Keeping>,
+    pub(crate) amending: Option<Amending>,
+    pub(crate) files: bool,
+}
+
+impl Running {
+    pub(crate) fn start(
+        config: &Config,
+        source: Source,
+        keeper: &Keeper,
+        secrets: &Secrets,
+        distant: &Arc<Distant>,
+    ) -> anyhow::Result<Self> {
+        // Replays are repeatable; on the wire nobody may know which keys collide.
+        let seed = match source.files {
+            true => ringtap_engine::Config::default().seed,
+            false => RandomState::new().hash_one(0),
+        };
+        let limits = config.engine.engine(seed, !source.files);
+        let workers = source.taps.len();
+        let (calls, streams) = (limits.max_calls, limits.max_streams);
+        let engines = match workers {
+            1 => vec![Engine::new(limits)],
+            _ => Engine::team(&limits, workers),
+        };
+        log::info!(
+            target: "engine",
+            "tables for {calls} calls and {streams} streams; {} MiB in use",
+            board::resident() >> 20,
+        );
+        let posts = source.taps.iter().map(|(_, post)| post.clone()).collect();
+        let board = Arc::new(Board::new(posts, keeper.gauge()));
+        let mut running = Self {
+            keeping: Keeping::start(config, workers, calls, source.files, secrets, &board, distant)?,
+            board,
+            stop: Arc::new(AtomicBool::new(false)),
+            workers: Vec::new(),
+            tending: None,
+            amending: None,
+            files: source.files,
+        };
+        if running.keeping.is_some() {
+            let keep = config.spool.late();
+            let inlet = keeper.inlet().context("the store has ended")?;
+            let records = config.store.directory.clone();
+            let amending = Amending::start(records, inlet, keep, Arc::clone(&running.board.corrections));
+            running.amending = Some(amending.context("cannot start a thread that puts records right")?);
+        }
+        let mut written = Vec::new();
+        for ((tap, post), engine) in source.taps.into_iter().zip(engines) {
+            let settings = config.spool.settings(post.number, tap.link(), source.files, secrets);
+            let recorder = match settings {
+                Some(settings) => running.recorder(settings, streams, config.spool.undecided())?,
+                None => None,
+            };
+            written.extend(recorder.as_ref().map(Recorder::written));
+            let worker = Worker {
+                number: post.number,
+                engine,
+                recorder,
+                outlet: Outlet::new(keeper.inlet().context("the store has ended")?),
+                board: Arc::clone(&running.board),
+                stop: Arc::clone(&running.stop),
+                team: workers as u64,
+                taken: 0,
+                now: Nanos::ZERO,
+            };
+            let clock = if source.files { Clock::Replay(config.capture.speed) } else { Clock::Wall };
+            let cpu = config.capture.cpus.get(post.number).copied();
+            let run = move || worker.run(tap, &clock, cpu);
+            let thread = thread::Builder::new().name(format!("worker-{}", post.number));
+            running.workers.push(thread.spawn(run).context("cannot start a worker thread")?);
+        }
+        if let Some(directory) = config.spool.directory() {
+            running.tending = Some(Tending::start(
+                directory.to_owned(),
+                Arc::clone(distant),
+                config.store.directory.clone(),
+                config.retention.clone(),
+                DeletionLog::of(directory, secrets.sign.clone()),
+                written,
+                Arc::clone(&running.board),
+            )?);
+        }
+        Ok(running)
+    }
+
+    /// A worker's recorder; None where nothing is recorded.
+    fn recorder(
+        &self,
+        settings: ringtap_spool::WriterSettings,
+        streams: usize,
+        undecided: usize,
+    ) -> anyhow::Result<Option<Recorder>> {
+        let Some(keeping) = &self.keeping else { return Ok(None) };
+        let (orders, eraser) = (Arc::clone(&keeping.orders), keeping.erasing.eraser());
+        let mut recorder =
+            Recorder::open(settings, streams, undecided, orders, Some(eraser)).context("[spool]")?;
+        if let Some(amending) = &self.amending {
+            recorder.amend_by(amending.amender());
+        }
+        Ok(Some(recorder))
+    }
+
+    /// Ends everything in order: engines, then the store.
+    pub(crate) fn stop(self, keeper: Keeper) -> anyhow::Result<Outcome> {
+        let replayed = self.files && self.board.done();
+        self.stop.store(true, Ordering::Relaxed);
+        let (mut ended, mut exit, mut whole) = (Vec::new(), Outcome::Done, true);
+        for (number, worker) in self.workers.into_iter().enumerate() {
+            match worker.join() {
+                Ok(one) => {
+                    if let Some(error) = &one.failed {
+                        log::error!(target: "worker", "worker {number} ended: {error}");
+                        exit = Outcome::WorkerFailed;
+                    }
+                    ended.push(one);
+                }
+                Err(_) => {
+                    log::error!(target: "worker", "worker {number} ended by a fault of the program");
+                    (exit, whole) = (Outcome::WorkerFailed, false);
+                }
+            }
+        }
+        if whole {
+            worker::close(ended);
+        } else {
+            // A team cannot end without one of its own. The next start records what was under way.
+            log::error!(target: "worker", "calls under way are in the journal alone");
+            drop(ended);
+        }
+        if let Some(amending) = self.amending {
+            amending.close();
+        }
+        if let Some(keeping) = self.keeping {
+            keeping.erasing.close();
+            keeping.cases.close();
+        }
+        if let Some(tending) = self.tending {
+            tending.close();
+        }
+        // What was read from files is waited for: nobody has to be quick.
+        let counts = keeper.close(if replayed { REPLAYED } else { STOPPED });
+        let snapshot = self.board.snapshot();
+        log::info!(
+            target: "run",
+            "stopped: {} of {} seen; {} written{}{}",
+            counted(snapshot.sum(|report| report.begun), "call"),
+            counted(snapshot.sum(|report| report.tap.received), "frame"),
+            counted(counts.written.records(), "record"),
+            match counts.outbox_records { 0 => String::new(), waiting => format!(", {waiting} wait in the outbox for the next start"), },
+            match counts.records_dropped() { 0 => String::new(), dropped => format!(", {dropped} dropped"), },
+        );
+        Ok(exit)
+    }
+}
+
+/// How long the day files get at the end for what waits in the outbox.
+pub(crate) const STOPPED: Duration = Duration::from_secs(5);
+
+pub(crate) const REPLAYED: Duration = Duration::from_secs(600);
