@@ -1,11 +1,10 @@
-//! What names people out of signalling and media: numbers, names, hosts and addresses replaced by others, the
-//! same by the same, and whole frames around what is left.
+//! Anonymises signalling and media: consistently replaces numbers, names, hosts and addresses, and writes the
+//! result into new frames.
 //!
-//! Not here: which packets are a call's, and files. What is given is a message or a packet as it was put
-//! together.
+//! Not here: finding the packets of a call, and files. The input is a reassembled message or packet.
 //!
-//! The one invariant: of the bytes given, only what is on a list of things that name nobody comes out as it
-//! was. A header, an attribute or a parameter that is not known here loses its text.
+//! Invariant: only content on an explicit list of harmless items stays unchanged. A header, attribute or
+//! parameter that is not known here loses its text.
 //!
 //! ```
 //! use ringtap_anonymise::{Key, Mask};
@@ -22,12 +21,12 @@
 //! | module | holds |
 //! |---|---|
 //! | `key` | [`Key`] |
-//! | `names` | words, numbers, hosts: a letter by a letter, a digit by a digit |
-//! | `network` | addresses, networks kept together |
-//! | `mask` | [`Mask`], text that has addresses in it |
-//! | `sip`, `uri`, `sdp` | messages, what stands in their headers, their bodies |
+//! | `names` | words, numbers, hosts: letters become letters, digits become digits |
+//! | `network` | addresses, preserving networks |
+//! | `mask` | [`Mask`], text that contains addresses |
+//! | `sip`, `uri`, `sdp` | messages, header values, bodies |
 //! | `media` | RTP and RTCP |
-//! | `frame` | [`Frames`], what a message or packet travels in |
+//! | `frame` | [`Frames`], new frames for messages and packets |
 #![forbid(unsafe_code)]
 
 mod frame;

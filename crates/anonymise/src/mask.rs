@@ -1,4 +1,4 @@
-//! What replaces: text with addresses in it.
+//! Replaces text that contains addresses.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv6Addr};
@@ -9,7 +9,8 @@ use crate::key::Key;
 use crate::names::Names;
 use crate::network::Networks;
 
-/// Replaces what names people. One for everything that shall agree; two with the same key agree too.
+/// Replaces everything that identifies people. Replacements are consistent within one mask, and between masks
+/// with the same key.
 pub struct Mask {
     pub(crate) names: Names,
     networks: Networks,
@@ -17,26 +18,25 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// With the names and addresses that the key makes.
+    /// A mask whose replacements depend on the key.
     pub fn new(key: &Key) -> Self {
         let common = COMMON.split(' ').map(str::as_bytes).collect();
         Self { names: Names::new(key), networks: Networks::new(key), common }
     }
 
-    /// Another address in another network, which is as near to other replaced addresses as this one was to
-    /// theirs. Ranges with a meaning (private, link-local) stay ranges; loopback, multicast and `0.0.0.0`
-    /// stay.
+    /// Replaces an address, preserving common prefixes between addresses. Private and link-local addresses
+    /// stay in their ranges; loopback, multicast and `0.0.0.0` stay unchanged.
     pub fn ip(&mut self, ip: IpAddr) -> IpAddr {
         self.networks.ip(ip)
     }
 
-    /// The same for an address with its port, which stays.
+    /// Replaces the address of an endpoint; the port stays.
     pub fn endpoint(&mut self, endpoint: Endpoint) -> Endpoint {
         Endpoint::new(self.ip(endpoint.ip), endpoint.port)
     }
 
-    /// Text in which every letter and digit is replaced, addresses by addresses; what separates words stays,
-    /// and so do words that say that there is no name.
+    /// Replaces every letter and digit of a text, and addresses by addresses; separators stay, as do words
+    /// such as "anonymous".
     pub fn text(&mut self, text: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + 8);
         self.text_into(text, &mut out);
@@ -47,7 +47,7 @@ impl Mask {
         let mut at = 0;
         while let Some(&byte) = text.get(at) {
             let rest = &text[at..];
-            // Only where a word begins: `a1.2.3.4` is none.
+            // Only at the start of a word: `a1.2.3.4` is not an address.
             if let Some((ip, len)) = address(rest) {
                 out.extend_from_slice(self.ip(ip).to_string().as_bytes());
                 at += len;
@@ -68,7 +68,7 @@ impl Mask {
         }
     }
 
-    /// Text for people, of which common words of signalling stay.
+    /// Replaces a reason phrase; common words of signalling stay.
     pub(crate) fn phrase(&mut self, text: &[u8], out: &mut Vec<u8>) {
         let mut rest = text;
         while let Some(&byte) = rest.first() {
@@ -90,8 +90,8 @@ impl Mask {
         }
     }
 
-    /// Text that is kept, such as a product's name, but for what looks like a number, an address of hardware
-    /// or a mailbox.
+    /// Replaces only what looks like a number, a hardware address or a mailbox, for text such as product
+    /// names.
     pub(crate) fn product(&mut self, text: &[u8], out: &mut Vec<u8>) {
         for word in text.split_inclusive(|byte| *byte == b' ') {
             let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -107,7 +107,7 @@ impl Mask {
     }
 }
 
-/// Two hexadecimal digits, as in an address of hardware.
+/// Two hexadecimal digits, as in a hardware address.
 fn is_pair(part: &[u8]) -> bool {
     part.iter().filter(|byte| byte.is_ascii_hexdigit()).count() == 2 && part.len() <= 3
 }
@@ -163,14 +163,14 @@ fn address(text: &[u8]) -> Option<(IpAddr, usize)> {
     if colons < 2 {
         return None;
     }
-    // What stands behind it may look like a part of it: a port, a full stop.
+    // The text after it may look like a part of it: a port, a full stop.
     (2..=run).rev().filter(|len| ends(*len)).find_map(|len| match parsed(len) {
         Some(IpAddr::V6(ip)) if ip != Ipv6Addr::UNSPECIFIED || len > 1 => Some((IpAddr::V6(ip), len)),
         _ => None,
     })
 }
 
-/// RFC 3323 section 4.1.1.3, RFC 3325, and what switches write where they know none.
+/// RFC 3323 section 4.1.1.3, RFC 3325, and what switches write for unknown callers.
 const NOBODY: [&str; 9] = [
     "anonymous",
     "invalid",

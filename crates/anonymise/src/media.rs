@@ -1,24 +1,24 @@
-//! Media without voices: RTP and RTCP, RFC 3550.
+//! Anonymises RTP and RTCP, RFC 3550.
 
 use ringtap_wire::rtp;
 
 use crate::mask::Mask;
 
-/// What becomes of the payload of a media packet.
+/// How the payload of a media packet is treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MediaMask {
-    /// Silence in its place, as long.
+    /// Replaced by silence of the same length.
     #[default]
     Silenced,
-    /// It is of telephone events (RFC 4733): which digit becomes 0, when and how long stays.
+    /// Telephone events (RFC 4733): every digit becomes 0, its timing stays.
     Digits,
-    /// It stays as it is.
+    /// Unchanged.
     Unchanged,
 }
 
 impl Mask {
-    /// A media packet of `len` bytes, of which `packet` was captured: number, time, type and source stay,
-    /// header extensions lose their content. None where it is no RTP.
+    /// A media packet of `len` bytes, of which `packet` was captured: sequence number, timestamp, type and
+    /// SSRC stay, header extensions lose their content. None if it is not RTP.
     pub fn rtp(&self, packet: &[u8], len: usize, voice: MediaMask) -> Option<Vec<u8>> {
         let view = rtp::View::parse(packet, len).ok()?;
         let len = len.max(packet.len());
@@ -62,8 +62,8 @@ impl Mask {
         Some(out)
     }
 
-    /// RTCP packets of one datagram: reports and feedback stay, what sources say of themselves (SDES) is
-    /// replaced at its length, reasons for leaving and what applications send lose their content.
+    /// RTCP packets of one datagram: reports and feedback stay, source descriptions are replaced at the same
+    /// length, BYE reasons and application data lose their content.
     pub fn rtcp(&mut self, datagram: &[u8]) -> Vec<u8> {
         let mut out = datagram.to_vec();
         let mut at = 0;
@@ -85,7 +85,7 @@ impl Mask {
             }
             at = end;
         }
-        // Encrypted or cut: not to be read, and so not to be told.
+        // Encrypted or truncated: it cannot be read, so it is removed.
         out[at..].fill(0);
         out
     }
@@ -112,7 +112,7 @@ impl Mask {
     }
 }
 
-/// A length and a text: the text is not told.
+/// Clears a text after its length.
 fn spoken(text: &mut [u8]) {
     text.iter_mut().skip(1).filter(|byte| **byte != 0).for_each(|byte| *byte = b'x');
 }
@@ -126,7 +126,7 @@ fn quiet(payload_type: u8) -> u8 {
     }
 }
 
-/// Reserved (RFC 4733 section 7): what the capture cut off is no digit.
+/// Reserved (RFC 4733 section 7), for events that the capture truncated.
 const NO_EVENT: u8 = 0xff;
 
 #[cfg(test)]

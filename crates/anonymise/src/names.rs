@@ -1,14 +1,14 @@
-//! Words and numbers: each letter by a letter, each digit by a digit, so that lengths and looks stay.
+//! Replaces words and numbers: letters become letters and digits become digits, so that length and form stay.
 //!
-//! What a character becomes depends on the key and on all that stands before it in its word. So words that
-//! begin alike become words that begin alike, as far as they do: `+4202*` still finds one town's numbers;
-//! different words become different words; and no character stays what it was.
+//! The replacement of a character depends on the key and on the characters before it in its word. So common
+//! prefixes are preserved: `+4202*` still finds one town's numbers. Different words become different words,
+//! and no character stays the same.
 
 use std::collections::HashMap;
 
 use crate::key::{Key, Stream};
 
-/// What was replaced before, up to so many words: then all is forgotten, and found again the same.
+/// Most cached replacements; when full, the cache is cleared, and replacements are computed again.
 const REMEMBERED: usize = 1 << 16;
 
 const DIGITS: &[u8] = b"0123456789";
@@ -32,8 +32,7 @@ impl Names {
         Self { begin: stream.of(BEGIN, b"word"), stream, known: HashMap::new() }
     }
 
-    /// A word without separators in it, but for hyphens between digits, which count for nothing: `602-123` is
-    /// `602123`.
+    /// Replaces a word without separators; hyphens between digits are ignored: `602-123` is `602123`.
     pub(crate) fn word(&mut self, word: &[u8], out: &mut Vec<u8>) {
         if let Some(known) = self.known.get(word) {
             out.extend_from_slice(known);
@@ -63,7 +62,7 @@ impl Names {
         self.known.insert(word.to_vec(), out[start..].to_vec());
     }
 
-    /// The same over the alphabet of hexadecimal digits. What else there is stays.
+    /// The same for hexadecimal digits. Other characters stay.
     pub(crate) fn hex(&mut self, text: &[u8], out: &mut Vec<u8>) {
         let mut state = self.stream.of(BEGIN, b"hex");
         for &byte in text {
@@ -84,8 +83,8 @@ impl Names {
         self.stream.of(NEXT, &input)
     }
 
-    /// What a character of the alphabet becomes in this place: a permutation in one cycle (Sattolo's
-    /// algorithm), which leaves nothing in its place.
+    /// The replacement of a character at this position: a cyclic permutation (Sattolo's algorithm), which has
+    /// no fixed point.
     fn shuffled(&self, state: &[u8; 32], alphabet: &[u8], byte: u8) -> u8 {
         let random = self.stream.of(SHUFFLE, state);
         let mut shuffled = [0; 26];

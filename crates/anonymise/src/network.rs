@@ -1,5 +1,5 @@
 //! Addresses: a bit by a bit, so that two addresses of one network stay in one network (as Crypto-PAn does:
-//! Xu, Fan, Ammar, Moon, ICNP 2002), and what kind of network that is stays too.
+//! Xu, Fan, Ammar, Moon, ICNP 2002), and the kind of network stays too.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -38,8 +38,8 @@ impl Networks {
     fn v4(&self, ip: Ipv4Addr) -> Ipv4Addr {
         let Some(kept) = kept4(ip) else { return ip };
         let mut bits = u32::from(ip);
-        // A public address may become one of a network that is not: then it goes on from there. Which
-        // networks those are is told by the first 16 bits, so addresses that share them go the same way.
+        // If a public address becomes a non-public one, it is replaced again. This depends on the first 16
+        // bits only, so addresses that share them are treated alike.
         loop {
             bits = (self.flipped(BIT4, u128::from(bits) << 96, 32, kept) >> 96) as u32;
             let other = Ipv4Addr::from(bits);
@@ -57,7 +57,7 @@ impl Networks {
             return Ipv6Addr::from(bits >> 32 << 32 | u128::from(inside));
         }
         let kept = match ip.segments()[0] {
-            // Multicast (RFC 4291 section 2.7); unspecified and loopback.
+            // Multicast (RFC 4291 section 2.7), unspecified and loopback stay.
             0xff00.. => return ip,
             0 if bits <= 1 => return ip,
             // Link-local (section 2.5.6) and what was site-local; unique local (RFC 4193); all others.
@@ -68,8 +68,8 @@ impl Networks {
         Ipv6Addr::from(self.flipped(BIT6, bits, 128, kept))
     }
 
-    /// `bits`, of which the first `width` count, each but the first `kept` turned over or not by the key and
-    /// the bits before it. The last one always is: no address stays what it was.
+    /// `bits`, of which the first `width` count, each after the first `kept` flipped depending on the key and
+    /// the bits before it. The last one is always flipped: no address stays the same.
     fn flipped(&self, purpose: u8, bits: u128, width: u32, kept: u32) -> u128 {
         let mut other = bits;
         for at in kept..width {
@@ -86,7 +86,7 @@ impl Networks {
     }
 }
 
-/// How many bits of an address say what kind of network it is in. None for one that names nobody.
+/// Number of leading bits that identify the kind of network. None for an address that identifies nobody.
 fn kept4(ip: Ipv4Addr) -> Option<u32> {
     match ip.octets() {
         // This host, loopback, multicast and above (RFC 6890): 0.0.0.0 means hold, 255.255.255.255 everyone.

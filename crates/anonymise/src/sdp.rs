@@ -3,7 +3,7 @@
 use crate::mask::Mask;
 
 impl Mask {
-    /// Names, addresses and keys of a session description; ports, codecs and directions stay.
+    /// Replaces names, addresses and keys of a session description; ports, codecs and directions stay.
     pub(crate) fn sdp(&mut self, body: &[u8], out: &mut Vec<u8>) {
         for line in body.split_inclusive(|byte| *byte == b'\n') {
             let text = line.trim_ascii_end();
@@ -32,7 +32,7 @@ impl Mask {
         }
     }
 
-    /// `alice 2890844526 2890842807 IN IP4 host.example.com`. The numbers stay: the second tells a change.
+    /// `alice 2890844526 2890842807 IN IP4 host.example.com`. The numbers stay: the second shows changes.
     fn origin(&mut self, value: &[u8], out: &mut Vec<u8>) {
         let words: Vec<&[u8]> = value.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect();
         let [user, id, version, net, family, host] = words[..] else { return self.text_into(value, out) };
@@ -101,7 +101,7 @@ impl Mask {
             if index > 0 {
                 out.push(b' ');
             }
-            // A host may be a name of mDNS; the foundation may be made of the address.
+            // A host may be an mDNS name; the foundation may derive from the address.
             let names = matches!(index, 0 | 4) || matches!(before, b"raddr" | b"ufrag" | b"tcptype-addr");
             match names {
                 true => self.text_into(word, out),
@@ -111,7 +111,7 @@ impl Mask {
         }
     }
 
-    /// The first words stay, the rest is secret.
+    /// Keeps the first words and replaces the rest.
     fn behind(&mut self, value: &[u8], words: usize, out: &mut Vec<u8>) {
         let mut ends = value.iter().enumerate().filter(|(_, byte)| **byte == b' ').map(|(at, _)| at);
         let end = ends.nth(words - 1).unwrap_or(0);
@@ -129,8 +129,7 @@ impl Mask {
         self.text_into(&value[end..], out);
     }
 
-    /// Text that names nobody where it is what it should be; addresses, hosts and long numbers are replaced
-    /// all the same.
+    /// Text that should not identify anybody; addresses, hosts and long numbers are replaced nevertheless.
     fn sparing(&mut self, value: &[u8], out: &mut Vec<u8>) {
         for word in value.split_inclusive(|byte| *byte == b' ') {
             let dots = word.iter().filter(|byte| **byte == b'.').count();
@@ -143,10 +142,10 @@ impl Mask {
     }
 }
 
-/// Attributes whose values are not to be spared even where they look harmless.
+/// Attributes whose values are always replaced.
 const SECRET: [&str; 5] = ["ice-pwd", "ice-ufrag", "msid", "label", "key-mgmt"];
 
-/// Attributes of which the value says what media are like, in order.
+/// Attributes whose values describe media, sorted.
 const PLAIN: [&str; 45] = [
     "acap",
     "acfg",

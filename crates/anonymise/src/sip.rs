@@ -1,4 +1,4 @@
-//! Messages: RFC 3261 and what stands in its headers.
+//! Anonymises SIP messages, RFC 3261.
 
 use ringtap_wire::sip::{BodyPart, Header, HeaderField, Message, StartLine, unfolded};
 
@@ -6,10 +6,10 @@ use crate::mask::Mask;
 use crate::uri::split;
 
 impl Mask {
-    /// The message with everything in it replaced that names somebody: parties, hosts, addresses, Call-ID,
-    /// tags, branches, credentials; in its body, if that is a session description, likewise, otherwise each
-    /// character by an `x`. Methods, codes, sequence numbers, ports, codecs and the names of products stay.
-    /// Content-Length is that of the new body.
+    /// Replaces everything in a message that identifies somebody: parties, hosts, addresses, Call-ID, tags,
+    /// branches, credentials; a session description likewise, in other bodies each character by an `x`.
+    /// Methods, codes, sequence numbers, ports, codecs and the names of products stay. Content-Length is that
+    /// of the new body.
     pub fn sip(&mut self, message: &Message<'_>) -> Vec<u8> {
         let content_type = message.header(Header::ContentType).unwrap_or_default();
         let whole = BodyPart { content_type, body: message.body(), ..BodyPart::default() };
@@ -96,7 +96,7 @@ impl Mask {
             | H::RetryAfter
             | H::Timestamp => self.numbers(value, out),
             H::PRtpStat | H::XRtpStat => self.statistics(value, out),
-            // Call-ID and In-Reply-To are such text too; of the rest nothing is known.
+            // Call-ID and In-Reply-To are treated as text; other headers are unknown.
             _ => self.text_into(value, out),
         }
     }
@@ -109,7 +109,7 @@ impl Mask {
             }
             let end = via.iter().position(|byte| *byte == b';').unwrap_or(via.len());
             let (hop, params) = via.split_at(end);
-            // The protocol ends at the last word before the host, of which there may be none.
+            // The protocol ends at the last word before the host, which may be missing.
             let slash = hop.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
             let transport = hop[slash..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             let letters =
@@ -129,7 +129,7 @@ impl Mask {
         let end = place.iter().rposition(|byte| *byte == b':').unwrap_or(place.len());
         let (host, port) = place.split_at(end);
         let is_port = (2..=6).contains(&port.len()) && port[1..].trim_ascii().iter().all(u8::is_ascii_digit);
-        // An IPv6 address without brackets ends in a group that may look like a port.
+        // The last group of an IPv6 address without brackets may look like a port.
         match is_port && (host.ends_with(b"]") || !host.contains(&b':')) {
             true => {
                 self.text_into(host, out);
@@ -139,7 +139,7 @@ impl Mask {
         }
     }
 
-    /// RFC 7989: 32 hexadecimal digits; zeros are nobody's.
+    /// RFC 7989: 32 hexadecimal digits; all zeros mean none.
     pub(crate) fn session(&mut self, value: &[u8], out: &mut Vec<u8>) {
         match value.iter().all(|byte| matches!(byte, b'0' | b' ')) {
             true => out.extend_from_slice(value),
@@ -218,7 +218,7 @@ impl Mask {
         self.text_into(&value[end..], out);
     }
 
-    /// `PS=312,OS=49920;...`: figures by name, addresses perhaps among them.
+    /// `PS=312,OS=49920;...`: named figures, which may include addresses.
     fn statistics(&mut self, value: &[u8], out: &mut Vec<u8>) {
         for word in value.split_inclusive(|byte| matches!(byte, b',' | b';' | b'=' | b' ')) {
             let is_plain = word.len() <= 12 && !word.iter().any(|byte| matches!(byte, b'@' | b':'));
@@ -255,7 +255,7 @@ impl Mask {
     /// RFC 2046 section 5.1: each part by its own type, nothing between them.
     fn multipart(&mut self, whole: &BodyPart<'_>, out: &mut Vec<u8>) {
         let line = |body: &[u8]| body.iter().position(|byte| *byte == b'\n').map_or(body.len(), |at| at + 1);
-        // The first line that begins so names the boundary, whatever the header says.
+        // The first such line gives the boundary, whatever the header says.
         let mut rest = whole.body;
         while !rest.is_empty() && !rest.starts_with(b"--") {
             rest = &rest[line(rest)..];
@@ -271,7 +271,7 @@ impl Mask {
         while !rest.is_empty() {
             let (text, behind) = rest.split_at(line(rest));
             if !text.starts_with(&delimiter) {
-                // Lines of one part lie one behind the other.
+                // The lines of a part are contiguous.
                 part = if part.is_empty() { text } else { joined(part, text, whole.body) };
                 rest = behind;
                 continue;
@@ -312,7 +312,7 @@ impl Mask {
             if header == Header::ContentType {
                 found.content_type = value;
             }
-            // Its length may not be the same any more; a part ends at its boundary.
+            // Its length may have changed; a part ends at its boundary.
             if header != Header::ContentLength {
                 out.extend_from_slice(name);
                 out.extend_from_slice(b": ");
@@ -328,7 +328,7 @@ impl Mask {
         }
     }
 
-    /// RFC 3420: the status line of a transferred call's answer stays, the rest does not.
+    /// RFC 3420: the status line of a transferred call stays, the rest is replaced.
     fn fragment(&mut self, body: &[u8], out: &mut Vec<u8>) {
         let end = body.iter().position(|byte| *byte == b'\n').map_or(body.len(), |at| at + 1);
         let (line, rest) = body.split_at(end);
@@ -343,14 +343,14 @@ impl Mask {
     }
 }
 
-/// What lies between the beginning of `first` and the end of `second`, both parts of `whole`.
+/// The bytes from the start of `first` to the end of `second`, both within `whole`.
 fn joined<'a>(first: &'a [u8], second: &'a [u8], whole: &'a [u8]) -> &'a [u8] {
     let start = first.as_ptr() as usize - whole.as_ptr() as usize;
     let end = second.as_ptr() as usize - whole.as_ptr() as usize + second.len();
     whole.get(start..end).unwrap_or(second)
 }
 
-/// The length declared, as much longer or shorter as the body has become; one that is no number stays away.
+/// The declared length, adjusted by the change of the body; left out if it is not a number.
 fn length(declared: &[u8], before: usize, after: usize, out: &mut Vec<u8>) {
     let number = std::str::from_utf8(declared.trim_ascii()).ok().and_then(|text| text.parse::<i64>().ok());
     let length = number.map(|number| number.saturating_add(after as i64 - before as i64).max(0));
@@ -359,7 +359,7 @@ fn length(declared: &[u8], before: usize, after: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Everything but line ends and spaces becomes an `x`.
+/// Replaces everything except line ends and spaces by `x`.
 fn blank(body: &[u8], out: &mut Vec<u8>) {
     out.extend(body.iter().map(|byte| if matches!(byte, b'\r' | b'\n' | b' ') { *byte } else { b'x' }));
 }

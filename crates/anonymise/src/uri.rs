@@ -15,7 +15,7 @@ impl Mask {
         }
     }
 
-    /// One of them. Comma or not: From and To are no lists.
+    /// One party. Commas do not separate: From and To are not lists.
     pub(crate) fn party(&mut self, value: &[u8], out: &mut Vec<u8>) {
         if value.trim_ascii() == b"*" {
             return out.push(b'*');
@@ -23,7 +23,7 @@ impl Mask {
         let Some(party) = NameAddr::parse(value) else { return self.text_into(value, out) };
         if let Some(display) = party.display {
             out.push(b'"');
-            // What was escaped is a quotation mark or a backslash, which no name needs.
+            // Escaped characters are quotation marks or backslashes; they are dropped.
             let plain: Vec<u8> =
                 display.iter().copied().filter(|byte| !matches!(byte, b'"' | b'\\')).collect();
             self.text_into(&plain, out);
@@ -40,7 +40,7 @@ impl Mask {
         self.params(party.params, out);
     }
 
-    /// The password of a URI is left out.
+    /// Replaces a URI; its password is dropped.
     pub(crate) fn uri(&mut self, uri: &Uri<'_>, out: &mut Vec<u8>) {
         if !uri.scheme.is_empty() {
             out.extend_from_slice(uri.scheme);
@@ -48,7 +48,7 @@ impl Mask {
         }
         if uri.user.is_none() && uri.host.is_empty() {
             let rest = uri.raw.get(uri.scheme.len() + 1..).unwrap_or_default();
-            // RFC 5031: a service is nobody.
+            // RFC 5031: a service does not identify anybody.
             return match rest.to_ascii_lowercase().starts_with(b"service:") {
                 true => out.extend_from_slice(rest),
                 false if uri.scheme.is_empty() => self.text_into(uri.raw, out),
@@ -79,7 +79,7 @@ impl Mask {
         }
     }
 
-    /// A user, with parameters of its own where there are some (RFC 4694: `+1201;npdi;rn=...`).
+    /// A user with its parameters, if any (RFC 4694: `+1201;npdi;rn=...`).
     fn user(&mut self, user: &[u8], out: &mut Vec<u8>) {
         let end = user.iter().position(|byte| *byte == b';').unwrap_or(user.len());
         let (name, params) = user.split_at(end);
@@ -109,14 +109,14 @@ impl Mask {
         }
     }
 
-    /// A dialog's name: a Call-ID, then parameters (RFC 3891 section 6.1).
+    /// A dialog identifier: a Call-ID, then parameters (RFC 3891 section 6.1).
     pub(crate) fn dialog(&mut self, value: &[u8], out: &mut Vec<u8>) {
         let end = value.iter().position(|byte| *byte == b';').unwrap_or(value.len());
         self.text_into(&value[..end], out);
         self.params(&value[end..], out);
     }
 
-    /// Parameters, each behind a `;`.
+    /// Parameters, each after a `;`.
     pub(crate) fn params(&mut self, params: &[u8], out: &mut Vec<u8>) {
         for param in split(params, b';') {
             out.push(b';');
@@ -124,13 +124,13 @@ impl Mask {
         }
     }
 
-    /// `name=value`. What is not known to name nobody is replaced.
+    /// `name=value`. Values that are not known to be harmless are replaced.
     pub(crate) fn param(&mut self, param: &[u8], out: &mut Vec<u8>) {
         let end = param.iter().position(|byte| *byte == b'=').unwrap_or(param.len());
         let (name, value) = (param[..end].trim_ascii(), param[end..].strip_prefix(b"="));
         let lower = name.to_ascii_lowercase();
         let known = |names: &[&str]| names.iter().any(|known| known.as_bytes() == lower);
-        // A name may be text that lost its way: only a token is one.
+        // Malformed text may look like a name: accept only a token.
         match name.len() <= 32
             && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.+*!".contains(byte))
         {
@@ -157,7 +157,7 @@ impl Mask {
         if known(&PLAIN) && is_short_token(value) {
             out.extend_from_slice(value);
         } else if name == b"branch" && value.to_ascii_lowercase().starts_with(COOKIE) {
-            // RFC 3261 section 8.1.1.7: what tells that the rest is a name for the transaction.
+            // RFC 3261 section 8.1.1.7: the magic cookie before the transaction's identifier.
             let (cookie, rest) = value.split_at(COOKIE.len());
             out.extend_from_slice(cookie);
             self.text_into(rest, out);
@@ -178,7 +178,7 @@ fn is_short_token(value: &[u8]) -> bool {
         && value.iter().filter(|byte| byte.is_ascii_digit()).count() <= 6
 }
 
-/// The elements of a list, split outside quotes and brackets; empty ones left out.
+/// The non-empty elements of a list, split outside quotes and brackets.
 pub(crate) fn split(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(value);
     std::iter::from_fn(move || {
@@ -201,7 +201,7 @@ pub(crate) fn split(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> 
     .filter(|part| !part.is_empty())
 }
 
-/// Whether the URI stands between brackets.
+/// Whether the URI is in brackets.
 fn open_bracket(value: &[u8]) -> bool {
     let mut quoted = false;
     value.iter().any(|byte| {
@@ -210,7 +210,7 @@ fn open_bracket(value: &[u8]) -> bool {
     }) || quoted && value.contains(&b'<')
 }
 
-/// RFC 3986 section 2.1, where it is one.
+/// Decodes escapes of RFC 3986 section 2.1, ignoring malformed ones.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;

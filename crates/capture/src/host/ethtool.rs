@@ -1,4 +1,4 @@
-//! What `ethtool` shows, asked for by the same requests (`include/uapi/linux/ethtool.h`).
+//! The data that `ethtool` shows, read with the same requests (`include/uapi/linux/ethtool.h`).
 
 use super::interface::Interface;
 use super::sys::{ANSWER, Control};
@@ -12,53 +12,53 @@ pub struct Driver {
     pub version: String,
     /// Firmware of the card.
     pub firmware: String,
-    /// Where on which bus.
+    /// Its bus address.
     pub bus: String,
 }
 
 /// Descriptors of the receive and send rings (`ETHTOOL_GRINGPARAM`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rings {
-    /// Received packets that the card can put down before anybody takes one.
+    /// Receive descriptors.
     pub rx: u32,
     /// As many as it could be told to.
     pub rx_max: u32,
-    /// Of packets to send.
+    /// Send descriptors.
     pub tx: u32,
     /// As many as it could be told to.
     pub tx_max: u32,
 }
 
-/// When the card interrupts (`ETHTOOL_GCOALESCE`).
+/// Interrupt coalescing (`ETHTOOL_GCOALESCE`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coalescing {
-    /// This long after a packet, in microseconds.
+    /// Delay after a packet, in microseconds.
     pub rx_usecs: u32,
     /// After this many packets.
     pub rx_frames: u32,
-    /// The driver changes both with the load.
+    /// Whether the driver adapts both to the load.
     pub adaptive_rx: bool,
 }
 
 /// Ethernet flow control (`ETHTOOL_GPAUSEPARAM`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pause {
-    /// Agreed on with the other end.
+    /// Negotiated with the other end.
     pub negotiated: bool,
-    /// The card stops sending when it is asked to.
+    /// The card obeys pause frames.
     pub rx: bool,
-    /// The card asks the other end to stop when its ring is full.
+    /// The card sends pause frames when its ring is full.
     pub tx: bool,
 }
 
 /// Queues (`ETHTOOL_GCHANNELS`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Channels {
-    /// Queues that receive, those that do both included.
+    /// Receive queues, including combined ones.
     pub rx: u32,
-    /// As many as it could have.
+    /// Their maximum.
     pub rx_max: u32,
-    /// The queues that count do both: `combined` in ethtool's words.
+    /// Whether these are combined queues.
     pub combined: bool,
 }
 
@@ -84,7 +84,7 @@ pub struct Timestamping {
     pub clock: Option<u32>,
 }
 
-/// Fills in what the driver answers; what it does not know stays unknown.
+/// Fills in the driver's answers; the rest stays unknown.
 pub(crate) fn query(control: &Control, interface: &mut Interface) {
     let Ok(mut buffer) = Box::<[u32; ANSWER]>::try_from(vec![0; ANSWER].into_boxed_slice()) else { return };
     let mut ask = |words: &[u32]| {
@@ -99,10 +99,10 @@ pub(crate) fn query(control: &Control, interface: &mut Interface) {
     interface.channels =
         ask(&[GCHANNELS]).map(|words| channels(&words)).filter(|channels| channels.rx_max > 0);
     interface.timestamping = ask(&[GET_TS_INFO]).map(|words| timestamping(&words));
-    // The number of strings in a set is asked first: the kernel writes as many as there are.
+    // First query the number of strings: the kernel writes all of them.
     let mut count = |set: u32| {
         let words = ask(&[GSSET_INFO, 0, 1 << set, 0])?;
-        // The mask comes back without the bits of sets that there are not.
+        // The returned mask has only the bits of existing sets.
         (words[2] & 1 << set != 0).then_some(words[4]).filter(|count| (1..=MAX_STRINGS).contains(count))
     };
     let (features, statistics) = (count(SS_FEATURES), count(SS_STATS));
@@ -124,7 +124,7 @@ fn bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// A text that ends with 0 or with its field.
+/// A text that ends with 0 or at the end of its field.
 fn text(field: &[u8]) -> String {
     let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
     String::from_utf8_lossy(&field[..end]).trim().to_owned()
@@ -180,8 +180,7 @@ fn features(names: Vec<String>, words: &[u32]) -> Vec<Feature> {
     names.into_iter().enumerate().map(feature).filter(|feature| !feature.name.is_empty()).collect()
 }
 
-/// The driver's own counters that tell of packets that came in and were lost, where they are not zero. Every
-/// driver has its own names.
+/// The driver's non-zero counters of lost received packets. Every driver has its own names.
 fn losses(names: Vec<String>, words: &[u32]) -> Vec<(String, u64)> {
     let value = |index: usize| {
         let [a, b, c, d] = words[2 + index * 2].to_ne_bytes();
@@ -196,8 +195,8 @@ fn losses(names: Vec<String>, words: &[u32]) -> Vec<(String, u64)> {
     all.filter(|(name, value)| *value > 0 && lost(name)).collect()
 }
 
-/// What drivers call a lost packet: `rx_missed_errors`, `rx_no_dma_resources`, `rx_out_of_buffer`,
-/// `rx_fifo_errors`, `rx_discards`, `rx_drops`.
+/// Substrings in drivers' names for lost packets: `rx_missed_errors`, `rx_no_dma_resources`,
+/// `rx_out_of_buffer`, `rx_fifo_errors`, `rx_discards`, `rx_drops`.
 const LOSSES: [&str; 7] = ["miss", "no_buf", "no_dma", "out_of_buffer", "fifo", "discard", "drop"];
 const GDRVINFO: u32 = 0x03;
 const GCOALESCE: u32 = 0x0e;
@@ -214,7 +213,7 @@ const SS_FEATURES: u32 = 4;
 const RX_HARDWARE: u32 = 1 << 2;
 const RAW_HARDWARE: u32 = 1 << 6;
 const FILTER_ALL: u32 = 1 << 1;
-/// Half of what an answer has room for.
+/// Half of the strings for which an answer has room.
 const MAX_STRINGS: u32 = 4_096;
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use super::ethtool::{Channels, Coalescing, Driver, Feature, Pause, Rings, Timest
 use super::netdev::XdpFeatures;
 use super::tree::{Tree, cpus, mask};
 
-/// What stands behind an interface.
+/// The kind of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum InterfaceKind {
-    /// A card, or what a hypervisor gives as one.
+    /// A network card, real or virtual.
     #[default]
     Device,
     /// `lo`.
@@ -18,46 +18,46 @@ pub enum InterfaceKind {
     Virtual(String),
 }
 
-/// An interface as it was found.
+/// The properties of an interface.
 #[derive(Clone, Debug, Default)]
 pub struct Interface {
     /// Its name.
     pub name: String,
     /// Its number.
     pub index: Option<u32>,
-    /// What stands behind it.
+    /// Its kind.
     pub kind: InterfaceKind,
-    /// It is switched on.
+    /// Whether it is up.
     pub up: bool,
-    /// There is somebody at the other end of the cable.
+    /// Whether it has a carrier.
     pub carrier: Option<bool>,
     /// In Mbit/s.
     pub speed: Option<u32>,
-    /// Both directions at once.
+    /// Full duplex.
     pub full_duplex: Option<bool>,
-    /// Largest packet in bytes.
+    /// MTU in bytes.
     pub mtu: Option<u32>,
-    /// It takes frames that are not for it.
+    /// Promiscuous mode.
     pub promiscuous: bool,
     /// The bridge or bond that it belongs to.
     pub master: Option<String>,
-    /// The memory node that it is next to.
+    /// Its NUMA node.
     pub numa: Option<usize>,
     /// The CPUs of that node.
     pub local_cpus: Vec<usize>,
-    /// CPUs to which packets are handed on in software, by receive queue (RPS).
+    /// CPUs for receive packet steering (RPS), by receive queue.
     pub steered: Vec<Vec<usize>>,
-    /// Its interrupts, those of receive queues among them.
+    /// Its interrupts, including those of receive queues.
     pub interrupts: Vec<Interrupt>,
-    /// What the kernel counts.
+    /// The kernel's counters.
     pub counters: Counters,
-    /// What the driver counts as lost on receiving, by its own names, where not zero.
+    /// The driver's non-zero counters of lost received packets.
     pub driver_losses: Vec<(String, u64)>,
     /// The driver.
     pub driver: Option<Driver>,
     /// Descriptors.
     pub rings: Option<Rings>,
-    /// When it interrupts.
+    /// Interrupt coalescing.
     pub coalescing: Option<Coalescing>,
     /// Flow control.
     pub pause: Option<Pause>,
@@ -67,12 +67,12 @@ pub struct Interface {
     pub features: Vec<Feature>,
     /// Hardware timestamps.
     pub timestamping: Option<Timestamping>,
-    /// XDP; `None` where the kernel is older than 6.3 and does not tell.
+    /// XDP; `None` on kernels before 6.3.
     pub xdp: Option<XdpFeatures>,
 }
 
 impl Interface {
-    /// Whether an offload is on, and whether it can be switched; `None` where it is not known.
+    /// The state of an offload; `None` if unknown.
     pub fn feature(&self, name: &str) -> Option<&Feature> {
         self.features.iter().find(|feature| feature.name == name)
     }
@@ -83,34 +83,34 @@ impl Interface {
 pub struct Interrupt {
     /// Its number.
     pub number: u32,
-    /// What the driver calls it.
+    /// Its name from the driver.
     pub name: String,
-    /// CPUs that it may go to.
+    /// CPUs to which it may be routed.
     pub allowed: Vec<usize>,
-    /// CPUs that it does go to.
+    /// CPUs to which it is routed.
     pub goes_to: Vec<usize>,
-    /// How often it came.
+    /// Its count.
     pub count: u64,
 }
 
-/// Running totals of the kernel since the interface is there.
+/// The kernel's running totals of the interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets received.
     pub received: u64,
-    /// Thrown away by the kernel before anybody saw them.
+    /// Dropped by the kernel.
     pub dropped: u64,
-    /// That the card had no descriptor for.
+    /// Missed because the card had no descriptor.
     pub missed: u64,
-    /// That the card had no room for.
+    /// Lost because the card's buffer was full.
     pub fifo: u64,
-    /// Damaged on the way.
+    /// With a bad checksum.
     pub crc: u64,
     /// Any error of receiving.
     pub errors: u64,
 }
 
-/// Every interface of this network namespace, in order of its name.
+/// Names of all interfaces of this network namespace, sorted.
 pub(crate) fn names(tree: &Tree) -> Vec<String> {
     tree.names("sys/class/net")
         .into_iter()
@@ -118,7 +118,7 @@ pub(crate) fn names(tree: &Tree) -> Vec<String> {
         .collect()
 }
 
-/// What `/sys` and `/proc` know of it.
+/// Reads the properties of an interface from `/sys` and `/proc`.
 pub(crate) fn inspect(tree: &Tree, name: &str) -> Interface {
     let at = |entry: &str| format!("sys/class/net/{name}/{entry}");
     let flags =
@@ -131,7 +131,7 @@ pub(crate) fn inspect(tree: &Tree, name: &str) -> Interface {
         kind: kind(tree, name),
         up: flag(IFF_UP),
         carrier: tree.value::<u8>(at("carrier")).map(|carrier| carrier == 1),
-        // -1 where the driver does not know.
+        // -1 if the driver does not know.
         speed: tree
             .value::<i64>(at("speed"))
             .and_then(|speed| u32::try_from(speed).ok())

@@ -1,4 +1,4 @@
-//! The machine: processors, memory, clock, kernel settings, and what this process may do.
+//! The machine: processors, memory, clock, kernel settings, and this process's permissions.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,32 +6,32 @@ use std::time::Duration;
 use super::sys;
 use super::tree::Tree;
 
-/// What is the same for every interface.
+/// Properties of the machine as a whole.
 #[derive(Clone, Debug, Default)]
 pub struct Machine {
     /// Release of the kernel: `6.1.0-25-amd64`.
     pub kernel: Option<String>,
-    /// A hypervisor runs it.
+    /// Whether it is a virtual machine.
     pub hypervisor: bool,
-    /// The container that this process is in, where it can be told.
+    /// The container of this process, if known.
     pub container: Option<String>,
-    /// CPUs that are switched on.
+    /// Online CPUs.
     pub cpus: Vec<usize>,
-    /// CPUs that the scheduler leaves alone (`isolcpus`).
+    /// Isolated CPUs (`isolcpus`).
     pub isolated: Vec<usize>,
-    /// Two threads of a core are in use.
+    /// Whether SMT is active.
     pub smt: Option<bool>,
-    /// How many CPUs each frequency governor rules.
+    /// Number of CPUs by frequency governor.
     pub governors: BTreeMap<String, usize>,
-    /// Memory nodes.
+    /// Number of NUMA nodes.
     pub nodes: usize,
     /// Memory.
     pub memory: Memory,
-    /// Memory that this process may lock.
+    /// This process's limit of locked memory.
     pub locked: Option<Limit>,
     /// This process's effective capabilities as a mask.
     pub capabilities: Option<u64>,
-    /// Programs that run and matter to a capture: `irqbalance`, `chronyd`, `ptp4l`, ...
+    /// Running programs that matter for a capture: `irqbalance`, `chronyd`, `ptp4l`, ...
     pub programs: Vec<String>,
     /// The clock.
     pub clock: SystemClock,
@@ -44,7 +44,7 @@ pub struct Machine {
 pub struct Memory {
     /// All of it.
     pub total: u64,
-    /// What can be had.
+    /// Available memory.
     pub available: u64,
     /// Huge pages set aside.
     pub huge: u64,
@@ -81,13 +81,13 @@ pub enum Capability {
 /// The clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SystemClock {
-    /// What it counts by: `tsc`.
+    /// Its clock source: `tsc`.
     pub source: Option<String>,
-    /// What else it could count by.
+    /// Other available clock sources.
     pub sources: Vec<String>,
-    /// Something keeps it in step with others.
+    /// Whether it is synchronised.
     pub synchronised: Option<bool>,
-    /// By how much it may be off at most.
+    /// Its maximum error.
     pub error: Option<Duration>,
 }
 
@@ -96,11 +96,11 @@ pub struct SystemClock {
 pub struct Network {
     /// Largest receive buffer of a socket, in bytes.
     pub rmem_max: Option<u64>,
-    /// Packets that may wait for a CPU that RPS or a veth hands them to.
+    /// Maximum packets queued for a CPU by RPS or a veth.
     pub backlog: Option<u64>,
-    /// Packets that one round of receiving may take.
+    /// Packet budget of one receive round.
     pub budget: Option<u64>,
-    /// Microseconds that it may last.
+    /// Time budget of one receive round, in microseconds.
     pub budget_usecs: Option<u64>,
     /// By CPU.
     pub softnet: Vec<Softnet>,
@@ -111,14 +111,14 @@ pub struct Network {
 pub struct Softnet {
     /// Packets.
     pub processed: u64,
-    /// That found the backlog full.
+    /// Packets dropped because the backlog was full.
     pub dropped: u64,
-    /// Rounds that ended with work left over.
+    /// Receive rounds that ended with work left.
     pub squeezed: u64,
 }
 
 impl Machine {
-    /// Whether this process has a right; `None` where that is not known.
+    /// Whether this process has a capability; `None` if unknown.
     pub fn has(&self, capability: Capability) -> Option<bool> {
         self.capabilities.map(|mask| mask >> capability as u32 & 1 == 1)
     }
@@ -129,7 +129,7 @@ impl Machine {
     }
 }
 
-/// Looks at it.
+/// Reads the properties of the machine.
 pub(crate) fn inspect(tree: &Tree) -> Machine {
     let cpu = "sys/devices/system/cpu";
     let status = tree.text("proc/self/status").unwrap_or_default();
@@ -167,7 +167,7 @@ pub(crate) fn inspect(tree: &Tree) -> Machine {
     }
 }
 
-/// What stands after a name at the beginning of a line.
+/// The text after a name at the start of a line.
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
 }

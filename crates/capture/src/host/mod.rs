@@ -1,9 +1,8 @@
-//! What this machine is like for a capture: its interfaces, processors, clock and disks, as a value to be
-//! judged.
+//! Properties of this machine that matter for a capture: its interfaces, processors, clock and disks.
 //!
-//! Everything here is read: from `/sys` and `/proc`, and where those say nothing, by the requests that
-//! `ethtool` makes too (ioctl and generic netlink), so that nothing has to be installed. Nothing is changed.
-//! What cannot be known, in a container or without the right, is `None` and never a guess.
+//! The data come from `/sys` and `/proc`, and otherwise from the same requests as `ethtool` makes (ioctl and
+//! generic netlink), so that nothing has to be installed. Nothing is changed. Unknown values (in a container,
+//! or without permission) are `None`, never guesses.
 //!
 //! | module | holds |
 //! |---|---|
@@ -36,21 +35,21 @@ use std::path::Path;
 
 use tree::Tree;
 
-/// Everything that was found.
+/// All properties.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
     /// The machine as a whole.
     pub machine: Machine,
-    /// Its interfaces, those asked for in the order asked, else all in order of their names.
+    /// The requested interfaces in order of the request, else all, sorted by name.
     pub interfaces: Vec<Interface>,
-    /// The directory of the store, where one was named.
+    /// The directory of the store, if one was given.
     pub directory: Option<Directory>,
 }
 
 impl Host {
-    /// Looks at this machine. Without `interfaces`, at all that it has.
+    /// Inspects this machine: the given interfaces, or all if none are given.
     ///
-    /// An error names an interface that does not exist, or a directory that cannot be looked at.
+    /// Fails if an interface does not exist or the directory cannot be inspected.
     pub fn inspect(interfaces: &[String], store: Option<&Path>) -> Result<Self, Error> {
         let tree = Tree::new("/");
         let names = interface::names(&tree);
@@ -58,7 +57,7 @@ impl Host {
             return Err(Error::NoInterface { name: missing.clone(), names: names.join(", ") });
         }
         let wanted = if interfaces.is_empty() { &names[..] } else { interfaces };
-        // Without a socket (seccomp, no network namespace) what /sys knows still counts.
+        // Without a socket (seccomp, no network namespace), /sys is still read.
         let control = sys::Control::open().ok();
         let xdp = netdev::features().unwrap_or_default();
         let interfaces = wanted.iter().map(|name| {
@@ -75,20 +74,20 @@ impl Host {
     }
 }
 
-/// What was asked about does not exist.
+/// An interface or directory that cannot be inspected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No interface has that name.
-    #[error("there is no interface `{name}`: this machine, or this network namespace, has {names}")]
+    #[error("there is no interface `{name}` in this network namespace; choose one of: {names}")]
     NoInterface {
         /// As it was given.
         name: String,
-        /// Those there are.
+        /// The existing names.
         names: String,
     },
     /// The directory cannot be looked at.
-    #[error("cannot look at `{path}`: {source}; create it, or name another directory")]
+    #[error("cannot inspect `{path}`: {source}; create it, or name another directory")]
     Directory {
         /// As it was given.
         path: String,
