@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::RecordingScope;
+use crate::rules::scope::RecordingScope;
 
 /// Identifies a call over all workers: worker, slot, and generation of the slot (24 bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
