@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use nix::unistd::{User, chown};
 use ringtap_model::Nanos;
-use ringtap_recorder::orders::{Act, Orders};
+use ringtap_recorder::orders::{CallCommand, Orders};
 use ringtap_spool::Hold;
 use ringtap_spool::rules::RecordingScope;
 use serde::{Deserialize, Serialize};
@@ -96,14 +96,14 @@ pub(crate) fn listen(path: &Path, user: Option<&User>) -> anyhow::Result<UnixLis
 
 /// What commands are about: where nothing is kept, nothing.
 #[derive(Clone, Debug)]
-pub(crate) struct Desk {
+pub(crate) struct ControlContext {
     pub(crate) orders: Arc<Orders>,
     /// The spool's directory.
     pub(crate) spool: PathBuf,
 }
 
 /// Serves in a thread of its own, for as long as the process lives. None: nothing is kept.
-pub(crate) fn serve(listener: UnixListener, desk: Option<Desk>) -> io::Result<()> {
+pub(crate) fn serve(listener: UnixListener, desk: Option<ControlContext>) -> io::Result<()> {
     let open = Arc::new(AtomicUsize::new(0));
     let accept = move || {
         for connection in listener.incoming() {
@@ -132,7 +132,7 @@ pub(crate) fn serve(listener: UnixListener, desk: Option<Desk>) -> io::Result<()
 }
 
 /// One line, one answer.
-fn talk(mut connection: &UnixStream, desk: Option<&Desk>) -> io::Result<()> {
+fn talk(mut connection: &UnixStream, desk: Option<&ControlContext>) -> io::Result<()> {
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
@@ -151,17 +151,17 @@ fn talk(mut connection: &UnixStream, desk: Option<&Desk>) -> io::Result<()> {
     connection.write_all(line.as_bytes())
 }
 
-fn answer(request: Request, desk: &Desk) -> anyhow::Result<String> {
+fn answer(request: Request, desk: &ControlContext) -> anyhow::Result<String> {
     let orders = &desk.orders;
     let (call, act) = match request {
         Request::Rules => {
             let ruling = orders.ruling().0;
             return Ok([ruling.product_lines(), ruling.lines()].concat().join("\n"));
         }
-        Request::Keep { call, what } => (call, Act::Keep(what.parse::<RecordingScope>()?)),
+        Request::Keep { call, what } => (call, CallCommand::Keep(what.parse::<RecordingScope>()?)),
         Request::Hold { call, case, product } => return hold(desk, &call, &case, product),
-        Request::Pause { call } => (call, Act::Pause),
-        Request::Resume { call } => (call, Act::Resume),
+        Request::Pause { call } => (call, CallCommand::Pause),
+        Request::Resume { call } => (call, CallCommand::Resume),
     };
     match orders.command(&call, act)? {
         Some(told) => Ok(told),
@@ -170,8 +170,8 @@ fn answer(request: Request, desk: &Desk) -> anyhow::Result<String> {
 }
 
 /// Puts a call on hold that is under way: what is to be held is known when it has ended.
-fn hold(desk: &Desk, call: &str, case: &str, product: bool) -> anyhow::Result<String> {
-    let Some(at) = desk.orders.command(call, Act::When)? else {
+fn hold(desk: &ControlContext, call: &str, case: &str, product: bool) -> anyhow::Result<String> {
+    let Some(at) = desk.orders.command(call, CallCommand::Time)? else {
         bail!("no call under way has the Call-ID `{call}`");
     };
     // By its packets: those of a replay are of another time than now.

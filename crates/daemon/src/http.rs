@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::board::Board;
 use super::metrics;
+use super::shared_status::SharedStatus;
 
 /// Begins to listen, before anything is given up that this may need.
 pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
@@ -16,7 +16,7 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Serves in threads of its own, for as long as the process lives.
-pub(crate) fn serve(listener: TcpListener, board: Arc<Board>) -> io::Result<()> {
+pub(crate) fn serve(listener: TcpListener, board: Arc<SharedStatus>) -> io::Result<()> {
     let open = Arc::new(AtomicUsize::new(0));
     let accept = move || {
         for connection in listener.incoming() {
@@ -46,7 +46,7 @@ pub(crate) fn serve(listener: TcpListener, board: Arc<Board>) -> io::Result<()> 
 }
 
 /// One request, one answer.
-fn talk(mut connection: &TcpStream, board: &Board) -> io::Result<()> {
+fn talk(mut connection: &TcpStream, board: &SharedStatus) -> io::Result<()> {
     connection.set_write_timeout(Some(PATIENCE))?;
     let deadline = Instant::now() + PATIENCE;
     let mut head = Vec::new();
@@ -87,7 +87,7 @@ fn talk(mut connection: &TcpStream, board: &Board) -> io::Result<()> {
 }
 
 /// 200 while every worker works; records that wait do not make it ill, and are told.
-fn health(board: &Board) -> (u16, String) {
+fn health(board: &SharedStatus) -> (u16, String) {
     let store = board.snapshot().store;
     let (code, status, why) = match board.stalled() {
         Some(worker) => (503, "stalled", format!("worker {worker} no longer reports")),

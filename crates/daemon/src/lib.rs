@@ -22,15 +22,15 @@
 //! | `status`, `metrics`, `http` | that as a line, as figures, on two pages |
 //! | `system` | user, capabilities, service manager |
 //! | [`control`] | the socket that brings commands |
-//! | `distant` | the far place that segments move to |
+//! | `far_tier` | the far place that segments move to |
 //! | `tend` | the thread that keeps the spool within its clocks and its disk |
 //! | `logger` | lines for the operator |
 #![forbid(unsafe_code)]
 
-mod board;
 mod config;
 pub mod control;
-mod distant;
+mod far_tier;
+mod housekeeping;
 mod http;
 mod logger;
 mod main_loop;
@@ -38,11 +38,11 @@ mod metrics;
 mod recording;
 #[cfg(test)]
 mod sampling;
+mod shared_status;
 mod source;
 mod status;
 mod store;
 mod system;
-mod tend;
 mod threads;
 mod worker;
 
@@ -57,13 +57,13 @@ use sd_notify::NotifyState;
 
 use crate::config::Span;
 pub use crate::config::{Config, Wrong, default_file};
-use crate::distant::Distant;
-use crate::main_loop::{Loop, listen_to_signals};
+use crate::far_tier::FarTier;
+use crate::main_loop::{MainLoop, listen_to_signals};
 use crate::source::Source;
-use crate::threads::Running;
+use crate::threads::Threads;
 
 /// What is known of the configuration beside its content.
-pub struct Started {
+pub struct RunOptions {
     /// What was read.
     pub config: Config,
     /// Where it is read from again.
@@ -82,8 +82,8 @@ pub enum Outcome {
 }
 
 /// Runs until a signal ends it, or its files do.
-pub fn run(started: Started) -> anyhow::Result<Outcome> {
-    let Started { config, path, status } = started;
+pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
+    let RunOptions { config, path, status } = started;
     logger::level(config.log.level);
     log::info!(
         target: "run",
@@ -117,30 +117,30 @@ pub fn run(started: Started) -> anyhow::Result<Outcome> {
     let control = config.process.control().map(|path| control::listen(path, user.as_ref())).transpose()?;
     // Keys are read while this may be root.
     let secrets = config.spool.secrets().context("[spool]")?;
-    let distant = Arc::new(Distant::default());
+    let far_tier = Arc::new(FarTier::default());
     if let Some(directory) = config.spool.directory() {
-        distant.open(directory, &config.retention)?;
+        far_tier.open(directory, &config.retention)?;
     }
     system::give_up(user.as_ref())?;
     let signals = listen_to_signals()?;
     let keeper = Keeper::open(&store::settings(&config), store::tell)?;
-    let running = Running::start(&config, source, &keeper, &secrets, &distant)?;
+    let threads = Threads::start(&config, source, &keeper, &secrets, &far_tier)?;
     if let Some(control) = control {
-        let desk = running.keeping.as_ref().zip(config.spool.directory()).map(|(keeping, spool)| {
-            control::Desk { orders: Arc::clone(&keeping.orders), spool: spool.to_owned() }
+        let desk = threads.recording.as_ref().zip(config.spool.directory()).map(|(recording, spool)| {
+            control::ControlContext { orders: Arc::clone(&recording.orders), spool: spool.to_owned() }
         });
         control::serve(control, desk).context("[process] control")?;
     }
     if let Some(listener) = listener {
         let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
-        http::serve(listener, Arc::clone(&running.board)).context("cannot serve metrics")?;
+        http::serve(listener, Arc::clone(&threads.board)).context("cannot serve metrics")?;
         log::info!(target: "metrics", "http://{address}/metrics and /health");
     }
     system::notify(&[NotifyState::Ready]);
     let status = status.map_or(config.log.status, Span);
-    Loop { config, path, status, keeper: &keeper, running: &running }.run(&signals);
+    MainLoop { config, path, status, keeper: &keeper, threads: &threads }.run(&signals);
     system::notify(&[NotifyState::Stopping]);
-    running.stop(keeper)
+    threads.stop(keeper)
 }
 
 /// What `--check` says of a configuration that is right.

@@ -13,21 +13,21 @@ use signal_hook::iterator::Signals;
 
 use crate::config::{Config, Span};
 use crate::status::{Losses, Status};
-use crate::threads::Running;
+use crate::threads::Threads;
 use crate::{logger, system};
 
 /// What the first thread does until the end.
-pub(crate) struct Loop<'a> {
+pub(crate) struct MainLoop<'a> {
     pub(crate) config: Config,
     pub(crate) path: PathBuf,
     pub(crate) status: Span,
     pub(crate) keeper: &'a Keeper,
-    pub(crate) running: &'a Running,
+    pub(crate) threads: &'a Threads,
 }
 
-impl Loop<'_> {
+impl MainLoop<'_> {
     pub(crate) fn run(mut self, signals: &Receiver<i32>) {
-        let board = &self.running.board;
+        let board = &self.threads.board;
         let mut status = Status::new(board.snapshot());
         let mut losses = Losses::default();
         let mut told = Instant::now();
@@ -57,11 +57,11 @@ impl Loop<'_> {
                 alive = Instant::now();
                 system::notify(&[NotifyState::Watchdog]);
             }
-            if self.running.files && board.done() {
+            if self.threads.files && board.done() {
                 return log::info!(target: "capture", "the files are replayed");
             }
             // Without one of them others would take its silence for the network's.
-            if !self.running.files && self.running.workers.iter().any(JoinHandle::is_finished) {
+            if !self.threads.files && self.threads.workers.iter().any(JoinHandle::is_finished) {
                 return log::error!(target: "run", "a worker has ended: stops");
             }
         }
@@ -83,12 +83,12 @@ impl Loop<'_> {
                 logger::level(fresh.log.level);
                 self.status = fresh.log.status;
                 self.keeper.retain(fresh.store.retain.0);
-                if let Some(tending) = &self.running.tending {
+                if let Some(tending) = &self.threads.tending {
                     tending.change(&fresh.retention);
                 }
                 self.config.store.retain = fresh.store.retain;
-                if let Some(keeping) = &self.running.keeping {
-                    keeping.reload(&fresh);
+                if let Some(recording) = &self.threads.recording {
+                    recording.reload(&fresh);
                 }
                 self.config.adopt_live(fresh);
                 match (live.as_str(), later.as_str()) {

@@ -13,7 +13,7 @@ use ringtap_spool::rules::RecordingScope;
 use ringtap_spool::{ByCategory, Category, DeletionReason, DiskSpace, Location, SpoolStatus};
 use ringtap_store::Written;
 
-use super::board::{Board, Post, Report, Snapshot};
+use super::shared_status::{Post, SharedStatus, Snapshot, WorkerReport};
 
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -22,13 +22,13 @@ pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 pub(crate) struct Family {
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: MetricKind,
     pub(crate) samples: Vec<(Vec<(&'static str, String)>, Value)>,
 }
 
 /// A counter's name ends in `_total` where it is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MetricKind {
     Counter,
     Gauge,
 }
@@ -40,7 +40,7 @@ pub(crate) enum Value {
 }
 
 /// The page /metrics.
-pub(crate) fn page(board: &Board) -> String {
+pub(crate) fn page(board: &SharedStatus) -> String {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Page(families(&board.snapshot(), &board.posts, board))));
     let mut page = String::new();
@@ -56,8 +56,8 @@ impl Collector for Page {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         for family in &self.0 {
             let kind = match family.kind {
-                Kind::Counter => MetricType::Counter,
-                Kind::Gauge => MetricType::Gauge,
+                MetricKind::Counter => MetricType::Counter,
+                MetricKind::Gauge => MetricType::Gauge,
             };
             let mut metric = encoder.encode_descriptor(family.name, family.help, None, kind)?;
             for (labels, value) in &family.samples {
@@ -75,17 +75,21 @@ impl Collector for Page {
     }
 }
 
-fn sample(mut metric: MetricEncoder<'_>, kind: Kind, value: Value) -> Result<(), fmt::Error> {
+fn sample(mut metric: MetricEncoder<'_>, kind: MetricKind, value: Value) -> Result<(), fmt::Error> {
     match (kind, value) {
-        (Kind::Counter, Value::Whole(value)) => metric.encode_counter::<NoLabelSet, _, u64>(&value, None),
-        (Kind::Counter, Value::Real(value)) => metric.encode_counter::<NoLabelSet, _, u64>(&value, None),
-        (Kind::Gauge, Value::Whole(value)) => metric.encode_gauge(&value),
-        (Kind::Gauge, Value::Real(value)) => metric.encode_gauge(&value),
+        (MetricKind::Counter, Value::Whole(value)) => {
+            metric.encode_counter::<NoLabelSet, _, u64>(&value, None)
+        }
+        (MetricKind::Counter, Value::Real(value)) => {
+            metric.encode_counter::<NoLabelSet, _, u64>(&value, None)
+        }
+        (MetricKind::Gauge, Value::Whole(value)) => metric.encode_gauge(&value),
+        (MetricKind::Gauge, Value::Real(value)) => metric.encode_gauge(&value),
     }
 }
 
 /// Everything there is.
-pub(crate) fn families(now: &Snapshot, posts: &[Post], board: &Board) -> Vec<Family> {
+pub(crate) fn families(now: &Snapshot, posts: &[Post], board: &SharedStatus) -> Vec<Family> {
     let mut families = of_process(now, posts, board);
     families.extend(of_workers(now, posts));
     families.extend(of_keeping(now, posts));
@@ -107,7 +111,7 @@ fn of_keeping(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
         incomplete.push((vec![worker()], Value::Whole(decisions.incomplete)));
         one_way.push((vec![worker()], Value::Whole(decisions.one_way)));
     }
-    let counter = |name, help, samples| Family { name, help, kind: Kind::Counter, samples };
+    let counter = |name, help, samples| Family { name, help, kind: MetricKind::Counter, samples };
     vec![
         counter("ringtap_calls_kept", "Calls of which it was decided what is kept, by that.", calls),
         counter(
@@ -138,7 +142,7 @@ fn of_keeping(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
     ]
 }
 
-fn of_process(now: &Snapshot, posts: &[Post], board: &Board) -> Vec<Family> {
+fn of_process(now: &Snapshot, posts: &[Post], board: &SharedStatus) -> Vec<Family> {
     let timestamps = posts.iter().zip(&now.reports).map(|(post, report)| {
         let labels = vec![
             ("interface", post.source.clone()),
@@ -155,41 +159,42 @@ fn of_process(now: &Snapshot, posts: &[Post], board: &Board) -> Vec<Family> {
         Family {
             name: "ringtap_worker_info",
             help: "Always 1: each worker's interface, where its timestamps come from, and the version of the program.",
-            kind: Kind::Gauge,
+            kind: MetricKind::Gauge,
             samples: timestamps.collect(),
         },
         one(
             "ringtap_uptime_seconds",
             "Time since the start.",
-            Kind::Gauge,
+            MetricKind::Gauge,
             Value::Real(board.started.elapsed().as_secs_f64()),
         ),
-        one("ringtap_resident_memory_bytes", "Memory in use.", Kind::Gauge, Value::Whole(now.resident)),
+        one("ringtap_resident_memory_bytes", "Memory in use.", MetricKind::Gauge, Value::Whole(now.resident)),
         Family {
             name: "ringtap_drops",
             help: "What was lost, by place: nic, ring (frames), worker, tables, reassembly (parts and ceilings), store (records), spool (packets).",
-            kind: Kind::Counter,
+            kind: MetricKind::Counter,
             samples: drops.collect(),
         },
     ]
 }
 
 fn of_workers(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
-    let each = |figure: &dyn Fn(&Report) -> Value| {
-        let labelled =
-            |(post, report): (&Post, &Report)| (vec![("worker", post.number.to_string())], figure(report));
+    let each = |figure: &dyn Fn(&WorkerReport) -> Value| {
+        let labelled = |(post, report): (&Post, &WorkerReport)| {
+            (vec![("worker", post.number.to_string())], figure(report))
+        };
         posts.iter().zip(&now.reports).map(labelled).collect::<Vec<_>>()
     };
-    let gauge = |name, help, figure: &dyn Fn(&Report) -> Value| Family {
+    let gauge = |name, help, figure: &dyn Fn(&WorkerReport) -> Value| Family {
         name,
         help,
-        kind: Kind::Gauge,
+        kind: MetricKind::Gauge,
         samples: each(figure),
     };
-    let counter = |name, help, figure: &dyn Fn(&Report) -> Value| Family {
+    let counter = |name, help, figure: &dyn Fn(&WorkerReport) -> Value| Family {
         name,
         help,
-        kind: Kind::Counter,
+        kind: MetricKind::Counter,
         samples: each(figure),
     };
     let whole = |count: usize| Value::Whole(count as u64);
@@ -264,7 +269,7 @@ fn by_kind(now: &Snapshot, posts: &[Post]) -> Family {
     }
     let help = "Packets by what they turned out to be; sip counts messages.";
     // `kinds` takes unconfirmed packets from rtp when they are given up, so that these may go down.
-    Family { name: "ringtap_packets", help, kind: Kind::Gauge, samples }
+    Family { name: "ringtap_packets", help, kind: MetricKind::Gauge, samples }
 }
 
 fn by_reason(now: &Snapshot, posts: &[Post]) -> Family {
@@ -278,7 +283,7 @@ fn by_reason(now: &Snapshot, posts: &[Post]) -> Family {
         }
     }
     let help = "What the engine dropped or found damaged, by reason.";
-    Family { name: "ringtap_engine_drops", help, kind: Kind::Counter, samples }
+    Family { name: "ringtap_engine_drops", help, kind: MetricKind::Counter, samples }
 }
 
 fn of_store(now: &Snapshot) -> Vec<Family> {
@@ -291,10 +296,10 @@ fn of_store(now: &Snapshot) -> Vec<Family> {
             ("message", written.messages),
         ];
         let samples = counts.map(|(kind, count)| (vec![("record", kind.to_owned())], Value::Whole(count)));
-        Family { name, help, kind: Kind::Counter, samples: samples.into() }
+        Family { name, help, kind: MetricKind::Counter, samples: samples.into() }
     };
-    let gauge = |name, help, value| one(name, help, Kind::Gauge, Value::Whole(value));
-    let counter = |name, help, value| one(name, help, Kind::Counter, Value::Whole(value));
+    let gauge = |name, help, value| one(name, help, MetricKind::Gauge, Value::Whole(value));
+    let counter = |name, help, value| one(name, help, MetricKind::Counter, Value::Whole(value));
     vec![
         kinds("ringtap_store_written", "Records in the day files.", &store.written),
         kinds("ringtap_store_dropped", "Records that found room nowhere.", &store.dropped),
@@ -327,11 +332,16 @@ fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
 /// What each worker writes.
 fn of_recording(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
     let counter = |name, help, figure: &dyn Fn(&Figures) -> u64| {
-        let of = |(post, report): (&Post, &Report)| {
+        let of = |(post, report): (&Post, &WorkerReport)| {
             let figures = report.kept.unwrap_or_default();
             (vec![("worker", post.number.to_string())], Value::Whole(figure(&figures)))
         };
-        Family { name, help, kind: Kind::Counter, samples: posts.iter().zip(&now.reports).map(of).collect() }
+        Family {
+            name,
+            help,
+            kind: MetricKind::Counter,
+            samples: posts.iter().zip(&now.reports).map(of).collect(),
+        }
     };
     vec![
         counter("ringtap_spool_packets", "Packets of calls that were kept.", &|kept| kept.counts.packets),
@@ -346,8 +356,8 @@ fn of_recording(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
 
 /// Segments that are there or were, and the disks under them.
 fn of_segments(tended: &SpoolStatus) -> Vec<Family> {
-    let gauge = |name, help, samples| Family { name, help, kind: Kind::Gauge, samples };
-    let total = |name, help, samples| Family { name, help, kind: Kind::Counter, samples };
+    let gauge = |name, help, samples| Family { name, help, kind: MetricKind::Gauge, samples };
+    let total = |name, help, samples| Family { name, help, kind: MetricKind::Counter, samples };
     let by_category = |figures: &[ByCategory; Location::ALL.len()]| {
         let mut samples = Vec::new();
         for place in Location::ALL {
@@ -407,45 +417,45 @@ fn of_retention(tended: &SpoolStatus) -> Vec<Family> {
         single(
             "ringtap_spool_moved_segments",
             "Segments moved to the tier, or far.",
-            Kind::Counter,
+            MetricKind::Counter,
             tended.moved.0,
         ),
-        single("ringtap_spool_moved_bytes", "Bytes of them.", Kind::Counter, tended.moved.1),
+        single("ringtap_spool_moved_bytes", "Bytes of them.", MetricKind::Counter, tended.moved.1),
         single(
             "ringtap_spool_tending_failures",
             "Deletions and moves that failed.",
-            Kind::Counter,
+            MetricKind::Counter,
             tended.failures,
         ),
         single(
             "ringtap_spool_far_away",
             "1 while the far place cannot be reached or refuses; nothing moves there then.",
-            Kind::Gauge,
+            MetricKind::Gauge,
             tended.is_far_lost.into(),
         ),
         single(
             "ringtap_spool_far_failures",
             "What could not be put, read or deleted there.",
-            Kind::Counter,
+            MetricKind::Counter,
             tended.far_failures,
         ),
         single(
             "ringtap_spool_far_loose",
             "Segments on their way there, or deleted and still to be deleted there.",
-            Kind::Gauge,
+            MetricKind::Gauge,
             tended.loose,
         ),
-        single("ringtap_spool_held_calls", "Calls on hold.", Kind::Gauge, tended.held),
+        single("ringtap_spool_held_calls", "Calls on hold.", MetricKind::Gauge, tended.held),
         single(
             "ringtap_spool_held_bytes",
             "What was copied for them out of segments that are gone.",
-            Kind::Gauge,
+            MetricKind::Gauge,
             tended.held_bytes,
         ),
         single(
             "ringtap_spool_stopped",
             "1 while recording has stopped because the disk is full and nothing may be deleted.",
-            Kind::Gauge,
+            MetricKind::Gauge,
             tended.stopped.into(),
         ),
     ]
@@ -460,10 +470,10 @@ fn by_loss(now: &Snapshot, posts: &[Post]) -> Family {
         }
     }
     let help = "Packets of calls that were not recorded: longer than 68 KiB (oversized), while the disk was behind (disk), refused by the disk (refused), while recording was stopped (stopped), without room for their owner (left_out), or dropped from memory before a rule decided (undecided).";
-    Family { name: "ringtap_spool_lost_packets", help, kind: Kind::Counter, samples }
+    Family { name: "ringtap_spool_lost_packets", help, kind: MetricKind::Counter, samples }
 }
 
-fn one(name: &'static str, help: &'static str, kind: Kind, value: Value) -> Family {
+fn one(name: &'static str, help: &'static str, kind: MetricKind, value: Value) -> Family {
     Family { name, help, kind, samples: vec![(Vec::new(), value)] }
 }
 
@@ -478,7 +488,7 @@ mod tests {
 
     use super::*;
 
-    fn board(dir: &std::path::Path) -> (Keeper, Board) {
+    fn board(dir: &std::path::Path) -> (Keeper, SharedStatus) {
         let settings = Settings {
             directory: dir.join("records"),
             queue: 16,
@@ -489,7 +499,7 @@ mod tests {
         };
         let keeper = Keeper::open(&settings, |_| ()).unwrap();
         let post = |number| Post { source: "eth0".into(), number, first: number == 0 };
-        let board = Board::new(vec![post(0), post(1)], keeper.gauge());
+        let board = SharedStatus::new(vec![post(0), post(1)], keeper.gauge());
         (keeper, board)
     }
 
@@ -501,7 +511,7 @@ mod tests {
         let counters = Counters { calls_refused: 77, ..Counters::default() };
         let tap = live::TapCounters { ring_drops: 5, interface_drops: 9, ..live::TapCounters::default() };
         for worker in 0..2 {
-            board.report(worker, Report { counters: counters.clone(), tap, ..Report::default() });
+            board.report(worker, WorkerReport { counters: counters.clone(), tap, ..WorkerReport::default() });
         }
         let page = page(&board);
         for (reason, count) in counters.drops() {
@@ -545,8 +555,8 @@ mod tests {
             assert!(family.name.starts_with("ringtap_") && family.name.bytes().all(plain), "{}", family.name);
             assert!(!family.name.ends_with("_total") && family.help.ends_with('.'), "{}", family.name);
             let (kind, end) = match family.kind {
-                Kind::Counter => ("counter", "_total"),
-                Kind::Gauge => ("gauge", ""),
+                MetricKind::Counter => ("counter", "_total"),
+                MetricKind::Gauge => ("gauge", ""),
             };
             let labels = family.samples.first().map_or(&[][..], |(labels, _)| labels);
             let labels: Vec<_> = labels.iter().map(|(name, _)| format!("`{name}`")).collect();

@@ -6,25 +6,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use ringtap_recorder::cases::Cases;
-use ringtap_recorder::erase::Erasing;
-use ringtap_recorder::orders::{Leg, Orders, Ruling, RulingSettings, Switch};
+use ringtap_recorder::cases::CaseThread;
+use ringtap_recorder::erase::ErasingThread;
+use ringtap_recorder::orders::{LegKey, Orders, PauseTrigger, Ruling, RulingSettings};
 use ringtap_spool::DeletionLog;
 
-use crate::board::Board;
 use crate::config::{Config, Field, Secrets};
-use crate::distant::Distant;
+use crate::far_tier::FarTier;
+use crate::shared_status::SharedStatus;
 
 /// What workers keep by.
-pub(crate) struct Keeping {
+pub(crate) struct Recording {
     pub(crate) orders: Arc<Orders>,
-    pub(crate) erasing: Erasing,
-    pub(crate) cases: Cases,
+    pub(crate) erasing: ErasingThread,
+    pub(crate) cases: CaseThread,
     /// For the choice of calls, where the configuration has none.
     pub(crate) secret: String,
 }
 
-impl Keeping {
+impl Recording {
     /// None where nothing is kept. `calls` is what each worker may follow.
     pub(crate) fn start(
         config: &Config,
@@ -32,24 +32,24 @@ impl Keeping {
         calls: usize,
         files: bool,
         secrets: &Secrets,
-        board: &Arc<Board>,
-        distant: &Arc<Distant>,
+        board: &Arc<SharedStatus>,
+        far_tier: &Arc<FarTier>,
     ) -> anyhow::Result<Option<Self>> {
         let Some(directory) = config.spool.directory() else { return Ok(None) };
         // Replays are repeatable; on the wire nobody may know which calls are chosen.
         let secret = if files { "replay".to_owned() } else { RandomState::new().hash_one(0).to_string() };
         let ruling = ruling(config, &secret)?;
-        let cases = Cases::start(directory).context("cannot start a thread that writes cases down")?;
+        let cases = CaseThread::start(directory).context("cannot start a thread that writes cases down")?;
         let orders = Arc::new(Orders::new(ruling, workers, calls).with(cases.clerk()));
         log::info!(target: "spool", "packets of calls go to {}", directory.display());
-        told_rules(&orders);
+        log_rules(&orders);
         let wait = Duration::from_nanos(config.spool.age().0) + MARGIN;
         let dirs = [Some(directory), config.retention.tier()].into_iter().flatten().map(Path::to_owned);
         let deletions = DeletionLog::of(directory, secrets.sign.clone());
-        let distant = Arc::clone(distant);
-        let far = Box::new(move || distant.far());
+        let far_tier = Arc::clone(far_tier);
+        let far = Box::new(move || far_tier.far());
         let erasing =
-            Erasing::start(dirs.collect(), far, deletions, wait, files, Arc::clone(&board.corrections))
+            ErasingThread::start(dirs.collect(), far, deletions, wait, files, Arc::clone(&board.corrections))
                 .context("[spool] directory")?;
         Ok(Some(Self { orders, erasing, cases, secret }))
     }
@@ -59,7 +59,7 @@ impl Keeping {
         match ruling(config, &self.secret) {
             Ok(ruling) => {
                 self.orders.replace(ruling);
-                told_rules(&self.orders);
+                log_rules(&self.orders);
             }
             Err(error) => log::error!(target: "rules", "nothing changes: {error:#}"),
         }
@@ -76,14 +76,14 @@ pub(crate) fn ruling(config: &Config, secret: &str) -> anyhow::Result<Ruling> {
         .rules()
         .map_err(|(place, key, problem)| anyhow::anyhow!("[[keep]] rule {} {key}: {problem}", place + 1))?;
     let spool = &config.spool;
-    let switch = |digits: &str, header: &Field| Switch {
+    let switch = |digits: &str, header: &Field| PauseTrigger {
         digits: digits.as_bytes().to_vec(),
         header: header.0.clone(),
     };
     Ok(Ruling::new(RulingSettings {
         rules,
         products,
-        legs: spool.legs.iter().map(|name| Leg::of_name(name)).collect(),
+        legs: spool.legs.iter().map(|name| LegKey::of_name(name)).collect(),
         secret: if spool.share_key.is_empty() { secret } else { &spool.share_key }.to_owned(),
         pause: switch(&spool.pause_digits, &spool.pause_header),
         resume: switch(&spool.resume_digits, &spool.resume_header),
@@ -91,7 +91,7 @@ pub(crate) fn ruling(config: &Config, secret: &str) -> anyhow::Result<Ruling> {
     }))
 }
 
-pub(crate) fn told_rules(orders: &Orders) {
+pub(crate) fn log_rules(orders: &Orders) {
     let (ruling, _) = orders.ruling();
     ruling.lines().iter().for_each(|line| log::debug!(target: "rules", "{}", line));
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use ringtap_engine::Engine;
 use ringtap_model::{Endpoint, Frame, LinkType, Nanos};
 use ringtap_recorder::orders::Orders;
-use ringtap_recorder::recorder::{Keeping, Recorder, wrapped};
+use ringtap_recorder::recorder::{Recorder, RecordingSink, wrapped};
 use ringtap_spool::{WriterSettings, of_call, scan};
 use ringtap_traffic::{Batch, Scenario, Share, Traffic};
 
-use super::worker::Outlet;
+use super::worker::StoreSink;
 use crate::config::Config;
 
 const CALLS: u64 = 100_000;
@@ -104,7 +104,7 @@ fn both_legs_of_one_in_a_hundred_calls() {
     };
     // What it finds no room for is none of this test's.
     let store = ringtap_store::Keeper::open(&store, |_| ()).unwrap();
-    let mut outlet = Outlet::new(store.inlet().unwrap());
+    let mut outlet = StoreSink::new(store.inlet().unwrap());
     let limits =
         ringtap_engine::Config { max_calls: 1 << 16, linger: Nanos::from_millis(100), ..Default::default() };
     let mut engine = Engine::new(limits);
@@ -124,12 +124,12 @@ fn both_legs_of_one_in_a_hundred_calls() {
             .collect();
         now = frames.last().map_or(now, |last| last.time);
         recorder.begin(frames.len(), now);
-        engine.batch(&frames, &mut Keeping::new(&mut outlet, &mut recorder, &frames));
+        engine.batch(&frames, &mut RecordingSink::new(&mut outlet, &mut recorder, &frames));
         recorder.tick(now);
         batch.clear();
         traffic.truth().for_each(drop);
     }
-    engine.close(&mut Keeping::new(&mut outlet, &mut recorder, &[]));
+    engine.close(&mut RecordingSink::new(&mut outlet, &mut recorder, &[]));
     assert_eq!((ids.len() as u64, engine.counters().calls_refused), (CALLS, 0));
     let decided = recorder.figures().decisions.calls;
     assert_eq!(decided.iter().sum::<u64>(), 2 * CALLS);

@@ -3,8 +3,8 @@
 use ringtap_capture::live::{self, Pace, Tap};
 use ringtap_report::text::counted;
 
-use crate::board::Post;
 use crate::config::{Config, Speed};
+use crate::shared_status::Post;
 
 /// Where packets come from, opened while it may be.
 pub(crate) struct Source {

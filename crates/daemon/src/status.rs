@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::board::{Board, Drops, Snapshot};
+use super::shared_status::{Drops, SharedStatus, Snapshot};
 
 /// Figures at the last line, from which the next line's rates are taken.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl Status {
     }
 
     /// The line for the time since the last one.
-    pub(crate) fn line(&mut self, board: &Board) -> String {
+    pub(crate) fn line(&mut self, board: &SharedStatus) -> String {
         let now = board.snapshot();
         let line = line(&self.last, &now);
         self.last = now;
@@ -27,7 +27,7 @@ impl Status {
 
 fn line(before: &Snapshot, now: &Snapshot) -> String {
     let seconds = now.at.saturating_duration_since(before.at).as_secs_f64().max(1e-3);
-    let rate = |figure: fn(&super::board::Report) -> u64| {
+    let rate = |figure: fn(&super::shared_status::WorkerReport) -> u64| {
         now.sum(figure).saturating_sub(before.sum(figure)) as f64 / seconds
     };
     let calls: usize = now.reports.iter().map(|report| report.under_way.0).sum();
@@ -161,12 +161,12 @@ mod tests {
     use ringtap_store::Counts;
 
     use super::*;
-    use crate::board::Report;
+    use crate::shared_status::WorkerReport;
 
     #[test]
     fn one_line_with_stable_names() {
         let start = Instant::now();
-        let report = |scale: u64, seconds| Report {
+        let report = |scale: u64, seconds| WorkerReport {
             counters: Counters {
                 sip: 60 * scale,
                 sip_bad: 10 * scale,
@@ -187,7 +187,7 @@ mod tests {
             },
             timestamps: Some(Timestamps::Kernel),
             beat: Some(start + Duration::from_secs(seconds)),
-            ..Report::default()
+            ..WorkerReport::default()
         };
         let snapshot = |scale, seconds| Snapshot {
             at: start + Duration::from_secs(seconds),

@@ -9,39 +9,39 @@ use std::time::Duration;
 use anyhow::Context;
 use ringtap_engine::Engine;
 use ringtap_model::Nanos;
-use ringtap_recorder::amend::Amending;
+use ringtap_recorder::amend::AmendingThread;
 use ringtap_recorder::recorder::Recorder;
 use ringtap_report::text::counted;
 use ringtap_spool::DeletionLog;
 use ringtap_store::Keeper;
 
 use crate::Outcome;
-use crate::board::{self, Board};
 use crate::config::{Config, Secrets};
-use crate::distant::Distant;
-use crate::recording::Keeping;
+use crate::far_tier::FarTier;
+use crate::housekeeping::HousekeepingThread;
+use crate::recording::Recording;
+use crate::shared_status::{self, SharedStatus};
 use crate::source::Source;
-use crate::tend::Tending;
-use crate::worker::{self, Clock, Ended, Outlet, Worker};
+use crate::worker::{self, Clock, EndedWorker, StoreSink, Worker};
 
 /// Threads at work.
-pub(crate) struct Running {
-    pub(crate) board: Arc<Board>,
+pub(crate) struct Threads {
+    pub(crate) board: Arc<SharedStatus>,
     pub(crate) stop: Arc<AtomicBool>,
-    pub(crate) workers: Vec<JoinHandle<Ended>>,
-    pub(crate) tending: Option<Tending>,
-    pub(crate) keeping: Option<Keeping>,
-    pub(crate) amending: Option<Amending>,
+    pub(crate) workers: Vec<JoinHandle<EndedWorker>>,
+    pub(crate) tending: Option<HousekeepingThread>,
+    pub(crate) recording: Option<Recording>,
+    pub(crate) amending: Option<AmendingThread>,
     pub(crate) files: bool,
 }
 
-impl Running {
+impl Threads {
     pub(crate) fn start(
         config: &Config,
         source: Source,
         keeper: &Keeper,
         secrets: &Secrets,
-        distant: &Arc<Distant>,
+        far_tier: &Arc<FarTier>,
     ) -> anyhow::Result<Self> {
         // Replays are repeatable; on the wire nobody may know which keys collide.
         let seed = match source.files {
@@ -58,12 +58,12 @@ impl Running {
         log::info!(
             target: "engine",
             "tables for {calls} calls and {streams} streams; {} MiB in use",
-            board::resident() >> 20,
+            shared_status::resident() >> 20,
         );
         let posts = source.taps.iter().map(|(_, post)| post.clone()).collect();
-        let board = Arc::new(Board::new(posts, keeper.gauge()));
-        let mut running = Self {
-            keeping: Keeping::start(config, workers, calls, source.files, secrets, &board, distant)?,
+        let board = Arc::new(SharedStatus::new(posts, keeper.gauge()));
+        let mut threads = Self {
+            recording: Recording::start(config, workers, calls, source.files, secrets, &board, far_tier)?,
             board,
             stop: Arc::new(AtomicBool::new(false)),
             workers: Vec::new(),
@@ -71,18 +71,19 @@ impl Running {
             amending: None,
             files: source.files,
         };
-        if running.keeping.is_some() {
+        if threads.recording.is_some() {
             let keep = config.spool.late();
             let inlet = keeper.inlet().context("the store has ended")?;
             let records = config.store.directory.clone();
-            let amending = Amending::start(records, inlet, keep, Arc::clone(&running.board.corrections));
-            running.amending = Some(amending.context("cannot start a thread that puts records right")?);
+            let amending =
+                AmendingThread::start(records, inlet, keep, Arc::clone(&threads.board.corrections));
+            threads.amending = Some(amending.context("cannot start a thread that puts records right")?);
         }
         let mut written = Vec::new();
         for ((tap, post), engine) in source.taps.into_iter().zip(engines) {
             let settings = config.spool.settings(post.number, tap.link(), source.files, secrets);
             let recorder = match settings {
-                Some(settings) => running.recorder(settings, streams, config.spool.undecided())?,
+                Some(settings) => threads.recorder(settings, streams, config.spool.undecided())?,
                 None => None,
             };
             written.extend(recorder.as_ref().map(Recorder::written));
@@ -90,9 +91,9 @@ impl Running {
                 number: post.number,
                 engine,
                 recorder,
-                outlet: Outlet::new(keeper.inlet().context("the store has ended")?),
-                board: Arc::clone(&running.board),
-                stop: Arc::clone(&running.stop),
+                outlet: StoreSink::new(keeper.inlet().context("the store has ended")?),
+                board: Arc::clone(&threads.board),
+                stop: Arc::clone(&threads.stop),
                 team: workers as u64,
                 taken: 0,
                 now: Nanos::ZERO,
@@ -101,20 +102,20 @@ impl Running {
             let cpu = config.capture.cpus.get(post.number).copied();
             let run = move || worker.run(tap, &clock, cpu);
             let thread = thread::Builder::new().name(format!("worker-{}", post.number));
-            running.workers.push(thread.spawn(run).context("cannot start a worker thread")?);
+            threads.workers.push(thread.spawn(run).context("cannot start a worker thread")?);
         }
         if let Some(directory) = config.spool.directory() {
-            running.tending = Some(Tending::start(
+            threads.tending = Some(HousekeepingThread::start(
                 directory.to_owned(),
-                Arc::clone(distant),
+                Arc::clone(far_tier),
                 config.store.directory.clone(),
                 config.retention.clone(),
                 DeletionLog::of(directory, secrets.sign.clone()),
                 written,
-                Arc::clone(&running.board),
+                Arc::clone(&threads.board),
             )?);
         }
-        Ok(running)
+        Ok(threads)
     }
 
     /// A worker's recorder; None where nothing is recorded.
@@ -124,8 +125,8 @@ impl Running {
         streams: usize,
         undecided: usize,
     ) -> anyhow::Result<Option<Recorder>> {
-        let Some(keeping) = &self.keeping else { return Ok(None) };
-        let (orders, eraser) = (Arc::clone(&keeping.orders), keeping.erasing.eraser());
+        let Some(recording) = &self.recording else { return Ok(None) };
+        let (orders, eraser) = (Arc::clone(&recording.orders), recording.erasing.eraser());
         let mut recorder =
             Recorder::open(settings, streams, undecided, orders, Some(eraser)).context("[spool]")?;
         if let Some(amending) = &self.amending {
@@ -164,9 +165,9 @@ impl Running {
         if let Some(amending) = self.amending {
             amending.close();
         }
-        if let Some(keeping) = self.keeping {
-            keeping.erasing.close();
-            keeping.cases.close();
+        if let Some(recording) = self.recording {
+            recording.erasing.close();
+            recording.cases.close();
         }
         if let Some(tending) = self.tending {
             tending.close();

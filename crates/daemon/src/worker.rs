@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 use ringtap_capture::live::{self, Tap};
 use ringtap_engine::{CallNumber, CallPhase, Engine, Sink, StreamEnd, team};
 use ringtap_model::{Call, Frame, Message, Nanos, Registration};
-use ringtap_recorder::recorder::{Keeping, Recorder};
+use ringtap_recorder::recorder::{Recorder, RecordingSink};
 use ringtap_store::Inlet;
 
-use super::board::{Board, Report};
+use super::shared_status::{SharedStatus, WorkerReport};
 use crate::config::Speed;
 
 /// A worker about to begin.
 pub(crate) struct Worker {
     pub(crate) number: usize,
     pub(crate) engine: Engine,
-    pub(crate) outlet: Outlet,
+    pub(crate) outlet: StoreSink,
     /// Where packets are kept.
     pub(crate) recorder: Option<Recorder>,
-    pub(crate) board: Arc<Board>,
+    pub(crate) board: Arc<SharedStatus>,
     pub(crate) stop: Arc<AtomicBool>,
     /// Workers in all.
     pub(crate) team: u64,
@@ -31,18 +31,18 @@ pub(crate) struct Worker {
 }
 
 /// Where an engine's records go: into the store's queue, which never makes it wait.
-pub(crate) struct Outlet {
+pub(crate) struct StoreSink {
     inlet: Inlet,
     begun: u64,
 }
 
-impl Outlet {
+impl StoreSink {
     pub(crate) fn new(inlet: Inlet) -> Self {
         Self { inlet, begun: 0 }
     }
 }
 
-impl Sink for Outlet {
+impl Sink for StoreSink {
     const PROGRESS: bool = true;
 
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
@@ -76,7 +76,7 @@ pub(crate) enum Clock {
 }
 
 /// A worker whose source has ended. What is under way in its engine is not: the engines of a team end together.
-pub(crate) struct Ended {
+pub(crate) struct EndedWorker {
     worker: Worker,
     tap: Tap,
     /// Why, where nobody asked for it.
@@ -85,7 +85,7 @@ pub(crate) struct Ended {
 
 impl Worker {
     /// Takes packets until it is told to stop, or none will come any more.
-    pub(crate) fn run(mut self, mut tap: Tap, clock: &Clock, cpu: Option<u16>) -> Ended {
+    pub(crate) fn run(mut self, mut tap: Tap, clock: &Clock, cpu: Option<u16>) -> EndedWorker {
         let pinned = cpu.map_or(Ok(()), |cpu| live::pin(cpu.into()));
         let result = pinned.and_then(|()| self.follow(&mut tap, clock));
         for note in tap.warnings().iter().filter(|_| tap.ended()) {
@@ -93,7 +93,7 @@ impl Worker {
         }
         self.report(&mut tap);
         self.post(&mut tap, true);
-        Ended { worker: self, tap, failed: result.err() }
+        EndedWorker { worker: self, tap, failed: result.err() }
     }
 
     fn follow(&mut self, tap: &mut Tap, clock: &Clock) -> Result<(), live::Error> {
@@ -115,7 +115,7 @@ impl Worker {
                     (Some(now), Some(recorder)) => {
                         recorder.tick(now);
                         let outlet = &mut self.outlet;
-                        self.engine.tick(now, &mut Keeping::new(outlet, recorder, &[]));
+                        self.engine.tick(now, &mut RecordingSink::new(outlet, recorder, &[]));
                     }
                     // What other workers sent.
                     (None, _) => self.batch(&[]),
@@ -155,7 +155,7 @@ impl Worker {
             None => engine.batch(frames, outlet),
             Some(recorder) => {
                 recorder.begin(frames.len(), *now);
-                engine.batch(frames, &mut Keeping::new(outlet, recorder, frames));
+                engine.batch(frames, &mut RecordingSink::new(outlet, recorder, frames));
                 recorder.rest(frames);
                 recorder.tick(*now);
             }
@@ -167,7 +167,7 @@ impl Worker {
         let Self { engine, outlet, recorder, .. } = self;
         match recorder {
             None => engine.close(outlet),
-            Some(recorder) => engine.close(&mut Keeping::new(outlet, recorder, &[])),
+            Some(recorder) => engine.close(&mut RecordingSink::new(outlet, recorder, &[])),
         }
     }
 
@@ -176,7 +176,7 @@ impl Worker {
         let Self { engine, outlet, recorder, .. } = self;
         match recorder {
             None => engine.stage(stage, &[], outlet),
-            Some(recorder) => engine.stage(stage, &[], &mut Keeping::new(outlet, recorder, &[])),
+            Some(recorder) => engine.stage(stage, &[], &mut RecordingSink::new(outlet, recorder, &[])),
         }
     }
 
@@ -191,7 +191,7 @@ impl Worker {
     }
 
     fn post(&self, tap: &mut Tap, done: bool) {
-        let report = Report {
+        let report = WorkerReport {
             counters: self.engine.counters().clone(),
             under_way: if done { (0, 0) } else { self.engine.under_way() },
             begun: self.outlet.begun,
@@ -208,14 +208,14 @@ impl Worker {
 }
 
 /// Ends what is under way in the engines of all workers, together.
-pub(crate) fn close(mut ended: Vec<Ended>) {
+pub(crate) fn close(mut ended: Vec<EndedWorker>) {
     match &mut ended[..] {
-        [Ended { worker, .. }] => worker.close(),
+        [EndedWorker { worker, .. }] => worker.close(),
         team => team::close(|stage| {
-            team.iter_mut().fold(false, |more, Ended { worker, .. }| worker.stage(stage) | more)
+            team.iter_mut().fold(false, |more, EndedWorker { worker, .. }| worker.stage(stage) | more)
         }),
     }
-    for Ended { worker, tap, .. } in &mut ended {
+    for EndedWorker { worker, tap, .. } in &mut ended {
         worker.post(tap, true);
         if let Some(mut recorder) = worker.recorder.take() {
             recorder.report();

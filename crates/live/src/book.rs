@@ -26,7 +26,7 @@ pub struct Limits {
 
 /// A frame that carried a message.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct CapturedFrame {
     /// When it was captured.
     pub time: Nanos,
     /// Its number in the capture.
@@ -66,7 +66,7 @@ pub struct Sip {
     /// The same bytes passed before.
     pub retransmission: bool,
     /// The frames that are still there: without the earlier segments of a message over TCP.
-    pub frames: Box<[Kept]>,
+    pub frames: Box<[CapturedFrame]>,
     /// All of its frames are there.
     pub whole: bool,
     text: Text,
@@ -85,7 +85,8 @@ impl Sip {
 
     fn bytes(&self) -> usize {
         let apart = if let Text::Apart(text) = &self.text { text.len() } else { 0 };
-        let frames: usize = self.frames.iter().map(|frame| frame.data.len() + size_of::<Kept>()).sum();
+        let frames: usize =
+            self.frames.iter().map(|frame| frame.data.len() + size_of::<CapturedFrame>()).sum();
         size_of::<Self>() + self.label.len() + apart + frames
     }
 }
@@ -212,8 +213,8 @@ impl Book {
     }
 
     /// A sink for one batch, whose frames are still there to be kept.
-    pub fn on<'a>(&'a mut self, frames: &'a [Frame<'a>]) -> OnBatch<'a> {
-        OnBatch { book: self, frames }
+    pub fn on<'a>(&'a mut self, frames: &'a [Frame<'a>]) -> BatchSink<'a> {
+        BatchSink { book: self, frames }
     }
 
     /// The entries, to be published; `None` where nothing changed since the last time.
@@ -382,13 +383,13 @@ impl Book {
 }
 
 /// A sink while a batch is handled.
-pub struct OnBatch<'a> {
+pub struct BatchSink<'a> {
     book: &'a mut Book,
     /// In order of their numbers.
     frames: &'a [Frame<'a>],
 }
 
-impl Sink for OnBatch<'_> {
+impl Sink for BatchSink<'_> {
     const PACKETS: bool = true;
     const PROGRESS: bool = true;
 
@@ -476,7 +477,7 @@ fn kept(seen: &SipSeen<'_>, frames: &[Frame<'_>]) -> Sip {
         whole: found.len() == seen.frames.len(),
         frames: found
             .into_iter()
-            .map(|frame| Kept {
+            .map(|frame| CapturedFrame {
                 time: frame.time,
                 number: frame.number,
                 link: frame.link,

@@ -25,7 +25,7 @@ pub enum Fed {
 /// A source of frames.
 pub trait Feed {
     /// Hands on what there is, waiting at most `wait` for it.
-    fn turn(&mut self, wait: Duration, take: &mut dyn FnMut(&[Frame<'_>])) -> anyhow::Result<Fed>;
+    fn next_batch(&mut self, wait: Duration, take: &mut dyn FnMut(&[Frame<'_>])) -> anyhow::Result<Fed>;
 
     /// Packets lost before they came here, by place: running totals.
     fn lost(&mut self) -> Vec<(String, u64)> {
@@ -64,7 +64,7 @@ impl<'a> Files<'a> {
 }
 
 impl Feed for Files<'_> {
-    fn turn(&mut self, wait: Duration, take: &mut dyn FnMut(&[Frame<'_>])) -> anyhow::Result<Fed> {
+    fn next_batch(&mut self, wait: Duration, take: &mut dyn FnMut(&[Frame<'_>])) -> anyhow::Result<Fed> {
         if let Some(early) = self.early() {
             thread::sleep(early.min(wait));
             return Ok(Fed::Nothing);
@@ -132,7 +132,7 @@ impl Taps {
 }
 
 impl Feed for Taps {
-    fn turn(&mut self, wait: Duration, take: &mut dyn FnMut(&[Frame<'_>])) -> anyhow::Result<Fed> {
+    fn next_batch(&mut self, wait: Duration, take: &mut dyn FnMut(&[Frame<'_>])) -> anyhow::Result<Fed> {
         let Self { taps, count } = self;
         // Each tap numbers its own frames; here they must differ.
         let mut numbered = |frames: &[Frame<'_>]| {

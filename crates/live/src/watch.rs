@@ -25,23 +25,23 @@ const WATCHED: usize = 200;
 /// What both threads hold. Each lock is held for a swap of pointers, never while something is drawn or handled.
 pub struct Shared {
     view: Mutex<Arc<View>>,
-    orders: Mutex<Orders>,
+    requests: Mutex<ViewRequests>,
     stop: AtomicBool,
 }
 
 #[derive(Default)]
-struct Orders {
+struct ViewRequests {
     /// Calls whose figures are shown.
     watched: Vec<Id>,
     /// They are others than before: their figures are wanted soon.
-    turned: bool,
+    watched_changed: bool,
     clear: bool,
 }
 
 impl Shared {
     /// With what is to be seen before the first packet.
     pub fn new(view: View) -> Self {
-        Self { view: Mutex::new(Arc::new(view)), orders: Mutex::default(), stop: AtomicBool::new(false) }
+        Self { view: Mutex::new(Arc::new(view)), requests: Mutex::default(), stop: AtomicBool::new(false) }
     }
 
     /// What was published last.
@@ -57,21 +57,21 @@ impl Shared {
     /// Asks for figures of these calls from now on.
     pub fn watch(&self, mut calls: Vec<Id>) {
         calls.truncate(WATCHED);
-        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        if orders.watched != calls {
-            orders.watched = calls;
-            orders.turned = true;
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        if requests.watched != calls {
+            requests.watched = calls;
+            requests.watched_changed = true;
         }
     }
 
     /// Whether others are watched than at the last look.
-    fn turned(&self) -> bool {
-        std::mem::take(&mut self.orders.lock().unwrap_or_else(PoisonError::into_inner).turned)
+    fn watched_changed(&self) -> bool {
+        std::mem::take(&mut self.requests.lock().unwrap_or_else(PoisonError::into_inner).watched_changed)
     }
 
     /// Asks for all entries to be forgotten.
     pub fn clear(&self) {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner).clear = true;
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clear = true;
     }
 
     /// Asks for the end.
@@ -86,7 +86,7 @@ impl Shared {
 
 /// Feeds an engine until the end of the input or until it is told to stop, and publishes what is to be seen.
 pub fn follow(feed: &mut impl Feed, shared: &Shared, limits: Limits, config: Config) {
-    let mut desk = Desk {
+    let mut watcher = Watcher {
         engine: Engine::new(config),
         book: Book::new(limits),
         view: (*shared.view()).clone(),
@@ -97,40 +97,41 @@ pub fn follow(feed: &mut impl Feed, shared: &Shared, limits: Limits, config: Con
         if shared.stopped() {
             return;
         }
-        match desk.turn(feed) {
+        match watcher.next_batch(feed) {
             Ok(Fed::End) => break "end of the input".to_string(),
             Ok(_) => {}
             Err(error) => break format!("{error:#}"),
         }
         if published.elapsed() >= PUBLISH {
-            let with_figures = figures.elapsed() >= FIGURES || (figures.elapsed() >= SOON && shared.turned());
+            let with_figures =
+                figures.elapsed() >= FIGURES || (figures.elapsed() >= SOON && shared.watched_changed());
             if with_figures {
                 figures = Instant::now();
             }
-            desk.publish(feed, shared, with_figures);
+            watcher.publish(feed, shared, with_figures);
             published = Instant::now();
         }
     };
-    let Desk { engine, book, .. } = &mut desk;
+    let Watcher { engine, book, .. } = &mut watcher;
     engine.close(&mut book.on(&[]));
-    desk.view.over = Some(over);
+    watcher.view.over = Some(over);
     while !shared.stopped() {
-        desk.publish(feed, shared, false);
+        watcher.publish(feed, shared, false);
         thread::sleep(PUBLISH);
     }
 }
 
-struct Desk {
+struct Watcher {
     engine: Engine,
     book: Book,
     view: View,
     rate: Rate,
 }
 
-impl Desk {
-    fn turn(&mut self, feed: &mut impl Feed) -> anyhow::Result<Fed> {
+impl Watcher {
+    fn next_batch(&mut self, feed: &mut impl Feed) -> anyhow::Result<Fed> {
         let Self { engine, book, view, .. } = self;
-        let fed = feed.turn(WAIT, &mut |frames| {
+        let fed = feed.next_batch(WAIT, &mut |frames| {
             engine.batch(frames, &mut book.on(frames));
             let last = frames.iter().map(|frame| frame.time).max();
             view.now = view.now.max(last.unwrap_or_default());
@@ -146,8 +147,8 @@ impl Desk {
 
     fn publish(&mut self, feed: &mut impl Feed, shared: &Shared, figures: bool) {
         let (watched, clear) = {
-            let mut orders = shared.orders.lock().unwrap_or_else(PoisonError::into_inner);
-            (if figures { orders.watched.clone() } else { Vec::new() }, std::mem::take(&mut orders.clear))
+            let mut requests = shared.requests.lock().unwrap_or_else(PoisonError::into_inner);
+            (if figures { requests.watched.clone() } else { Vec::new() }, std::mem::take(&mut requests.clear))
         };
         if clear {
             self.book.clear();

@@ -133,12 +133,12 @@ fn lack(call: &mut Call, packets: u64) {
 }
 
 /// The thread that puts records right.
-pub struct Amending {
+pub struct AmendingThread {
     amender: Amender,
     thread: JoinHandle<()>,
 }
 
-impl Amending {
+impl AmendingThread {
     /// `records` is the store's directory; `keep` is how long after a call the disk may say what it refused.
     pub fn start(
         records: PathBuf,

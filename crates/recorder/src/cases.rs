@@ -13,7 +13,7 @@ use ringtap_spool::{ProductEntry, ProductLog};
 
 /// What a worker tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Note {
+pub(crate) enum CaseNote {
     /// The call is kept for these cases.
     Call { place: CallSlot, cases: Vec<String> },
     /// The owner is one of the call's.
@@ -24,15 +24,15 @@ pub(crate) enum Note {
 
 /// A worker's way to have it written down.
 #[derive(Clone, Debug)]
-pub struct Clerk {
+pub struct CaseRegister {
     /// None: the end.
-    notes: SyncSender<Option<Note>>,
+    notes: SyncSender<Option<CaseNote>>,
     missed: Arc<AtomicBool>,
 }
 
-impl Clerk {
+impl CaseRegister {
     /// Never waits.
-    pub(crate) fn note(&self, note: Note) {
+    pub(crate) fn note(&self, note: CaseNote) {
         if let Err(TrySendError::Full(_)) = self.notes.try_send(Some(note)) {
             self.missed.store(true, Ordering::Relaxed);
         }
@@ -41,23 +41,23 @@ impl Clerk {
 
 /// The thread that writes.
 #[derive(Debug)]
-pub struct Cases {
-    clerk: Clerk,
+pub struct CaseThread {
+    clerk: CaseRegister,
     thread: JoinHandle<()>,
 }
 
-impl Cases {
+impl CaseThread {
     /// For the spool in that directory.
     pub fn start(directory: &Path) -> std::io::Result<Self> {
         let (notes, told) = sync_channel(MOST);
         let missed = Arc::new(AtomicBool::new(false));
         let register = Register::new(directory, &missed);
         let thread = thread::Builder::new().name("cases".into()).spawn(move || register.serve(&told))?;
-        Ok(Self { clerk: Clerk { notes, missed }, thread })
+        Ok(Self { clerk: CaseRegister { notes, missed }, thread })
     }
 
     /// For workers.
-    pub fn clerk(&self) -> Clerk {
+    pub fn clerk(&self) -> CaseRegister {
         self.clerk.clone()
     }
 
@@ -94,12 +94,12 @@ impl Register {
         }
     }
 
-    fn serve(mut self, told: &Receiver<Option<Note>>) {
+    fn serve(mut self, told: &Receiver<Option<CaseNote>>) {
         let mut goes_on = true;
         while goes_on && let Ok(first) = told.recv() {
             // What has come meanwhile is written with it.
             let more = std::iter::from_fn(|| told.try_recv().ok()).take(MOST);
-            let notes: Vec<Option<Note>> = std::iter::once(first).chain(more).collect();
+            let notes: Vec<Option<CaseNote>> = std::iter::once(first).chain(more).collect();
             goes_on = notes.iter().all(Option::is_some);
             let entries: Vec<ProductEntry> =
                 notes.into_iter().flatten().flat_map(|note| self.take(note)).collect();
@@ -120,21 +120,21 @@ impl Register {
     }
 
     /// What is to be written of a note.
-    fn take(&mut self, note: Note) -> Vec<ProductEntry> {
+    fn take(&mut self, note: CaseNote) -> Vec<ProductEntry> {
         let at = time::now().0;
         let each = |owner: u64, cases: &[String]| -> Vec<ProductEntry> {
             cases.iter().map(|case| ProductEntry { owner, case: case.clone(), at }).collect()
         };
         match note {
-            Note::Alone { owner, cases } => each(owner, &cases),
-            Note::Owner { place, owner } => {
+            CaseNote::Alone { owner, cases } => each(owner, &cases),
+            CaseNote::Owner { place, owner } => {
                 let Some((cases, owners)) = self.calls.get_mut(&place) else { return Vec::new() };
                 if owners.len() < OWNERS && !owners.contains(&owner) {
                     owners.push(owner);
                 }
                 each(owner, cases)
             }
-            Note::Call { place, cases } => {
+            CaseNote::Call { place, cases } => {
                 let (known, owners) = self.calls.entry(place).or_insert_with(|| {
                     self.order.push_back(place);
                     Default::default()
@@ -167,17 +167,17 @@ mod tests {
     #[test]
     fn owners_have_the_cases_of_their_calls() {
         let dir = tempfile::tempdir().unwrap();
-        let written = Cases::start(dir.path()).unwrap();
+        let written = CaseThread::start(dir.path()).unwrap();
         let clerk = written.clerk();
         let place = |slot| CallSlot { worker: 0, slot, generation: 1 };
         let cases = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        clerk.note(Note::Owner { place: place(1), owner: 1 });
-        clerk.note(Note::Call { place: place(1), cases: cases(&["A"]) });
-        clerk.note(Note::Owner { place: place(1), owner: 2 });
-        clerk.note(Note::Call { place: place(1), cases: cases(&["A", "B"]) });
-        clerk.note(Note::Owner { place: place(1), owner: 3 });
-        clerk.note(Note::Owner { place: place(2), owner: 4 });
-        clerk.note(Note::Alone { owner: 5, cases: cases(&["C"]) });
+        clerk.note(CaseNote::Owner { place: place(1), owner: 1 });
+        clerk.note(CaseNote::Call { place: place(1), cases: cases(&["A"]) });
+        clerk.note(CaseNote::Owner { place: place(1), owner: 2 });
+        clerk.note(CaseNote::Call { place: place(1), cases: cases(&["A", "B"]) });
+        clerk.note(CaseNote::Owner { place: place(1), owner: 3 });
+        clerk.note(CaseNote::Owner { place: place(2), owner: 4 });
+        clerk.note(CaseNote::Alone { owner: 5, cases: cases(&["C"]) });
         // Others may hold on to it.
         written.close();
         let told: Vec<(u64, String)> = ProductLog::of(dir.path())
@@ -195,7 +195,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut register = Register::new(dir.path(), &Arc::default());
         for slot in 0..CALLS + 10 {
-            register.take(Note::Call {
+            register.take(CaseNote::Call {
                 place: CallSlot { worker: 0, slot, generation: 0 },
                 cases: vec!["A".into()],
             });

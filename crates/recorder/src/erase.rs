@@ -18,15 +18,15 @@ use ringtap_spool::{
 };
 
 use crate::corrections::Corrections;
-use crate::doubt::{Doubting, Doubts};
+use crate::pending::{PendingNotes, PendingNotesThread};
 
 /// Gives the far place of the spool as it is now; None where there is none.
 pub type FarAccess = Box<dyn Fn() -> Option<Arc<dyn FarStorage>> + Send>;
 
 /// What goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Erase {
-    /// Its [`number`](crate::doubt::number).
+pub(crate) struct Erasure {
+    /// Its [`number`](crate::pending::number).
     pub(crate) call: u64,
     pub(crate) owners: Vec<u64>,
     pub(crate) from: Nanos,
@@ -36,29 +36,29 @@ pub(crate) struct Erase {
 /// A worker's way to have something erased.
 #[derive(Clone, Debug)]
 pub struct Eraser {
-    jobs: SyncSender<(Instant, Erase)>,
+    jobs: SyncSender<(Instant, Erasure)>,
     missed: Arc<AtomicBool>,
-    doubts: Doubts,
+    notes: PendingNotes,
 }
 
 impl Eraser {
     /// What a kill must not leave on the disk, or may leave from now on. Never waits.
-    pub(crate) fn doubt(&mut self, doubt: PendingEntry) {
-        self.doubts.tell(doubt);
+    pub(crate) fn note_pending(&mut self, entry: PendingEntry) {
+        self.notes.tell(entry);
     }
 
     /// HOT: nothing, as a rule.
     pub(crate) fn catch_up(&mut self) {
-        self.doubts.catch_up();
+        self.notes.catch_up();
     }
 
     /// Nothing follows: waits until all is told.
     pub(crate) fn flush(&mut self) {
-        self.doubts.flush();
+        self.notes.flush();
     }
 
-    /// Has it erased, once all of it is on the disk. Never waits.
-    pub(crate) fn erase(&self, erase: Erase) {
+    /// Requests the erasure of a call; it happens once all of its packets are on the disk. Never waits.
+    pub(crate) fn erase(&self, erase: Erasure) {
         if let Err(TrySendError::Full(_)) = self.jobs.try_send((Instant::now(), erase)) {
             self.missed.store(true, Ordering::Relaxed);
         }
@@ -67,13 +67,13 @@ impl Eraser {
 
 /// The thread that erases.
 #[derive(Debug)]
-pub struct Erasing {
+pub struct ErasingThread {
     eraser: Eraser,
     thread: JoinHandle<()>,
-    doubting: Doubting,
+    notes_thread: PendingNotesThread,
 }
 
-impl Erasing {
+impl ErasingThread {
     /// In these directories, the spool's first; `wait` until what was said of a call is on the disk. What the run before left
     /// undecided is erased first: of what is replayed before anything else is done, or it would be taken for what follows.
     pub fn start(
@@ -86,11 +86,11 @@ impl Erasing {
     ) -> anyhow::Result<Self> {
         let Some(spool) = dirs.first() else { anyhow::bail!("there is no spool to erase in") };
         let (provisional, left) = PendingJournal::open(spool)?;
-        let doubting = Doubting::start(provisional)?;
+        let notes_thread = PendingNotesThread::start(provisional)?;
         let (jobs, todo) = sync_channel(MOST);
         let missed = Arc::new(AtomicBool::new(false));
-        let eraser = Eraser { jobs, missed: Arc::clone(&missed), doubts: doubting.doubts() };
-        let mut work = Work { dirs, far, deletions, wait, missed, doubts: doubting.doubts(), corrections };
+        let eraser = Eraser { jobs, missed: Arc::clone(&missed), notes: notes_thread.notes() };
+        let mut work = Work { dirs, far, deletions, wait, missed, notes: notes_thread.notes(), corrections };
         // Of the calls that go on, what comes from now on is another matter.
         let until = if replayed { Nanos::MAX } else { time::now() };
         let left = match replayed {
@@ -105,7 +105,7 @@ impl Erasing {
             work.serve(&todo);
         };
         let thread = thread::Builder::new().name("erase".into()).spawn(serve)?;
-        Ok(Self { eraser, thread, doubting })
+        Ok(Self { eraser, thread, notes_thread })
     }
 
     /// For a worker.
@@ -123,7 +123,7 @@ impl Erasing {
                 "erasing ended by a fault of the program: some calls are still on the disk",
             );
         }
-        self.doubting.close();
+        self.notes_thread.close();
     }
 }
 
@@ -133,13 +133,13 @@ struct Work {
     deletions: DeletionLog,
     wait: Duration,
     missed: Arc<AtomicBool>,
-    doubts: Doubts,
+    notes: PendingNotes,
     corrections: Arc<Corrections>,
 }
 
 impl Work {
-    fn serve(&mut self, todo: &Receiver<(Instant, Erase)>) {
-        let mut waiting: VecDeque<(Instant, Erase)> = VecDeque::new();
+    fn serve(&mut self, todo: &Receiver<(Instant, Erasure)>) {
+        let mut waiting: VecDeque<(Instant, Erasure)> = VecDeque::new();
         loop {
             let next = match waiting.front() {
                 None => todo.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -159,7 +159,7 @@ impl Work {
         }
     }
 
-    fn erase(&mut self, erase: &Erase) {
+    fn erase(&mut self, erase: &Erasure) {
         match self.forget(&erase.owners, erase.from..erase.to, WHY) {
             Ok(done) if done.missed > 0 => log::warn!(
                 target: "spool",
@@ -167,7 +167,7 @@ impl Work {
                 done.missed,
             ),
             Ok(done) => {
-                self.doubts.wait(PendingEntry::Ended { call: erase.call });
+                self.notes.wait(PendingEntry::Ended { call: erase.call });
                 log::debug!(target: "spool", "a call that is not to be kept: {} chunks erased", done.chunks);
             }
             Err(error) => log::error!(
@@ -230,7 +230,7 @@ impl Work {
         let owners: Vec<u64> = group.iter().flat_map(|left| left.owners.iter().copied()).collect();
         let from = group.iter().map(|left| left.from).min().unwrap_or_default();
         let done = self.forget(&owners, from..until, LEFT)?;
-        group.iter().for_each(|left| self.doubts.wait(PendingEntry::Ended { call: left.call }));
+        group.iter().for_each(|left| self.notes.wait(PendingEntry::Ended { call: left.call }));
         Ok(done.chunks + done.keys)
     }
 }

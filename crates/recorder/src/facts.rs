@@ -7,11 +7,11 @@ use ringtap_spool::rules::CallFacts;
 use ringtap_wire::sdp::Sdp;
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, params};
 
-use crate::orders::{Leg, Ruling};
+use crate::orders::{LegKey, Ruling};
 
-/// Gathered from a call's messages until it is decided.
+/// Facts gathered from a call's messages until it is decided.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub(crate) struct GatheredFacts {
     callers: Vec<String>,
     callees: Vec<String>,
     trunk: Vec<IpAddr>,
@@ -24,7 +24,7 @@ pub(crate) struct Gathered {
     pub(crate) over: bool,
 }
 
-impl Gathered {
+impl GatheredFacts {
     /// Numbers, as the call's record has them.
     pub(crate) fn introduce(&mut self, call: &Call) {
         let listed = |numbers: [&Option<String>; 2]| numbers.into_iter().flatten().cloned().collect();
@@ -96,17 +96,17 @@ impl Gathered {
     /// What the legs of a call have in common, hashed.
     fn new_key(&self, message: &Message<'_>, minute: u64, ruling: &Ruling) -> u64 {
         let common = ruling.legs.iter().find_map(|leg| match leg {
-            Leg::Session => session(message).map(|id| ruling.hash(&[&id.to_ascii_lowercase()])),
-            Leg::Charging => {
+            LegKey::Session => session(message).map(|id| ruling.hash(&[&id.to_ascii_lowercase()])),
+            LegKey::Charging => {
                 let value = message.header(Header::PChargingVector)?;
                 let icid = params(value).find(|(name, _)| name.eq_ignore_ascii_case(b"icid-value"))?.1?;
                 (!icid.is_empty()).then(|| ruling.hash(&[icid]))
             }
-            Leg::Header(name) => {
+            LegKey::Header(name) => {
                 let value = message.header_named(name.as_bytes())?.trim_ascii();
                 (!value.is_empty()).then(|| ruling.hash(&[value]))
             }
-            Leg::Numbers => {
+            LegKey::Numbers => {
                 let (caller, callee) = (self.callers.first()?, self.callees.last()?);
                 Some(ruling.hash(&[caller.as_bytes(), callee.as_bytes(), &minute.to_be_bytes()]))
             }
@@ -212,7 +212,7 @@ mod tests {
     use crate::orders::RulingSettings;
 
     fn ruling(legs: &[&str]) -> Ruling {
-        let legs = legs.iter().map(|name| Leg::of_name(name)).collect();
+        let legs = legs.iter().map(|name| LegKey::of_name(name)).collect();
         Ruling::new(RulingSettings { legs, secret: "x".to_owned(), ..RulingSettings::default() })
     }
 
@@ -221,7 +221,7 @@ mod tests {
             "INVITE sip:200@x SIP/2.0\r\nFrom: <sip:100@x>;tag=1\r\nTo: <sip:200@x>\r\nCall-ID: {call_id}\r\n{headers}\r\n"
         );
         let message = Message::parse(text.as_bytes()).unwrap();
-        let mut facts = Gathered::default();
+        let mut facts = GatheredFacts::default();
         facts.introduce_message(&message);
         let here = Endpoint::new([192, 0, 2, 1].into(), 5060);
         facts.see(&message, [here, here], 7, ruling);
@@ -249,7 +249,7 @@ mod tests {
         let numbers = ruling(&["numbers"]);
         assert_eq!(key(&numbers, "a", ""), key(&numbers, "b", ""));
         // The secret decides, and another one decides otherwise.
-        let legs = vec![Leg::Session];
+        let legs = vec![LegKey::Session];
         let other = Ruling::new(RulingSettings { legs, secret: "y".to_owned(), ..RulingSettings::default() });
         assert_ne!(key(&other, "a", ""), key(&session, "a", ""));
     }
@@ -275,7 +275,7 @@ mod tests {
             "m=audio 4002 RTP/AVP 101 18\r\na=rtpmap:101 telephone-event/8000\r\n",
         );
         let here = Endpoint::new([192, 0, 2, 1].into(), 5060);
-        let mut facts = Gathered::default();
+        let mut facts = GatheredFacts::default();
         facts.see(&Message::parse(&invite).unwrap(), [here, here], 0, &ruling);
         assert!(facts.codecs.is_empty());
         assert_eq!(facts.addresses, ["198.51.100.9".parse::<IpAddr>().unwrap()]);
@@ -283,7 +283,7 @@ mod tests {
         facts.see(&answer, [here, here], 0, &ruling);
         assert_eq!((&facts.codecs[..], events(&answer)), (&["G729".to_owned()][..], 1 << 5));
         // Where the INVITE has no offer, the answer has it.
-        let mut late = Gathered::default();
+        let mut late = GatheredFacts::default();
         late.see(&answer, [here, here], 0, &ruling);
         assert_eq!(late.codecs, ["G729"]);
     }

@@ -11,7 +11,7 @@ use ringtap_spool::rules::{
     CallDecision, CallFacts, CallSlot, DecisionState, DecisionTable, RecordingScope, Rule, Rules,
 };
 
-use crate::cases::{Clerk, Note};
+use crate::cases::{CaseNote, CaseRegister};
 
 /// What is to be recorded of which call, as it is configured.
 #[derive(Clone, Debug, Default)]
@@ -21,13 +21,13 @@ pub struct RulingSettings {
     /// Rules that intercept.
     pub products: Vec<Rule>,
     /// What joins the legs of a call.
-    pub legs: Vec<Leg>,
+    pub legs: Vec<LegKey>,
     /// For the choice of a share of calls: nobody who does not know it can tell which are chosen.
     pub secret: String,
     /// How those who speak pause the recording.
-    pub pause: Switch,
+    pub pause: PauseTrigger,
     /// How they have it go on.
-    pub resume: Switch,
+    pub resume: PauseTrigger,
     /// Every frame is kept.
     pub everything: bool,
 }
@@ -37,20 +37,20 @@ pub struct RulingSettings {
 pub struct Ruling {
     pub(crate) rules: Rules,
     /// Those that intercept.
-    pub(crate) products: Intercepting,
+    pub(crate) products: InterceptRules,
     /// Calls that each rule decided; the last is of those that none matched.
     matched: Vec<AtomicU64>,
-    pub(crate) legs: Vec<Leg>,
+    pub(crate) legs: Vec<LegKey>,
     secret: String,
-    pub(crate) pause: Switch,
-    pub(crate) resume: Switch,
+    pub(crate) pause: PauseTrigger,
+    pub(crate) resume: PauseTrigger,
     /// Every frame is kept.
     pub(crate) everything: bool,
 }
 
 /// Rules that intercept: each stands for itself, and a call is kept for every case of which one matches.
 #[derive(Debug, Default)]
-pub(crate) struct Intercepting {
+pub(crate) struct InterceptRules {
     rules: Vec<Rule>,
     /// Calls that each matched.
     matched: Vec<AtomicU64>,
@@ -58,7 +58,7 @@ pub(crate) struct Intercepting {
 
 /// What rules that intercept say of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Wanted {
+pub(crate) struct InterceptDecision {
     pub(crate) standing: CallDecision,
     /// The rules that match, by their places.
     pub(crate) matched: Vec<usize>,
@@ -66,7 +66,7 @@ pub(crate) struct Wanted {
     pub(crate) is_final: bool,
 }
 
-impl Intercepting {
+impl InterceptRules {
     fn of(rules: Vec<Rule>) -> Self {
         Self { matched: rules.iter().map(|_| AtomicU64::new(0)).collect(), rules }
     }
@@ -78,7 +78,7 @@ impl Intercepting {
 
     /// What is kept of a call of which so much is known: the most that one of them wants. It waits while one that may still match
     /// wants more.
-    pub(crate) fn decide(&self, facts: &CallFacts<'_>) -> Wanted {
+    pub(crate) fn decide(&self, facts: &CallFacts<'_>) -> InterceptDecision {
         let (mut what, mut more, mut matched) = (RecordingScope::Nothing, None, Vec::new());
         for (place, rule) in self.rules.iter().enumerate() {
             match rule.matches(facts) {
@@ -94,7 +94,7 @@ impl Intercepting {
         let state = if waits { DecisionState::Open } else { DecisionState::Decided };
         let standing =
             CallDecision { state, what: what.max(more.unwrap_or_default()), ..CallDecision::default() };
-        Wanted { standing, matched, is_final: more.is_none() }
+        InterceptDecision { standing, matched, is_final: more.is_none() }
     }
 
     /// The most that any of them keeps.
@@ -118,7 +118,7 @@ impl Intercepting {
 
 /// What joins the legs of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Leg {
+pub enum LegKey {
     /// `Session-ID`, RFC 7989.
     Session,
     /// `icid-value` of `P-Charging-Vector`, RFC 7315.
@@ -129,7 +129,7 @@ pub enum Leg {
     Numbers,
 }
 
-impl Leg {
+impl LegKey {
     /// By its name in the configuration: `Session-ID`, `P-Charging-Vector`, `numbers`, or a header.
     pub fn of_name(name: &str) -> Self {
         match name.to_ascii_lowercase().as_str() {
@@ -143,7 +143,7 @@ impl Leg {
 
 /// How those who speak pause or go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Switch {
+pub struct PauseTrigger {
     /// Digits of a telephone keypad, in ASCII; empty where none do.
     pub digits: Vec<u8>,
     /// A header and its value; None where none does.
@@ -162,7 +162,7 @@ impl Ruling {
             resume,
             everything,
             rules,
-            products: Intercepting::of(products),
+            products: InterceptRules::of(products),
         }
     }
 
@@ -208,7 +208,7 @@ impl Ruling {
 
 /// For a call under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum CallCommand {
     /// From now on so much is kept, whatever rules say.
     Keep(RecordingScope),
     /// What is said is not kept.
@@ -216,14 +216,14 @@ pub enum Act {
     /// It is again.
     Resume,
     /// Nothing is done: tells the time by its packets, in nanoseconds since 1970.
-    When,
+    Time,
 }
 
 /// A command on its way to the workers.
 #[derive(Clone, Debug)]
 pub(crate) struct Command {
     pub(crate) call_id: String,
-    pub(crate) act: Act,
+    pub(crate) act: CallCommand,
     /// What was done; nothing where the call is another worker's, or nobody's.
     pub(crate) answer: Sender<Option<String>>,
 }
@@ -235,7 +235,7 @@ pub struct Orders {
     /// The same of what is intercepted.
     pub(crate) products: DecisionTable,
     /// Writes down whose product is kept.
-    clerk: Option<Clerk>,
+    clerk: Option<CaseRegister>,
     ruling: Mutex<Arc<Ruling>>,
     /// Counts rulings.
     epoch: AtomicU64,
@@ -262,12 +262,12 @@ impl Orders {
     }
 
     /// Whose product is kept is written down.
-    pub fn with(self, clerk: Clerk) -> Self {
+    pub fn with(self, clerk: CaseRegister) -> Self {
         Self { clerk: Some(clerk), ..self }
     }
 
     /// Has it written down.
-    pub(crate) fn note(&self, note: Note) {
+    pub(crate) fn note(&self, note: CaseNote) {
         if let Some(clerk) = &self.clerk {
             clerk.note(note);
         }
@@ -305,7 +305,7 @@ impl Orders {
     /// # Errors
     ///
     /// A worker that does not answer.
-    pub fn command(&self, call_id: &str, act: Act) -> anyhow::Result<Option<String>> {
+    pub fn command(&self, call_id: &str, act: CallCommand) -> anyhow::Result<Option<String>> {
         let (answer, answers) = channel();
         for inbox in &self.inboxes {
             let mut commands = held(&inbox.commands);
@@ -363,9 +363,9 @@ mod tests {
             rule("A", RecordingScope::Signalling, true, ""),
             rule("B", RecordingScope::Full, true, "G729"),
         ];
-        let rules = Intercepting::of(rules);
+        let rules = InterceptRules::of(rules);
         let decide = |facts: &CallFacts<'_>| {
-            let Wanted { standing, matched, is_final } = rules.decide(facts);
+            let InterceptDecision { standing, matched, is_final } = rules.decide(facts);
             (standing.state, standing.what, rules.cases(&matched), is_final)
         };
         let cases = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
@@ -380,13 +380,13 @@ mod tests {
         let all = CallFacts { codecs: &["G729"], answered: true, ..facts };
         assert_eq!(decide(&all), (DecisionState::Decided, RecordingScope::Full, cases(&["A", "B"]), true));
         // Whoever may still match and wants no more holds nothing up.
-        let two = Intercepting::of(rules.rules[..2].to_vec());
+        let two = InterceptRules::of(rules.rules[..2].to_vec());
         let wanted = two.decide(&facts);
         assert_eq!(
             (wanted.standing.state, wanted.is_final, wanted.matched),
             (DecisionState::Decided, false, vec![0])
         );
-        let nobody = Intercepting::default();
+        let nobody = InterceptRules::default();
         assert_eq!(
             (nobody.decide(&all).standing.what, nobody.is_empty(), nobody.most()),
             (RecordingScope::Nothing, true, RecordingScope::Nothing)

@@ -1,4 +1,4 @@
-//! What a worker keeps of calls, on its way from the engine's hooks into the spool.
+//! One worker's recording: what the engine saw of calls, on its way into the spool.
 //!
 //! The worker that has a call's signalling asks the rules, at each message that may change what they say, and writes the
 //! answer into the table that all workers share; the worker that sees its media looks there.
@@ -25,33 +25,33 @@ use ringtap_spool::{
     of_call, of_stream,
 };
 
-use self::call::{CallState, Other, mask, standing};
+use self::call::{CallState, OtherDialog, mask, standing};
 pub use self::figures::{Decisions, Figures};
-use self::pause::{Pressed, pause_or_resume};
-use self::product::{Products, Target};
-pub use self::sink::Keeping;
+use self::pause::{PressedDigits, pause_or_resume};
+use self::product::{InterceptedCall, Interceptions};
+pub use self::sink::RecordingSink;
 pub use self::sink::wrapped;
-use self::stream::{Serials, Straight, Stream, alone, alone_facts, stand};
+use self::stream::{FastPath, SerialHasher, Stream, alone, alone_facts, decision_of};
 use crate::amend::Amender;
 use crate::complete::complete;
-use crate::doubt::number;
-use crate::erase::{Erase, Eraser};
-use crate::facts::{Gathered, digit, digit_of_event, events};
-use crate::orders::{Act, Command, Orders, Ruling, Switch, place};
-use crate::shelf::{Piece, Shelf, Track};
+use crate::erase::{Eraser, Erasure};
+use crate::facts::{GatheredFacts, digit, digit_of_event, events};
+use crate::orders::{CallCommand, Command, Orders, PauseTrigger, Ruling, place};
+use crate::output::{OwnerRecording, PacketOutput, PassingPacket};
+use crate::pending::number;
 
-/// A worker's part of the spool.
+/// Records the calls and streams of one worker.
 pub struct Recorder {
-    shelf: Shelf,
+    output: PacketOutput,
     orders: Arc<Orders>,
     ruling: Arc<Ruling>,
     epoch: u64,
     eraser: Option<Eraser>,
     amender: Option<Amender>,
     /// By the stream's serial.
-    streams: HashMap<u64, Stream, BuildHasherDefault<Serials>>,
+    streams: HashMap<u64, Stream, BuildHasherDefault<SerialHasher>>,
     /// By the stream's place in the engine.
-    straight: Box<[Straight]>,
+    fast_paths: Box<[FastPath]>,
     /// Streams of which packets wait.
     waiting: Vec<u64>,
     /// Calls that this worker has the signalling of, by their place.
@@ -59,9 +59,9 @@ pub struct Recorder {
     /// Their places by the key of their Call-ID.
     by_key: HashMap<u64, u32>,
     /// Messages that belong to no call, by the key of their Call-ID.
-    others: HashMap<u64, Other>,
+    others: HashMap<u64, OtherDialog>,
     /// What is kept of who is intercepted.
-    products: Products,
+    products: Interceptions,
     /// Where every frame is kept.
     rest: Option<Box<Rest>>,
     /// Time by the packets, or by the clock.
@@ -70,15 +70,16 @@ pub struct Recorder {
     swept: Nanos,
     counts: Decisions,
     /// Packets lost, as far as the operator knows.
-    told: u64,
+    reported_losses: u64,
     worker: usize,
 }
 
 /// The frames that are no call's, and which of the batch are some call's.
-type Rest = (Track, Vec<bool>);
+type Rest = (OwnerRecording, Vec<bool>);
 
 impl Recorder {
-    /// For so many `streams` at once. `undecided` bytes are for what no rule can decide yet. Without an eraser, what was kept until the end stays.
+    /// Opens a recorder for at most `streams` streams at once, with `undecided` bytes for packets that no rule can decide yet.
+    /// Without an eraser, calls that were recorded until their end stay on the disk.
     pub fn open(
         settings: WriterSettings,
         streams: usize,
@@ -90,7 +91,7 @@ impl Recorder {
         let (ruling, epoch) = orders.ruling();
         let rest = rest(&ruling, worker);
         Ok(Self {
-            shelf: Shelf {
+            output: PacketOutput {
                 keeper: SpoolWriter::open(settings)?,
                 undecided: PendingPackets::new(undecided, owners),
                 left_out: 0,
@@ -101,18 +102,18 @@ impl Recorder {
             eraser,
             amender: None,
             streams: HashMap::default(),
-            straight: vec![Straight::NONE; streams].into_boxed_slice(),
+            fast_paths: vec![FastPath::NONE; streams].into_boxed_slice(),
             waiting: Vec::new(),
             calls: HashMap::new(),
             by_key: HashMap::new(),
             others: HashMap::new(),
-            products: Products::default(),
+            products: Interceptions::default(),
             rest,
             now: Nanos::ZERO,
             looked: Nanos::ZERO,
             swept: Nanos::ZERO,
             counts: Decisions::default(),
-            told: 0,
+            reported_losses: 0,
             worker,
         })
     }
@@ -137,35 +138,36 @@ impl Recorder {
         };
         for (frame, _) in frames.iter().zip(kept).filter(|(_, kept)| !**kept) {
             let Frame { time, wire_len, data, .. } = *frame;
-            let piece = Piece { time, wire_len, data, head: data.len(), payload_type: 0 };
-            self.shelf.put(track, &full, &piece);
+            let piece = PassingPacket { time, wire_len, data, head: data.len(), payload_type: 0 };
+            self.output.put(track, &full, &piece);
         }
     }
 
-    /// Time has passed: what waited long enough is written, who was silent long enough is forgotten; what others want is done.
+    /// Writes what has waited long enough, releases silent streams, applies new rules and runs commands. Call it after each batch,
+    /// and when time passes without packets.
     pub fn tick(&mut self, now: Nanos) {
         self.now = now;
         self.eraser.iter_mut().for_each(Eraser::catch_up);
-        self.shelf.keeper.tick(now);
+        self.output.keeper.tick(now);
         if self.orders.epoch() != self.epoch {
-            self.obey();
+            self.apply_new_rules();
         }
         for command in self.orders.commands(self.worker) {
             self.command(&command);
         }
         if now.since(self.looked) >= LOOK {
             self.looked = now;
-            self.look(now);
+            self.check_waiting(now);
         }
         if now.since(self.swept) >= SWEEP {
             self.swept = now;
-            self.sweep(now);
+            self.release_silent(now);
         }
     }
 
-    /// New rules: who is not decided yet is asked about again.
+    /// Applies new rules to every call that is not decided yet.
     #[cold]
-    fn obey(&mut self) {
+    fn apply_new_rules(&mut self) {
         (self.ruling, self.epoch) = self.orders.ruling();
         if self.rest.is_some() != self.ruling.everything {
             self.rest = rest(&self.ruling, self.worker);
@@ -176,12 +178,13 @@ impl Recorder {
             self.judge(slot, None, false);
         }
         self.streams.values_mut().for_each(|stream| stream.alone = None);
-        self.obey_product();
+        self.apply_new_rules_to_product();
     }
 
-    /// Whether what waits has been decided elsewhere meanwhile; who waits for a call that does not come is decided alone.
-    fn look(&mut self, now: Nanos) {
-        self.shelf.undecided.expire(Nanos(now.0.saturating_sub(LONGEST.0)));
+    /// Applies decisions that another worker has made for packets that wait. A stream that no call has claimed for too long is
+    /// decided by itself.
+    fn check_waiting(&mut self, now: Nanos) {
+        self.output.undecided.expire(Nanos(now.0.saturating_sub(LONGEST.0)));
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.retain(|serial| {
             let Some(stream) = self.streams.get_mut(serial) else { return false };
@@ -191,51 +194,51 @@ impl Recorder {
             if stream.call.is_none() && (stream.left.is_some() || stream.first + ALONE < now) {
                 stream.alone = Some(alone(&self.ruling, stream));
             }
-            let standing = stand(&self.orders, &self.ruling, stream);
+            let standing = decision_of(&self.orders, &self.ruling, stream);
             let decided = matches!(standing.state, DecisionState::UntilEnd | DecisionState::Decided);
             let gone = stream.left.is_some_and(|left| left + PATIENCE < now);
             if standing.provisional {
-                stream.doubt(self.eraser.as_mut());
+                stream.note_pending(self.eraser.as_mut());
             }
             if decided {
-                self.shelf.settle(&mut stream.track, &standing);
+                self.output.settle(&mut stream.track, &standing);
             }
             if stream.left.is_some() && (decided || gone) {
-                self.shelf.end(&mut stream.track, now);
+                self.output.end(&mut stream.track, now);
                 self.streams.remove(serial);
             }
             !decided && !gone
         });
         self.waiting = waiting;
-        self.look_product(now);
+        self.check_waiting_product(now);
     }
 
-    /// Who is silent has no packets in memory any more, and needs no place there.
-    fn sweep(&mut self, now: Nanos) {
-        let Self { streams, straight, shelf, .. } = self;
+    /// Releases the memory of streams and dialogs that have been silent for a while.
+    fn release_silent(&mut self, now: Nanos) {
+        let Self { streams, fast_paths, output, .. } = self;
         for (serial, stream) in streams.iter_mut() {
-            let straight = straight.get_mut(stream.place as usize).filter(|line| line.serial == *serial);
-            let last = straight.as_ref().map_or(Nanos::ZERO, |line| line.last);
+            let fast_paths = fast_paths.get_mut(stream.place as usize).filter(|line| line.serial == *serial);
+            let last = fast_paths.as_ref().map_or(Nanos::ZERO, |line| line.last);
             stream.last = stream.last.max(last);
             if stream.last + SILENCE < now {
-                straight.into_iter().for_each(|line| line.owner = None);
-                shelf.finish(&mut stream.track, now);
+                fast_paths.into_iter().for_each(|line| line.owner = None);
+                output.finish(&mut stream.track, now);
             }
         }
-        let silent = |_: &u64, other: &mut Other| other.last + SILENCE < now;
+        let silent = |_: &u64, other: &mut OtherDialog| other.last + SILENCE < now;
         for (_, mut other) in self.others.extract_if(silent) {
-            self.shelf.end(&mut other.track, now);
+            self.output.end(&mut other.track, now);
         }
         self.sweep_product(now);
     }
 
-    /// Tells the operator when packets are lost on the way to the disk, and why.
+    /// Logs packets that could not be recorded since the last report, and why.
     pub fn report(&mut self) {
-        let WriterCounts { lost_oversized, lost_disk, .. } = self.shelf.keeper.counts();
-        let written = self.shelf.keeper.written();
-        let (left_out, undecided) = (self.shelf.left_out, self.shelf.undecided.lost());
+        let WriterCounts { lost_oversized, lost_disk, .. } = self.output.keeper.counts();
+        let written = self.output.keeper.written();
+        let (left_out, undecided) = (self.output.left_out, self.output.undecided.lost());
         let lost = lost_oversized + lost_disk + left_out + undecided + written.lost_packets();
-        if lost > self.told {
+        if lost > self.reported_losses {
             let why = match written.failure() {
                 Some(error) => error.to_string(),
                 None if lost_disk > 0 => {
@@ -245,28 +248,28 @@ impl Recorder {
                 None if left_out > 0 => "more streams at once than the spool has places".to_owned(),
                 None => "their calls were not decided in time: [spool] undecided is too small".to_owned(),
             };
-            let more = lost - self.told;
+            let more = lost - self.reported_losses;
             log::warn!(target: "spool", "worker {}: {more} packets could not be kept: {why}", self.worker);
-            self.told = lost;
+            self.reported_losses = lost;
         }
     }
 
     /// What was kept and what was lost.
     pub fn figures(&self) -> Figures {
-        let written = self.shelf.keeper.written();
+        let written = self.output.keeper.written();
         Figures {
-            counts: self.shelf.keeper.counts(),
-            left_out: self.shelf.left_out,
+            counts: self.output.keeper.counts(),
+            left_out: self.output.left_out,
             refused: written.lost_packets(),
             bytes: written.bytes(),
             writes: written.writes(),
             segments: written.segments(),
             failures: written.failures(),
-            decisions: Decisions { lost: self.shelf.undecided.lost(), ..self.counts },
+            decisions: Decisions { lost: self.output.undecided.lost(), ..self.counts },
         }
     }
 
-    /// Has records put right of which the disk refuses something later.
+    /// Has records corrected when the disk refuses packets after the record was made.
     pub fn amend_by(&mut self, amender: Amender) {
         amender.listen(self.written());
         self.amender = Some(amender);
@@ -274,13 +277,13 @@ impl Recorder {
 
     /// What the disk has taken, for other threads.
     pub fn written(&self) -> Arc<WriterStatus> {
-        self.shelf.keeper.written()
+        self.output.keeper.written()
     }
 
     /// Writes everything.
     pub fn close(mut self, now: Nanos) {
         self.eraser.iter_mut().for_each(Eraser::flush);
-        let Shelf { keeper, left_out, undecided } = self.shelf;
+        let PacketOutput { keeper, left_out, undecided } = self.output;
         let (written, undecided) = (keeper.written(), undecided.lost());
         let counts = keeper.close(now);
         log::info!(
@@ -297,7 +300,7 @@ impl Recorder {
 
 fn rest(ruling: &Ruling, worker: usize) -> Option<Box<Rest>> {
     let owner = || key([&b"link"[..], &worker.to_string().into_bytes()]);
-    ruling.everything.then(|| Box::new((Track::new(Category::Media, owner()), Vec::new())))
+    ruling.everything.then(|| Box::new((OwnerRecording::new(Category::Media, owner()), Vec::new())))
 }
 
 const MINUTE: u64 = 60_000_000_000;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use ringtap_capture::Writer;
-use ringtap_live::book::{Entry, Kept, Sip};
+use ringtap_live::book::{CapturedFrame, Entry, Sip};
 use ringtap_model::{Frame, LinkType};
 use ringtap_report::file::Target;
 use ringtap_report::text::counted;
@@ -27,7 +27,7 @@ pub(crate) fn write(entries: &[Arc<Entry>], path: &Path) -> anyhow::Result<Strin
     if entries.iter().all(|entry| entry.messages.is_empty()) {
         bail!("there is no message to save");
     }
-    let mut kept: Vec<Kept> = Vec::new();
+    let mut kept: Vec<CapturedFrame> = Vec::new();
     let mut rebuilt = 0;
     for entry in entries {
         // With a hole in its connection, what comes after the hole could not be read: then all of it stands by itself.
@@ -47,7 +47,7 @@ pub(crate) fn write(entries: &[Arc<Entry>], path: &Path) -> anyhow::Result<Strin
     let links: Vec<LinkType> = kept.iter().map(|frame| frame.link).collect();
     let named = || format!("cannot write {}", path.display());
     let mut writer = Writer::new(Target::create(path)?, &links).with_context(named)?;
-    for Kept { time, number, link, wire_len, data } in &kept {
+    for CapturedFrame { time, number, link, wire_len, data } in &kept {
         let frame = Frame { time: *time, number: *number, link: *link, wire_len: *wire_len, data };
         writer.write(&frame).with_context(named)?;
     }
@@ -64,9 +64,9 @@ pub(crate) fn write(entries: &[Arc<Entry>], path: &Path) -> anyhow::Result<Strin
 }
 
 /// A message whose segments or fragments are gone, as the datagram that it could have been.
-fn datagram(message: &Sip) -> Option<Kept> {
+fn datagram(message: &Sip) -> Option<CapturedFrame> {
     let (src, dst) = (message.src, message.dst);
     let data = udp_datagram((src.ip, src.port), (dst.ip, dst.port), message.text())?;
     let wire_len = u32::try_from(data.len()).ok()?;
-    Some(Kept { time: message.time, number: REBUILT, link: RAW, wire_len, data: data.into() })
+    Some(CapturedFrame { time: message.time, number: REBUILT, link: RAW, wire_len, data: data.into() })
 }

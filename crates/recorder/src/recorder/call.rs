@@ -6,25 +6,25 @@ use super::*;
 pub(super) struct CallState {
     pub(super) number: CallNumber,
     pub(super) call_id: Box<str>,
-    pub(super) track: Track,
-    pub(super) facts: Gathered,
+    pub(super) track: OwnerRecording,
+    pub(super) facts: GatheredFacts,
     pub(super) standing: CallDecision,
     /// The most that was kept of it until its end should tell.
     pub(super) most: Option<RecordingScope>,
     /// That is kept in mind on the disk.
-    pub(super) doubted: bool,
+    pub(super) noted_pending: bool,
     /// No rule changes it any more.
     pub(super) fixed: bool,
     /// By command, when it had begun.
     pub(super) demanded: bool,
-    pub(super) digits: Pressed,
+    pub(super) digits: PressedDigits,
     /// What the rules say that intercept; None where there are none.
-    pub(super) product: Option<Box<Target>>,
+    pub(super) product: Option<Box<InterceptedCall>>,
 }
 
 /// Messages of one Call-ID that is no call's.
-pub(super) struct Other {
-    pub(super) track: Track,
+pub(super) struct OtherDialog {
+    pub(super) track: OwnerRecording,
     pub(super) standing: CallDecision,
     pub(super) last: Nanos,
 }
@@ -32,21 +32,21 @@ pub(super) struct Other {
 impl Recorder {
     /// The state of a call; a new one where it has none.
     pub(super) fn call(&mut self, number: CallNumber, call_id: &str) -> &mut CallState {
-        let Self { calls, by_key, shelf, .. } = self;
+        let Self { calls, by_key, output, .. } = self;
         let new = |by_key: &mut HashMap<u64, u32>| {
             let key = of_call(call_id.as_bytes());
             by_key.insert(key, number.slot());
             CallState {
                 number,
                 call_id: call_id.into(),
-                track: Track::new(Category::Signalling, key),
-                facts: Gathered::default(),
+                track: OwnerRecording::new(Category::Signalling, key),
+                facts: GatheredFacts::default(),
                 standing: CallDecision::default(),
                 most: None,
-                doubted: false,
+                noted_pending: false,
                 fixed: false,
                 demanded: false,
-                digits: Pressed::default(),
+                digits: PressedDigits::default(),
                 product: None,
             }
         };
@@ -60,9 +60,9 @@ impl Recorder {
                 {
                     by_key.remove(&before.track.key);
                 }
-                shelf.end(&mut before.track, Nanos::ZERO);
+                output.end(&mut before.track, Nanos::ZERO);
                 if let Some(target) = before.product {
-                    target.end(shelf, Nanos::ZERO);
+                    target.end(output, Nanos::ZERO);
                 }
                 entry.into_mut()
             }
@@ -107,7 +107,7 @@ impl Recorder {
         self.calls.get(&number.slot()).map(|_| self.orders.table.get(place(number)))
     }
 
-    /// What is known of a call may suffice now.
+    /// Asks the rules about a call, with what is known of it now.
     pub(super) fn judge(&mut self, slot: u32, mos: Option<f64>, judged: bool) {
         let Self { calls, ruling, orders, counts, eraser, now, .. } = self;
         let Some(state) = calls.get_mut(&slot).filter(|state| !state.fixed) else { return };
@@ -127,11 +127,11 @@ impl Recorder {
             // What stays should nobody ever know.
             let without = state.facts.ask(None, true, |facts| ruling.rules.decide(facts)).what();
             state.standing.provisional = without < state.standing.what;
-            let is_new = state.standing.provisional && !state.doubted;
-            state.doubted |= is_new;
+            let is_new = state.standing.provisional && !state.noted_pending;
+            state.noted_pending |= is_new;
             if let Some(eraser) = eraser.as_mut().filter(|_| is_new && without == RecordingScope::Nothing) {
                 let from = Nanos(now.0.saturating_sub(LONGEST.0 + BEFORE.0));
-                eraser.doubt(PendingEntry::Begun {
+                eraser.note_pending(PendingEntry::Begun {
                     call: number(state.number),
                     owner: state.track.key,
                     from,
@@ -146,7 +146,7 @@ impl Recorder {
         }
         orders.table.write(place(state.number), state.standing);
         if matches!(state.standing.state, DecisionState::UntilEnd | DecisionState::Decided) {
-            self.shelf.settle(&mut state.track, &state.standing);
+            self.output.settle(&mut state.track, &state.standing);
         }
     }
 
@@ -155,13 +155,13 @@ impl Recorder {
         let key = of_call(call_id.as_bytes());
         let ruling = &self.ruling;
         let other = self.others.entry(key).or_insert_with(|| {
-            let mut facts = Gathered::default();
+            let mut facts = GatheredFacts::default();
             facts.over = true;
             facts.introduce_message(seen.message);
             facts.see(seen.message, [seen.src, seen.dst], seen.time.0 / MINUTE, ruling);
             let verdict = facts.ask(None, true, |facts| ruling.rules.decide(facts));
-            let track = Track::new(Category::Signalling, key);
-            Other { track, standing: standing(&verdict), last: seen.time }
+            let track = OwnerRecording::new(Category::Signalling, key);
+            OtherDialog { track, standing: standing(&verdict), last: seen.time }
         });
         other.last = seen.time;
         other.standing
@@ -175,7 +175,7 @@ impl Recorder {
         data: &[u8],
         wire_len: u32,
     ) {
-        let piece = Piece { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
+        let piece = PassingPacket { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
         let track = match seen.call {
             Some(number) => self.calls.get_mut(&number.slot()).map(|state| &mut state.track),
             None => {
@@ -184,7 +184,7 @@ impl Recorder {
             }
         };
         if let Some(track) = track {
-            self.shelf.put(track, standing, &piece);
+            self.output.put(track, standing, &piece);
         }
     }
 
@@ -201,15 +201,15 @@ impl Recorder {
         self.judge_product(slot);
         let Some(mut state) = self.calls.remove(&slot) else { return };
         if let Some(target) = state.product.take() {
-            target.end(&mut self.shelf, now);
+            target.end(&mut self.output, now);
         }
-        let signalling = self.shelf.end(&mut state.track, now);
+        let signalling = self.output.end(&mut state.track, now);
         let what = state.standing.what;
         if state.most.is_some_and(|most| what < most) {
             self.erase(&state, call, streams, now);
             streams.iter_mut().for_each(|stream| stream.recorded = RecordedPackets::default());
         } else {
-            self.sure(&state);
+            self.confirm(&state);
         }
         let recorded = match what {
             RecordingScope::Nothing => Recorded::None,
@@ -240,20 +240,20 @@ impl Recorder {
             owners.push(of_call(call.call_id.as_bytes()));
         }
         if owners.is_empty() {
-            return self.sure(state);
+            return self.confirm(state);
         }
         let first = streams.iter().map(|end| end.record.first).chain(call.invite).min().unwrap_or(now);
         if let Some(eraser) = &self.eraser {
             self.counts.erased += 1;
             let from = Nanos(first.0.saturating_sub(BEFORE.0));
-            eraser.erase(Erase { call: number(state.number), owners, from, to: now });
+            eraser.erase(Erasure { call: number(state.number), owners, from, to: now });
         }
     }
 
-    /// What is kept of a call stays.
-    pub(super) fn sure(&mut self, state: &CallState) {
-        if let Some(eraser) = self.eraser.as_mut().filter(|_| state.doubted) {
-            eraser.doubt(PendingEntry::Ended { call: number(state.number) });
+    /// The recording of a call stays: its pending decision is over.
+    pub(super) fn confirm(&mut self, state: &CallState) {
+        if let Some(eraser) = self.eraser.as_mut().filter(|_| state.noted_pending) {
+            eraser.note_pending(PendingEntry::Ended { call: number(state.number) });
         }
     }
 }

@@ -12,7 +12,7 @@ impl Recorder {
         let told = state.filter(|state| *state.call_id == *command.call_id).map(|state| {
             let table = &self.orders.table;
             match command.act {
-                Act::Keep(what) => {
+                CallCommand::Keep(what) => {
                     let before = state.standing;
                     state.standing = CallDecision { state: DecisionState::Decided, what, ..before };
                     if !std::mem::replace(&mut state.fixed, true) {
@@ -20,12 +20,13 @@ impl Recorder {
                     }
                     state.demanded |= before.state == DecisionState::Decided;
                     state.most = None;
-                    if let Some(eraser) = self.eraser.as_mut().filter(|_| std::mem::take(&mut state.doubted))
+                    if let Some(eraser) =
+                        self.eraser.as_mut().filter(|_| std::mem::take(&mut state.noted_pending))
                     {
-                        eraser.doubt(PendingEntry::Ended { call: number(state.number) });
+                        eraser.note_pending(PendingEntry::Ended { call: number(state.number) });
                     }
                     table.write(place(state.number), state.standing);
-                    self.shelf.settle(&mut state.track, &state.standing);
+                    self.output.settle(&mut state.track, &state.standing);
                     match before.state {
                         DecisionState::Decided => {
                             format!("{} from now on (was {})", what.name(), before.what.name())
@@ -36,14 +37,14 @@ impl Recorder {
                         _ => format!("{} from its beginning on", what.name()),
                     }
                 }
-                Act::Pause if table.pause(place(state.number), true) => "paused".to_owned(),
-                Act::Pause => "was paused already".to_owned(),
-                Act::Resume if table.pause(place(state.number), false) => "goes on".to_owned(),
-                Act::Resume => "was not paused".to_owned(),
-                Act::When => self.now.0.to_string(),
+                CallCommand::Pause if table.pause(place(state.number), true) => "paused".to_owned(),
+                CallCommand::Pause => "was paused already".to_owned(),
+                CallCommand::Resume if table.pause(place(state.number), false) => "goes on".to_owned(),
+                CallCommand::Resume => "was not paused".to_owned(),
+                CallCommand::Time => self.now.0.to_string(),
             }
         });
-        if let Some(told) = told.as_ref().filter(|_| command.act != Act::When) {
+        if let Some(told) = told.as_ref().filter(|_| command.act != CallCommand::Time) {
             log::info!(target: "rules", "call {}: {told}, by command", command.call_id);
         }
         // Who asked may have gone.

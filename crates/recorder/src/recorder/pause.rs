@@ -4,18 +4,18 @@ use super::*;
 
 /// The last digits that somebody pressed.
 #[derive(Default)]
-pub(super) struct Pressed {
+pub(super) struct PressedDigits {
     pub(super) digits: [u8; 16],
     pub(super) count: usize,
 }
 
-impl Pressed {
+impl PressedDigits {
     /// Takes a digit; whether it ends the pause or begins one: both where the same digits do both.
     pub(super) fn press(&mut self, digit: u8, ruling: &Ruling) -> (bool, bool) {
         self.digits.rotate_left(1);
         self.digits[15] = digit;
         self.count = (self.count + 1).min(16);
-        let ends = |switch: &Switch| {
+        let ends = |switch: &PauseTrigger| {
             !switch.digits.is_empty() && self.digits[16 - self.count..].ends_with(&switch.digits)
         };
         let found = (ends(&ruling.pause), ends(&ruling.resume));
@@ -32,7 +32,7 @@ impl Recorder {
         let Some(state) = self.calls.get_mut(&number.slot()).filter(|state| state.standing.may_pause) else {
             return;
         };
-        let holds = |switch: &Switch| {
+        let holds = |switch: &PauseTrigger| {
             switch.header.as_ref().is_some_and(|(name, value)| {
                 let given = seen.message.header_named(name.as_bytes());
                 given.is_some_and(|given| given.trim_ascii().eq_ignore_ascii_case(value.as_bytes()))

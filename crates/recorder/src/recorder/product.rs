@@ -5,22 +5,22 @@
 //! neither masked nor paused, and a rule that comes into effect while a call is under way has it from then on.
 
 use super::*;
-use crate::cases::Note;
+use crate::cases::CaseNote;
 
 /// What a worker has of it.
 #[derive(Default)]
-pub(crate) struct Products {
+pub(crate) struct Interceptions {
     /// By the stream's serial.
-    streams: HashMap<u64, Copied, BuildHasherDefault<Serials>>,
+    streams: HashMap<u64, InterceptedStream, BuildHasherDefault<SerialHasher>>,
     /// Streams of which packets wait.
     waiting: Vec<u64>,
     /// Messages that belong to no call, by the key of their Call-ID.
-    others: HashMap<u64, OtherCopied>,
+    others: HashMap<u64, InterceptedDialog>,
 }
 
 /// A call that may be intercepted.
-pub(crate) struct Target {
-    track: Track,
+pub(crate) struct InterceptedCall {
+    track: OwnerRecording,
     standing: CallDecision,
     /// Until the rules change, nothing more comes of them.
     fixed: bool,
@@ -30,8 +30,8 @@ pub(crate) struct Target {
 }
 
 /// A stream of which product is kept, or may be.
-struct Copied {
-    track: Track,
+struct InterceptedStream {
+    track: OwnerRecording,
     call: Option<CallNumber>,
     hosts: [IpAddr; 2],
     ssrc: u32,
@@ -45,17 +45,17 @@ struct Copied {
 }
 
 /// Messages of one Call-ID that is no call's.
-struct OtherCopied {
-    track: Track,
+struct InterceptedDialog {
+    track: OwnerRecording,
     standing: CallDecision,
     cases: Vec<String>,
     last: Nanos,
     told: Option<Nanos>,
 }
 
-impl Target {
+impl InterceptedCall {
     fn new(key: u64) -> Self {
-        let track = Track::product(Category::Signalling, key);
+        let track = OwnerRecording::product(Category::Signalling, key);
         Self { track, standing: CallDecision::default(), fixed: false, matched: Vec::new(), told: None }
     }
 
@@ -65,15 +65,15 @@ impl Target {
     }
 
     /// The call has ended.
-    pub(crate) fn end(mut self, shelf: &mut Shelf, now: Nanos) {
-        shelf.end(&mut self.track, now);
+    pub(crate) fn end(mut self, output: &mut PacketOutput, now: Nanos) {
+        output.end(&mut self.track, now);
     }
 }
 
-impl Copied {
+impl InterceptedStream {
     fn new((src, dst, ssrc): (Endpoint, Endpoint, u32), time: Nanos) -> Self {
         Self {
-            track: Track::product(Category::Media, of_stream(src, dst, ssrc)),
+            track: OwnerRecording::product(Category::Media, of_stream(src, dst, ssrc)),
             call: None,
             hosts: [src.ip, dst.ip],
             ssrc,
@@ -86,7 +86,7 @@ impl Copied {
     }
 
     /// As its call does, or alone.
-    fn stand(&self, orders: &Orders, ruling: &Ruling) -> CallDecision {
+    fn decision_of(&self, orders: &Orders, ruling: &Ruling) -> CallDecision {
         let known = match self.call {
             Some(call) => orders.products.get(place(call)),
             None => self.alone.as_ref().map(|(standing, _)| *standing).unwrap_or_default(),
@@ -107,8 +107,8 @@ impl Copied {
         if is_due(&self.track, &mut self.told, now) {
             let owner = self.track.key;
             orders.note(match (self.call, &self.alone) {
-                (Some(call), _) => Note::Owner { place: place(call), owner },
-                (None, Some((_, cases))) => Note::Alone { owner, cases: cases.clone() },
+                (Some(call), _) => CaseNote::Owner { place: place(call), owner },
+                (None, Some((_, cases))) => CaseNote::Alone { owner, cases: cases.clone() },
                 (None, None) => return,
             });
         }
@@ -116,7 +116,7 @@ impl Copied {
 }
 
 /// Whether it is to be told whose an owner is: when the first of it is kept, and again from time to time.
-fn is_due(track: &Track, told: &mut Option<Nanos>, now: Nanos) -> bool {
+fn is_due(track: &OwnerRecording, told: &mut Option<Nanos>, now: Nanos) -> bool {
     let due = track.is_kept() && told.is_none_or(|told| told + AGAIN < now);
     if due {
         *told = Some(now);
@@ -130,15 +130,15 @@ impl Recorder {
         self.ruling.products.is_empty() && self.products.streams.is_empty()
     }
 
-    /// What is known of a call may suffice now.
+    /// Asks the rules about a call, with what is known of it now.
     pub(crate) fn judge_product(&mut self, slot: u32) {
-        let Self { calls, ruling, orders, shelf, now, .. } = self;
+        let Self { calls, ruling, orders, output, now, .. } = self;
         let Some(state) = calls.get_mut(&slot) else { return };
         if ruling.products.is_empty() && state.product.is_none() {
             return;
         }
         let key = state.track.key;
-        let target = state.product.get_or_insert_with(|| Box::new(Target::new(key)));
+        let target = state.product.get_or_insert_with(|| Box::new(InterceptedCall::new(key)));
         if target.fixed {
             return;
         }
@@ -150,23 +150,23 @@ impl Recorder {
             let new = wanted.matched.iter().filter(|rule| !target.matched.contains(rule));
             new.for_each(|rule| ruling.products.count(*rule));
             // Before any packet of it can be kept: whoever keeps one tells of it after this.
-            orders.note(Note::Call { place, cases: ruling.products.cases(&wanted.matched) });
+            orders.note(CaseNote::Call { place, cases: ruling.products.cases(&wanted.matched) });
             target.matched = wanted.matched;
         }
         orders.products.write(place, target.standing);
         if target.standing.state == DecisionState::Decided {
-            shelf.settle(&mut target.track, &target.standing);
+            output.settle(&mut target.track, &target.standing);
             if target.standing.what == RecordingScope::Nothing {
-                shelf.finish(&mut target.track, *now);
+                output.finish(&mut target.track, *now);
             }
             if is_due(&target.track, &mut target.told, *now) {
-                orders.note(Note::Owner { place, owner: key });
+                orders.note(CaseNote::Owner { place, owner: key });
             }
         }
     }
 
     /// New rules: every call is asked about again, under way or not decided.
-    pub(crate) fn obey_product(&mut self) {
+    pub(crate) fn apply_new_rules_to_product(&mut self) {
         let slots: Vec<u32> = self.calls.keys().copied().collect();
         for slot in slots {
             if let Some(target) = self.calls.get_mut(&slot).and_then(|state| state.product.as_mut()) {
@@ -176,7 +176,7 @@ impl Recorder {
         }
         self.products.streams.values_mut().for_each(|stream| stream.alone = None);
         for mut other in std::mem::take(&mut self.products.others).into_values() {
-            self.shelf.end(&mut other.track, self.now);
+            self.output.end(&mut other.track, self.now);
         }
     }
 
@@ -198,32 +198,32 @@ impl Recorder {
         let own;
         let (data, wire_len) = match frame.filter(|_| seen.transport == Transport::Udp) {
             Some(frame) => (frame.data, frame.wire_len),
-            None => match wrapped((seen.src, seen.dst), seen.message.raw(), self.shelf.link()) {
+            None => match wrapped((seen.src, seen.dst), seen.message.raw(), self.output.link()) {
                 Some(data) => {
                     own = data;
                     (&own[..], own.len() as u32)
                 }
-                None => return self.shelf.left_out += 1,
+                None => return self.output.left_out += 1,
             },
         };
-        let piece = Piece { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
-        let Self { calls, products, shelf, orders, .. } = self;
+        let piece = PassingPacket { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
+        let Self { calls, products, output, orders, .. } = self;
         match seen.call {
             Some(number) => {
                 let target = calls.get_mut(&number.slot()).and_then(|state| state.product.as_mut());
-                if let Some(Target { track, told, .. }) = target.map(|target| &mut **target) {
-                    shelf.put(track, &standing, &piece);
+                if let Some(InterceptedCall { track, told, .. }) = target.map(|target| &mut **target) {
+                    output.put(track, &standing, &piece);
                     if is_due(track, told, seen.time) {
-                        orders.note(Note::Owner { place: place(number), owner: track.key });
+                        orders.note(CaseNote::Owner { place: place(number), owner: track.key });
                     }
                 }
             }
             None => {
                 let key = of_call(seen.message.call_id().unwrap_or_default());
-                if let Some(OtherCopied { track, cases, told, .. }) = products.others.get_mut(&key) {
-                    shelf.put(track, &standing, &piece);
+                if let Some(InterceptedDialog { track, cases, told, .. }) = products.others.get_mut(&key) {
+                    output.put(track, &standing, &piece);
                     if is_due(track, told, seen.time) {
-                        orders.note(Note::Alone { owner: key, cases: cases.clone() });
+                        orders.note(CaseNote::Alone { owner: key, cases: cases.clone() });
                     }
                 }
             }
@@ -236,23 +236,23 @@ impl Recorder {
         let Some(call_id) = seen.message.call_id() else { return CallDecision::default() };
         let key = of_call(call_id);
         let other = products.others.entry(key).or_insert_with(|| {
-            let mut facts = Gathered::default();
+            let mut facts = GatheredFacts::default();
             facts.over = true;
             facts.introduce_message(seen.message);
             facts.see(seen.message, [seen.src, seen.dst], seen.time.0 / MINUTE, ruling);
             let wanted = facts.ask(None, true, |facts| ruling.products.decide(facts));
             wanted.matched.iter().for_each(|rule| ruling.products.count(*rule));
             let cases = ruling.products.cases(&wanted.matched);
-            let track = Track::product(Category::Signalling, key);
-            OtherCopied { track, standing: wanted.standing, cases, last: seen.time, told: None }
+            let track = OwnerRecording::product(Category::Signalling, key);
+            InterceptedDialog { track, standing: wanted.standing, cases, last: seen.time, told: None }
         });
         other.last = seen.time;
         other.standing
     }
 
     /// Keeps a media packet. HOT where somebody is intercepted: a load for each packet, a hash for those that may be wanted.
-    pub(crate) fn product_media(&mut self, seen: &RtpSeen<'_>, piece: &Piece<'_>) {
-        let Self { products, shelf, orders, ruling, .. } = self;
+    pub(crate) fn product_media(&mut self, seen: &RtpSeen<'_>, piece: &PassingPacket<'_>) {
+        let Self { products, output, orders, ruling, .. } = self;
         let known = seen.call.map(|call| orders.products.get(place(call))).unwrap_or_default();
         let may_be = known.state != DecisionState::Decided || known.what > RecordingScope::Signalling;
         if !may_be && products.waiting.is_empty() {
@@ -261,33 +261,34 @@ impl Recorder {
         let ends = (seen.src, seen.dst, seen.ssrc);
         let stream = match products.streams.entry(seen.serial) {
             Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) if may_be => entry.insert(Copied::new(ends, seen.time)),
+            Entry::Vacant(entry) if may_be => entry.insert(InterceptedStream::new(ends, seen.time)),
             Entry::Vacant(_) => return,
         };
         stream.last = seen.time;
         stream.call = seen.call.or(stream.call);
-        let standing = stream.stand(orders, ruling);
-        if shelf.put(&mut stream.track, &standing, piece) {
+        let standing = stream.decision_of(orders, ruling);
+        if output.put(&mut stream.track, &standing, piece) {
             products.waiting.push(seen.serial);
         }
         stream.tell(orders, seen.time);
     }
 
     /// Keeps what reports say of a stream of which product is kept.
-    pub(crate) fn product_reports(&mut self, seen: &RtcpSeen<'_>, piece: &Piece<'_>) {
-        let Self { products, shelf, orders, ruling, .. } = self;
+    pub(crate) fn product_reports(&mut self, seen: &RtcpSeen<'_>, piece: &PassingPacket<'_>) {
+        let Self { products, output, orders, ruling, .. } = self;
         let Some(stream) = products.streams.get_mut(&seen.serial) else { return };
         stream.last = seen.time;
         stream.call = seen.call.or(stream.call);
-        let standing = stream.stand(orders, ruling);
-        if shelf.put(&mut stream.track, &standing, piece) {
+        let standing = stream.decision_of(orders, ruling);
+        if output.put(&mut stream.track, &standing, piece) {
             products.waiting.push(seen.serial);
         }
     }
 
-    /// Whether what waits has been decided elsewhere meanwhile; who waits for a call that does not come is decided alone.
-    pub(crate) fn look_product(&mut self, now: Nanos) {
-        let Self { products: Products { streams, waiting, .. }, shelf, orders, ruling, .. } = self;
+    /// Applies decisions that another worker has made for packets that wait. A stream that no call has claimed for too long is
+    /// decided by itself.
+    pub(crate) fn check_waiting_product(&mut self, now: Nanos) {
+        let Self { products: Interceptions { streams, waiting, .. }, output, orders, ruling, .. } = self;
         waiting.retain(|serial| {
             let Some(stream) = streams.get_mut(serial) else { return false };
             if !stream.track.waits() {
@@ -296,15 +297,15 @@ impl Recorder {
             if stream.call.is_none() && (stream.left.is_some() || stream.first + ALONE < now) {
                 stream.judge_alone(ruling);
             }
-            let standing = stream.stand(orders, ruling);
+            let standing = stream.decision_of(orders, ruling);
             let decided = standing.state == DecisionState::Decided;
             let gone = stream.left.is_some_and(|left| left + PATIENCE < now);
             if decided {
-                shelf.settle(&mut stream.track, &standing);
+                output.settle(&mut stream.track, &standing);
                 stream.tell(orders, now);
             }
             if stream.left.is_some() && (decided || gone) {
-                shelf.end(&mut stream.track, now);
+                output.end(&mut stream.track, now);
                 streams.remove(serial);
             }
             !decided && !gone
@@ -313,13 +314,13 @@ impl Recorder {
 
     /// Who is silent needs no place.
     pub(crate) fn sweep_product(&mut self, now: Nanos) {
-        let Self { products, shelf, .. } = self;
+        let Self { products, output, .. } = self;
         for stream in products.streams.values_mut().filter(|stream| stream.last + SILENCE < now) {
-            shelf.finish(&mut stream.track, now);
+            output.finish(&mut stream.track, now);
         }
-        let silent = |_: &u64, other: &mut OtherCopied| other.last + SILENCE < now;
+        let silent = |_: &u64, other: &mut InterceptedDialog| other.last + SILENCE < now;
         for (_, mut other) in products.others.extract_if(silent) {
-            shelf.end(&mut other.track, now);
+            output.end(&mut other.track, now);
         }
     }
 
@@ -335,23 +336,23 @@ impl Recorder {
             state.facts.over = true;
             self.judge_product(number.slot());
         }
-        let Self { products, shelf, orders, ruling, .. } = self;
+        let Self { products, output, orders, ruling, .. } = self;
         let Some(stream) = products.streams.get_mut(&serial) else { return };
         stream.left = Some(now);
         if stream.track.waits() {
             if stream.call.is_none() {
                 stream.judge_alone(ruling);
             }
-            let standing = stream.stand(orders, ruling);
+            let standing = stream.decision_of(orders, ruling);
             if standing.state != DecisionState::Decided {
                 // Another worker has not said yet.
                 return;
             }
-            shelf.settle(&mut stream.track, &standing);
+            output.settle(&mut stream.track, &standing);
             stream.tell(orders, now);
         }
         if let Some(mut stream) = products.streams.remove(&serial) {
-            shelf.end(&mut stream.track, now);
+            output.end(&mut stream.track, now);
         }
     }
 }

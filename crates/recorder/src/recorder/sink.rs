@@ -8,10 +8,10 @@ use ringtap_wire::sip;
 
 use super::{Recorder, mask};
 use crate::facts::has_digits;
-use crate::shelf::Piece;
+use crate::output::PassingPacket;
 
 /// A sink that keeps what the engine saw of a batch.
-pub struct Keeping<'a, S> {
+pub struct RecordingSink<'a, S> {
     outlet: &'a mut S,
     recorder: &'a mut Recorder,
     frames: &'a [Frame<'a>],
@@ -19,7 +19,7 @@ pub struct Keeping<'a, S> {
     next: usize,
 }
 
-impl<'a, S: Sink> Keeping<'a, S> {
+impl<'a, S: Sink> RecordingSink<'a, S> {
     /// `frames` are the batch, in order of their numbers.
     pub fn new(outlet: &'a mut S, recorder: &'a mut Recorder, frames: &'a [Frame<'a>]) -> Self {
         Self { outlet, recorder, frames, next: 0 }
@@ -55,7 +55,7 @@ impl<'a, S: Sink> Keeping<'a, S> {
     }
 }
 
-impl<S: Sink> Sink for Keeping<'_, S> {
+impl<S: Sink> Sink for RecordingSink<'_, S> {
     const PACKETS: bool = true;
     const PROGRESS: bool = S::PROGRESS;
 
@@ -107,16 +107,16 @@ impl<S: Sink> Sink for Keeping<'_, S> {
             return self.recorder.message(seen, &standing, frame.data, frame.wire_len);
         }
         let message = if masked { without_body(seen.message) } else { seen.message.raw().to_vec() };
-        match wrapped((seen.src, seen.dst), &message, self.recorder.shelf.link()) {
+        match wrapped((seen.src, seen.dst), &message, self.recorder.output.link()) {
             Some(data) => self.recorder.message(seen, &standing, &data, data.len() as u32),
-            None => self.recorder.shelf.left_out += 1,
+            None => self.recorder.output.left_out += 1,
         }
     }
 
     // HOT.
     #[inline]
     fn prefetch(&self, place: u32) {
-        if let Some(line) = self.recorder.straight.get(place as usize) {
+        if let Some(line) = self.recorder.fast_paths.get(place as usize) {
             ringtap_cpu::prefetch(line);
         }
     }
@@ -130,18 +130,18 @@ impl<S: Sink> Sink for Keeping<'_, S> {
             && let Some(head) = offset(frame.data, seen.payload)
         {
             let Frame { wire_len, data, .. } = *frame;
-            return self.recorder.media(seen, &Piece { time, wire_len, data, head, payload_type });
+            return self.recorder.media(seen, &PassingPacket { time, wire_len, data, head, payload_type });
         }
         let made = seen.packet.and_then(|packet| {
-            let data = wrapped((seen.src, seen.dst), packet, self.recorder.shelf.link())?;
+            let data = wrapped((seen.src, seen.dst), packet, self.recorder.output.link())?;
             Some((data.len() - packet.len() + offset(packet, seen.payload)?, data))
         });
         match made {
             Some((head, data)) => {
                 let wire_len = data.len() as u32;
-                self.recorder.media(seen, &Piece { time, wire_len, data: &data, head, payload_type });
+                self.recorder.media(seen, &PassingPacket { time, wire_len, data: &data, head, payload_type });
             }
-            None => self.recorder.shelf.left_out += 1,
+            None => self.recorder.output.left_out += 1,
         }
     }
 
@@ -149,8 +149,8 @@ impl<S: Sink> Sink for Keeping<'_, S> {
         match self.only(seen.frames) {
             Some(frame) => self.recorder.reports(seen, frame.data, frame.wire_len),
             None => {
-                let Some(data) = wrapped((seen.src, seen.dst), seen.data, self.recorder.shelf.link()) else {
-                    return self.recorder.shelf.left_out += 1;
+                let Some(data) = wrapped((seen.src, seen.dst), seen.data, self.recorder.output.link()) else {
+                    return self.recorder.output.left_out += 1;
                 };
                 self.recorder.reports(seen, &data, data.len() as u32);
             }

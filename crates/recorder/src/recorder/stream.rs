@@ -4,7 +4,7 @@ use super::*;
 
 /// A media stream.
 pub(super) struct Stream {
-    pub(super) track: Track,
+    pub(super) track: OwnerRecording,
     /// In the engine, see [`RtpSeen::stream_slot`].
     pub(super) place: u32,
     pub(super) call: Option<CallNumber>,
@@ -18,38 +18,38 @@ pub(super) struct Stream {
     pub(super) left: Option<Nanos>,
     /// RTP timestamp of the event that was taken last.
     pub(super) event: Option<u32>,
-    pub(super) digits: Pressed,
-    /// The call that is in doubt, as is kept in mind on the disk.
-    pub(super) doubted: Option<CallNumber>,
+    pub(super) digits: PressedDigits,
+    /// The call whose decision is pending, as is noted on the disk.
+    pub(super) noted_pending: Option<CallNumber>,
 }
 
-/// A stream of which every packet goes the same way, whole, until something else is decided: a line, which all that is needed for
-/// the next packet fits into.
+/// The fast path of a stream: every packet is recorded whole until something else is decided. All that the next packet needs fits
+/// into one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(super) struct Straight {
-    /// Whose line it is.
+pub(super) struct FastPath {
+    /// Serial of the stream that this entry is for.
     pub(super) serial: u64,
     /// [`Recorder::version`] when it was written; not good for any other.
     pub(super) version: u64,
     /// As the engine named it.
     pub(super) call: Option<CallNumber>,
-    /// None where the packets do not go straight.
+    /// None where packets take the slow path.
     pub(super) owner: Option<OwnerHandle>,
     pub(super) last: Nanos,
 }
 
-const _: () = assert!(size_of::<Straight>() == 64);
+const _: () = assert!(size_of::<FastPath>() == 64);
 
-impl Straight {
+impl FastPath {
     pub(super) const NONE: Self = Self { serial: 0, version: 0, call: None, owner: None, last: Nanos::ZERO };
 }
 
 /// Numbers that count up need no more than to be spread.
 #[derive(Default)]
-pub(super) struct Serials(u64);
+pub(super) struct SerialHasher(u64);
 
-impl Hasher for Serials {
+impl Hasher for SerialHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -65,47 +65,48 @@ impl Hasher for Serials {
 }
 
 impl Recorder {
-    /// While it stays the same, so does how a stream stands whose packets go straight.
+    /// While it stays the same, entries of the fast path stay valid.
     pub(super) fn version(&self) -> u64 {
         self.orders.table.changes() ^ self.epoch << 40
     }
 
-    /// Keeps a media packet. HOT: a line, and a copy.
+    /// Records a media packet. HOT: one cache line and one copy.
     #[inline]
-    pub(super) fn media(&mut self, seen: &RtpSeen<'_>, piece: &Piece<'_>) {
+    pub(super) fn media(&mut self, seen: &RtpSeen<'_>, piece: &PassingPacket<'_>) {
         let version = self.version();
-        if let Some(line) = self.straight.get_mut(seen.stream_slot as usize)
+        if let Some(line) = self.fast_paths.get_mut(seen.stream_slot as usize)
             && (line.serial, line.version, line.call) == (seen.serial, version, seen.call)
             && let Some(owner) = line.owner
         {
             line.last = seen.time;
-            return self.shelf.keeper.put_bytes(owner, piece.time, piece.wire_len, piece.data);
+            return self.output.keeper.put_bytes(owner, piece.time, piece.wire_len, piece.data);
         }
-        self.media_anew(seen, piece, version);
+        self.media_slow_path(seen, piece, version);
     }
 
-    /// The same where it has to be looked up how the stream stands.
+    /// The same where the decision about the stream has to be looked up.
     #[inline(never)]
-    pub(super) fn media_anew(&mut self, seen: &RtpSeen<'_>, piece: &Piece<'_>, version: u64) {
+    pub(super) fn media_slow_path(&mut self, seen: &RtpSeen<'_>, piece: &PassingPacket<'_>, version: u64) {
         let intercepts_nobody = self.intercepts_nobody();
-        let Self { streams, shelf, orders, ruling, eraser, .. } = self;
+        let Self { streams, output, orders, ruling, eraser, .. } = self;
         let stream = streams.entry(seen.serial).or_insert_with(|| Stream::new(seen));
         stream.last = seen.time;
         stream.call = seen.call.or(stream.call);
-        let standing = stand(orders, ruling, stream);
+        let standing = decision_of(orders, ruling, stream);
         if standing.may_pause && standing.is_event(seen.payload_type) {
             stream.press(seen, orders, ruling);
         }
         if standing.provisional {
-            stream.doubt(eraser.as_mut());
+            stream.note_pending(eraser.as_mut());
         }
-        if shelf.put(&mut stream.track, &standing, piece) {
+        if output.put(&mut stream.track, &standing, piece) {
             self.waiting.push(seen.serial);
         }
-        let is_straight = goes_straight(&standing, ruling) && !stream.track.waits() && intercepts_nobody;
-        let owner = stream.track.owner().filter(|_| is_straight);
-        if let Some(line) = self.straight.get_mut(seen.stream_slot as usize) {
-            *line = Straight { serial: seen.serial, version, call: seen.call, owner, last: seen.time };
+        let takes_fast_path =
+            may_take_fast_path(&standing, ruling) && !stream.track.waits() && intercepts_nobody;
+        let owner = stream.track.owner().filter(|_| takes_fast_path);
+        if let Some(line) = self.fast_paths.get_mut(seen.stream_slot as usize) {
+            *line = FastPath { serial: seen.serial, version, call: seen.call, owner, last: seen.time };
         }
         if !intercepts_nobody {
             self.product_media(seen, piece);
@@ -115,16 +116,16 @@ impl Recorder {
     /// Keeps what reports say of a stream: they are kept with it, whole.
     pub(super) fn reports(&mut self, seen: &RtcpSeen<'_>, data: &[u8], wire_len: u32) {
         // Reports say nothing of what is said.
-        let piece = Piece { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
+        let piece = PassingPacket { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
         self.product_reports(seen, &piece);
         let Some(stream) = self.streams.get_mut(&seen.serial) else { return };
         stream.last = seen.time;
         stream.call = seen.call.or(stream.call);
-        let standing = stand(&self.orders, &self.ruling, stream);
+        let standing = decision_of(&self.orders, &self.ruling, stream);
         if standing.provisional {
-            stream.doubt(self.eraser.as_mut());
+            stream.note_pending(self.eraser.as_mut());
         }
-        if self.shelf.put(&mut stream.track, &standing, &piece) {
+        if self.output.put(&mut stream.track, &standing, &piece) {
             self.waiting.push(seen.serial);
         }
     }
@@ -149,22 +150,23 @@ impl Recorder {
             if stream.call.is_none() {
                 stream.alone = Some(alone(&self.ruling, stream));
             }
-            let standing = stand(&self.orders, &self.ruling, stream);
+            let standing = decision_of(&self.orders, &self.ruling, stream);
             if !matches!(standing.state, DecisionState::UntilEnd | DecisionState::Decided) {
                 // Another worker has not said yet.
                 return RecordedPackets::default();
             }
             if standing.provisional {
-                stream.doubt(self.eraser.as_mut());
+                stream.note_pending(self.eraser.as_mut());
             }
-            self.shelf.settle(&mut stream.track, &standing);
+            self.output.settle(&mut stream.track, &standing);
         }
         let Some(mut stream) = self.streams.remove(&serial) else { return RecordedPackets::default() };
-        if let Some(line) = self.straight.get_mut(stream.place as usize).filter(|line| line.serial == serial)
+        if let Some(line) =
+            self.fast_paths.get_mut(stream.place as usize).filter(|line| line.serial == serial)
         {
             line.owner = None;
         }
-        self.shelf.end(&mut stream.track, now)
+        self.output.end(&mut stream.track, now)
     }
 }
 
@@ -172,7 +174,7 @@ impl Stream {
     pub(super) fn new(seen: &RtpSeen<'_>) -> Self {
         let RtpSeen { src, dst, ssrc, time, stream_slot: place, .. } = *seen;
         Self {
-            track: Track::new(Category::Media, of_stream(src, dst, ssrc)),
+            track: OwnerRecording::new(Category::Media, of_stream(src, dst, ssrc)),
             place,
             call: None,
             hosts: [src.ip, dst.ip],
@@ -182,17 +184,23 @@ impl Stream {
             alone: None,
             left: None,
             event: None,
-            digits: Pressed::default(),
-            doubted: None,
+            digits: PressedDigits::default(),
+            noted_pending: None,
         }
     }
 
     /// Something of it is about to be kept until its call's end tells whether it should be.
     #[cold]
-    pub(super) fn doubt(&mut self, eraser: Option<&mut Eraser>) {
-        if let Some((eraser, call)) = eraser.zip(self.call).filter(|(_, call)| self.doubted != Some(*call)) {
-            self.doubted = Some(call);
-            eraser.doubt(PendingEntry::Begun { call: number(call), owner: self.track.key, from: self.first });
+    pub(super) fn note_pending(&mut self, eraser: Option<&mut Eraser>) {
+        if let Some((eraser, call)) =
+            eraser.zip(self.call).filter(|(_, call)| self.noted_pending != Some(*call))
+        {
+            self.noted_pending = Some(call);
+            eraser.note_pending(PendingEntry::Begun {
+                call: number(call),
+                owner: self.track.key,
+                from: self.first,
+            });
         }
     }
 
@@ -211,7 +219,7 @@ impl Stream {
 }
 
 /// How a stream stands: as its call does, or alone where it has none. HOT: a load.
-pub(super) fn stand(orders: &Orders, ruling: &Ruling, stream: &Stream) -> CallDecision {
+pub(super) fn decision_of(orders: &Orders, ruling: &Ruling, stream: &Stream) -> CallDecision {
     let known = match stream.call {
         Some(call) => orders.table.get(place(call)),
         None => stream.alone.unwrap_or_default(),
@@ -229,7 +237,7 @@ pub(super) fn stand(orders: &Orders, ruling: &Ruling, stream: &Stream) -> CallDe
 }
 
 /// Whether all of every packet is kept, whatever is in it, and nobody looks for digits there.
-pub(super) fn goes_straight(standing: &CallDecision, ruling: &Ruling) -> bool {
+pub(super) fn may_take_fast_path(standing: &CallDecision, ruling: &Ruling) -> bool {
     let CallDecision { state, what, paused, mask_digits, may_pause, .. } = *standing;
     let is_kept =
         matches!(state, DecisionState::UntilEnd | DecisionState::Decided) && what == RecordingScope::Full;

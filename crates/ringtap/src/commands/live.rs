@@ -166,7 +166,7 @@ impl Live {
             if self.duration.is_some_and(|duration| begin.elapsed() >= duration) {
                 break Exit::Done;
             }
-            let fed = feed.turn(WAIT, &mut |frames| engine.batch(frames, &mut records))?;
+            let fed = feed.next_batch(WAIT, &mut |frames| engine.batch(frames, &mut records))?;
             if fed == Fed::End {
                 break Exit::Done;
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use ringtap_daemon::{Config, Outcome, Started, default_file};
+use ringtap_daemon::{Config, Outcome, RunOptions, default_file};
 use ringtap_model::Nanos;
 
 use crate::exit::{Exit, Misuse};
@@ -58,7 +58,7 @@ impl Run {
             return Ok(Exit::Done);
         }
         let status = self.status.map(Nanos::from_secs);
-        Ok(match ringtap_daemon::run(Started { config, path: self.config, status })? {
+        Ok(match ringtap_daemon::run(RunOptions { config, path: self.config, status })? {
             Outcome::Done => Exit::Done,
             Outcome::WorkerFailed => Exit::Failed,
         })

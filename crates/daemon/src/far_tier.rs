@@ -11,9 +11,9 @@ use crate::config::Retention;
 
 /// The place, for the threads that need it.
 #[derive(Debug, Default)]
-pub(crate) struct Distant(Mutex<Option<Arc<Bucket>>>);
+pub(crate) struct FarTier(Mutex<Option<Arc<Bucket>>>);
 
-impl Distant {
+impl FarTier {
     /// As it is now.
     pub(super) fn now(&self) -> Option<Arc<Bucket>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()

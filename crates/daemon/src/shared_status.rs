@@ -14,7 +14,7 @@ use ringtap_store::{Counts, Gauge};
 
 /// One worker's figures, a few times a second.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Report {
+pub(crate) struct WorkerReport {
     /// What the engine counted.
     pub(crate) counters: Counters,
     /// Calls and streams under way.
@@ -50,9 +50,9 @@ pub(crate) struct Post {
 
 /// Where workers report, and everybody else reads.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub(crate) struct SharedStatus {
     pub(crate) posts: Vec<Post>,
-    reports: Vec<Mutex<Report>>,
+    reports: Vec<Mutex<WorkerReport>>,
     /// Frames that each worker knows to be lost before it; read by all of them, without a lock.
     lost: Vec<AtomicU64>,
     /// Of the spool; None where there is none.
@@ -63,7 +63,7 @@ pub(crate) struct Board {
     pub(crate) started: Instant,
 }
 
-impl Board {
+impl SharedStatus {
     pub(crate) fn new(posts: Vec<Post>, store: Gauge) -> Self {
         Self {
             reports: posts.iter().map(|_| Mutex::default()).collect(),
@@ -77,7 +77,7 @@ impl Board {
     }
 
     /// Puts up what a worker reports.
-    pub(crate) fn report(&self, worker: usize, mut report: Report) {
+    pub(crate) fn report(&self, worker: usize, mut report: WorkerReport) {
         // The whole interface's drops are the same in each of its taps.
         if !self.posts.get(worker).is_some_and(|post| post.first) {
             report.tap.interface_drops = 0;
@@ -116,7 +116,7 @@ impl Board {
 
     /// Whether a worker has stopped reporting without having ended: its number.
     pub(crate) fn stalled(&self) -> Option<usize> {
-        let silent = |place: &Mutex<Report>| {
+        let silent = |place: &Mutex<WorkerReport>| {
             let report = held(place);
             let since = report.beat.map_or(self.started.elapsed(), |beat| beat.elapsed());
             !report.done && since > STALLED
@@ -134,7 +134,7 @@ impl Board {
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) at: Instant,
-    pub(crate) reports: Vec<Report>,
+    pub(crate) reports: Vec<WorkerReport>,
     pub(crate) store: Counts,
     /// None where packets are not kept.
     pub(crate) spool: Option<SpoolStatus>,
@@ -183,7 +183,7 @@ impl Snapshot {
         names.join(",")
     }
 
-    pub(crate) fn sum(&self, figure: impl Fn(&Report) -> u64) -> u64 {
+    pub(crate) fn sum(&self, figure: impl Fn(&WorkerReport) -> u64) -> u64 {
         self.reports.iter().map(figure).sum()
     }
 

@@ -13,31 +13,32 @@ use ringtap_spool::{
     DeletionLog, DeletionReason, DiskSpace, Janitor, JanitorEvent, UploadRate, WriterStatus,
 };
 
-use super::board::Board;
-use super::distant::Distant;
+use super::far_tier::FarTier;
+use super::shared_status::SharedStatus;
 use crate::config::Retention;
 
 /// The thread at work.
-pub(crate) struct Tending {
+pub(crate) struct HousekeepingThread {
     limits: Sender<Retention>,
     thread: JoinHandle<()>,
 }
 
-impl Tending {
+impl HousekeepingThread {
     /// Begins to look after the spool in that directory, into which these write; `store` has the records of its calls.
     pub(crate) fn start(
         directory: PathBuf,
-        distant: Arc<Distant>,
+        far_tier: Arc<FarTier>,
         store: PathBuf,
         retention: Retention,
         deletions: DeletionLog,
         keepers: Vec<Arc<WriterStatus>>,
-        board: Arc<Board>,
+        board: Arc<SharedStatus>,
     ) -> anyhow::Result<Self> {
         let (limits, changes) = channel();
         let holding = Holding { store, spool: directory.clone(), looked: None, failed: false };
         let janitor = Janitor::new(directory.clone(), retention.limits(), deletions, keepers);
-        let run = move || Tend { directory, distant, holding, retention, janitor }.run(&changes, &board);
+        let run =
+            move || Housekeeper { directory, far_tier, holding, retention, janitor }.run(&changes, &board);
         let thread = thread::Builder::new().name("janitor".into()).spawn(run);
         Ok(Self { limits, thread: thread.context("cannot start the thread that looks after the spool")? })
     }
@@ -55,21 +56,21 @@ impl Tending {
     }
 }
 
-struct Tend {
+struct Housekeeper {
     directory: PathBuf,
-    distant: Arc<Distant>,
+    far_tier: Arc<FarTier>,
     holding: Holding,
     retention: Retention,
     janitor: Janitor,
 }
 
-impl Tend {
-    fn run(mut self, changes: &Receiver<Retention>, board: &Board) {
+impl Housekeeper {
+    fn run(mut self, changes: &Receiver<Retention>, board: &SharedStatus) {
         self.put_into_effect(true);
         loop {
             self.holding.look();
-            let Self { janitor, retention, distant, .. } = &mut self;
-            let more = janitor.step(ringtap_report::time::now(), |notice| tell(retention, distant, &notice));
+            let Self { janitor, retention, far_tier, .. } = &mut self;
+            let more = janitor.step(ringtap_report::time::now(), |notice| tell(retention, far_tier, &notice));
             board.tend(janitor.status().clone());
             let pause = match (more, janitor.is_far_busy()) {
                 (true, _) => Duration::ZERO,
@@ -89,7 +90,7 @@ impl Tend {
 
     /// After a change of the configuration.
     fn again(&mut self) {
-        let changed = self.distant.open(&self.directory, &self.retention);
+        let changed = self.far_tier.open(&self.directory, &self.retention);
         match changed {
             Ok(changed) => self.put_into_effect(changed),
             Err(error) => {
@@ -100,7 +101,7 @@ impl Tend {
     }
 
     fn put_into_effect(&mut self, changed: bool) {
-        let Self { janitor, retention, distant, .. } = self;
+        let Self { janitor, retention, far_tier, .. } = self;
         janitor.set_limits(retention.limits());
         if let Some(tier) = retention.tier()
             && let Err(error) = janitor.set_tier(tier)
@@ -112,7 +113,7 @@ impl Tend {
             (Some(_), None) => UploadRate::Unlimited,
             (Some(_), Some(rate)) => UploadRate::BytesPerSecond(rate),
         };
-        match distant.now() {
+        match far_tier.now() {
             Some(bucket) if changed => {
                 if rate != UploadRate::Stopped {
                     let place = bucket.settings().describe();
@@ -162,7 +163,7 @@ impl Holding {
     }
 }
 
-fn tell(retention: &Retention, distant: &Distant, notice: &JanitorEvent) {
+fn tell(retention: &Retention, far_tier: &FarTier, notice: &JanitorEvent) {
     match notice {
         JanitorEvent::Deleted { reason, segments, bytes, names, held } => {
             let why = match reason {
@@ -183,7 +184,7 @@ fn tell(retention: &Retention, distant: &Distant, notice: &JanitorEvent) {
                 names.1,
             );
         }
-        JanitorEvent::Moved(segment) => match distant.far().filter(|_| retention.far().is_some()) {
+        JanitorEvent::Moved(segment) => match far_tier.far().filter(|_| retention.far().is_some()) {
             Some(far) => log::info!(target: "spool", "{segment} has moved to {}", far.url()),
             None => log::info!(target: "spool", "{segment} has moved to the tier"),
         },

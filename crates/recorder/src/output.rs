@@ -6,7 +6,7 @@ use ringtap_spool::rules::{CallDecision, DecisionState, PendingList, PendingPack
 use ringtap_spool::{Category, OwnerHandle, SpoolWriter};
 
 /// A worker's places.
-pub(crate) struct Shelf {
+pub(crate) struct PacketOutput {
     pub(crate) keeper: SpoolWriter,
     pub(crate) undecided: PendingPackets,
     /// Packets of owners without a place.
@@ -14,7 +14,7 @@ pub(crate) struct Shelf {
 }
 
 /// What is kept of one owner.
-pub(crate) struct Track {
+pub(crate) struct OwnerRecording {
     /// Signalling or media.
     category: Category,
     /// It is interception product, of either.
@@ -28,7 +28,7 @@ pub(crate) struct Track {
 
 /// A packet on its way.
 #[derive(Clone, Copy)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct PassingPacket<'a> {
     pub(crate) time: Nanos,
     pub(crate) wire_len: u32,
     pub(crate) data: &'a [u8],
@@ -38,7 +38,7 @@ pub(crate) struct Piece<'a> {
     pub(crate) payload_type: u8,
 }
 
-impl Piece<'_> {
+impl PassingPacket<'_> {
     /// How much of it is kept; None where nothing is.
     fn part(&self, category: Category, standing: &CallDecision) -> Option<usize> {
         let (whole, head) = (self.data.len(), self.head.min(self.data.len()));
@@ -60,7 +60,7 @@ impl Piece<'_> {
     }
 }
 
-impl Track {
+impl OwnerRecording {
     pub(crate) fn new(category: Category, key: u64) -> Self {
         Self { category, is_product: false, key, list: None, owner: None, kept: RecordedPackets::default() }
     }
@@ -91,9 +91,14 @@ impl Track {
     }
 }
 
-impl Shelf {
+impl PacketOutput {
     /// A packet passed. True where it is the first that waits. HOT.
-    pub(crate) fn put(&mut self, track: &mut Track, standing: &CallDecision, piece: &Piece<'_>) -> bool {
+    pub(crate) fn put(
+        &mut self,
+        track: &mut OwnerRecording,
+        standing: &CallDecision,
+        piece: &PassingPacket<'_>,
+    ) -> bool {
         match standing.state {
             DecisionState::Unknown | DecisionState::Open => self.hold(track, standing, piece),
             DecisionState::UntilEnd | DecisionState::Decided => {
@@ -109,8 +114,13 @@ impl Shelf {
     }
 
     #[cold]
-    fn hold(&mut self, track: &mut Track, standing: &CallDecision, piece: &Piece<'_>) -> bool {
-        // What is not written for certain need not wait; digits and pauses are looked at as they stand then, and now.
+    fn hold(
+        &mut self,
+        track: &mut OwnerRecording,
+        standing: &CallDecision,
+        piece: &PassingPacket<'_>,
+    ) -> bool {
+        // What is not written for certain need not wait; masks and pauses apply as they are now and when the decision is made.
         let Some(part) = piece.part(track.category, &CallDecision { mask_digits: false, ..*standing }) else {
             return false;
         };
@@ -130,7 +140,7 @@ impl Shelf {
 
     /// What waits goes where the decision sends it.
     #[cold]
-    pub(crate) fn settle(&mut self, track: &mut Track, standing: &CallDecision) {
+    pub(crate) fn settle(&mut self, track: &mut OwnerRecording, standing: &CallDecision) {
         let Some(list) = track.list.take() else { return };
         if standing.what == RecordingScope::Nothing {
             self.undecided.give_up(list);
@@ -138,7 +148,7 @@ impl Shelf {
         }
         let Self { keeper, undecided, left_out } = self;
         let lost = undecided.drain(list, |waited| {
-            let piece = Piece {
+            let piece = PassingPacket {
                 time: waited.time,
                 wire_len: waited.wire_len,
                 data: waited.data,
@@ -155,18 +165,18 @@ impl Shelf {
     }
 
     /// What waits is not decided, and never will be.
-    pub(crate) fn give_up(&mut self, track: &mut Track) {
+    pub(crate) fn give_up(&mut self, track: &mut OwnerRecording) {
         if let Some(list) = track.list.take() {
             self.undecided.give_up(list);
         }
     }
 
-    fn keep(&mut self, track: &mut Track, time: Nanos, wire_len: u32, data: &[u8]) {
+    fn keep(&mut self, track: &mut OwnerRecording, time: Nanos, wire_len: u32, data: &[u8]) {
         keep(&mut self.keeper, &mut self.left_out, track, time, wire_len, data);
     }
 
     /// Nothing comes for now: gives the owner's place back.
-    pub(crate) fn finish(&mut self, track: &mut Track, now: Nanos) {
+    pub(crate) fn finish(&mut self, track: &mut OwnerRecording, now: Nanos) {
         if let Some(kept) = track.owner.take().and_then(|owner| self.keeper.finish(owner, now)) {
             track.kept.packets += kept.packets;
             track.kept.lost += kept.lost;
@@ -174,7 +184,7 @@ impl Shelf {
     }
 
     /// Nothing comes any more: what was kept.
-    pub(crate) fn end(&mut self, track: &mut Track, now: Nanos) -> RecordedPackets {
+    pub(crate) fn end(&mut self, track: &mut OwnerRecording, now: Nanos) -> RecordedPackets {
         self.give_up(track);
         self.finish(track, now);
         track.kept
@@ -190,7 +200,7 @@ impl Shelf {
 fn keep(
     keeper: &mut SpoolWriter,
     left_out: &mut u64,
-    track: &mut Track,
+    track: &mut OwnerRecording,
     time: Nanos,
     wire_len: u32,
     data: &[u8],

@@ -20,18 +20,18 @@ pub(crate) fn number(call: CallNumber) -> u64 {
 
 /// A worker's way to have something kept in mind. Nobody waits.
 #[derive(Clone, Debug)]
-pub(crate) struct Doubts {
+pub(crate) struct PendingNotes {
     sender: SyncSender<PendingEntry>,
     /// What found no room.
     late: VecDeque<PendingEntry>,
     missed: Arc<AtomicU64>,
 }
 
-impl Doubts {
+impl PendingNotes {
     /// In order.
-    pub(crate) fn tell(&mut self, doubt: PendingEntry) {
+    pub(crate) fn tell(&mut self, entry: PendingEntry) {
         if self.late.len() < MOST_LATE {
-            self.late.push_back(doubt);
+            self.late.push_back(entry);
         } else {
             self.missed.fetch_add(1, Ordering::Relaxed);
         }
@@ -40,33 +40,33 @@ impl Doubts {
 
     /// What found no room may find some.
     pub(crate) fn catch_up(&mut self) {
-        while let Some(doubt) = self.late.pop_front() {
-            if let Err(TrySendError::Full(doubt)) = self.sender.try_send(doubt) {
-                return self.late.push_front(doubt);
+        while let Some(entry) = self.late.pop_front() {
+            if let Err(TrySendError::Full(entry)) = self.sender.try_send(entry) {
+                return self.late.push_front(entry);
             }
         }
     }
 
     /// Waits for room where there is none: for those who may.
-    pub(crate) fn wait(&self, doubt: PendingEntry) {
+    pub(crate) fn wait(&self, entry: PendingEntry) {
         // Where nobody hears it, that was by a fault, which is told at the end.
-        let _ = self.sender.send(doubt);
+        let _ = self.sender.send(entry);
     }
 
     /// Waits for room for everything.
     pub(crate) fn flush(&mut self) {
-        std::mem::take(&mut self.late).into_iter().for_each(|doubt| self.wait(doubt));
+        std::mem::take(&mut self.late).into_iter().for_each(|entry| self.wait(entry));
     }
 }
 
 /// The thread that writes.
 #[derive(Debug)]
-pub(crate) struct Doubting {
-    doubts: Doubts,
+pub(crate) struct PendingNotesThread {
+    notes: PendingNotes,
     thread: JoinHandle<()>,
 }
 
-impl Doubting {
+impl PendingNotesThread {
     pub(crate) fn start(provisional: PendingJournal) -> std::io::Result<Self> {
         let (sender, todo) = sync_channel(MOST);
         let missed = Arc::new(AtomicU64::new(0));
@@ -78,16 +78,16 @@ impl Doubting {
             fails: false,
         };
         let thread = thread::Builder::new().name("provisional".into()).spawn(move || work.serve(&todo))?;
-        Ok(Self { doubts: Doubts { sender, late: VecDeque::new(), missed }, thread })
+        Ok(Self { notes: PendingNotes { sender, late: VecDeque::new(), missed }, thread })
     }
 
-    pub(crate) fn doubts(&self) -> Doubts {
-        self.doubts.clone()
+    pub(crate) fn notes(&self) -> PendingNotes {
+        self.notes.clone()
     }
 
-    /// Nobody has any doubts any more.
+    /// Ends the thread once it has written everything: no sender is left.
     pub(crate) fn close(self) {
-        drop(self.doubts);
+        drop(self.notes);
         if self.thread.join().is_err() {
             log::error!(
                 target: "spool",
@@ -117,10 +117,10 @@ impl Work {
                 Some(since) => todo.recv_timeout(SYNC.saturating_sub(since.elapsed())),
             };
             let is_over = next == Err(RecvTimeoutError::Disconnected);
-            if let Ok(doubt) = next {
-                batch.push(doubt);
+            if let Ok(entry) = next {
+                batch.push(entry);
                 batch.extend(todo.try_iter().take(BATCH));
-                batch.retain(|doubt| self.is_news(*doubt));
+                batch.retain(|entry| self.is_news(*entry));
                 let written = self.provisional.write(&batch);
                 self.told(written);
                 batch.clear();
@@ -137,8 +137,8 @@ impl Work {
         }
     }
 
-    fn is_news(&mut self, doubt: PendingEntry) -> bool {
-        match doubt {
+    fn is_news(&mut self, entry: PendingEntry) -> bool {
+        match entry {
             PendingEntry::Begun { call, .. } => !self.ended.contains(&call),
             PendingEntry::Ended { call } => {
                 if self.ended.insert(call) {
