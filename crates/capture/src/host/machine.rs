@@ -72,8 +72,6 @@ pub enum Capability {
     NetRaw = 13,
     /// Locked memory past the limit.
     IpcLock = 14,
-    /// Real-time priority and pinning of other processes.
-    SysNice = 23,
     /// eBPF.
     Bpf = 39,
 }
