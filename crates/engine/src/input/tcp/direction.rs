@@ -1,0 +1,281 @@
+//! One direction of a connection: RFC 9293 sequence space into bytes in order, with gaps given up.
+
+use ringtap_model::{Endpoint, Nanos, Transport};
+use ringtap_wire::websocket;
+
+use super::framing::{Delivery, Work, begins_turn, consume_sip, consume_turn, is_upgrade};
+
+/// A hole that is still there after this long was lost by the capture, not on the way.
+const HOLE_LIMIT: Nanos = Nanos::from_secs(3);
+/// Segments held back behind a hole.
+const MAX_AHEAD: usize = 256;
+
+/// One direction of a connection.
+pub(super) struct Half {
+    pub(super) key: (Endpoint, Endpoint),
+    pub(super) hash: u64,
+    /// Sequence number of the next byte; None until the first segment.
+    pub(super) next: Option<u32>,
+    /// Upgraded to WebSocket.
+    websocket: bool,
+    /// Carries TURN (RFC 8656).
+    turn: bool,
+    /// Bytes in order that are not yet a whole message.
+    buffer: Vec<u8>,
+    /// Frames that `buffer` came from.
+    frames: Vec<u64>,
+    /// Segments behind a hole.
+    ahead: Vec<Segment>,
+    ahead_bytes: usize,
+    hole_since: Nanos,
+    /// A WebSocket message that continues.
+    message: Vec<u8>,
+    pub(super) last: Nanos,
+}
+
+struct Segment {
+    seq: u32,
+    bytes: Vec<u8>,
+    /// Length on the wire.
+    len: u32,
+    frames: Vec<u64>,
+}
+
+impl Half {
+    pub(super) fn new(key: (Endpoint, Endpoint), hash: u64, now: Nanos) -> Self {
+        Self {
+            key,
+            hash,
+            next: None,
+            websocket: false,
+            turn: false,
+            buffer: Vec::new(),
+            frames: Vec::new(),
+            ahead: Vec::new(),
+            ahead_bytes: 0,
+            hole_since: now,
+            message: Vec::new(),
+            last: now,
+        }
+    }
+
+    /// A new connection on the same ports. A SYN that is sent again changes nothing.
+    pub(super) fn restart(&mut self, next: u32) {
+        if self.next == Some(next) {
+            return;
+        }
+        self.next = Some(next);
+        self.websocket = false;
+        self.turn = false;
+        self.buffer.clear();
+        self.frames.clear();
+        self.ahead.clear();
+        self.ahead_bytes = 0;
+        self.message.clear();
+    }
+
+    pub(super) fn segment<D: FnMut(Delivery<'_>)>(
+        &mut self,
+        seq: u32,
+        data: &[u8],
+        len: u32,
+        now: Nanos,
+        frames: &[u64],
+        work: &mut Work<'_, D>,
+    ) {
+        let next = *self.next.get_or_insert(seq);
+        let ahead = seq.wrapping_sub(next) as i32;
+        if ahead <= 0 {
+            self.in_order(seq, data, len, frames, work);
+            self.drain(work);
+        } else if ahead as usize > work.max {
+            // Not this connection any more, or one whose bytes the capture lost: begin again here.
+            work.counts.holes += 1;
+            self.restart(seq);
+            self.in_order(seq, data, len, frames, work);
+        } else {
+            self.hold(Segment { seq, bytes: data.to_vec(), len, frames: frames.to_vec() }, now);
+        }
+        let full = self.ahead_bytes > work.max || self.ahead.len() > MAX_AHEAD;
+        if !self.ahead.is_empty() && (full || now.since(self.hole_since) > HOLE_LIMIT) {
+            self.skip_holes(work);
+        }
+    }
+
+    fn hold(&mut self, segment: Segment, now: Nanos) {
+        if self.ahead.is_empty() {
+            self.hole_since = now;
+        }
+        if self.ahead.iter().any(|other| other.seq == segment.seq && other.len >= segment.len) {
+            return;
+        }
+        self.ahead_bytes += segment.bytes.len();
+        self.ahead.push(segment);
+    }
+
+    /// Takes held segments that have become due.
+    fn drain<D: FnMut(Delivery<'_>)>(&mut self, work: &mut Work<'_, D>) {
+        while let Some(next) = self.next {
+            let due = self.ahead.iter().position(|segment| segment.seq.wrapping_sub(next) as i32 <= 0);
+            let Some(place) = due else { return };
+            let segment = self.ahead.swap_remove(place);
+            self.ahead_bytes -= segment.bytes.len();
+            self.in_order(segment.seq, &segment.bytes, segment.len, &segment.frames, work);
+        }
+    }
+
+    /// Gives holes up and takes what lies behind them.
+    pub(super) fn skip_holes<D: FnMut(Delivery<'_>)>(&mut self, work: &mut Work<'_, D>) {
+        while let Some(next) = self.next {
+            let Some(nearest) =
+                self.ahead.iter().map(|segment| segment.seq).min_by_key(|seq| seq.wrapping_sub(next))
+            else {
+                return;
+            };
+            work.counts.holes += 1;
+            self.buffer.clear();
+            self.frames.clear();
+            self.message.clear();
+            self.next = Some(nearest);
+            self.drain(work);
+        }
+    }
+
+    /// Takes a segment that begins at or before the next byte.
+    fn in_order<D: FnMut(Delivery<'_>)>(
+        &mut self,
+        seq: u32,
+        data: &[u8],
+        len: u32,
+        frames: &[u64],
+        work: &mut Work<'_, D>,
+    ) {
+        let Some(next) = self.next else { return };
+        let old = next.wrapping_sub(seq);
+        if old >= len {
+            return;
+        }
+        self.next = Some(seq.wrapping_add(len));
+        let fresh = data.get(old as usize..).unwrap_or_default();
+        if self.buffer.is_empty() && !self.is_special() && !is_upgrade(fresh) && !begins_turn(fresh) {
+            // Whole messages in one segment, the usual case: nothing is copied.
+            let used = consume_sip(fresh, frames, work);
+            self.keep(&fresh[used..], frames, work);
+        } else {
+            self.keep(fresh, frames, work);
+            self.consume(work);
+        }
+        if data.len() < len as usize {
+            // The rest was on the wire, but not in the capture.
+            self.buffer.clear();
+            self.frames.clear();
+        }
+    }
+
+    fn keep<D>(&mut self, bytes: &[u8], frames: &[u64], work: &mut Work<'_, D>) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.buffer.len() + bytes.len() > work.max {
+            work.counts.overflow += self.buffer.len() as u64;
+            self.buffer.clear();
+            self.frames.clear();
+        }
+        self.buffer.extend_from_slice(bytes);
+        for frame in frames {
+            if self.frames.last() != Some(frame) {
+                self.frames.push(*frame);
+            }
+        }
+    }
+
+    fn consume<D: FnMut(Delivery<'_>)>(&mut self, work: &mut Work<'_, D>) {
+        if !self.is_special() {
+            self.turn = begins_turn(&self.buffer);
+        }
+        if !self.is_special() {
+            match websocket::upgrade(&self.buffer) {
+                websocket::Upgrade::Complete(head) => {
+                    self.websocket = true;
+                    // Its frames go with the first message: without the handshake nobody can read that again.
+                    self.buffer.drain(..head.min(self.buffer.len()));
+                }
+                websocket::Upgrade::Incomplete => return,
+                websocket::Upgrade::No => {}
+            }
+        }
+        // A segment that filled a hole was captured after those behind it; frames are told in order of capture.
+        let in_stream = self.frames.clone();
+        self.frames.sort_unstable();
+        let used = if self.turn {
+            consume_turn(&self.buffer, &self.frames, work)
+        } else if self.websocket {
+            self.consume_websocket(work)
+        } else {
+            consume_sip(&self.buffer, &self.frames, work)
+        };
+        self.frames = in_stream;
+        self.drop_front(used);
+    }
+
+    /// Whether what it carries is framed by something else than SIP.
+    fn is_special(&self) -> bool {
+        self.websocket || self.turn
+    }
+
+    fn drop_front(&mut self, used: usize) {
+        if used == 0 {
+            return;
+        }
+        self.buffer.drain(..used.min(self.buffer.len()));
+        // What is left came with the last segment, as a rule.
+        let last = self.frames.last().copied();
+        self.frames.clear();
+        if !self.buffer.is_empty() {
+            self.frames.extend(last);
+        }
+    }
+
+    /// RFC 6455 section 5: frames to messages. One WebSocket message is one SIP message (RFC 7118 section 5).
+    fn consume_websocket<D: FnMut(Delivery<'_>)>(&mut self, work: &mut Work<'_, D>) -> usize {
+        let mut used = 0;
+        loop {
+            let header = match websocket::Header::parse(&self.buffer[used..]) {
+                Ok(Some(header)) => header,
+                Ok(None) => return used,
+                // Not WebSocket after all, or out of step: nothing here can be trusted.
+                Err(_) => return self.buffer.len(),
+            };
+            let start = used + header.header_len;
+            let Some(payload) = self.buffer.get(start..start + header.payload_len) else { return used };
+            used = start + header.payload_len;
+            // Control frames (RFC 6455 section 5.5) may stand between the frames of a message.
+            if header.opcode >= 8 {
+                continue;
+            }
+            if header.opcode != 0 {
+                self.message.clear();
+            }
+            if self.message.len() + payload.len() > work.max {
+                work.counts.overflow += self.message.len() as u64;
+                self.message.clear();
+                continue;
+            }
+            work.scratch.clear();
+            work.scratch.extend_from_slice(payload);
+            if let Some(mask) = header.mask {
+                websocket::unmask(mask, work.scratch);
+            }
+            self.message.extend_from_slice(work.scratch);
+            if header.fin {
+                (work.deliver)(Delivery {
+                    bytes: &self.message,
+                    is_turn: false,
+                    transport: Transport::Ws,
+                    frames: &self.frames,
+                });
+                self.message.clear();
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! SIP messages out of TCP: RFC 9293 sequence space, RFC 3261 section 18.3 framing, RFC 7118 WebSocket.
+//!
+//! Any cut, any order, retransmitted, overlapping, starting in mid-stream. Only connections that carry signalling are
+//! followed: one that talks on port 5060, begins a segment with a SIP message, or upgrades to WebSocket.
+
+mod direction;
+mod framing;
+#[cfg(test)]
+mod tests;
+
+use ringtap_model::{Endpoint, Nanos};
+use ringtap_wire::frame::{Tcp, TcpFlags};
+use ringtap_wire::sip;
+
+use direction::Half;
+pub(crate) use framing::{Delivery, TcpCounts};
+use framing::{Work, begins_turn, is_upgrade};
+
+use crate::media::{FlowKey, Key};
+use crate::table::hash::Hasher;
+use crate::table::index::{Index, NONE};
+use crate::table::slots::{Slots, Ticket};
+use crate::table::timers::{Timer, TimerOwner, TimerWheel};
+
+/// A connection without data for this long is forgotten; a later message starts it anew.
+const IDLE: Nanos = Nanos::from_secs(600);
+const SIP_PORT: u16 = 5060;
+
+/// The connections that carry signalling.
+pub(crate) struct Connections {
+    halves: Slots<Half>,
+    index: Index,
+    hasher: Hasher,
+    max_bytes: usize,
+    scratch: Vec<u8>,
+    pub(crate) counts: TcpCounts,
+}
+
+impl Connections {
+    pub(crate) fn new(ceiling: usize, max_bytes: usize, hasher: Hasher) -> Self {
+        Self {
+            // Two directions each.
+            halves: Slots::new(ceiling.saturating_mul(2)),
+            index: Index::new(ceiling.saturating_mul(2)),
+            hasher,
+            max_bytes,
+            scratch: Vec::new(),
+            counts: TcpCounts::default(),
+        }
+    }
+
+    /// Takes one segment and hands on each message that it completes.
+    pub(crate) fn push(
+        &mut self,
+        (src, dst): (Endpoint, Endpoint),
+        tcp: &Tcp<'_>,
+        now: Nanos,
+        frames: &[u64],
+        timers: &mut TimerWheel,
+        mut deliver: impl FnMut(Delivery<'_>),
+    ) {
+        let key = (src, dst);
+        let hash = Key::of(&FlowKey { src, dst, ssrc: 0 }, &self.hasher).0.hash(&self.hasher);
+        let found = self.index.find(hash, |slot| self.halves[slot].key == key);
+        let slot = match found {
+            Some(slot) => slot,
+            None => match self.begin(key, hash, tcp, now) {
+                Some(slot) => {
+                    timers.arm(
+                        now + IDLE,
+                        Timer { owner: TimerOwner::Connections, ticket: self.halves.ticket(slot) },
+                    );
+                    slot
+                }
+                None => return,
+            },
+        };
+        let half = &mut self.halves[slot];
+        half.last = now;
+        let mut work = Work {
+            counts: &mut self.counts,
+            scratch: &mut self.scratch,
+            deliver: &mut deliver,
+            max: self.max_bytes,
+        };
+        if tcp.flags.syn() {
+            half.restart(tcp.seq.wrapping_add(1));
+        } else if tcp.len > 0 {
+            half.segment(tcp.seq, tcp.data, tcp.len as u32, now, frames, &mut work);
+        }
+        if tcp.flags.fin() || tcp.flags.rst() {
+            half.skip_holes(&mut work);
+            self.remove(slot);
+        }
+    }
+
+    /// Whether no followed connection has that hash, which is the one of its addresses and ports as [`Key`] has them: then a
+    /// segment that [`is_wanted`] does not want is nobody's. HOT.
+    #[inline]
+    pub(crate) fn is_untracked(&self, hash: u64) -> bool {
+        self.halves.len() == 0 || self.index.first(hash) == NONE
+    }
+
+    /// A connection's timer fired.
+    pub(crate) fn expire(&mut self, ticket: Ticket, now: Nanos, timers: &mut TimerWheel) {
+        let Some(slot) = self.halves.redeem(ticket) else { return };
+        let deadline = self.halves[slot].last + IDLE;
+        if deadline > now {
+            timers.arm(deadline, Timer { owner: TimerOwner::Connections, ticket });
+        } else {
+            self.remove(slot);
+        }
+    }
+
+    /// At the end of the input: what waits behind a hole is handed on.
+    pub(crate) fn close(&mut self, mut deliver: impl FnMut((Endpoint, Endpoint), Nanos, Delivery<'_>)) {
+        // An order that names no place in the table: it is the same for any number of workers.
+        let mut slots = self.halves.indices();
+        slots.sort_by_key(|slot| (self.halves[*slot].last, self.halves[*slot].key));
+        for slot in slots {
+            let half = &mut self.halves[slot];
+            let (key, last) = (half.key, half.last);
+            let mut each = |delivery: Delivery<'_>| deliver(key, last, delivery);
+            let mut work = Work {
+                counts: &mut self.counts,
+                scratch: &mut self.scratch,
+                deliver: &mut each,
+                max: self.max_bytes,
+            };
+            half.skip_holes(&mut work);
+            self.remove(slot);
+        }
+    }
+
+    fn begin(&mut self, key: (Endpoint, Endpoint), hash: u64, tcp: &Tcp<'_>, now: Nanos) -> Option<u32> {
+        let wanted = is_wanted((key.0.port, key.1.port), tcp.flags, tcp.data);
+        if !wanted {
+            return None;
+        }
+        let half = Half::new(key, hash, now);
+        let Some(slot) = self.halves.insert(half) else {
+            self.counts.refused += 1;
+            return None;
+        };
+        self.index.insert(hash, slot);
+        Some(slot)
+    }
+
+    fn remove(&mut self, slot: u32) {
+        if let Some(half) = self.halves.remove(slot) {
+            self.index.remove(half.hash, slot);
+        }
+    }
+}
+/// Whether a segment begins a connection that is worth following. HOT: most segments carry nothing, or what is encrypted; no
+/// start line and no upgrade begins with anything but a graphic character.
+#[inline]
+pub(crate) fn is_wanted(ports: (u16, u16), flags: TcpFlags, data: &[u8]) -> bool {
+    let on_port = ports.0 == SIP_PORT || ports.1 == SIP_PORT;
+    match data {
+        [] => flags.syn() && on_port,
+        [first, ..] if !on_port && !first.is_ascii_graphic() => begins_turn(data),
+        data => on_port || sip::sniff(data) == Some(0) || is_upgrade(data) || begins_turn(data),
+    }
+}

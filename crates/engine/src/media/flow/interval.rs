@@ -1,0 +1,63 @@
+//! The ten-second intervals of a stream.
+
+use ringtap_model::Nanos;
+
+use super::clock::coarse;
+use super::state::{Flow, Rest};
+
+/// Ten seconds of a stream, as kept until its record is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IntervalRow {
+    pub(crate) start: Nanos,
+    pub(crate) packets: u32,
+    /// Without repeats.
+    pub(crate) unique: u32,
+    pub(crate) lost: u32,
+    /// Mean, in ns.
+    pub(crate) jitter: f32,
+    pub(crate) bins: [u16; BINS],
+}
+
+/// Bins of delay variation, see [`ringtap_quality::jitterbuffer`].
+pub(crate) const BINS: usize = ringtap_quality::jitterbuffer::BINS;
+/// Length of an interval.
+pub(crate) const INTERVAL: Nanos = Nanos::from_secs(10);
+
+impl Flow {
+    /// Ends the running interval if it is over, and begins the one that `now` lies in.
+    pub(super) fn interval_over(&mut self, rest: &mut Rest, now: Nanos) -> Option<IntervalRow> {
+        if now.since(rest.interval_start()) < INTERVAL {
+            return None;
+        }
+        rest.interval_jitter += f64::from(std::mem::take(&mut self.interval_jitter));
+        if rest.interval_index == u16::MAX {
+            // Past the last number, after 7.6 days, the interval goes on to the end.
+            self.interval_end = coarse(now + INTERVAL);
+            return None;
+        }
+        let row = self.running_interval(rest);
+        rest.interval_index = u16::try_from(now.since(rest.first).0 / INTERVAL.0).unwrap_or(u16::MAX);
+        self.interval_end = coarse(rest.interval_start() + INTERVAL);
+        rest.interval_since = self.numbering.packets;
+        (rest.interval_repeats, rest.interval_lost) = (0, 0);
+        rest.jitter_sum += std::mem::take(&mut rest.interval_jitter);
+        self.interval_bins = [0; BINS];
+        Some(row)
+    }
+
+    /// The running interval as it stands.
+    pub(crate) fn running_interval(&self, rest: &Rest) -> IntervalRow {
+        // The bins hold what was measured: neither repeats nor events.
+        let measured: u32 = self.interval_bins.iter().map(|&count| u32::from(count)).sum();
+        let jitter = rest.interval_jitter + f64::from(self.interval_jitter);
+        let packets = self.numbering.packets.wrapping_sub(rest.interval_since);
+        IntervalRow {
+            start: rest.interval_start(),
+            packets,
+            unique: packets.saturating_sub(rest.interval_repeats),
+            lost: rest.interval_lost,
+            jitter: jitter as f32 / measured.max(1) as f32,
+            bins: self.interval_bins,
+        }
+    }
+}
