@@ -252,3 +252,206 @@ impl<X: Tracker> Engine<X> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ringtap_model::{CallState, Frame, LinkType};
+
+    use super::*;
+    use crate::testing::{
+        CALLEE, CALLEE_RTP, CALLER, CALLER_RTP, Records, at, end, request, response, rtp, udp,
+    };
+    use crate::{Config, RoundRobin, team};
+
+    type Packet = (u64, &'static str, &'static str, Vec<u8>);
+
+    fn config() -> Config {
+        Config { max_calls: 64, max_streams: 64, ..Config::default() }
+    }
+
+    fn frames(packets: &[Packet]) -> Vec<(u64, Vec<u8>)> {
+        packets.iter().map(|(millis, src, dst, bytes)| (*millis, udp(end(src), end(dst), bytes))).collect()
+    }
+
+    fn frame((index, (millis, data)): (usize, &(u64, Vec<u8>))) -> Frame<'_> {
+        let (link, wire_len) = (LinkType(101), data.len() as u32);
+        Frame { time: at(*millis), number: index as u64 + 1, link, wire_len, data }
+    }
+
+    /// The records of a team in lockstep, as text, in an order that does not depend on who made them.
+    fn in_lockstep(packets: &[Packet], workers: usize) -> Vec<String> {
+        let datas = frames(packets);
+        let frames: Vec<Frame<'_>> = datas.iter().enumerate().map(frame).collect();
+        let (mut records, mut team) = (Records::default(), RoundRobin::new(&config(), workers));
+        team.batch(&frames, &mut records);
+        team.close(&mut records);
+        let calls = records.calls.iter().map(|record| format!("{record:?}"));
+        let mut all: Vec<String> =
+            calls.chain(records.streams.iter().map(|record| format!("{record:?}"))).collect();
+        all.sort();
+        all
+    }
+
+    /// Calls behind a NAT with media both ways, from many ports so that every worker has some, and RTCP.
+    fn traffic() -> Vec<Packet> {
+        let mut packets = Vec::new();
+        let nats = ["203.0.113.9:7000", "203.0.113.9:7002", "203.0.113.10:7004", "203.0.113.11:7006"];
+        let ports = ["198.51.100.1:6000", "198.51.100.1:6002", "198.51.100.1:6004", "198.51.100.1:6006"];
+        for (index, (nat, port)) in nats.into_iter().zip(ports).enumerate() {
+            let (id, start) = (format!("call {index}"), 100 * index as u64);
+            let invite = request("INVITE", 1).call_id(&id).sdp("10.0.0.1:4000", "RTP/AVP 8");
+            packets.push((start, CALLER, CALLEE, invite.bytes()));
+            let answer = response("200 OK", "INVITE", 1).call_id(&id).sdp(port, "RTP/AVP 8");
+            packets.push((start + 500, CALLEE, CALLER, answer.bytes()));
+            for number in (0..100u16).filter(|number| number % 17 != 3) {
+                let millis = start + 1000 + 20 * u64::from(number);
+                let (timestamp, ssrc) = (u32::from(number) * 160, 10 * index as u32);
+                packets.push((millis, nat, port, rtp(8, number, timestamp, ssrc)));
+                packets.push((millis + 3, "198.51.100.77:9000", nat, rtp(8, number, timestamp, ssrc + 1)));
+            }
+            let report =
+                [0x81c9_0007u32, 10 * index as u32 + 1, 10 * index as u32, 0x4000_0005, 99, 80, 0, 0];
+            let report: Vec<u8> = report.iter().flat_map(|word| word.to_be_bytes()).collect();
+            packets.push((start + 2500, port, nat, report));
+            packets.push((start + 4000, CALLER, CALLEE, request("BYE", 2).call_id(&id).bytes()));
+        }
+        packets.sort_by_key(|packet| packet.0);
+        packets
+    }
+
+    #[test]
+    fn records_do_not_depend_on_the_number_of_workers() {
+        let packets = traffic();
+        let one = in_lockstep(&packets, 1);
+        assert_eq!(one.len(), 4);
+        // Both streams of each call: the second by the endpoint learned from the first.
+        assert!(one.iter().all(|call| call.matches("rtcp_lost: Some(5)").count() == 1), "{}", one[0]);
+        assert!(one.iter().all(|call| call.matches("direction: Some(").count() == 2), "{}", one[0]);
+        for workers in 2..=5 {
+            assert_eq!(in_lockstep(&packets, workers), one, "{workers} workers");
+        }
+    }
+
+    /// A team that runs live: who captured a packet says nothing about who owns its call.
+    struct Live {
+        team: Vec<Engine>,
+        records: Records,
+        number: u64,
+    }
+
+    impl Live {
+        fn new(workers: usize) -> Self {
+            Self { team: Engine::team(&config(), workers), records: Records::default(), number: 0 }
+        }
+
+        fn capture(&mut self, worker: usize, (millis, src, dst, bytes): &Packet) {
+            let data = udp(end(src), end(dst), bytes);
+            self.number += 1;
+            let (link, wire_len) = (LinkType(101), data.len() as u32);
+            let frame = Frame { time: at(*millis), number: self.number, link, wire_len, data: &data };
+            self.team[worker].batch(&[frame], &mut self.records);
+        }
+
+        fn owner(&self, call_id: &str) -> usize {
+            let engine = &self.team[0];
+            let hash = engine.hasher.of(call_id.as_bytes());
+            engine.member.as_ref().map_or(0, |member| member.links.owner(hash))
+        }
+
+        fn tick(&mut self, millis: u64) {
+            for _ in 0..3 {
+                self.team.iter_mut().for_each(|engine| engine.tick(at(millis), &mut self.records));
+            }
+        }
+
+        fn close(mut self) -> Records {
+            let Self { team: engines, records, .. } = &mut self;
+            team::close(|stage| {
+                engines.iter_mut().fold(false, |more, engine| engine.stage(stage, &[], records) | more)
+            });
+            self.records
+        }
+    }
+
+    fn call_of(id: &str) -> [Packet; 2] {
+        let invite = request("INVITE", 1).call_id(id).sdp(CALLER_RTP, "RTP/AVP 8");
+        let answer = response("200 OK", "INVITE", 1).call_id(id).sdp(CALLEE_RTP, "RTP/AVP 8");
+        [(0, CALLER, CALLEE, invite.bytes()), (100, CALLEE, CALLER, answer.bytes())]
+    }
+
+    #[test]
+    fn a_message_that_another_worker_captured_later_is_handled_in_its_place() {
+        // Whichever worker owns the call.
+        for id in ["a", "b", "c", "d"] {
+            let mut live = Live::new(2);
+            let [invite, answer] = call_of(id);
+            live.capture(1, &answer);
+            live.capture(0, &invite);
+            live.tick(1000);
+            let records = live.close();
+            let (call, _) = &records.calls[0];
+            assert_eq!(
+                (call.state, call.invite, call.answer),
+                (CallState::Active, Some(at(0)), Some(at(100)))
+            );
+            assert_eq!(call.src.to_string(), CALLER);
+        }
+    }
+
+    #[test]
+    fn a_message_waits_a_quarter_of_a_second_for_earlier_ones_of_a_silent_worker() {
+        let mut live = Live::new(2);
+        let [invite, _] = call_of("a");
+        let owner = live.owner("a");
+        live.capture(owner, &invite);
+        for (millis, calls) in [(249, 0), (250, 1)] {
+            live.team[owner].tick(at(millis), &mut live.records);
+            assert_eq!(live.team[owner].under_way().0, calls, "{millis} ms");
+        }
+    }
+
+    #[test]
+    fn media_of_one_worker_are_in_the_record_of_a_call_that_another_owns() {
+        for id in ["a", "b", "c", "d"] {
+            let mut live = Live::new(2);
+            for packet in call_of(id) {
+                live.capture(0, &packet);
+            }
+            live.tick(500);
+            for number in 0..50u16 {
+                let millis = 1000 + 20 * u64::from(number);
+                let packet = rtp(8, number, u32::from(number) * 160, 7);
+                live.capture(1, &(millis, CALLER_RTP, CALLEE_RTP, packet));
+            }
+            live.capture(0, &(3000, CALLER, CALLEE, request("BYE", 2).call_id(id).bytes()));
+            for second in 3..40 {
+                live.tick(1000 * second);
+            }
+            let (call, streams) = &live.records.calls[0];
+            assert_eq!((call.state, streams.len()), (CallState::Completed, 1), "call {id}");
+            assert_eq!(streams[0].packets, 50);
+        }
+    }
+
+    #[test]
+    fn media_that_another_worker_hears_keep_a_call_alive() {
+        for id in ["a", "b", "c", "d"] {
+            let mut live = Live::new(2);
+            live.team = Engine::team(&Config { idle_limit: Nanos::from_secs(10), ..config() }, 2);
+            for packet in call_of(id) {
+                live.capture(0, &packet);
+            }
+            live.tick(500);
+            for second in 1..30u16 {
+                let packet = rtp(8, second, u32::from(second) * 8000, 7);
+                live.capture(1, &(1000 * u64::from(second), CALLER_RTP, CALLEE_RTP, packet));
+                live.tick(1000 * u64::from(second));
+            }
+            assert!(live.records.calls.is_empty(), "call {id}");
+            for second in 30..60 {
+                live.tick(1000 * second);
+            }
+            assert_eq!(live.records.calls[0].0.state, CallState::Timeout, "call {id}");
+        }
+    }
+}

@@ -56,6 +56,8 @@ mod prefetch;
 mod round_robin;
 mod stages;
 mod table;
+#[cfg(test)]
+mod testing;
 mod text;
 mod tracker;
 mod trackers;

@@ -51,3 +51,55 @@ impl Clock {
         self.now
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(secs: u64) -> Nanos {
+        Nanos::from_secs(1_700_000_000 + secs)
+    }
+
+    /// The clock after each of these times, and what it leapt.
+    fn advance(times: &[u64]) -> Vec<(u64, u64)> {
+        let mut clock = Clock::default();
+        clock.advance(at(0));
+        let mut seen = Vec::new();
+        for time in times {
+            let leapt = clock.advance(at(*time));
+            seen.push((clock.now().since(at(0)).0 / 1_000_000_000, leapt.0 / 1_000_000_000));
+        }
+        seen
+    }
+
+    #[test]
+    fn the_first_frame_sets_the_clock_without_a_leap() {
+        let mut clock = Clock::default();
+        assert_eq!((clock.advance(at(0)), clock.now()), (Nanos::ZERO, at(0)));
+    }
+
+    #[test]
+    fn time_never_goes_back() {
+        assert_eq!(advance(&[10, 5, 10, 11]), [(10, 0), (10, 0), (10, 0), (11, 0)]);
+    }
+
+    #[test]
+    fn an_hour_without_frames_is_silence_and_more_a_leap_once_a_second_frame_agrees() {
+        assert_eq!(advance(&[3600, 3601]), [(3600, 0), (3601, 0)]);
+        assert_eq!(advance(&[3601, 3602]), [(0, 0), (3602, 3602)]);
+    }
+
+    #[test]
+    fn one_wrong_timestamp_is_not_believed() {
+        assert_eq!(advance(&[90_000, 1, 2, 90_000, 3]), [(0, 0), (1, 0), (2, 0), (2, 0), (3, 0)]);
+    }
+
+    #[test]
+    fn time_passes_without_frames() {
+        let mut clock = Clock::default();
+        clock.advance(at(0));
+        clock.pass(at(5));
+        clock.pass(at(3));
+        assert_eq!(clock.now(), at(5));
+    }
+}

@@ -115,4 +115,50 @@ mod tests {
         assert_eq!(whole, [(REQUEST.to_vec(), vec![0, 1, 2])]);
         assert_eq!(run(&[chunk(1, true, false, a), chunk(3, false, true, c)]), []);
     }
+
+    /// RFC 4168 section 5.1 and RFC 9260 section 6.9.
+    #[test]
+    fn a_message_in_one_chunk_is_handed_on_at_once() {
+        assert_eq!(run(&[chunk(7, true, true, REQUEST)]), [(REQUEST.to_vec(), vec![0])]);
+        assert_eq!(run(&[chunk(7, true, true, b"no SIP at all")]), []);
+    }
+
+    #[test]
+    fn a_message_that_begins_again_replaces_the_one_that_was_not_whole() {
+        let (a, b) = REQUEST.split_at(40);
+        let whole = run(&[
+            chunk(1, true, false, a),
+            chunk(5, true, false, a),
+            chunk(2, false, true, b),
+            chunk(6, false, true, b),
+        ]);
+        assert_eq!(whole, [(REQUEST.to_vec(), vec![1, 3])]);
+    }
+
+    #[test]
+    fn messages_of_other_streams_and_associations_do_not_mix() {
+        let (a, b) = REQUEST.split_at(40);
+        let other = SctpData { stream: 2, ..chunk(2, false, true, b) };
+        assert_eq!(run(&[chunk(1, true, false, a), other]), []);
+    }
+
+    #[test]
+    fn the_ceiling_evicts_the_oldest_and_a_message_that_is_too_long() {
+        let end = |last| Endpoint::new([192, 0, 2, last].into(), 5060);
+        let mut table = Associations::new(2, 60);
+        let (a, b) = REQUEST.split_at(40);
+        let mut whole = 0;
+        for last in 1..=3 {
+            table.push((end(last), end(9)), &chunk(1, true, false, a), &[1], |_, _| whole += 1);
+        }
+        assert_eq!((table.evicted, whole), (1, 0));
+        table.push((end(1), end(9)), &chunk(2, false, true, b), &[2], |_, _| whole += 1);
+        assert_eq!(whole, 0);
+        table.push((end(2), end(9)), &chunk(2, false, true, b), &[2], |_, _| whole += 1);
+        assert_eq!((table.evicted, whole), (1, 1));
+        table.push((end(3), end(9)), &chunk(2, false, false, &[b'x'; 20]), &[2], |_, _| whole += 1);
+        assert_eq!(table.evicted, 1);
+        table.push((end(3), end(9)), &chunk(3, false, true, b"x"), &[2], |_, _| whole += 1);
+        assert_eq!((table.evicted, whole), (2, 1));
+    }
 }

@@ -14,6 +14,8 @@ mod replicas;
 mod rtcp_lookup;
 mod siblings;
 mod sound;
+#[cfg(test)]
+mod tests;
 
 use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::rtp;

@@ -497,6 +497,126 @@ mod tests {
         }
     }
 
+    fn arrivals(numbers: &[u16]) -> Vec<Arrival> {
+        let mut stream = Stream::new(numbers[0]);
+        numbers[1..].iter().map(|number| stream.take(*number, |_| NOTHING_KNOWN)).collect()
+    }
+
+    const NEXT: Arrival = Arrival::Ahead { missing: 0 };
+
+    /// RFC 3550 appendix A.1: a jump of up to MAX_DROPOUT is loss, up to MAX_MISORDER behind is late.
+    #[test]
+    fn a_jump_is_judged_by_the_limits_of_rfc_3550() {
+        assert_eq!(arrivals(&[0, 3000]), [Arrival::Ahead { missing: 2999 }]);
+        assert_eq!(arrivals(&[0, 3001]), [Arrival::Stray]);
+        assert_eq!(arrivals(&[200, 100]), [Arrival::Late]);
+        assert_eq!(arrivals(&[200, 99]), [Arrival::Stray]);
+    }
+
+    /// RFC 3550 appendix A.1, bad_seq: two packets in a row begin a new numbering.
+    #[test]
+    fn the_second_packet_in_a_row_far_off_restarts_the_numbering() {
+        assert_eq!(arrivals(&[1, 2, 30_000, 30_001, 30_002]), [NEXT, Arrival::Stray, Arrival::Restart, NEXT]);
+        assert_eq!(arrivals(&[1, 2, 30_000, 30_002]), [NEXT, Arrival::Stray, Arrival::Stray]);
+        assert_eq!(arrivals(&[1, 30_000, 2, 30_001]), [Arrival::Stray, NEXT, Arrival::Stray]);
+    }
+
+    #[test]
+    fn a_copy_is_a_duplicate_as_far_back_as_packets_may_be_late() {
+        let mut numbers: Vec<u16> = (0..=100).collect();
+        numbers.extend([100, 0, 50]);
+        assert_eq!(arrivals(&numbers)[100..], [Arrival::Duplicate; 3]);
+        assert_eq!(arrivals(&[5, 6, 8, 7, 7])[2..], [Arrival::Late, Arrival::Duplicate]);
+    }
+
+    #[test]
+    fn what_lies_between_a_late_first_packet_and_the_old_base_is_missing() {
+        let numbers = run([10, 7, 8]);
+        assert_eq!((numbers.expected(), numbers.lost(), numbers.reordered), (4, 1, 2));
+        assert_eq!((numbers.bursts, numbers.burst_max, numbers.burst_lost), (1, 1, 1));
+        let numbers = run([100, 30, 65, 64]);
+        assert_eq!((numbers.expected(), numbers.lost(), numbers.burst_max), (71, 67, 34));
+    }
+
+    #[test]
+    fn a_gap_longer_than_the_window_is_one_burst() {
+        for gap in [126, 127, 128, 129, 130, 2999] {
+            let numbers = run([0, gap + 1, gap + 2]);
+            assert_eq!((numbers.lost(), numbers.bursts), (u32::from(gap), 1), "{gap}");
+            assert_eq!((numbers.burst_max, numbers.burst_lost), (u32::from(gap), u32::from(gap)), "{gap}");
+        }
+    }
+
+    #[test]
+    fn bursts_that_leave_the_window_one_by_one_are_counted_as_they_are() {
+        let numbers = run((0..400u16).filter(|number| !matches!(number, 100..=102 | 104 | 300..=349)));
+        assert_eq!((numbers.lost(), numbers.bursts, numbers.burst_max), (54, 3, 50));
+        assert_eq!(numbers.burst_lost, 54);
+    }
+
+    #[test]
+    fn a_run_whose_last_packets_are_lost_ends_with_the_last_that_came() {
+        assert_eq!((run([1, 2, 3]).expected(), run([1, 2, 9]).expected()), (3, 9));
+    }
+
+    #[test]
+    fn packets_that_the_clock_vouches_for_agree_within_a_tenth() {
+        for (sent, is_loss) in [(4500, true), (5500, true), (4499, false), (5501, false)] {
+            let mut stream = Stream::new(0);
+            let arrival = stream.take(5000, |_| Evidence { sent_between: Some(sent), ..NOTHING_KNOWN });
+            assert_eq!(arrival == Arrival::Ahead { missing: 4999 }, is_loss, "{sent} sent");
+        }
+    }
+
+    #[test]
+    fn more_numbers_spent_elsewhere_than_are_missing_lose_nothing() {
+        let mut stream = Stream::new(0);
+        let arrival = stream.take(10, |_| Evidence { elsewhere: 50, ..NOTHING_KNOWN });
+        assert_eq!(arrival, NEXT);
+        assert_eq!(stream.numbering.distance(11), 1);
+        let numbers = stream.close();
+        assert_eq!((numbers.expected(), numbers.lost(), numbers.bursts), (2, 0, 0));
+    }
+
+    #[test]
+    fn a_number_is_near_in_either_direction_around_the_wrap() {
+        let (numbering, _) = Numbering::new(65_535);
+        assert_eq!(
+            (numbering.distance(0), numbering.distance(65_534), numbering.distance(65_535)),
+            (1, -1, 0)
+        );
+        assert_eq!((numbering.distance(32_766), numbering.distance(32_767)), (32_767, -32_768));
+        assert!(numbering.follows(0) && !numbering.follows(1) && !numbering.follows(65_535));
+    }
+
+    #[test]
+    fn extended_numbers_start_over_before_they_overflow_and_nothing_is_lost() {
+        let mut stream = Stream::new(7);
+        stream.numbering.highest = RENEW + 7;
+        stream.runs.base = RENEW;
+        assert_eq!(stream.take(9, |_| NOTHING_KNOWN), Arrival::Ahead { missing: 1 });
+        assert_eq!(stream.numbering.highest(), ORIGIN + 9);
+        assert_eq!(stream.runs.base(), ORIGIN + 7);
+        let numbers = stream.close();
+        assert_eq!((numbers.expected(), numbers.packets), (10, 2));
+    }
+
+    #[test]
+    fn a_stream_is_unsettled_while_a_stray_waits_or_a_burst_leaves_the_window() {
+        let mut stream = Stream::new(0);
+        assert!(!stream.runs.unsettled());
+        stream.take(30_000, |_| NOTHING_KNOWN);
+        assert!(stream.runs.unsettled());
+        stream.take(1, |_| NOTHING_KNOWN);
+        assert!(!stream.runs.unsettled());
+        for number in 3..131 {
+            stream.take(number, |_| NOTHING_KNOWN);
+        }
+        assert!(stream.runs.unsettled());
+        stream.take(131, |_| NOTHING_KNOWN);
+        assert!(!stream.runs.unsettled());
+    }
+
     proptest! {
         /// Against a plain set of numbers: loss, reordering within the window and repeats, in any mix.
         #[test]

@@ -106,3 +106,42 @@ impl CallReplicas {
         self.entries.remove(slot)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::slots::Ticket;
+
+    fn call(slot: u32) -> CallRef {
+        CallRef::new(0, Ticket { slot, generation: 0 })
+    }
+
+    fn begin(replicas: &mut CallReplicas, slot: u32, number: u64) -> Option<u32> {
+        let hosts = [[192, 0, 2, 1].into(), [198, 51, 100, 1].into()];
+        let status = CallStatus { hosts, is_over: false, fax: None };
+        replicas.find_or_begin(call(slot), InputOrder { number, index: 0 }, status)
+    }
+
+    #[test]
+    fn a_call_has_one_replica_that_remembers_its_first_update() {
+        let mut replicas = CallReplicas::new(2, Hasher::new(1));
+        let slot = begin(&mut replicas, 7, 100).unwrap();
+        assert_eq!(begin(&mut replicas, 7, 200), Some(slot));
+        assert_eq!(replicas.find(call(7)), Some(slot));
+        let replica = replicas.get(slot).unwrap();
+        assert_eq!((replica.call, replica.born.number), (call(7), 100));
+        assert_eq!(replica.host(Side::Caller), IpAddr::from([192, 0, 2, 1]));
+        assert_eq!(replica.host(Side::Callee), IpAddr::from([198, 51, 100, 1]));
+    }
+
+    #[test]
+    fn at_the_ceiling_no_call_begins_until_one_has_ended() {
+        let mut replicas = CallReplicas::new(1, Hasher::new(1));
+        assert!(begin(&mut replicas, 1, 1).is_some());
+        assert!(begin(&mut replicas, 2, 2).is_none());
+        assert!(replicas.remove(call(2)).is_none());
+        assert_eq!(replicas.remove(call(1)).map(|replica| replica.call), Some(call(1)));
+        assert_eq!(replicas.find(call(1)), None);
+        assert!(begin(&mut replicas, 2, 3).is_some());
+    }
+}

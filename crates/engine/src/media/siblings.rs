@@ -50,3 +50,49 @@ impl Siblings {
         used.sum::<u32>().min(missing)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spent(ranges: &[(u16, u16)], highest: u32, missing: u32) -> u32 {
+        let mut siblings = Siblings { ranges: [None; 4], all: false };
+        for (range, given) in siblings.ranges.iter_mut().zip(ranges) {
+            *range = Some(*given);
+        }
+        siblings.spent(highest, missing)
+    }
+
+    #[test]
+    fn numbers_of_a_sibling_that_began_after_the_gap_were_spent_there() {
+        // Missing are 101 to 130.
+        assert_eq!(spent(&[(101, 130)], 100, 30), 30);
+        assert_eq!(spent(&[(101, 110)], 100, 30), 10);
+        assert_eq!(spent(&[(121, 200)], 100, 30), 10);
+        assert_eq!(spent(&[(131, 200)], 100, 30), 0);
+        assert_eq!(spent(&[(130, 130)], 100, 30), 1);
+        assert_eq!(spent(&[], 100, 30), 0);
+    }
+
+    #[test]
+    fn a_sibling_that_ran_before_the_gap_is_a_fork_with_the_same_numbers() {
+        assert_eq!(spent(&[(100, 130)], 100, 30), 0);
+        assert_eq!(spent(&[(50, 120)], 100, 30), 0);
+    }
+
+    #[test]
+    fn several_siblings_add_up_to_no_more_than_what_is_missing() {
+        assert_eq!(spent(&[(101, 105), (106, 120)], 100, 30), 20);
+        assert_eq!(spent(&[(101, 130), (101, 130)], 100, 30), 30);
+    }
+
+    #[test]
+    fn numbers_wrap() {
+        assert_eq!(spent(&[(65_535, 4)], 0x1_fffe, 6), 6);
+    }
+
+    #[test]
+    fn while_t38_runs_all_missing_numbers_were_spent_elsewhere() {
+        assert_eq!(Siblings { ranges: [None; 4], all: true }.spent(100, 30), 30);
+    }
+}

@@ -175,4 +175,56 @@ mod tests {
             }
         }
     }
+
+    /// A hash whose search begins at that entry of an index of eight.
+    fn home(entry: u64, rest: u64) -> u64 {
+        entry << 61 | rest << 32
+    }
+
+    #[test]
+    fn an_index_has_half_as_many_entries_more_than_its_ceiling() {
+        for (ceiling, entries) in [(0, 8), (4, 8), (5, 8), (6, 16), (100, 256), (170, 256), (171, 512)] {
+            assert_eq!(Index::new(ceiling).entries.len(), entries, "ceiling {ceiling}");
+        }
+    }
+
+    #[test]
+    fn entries_of_one_home_follow_each_other_around_the_end() {
+        let mut index = Index::new(5);
+        for slot in 0..4 {
+            assert!(index.insert(home(6, u64::from(slot)), slot));
+        }
+        let slots: Vec<u32> = [6, 7, 0, 1].iter().map(|entry| slot(index.entries[*entry])).collect();
+        assert_eq!(slots, [0, 1, 2, 3]);
+        assert_eq!(index.find(home(6, 3), |_| true), Some(3));
+        assert_eq!(index.find(home(6, 3), |_| false), None);
+    }
+
+    #[test]
+    fn removing_an_entry_moves_back_those_that_searched_past_it_and_no_others() {
+        let mut index = Index::new(5);
+        // Homes 6, 6, 7, 1: they lie at 6, 7, 0, 1.
+        for (slot, entry) in [(0, 6), (1, 6), (2, 7), (3, 1)] {
+            index.insert(home(entry, 9), slot);
+        }
+        assert!(index.remove(home(6, 9), 0));
+        let slots = |index: &Index| index.entries.iter().map(|entry| slot(*entry)).collect::<Vec<_>>();
+        assert_eq!(slots(&index), [NONE, 3, NONE, NONE, NONE, NONE, 1, 2]);
+        assert!(!index.remove(home(6, 9), 0));
+        assert_eq!(index.len(), 3);
+        for (slot, entry) in [(1, 6), (2, 7), (3, 1)] {
+            assert_eq!(index.find(home(entry, 9), |found| found == slot), Some(slot));
+        }
+    }
+
+    #[test]
+    fn one_entry_stays_empty_so_that_every_search_ends() {
+        let mut index = Index::new(5);
+        assert!((0..7).all(|slot| index.insert(home(0, 0), slot)));
+        assert!(!index.insert(home(0, 0), 7));
+        assert!(!index.insert(home(3, 0), NONE));
+        assert_eq!(index.find(home(0, 1), |_| true), None);
+        index.prefault();
+        assert_eq!(index.first(home(0, 0)), NONE);
+    }
 }

@@ -272,4 +272,82 @@ mod tests {
         wheel.expired(at(101), &mut fired);
         assert_eq!(fired, [call(1)]);
     }
+
+    /// When a timer armed at `armed` for `deadline` fires, in milliseconds.
+    fn fires(armed: u64, deadline: u64) -> u64 {
+        let ms = Nanos::from_millis;
+        let mut wheel = TimerWheel::new(4);
+        wheel.expired(ms(armed), &mut Vec::new());
+        wheel.arm(ms(deadline), call(1));
+        let mut fired = Vec::new();
+        (armed..)
+            .find(|millis| {
+                wheel.expired(ms(*millis), &mut fired);
+                !fired.is_empty()
+            })
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn a_timer_fires_at_the_first_tick_after_its_time() {
+        assert_eq!(fires(10_000, 10_001), 10_500);
+        assert_eq!(fires(10_000, 10_499), 10_500);
+        assert_eq!(fires(10_000, 10_500), 11_000);
+        assert_eq!(fires(10_400, 10_450), 10_500);
+    }
+
+    #[test]
+    fn a_timer_beyond_the_horizon_fires_512_seconds_ahead() {
+        assert_eq!(fires(10_000, 10_000 + 511_000), 10_000 + 511_500);
+        assert_eq!(fires(10_000, 10_000 + 600_000), 10_000 + 511_500);
+    }
+
+    #[test]
+    fn a_tick_is_due_every_half_second() {
+        let mut wheel = TimerWheel::new(4);
+        assert!(!wheel.due(Nanos::from_millis(499)) && wheel.due(Nanos::from_millis(500)));
+        wheel.expired(Nanos::from_millis(1700), &mut Vec::new());
+        assert!(!wheel.due(Nanos::from_millis(1999)) && wheel.due(Nanos::from_millis(2000)));
+        // Time that goes back changes nothing.
+        wheel.expired(Nanos::from_millis(100), &mut Vec::new());
+        assert!(!wheel.due(Nanos::from_millis(1999)));
+    }
+
+    #[test]
+    fn time_that_the_clock_leaps_over_passes_for_no_timer() {
+        let mut wheel = TimerWheel::new(4);
+        wheel.expired(at(100), &mut Vec::new());
+        wheel.arm(at(110), call(1));
+        wheel.leap(at(7200));
+        let mut fired = Vec::new();
+        wheel.expired(at(7305), &mut fired);
+        assert!(fired.is_empty() && !wheel.due(at(7305)));
+        wheel.expired(at(7311), &mut fired);
+        assert_eq!(fired, [call(1)]);
+        wheel.arm(at(7320), call(2));
+        wheel.expired(at(7319), &mut fired);
+        assert_eq!(fired.len(), 1);
+        wheel.expired(at(7321), &mut fired);
+        assert_eq!(fired, [call(1), call(2)]);
+    }
+
+    #[test]
+    fn timers_of_several_chunks_fire_in_order_of_arming() {
+        let mut wheel = TimerWheel::new(4);
+        wheel.expired(at(100), &mut Vec::new());
+        let timers: Vec<Timer> = (0..3 * TOGETHER as u32 + 1)
+            .map(|slot| Timer { owner: TimerOwner::Rtcp, ticket: Ticket { slot, generation: 0 } })
+            .collect();
+        timers.iter().for_each(|timer| wheel.arm(at(105), *timer));
+        assert_eq!((wheel.armed, wheel.chunks.len()), (timers.len(), 4));
+        let mut fired = Vec::new();
+        wheel.expired(at(106), &mut fired);
+        assert_eq!(fired, timers);
+        // Chunks are used again, and memory for timers of all slots was reserved.
+        timers.iter().for_each(|timer| wheel.arm(at(115), *timer));
+        assert_eq!(wheel.chunks.len(), 4);
+        assert!(wheel.chunks.capacity() >= SLOTS);
+        assert_eq!(TimerWheel::new(0).chunks.capacity(), 0);
+        assert!(TimerWheel::new(40).chunks.capacity() >= SLOTS + 2);
+    }
 }

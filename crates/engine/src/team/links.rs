@@ -323,4 +323,45 @@ mod tests {
         }
         assert!(shares.iter().all(|share| (900..1100).contains(share)), "{shares:?}");
     }
+
+    #[test]
+    fn rings_are_read_round_robin_and_each_message_names_its_sender() {
+        let mut links = Links::connect(3);
+        for (sender, time) in [(0, 1), (2, 2), (0, 3)] {
+            links[sender].send(1, WorkerMessage::LastHeard(call(), Nanos(time)));
+        }
+        let mut senders = Vec::new();
+        while let Some((sender, _)) = links[1].receive() {
+            senders.push(sender);
+        }
+        senders.sort_unstable();
+        assert_eq!(senders, [0, 0, 2]);
+        assert!(links[0].receive().is_none());
+    }
+
+    #[test]
+    fn a_message_to_all_reaches_every_other_worker() {
+        let mut links = Links::connect(3);
+        assert_eq!(links[1].others().collect::<Vec<_>>(), [0, 2]);
+        assert!(!links[1].has_sent);
+        assert_eq!(links[1].send_all(|| WorkerMessage::AskLastHeard(call())), 2);
+        assert!(links[1].has_sent);
+        assert!(links[0].receive().is_some() && links[2].receive().is_some());
+        assert!(!links[1].send(1, sip()));
+    }
+
+    #[test]
+    fn drops_are_those_of_all_workers_and_the_clock_is_that_of_the_slowest_other() {
+        let links = Links::connect(3);
+        links[0].publish(5);
+        links[1].publish(7);
+        links[1].publish(8);
+        assert_eq!(links[2].drops(), 13);
+        assert_eq!(links[0].reached_by_others(), Nanos::ZERO);
+        links[1].reached(Nanos(50));
+        links[2].reached(Nanos(30));
+        assert_eq!(links[0].reached_by_others(), Nanos(30));
+        assert_eq!(links[2].reached_by_others(), Nanos::ZERO);
+        assert_eq!(Links::connect(1)[0].reached_by_others(), Nanos::MAX);
+    }
 }

@@ -335,3 +335,202 @@ impl Member {
         (fragments, !self.tunnel_fragments.is_empty())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ringtap_wire::frame::Ip;
+
+    use super::*;
+    use crate::table::slots::Ticket;
+    use crate::testing::{CALLEE, CALLER, at, end};
+    use crate::trackers::calls::CallEntry;
+    use crate::update::{CallStatus, Side};
+
+    /// The members of a team; the other ends of their rings.
+    fn team(workers: usize) -> Vec<Member> {
+        Links::connect(workers).into_iter().map(Member::new).collect()
+    }
+
+    fn call() -> CallRef {
+        CallRef::new(0, Ticket { slot: 3, generation: 1 })
+    }
+
+    fn ended() -> Box<EndedCall> {
+        let hop = crate::Hop {
+            time: at(0),
+            src: end(CALLER),
+            dst: end(CALLEE),
+            transport: ringtap_model::Transport::Udp,
+        };
+        let record = CallEntry::new(b"a", 1, &hop, 0).into_record(false, 0);
+        Box::new(EndedCall { record, rtt: None, media: Some(call()) })
+    }
+
+    #[test]
+    fn a_question_is_answered_when_all_workers_have_answered() {
+        let mut team = team(3);
+        let member = &mut team[0];
+        assert_eq!(member.ask_last_heard(call(), at(5), at(100)), None);
+        assert_eq!(member.heard(call(), at(9)), None);
+        assert_eq!(member.heard(call(), at(7)), Some(at(9)));
+        assert_eq!(member.heard(call(), at(11)), None);
+    }
+
+    #[test]
+    fn a_question_that_is_open_is_not_asked_again() {
+        let mut team = team(2);
+        assert_eq!(team[0].ask_last_heard(call(), at(5), at(100)), None);
+        assert_eq!(team[0].ask_last_heard(call(), at(50), at(100)), None);
+        assert!(matches!(team[1].links.receive(), Some((0, WorkerMessage::AskLastHeard(_)))));
+        assert!(team[1].links.receive().is_none());
+        assert_eq!(team[0].heard(call(), at(1)), Some(at(5)));
+    }
+
+    #[test]
+    fn a_worker_alone_answers_itself() {
+        let mut team = team(1);
+        assert_eq!(team[0].ask_last_heard(call(), at(5), at(100)), Some(at(5)));
+        assert!(team[0].ask_streams(call(), ended(), Vec::new(), at(100)).is_some());
+        assert!(team[0].overdue.is_empty());
+        assert_eq!(team[0].incomplete, 0);
+    }
+
+    #[test]
+    fn an_answer_is_waited_for_ten_seconds() {
+        let mut team = team(2);
+        let member = &mut team[0];
+        member.ask_last_heard(call(), at(5), at(100));
+        let (until, _) = member.overdue[0];
+        assert_eq!(until, at(10_100));
+        assert_eq!(member.give_up_heard(call(), at(99)), None);
+        assert_eq!(member.give_up_heard(call(), until), Some(at(5)));
+        assert_eq!(member.give_up_heard(call(), until), None);
+    }
+
+    #[test]
+    fn a_call_ends_with_the_streams_of_all_workers_or_is_counted_as_incomplete() {
+        let mut team = team(3);
+        let member = &mut team[0];
+        assert!(member.ask_streams(call(), ended(), Vec::new(), at(0)).is_none());
+        assert!(member.streams_ended(call(), Vec::new()).is_none());
+        assert!(member.streams_ended(call(), Vec::new()).is_some());
+        assert_eq!(member.incomplete, 0);
+        member.ask_streams(call(), ended(), Vec::new(), at(0));
+        assert_eq!(member.overdue.back().map(|(until, _)| *until), Some(at(10_000)));
+        assert!(member.give_up_streams(call()).is_some() && member.give_up_streams(call()).is_none());
+        assert_eq!(member.incomplete, 1);
+    }
+
+    #[test]
+    fn calls_that_wait_when_a_team_ends_are_handed_over() {
+        let mut team = team(2);
+        team[0].ask_streams(call(), ended(), Vec::new(), at(0));
+        assert_eq!(team.remove(0).into_ending().len(), 1);
+    }
+
+    /// Each worker numbers codecs on its own.
+    #[test]
+    fn an_update_arrives_with_the_receivers_numbers_for_codecs() {
+        let mut team = team(2);
+        let (mut ours, mut theirs) = (Codecs::default(), Codecs::default());
+        ours.intern(b"PCMA", 8000, 1);
+        let opus = theirs.intern(b"opus", 48_000, 2).unwrap();
+        let g722 = theirs.intern(b"G722", 8000, 1).unwrap();
+        let status = CallStatus { hosts: [end(CALLER).ip, end(CALLEE).ip], is_over: false, fax: None };
+        let types: PayloadTypes = [(96, opus), (9, g722)].into();
+        let update = Arc::new(MediaUpdate {
+            order: InputOrder { number: 5, index: 1 },
+            call: call(),
+            status,
+            side: Side::Callee,
+            ends: vec![(end(CALLER), types.clone()), (end(CALLEE), types)],
+        });
+        team[0].send_update(&update, &theirs);
+        team[0].send_update(&update, &theirs);
+        let receiver = &mut team[1];
+        let mut updates = Vec::new();
+        let mut codecs = 0;
+        while let Some((sender, message)) = receiver.links.receive() {
+            match message {
+                WorkerMessage::Codec(index, codec) => {
+                    codecs += 1;
+                    receiver.learn_codec(sender, index, &codec, &mut ours);
+                }
+                WorkerMessage::MediaUpdate(update) => updates.push(receiver.translate(sender, &update)),
+                _ => panic!("another message"),
+            }
+        }
+        // Each codec goes once, before the first update that names it.
+        assert_eq!((codecs, updates.len()), (2, 2));
+        for update in updates {
+            assert_eq!((update.order.number, update.side, update.call), (5, Side::Callee, call()));
+            for (_, types) in &update.ends {
+                let names: Vec<_> =
+                    types.iter().map(|(number, id)| (*number, ours.get(*id).name.as_str())).collect();
+                assert_eq!(names, [(96, "opus"), (9, "G722")]);
+            }
+        }
+        assert_eq!(ours.nth(0).map(|(index, codec)| (index, codec.name.as_str())), Some((0, "PCMA")));
+    }
+
+    #[test]
+    fn held_datagrams_come_in_frame_order_with_their_own_bytes() {
+        let mut held = HeldDatagrams::default();
+        for (number, bytes, is_original) in
+            [(5, &b"five"[..], true), (9, b"nine", true), (7, b"seven", false)]
+        {
+            let (src, dst) = (end(CALLER), end(CALLEE));
+            let frames = [number, number + 100];
+            let datagram =
+                Datagram { time: at(number), src, dst, ip_len: 60, data: bytes, len: 99, frames: &frames };
+            held.push(TimerOwner::Rtcp, number, &datagram, is_original);
+        }
+        held.sort();
+        let all: Vec<_> =
+            held.iter().map(|one| (one.number, one.datagram.data.to_vec(), one.is_original)).collect();
+        let wanted =
+            [(5, b"five".to_vec(), true), (7, b"seven".to_vec(), false), (9, b"nine".to_vec(), true)];
+        assert_eq!(all, wanted);
+        assert!(
+            held.iter()
+                .all(|one| one.datagram.frames == [one.number, one.number + 100] && one.datagram.len == 99)
+        );
+        held.clear();
+        assert_eq!(held.iter().count(), 0);
+    }
+
+    fn tunnelled(number: u64, depth: u8) -> TunnelFragment {
+        let ip = Ip { src: end(CALLER).ip, dst: end(CALLEE).ip, proto: 17, len: 0, header_len: 20 };
+        let (bytes, frames) = (Vec::new(), Vec::new());
+        TunnelFragment {
+            number,
+            time: at(0),
+            ip,
+            depth,
+            id: 0,
+            offset: 0,
+            more: false,
+            proto: 17,
+            len: 0,
+            bytes,
+            frames,
+        }
+    }
+
+    #[test]
+    fn fragments_in_tunnels_are_handled_from_the_outermost_inwards() {
+        let mut team = team(1);
+        let member = &mut team[0];
+        assert!(!member.begin_tunnelled());
+        for (number, depth) in [(3, 2), (2, 1), (1, 1)] {
+            member.send_tunnelled(0, tunnelled(number, depth));
+        }
+        assert!(member.begin_tunnelled());
+        let numbers =
+            |fragments: Vec<TunnelFragment>| fragments.iter().map(|one| one.number).collect::<Vec<_>>();
+        let (first, more) = member.next_tunnelled();
+        assert_eq!((numbers(first), more), (vec![1, 2], true));
+        let (second, more) = member.next_tunnelled();
+        assert_eq!((numbers(second), more), (vec![3], false));
+    }
+}

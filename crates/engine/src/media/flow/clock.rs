@@ -169,7 +169,7 @@ pub(super) fn larger(a: f32, b: f32) -> f32 {
 /// Whole nanoseconds of a delay that is not negative; four seconds and more are one bin, and stand for each other. Where a
 /// double has its units is known, so they are read off it: a third of what a conversion that saturates costs.
 #[inline]
-fn whole(delay: f32) -> u32 {
+pub(super) fn whole(delay: f32) -> u32 {
     const UNITS: f64 = (1u64 << 52) as f64;
     (f64::from(smaller(4e9, delay)) + UNITS).to_bits() as u32
 }

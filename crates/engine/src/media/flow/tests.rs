@@ -158,3 +158,214 @@ fn an_outage_that_clock_and_time_vouch_for_is_loss() {
     let flow = totals(kept.map(|i| packet(i, u64::from(i) * 20_000)));
     assert_eq!(flow.numbering.lost(), 5000);
 }
+
+#[test]
+fn a_packet_is_late_for_at_most_half_a_second_of_packets() {
+    // 20 ms, 1 ms, 10 s, unknown.
+    for (tick, step, limit) in
+        [(125_000.0, 160, 25), (125_000.0, 8, 100), (125_000.0, 80_000, 4), (0.0, 160, 100)]
+    {
+        assert_eq!(late_limit(tick, step), limit);
+    }
+}
+
+#[test]
+fn packets_are_known_to_be_sent_when_clock_and_time_agree() {
+    let sent = |ticks, seconds: f64| sent_between(125_000.0, 160, ticks, seconds * 1e9);
+    assert_eq!(sent(80_000, 10.0), Some(500));
+    assert_eq!((sent(80_000, 11.0), sent(80_000, 11.2)), (Some(500), None));
+    assert_eq!((sent(80_000, 9.1), sent(80_000, 9.0)), (Some(500), None));
+    // Within a second, a tenth of a second.
+    assert_eq!((sent(160, 0.119), sent(160, 0.121)), (Some(1), None));
+    assert_eq!(
+        (sent(0, 0.0), sent_between(0.0, 160, 160, 2e7), sent_between(1.0, 0, 160, 2e7)),
+        (None, None, None)
+    );
+}
+
+#[test]
+fn a_delay_is_whole_nanoseconds_up_to_four_seconds() {
+    for (delay, nanos) in
+        [(0.0, 0), (1.0, 1), (1_400_000.0, 1_400_000), (4e9, 4_000_000_000), (9e9, 4_000_000_000)]
+    {
+        assert_eq!(clock::whole(delay), nanos);
+    }
+}
+
+#[test]
+fn a_time_counts_in_units_of_2_to_the_20_nanoseconds() {
+    assert_eq!((coarse(Nanos(0)), coarse(Nanos((1 << 20) - 1)), coarse(Nanos(5 << 20))), (0, 0, 5));
+    assert_eq!(coarse(Nanos(1 << 52)), 0);
+    assert_eq!((signed(Nanos(7)), signed(Nanos(u64::MAX))), (7, i64::MAX));
+}
+
+#[test]
+fn sizes_beyond_16_bits_are_the_largest_size() {
+    assert_eq!((short(1500), short(65_535), short(70_000)), (1500, 65_535, 65_535));
+}
+
+#[test]
+fn times_between_packets_are_those_of_all_and_the_gap_that_of_new_ones() {
+    let copy = RtpPacket { now: packet(1, 50_000).now, ..packet(1, 20_000) };
+    let flow = totals([packet(0, 0), packet(1, 20_000), copy, packet(2, 60_000)]);
+    let ms = |nanos: f32| f64::from(nanos) / 1e6;
+    assert_eq!((ms(flow.iat_min), ms(flow.iat_max), ms(flow.delta_max)), (10.0, 30.0, 40.0));
+    assert_eq!(flow.iat_squares / 1e12, 400.0 + 900.0 + 100.0);
+}
+
+#[test]
+fn a_late_packet_is_no_longer_lost_in_its_interval() {
+    let order = (0..40u32).map(|index| match index {
+        20 => 21,
+        21 => 20,
+        _ => index,
+    });
+    let (flow, rest, _) = run(order
+        .filter(|index| *index != 30)
+        .zip(0..)
+        .map(|(index, step): (u32, u64)| packet(index, step * 20_000)));
+    let row = flow.running_interval(&rest);
+    assert_eq!((row.packets, row.unique, row.lost), (39, 39, 1));
+    let (flow, rest, _) = run([0, 1, 1, 2, 2].map(|index| packet(index, u64::from(index) * 20_000)));
+    let row = flow.running_interval(&rest);
+    assert_eq!((row.packets, row.unique, row.lost), (5, 3, 0));
+}
+
+#[test]
+fn an_interval_begins_where_its_ten_seconds_begin_not_at_its_first_packet() {
+    let (_, _, rows) = run([0, 1, 1300, 1301, 2000].map(|index| packet(index, u64::from(index) * 20_000)));
+    let seconds: Vec<u64> =
+        rows.iter().map(|row| row.start.since(packet(0, 0).now).0 / 1_000_000_000).collect();
+    assert_eq!(seconds, [0, 20]);
+    assert_eq!(rows[1].packets, 2);
+}
+
+#[test]
+fn the_mean_jitter_of_an_interval_is_that_of_its_packets() {
+    // 4 ms late and back: 4/16, then (4 + 15/4)/16 ms.
+    let (flow, rest, _) = run([packet(0, 0), packet(1, 24_000), packet(2, 40_000)]);
+    let wanted = (0.25 + (4.0 - 0.25) / 16.0 + 0.25) / 3.0;
+    assert!((f64::from(flow.running_interval(&rest).jitter) / 1e6 - wanted).abs() < 1e-4);
+}
+
+/// RFC 3551 section 4.1: the marker begins a talkspurt, where receivers set their playout anew.
+#[test]
+fn a_talkspurt_after_silence_is_a_new_base_of_delay() {
+    let delayed = |marker| {
+        let (flow, rest, _) = run((0..100).map(|index| {
+            let (ticks, late) = if index < 50 { (0, 0) } else { (1600, 90_000) };
+            let mut packet = packet(index, u64::from(index) * 20_000 + u64::from(ticks) * 125 + late);
+            packet.timestamp += ticks;
+            packet.marker = marker && index == 50;
+            packet
+        }));
+        ringtap_quality::jitterbuffer::discards(&flow.running_interval(&rest).bins).fixed50
+    };
+    assert_eq!(delayed(true), 0);
+    assert!(delayed(false) > 0);
+}
+
+#[test]
+fn another_clock_begins_with_a_new_base_and_no_jitter() {
+    let (mut flow, mut rest, _) = run((0..50).map(|index| packet(index, u64::from(index) * 20_000)));
+    flow.switch(&mut rest, 96, Timing { tick: 1e9 / 48_000.0, event: false });
+    assert!(flow.flags & RECLOCKED != 0);
+    for index in 50..100 {
+        let packet = RtpPacket {
+            payload_type: 96,
+            timestamp: 5_000_000 + index * 960,
+            ..packet(index, u64::from(index) * 20_000)
+        };
+        if !flow.fast_path(&packet) {
+            flow.slow_path(&mut rest, &packet, |_, _| 0);
+        }
+    }
+    assert_eq!(flow.of_type(&rest), 50);
+    let totals = flow.totals(&rest);
+    // 49 of the first clock, and of the second all but the one that changes it.
+    assert_eq!((totals.jitters, totals.step), (49 + 49, 960));
+    assert!(totals.jitter_max < 1000.0, "{} ns", totals.jitter_max);
+}
+
+/// RFC 4733 section 2.2.1: timestamps of an event stand still.
+#[test]
+fn telephone_events_leave_clock_and_jitter_alone() {
+    let (mut flow, mut rest, _) = run((0..50).map(|index| packet(index, u64::from(index) * 20_000)));
+    flow.switch(&mut rest, 101, Timing { tick: 125_000.0, event: true });
+    assert!(flow.is_event() && flow.flags & RECLOCKED == 0);
+    for index in 50..60 {
+        let event =
+            RtpPacket { payload_type: 101, timestamp: 8000, ..packet(index, u64::from(index) * 20_000) };
+        assert!(!flow.fast_path(&event));
+        flow.slow_path(&mut rest, &event, |_, _| 0);
+    }
+    flow.switch(&mut rest, 0, PCMU);
+    assert!(!flow.is_event());
+    for index in 60..70 {
+        flow.slow_path(&mut rest, &packet(index, u64::from(index) * 20_000), |_, _| 0);
+    }
+    let totals = flow.totals(&rest);
+    assert_eq!((totals.jitters, totals.jitter_max, totals.step), (59, 0.0, 160));
+}
+
+#[test]
+fn a_pause_that_the_clock_does_not_know_is_a_new_time_base() {
+    let packets = |pause: u64| {
+        (0..100u32)
+            .map(move |index| packet(index, u64::from(index) * 20_000 + if index < 50 { 0 } else { pause }))
+    };
+    // Up to three seconds it is delay.
+    assert!(totals(packets(2_900_000)).jitter_max > 1e8);
+    let flow = totals(packets(3_100_000));
+    assert_eq!((flow.jitter_max, flow.jitters), (0.0, 98));
+}
+
+#[test]
+fn a_stream_counts_steps_in_which_number_and_clock_advance_together() {
+    let steady = |packets: Vec<RtpPacket>| run(packets).1.steady;
+    assert_eq!(steady((0..4).map(|index| packet(index, u64::from(index) * 20_000)).collect()), 3);
+    // A gap, a step back of the clock, a step of more than ten seconds at 90 kHz.
+    let clocks = [(0, 0), (2, 320), (3, 300), (4, 900_300), (5, 900_301)];
+    let packets =
+        clocks.map(|(index, timestamp)| RtpPacket { timestamp, ..packet(index, u64::from(index) * 20_000) });
+    assert_eq!(steady(packets.to_vec()), 1);
+}
+
+#[test]
+fn the_slow_path_asks_for_numbers_spent_elsewhere_only_when_some_are_missing() {
+    let (mut flow, mut rest, _) = run((0..10).map(|index| packet(index, u64::from(index) * 20_000)));
+    assert!(flow.leaps(11) && !flow.leaps(10) && !flow.leaps(9));
+    assert_eq!(flow.numbers(&rest), (0, 9));
+    let asked = |flow: &mut Flow, rest: &mut Rest, index: u32| {
+        let mut asked = None;
+        flow.slow_path(rest, &packet(index, u64::from(index) * 20_000), |highest, missing| {
+            asked = Some((highest & 0xffff, missing));
+            0
+        });
+        asked
+    };
+    assert_eq!(asked(&mut flow, &mut rest, 10), None);
+    assert_eq!(asked(&mut flow, &mut rest, 14), Some((10, 3)));
+    assert_eq!(asked(&mut flow, &mut rest, 13), None);
+}
+
+#[test]
+fn only_the_next_packet_of_an_ordinary_stream_takes_the_fast_path() {
+    let (flow, _, _) = run((0..10).map(|index| packet(index, u64::from(index) * 20_000)));
+    let next = packet(10, 200_000);
+    let takes = |packet: RtpPacket| { flow }.fast_path(&packet);
+    assert!(takes(next));
+    assert!(!takes(RtpPacket { sequence: 11, ..next }));
+    assert!(!takes(RtpPacket { sequence: 9, ..next }));
+    assert!(!takes(RtpPacket { payload_type: 8, ..next }));
+    assert!(!takes(RtpPacket { ip_len: 201, ..next }));
+    assert!(!takes(RtpPacket { now: packet(9, 179_999).now, ..next }));
+    assert!(!takes(packet(10, 3_300_000)));
+    assert!(!takes(packet(10, 10_100_000)));
+    assert!(takes(RtpPacket { payload_len: 80, ip_len: 120, ..next }));
+    for flag in [SPLIT, PROVISIONAL, RECLOCKED] {
+        let mut flow = flow;
+        flow.flags |= flag;
+        assert!(!flow.fast_path(&next));
+    }
+}

@@ -5,6 +5,8 @@ mod call;
 mod callid;
 mod message;
 mod seen;
+#[cfg(test)]
+mod tests;
 mod tracker;
 
 pub(crate) use call::{CallEntry, Handled, Novelty};
