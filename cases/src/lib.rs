@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`run`] | a capture in, its records out |
 //! | [`samples`] | records made up for tests, and comparison with golden files |
-//! | [`shared`] | where the reference captures and answers lie, if they are here |
+//! | [`shared`] | the reference captures, where they are at hand |
 //! | [`story`] | the golden cases: captures made here, answers worked out by hand |
 #![forbid(unsafe_code)]
 

@@ -1,19 +1,6 @@
-//! Where the reference captures and answers lie.
+//! The reference captures.
 
 use std::path::PathBuf;
-
-/// The folder of reference material beside the project, or what `RINGTAP_SHARED` names; None, said on
-/// standard error, where it is absent.
-#[expect(clippy::print_stderr, reason = "a test that skips says so")]
-pub fn folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("RINGTAP_SHARED")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared")), PathBuf::from);
-    if folder.join("captures").is_dir() && folder.join("expected").is_dir() {
-        return Some(folder);
-    }
-    eprintln!("skipped: no reference captures in {} (RINGTAP_SHARED names another place)", folder.display());
-    None
-}
 
 /// Every capture file below a folder, in order of name.
 pub fn captures(folder: &std::path::Path) -> Vec<PathBuf> {

@@ -37,7 +37,7 @@ struct Tally {
 
 #[test]
 fn every_reference_answer_agrees_or_is_listed() {
-    let Some(folder) = shared::folder() else { return };
+    let Some(folder) = ringtap_testing::shared() else { return };
     let mut tally = Tally::default();
     let mut answers: Vec<_> = std::fs::read_dir(folder.join("expected"))
         .unwrap()
@@ -240,7 +240,7 @@ impl Comparer<'_> {
 #[test]
 fn rtpproxy_agrees() {
     const HALF_TICK_MS: f64 = 0.5 / 8.0;
-    let Some(folder) = shared::folder() else { return };
+    let Some(folder) = ringtap_testing::shared() else { return };
     let mut compared = 0;
     for entry in std::fs::read_dir(folder.join("expected/rtpproxy")).unwrap().flatten() {
         let text = std::fs::read_to_string(entry.path()).unwrap();
@@ -298,7 +298,7 @@ fn lines(path: &Path, batch: usize) -> Vec<String> {
 /// The records of a capture depend on its bytes alone: not on the run, not on how many frames come at a time.
 #[test]
 fn captures_are_deterministic() {
-    let Some(folder) = shared::folder() else { return };
+    let Some(folder) = ringtap_testing::shared() else { return };
     let mut records = 0;
     for path in captures(&folder) {
         let first = lines(&path, 64);
@@ -324,7 +324,7 @@ fn truncated_captures_never_panic() {
     const STEP: usize = 997;
     /// Bytes that may be read for one file.
     const BUDGET: usize = 64 << 20;
-    let Some(folder) = shared::folder() else { return };
+    let Some(folder) = ringtap_testing::shared() else { return };
     let full = std::env::var_os("RINGTAP_FULL").is_some_and(|value| value == "1");
     let (started, mut cuts) = (std::time::Instant::now(), 0_usize);
     for path in captures(&folder) {

@@ -90,7 +90,7 @@ fn every_case() {
 
 #[test]
 fn every_shared_capture() {
-    if let Some(folder) = shared::folder() {
+    if let Some(folder) = ringtap_testing::shared() {
         check_all(&shared::captures(&folder.join("captures")));
     }
 }

@@ -52,7 +52,7 @@ fn g726() {
                     return;
                 };
                 if theirs.is_empty() {
-                    return;
+                    return ringtap_testing::skip("libspandsp", "libspandsp.so.2 cannot be loaded");
                 }
                 let ours = decoded(codec, &bytes, size);
                 // Beyond the end of the scale, which noise reaches, spandsp wraps around.
@@ -75,7 +75,6 @@ import ctypes, sys
 try:
     library = ctypes.CDLL('libspandsp.so.2')
 except OSError:
-    print('skipped: no libspandsp.so.2', file=sys.stderr)
     sys.exit(0)
 library.g726_init.restype = ctypes.c_void_p
 data = open(sys.argv[1], 'rb').read()

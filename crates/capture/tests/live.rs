@@ -1,7 +1,7 @@
 //! Live sources in a network namespace of their own, over a veth pair: what the injector sends at `v0`
 //! arrives at `v1`.
 //!
-//! They need root (or CAP_SYS_ADMIN and CAP_NET_ADMIN) and iproute2, and say so where they skip.
+//! They need root (or CAP_SYS_ADMIN and CAP_NET_ADMIN) and iproute2.
 #![cfg(target_os = "linux")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,14 +22,16 @@ use rustix::thread::{
 struct Lab(String);
 
 impl Lab {
-    #[expect(clippy::print_stdout, reason = "a test that skips says so")]
     fn new() -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("rt{}t{number}", std::process::id());
-        let added = ip(&["netns", "add", &name]).filter(|output| output.status.success());
-        if added.is_none() {
-            println!("skipped: `ip netns add` does not work here (it needs root and iproute2)");
+        if !ringtap_testing::program("ip") {
+            return None;
+        }
+        let added = ip(&["netns", "add", &name]).expect("ip runs");
+        if !added.status.success() {
+            ringtap_testing::skip("network namespaces", String::from_utf8_lossy(&added.stderr));
             return None;
         }
         let lab = Self(name);
@@ -270,8 +272,7 @@ fn filters_keep_what_they_describe() {
                 let filter = Some(expression.to_owned());
                 let opened = live::open(&Settings { filter, source, ..settings() });
                 if let Err(Error::FilterLibrary { what, .. }) = &opened {
-                    println!("skipped: libpcap is not installed ({what})");
-                    return;
+                    return ringtap_testing::skip("libpcap", what);
                 }
                 let mut tap = opened.expect("opens").remove(0);
                 let mut injector = Injector::open("v0", Source::Packet).expect("opens");
@@ -451,7 +452,7 @@ fn what_cannot_be_opened_says_why() {
         lab.ip("link set v1 up");
         let wrong = live::open(&Settings { filter: Some("udp prt 5060".to_owned()), ..settings() });
         match wrong.expect_err("a wrong filter") {
-            Error::FilterLibrary { what, .. } => println!("skipped: libpcap is not installed ({what})"),
+            Error::FilterLibrary { what, .. } => ringtap_testing::skip("libpcap", what),
             error => assert!(error.to_string().contains("on: `prt 5060`"), "{error}"),
         }
         assert!(live::pin(1023).expect_err("no such CPU").to_string().contains("this process may run on"));

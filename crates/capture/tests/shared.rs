@@ -7,18 +7,6 @@ use std::process::Command;
 
 use ringtap_capture::Capture;
 
-/// The folder of reference captures: `RINGTAP_SHARED`, else `../shared` beside the workspace.
-#[expect(clippy::print_stdout, reason = "a test that skips says so")]
-fn shared() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let root = std::env::var_os("RINGTAP_SHARED").map_or_else(beside, PathBuf::from);
-    if root.join("captures/MANIFEST.tsv").is_file() {
-        return Some(root);
-    }
-    println!("skipped: no reference captures in {} (set RINGTAP_SHARED)", root.display());
-    None
-}
-
 /// Path, packets, link type of every capture in the manifest.
 fn manifest(root: &Path) -> Vec<(PathBuf, u64, String)> {
     let text = fs::read_to_string(root.join("captures/MANIFEST.tsv")).expect("readable");
@@ -33,7 +21,7 @@ fn manifest(root: &Path) -> Vec<(PathBuf, u64, String)> {
 
 #[test]
 fn every_capture_has_the_packets_of_the_manifest() {
-    let Some(root) = shared() else { return };
+    let Some(root) = ringtap_testing::shared() else { return };
     let captures = manifest(&root);
     assert!(captures.len() > 250, "only {} captures with a count of packets", captures.len());
     for (path, packets, _) in captures {
@@ -46,20 +34,23 @@ fn every_capture_has_the_packets_of_the_manifest() {
 }
 
 /// Number, time, wire length and captured length of each packet, as tshark prints them.
-fn tshark(path: &Path) -> Option<Vec<String>> {
+fn tshark(path: &Path) -> Vec<String> {
     let fields = ["frame.number", "frame.time_epoch", "frame.len", "frame.cap_len"];
     let mut command = Command::new("tshark");
     command.args(["-n", "-T", "fields", "-r"]).arg(path);
     fields.iter().for_each(|field| {
         command.args(["-e", field]);
     });
-    let output = command.output().ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+    let output = command.output().expect("tshark runs");
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
 }
 
 #[test]
 fn formats_have_the_times_and_lengths_that_tshark_prints() {
-    let Some(root) = shared() else { return };
+    if !ringtap_testing::program("tshark") {
+        return;
+    }
+    let Some(root) = ringtap_testing::shared() else { return };
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     // Of pcapng there, Simple Packet Blocks have no time and tshark numbers custom blocks; nor does it carry
     // seconds over.
@@ -70,10 +61,7 @@ fn formats_have_the_times_and_lengths_that_tshark_prints() {
         if !format && !odd(&path) {
             continue;
         }
-        let Some(theirs) = tshark(&path) else {
-            println!("skipped: tshark is not installed");
-            return;
-        };
+        let theirs = tshark(&path);
         let capture = Capture::open(&path).expect("good");
         let ours = capture.frames().map(|frame| {
             let (second, nanos) = (frame.time.0 / 1_000_000_000, frame.time.0 % 1_000_000_000);

@@ -112,8 +112,7 @@ fn a_call_is_forgotten_and_no_other() {
 
 #[test]
 fn other_programs_go_on_behind_what_was_forgotten() {
-    if Command::new("tshark").arg("--version").output().is_err() {
-        println!("SKIP: tshark is not installed");
+    if !ringtap_testing::program("tshark") {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

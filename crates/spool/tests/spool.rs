@@ -249,8 +249,7 @@ fn packets_are_on_disk_a_second_after_their_age() {
 
 #[test]
 fn another_program_opens_a_segment() {
-    if Command::new("tshark").arg("--version").output().is_err() {
-        println!("SKIP: tshark is not installed");
+    if !ringtap_testing::program("tshark") {
         return;
     }
     for link in [1, 101] {

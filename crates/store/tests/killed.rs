@@ -15,10 +15,11 @@ use rusqlite::Connection;
 
 const CHILD: &str = "RINGTAP_STORE_CHILD";
 
-/// The child: writes calls without end and says after each flush how many are durable. Does nothing when run as a test.
+/// The child: writes calls without end and says after each flush how many are durable.
 #[test]
+#[ignore = "started by `nothing_acknowledged_is_lost`"]
 fn child() {
-    let Some(dir) = std::env::var_os(CHILD) else { return };
+    let dir = std::env::var_os(CHILD).expect("a directory from `nothing_acknowledged_is_lost`");
     let mut writer = Writer::open(Path::new(&dir)).unwrap();
     for number in 0_u64.. {
         writer.call(&call(number), &[stream(number)]).unwrap();
@@ -33,7 +34,7 @@ fn child() {
 /// Kills the child with SIGKILL after it acknowledged `flushes` times; returns how many calls it had acknowledged.
 fn kill_after(dir: &Path, flushes: usize) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child", "--nocapture", "--test-threads=1"])
+        .args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"])
         .env(CHILD, dir)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -1,13 +1,9 @@
 //! The torture messages of RFC 4475 and RFC 5118, and what each is there to show.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test: what fails shows, what is skipped is said"
-)]
+#![expect(clippy::unwrap_used, reason = "a test: what fails shows")]
 
 mod common;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use common::ask_all;
 use ringtap_wire::sdp::Sdp;
@@ -15,16 +11,10 @@ use ringtap_wire::sip::{
     Framing, Header, HeaderField, Message, Method, NameAddr, ParseError, StartLine, framing, sniff, unfolded,
 };
 
-/// The folder of torture messages; None, and a sentence, where it is not at hand.
+/// The folder of torture messages; None, and the test is skipped, where it is absent.
+#[track_caller]
 fn folder() -> Option<PathBuf> {
-    let shared = std::env::var_os("RINGTAP_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
-    let folder = shared.join("captures/torture");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("Skipped: no torture messages at {}; RINGTAP_SHARED names another place.", folder.display());
-    None
+    ringtap_testing::shared().map(|shared| shared.join("captures/torture"))
 }
 
 /// A message as it is on the wire: RFC 5118's archive has bare line feeds, and three messages differ for it.

@@ -8,25 +8,20 @@ use std::process::Command;
 use ringtap_audio::{BuiltIn, Codec, DecodeStep, Decoders};
 use ringtap_model::Hz;
 
-/// What a program writes to standard output when it reads `input` from the file `{}` among its arguments;
-/// `None`, and a word about it, where it is not installed.
-#[expect(clippy::print_stdout, reason = "a test that skips says so")]
+/// What a program writes to standard output when it reads `input` from the file `{}` among its arguments; `None`,
+/// and the test is skipped, where it is not installed.
 pub(crate) fn filtered(program: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
+    if !ringtap_testing::program(program) {
+        return None;
+    }
     let directory = tempfile::tempdir().expect("temporary directory");
     let path = directory.path().join("sound");
     fs::write(&path, input).expect("written");
     let name = path.to_str().expect("a plain name");
     let arguments = arguments.iter().map(|argument| if *argument == "{}" { name } else { argument });
-    match Command::new(program).args(arguments).output() {
-        Ok(output) => {
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            Some(output.stdout)
-        }
-        Err(error) => {
-            println!("skipped: {program} does not run ({error})");
-            None
-        }
-    }
+    let output = Command::new(program).args(arguments).output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(output.stdout)
 }
 
 pub(crate) fn from_le(bytes: &[u8]) -> Vec<i16> {

@@ -26,20 +26,17 @@ pub(crate) struct Moto {
 }
 
 impl Moto {
-    /// None, and a line that says so, where it is not installed.
+    /// None, and the test is skipped, where it is not installed.
     pub(crate) fn start() -> Option<Self> {
         Self::start_at(0)
     }
 
     /// At a port that was free a moment ago.
-    #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
     pub(crate) fn start_at(port: u16) -> Option<Self> {
         let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../moto");
         if !target.join("bin/moto_server").is_file() {
-            println!(
-                "SKIP: no S3 server for tests: `make packages-test` installs one into {}",
-                target.display()
-            );
+            let reason = format!("not in {}; `make packages-test` installs it", target.display());
+            ringtap_testing::skip("moto", reason);
             return None;
         }
         let mut child = Command::new(target.join("bin/moto_server"))

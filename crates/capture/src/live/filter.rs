@@ -163,7 +163,7 @@ mod tests {
     fn filter(expression: &str) -> Option<Filter> {
         match Filter::new(expression, ETHERNET) {
             Err(Error::FilterLibrary { what, .. }) => {
-                println!("skipped: libpcap is not installed ({what})");
+                ringtap_testing::skip("libpcap", what);
                 None
             }
             filter => Some(filter.unwrap_or_else(|error| panic!("{error}"))),

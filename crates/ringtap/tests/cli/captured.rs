@@ -106,14 +106,14 @@ fn streams_of_others_are_what_another_decoder_makes_of_them() {
         let Captured { file, rtpmap, .. } = captured;
         let Some(packets) = captured.packets(&folder) else { return };
         let Some(theirs) = captured.theirs(&packets) else {
-            let _ = writeln!(table, "{file:48} {rtpmap:13} skipped: no other decoder here");
+            ringtap_testing::skip(rtpmap, "no other decoder is installed");
             continue;
         };
         let temporary = tempfile::tempdir().expect("a temporary folder");
         let capture = temporary.path().join("in.pcap");
         captured.call(&packets).write(&capture);
         let Some(ours) = heard(&capture, CALL_ID, "caller") else {
-            let _ = writeln!(table, "{file:48} {rtpmap:13} skipped: its library is not installed");
+            ringtap_testing::skip(rtpmap, "its library is not installed");
             continue;
         };
         let alike = judged(file, &ours, &theirs, captured.least);

@@ -34,7 +34,7 @@ fn every_codec_is_what_another_decoder_makes_of_it() {
     for trial in trials() {
         let name = trial.rtpmap.split('/').next().unwrap_or_default();
         let (Some(payloads), Some(theirs)) = (trial.encoded, trial.theirs) else {
-            let _ = writeln!(table, "{name:16} skipped: no encoder or other decoder here ({})", trial.by);
+            ringtap_testing::skip(name, format!("no encoder or other decoder is installed ({})", trial.by));
             continue;
         };
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -43,7 +43,7 @@ fn every_codec_is_what_another_decoder_makes_of_it() {
         speech(&mut built, (trial.payload_type, trial.rtpmap), (20, trial.ticks), &payloads);
         built.write(&capture);
         let Some(ours) = heard(&capture, CALL_ID, "caller") else {
-            let _ = writeln!(table, "{name:16} skipped: its library is not installed");
+            ringtap_testing::skip(name, "its library is not installed");
             continue;
         };
         let alike = judged(name, &ours, &theirs, trial.least);
@@ -262,17 +262,10 @@ const CAPTURES: [(&str, &str, &[&str], f64); 6] = [
     ("asterisk-40msalaw.pcap", "PCMA", &["-f", "alaw", "-ar", "8000", "-ac", "1"], EXACT),
 ];
 
-/// Where they are; `None`, and a word about it, where they are not.
-#[expect(clippy::print_stdout, reason = "a test that skips says so")]
+/// Where they are; `None`, and the test is skipped, where they are absent.
+#[track_caller]
 pub(crate) fn captures() -> Option<PathBuf> {
-    let root = std::env::var_os("RINGTAP_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
-    let folder = root.join("captures");
-    if !folder.is_dir() {
-        println!("skipped: {} is not there", folder.display());
-        return None;
-    }
-    Some(folder)
+    ringtap_testing::shared().map(|shared| shared.join("captures"))
 }
 
 #[test]

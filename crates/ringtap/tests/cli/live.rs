@@ -98,7 +98,7 @@ fn a_call_on_the_loopback_is_recorded() {
         remark.clear();
         if remarks.read_line(&mut remark).expect("UTF-8") == 0 {
             _ = child.wait();
-            return eprintln!("skipped: no capture on lo without CAP_NET_RAW and libpcap");
+            return ringtap_testing::skip("capturing on lo", "it needs CAP_NET_RAW and libpcap");
         }
     }
     phones.talk();

@@ -26,41 +26,36 @@ pub(crate) fn helper() -> Process {
 
 type Ends = (Process, Remote<std::process::ChildStdout, std::process::ChildStdin>);
 
-/// A helper that decodes; `None`, and a word about it, where the library is not installed.
-#[expect(clippy::print_stdout, reason = "a test that skips says so")]
+/// A helper that decodes; `None`, and the test is skipped, where the library is not installed.
 fn opened(codec: Codec, rate: u32) -> Option<Ends> {
     let mut process = helper();
     let (from, to) = (process.0.stdout.take().expect("piped"), process.0.stdin.take().expect("piped"));
     match Remote::open(codec, Hz(rate), from, to) {
         Ok(remote) => Some((process, remote)),
         Err(Error::Missing { library, .. }) => {
-            println!("skipped: {library} is not installed");
+            ringtap_testing::skip(library, "the library is not installed");
             None
         }
         Err(error) => panic!("{error}"),
     }
 }
 
-/// What a program writes for `input`; `None` where it is not there or cannot.
-#[expect(clippy::print_stdout, reason = "a test that skips says so")]
+/// What a program writes for `input`; `None`, and the test is skipped, where it is not there or cannot.
 pub(crate) fn piped(program: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
+    if !ringtap_testing::program(program) {
+        return None;
+    }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("in");
     fs::write(&path, input).expect("written");
     let name = path.to_str().expect("a plain name");
     let arguments = arguments.iter().map(|argument| if *argument == "{}" { name } else { argument });
-    let output = Command::new(program).args(arguments).output();
-    match output {
-        Ok(output) if output.status.success() && !output.stdout.is_empty() => Some(output.stdout),
-        Ok(output) => {
-            println!("skipped: {program}: {}", String::from_utf8_lossy(&output.stderr));
-            None
-        }
-        Err(error) => {
-            println!("skipped: {program} does not run ({error})");
-            None
-        }
+    let output = Command::new(program).args(arguments).output().expect("it runs");
+    if output.status.success() && !output.stdout.is_empty() {
+        return Some(output.stdout);
     }
+    ringtap_testing::skip(&format!("{program} with all its codecs"), String::from_utf8_lossy(&output.stderr));
+    None
 }
 
 /// Ten seconds of tones that come and go, as 16-bit samples.

@@ -1,9 +1,8 @@
 //! Whatever carried a call, it comes out of the spool whole: every message and every media packet, for us and for other programs.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
-#![expect(clippy::print_stdout, reason = "a test that skips says so")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -46,8 +45,7 @@ fn connections() {
 /// Other people's.
 #[test]
 fn shared_captures() {
-    let shared = std::env::var_os("RINGTAP_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
+    let Some(shared) = ringtap_testing::shared() else { return };
     let captures = shared.join("captures");
     std::thread::scope(|scope| {
         for (name, transport) in [
@@ -59,11 +57,7 @@ fn shared_captures() {
             ("tunnels/heplify-ipip0.pcap", "udp"),
         ] {
             let path = captures.join(name);
-            if path.exists() {
-                scope.spawn(move || through(&path, RULES[0], transport));
-            } else {
-                println!("skipped: there is no {}", path.display());
-            }
+            scope.spawn(move || through(&path, RULES[0], transport));
         }
     });
 }
@@ -151,7 +145,7 @@ fn others_see(pcap: &str, call: &Value, streams: &[Value], what: &str) {
     let Some(ids) =
         tshark(&["-r", pcap, "-Y", "sip", "-T", "fields", "-E", "aggregator= ", "-e", "sip.Call-ID"])
     else {
-        return println!("skipped: no tshark");
+        return;
     };
     let seen = ids.split_whitespace().filter(|id| *id == call["call_id"]).count() as u64;
     assert_eq!(Some(seen), call["messages"].as_u64(), "{what}: messages for tshark");

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::daemon::{Daemon, Place};
 use crate::rules::{holds, of, packets, ringtap, spooled};
 use crate::talk::{Side, Talk, play, write};
-use crate::wire::{inside, is_inside};
+use crate::wire::{assert_inside, inside};
 
 /// One worker on one wire, and two on two.
 const TEAMS: [(&str, &[&str]); 2] = [("\"va\"", &["vb"]), ("\"va\", \"vc\"", &["vb", "vd"])];
@@ -135,10 +135,10 @@ fn early(number: u8, name: &str, from: &str, status: &str) -> Talk {
 }
 
 #[test]
+#[ignore = "started in a network namespace by `rules_on_a_wire`"]
 fn inside_rules() {
-    if is_inside() {
-        TEAMS.into_iter().for_each(|(interfaces, wires)| rules(interfaces, wires));
-    }
+    assert_inside();
+    TEAMS.into_iter().for_each(|(interfaces, wires)| rules(interfaces, wires));
 }
 
 /// One call for each rule.
@@ -331,10 +331,10 @@ may_pause = false
 "#;
 
 #[test]
+#[ignore = "started in a network namespace by `pauses_on_a_wire`"]
 fn inside_pauses() {
-    if is_inside() {
-        TEAMS.into_iter().for_each(|(interfaces, wires)| pauses(interfaces, wires));
-    }
+    assert_inside();
+    TEAMS.into_iter().for_each(|(interfaces, wires)| pauses(interfaces, wires));
 }
 
 fn pauses(interfaces: &str, wires: &'static [&str]) {
@@ -432,10 +432,10 @@ keep = "signalling"
 "#;
 
 #[test]
+#[ignore = "started in a network namespace by `a_kill_on_a_wire`"]
 fn inside_kill() {
-    if is_inside() {
-        TEAMS.into_iter().for_each(|(interfaces, wires)| kill(interfaces, wires));
-    }
+    assert_inside();
+    TEAMS.into_iter().for_each(|(interfaces, wires)| kill(interfaces, wires));
 }
 
 /// What was on the disk until the end of calls should tell goes at the next start, when a kill came before the end, or between

@@ -151,14 +151,13 @@ fn every_kind_of_file(dir: &Path, whole: &Calls) {
 }
 
 /// One call, and all that a search finds; or what to install.
-#[expect(clippy::print_stdout, reason = "a test that skips says so")]
 fn opus_for_keeping(dir: &Path, whole: &Calls) {
     let call_id = answered(whole);
     let at = |name: &str| dir.join(name).to_str().unwrap().to_owned();
     let (opus, wav, out) = (at("kept.opus"), at("kept.wav"), at("kept"));
     let (status, told) = export(dir, &[call_id, "--opus", &opus, "--wav", &wav]);
     if status == Some(1) && told.contains("libopus0") {
-        return println!("skipped: {told}");
+        return ringtap_testing::skip("libopus", told);
     }
     assert!(status == Some(0) && told.contains("kept.opus: ") && told.contains("left the caller"), "{told}");
     // The last page says how many samples there are at 48 kHz, those to be skipped included.
@@ -176,8 +175,13 @@ fn opus_for_keeping(dir: &Path, whole: &Calls) {
     fs::remove_dir_all(out).unwrap();
 }
 
+/// What tshark prints; None, and the test is skipped, where it is not installed.
+#[track_caller]
 pub(crate) fn tshark(arguments: &[&str]) -> Option<String> {
-    let output = Command::new("tshark").args(arguments).output().ok()?;
+    if !ringtap_testing::program("tshark") {
+        return None;
+    }
+    let output = Command::new("tshark").args(arguments).output().expect("tshark runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -195,7 +199,6 @@ fn days(spool: &Path) -> Vec<PathBuf> {
 }
 
 /// Wireshark opens segments and exports, and counts in them what the records count.
-#[expect(clippy::print_stdout, reason = "a test that skips says so")]
 fn other_programs_agree(dir: &Path, whole: &Calls) {
     let segments = days(&dir.join("spool")).into_iter().flat_map(|day| within(&day));
     let segments = segments.filter(|path| path.extension().is_some_and(|e| e == "pcap"));
@@ -204,7 +207,7 @@ fn other_programs_agree(dir: &Path, whole: &Calls) {
     let Some(frames) =
         tshark(&["-r", &segment, "-Y", "rtp || rtcp || sip || udp", "-T", "fields", "-e", "frame.number"])
     else {
-        return println!("skipped: no tshark");
+        return;
     };
     assert!(frames.lines().count() > 100, "{segment}");
     let mut compared = 0;

@@ -150,15 +150,20 @@ fn a_call_under_way_is_held_when_it_has_ended_whatever_becomes_of_the_daemon() {
     assert_eq!(holds(), held);
 }
 
-/// A small file system of its own; None where none can be mounted.
+/// A small file system of its own; None, and the test is skipped, where none can be
+/// mounted.
 struct Mounted(tempfile::TempDir);
 
 impl Mounted {
     fn new() -> Option<Self> {
         let dir = tempfile::tempdir().expect("a directory");
         let options = ["-t", "tmpfs", "-o", "size=64m", "ringtap-test"];
-        let mount = Command::new("mount").args(options).arg(dir.path()).output();
-        mount.is_ok_and(|output| output.status.success()).then_some(Self(dir))
+        let mount = Command::new("mount").args(options).arg(dir.path()).output().expect("mount runs");
+        if !mount.status.success() {
+            ringtap_testing::skip("mounting", String::from_utf8_lossy(&mount.stderr));
+            return None;
+        }
+        Some(Self(dir))
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -178,10 +183,7 @@ fn fill(path: &Path, mebibytes: usize) {
 
 #[test]
 fn a_full_disk_stops_recording_and_nothing_else() {
-    let Some(disk) = Mounted::new() else {
-        println!("SKIP: no file system can be mounted here");
-        return;
-    };
+    let Some(disk) = Mounted::new() else { return };
     let mut place = Place::new(disk.0.path());
     configure(&place, &files("2.0"), "", "[retention]\nfree = \"50%\"\nfree_again = \"60%\"\n");
     fill(&disk.file("ballast"), 40);
@@ -205,10 +207,7 @@ fn a_full_disk_stops_recording_and_nothing_else() {
 /// What the disk refuses when a call's record is made already is in the record all the same, and in the log.
 #[test]
 fn a_disk_that_refuses_is_in_the_records() {
-    let Some(disk) = Mounted::new() else {
-        println!("SKIP: no file system can be mounted here");
-        return;
-    };
+    let Some(disk) = Mounted::new() else { return };
     let dir = tempfile::tempdir().unwrap();
     let mut place = Place::new(dir.path());
     let path = place.configure(&files("\"max\""), "");

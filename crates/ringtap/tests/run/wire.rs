@@ -1,5 +1,4 @@
-//! On a veth pair in a network namespace of its own. Without root these tests say that they skip.
-#![expect(clippy::print_stderr, reason = "a test that skips says so")]
+//! On a veth pair in a network namespace of its own. They need root and iproute2.
 
 use std::path::Path;
 use std::process::Command;
@@ -35,9 +34,12 @@ impl Drop for Namespace {
 pub(crate) fn inside(test: &str) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = format!("rtrun{}x{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    if !sh(&format!("ip netns add {name} 2>/dev/null")) {
-        eprintln!("skipped: no network namespace can be made here (root, and `ip`, are needed)");
+    if !ringtap_testing::program("ip") {
         return;
+    }
+    let added = Command::new("ip").args(["netns", "add", &name]).output().expect("ip runs");
+    if !added.status.success() {
+        return ringtap_testing::skip("network namespaces", String::from_utf8_lossy(&added.stderr));
     }
     let namespace = Namespace(name);
     let name = &namespace.0;
@@ -49,7 +51,7 @@ pub(crate) fn inside(test: &str) {
     let output = Command::new("ip")
         .args(["netns", "exec", name])
         .arg(std::env::current_exe().expect("this test"))
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"])
         .env(INSIDE, "1")
         .output()
         .expect("ip runs");
@@ -58,8 +60,8 @@ pub(crate) fn inside(test: &str) {
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
-pub(crate) fn is_inside() -> bool {
-    std::env::var_os(INSIDE).is_some()
+pub(crate) fn assert_inside() {
+    assert!(std::env::var_os(INSIDE).is_some(), "this test runs in a network namespace alone; see `inside`");
 }
 
 /// Sends a capture onto `vb`, so many times as fast as it was: how many frames.
@@ -89,10 +91,9 @@ fn calls_on_an_interface() {
 
 /// Every call that was sent is in the store, with the codecs, packets and MOS that `analyze` finds in the capture.
 #[test]
+#[ignore = "started in a network namespace by `calls_on_an_interface`"]
 fn inside_calls() {
-    if !is_inside() {
-        return;
-    }
+    assert_inside();
     for workers in [1, 2] {
         let dir = tempfile::tempdir().expect("a directory");
         let mut place = Place::new(dir.path());
@@ -147,10 +148,9 @@ fn loss_on_an_interface() {
 /// A worker that sleeps while its small ring overflows: what was sent is what was analysed and what was counted, and the
 /// calls of that time are marked.
 #[test]
+#[ignore = "started in a network namespace by `loss_on_an_interface`"]
 fn inside_loss() {
-    if !is_inside() {
-        return;
-    }
+    assert_inside();
     let dir = tempfile::tempdir().expect("a directory");
     let mut place = Place::new(dir.path());
     place.configure(&format!("{INTERFACE}\nring = \"64KiB\""), "");
@@ -183,10 +183,9 @@ fn a_full_disk() {
 
 /// The disk of the records is full: they wait in the outbox, and are there when it has room again.
 #[test]
+#[ignore = "started in a network namespace by `a_full_disk`"]
 fn inside_full() {
-    if !is_inside() {
-        return;
-    }
+    assert_inside();
     let dir = tempfile::tempdir().expect("a directory");
     let mut place = Place::new(dir.path());
     let records = dir.path().join("records");
