@@ -2,16 +2,19 @@
 
 CARGO ?= cargo
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-RINGTAP := $(or $(CARGO_TARGET_DIR),target)/release/ringtap
-MOTO := $(or $(CARGO_TARGET_DIR),target)/moto
-SKIPPED := $(abspath $(or $(CARGO_TARGET_DIR),target)/skipped-tests.txt)
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+RINGTAP := $(TARGET)/release/ringtap
+QUICK := $(TARGET)/quick/ringtap
+SHIPPED := $(TARGET)/shipped/ringtap
+MOTO := $(TARGET)/moto
+SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: help demo test build lint bless bench instructions bless-instructions fuzz packages-build packages-test packages-bench
+.PHONY: help demo test build release lint bless bench instructions bless-instructions fuzz packages-build packages-test packages-bench
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
 	@echo "make test    install what the tests need and run all of them"
-	@echo "make build   the program alone: $(RINGTAP)"
+	@echo "make build   the program to install: $(SHIPPED), and its debug information beside it"
 	@echo "make lint    formatting and lints"
 	@echo "make bless   write the expected records of cases/ anew, to be read before they are committed"
 	@echo "make bench   everything that has a target, measured; some 50 minutes. BENCH='--rounds 3 --only media,calls' for less"
@@ -19,16 +22,26 @@ help:
 	@echo "make bless-instructions  write them anew"
 	@echo "make fuzz    ten minutes of each fuzz target (needs cargo-fuzz)"
 
-demo: build
+# Compiled with less optimisation and without S3, which is what most of the time goes to.
+demo: packages-build
+	$(CARGO) build --profile quick --no-default-features --locked -p ringtap
 	@echo
 	@echo "== ringtap analyze demo/calls.pcap"
-	@$(RINGTAP) analyze demo/calls.pcap
+	@$(QUICK) analyze demo/calls.pcap
 	@echo
-	@echo "One call in full, with its message ladder:  $(RINGTAP) call CALL-ID demo/calls.pcap"
-	@echo "Its packets and its sound:                  $(RINGTAP) extract demo/calls.pcap --call CALL-ID --pcap call.pcap --wav call.wav"
-	@echo "Every record as JSON:                       $(RINGTAP) analyze --format jsonl demo/calls.pcap"
+	@echo "One call in full, with its message ladder:  $(QUICK) call CALL-ID demo/calls.pcap"
+	@echo "Its packets and its sound:                  $(QUICK) extract demo/calls.pcap --call CALL-ID --pcap call.pcap --wav call.wav"
+	@echo "Every record as JSON:                       $(QUICK) analyze --format jsonl demo/calls.pcap"
+	@echo
+	@echo "This build is for a first look. For work, make build: $(SHIPPED), fully optimised and with S3."
 
-build: packages-build
+build: release
+	@mkdir -p $(dir $(SHIPPED))
+	@objcopy --only-keep-debug --compress-debug-sections $(RINGTAP) $(SHIPPED).debug
+	@objcopy --strip-all --add-gnu-debuglink=$(SHIPPED).debug $(RINGTAP) $(SHIPPED)
+	@ls -sh $(SHIPPED) $(SHIPPED).debug
+
+release: packages-build
 	$(CARGO) build --release --locked -p ringtap
 
 # Ends with the tests that were skipped, whatever became of the others.
@@ -37,15 +50,16 @@ test: packages-test lint
 	RINGTAP_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --locked && $(MAKE) --no-print-directory instructions; \
 	status=$$?; tools/skipped $(SKIPPED); exit $$status
 
+# By the profile of the tests, so that C libraries are compiled once.
 lint: packages-build
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --profile test --workspace --all-targets --locked -- -D warnings
 
 bless:
 	RINGTAP_BLESS=1 $(CARGO) test -p ringtap-cases --test golden
 	@git --no-pager diff --stat -- cases
 
-bench: packages-bench build
+bench: packages-bench release
 	$(CARGO) build --release --locked -p ringtap-bench -p ringtap-audio -p ringtap-spool --example live --example speed --example measure
 	python3 bench/table.py --ringtap $(RINGTAP) --programs $(dir $(RINGTAP))examples $(BENCH)
 

@@ -27,15 +27,27 @@
 //! | module | holds |
 //! |---|---|
 //! | `settings` | [`Settings`]: where the bucket is, in the spool as `far/tier.toml`; [`Credentials`] |
+//! | `keys` | the keys that [`Credentials`] name |
 //! | `bucket` | [`Bucket`] |
+//! | `absent` | [`Bucket`] without the feature `s3`: it refuses |
 //! | `part` | uploads |
 //! | `refused` | errors of the storage as sentences |
 #![forbid(unsafe_code)]
 
+#[cfg(not(feature = "s3"))]
+mod absent;
+#[cfg(feature = "s3")]
 mod bucket;
+#[cfg(feature = "s3")]
+mod keys;
+#[cfg(feature = "s3")]
 mod part;
+#[cfg(feature = "s3")]
 mod refused;
 mod settings;
 
+#[cfg(not(feature = "s3"))]
+pub use absent::Bucket;
+#[cfg(feature = "s3")]
 pub use bucket::Bucket;
 pub use settings::{Credentials, Error, Settings, of_url};

@@ -16,6 +16,7 @@
 
 mod carried;
 mod daemon;
+#[cfg(feature = "s3")]
 mod far;
 mod kept;
 #[path = "../../../bucket/tests/moto/mod.rs"]

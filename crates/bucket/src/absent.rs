@@ -1,0 +1,81 @@
+//! A bucket in a program that was built without S3: everything that would ask it is refused.
+
+use std::fmt;
+use std::ops::Range;
+
+use ringtap_spool::{Far, Refusal, Upload};
+
+use crate::settings::{Error, Settings};
+
+/// A bucket that cannot be asked.
+pub struct Bucket(Settings);
+
+impl fmt::Debug for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Bucket({})", self.0.describe())
+    }
+}
+
+impl Bucket {
+    /// Fails.
+    ///
+    /// # Errors
+    ///
+    /// This program was built without S3.
+    pub fn open(settings: Settings) -> Result<Self, Error> {
+        Err(Error::NotBuilt { place: settings.describe() })
+    }
+
+    /// The settings alone.
+    pub fn late(settings: Settings) -> Self {
+        Self(settings)
+    }
+
+    /// Where it is.
+    pub fn settings(&self) -> &Settings {
+        &self.0
+    }
+
+    fn refusal(&self) -> Refusal {
+        Refusal::Because(Error::NotBuilt { place: self.0.describe() }.to_string())
+    }
+}
+
+impl Far for Bucket {
+    fn place(&self) -> String {
+        self.0.place()
+    }
+
+    fn upload(&self, _: &str, _: u64) -> Result<Box<dyn Upload>, Refusal> {
+        Err(self.refusal())
+    }
+
+    fn read(&self, _: &str, _: &[Range<u64>]) -> Result<Vec<Vec<u8>>, Refusal> {
+        Err(self.refusal())
+    }
+
+    fn length(&self, _: &str) -> Result<u64, Refusal> {
+        Err(self.refusal())
+    }
+
+    fn delete(&self, _: &[String]) -> Result<(), Refusal> {
+        Err(self.refusal())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_refusal_names_the_remedy() {
+        let settings = Settings { bucket: "b".into(), ..Settings::default() };
+        let error = Bucket::open(settings.clone()).expect_err("refused").to_string();
+        assert_eq!(
+            error,
+            "s3://b (us-east-1) cannot be used: this ringtap was built without S3; build it with `make build`"
+        );
+        let refusal = Bucket::late(settings).length("x").expect_err("refused");
+        assert_eq!(refusal.to_string(), error);
+    }
+}
