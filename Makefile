@@ -9,13 +9,14 @@ SHIPPED := $(TARGET)/shipped/ringtap
 MOTO := $(TARGET)/moto
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: help demo test build release lint bless bench instructions bless-instructions fuzz packages-build packages-test packages-bench
+.PHONY: help demo test build release lint figures bless bench instructions bless-instructions fuzz packages-build packages-test packages-bench
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
 	@echo "make test    install what the tests need and run all of them"
 	@echo "make build   the program to install: $(SHIPPED), and its debug information beside it"
 	@echo "make lint    formatting and lints"
+	@echo "make figures sizes of functions and files, import cycles, names; kept in docs/figures.md"
 	@echo "make bless   write the expected records of cases/ anew, to be read before they are committed"
 	@echo "make bench   everything that has a target, measured; some 50 minutes. BENCH='--rounds 3 --only media,calls' for less"
 	@echo "make instructions        instructions that a packet, a message and a call cost, against bench/instructions.json"
@@ -54,6 +55,10 @@ test: packages-test lint
 lint: packages-build
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --profile test --workspace --all-targets --locked -- -D warnings
+
+# Prints the figures of the source tree and keeps them in docs/figures.md. FIGURES=--builds times the two commands too.
+figures:
+	@$(CARGO) run --quiet --locked -p ringtap-figures -- $(FIGURES)
 
 bless:
 	RINGTAP_BLESS=1 $(CARGO) test -p ringtap-cases --test golden
