@@ -9,6 +9,9 @@ const MAX_ROUND_TRIP: Nanos = Nanos::from_secs(10);
 /// Longest CNAME that is kept, in bytes.
 const MAX_CNAME: usize = 128;
 
+/// The same report again within this time is the mirror port's second copy.
+const MIRROR: Nanos = Nanos::from_millis(10);
+
 /// One receiver's report block, see [`ringtap_wire::rtcp::Report`].
 pub(crate) use ringtap_wire::rtcp::Report;
 
@@ -39,11 +42,17 @@ pub(crate) struct FarEnd {
     pub(crate) cname: Option<Box<[u8]>>,
     /// Middle 32 bits of the NTP time and arrival time of the newest sender reports.
     recent: [(u32, Nanos); MAX_SENDER_REPORTS],
+    /// The newest report block, and when it arrived.
+    newest: Option<(Report, Nanos)>,
 }
 
 impl FarEnd {
     /// The source reports what it has sent so far; `ntp_middle` identifies the report in later LSR fields.
     pub(crate) fn sent(&mut self, ntp_middle: u32, packets: u32, octets: u32, time: Nanos) {
+        let is_copy = |(middle, seen): &(u32, Nanos)| *middle == ntp_middle && time.since(*seen) < MIRROR;
+        if self.recent.iter().take(self.sender_reports as usize).any(is_copy) {
+            return;
+        }
         let slot = self.sender_reports as usize % MAX_SENDER_REPORTS;
         self.recent[slot] = (ntp_middle, time);
         self.sender_reports = self.sender_reports.saturating_add(1);
@@ -52,6 +61,10 @@ impl FarEnd {
 
     /// The receiver reports how it received the stream.
     pub(crate) fn received(&mut self, report: &Report, time: Nanos) {
+        if self.newest.is_some_and(|(newest, seen)| newest == *report && time.since(seen) < MIRROR) {
+            return;
+        }
+        self.newest = Some((*report, time));
         self.reports = self.reports.saturating_add(1);
         self.lost = report.cumulative_lost;
         self.fraction_max = self.fraction_max.max(report.fraction_lost);
@@ -168,6 +181,18 @@ mod tests {
         far.received(&report(2, 0), at_ms(10));
         assert_eq!(far.round_trips, 1);
         assert_eq!((far.sender_reports, far.sent_packets, far.sent_octets), (5, 5, 800));
+    }
+
+    #[test]
+    fn the_mirrors_second_copy_changes_nothing() {
+        let mut far = FarEnd::default();
+        far.sent(5, 50, 8000, at_ms(0));
+        far.sent(5, 50, 8000, at_ms(9));
+        far.received(&report(5, 10), at_ms(100));
+        far.received(&report(5, 10), at_ms(109));
+        assert_eq!((far.sender_reports, far.reports, far.round_trips), (1, 1, 1));
+        far.received(&report(5, 10), at_ms(110));
+        assert_eq!(far.reports, 2, "the same figures again are a report of their own");
     }
 
     #[test]

@@ -98,6 +98,20 @@ impl<'a> Compound<'a> {
         }
         rest.is_empty()
     }
+
+    /// Whether its packets can be read: not encrypted, not cut by the capture. A few bytes behind the last packet are
+    /// tolerated, since devices add them; SRTCP adds at least an index and a tag of 32 bits each (RFC 3711 section 3.4).
+    pub fn is_readable(&self) -> bool {
+        const SRTCP_TRAILER: usize = 8;
+        let mut rest = self.data;
+        while let Some((_, len)) = header(rest) {
+            match rest.get(len..) {
+                Some(next) => rest = next,
+                None => return false,
+            }
+        }
+        rest.len() < SRTCP_TRAILER
+    }
 }
 
 /// Iterator over the packets of a [`Compound`].
@@ -392,6 +406,15 @@ mod tests {
         assert_eq!(sdes.cname(), Some((1, &b"a@b"[..])));
         assert_eq!(sdes.items().nth(1), Some(Item { ssrc: 1, kind: 6, text: b"t" }));
         assert_eq!(sdes.items().count(), 2);
+    }
+
+    #[test]
+    fn a_few_bytes_behind_the_last_packet_leave_it_readable() {
+        let with = |extra: usize| [&COMPOUND[..], &vec![0; extra]].concat();
+        let is_readable = |data: &[u8]| Compound::parse(data).unwrap().is_readable();
+        assert!(is_readable(&COMPOUND) && is_readable(&with(2)) && is_readable(&with(7)));
+        assert!(!is_readable(&with(8)) && !is_readable(&with(14)), "an SRTCP index and tag");
+        assert!(!is_readable(&COMPOUND[..60]), "cut");
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Tracker for RtcpTracker {
 
     fn datagram<S: Sink>(&mut self, datagram: &Datagram<'_>, cx: &mut Context<'_, S>) {
         if let Ok(compound) = Compound::parse(datagram.data)
-            && compound.is_exact()
+            && compound.is_readable()
         {
             for packet in compound.packets() {
                 self.packet(&packet, datagram, cx);
