@@ -61,7 +61,8 @@ pub(crate) struct Answer {
     pub(crate) told: String,
 }
 
-/// Begins to listen, before anything is given up that this may need: what lies there from a run before is cleared away.
+/// Begins to listen, before anything is given up that this may need: what lies there from a run before is
+/// cleared away.
 pub(crate) fn listen(path: &Path, user: Option<&User>) -> anyhow::Result<UnixListener> {
     if UnixStream::connect(path).is_ok() {
         bail!(

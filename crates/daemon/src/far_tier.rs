@@ -24,8 +24,8 @@ impl FarTier {
         self.now().map(|bucket| bucket as Arc<dyn FarStorage>)
     }
 
-    /// Opens what `[retention] tier` names, or what lies far already, for the spool in that directory. False: nothing has
-    /// changed.
+    /// Opens what `[retention] tier` names, or what lies far already, for the spool in that directory. False:
+    /// nothing has changed.
     ///
     /// # Errors
     ///

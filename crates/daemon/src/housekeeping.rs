@@ -24,7 +24,8 @@ pub(crate) struct HousekeepingThread {
 }
 
 impl HousekeepingThread {
-    /// Begins to look after the spool in that directory, into which these write; `store` has the records of its calls.
+    /// Begins to look after the spool in that directory, into which these write; `store` has the records of
+    /// its calls.
     pub(crate) fn start(
         directory: PathBuf,
         far_tier: Arc<FarTier>,

@@ -1,4 +1,5 @@
-//! A server of two pages, /metrics and /health: blocking, bounded in connections, in time and in what it reads.
+//! A server of two pages, /metrics and /health: blocking, bounded in connections, in time and in what it
+//! reads.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

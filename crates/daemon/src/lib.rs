@@ -1,13 +1,14 @@
 //! The daemon: packets in, records to the store, for months.
 //!
-//! Not here: what is done with a packet. The engine follows calls, the recorder records them, the store keeps records; this
-//! crate reads the configuration, starts their threads, watches them, and answers whoever asks how they do.
+//! Not here: what is done with a packet. The engine follows calls, the recorder records them, the store keeps
+//! records; this crate reads the configuration, starts their threads, watches them, and answers whoever asks
+//! how they do.
 //!
-//! The one invariant: workers wait for nobody. What they have to say goes into the store's queue or onto the status board, and
-//! what is lost anywhere is counted there.
+//! The one invariant: workers wait for nobody. What they have to say goes into the store's queue or onto the
+//! status board, and what is lost anywhere is counted there.
 //!
-//! One thread for each worker, one for the store, a few for whoever asks for metrics; the first one waits for signals and
-//! for the clock.
+//! One thread for each worker, one for the store, a few for whoever asks for metrics; the first one waits for
+//! signals and for the clock.
 //!
 //! | module | holds |
 //! |---|---|

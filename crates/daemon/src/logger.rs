@@ -1,5 +1,5 @@
-//! Lines for the operator, in one format: `2026-11-21T02:00:00.123Z info  store: text`; for systemd's journal, which knows the
-//! time, `<6>store: text`.
+//! Lines for the operator, in one format: `2026-11-21T02:00:00.123Z info  store: text`; for systemd's
+//! journal, which knows the time, `<6>store: text`.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;

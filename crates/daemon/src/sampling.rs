@@ -16,8 +16,8 @@ use crate::config::Config;
 
 const CALLS: u64 = 100_000;
 
-/// The two legs of a message between endpoints: as it came, and behind a B2BUA that gave its leg another Call-ID. Both have the
-/// Session-ID of the side that called.
+/// The two legs of a message between endpoints: as it came, and behind a B2BUA that gave its leg another
+/// Call-ID. Both have the Session-ID of the side that called.
 fn legs(message: &str) -> Option<([String; 2], String)> {
     let call_id = message.lines().find_map(|line| line.strip_prefix("Call-ID: "))?;
     let session = format!("{:016x}{:016x}", of_call(call_id.as_bytes()), of_call(b"session"));
@@ -48,7 +48,8 @@ fn scenario() -> Scenario {
     }
 }
 
-/// The messages of a batch with those of the second legs, as frames; the Call-IDs of the first legs go into `ids`.
+/// The messages of a batch with those of the second legs, as frames; the Call-IDs of the first legs go into
+/// `ids`.
 fn both_legs(batch: &Batch, ids: &mut HashSet<String>) -> Vec<(Nanos, Vec<u8>)> {
     let mut data: Vec<(Nanos, Vec<u8>)> = Vec::new();
     for (time, frame) in batch.frames() {

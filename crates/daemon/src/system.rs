@@ -46,11 +46,12 @@ pub(crate) fn directory(path: &Path, user: Option<&User>) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Becomes that user, gives up every capability, and the ways to come by new ones. To be called before there is a second
-/// thread: capabilities are each thread's own.
+/// Becomes that user, gives up every capability, and the ways to come by new ones. To be called before there
+/// is a second thread: capabilities are each thread's own.
 pub(crate) fn give_up(user: Option<&User>) -> anyhow::Result<()> {
     let failed = |what: &str| format!("cannot give up {what}");
-    // While it may still be done; without CAP_SETPCAP there is nothing to give up here that a program could use.
+    // While it may still be done; without CAP_SETPCAP there is nothing to give up here that a program could
+    // use.
     for capability in caps::all() {
         let _ = caps::drop(None, CapSet::Bounding, capability);
     }

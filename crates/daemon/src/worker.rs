@@ -75,7 +75,8 @@ pub(crate) enum Clock {
     Replay(Speed),
 }
 
-/// A worker whose source has ended. What is under way in its engine is not: the engines of a team end together.
+/// A worker whose source has ended. What is under way in its engine is not: the engines of a team end
+/// together.
 pub(crate) struct EndedWorker {
     worker: Worker,
     tap: Tap,

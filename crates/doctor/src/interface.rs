@@ -7,7 +7,8 @@ use super::{Level, Report, list, machine, quoted, share};
 
 pub(super) fn judge(interface: &Interface, machine: &Machine, report: &mut Report) {
     link(interface, report);
-    // The loopback has neither rings nor a cable, and what is switched there is for all programs of this machine.
+    // The loopback has neither rings nor a cable, and what is switched there is for all programs of this
+    // machine.
     if interface.kind != InterfaceKind::Loopback {
         rings(interface, report);
         coalescing(interface, report);

@@ -2,8 +2,8 @@
 //!
 //! Not here: looking. `ringtap_capture::host` describes the machine, and nothing is changed by either.
 //!
-//! The one invariant: a finding is a function of a [`Host`] and nothing else, so that every judgement has a test without such
-//! a machine.
+//! The one invariant: a finding is a function of a [`Host`] and nothing else, so that every judgement has a
+//! test without such a machine.
 //!
 //! | module | holds |
 //! |---|---|

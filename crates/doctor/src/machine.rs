@@ -242,7 +242,8 @@ fn network(machine: &Machine, report: &mut Report) {
     }
     if let (Some(budget), Some(usecs)) = (network.budget, network.budget_usecs) {
         let is = format!("{budget} packets or {usecs} us a round, {squeezed} rounds cut short");
-        // Each round takes hundreds of packets when it is cut: one in ten thousand packets is one round in thirty or so.
+        // Each round takes hundreds of packets when it is cut: one in ten thousand packets is one round in
+        // thirty or so.
         if squeezed > 100 && squeezed > processed / 10_000 {
             report
                 .warn(

@@ -106,8 +106,8 @@ impl<'a, const SIP: bool> Finder<'a, SIP> {
     }
 }
 
-/// How many bytes `call_id` shares with `wanted` at both ends, or all of them where it contains it: one slip of the pen
-/// costs one.
+/// How many bytes `call_id` shares with `wanted` at both ends, or all of them where it contains it: one slip
+/// of the pen costs one.
 fn likeness(wanted: &str, call_id: &str) -> usize {
     if call_id.contains(wanted) {
         return wanted.len();
@@ -160,8 +160,8 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// Of each call in `found`, which have one Call-ID and are in order of time: from its beginning to the next one's. The
-    /// first takes what came before it too, the last what came after.
+    /// Of each call in `found`, which have one Call-ID and are in order of time: from its beginning to the
+    /// next one's. The first takes what came before it too, the last what came after.
     fn of(found: &[Found]) -> Vec<Self> {
         let start =
             |index: usize| found.get(index).and_then(|found| found.call.start()).unwrap_or(Nanos::MAX);

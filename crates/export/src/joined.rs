@@ -1,8 +1,9 @@
 //! Signalling over TCP, WebSocket and SCTP as connections again.
 //!
-//! The spool has messages. One that came in a segment of its own lies there as that segment, one that came in several as a
-//! datagram: a connection with holes, which nobody could follow. So each message becomes the next of a connection made for it.
-//! What came over WebSocket or SCTP lies there as datagrams; the record says what carried it.
+//! The spool has messages. One that came in a segment of its own lies there as that segment, one that came in
+//! several as a datagram: a connection with holes, which nobody could follow. So each message becomes the
+//! next of a connection made for it. What came over WebSocket or SCTP lies there as datagrams; the record
+//! says what carried it.
 
 use std::collections::HashSet;
 
@@ -31,7 +32,8 @@ struct Carried<'a> {
 }
 
 impl Joiner {
-    /// For a call that was signalled over what the record says, whose packets `each` gives; `None` where that is no connection.
+    /// For a call that was signalled over what the record says, whose packets `each` gives; `None` where that
+    /// is no connection.
     pub fn of(
         call: &Call,
         each: impl FnOnce(Take<'_>) -> anyhow::Result<()>,
@@ -134,7 +136,8 @@ mod tests {
     fn segments_and_datagrams_become_one_connection() {
         let ends: [Endpoint; 2] = ["192.0.2.1:40000".parse().unwrap(), "192.0.2.2:5060".parse().unwrap()];
         let mut elsewhere = Frames::default();
-        // The first came in several segments, the second behind the end of another call's, the third in order.
+        // The first came in several segments, the second behind the end of another call's, the third in
+        // order.
         let first = Frames::default().udp(ends[0], ends[1], &message(1, "own")).unwrap();
         let with_others =
             [&b"0 0\r\n\r\n"[..], &message(2, "own"), &message(9, "other"), b"OPTIONS sip:"].concat();

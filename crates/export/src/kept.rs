@@ -57,7 +57,8 @@ pub struct Count {
 }
 
 impl Kept {
-    /// Looks for what there is of the call with that record and those streams. What is missing is known after [`Kept::first`].
+    /// Looks for what there is of the call with that record and those streams. What is missing is known after
+    /// [`Kept::first`].
     ///
     /// Of `product`: the copy that was kept of a call that was intercepted, and nothing else.
     pub fn find(spool: &mut Reader, call: &Call, streams: &[Stream], product: bool) -> anyhow::Result<Self> {

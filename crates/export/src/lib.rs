@@ -1,10 +1,10 @@
 //! One call of the past: found among all, its packets and its sound, and the pages made of them.
 //!
-//! Not here: which files are written, and their names. Functions write into any `Write`; packets come from the spool or from
-//! frames in memory.
+//! Not here: which files are written, and their names. Functions write into any `Write`; packets come from
+//! the spool or from frames in memory.
 //!
-//! The one invariant: packets of one call are read as a stream. However long the call, only a few hundred of its packets are
-//! in memory at once, and what is missing of it is counted.
+//! The one invariant: packets of one call are read as a stream. However long the call, only a few hundred of
+//! its packets are in memory at once, and what is missing of it is counted.
 //!
 //! | module | holds |
 //! |---|---|

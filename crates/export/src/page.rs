@@ -16,7 +16,8 @@ use crate::steps::Steps;
 /// Columns of a text that goes into a file.
 const WIDTH: usize = 120;
 
-/// One object: `call` and `streams` as records have them, `messages` in the order in which they passed, `kept`.
+/// One object: `call` and `streams` as records have them, `messages` in the order in which they passed,
+/// `kept`.
 pub fn json(
     out: &mut dyn Write,
     call: Option<&Call>,

@@ -37,7 +37,8 @@ impl Replay {
         self
     }
 
-    /// The call that this is, with its streams: `record`, or the first that this engine made. `None` where there was neither.
+    /// The call that this is, with its streams: `record`, or the first that this engine made. `None` where
+    /// there was neither.
     pub fn meant(&self, record: Option<Call>) -> Option<Meant> {
         let call = record.or_else(|| self.calls.first().cloned())?;
         let mut streams = self.streams.clone();
@@ -100,7 +101,8 @@ pub fn run<S: Sink>(frames: &[Frame<'_>], config: &Config, sink: &mut S) {
     engine.close(sink);
 }
 
-/// Room for so many packets of one call, which has few of everything: many may be exported one after the other.
+/// Room for so many packets of one call, which has few of everything: many may be exported one after the
+/// other.
 pub fn small(packets: usize) -> Config {
     let few = packets.clamp(64, 100_000);
     Config {

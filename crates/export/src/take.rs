@@ -33,8 +33,8 @@ impl<'a> Taker<'a> {
         Self { wanted, serials, packets, frames: Vec::new(), sound }
     }
 
-    /// The numbers of the frames in order, each once, since several messages of one call can be in one segment; and the
-    /// sound.
+    /// The numbers of the frames in order, each once, since several messages of one call can be in one
+    /// segment; and the sound.
     pub fn taken(mut self) -> (Vec<u64>, Sound) {
         self.frames.sort_unstable();
         self.frames.dedup();
@@ -80,8 +80,9 @@ pub struct Sound {
 }
 
 impl Sound {
-    /// Of each stream that `decoders` can decode; and a sentence for each that they cannot. Where one stream passed the tap
-    /// twice, on both sides of a relay, the fuller one sounds. Nothing where no sound is `wanted`.
+    /// Of each stream that `decoders` can decode; and a sentence for each that they cannot. Where one stream
+    /// passed the tap twice, on both sides of a relay, the fuller one sounds. Nothing where no sound is
+    /// `wanted`.
     pub fn of(meant: &Meant, wanted: bool, decoders: &dyn Decoders) -> (Self, Vec<String>) {
         let mut sound = Self::default();
         let mut mute = Vec::new();
@@ -106,8 +107,9 @@ impl Sound {
         (sound, mute)
     }
 
-    /// Takes in what a message says about payload types. Both sides' are one list: a type that the offer gives a meaning, the
-    /// answer gives the same (RFC 3264 section 5.1 asks for it), and the type of most packets of a stream is known by its record.
+    /// Takes in what a message says about payload types. Both sides' are one list: a type that the offer
+    /// gives a meaning, the answer gives the same (RFC 3264 section 5.1 asks for it), and the type of most
+    /// packets of a stream is known by its record.
     fn announce(&mut self, message: &sip::Message<'_>) {
         let Some(Ok(description)) = message.sdp().map(Sdp::parse) else { return };
         for media in description.media().filter(|media| media.media_type == MediaType::Audio) {
@@ -178,7 +180,8 @@ fn track(stream: &Stream, decoders: &dyn Decoders) -> Result<Track, String> {
     Ok(if stream.payload_type >= 96 { track.with_payload_type(stream.payload_type) } else { track })
 }
 
-/// RTCP that goes with the call's streams: on their ports or the next higher ones (RFC 3550 section 11, RFC 5761).
+/// RTCP that goes with the call's streams: on their ports or the next higher ones (RFC 3550 section 11, RFC
+/// 5761).
 pub struct Reports {
     /// By sender and receiver, the time in which to look.
     pairs: HashMap<(Endpoint, Endpoint), (Nanos, Nanos)>,

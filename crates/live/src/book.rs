@@ -418,8 +418,8 @@ impl Sink for BatchSink<'_> {
     }
 }
 
-/// Whether a message may be the first of its Call-ID. What comes after, of a call that had to leave or that began before the
-/// capture did, makes no entry: it would push out one that is whole.
+/// Whether a message may be the first of its Call-ID. What comes after, of a call that had to leave or that
+/// began before the capture did, makes no entry: it would push out one that is whole.
 fn begins(message: &sip::Message<'_>) -> bool {
     let follows = matches!(message.method(), Method::Ack | Method::Cancel | Method::Bye | Method::Prack);
     message.code().is_none() && !follows && message.to().is_none_or(|to| to.tag().is_none())
@@ -558,7 +558,8 @@ pub fn ids<'a>(entries: impl Iterator<Item = &'a Arc<Entry>>) -> Vec<Id> {
     entries.filter(|entry| !entry.ended).filter_map(|entry| Some(entry.call.as_ref()?.id)).collect()
 }
 
-/// Bytes of an entry beside its messages and streams: the record with its texts, and its places in the tables.
+/// Bytes of an entry beside its messages and streams: the record with its texts, and its places in the
+/// tables.
 const RECORD: usize = 2_048;
 /// Bytes of ten seconds of a stream.
 const INTERVAL: usize = 96;

@@ -1,12 +1,14 @@
-//! Calls in progress, and those that have just ended: kept under a ceiling, published for whoever looks at them.
+//! Calls in progress, and those that have just ended: kept under a ceiling, published for whoever looks at
+//! them.
 //!
 //! Not here: how they are shown. The terminal, a status command and a web page read the same [`book::View`].
 //!
-//! The one invariant: memory has an upper bound. Beyond the limits of [`book::Limits`] the oldest entry that has ended leaves
-//! first, and everything that leaves or is not kept is counted.
+//! The one invariant: memory has an upper bound. Beyond the limits of [`book::Limits`] the oldest entry that
+//! has ended leaves first, and everything that leaves or is not kept is counted.
 //!
-//! The engine has a thread of its own. Its sink keeps entries in a [`book::Book`] and publishes a [`book::View`] ten times a
-//! second at most: a list of shared, immutable entries, so that neither side waits for the other.
+//! The engine has a thread of its own. Its sink keeps entries in a [`book::Book`] and publishes a
+//! [`book::View`] ten times a second at most: a list of shared, immutable entries, so that neither side waits
+//! for the other.
 //!
 //! ```
 //! use ringtap_engine::{Config, Engine};

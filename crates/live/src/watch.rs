@@ -22,7 +22,8 @@ const WAIT: Duration = Duration::from_millis(20);
 /// Calls whose figures are looked at: more than a screen shows is of no use.
 const WATCHED: usize = 200;
 
-/// What both threads hold. Each lock is held for a swap of pointers, never while something is drawn or handled.
+/// What both threads hold. Each lock is held for a swap of pointers, never while something is drawn or
+/// handled.
 pub struct Shared {
     view: Mutex<Arc<View>>,
     requests: Mutex<ViewRequests>,

@@ -1,7 +1,9 @@
-//! Records of calls of which the disk refused packets, as it says later than they were made: they are put right.
+//! Records of calls of which the disk refused packets, as it says later than they were made: they are put
+//! right.
 //!
-//! A segment knows what the disk refused when it is closed, up to `[spool] segment` after a call. Of calls that are under way then,
-//! the record has it from the beginning; records that are made are read again, changed, and given to the store once more.
+//! A segment knows what the disk refused when it is closed, up to `[spool] segment` after a call. Of calls
+//! that are under way then, the record has it from the beginning; records that are made are read again,
+//! changed, and given to the store once more.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;

@@ -5,8 +5,8 @@ use ringtap_model::{Call, Direction, Recorded};
 
 /// Writes into a call's record what was kept of it, where `recorded` was to be kept.
 ///
-/// A stream's RTP is counted by the engine, its packets on disk by the spool, RTCP included there; what the spool says it
-/// lost, it lost. So a hole is seen that neither count shows alone.
+/// A stream's RTP is counted by the engine, its packets on disk by the spool, RTCP included there; what the
+/// spool says it lost, it lost. So a hole is seen that neither count shows alone.
 pub(crate) fn complete(
     call: &mut Call,
     recorded: Recorded,

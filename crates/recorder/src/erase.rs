@@ -74,8 +74,9 @@ pub struct ErasingThread {
 }
 
 impl ErasingThread {
-    /// In these directories, the spool's first; `wait` until what was said of a call is on the disk. What the run before left
-    /// undecided is erased first: of what is replayed before anything else is done, or it would be taken for what follows.
+    /// In these directories, the spool's first; `wait` until what was said of a call is on the disk. What the
+    /// run before left undecided is erased first: of what is replayed before anything else is done, or it
+    /// would be taken for what follows.
     pub fn start(
         dirs: Vec<PathBuf>,
         far: FarAccess,
@@ -191,7 +192,8 @@ impl Work {
         forget(&dirs, far.as_deref(), owners, time, &self.deletions, order)
     }
 
-    /// Erases what the run before left undecided: of many calls at once, or segments would be gone through for each.
+    /// Erases what the run before left undecided: of many calls at once, or segments would be gone through
+    /// for each.
     #[cold]
     fn clear(&mut self, left: &[UnfinishedDecision], until: Nanos) {
         let (mut calls, mut chunks, mut failed) = (0, 0, None);

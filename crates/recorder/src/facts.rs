@@ -116,7 +116,8 @@ impl GatheredFacts {
     }
 }
 
-/// RFC 7989: the UUID of the side that called. Its own comes first in what it sends, and as `remote` in what it gets.
+/// RFC 7989: the UUID of the side that called. Its own comes first in what it sends, and as `remote` in what
+/// it gets.
 fn session<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
     let value = message.header(Header::SessionId)?;
     let own = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
@@ -129,8 +130,8 @@ fn session<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
     .filter(is_id)
 }
 
-/// Payload types that a description gives to telephone-events (RFC 4733): bit 0 is 96, bit 31 is 127. Redundant audio (RFC
-/// 2198) that may have them in it counts.
+/// Payload types that a description gives to telephone-events (RFC 4733): bit 0 is 96, bit 31 is 127.
+/// Redundant audio (RFC 2198) that may have them in it counts.
 pub(crate) fn events(message: &Message<'_>) -> u32 {
     let Some(sdp) = message.sdp().and_then(|body| Sdp::parse(body).ok()) else { return 0 };
     let bit = |number: u8| if (96..128).contains(&number) { 1u32 << (number - 96) } else { 0 };
@@ -153,8 +154,8 @@ pub(crate) fn events(message: &Message<'_>) -> u32 {
     events
 }
 
-/// Whether a message tells of pressed keys in its body, or in a part of it: an INFO (`application/dtmf-relay`,
-/// `application/dtmf`), and other ways (KPML, RFC 4730).
+/// Whether a message tells of pressed keys in its body, or in a part of it: an INFO
+/// (`application/dtmf-relay`, `application/dtmf`), and other ways (KPML, RFC 4730).
 pub(crate) fn has_digits(message: &Message<'_>) -> bool {
     digits_of(message).is_some()
 }

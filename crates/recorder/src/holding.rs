@@ -6,7 +6,8 @@ use ringtap_model::{Call, Nanos, Stream};
 use ringtap_spool::{HeldRange, Hold, Holds, of_call, of_stream};
 use ringtap_store::{Query, Reader};
 
-/// Puts a call on hold by its record: the record, then its packets. A hold whose record is gone would find none.
+/// Puts a call on hold by its record: the record, then its packets. A hold whose record is gone would find
+/// none.
 pub fn place(
     store_dir: &Path,
     store: &Reader,
@@ -32,7 +33,8 @@ pub struct By<'a> {
     pub product: bool,
 }
 
-/// Calls that were put on hold while they were under way, and have their record by now, are held as any other. Returns these.
+/// Calls that were put on hold while they were under way, and have their record by now, are held as any
+/// other. Returns these.
 ///
 /// # Errors
 ///

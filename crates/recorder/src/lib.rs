@@ -1,17 +1,18 @@
-//! What is recorded of which call: a sink of the engine that asks the rules and writes packets into the spool.
+//! What is recorded of which call: a sink of the engine that asks the rules and writes packets into the
+//! spool.
 //!
-//! Not here: where records go. [`recorder::RecordingSink`] hands every record on to the sink behind it, with what was recorded of
-//! its call. How packets lie on the disk is the spool's.
+//! Not here: where records go. [`recorder::RecordingSink`] hands every record on to the sink behind it, with
+//! what was recorded of its call. How packets lie on the disk is the spool's.
 //!
-//! The one invariant: no packet that a rule forbids stays on the disk. Packets wait in memory until the rules have decided; what
-//! has to be written earlier is noted on the disk first, and erased when it turns out that it should not be there, also by the
-//! next start after a kill.
+//! The one invariant: no packet that a rule forbids stays on the disk. Packets wait in memory until the rules
+//! have decided; what has to be written earlier is noted on the disk first, and erased when it turns out that
+//! it should not be there, also by the next start after a kill.
 //!
 //! ```
 //! use ringtap_recorder::orders::{LegKey, Orders, Ruling, RulingSettings};
 //!
-//! let ruling = Ruling::new(RulingSettings { legs: vec![LegKey::of_name("Session-ID")], ..RulingSettings::default() });
-//! // One worker, with as many as 100 calls.
+//! let ruling = Ruling::new(RulingSettings { legs: vec![LegKey::of_name("Session-ID")],
+//! ..RulingSettings::default() }); // One worker, with as many as 100 calls.
 //! let orders = Orders::new(ruling, 1, 100);
 //! assert_eq!(orders.ruling().0.lines(), ["nothing            0  no rule"]);
 //! ```

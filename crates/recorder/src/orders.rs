@@ -76,8 +76,8 @@ impl InterceptRules {
         self.rules.is_empty()
     }
 
-    /// What is kept of a call of which so much is known: the most that one of them wants. It waits while one that may still match
-    /// wants more.
+    /// What is kept of a call of which so much is known: the most that one of them wants. It waits while one
+    /// that may still match wants more.
     pub(crate) fn decide(&self, facts: &CallFacts<'_>) -> InterceptDecision {
         let (mut what, mut more, mut matched) = (RecordingScope::Nothing, None, Vec::new());
         for (place, rule) in self.rules.iter().enumerate() {
@@ -300,7 +300,8 @@ impl Orders {
         }
     }
 
-    /// Has a command done by the worker that has the call. What was done; nothing where there is no such call.
+    /// Has a command done by the worker that has the call. What was done; nothing where there is no such
+    /// call.
     ///
     /// # Errors
     ///

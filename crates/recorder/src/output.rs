@@ -1,4 +1,5 @@
-//! Where packets of an owner go: into memory while nobody knows whether they may be kept, then into the spool or nowhere.
+//! Where packets of an owner go: into memory while nobody knows whether they may be kept, then into the spool
+//! or nowhere.
 
 use ringtap_engine::RecordedPackets;
 use ringtap_model::{LinkType, Nanos};
@@ -52,8 +53,9 @@ impl PassingPacket<'_> {
         }
     }
 
-    /// A telephone-event, as descriptions have it. Where none has told of them, because it did not pass here or not yet: what has
-    /// the size of one (RFC 4733 section 2.3) under a number that is given by descriptions.
+    /// A telephone-event, as descriptions have it. Where none has told of them, because it did not pass here
+    /// or not yet: what has the size of one (RFC 4733 section 2.3) under a number that is given by
+    /// descriptions.
     fn may_be_digit(&self, standing: &CallDecision, length: usize) -> bool {
         standing.is_event(self.payload_type)
             || standing.events == 0 && length == EVENT && (96..128).contains(&self.payload_type)
@@ -120,7 +122,8 @@ impl PacketOutput {
         standing: &CallDecision,
         piece: &PassingPacket<'_>,
     ) -> bool {
-        // What is not written for certain need not wait; masks and pauses apply as they are now and when the decision is made.
+        // What is not written for certain need not wait; masks and pauses apply as they are now and when the
+        // decision is made.
         let Some(part) = piece.part(track.category, &CallDecision { mask_digits: false, ..*standing }) else {
             return false;
         };

@@ -1,5 +1,5 @@
-//! Calls that are on the disk before it is known whether they may be: kept in mind there, so that the next start erases what a kill
-//! has left of them.
+//! Calls that are on the disk before it is known whether they may be: kept in mind there, so that the next
+//! start erases what a kill has left of them.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;

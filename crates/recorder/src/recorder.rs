@@ -1,7 +1,7 @@
 //! One worker's recording: what the engine saw of calls, on its way into the spool.
 //!
-//! The worker that has a call's signalling asks the rules, at each message that may change what they say, and writes the
-//! answer into the table that all workers share; the worker that sees its media looks there.
+//! The worker that has a call's signalling asks the rules, at each message that may change what they say, and
+//! writes the answer into the table that all workers share; the worker that sees its media looks there.
 
 mod call;
 mod command;
@@ -78,8 +78,8 @@ pub struct Recorder {
 type Rest = (OwnerRecording, Vec<bool>);
 
 impl Recorder {
-    /// Opens a recorder for at most `streams` streams at once, with `undecided` bytes for packets that no rule can decide yet.
-    /// Without an eraser, calls that were recorded until their end stay on the disk.
+    /// Opens a recorder for at most `streams` streams at once, with `undecided` bytes for packets that no
+    /// rule can decide yet. Without an eraser, calls that were recorded until their end stay on the disk.
     pub fn open(
         settings: WriterSettings,
         streams: usize,
@@ -143,8 +143,8 @@ impl Recorder {
         }
     }
 
-    /// Writes what has waited long enough, releases silent streams, applies new rules and runs commands. Call it after each batch,
-    /// and when time passes without packets.
+    /// Writes what has waited long enough, releases silent streams, applies new rules and runs commands. Call
+    /// it after each batch, and when time passes without packets.
     pub fn tick(&mut self, now: Nanos) {
         self.now = now;
         self.eraser.iter_mut().for_each(Eraser::catch_up);
@@ -181,8 +181,8 @@ impl Recorder {
         self.apply_new_rules_to_product();
     }
 
-    /// Applies decisions that another worker has made for packets that wait. A stream that no call has claimed for too long is
-    /// decided by itself.
+    /// Applies decisions that another worker has made for packets that wait. A stream that no call has
+    /// claimed for too long is decided by itself.
     fn check_waiting(&mut self, now: Nanos) {
         self.output.undecided.expire(Nanos(now.0.saturating_sub(LONGEST.0)));
         let mut waiting = std::mem::take(&mut self.waiting);
@@ -320,5 +320,6 @@ const ALONE: Nanos = Nanos::from_secs(5);
 /// How long a stream that has ended waits for a word of its call's worker.
 const PATIENCE: Nanos = Nanos::from_secs(10);
 
-/// The longest that a packet waits for a decision: longer than a call may ring, and no longer than the spool's readers look.
+/// The longest that a packet waits for a decision: longer than a call may ring, and no longer than the
+/// spool's readers look.
 const LONGEST: Nanos = Nanos::from_secs(210);

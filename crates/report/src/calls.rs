@@ -122,8 +122,8 @@ pub fn loss_pct(stream: &Stream) -> f64 {
     }
 }
 
-/// Loss stands out from 1 % on: there G.711 without concealment falls to an R of 75, "some users dissatisfied" (G.107
-/// with G.113's Bpl of 4.3); at 3 % to 54.
+/// Loss stands out from 1 % on: there G.711 without concealment falls to an R of 75, "some users
+/// dissatisfied" (G.107 with G.113's Bpl of 4.3); at 3 % to 54.
 pub fn loss_style(pct: Option<f64>) -> Style {
     match pct {
         None => Style::Dim,

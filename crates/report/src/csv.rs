@@ -86,8 +86,8 @@ fn row<T: AsRef<[u8]>>(out: &mut dyn Write, fields: impl Iterator<Item = T>) -> 
     out.write_all(&line)
 }
 
-/// Unknown is empty; a list is joined with spaces, the digits of DTMF without. Controls are escaped as in tables, since
-/// a line feed inside a cell breaks most readers.
+/// Unknown is empty; a list is joined with spaces, the digits of DTMF without. Controls are escaped as in
+/// tables, since a line feed inside a cell breaks most readers.
 fn cell(value: Value<'_>) -> String {
     match value {
         Value::Null | Value::Intervals(_) => String::new(),

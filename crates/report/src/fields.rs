@@ -24,7 +24,8 @@ impl Layout {
         Self { indent: 2, name: 14, width, colour: false }
     }
 
-    /// Writes one field; a long value goes on below itself. Whatever is in the value, it is harmless afterwards.
+    /// Writes one field; a long value goes on below itself. Whatever is in the value, it is harmless
+    /// afterwards.
     pub fn line(self, out: &mut dyn Write, name: &str, value: &str, style: Style) -> io::Result<()> {
         let before = self.indent + self.name;
         let lines = wrap(&text::shown(value), self.width.saturating_sub(before).max(20));

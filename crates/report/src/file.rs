@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use tempfile::NamedTempFile;
 
-/// Written under a temporary name beside its target, which gets its name in [`Target::keep`]; dropped before, it leaves
-/// nothing behind. A device or a pipe is written to directly.
+/// Written under a temporary name beside its target, which gets its name in [`Target::keep`]; dropped before,
+/// it leaves nothing behind. A device or a pipe is written to directly.
 #[derive(Debug)]
 pub struct Target {
     asked: PathBuf,

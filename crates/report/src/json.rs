@@ -28,8 +28,9 @@ impl Lines {
     }
 }
 
-/// Compact JSON in which what a terminal would act on is escaped too: serde_json leaves DEL, the C1 controls and
-/// direction overrides as they are, RFC 8259 section 7 lets any character be escaped. The value stays the same.
+/// Compact JSON in which what a terminal would act on is escaped too: serde_json leaves DEL, the C1 controls
+/// and direction overrides as they are, RFC 8259 section 7 lets any character be escaped. The value stays the
+/// same.
 struct Harmless;
 
 impl Formatter for Harmless {

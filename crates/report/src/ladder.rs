@@ -173,8 +173,8 @@ impl Participant {
         self.ip == endpoint.ip && (self.ports.contains(&endpoint.port) || self.media.contains(&endpoint.port))
     }
 
-    /// The port is told where there is only one: over TCP, and with many phones, the port to send from is not the one to
-    /// be reached at.
+    /// The port is told where there is only one: over TCP, and with many phones, the port to send from is not
+    /// the one to be reached at.
     pub fn name(&self) -> String {
         match self.ports[..] {
             [port] => Endpoint::new(self.ip, port).to_string(),

@@ -1,9 +1,10 @@
 //! Records as people and programs read them: tables, ladders, CSV, JSON lines, SVG, summaries.
 //!
-//! Not here: where a record comes from, or where its text goes. Functions take records and write into any `Write`.
+//! Not here: where a record comes from, or where its text goes. Functions take records and write into any
+//! `Write`.
 //!
-//! The one invariant: text from the network is escaped before anybody sees it. No name, phrase or Call-ID can move the
-//! cursor, change the direction of writing or end a line.
+//! The one invariant: text from the network is escaped before anybody sees it. No name, phrase or Call-ID can
+//! move the cursor, change the direction of writing or end a line.
 //!
 //! ```
 //! use ringtap_model::Nanos;

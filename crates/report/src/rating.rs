@@ -79,8 +79,8 @@ impl Worked {
     }
 }
 
-/// Each term with its equation. G.107.1 and G.107.2 have the same shape with other constants and without what a monitor
-/// cannot see; their equations are named where they differ.
+/// Each term with its equation. G.107.1 and G.107.2 have the same shape with other constants and without what
+/// a monitor cannot see; their equations are named where they differ.
 fn e_model_terms(rating: &Rating) -> Vec<Term> {
     let term = |name, key, value, source| Term { name, key, value, source };
     let of = |narrow, wide, full| match rating.model {

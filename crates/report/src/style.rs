@@ -35,7 +35,8 @@ impl Style {
         format!("\x1b[{code}m{text}\x1b[0m")
     }
 
-    /// A MOS: G.107 Annex B calls 4.03 and above satisfied, below 3.6 many, below 3.1 nearly all users dissatisfied.
+    /// A MOS: G.107 Annex B calls 4.03 and above satisfied, below 3.6 many, below 3.1 nearly all users
+    /// dissatisfied.
     pub fn of_mos(mos: Option<f64>) -> Self {
         match mos {
             None => Self::Dim,

@@ -1,4 +1,5 @@
-//! The figures under the table: what happened to the calls, what the media were like, what was in the capture.
+//! The figures under the table: what happened to the calls, what the media were like, what was in the
+//! capture.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -62,7 +63,8 @@ impl Summary {
             None => self.loose += 1,
         }
         let name = stream.codec.clone().unwrap_or_else(|| "unknown".to_string());
-        // SDP's names differ in case without a meaning (RFC 4855 section 3): the first spelling stands for all.
+        // SDP's names differ in case without a meaning (RFC 4855 section 3): the first spelling stands for
+        // all.
         let known = self.codecs.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(&name));
         match known {
             Some((_, count)) => *count += 1,

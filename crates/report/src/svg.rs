@@ -1,5 +1,5 @@
-//! The ladder of a call as a drawing: one SVG file that needs nothing else, light where its reader is light and dark where
-//! it is dark.
+//! The ladder of a call as a drawing: one SVG file that needs nothing else, light where its reader is light
+//! and dark where it is dark.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -134,7 +134,8 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Each stream as a bar beside its sender's lane, from its first packet to its last, with a tick for each RTCP.
+    /// Each stream as a bar beside its sender's lane, from its first packet to its last, with a tick for each
+    /// RTCP.
     fn bars(&mut self) {
         let mut beside: Vec<usize> = vec![0; self.names.len()];
         let bands = self.picture.bands.iter().take(MOST);

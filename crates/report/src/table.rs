@@ -69,8 +69,8 @@ impl Cell {
 
 /// Writes headings and rows, no line wider than `room` unless the columns that must stay need more.
 ///
-/// The rows pass twice, to be measured and to be written: so their cells need not exist all at once. Each row has as many
-/// cells as there are columns.
+/// The rows pass twice, to be measured and to be written: so their cells need not exist all at once. Each row
+/// has as many cells as there are columns.
 pub fn write(
     out: &mut dyn Write,
     columns: &[Column],

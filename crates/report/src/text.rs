@@ -1,8 +1,8 @@
 //! Text from the wire, made safe and measured for a terminal.
 //!
-//! A name, a phrase or a Call-ID is what a stranger sent. Shown as it is, `ESC ]` could retitle the window, `CR`
-//! overwrite a line, a right-to-left override turn a number round. So everything that people see goes through
-//! [`shown`] first.
+//! A name, a phrase or a Call-ID is what a stranger sent. Shown as it is, `ESC ]` could retitle the window,
+//! `CR` overwrite a line, a right-to-left override turn a number round. So everything that people see goes
+//! through [`shown`] first.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,7 +12,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// What stands where text was cut.
 const CUT: char = '…';
 
-/// `text` with every control, format and invisible character replaced by its escape (`\t`, `\x1b`, `\u{202e}`).
+/// `text` with every control, format and invisible character replaced by its escape (`\t`, `\x1b`,
+/// `\u{202e}`).
 pub fn shown(text: &str) -> Cow<'_, str> {
     if !text.chars().any(hostile) {
         return Cow::Borrowed(text);
@@ -32,8 +33,8 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Whether a terminal would act on `c`, or hide it: the C0 and C1 controls, Unicode's format characters (Cf), line and
-/// paragraph separators, variation tags.
+/// Whether a terminal would act on `c`, or hide it: the C0 and C1 controls, Unicode's format characters (Cf),
+/// line and paragraph separators, variation tags.
 pub fn hostile(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -2,10 +2,11 @@
 //!
 //! Not here: what is known of a call, which is `ringtap-live`'s; [`terminal::run`] shows what that publishes.
 //!
-//! The one invariant: text from the network is escaped before it is drawn, and any key on any size of terminal leads to a
-//! screen that can be drawn.
+//! The one invariant: text from the network is escaped before it is drawn, and any key on any size of
+//! terminal leads to a screen that can be drawn.
 //!
-//! Keys change the state of the screen, and that state is drawn; both are plain functions, tested without a terminal.
+//! Keys change the state of the screen, and that state is drawn; both are plain functions, tested without a
+//! terminal.
 //!
 //! | module | holds |
 //! |---|---|

@@ -30,7 +30,8 @@ pub(crate) fn write(entries: &[Arc<Entry>], path: &Path) -> anyhow::Result<Strin
     let mut kept: Vec<CapturedFrame> = Vec::new();
     let mut rebuilt = 0;
     for entry in entries {
-        // With a hole in its connection, what comes after the hole could not be read: then all of it stands by itself.
+        // With a hole in its connection, what comes after the hole could not be read: then all of it stands
+        // by itself.
         let whole = entry.messages.iter().all(|message| message.whole && !message.frames.is_empty());
         for message in &entry.messages {
             if whole {

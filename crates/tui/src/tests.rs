@@ -24,7 +24,8 @@ fn capture(path: &str) -> Capture {
     Capture::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)).unwrap()
 }
 
-/// What would be published after the first `frames` of a capture; all of it, and the end of the input, without a number.
+/// What would be published after the first `frames` of a capture; all of it, and the end of the input,
+/// without a number.
 fn after(capture: Capture, frames: Option<usize>, limits: Limits) -> (View, Book) {
     let captures = [capture];
     let all: Vec<Frame<'_>> = Merge::new(&captures).take(frames.unwrap_or(usize::MAX)).collect();

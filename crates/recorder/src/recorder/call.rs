@@ -188,7 +188,8 @@ impl Recorder {
         }
     }
 
-    /// A call has ended: what the rules say of all of it. What was kept until now and should not have been is erased.
+    /// A call has ended: what the rules say of all of it. What was kept until now and should not have been is
+    /// erased.
     pub(super) fn end(&mut self, call: &mut Call, streams: &mut [StreamEnd]) {
         let now = self.now;
         let key = of_call(call.call_id.as_bytes());

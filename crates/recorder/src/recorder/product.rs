@@ -1,8 +1,10 @@
-//! Interception product: a copy of its own of what rules with `product` want, whatever else is kept of a call.
+//! Interception product: a copy of its own of what rules with `product` want, whatever else is kept of a
+//! call.
 //!
-//! It is decided like everything else that is kept (by the worker that has the signalling, for all workers, in a table), but apart
-//! from it: what the operator keeps, and what the record says of that, is the same whether a call is intercepted or not. It is
-//! neither masked nor paused, and a rule that comes into effect while a call is under way has it from then on.
+//! It is decided like everything else that is kept (by the worker that has the signalling, for all workers,
+//! in a table), but apart from it: what the operator keeps, and what the record says of that, is the same
+//! whether a call is intercepted or not. It is neither masked nor paused, and a rule that comes into effect
+//! while a call is under way has it from then on.
 
 use super::*;
 use crate::cases::CaseNote;
@@ -250,7 +252,8 @@ impl Recorder {
         other.standing
     }
 
-    /// Keeps a media packet. HOT where somebody is intercepted: a load for each packet, a hash for those that may be wanted.
+    /// Keeps a media packet. HOT where somebody is intercepted: a load for each packet, a hash for those that
+    /// may be wanted.
     pub(crate) fn product_media(&mut self, seen: &RtpSeen<'_>, piece: &PassingPacket<'_>) {
         let Self { products, output, orders, ruling, .. } = self;
         let known = seen.call.map(|call| orders.products.get(place(call))).unwrap_or_default();
@@ -285,8 +288,8 @@ impl Recorder {
         }
     }
 
-    /// Applies decisions that another worker has made for packets that wait. A stream that no call has claimed for too long is
-    /// decided by itself.
+    /// Applies decisions that another worker has made for packets that wait. A stream that no call has
+    /// claimed for too long is decided by itself.
     pub(crate) fn check_waiting_product(&mut self, now: Nanos) {
         let Self { products: Interceptions { streams, waiting, .. }, output, orders, ruling, .. } = self;
         waiting.retain(|serial| {

@@ -95,9 +95,9 @@ impl<S: Sink> Sink for RecordingSink<'_, S> {
             return;
         }
         let masked = standing.mask_digits && has_digits(seen.message);
-        // A datagram is kept as it came. A message that was put together, that came by way of another worker, or that may stand
-        // beside another call's in its frame, is kept in a datagram of its own; so is one that nobody could read without what
-        // passed before it in its connection.
+        // A datagram is kept as it came. A message that was put together, that came by way of another worker,
+        // or that may stand beside another call's in its frame, is kept in a datagram of its own; so is one
+        // that nobody could read without what passed before it in its connection.
         let as_is = match seen.transport {
             Transport::Udp => !masked,
             Transport::Tcp => !masked && self.recorder.ruling.rules.always().is_some(),

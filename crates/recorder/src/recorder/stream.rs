@@ -23,8 +23,8 @@ pub(super) struct Stream {
     pub(super) noted_pending: Option<CallNumber>,
 }
 
-/// The fast path of a stream: every packet is recorded whole until something else is decided. All that the next packet needs fits
-/// into one cache line.
+/// The fast path of a stream: every packet is recorded whole until something else is decided. All that the
+/// next packet needs fits into one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct FastPath {
