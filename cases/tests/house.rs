@@ -2,10 +2,12 @@
 //! outside; modules do not import each other in circles; functions, files and lines stay short; no test skips in
 //! silence.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use ringtap_figures::imports::{self, Cycle};
+use ringtap_figures::lexer::tokens;
 use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
@@ -214,6 +216,27 @@ fn functions_files_and_lines_are_short() {
     });
     let wide: Vec<String> = wide.collect();
     assert!(wide.len() <= KNOWN_LONG.lines, "lines over {} columns: {wide:#?}", source::COLUMNS);
+}
+
+#[test]
+fn the_glossary_names_what_is_in_the_code() {
+    let mut words = BTreeSet::new();
+    for (_, sources) in imports::crates(&root()) {
+        for file in self::sources(&sources) {
+            let text = fs::read_to_string(file).unwrap();
+            words.extend(tokens(&text).iter().map(|token| token.text.to_owned()));
+        }
+    }
+    let glossary = fs::read_to_string(root().join("docs/glossary.md")).unwrap();
+    let rows: Vec<&str> =
+        glossary.lines().filter(|line| line.starts_with("| ") && line.contains('`')).collect();
+    assert!(rows.len() > 20, "only {} rows of docs/glossary.md name something in the code", rows.len());
+    for row in rows {
+        let (_, names) = row.trim_end_matches(" |").rsplit_once("| ").unwrap();
+        for name in names.split(", ").map(|name| name.trim_matches('`')) {
+            assert!(words.contains(name), "docs/glossary.md: `{name}` is no longer in the code: {row}");
+        }
+    }
 }
 
 /// A test that cannot run calls `ringtap_testing::skip`; a printed line would be seen by nobody.
