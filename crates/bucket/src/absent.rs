@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use ringtap_spool::{Far, Refusal, Upload};
+use ringtap_spool::{FarError, FarStorage, Upload};
 
 use crate::settings::{Error, Settings};
 
@@ -36,29 +36,29 @@ impl Bucket {
         &self.0
     }
 
-    fn refusal(&self) -> Refusal {
-        Refusal::Because(Error::NotBuilt { place: self.0.describe() }.to_string())
+    fn refusal(&self) -> FarError {
+        FarError::Failed(Error::NotBuilt { place: self.0.describe() }.to_string())
     }
 }
 
-impl Far for Bucket {
-    fn place(&self) -> String {
-        self.0.place()
+impl FarStorage for Bucket {
+    fn url(&self) -> String {
+        self.0.url()
     }
 
-    fn upload(&self, _: &str, _: u64) -> Result<Box<dyn Upload>, Refusal> {
+    fn upload(&self, _: &str, _: u64) -> Result<Box<dyn Upload>, FarError> {
         Err(self.refusal())
     }
 
-    fn read(&self, _: &str, _: &[Range<u64>]) -> Result<Vec<Vec<u8>>, Refusal> {
+    fn read(&self, _: &str, _: &[Range<u64>]) -> Result<Vec<Vec<u8>>, FarError> {
         Err(self.refusal())
     }
 
-    fn length(&self, _: &str) -> Result<u64, Refusal> {
+    fn length(&self, _: &str) -> Result<u64, FarError> {
         Err(self.refusal())
     }
 
-    fn delete(&self, _: &[String]) -> Result<(), Refusal> {
+    fn delete(&self, _: &[String]) -> Result<(), FarError> {
         Err(self.refusal())
     }
 }
