@@ -56,7 +56,7 @@ pub struct SipMessage<'a> {
     /// Method of its transaction, in a response too.
     pub method: Method,
     /// What carried it.
-    pub hop: Hop,
+    pub hop: &'a Hop,
     /// Numbers of the frames that carried it, ascending.
     pub frames: &'a [u64],
     /// Keyed hash of its Call-ID.

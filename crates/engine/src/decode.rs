@@ -92,14 +92,14 @@ impl<X: Tracker> Engine<X> {
     fn udp<S: Sink>(&mut self, ip: &Ip, udp: &Udp<'_>, time: Nanos, frames: &[u64], sink: &mut S) {
         let src = Endpoint::new(ip.src, udp.src_port);
         let dst = Endpoint::new(ip.dst, udp.dst_port);
-        let datagram = Datagram { time, src, dst, ip_len: ip.len, data: udp.data, len: udp.len, frames };
-        if rtp::looks_like_rtp(udp.data) && self.dispatch(&datagram, sink) {
+        let datagram = || Datagram { time, src, dst, ip_len: ip.len, data: udp.data, len: udp.len, frames };
+        if rtp::looks_like_rtp(udp.data) && self.dispatch(&datagram(), sink) {
             return;
         }
         let hop = Hop { time, src, dst, transport: Transport::Udp };
         if let Some(start) = sip::sniff(udp.data) {
             self.sip(&udp.data[start..], &hop, frames, sink);
-        } else if self.dispatch(&datagram, sink) {
+        } else if self.dispatch(&datagram(), sink) {
         } else if let Some(inner) = stun::relayed(udp.data) {
             self.relayed(ip, inner, &hop, frames, sink);
         } else if stun::is_stun(udp.data) {
@@ -260,7 +260,7 @@ impl<X: Tracker> Engine<X> {
         self.trackers.calls.prefetch_index(hash);
         let cseq = message.cseq();
         let method = cseq.map_or_else(|| message.method(), |(_, method)| method);
-        let sip = SipMessage { message, call_id, cseq, method, hop: *hop, frames, hash };
+        let sip = SipMessage { message, call_id, cseq, method, hop, frames, hash };
         let mut cx = context!(self, TimerOwner::Calls, &mut *sink);
         self.trackers.sip(&sip, &mut cx);
         let SipVerdict { call, is_retransmission, is_mirrored } = cx.verdict;

@@ -17,8 +17,10 @@ impl<X: Tracker> Engine<X> {
         if let Some(update) = self.requests.update.take() {
             self.publish_update(update);
         }
-        for (phase, number, call) in self.requests.phases.drain(..) {
-            self.trackers.added.call_phase(phase, number, &call);
+        if X::WANTS.calls {
+            for (phase, number, call) in self.requests.phases.drain(..) {
+                self.trackers.added.call_phase(phase, number, &call);
+            }
         }
         if let Some(call) = self.requests.last_heard.take()
             && let Some(heard) = self.ask_last_heard(call)

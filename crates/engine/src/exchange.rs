@@ -149,6 +149,7 @@ impl<X: Tracker> Engine<X> {
     /// Live: handles what other workers sent, and SIP messages that no earlier one can precede any more. `next`: no frame
     /// before that time follows. Our own next frame may be long after the last: what has waited since must not find its call
     /// timed out.
+    #[inline(never)]
     pub(crate) fn receive_live<S: Sink>(&mut self, next: Nanos, sink: &mut S) {
         let Some(member) = &self.member else { return };
         member.links.publish(self.counters.turned_away() + self.external_drops);
@@ -167,6 +168,7 @@ impl<X: Tracker> Engine<X> {
     }
 
     /// Live: sends what waits.
+    #[inline(never)]
     pub(crate) fn flush_live(&mut self) {
         let (_, waits) = self.send_waiting();
         if let Some(member) = &mut self.member {

@@ -61,7 +61,7 @@ impl Messages {
     }
 
     fn transaction<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) {
-        let SipMessage { message, call_id, ref hop, .. } = *sip;
+        let SipMessage { message, call_id, hop, .. } = *sip;
         let cseq = message.cseq().map_or(0, |(number, _)| number);
         let hash = self.hasher.of((call_id, cseq));
         let found = self.index.find(hash, |slot| {

@@ -86,7 +86,7 @@ impl Registrations {
     }
 
     fn register<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) {
-        let SipMessage { message, call_id, ref hop, .. } = *sip;
+        let SipMessage { message, call_id, hop, .. } = *sip;
         let Some(aor) = message.to().and_then(|to| match to.uri.user {
             Some(user) => text(&[user, b"@", to.uri.host].concat()),
             None => text(to.uri.host),

@@ -31,7 +31,7 @@ impl Tracker for CallTracker {
         if sip.method == Method::Register {
             return;
         }
-        let SipMessage { message, hash, ref hop, cseq, .. } = *sip;
+        let SipMessage { message, hash, hop, cseq, .. } = *sip;
         let prefetch_call = || self.calls.prefetch(hash);
         let received = CallMessage::new(message, hop, cseq, &self.calls.hasher, prefetch_call);
         let Some(slot) = self.call_of(sip, cx) else { return };
@@ -127,7 +127,7 @@ impl CallTracker {
 
     /// The call of a message; an INVITE's begins one.
     fn call_of<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) -> Option<u32> {
-        let SipMessage { message, call_id, hash, ref hop, .. } = *sip;
+        let SipMessage { message, call_id, hash, hop, .. } = *sip;
         let found = self.calls.find(call_id, hash);
         if found.is_some() || sip.method != Method::Invite {
             return found;
