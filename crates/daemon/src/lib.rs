@@ -53,7 +53,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use ringtap_model::Nanos;
 use ringtap_report::text::counted;
-use ringtap_store::Keeper;
+use ringtap_store::StoreWriter;
 use sd_notify::NotifyState;
 
 use crate::config::Span;
@@ -124,7 +124,7 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     }
     system::give_up(user.as_ref())?;
     let signals = listen_to_signals()?;
-    let keeper = Keeper::open(&store::settings(&config), store::tell)?;
+    let keeper = StoreWriter::open(&store::settings(&config), store::tell)?;
     let threads = Threads::start(&config, source, &keeper, &secrets, &far_tier)?;
     if let Some(control) = control {
         let desk = threads.recording.as_ref().zip(config.spool.directory()).map(|(recording, spool)| {

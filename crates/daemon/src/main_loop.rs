@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use ringtap_store::Keeper;
+use ringtap_store::StoreWriter;
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -21,7 +21,7 @@ pub(crate) struct MainLoop<'a> {
     pub(crate) config: Config,
     pub(crate) path: PathBuf,
     pub(crate) status: Span,
-    pub(crate) keeper: &'a Keeper,
+    pub(crate) keeper: &'a StoreWriter,
     pub(crate) threads: &'a Threads,
 }
 

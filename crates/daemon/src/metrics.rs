@@ -11,7 +11,7 @@ use ringtap_capture::live::Timestamps;
 use ringtap_recorder::recorder::Figures;
 use ringtap_spool::rules::RecordingScope;
 use ringtap_spool::{ByCategory, Category, DeletionReason, DiskSpace, Location, SpoolStatus};
-use ringtap_store::Written;
+use ringtap_store::RecordCounts;
 
 use super::shared_status::{Post, SharedStatus, Snapshot, WorkerReport};
 
@@ -288,7 +288,7 @@ fn by_reason(now: &Snapshot, posts: &[Post]) -> Family {
 
 fn of_store(now: &Snapshot) -> Vec<Family> {
     let store = &now.store;
-    let kinds = |name, help, written: &Written| {
+    let kinds = |name, help, written: &RecordCounts| {
         let counts = [
             ("call", written.calls),
             ("stream", written.streams),
@@ -484,12 +484,12 @@ mod tests {
     use ringtap_capture::live;
     use ringtap_engine::Counters;
     use ringtap_model::Nanos;
-    use ringtap_store::{Keeper, Settings};
+    use ringtap_store::{StoreSettings, StoreWriter};
 
     use super::*;
 
-    fn board(dir: &std::path::Path) -> (Keeper, SharedStatus) {
-        let settings = Settings {
+    fn board(dir: &std::path::Path) -> (StoreWriter, SharedStatus) {
+        let settings = StoreSettings {
             directory: dir.join("records"),
             queue: 16,
             outbox: dir.join("outbox"),
@@ -497,9 +497,9 @@ mod tests {
             journal: None,
             retain: Nanos::ZERO,
         };
-        let keeper = Keeper::open(&settings, |_| ()).unwrap();
+        let keeper = StoreWriter::open(&settings, |_| ()).unwrap();
         let post = |number| Post { source: "eth0".into(), number, first: number == 0 };
-        let board = SharedStatus::new(vec![post(0), post(1)], keeper.gauge());
+        let board = SharedStatus::new(vec![post(0), post(1)], keeper.counts_handle());
         (keeper, board)
     }
 

@@ -95,7 +95,7 @@ fn both_legs_of_one_in_a_hundred_calls() {
     let settings =
         WriterSettings { memory: 8 << 20, owners: 4096, wait: true, ..WriterSettings::new(at("spool")) };
     let mut recorder = Recorder::open(settings, 1_000, 1 << 20, orders, None).unwrap();
-    let store = ringtap_store::Settings {
+    let store = ringtap_store::StoreSettings {
         directory: at("records"),
         queue: 16,
         outbox: at("outbox"),
@@ -104,8 +104,8 @@ fn both_legs_of_one_in_a_hundred_calls() {
         retain: Nanos::ZERO,
     };
     // What it finds no room for is none of this test's.
-    let store = ringtap_store::Keeper::open(&store, |_| ()).unwrap();
-    let mut outlet = StoreSink::new(store.inlet().unwrap());
+    let store = ringtap_store::StoreWriter::open(&store, |_| ()).unwrap();
+    let mut outlet = StoreSink::new(store.sender().unwrap());
     let limits =
         ringtap_engine::Config { max_calls: 1 << 16, linger: Nanos::from_millis(100), ..Default::default() };
     let mut engine = Engine::new(limits);

@@ -10,7 +10,7 @@ use ringtap_model::Nanos;
 use ringtap_recorder::corrections::Corrections;
 use ringtap_recorder::recorder::Figures;
 use ringtap_spool::SpoolStatus;
-use ringtap_store::{Counts, Gauge};
+use ringtap_store::{Counts, CountsHandle};
 
 /// One worker's figures, a few times a second.
 #[derive(Clone, Debug, Default)]
@@ -59,12 +59,12 @@ pub(crate) struct SharedStatus {
     tended: Mutex<Option<SpoolStatus>>,
     /// What was put right behind the workers.
     pub(crate) corrections: Arc<Corrections>,
-    store: Gauge,
+    store: CountsHandle,
     pub(crate) started: Instant,
 }
 
 impl SharedStatus {
-    pub(crate) fn new(posts: Vec<Post>, store: Gauge) -> Self {
+    pub(crate) fn new(posts: Vec<Post>, store: CountsHandle) -> Self {
         Self {
             reports: posts.iter().map(|_| Mutex::default()).collect(),
             lost: posts.iter().map(|_| AtomicU64::new(0)).collect(),

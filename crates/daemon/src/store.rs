@@ -1,12 +1,12 @@
 //! The store: as the configuration has it, and what it says, for the operator.
 
 use ringtap_report::text::counted;
-use ringtap_store::{Notice, Settings};
+use ringtap_store::{StoreEvent, StoreSettings};
 
 use crate::config::Config;
 
-pub(crate) fn settings(config: &Config) -> Settings {
-    Settings {
+pub(crate) fn settings(config: &Config) -> StoreSettings {
+    StoreSettings {
         directory: config.store.directory.clone(),
         queue: config.store.queue,
         outbox: config.store.outbox.clone(),
@@ -17,9 +17,9 @@ pub(crate) fn settings(config: &Config) -> Settings {
 }
 
 /// What the store says, for the operator.
-pub(crate) fn tell(notice: Notice) {
+pub(crate) fn tell(notice: StoreEvent) {
     match notice {
-        Notice::Recovered { calls, waiting, cut } => {
+        StoreEvent::Recovered { calls, waiting, cut } => {
             let calls = counted(calls as u64, "call");
             let mut line = format!("the run before did not end cleanly: {calls} taken from its journal");
             if waiting > 0 {
@@ -30,36 +30,36 @@ pub(crate) fn tell(notice: Notice) {
             }
             log::warn!(target: "store", "{}", line);
         }
-        Notice::Away(error) => {
+        StoreEvent::Unavailable(error) => {
             log::error!(target: "store", "{error}; records wait until it works again")
         }
-        Notice::Back { after, waiting } => log::info!(
+        StoreEvent::Available { after, waiting } => log::info!(
             target: "store",
             "works again after {:.1} s; {} to catch up",
             after.as_secs_f64(),
             counted(waiting, "record"),
         ),
-        Notice::Behind => log::warn!(
+        StoreEvent::Behind => log::warn!(
             target: "store",
             "slower than the records come: some go by way of the outbox",
         ),
-        Notice::CaughtUp => log::info!(target: "store", "caught up: the outbox is empty"),
-        Notice::OutboxRefuses(error) => {
+        StoreEvent::CaughtUp => log::info!(target: "store", "caught up: the outbox is empty"),
+        StoreEvent::OutboxFailed(error) => {
             log::error!(target: "store", "the outbox takes nothing either: {error}; records wait in memory");
         }
-        Notice::OutboxFull => {
+        StoreEvent::OutboxFull => {
             log::error!(target: "store", "the outbox is full: records wait in memory, then they are dropped")
         }
-        Notice::OutboxTakes => log::info!(target: "store", "the outbox takes records again"),
-        Notice::JournalFails(error) => {
+        StoreEvent::OutboxRecovered => log::info!(target: "store", "the outbox takes records again"),
+        StoreEvent::JournalFailed(error) => {
             log::error!(target: "journal", "{error}; a kill now would forget calls under way");
         }
-        Notice::JournalWorks => log::info!(target: "journal", "works again"),
-        Notice::Forgotten(days) => {
+        StoreEvent::JournalRecovered => log::info!(target: "journal", "works again"),
+        StoreEvent::DaysDeleted(days) => {
             let days: Vec<String> = days.iter().map(ToString::to_string).collect();
             log::info!(target: "store", "deleted, older than [store] retain: {}", days.join(", "));
         }
-        Notice::CannotForget(error) => {
+        StoreEvent::DayNotDeleted(error) => {
             log::error!(target: "store", "an old day cannot be deleted: {error}")
         }
         other => log::info!(target: "store", "{other:?}"),

@@ -13,7 +13,7 @@ use ringtap_recorder::amend::AmendingThread;
 use ringtap_recorder::recorder::Recorder;
 use ringtap_report::text::counted;
 use ringtap_spool::DeletionLog;
-use ringtap_store::Keeper;
+use ringtap_store::StoreWriter;
 
 use crate::Outcome;
 use crate::config::{Config, Secrets};
@@ -39,7 +39,7 @@ impl Threads {
     pub(crate) fn start(
         config: &Config,
         source: Source,
-        keeper: &Keeper,
+        keeper: &StoreWriter,
         secrets: &Secrets,
         far_tier: &Arc<FarTier>,
     ) -> anyhow::Result<Self> {
@@ -61,7 +61,7 @@ impl Threads {
             shared_status::resident() >> 20,
         );
         let posts = source.taps.iter().map(|(_, post)| post.clone()).collect();
-        let board = Arc::new(SharedStatus::new(posts, keeper.gauge()));
+        let board = Arc::new(SharedStatus::new(posts, keeper.counts_handle()));
         let mut threads = Self {
             recording: Recording::start(config, workers, calls, source.files, secrets, &board, far_tier)?,
             board,
@@ -73,7 +73,7 @@ impl Threads {
         };
         if threads.recording.is_some() {
             let keep = config.spool.late();
-            let inlet = keeper.inlet().context("the store has ended")?;
+            let inlet = keeper.sender().context("the store has ended")?;
             let records = config.store.directory.clone();
             let amending =
                 AmendingThread::start(records, inlet, keep, Arc::clone(&threads.board.corrections));
@@ -91,7 +91,7 @@ impl Threads {
                 number: post.number,
                 engine,
                 recorder,
-                outlet: StoreSink::new(keeper.inlet().context("the store has ended")?),
+                outlet: StoreSink::new(keeper.sender().context("the store has ended")?),
                 board: Arc::clone(&threads.board),
                 stop: Arc::clone(&threads.stop),
                 team: workers as u64,
@@ -136,7 +136,7 @@ impl Threads {
     }
 
     /// Ends everything in order: engines, then the store.
-    pub(crate) fn stop(self, keeper: Keeper) -> anyhow::Result<Outcome> {
+    pub(crate) fn stop(self, keeper: StoreWriter) -> anyhow::Result<Outcome> {
         let replayed = self.files && self.board.done();
         self.stop.store(true, Ordering::Relaxed);
         let (mut ended, mut exit, mut whole) = (Vec::new(), Outcome::Done, true);

@@ -8,7 +8,7 @@ use ringtap_capture::live::{self, Tap};
 use ringtap_engine::{CallNumber, CallPhase, Engine, Sink, StreamEnd, team};
 use ringtap_model::{Call, Frame, Message, Nanos, Registration};
 use ringtap_recorder::recorder::{Recorder, RecordingSink};
-use ringtap_store::Inlet;
+use ringtap_store::RecordSender;
 
 use super::shared_status::{SharedStatus, WorkerReport};
 use crate::config::Speed;
@@ -32,12 +32,12 @@ pub(crate) struct Worker {
 
 /// Where an engine's records go: into the store's queue, which never makes it wait.
 pub(crate) struct StoreSink {
-    inlet: Inlet,
+    inlet: RecordSender,
     begun: u64,
 }
 
 impl StoreSink {
-    pub(crate) fn new(inlet: Inlet) -> Self {
+    pub(crate) fn new(inlet: RecordSender) -> Self {
         Self { inlet, begun: 0 }
     }
 }

@@ -48,8 +48,8 @@ impl Serialize for Endpoint {
 const LONGEST: usize = 56;
 
 impl Endpoint {
-    /// The same text as [`fmt::Display`] gives, and its length. Each record has two: IPv4 goes without the machinery of
-    /// formatting.
+    /// The same text as [`fmt::Display`] gives, and its length. Each record has two: IPv4 goes without the
+    /// machinery of formatting.
     fn write(self, text: &mut [u8; LONGEST]) -> usize {
         let IpAddr::V4(ip) = self.ip else {
             let mut room = Room { text, length: 0 };

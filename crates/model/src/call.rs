@@ -103,7 +103,8 @@ record! {
 }
 
 record! {
-    /// One call attempt: a Call-ID with its first INVITE, the challenges it answers, its forks, re-INVITEs and its end.
+    /// One call attempt: a Call-ID with its first INVITE, the challenges it answers, its forks, re-INVITEs
+    /// and its end.
     #[name = "call"]
     pub struct Call {
         /// Derived from the Call-ID, the time of the first INVITE and the two hosts.
@@ -191,11 +192,12 @@ record! {
         /// Packets of the call that were recorded, signalling and media; null where nothing was.
         #[unit = Packets]
         pub recorded_packets: Option<u64>,
-        /// Packets that were counted and should have been recorded, and were not: 0 where the recording is complete.
+        /// Packets that were counted and should have been recorded, and were not: 0 where the recording is
+        /// complete.
         #[unit = Packets]
         pub recorded_missing: Option<u64>,
-        /// Directions of an answered call, 0 to 2, of which no media was recorded although it should have been. The
-        /// streams of the call tell whether that media was never sent or never passed here.
+        /// Directions of an answered call, 0 to 2, of which no media was recorded although it should have
+        /// been. The streams of the call tell whether that media was never sent or never passed here.
         pub recorded_empty: Option<u8>,
     }
 }

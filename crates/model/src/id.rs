@@ -6,7 +6,8 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// 128 bits derived from what a record describes, written as 32 hex digits: the same call seen twice has the same id.
+/// 128 bits derived from what a record describes, written as 32 hex digits: the same call seen twice has the
+/// same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub [u8; 16]);
 

@@ -2,8 +2,8 @@
 //!
 //! Not here: parsing, state, files, sockets, clocks. A value of this crate is data and nothing else.
 //!
-//! The one invariant: the names under which records serialise are a public contract. Fields may be added, none may
-//! change its meaning, and a value that is not known is `null`, never 0 or an empty string.
+//! The one invariant: the names under which records serialise are a public contract. Fields may be added,
+//! none may change its meaning, and a value that is not known is `null`, never 0 or an empty string.
 //!
 //! ```
 //! use ringtap_model::{Endpoint, Nanos};

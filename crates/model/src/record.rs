@@ -1,7 +1,8 @@
 //! How a record is defined: each field once, with its name, type, unit, meaning and value.
 //!
-//! [`record!`] makes the structure and its [`Record::FIELDS`] from one definition; [`names!`] makes an enumeration whose
-//! values have names in records. JSON, CSV, the columns of the database and the tables of the manual follow from these.
+//! [`record!`] makes the structure and its [`Record::FIELDS`] from one definition; [`names!`] makes an
+//! enumeration whose values have names in records. JSON, CSV, the columns of the database and the tables of
+//! the manual follow from these.
 
 use crate::{Dtmf, Endpoint, Hz, Id, Interval, Nanos};
 
@@ -191,9 +192,9 @@ field_values! {
 
 /// Defines a record: the structure, how it is read and written as JSON, and its [`Record::FIELDS`].
 ///
-/// The comment of a field is its description. `#[name = ".."]` names it where its name in records is another than in
-/// Rust, `#[unit = ..]` gives the [`Unit`] that its type does not say. A structure that begins with `#[part]` is part of
-/// a record and has no `type` of its own.
+/// The comment of a field is its description. `#[name = ".."]` names it where its name in records is another
+/// than in Rust, `#[unit = ..]` gives the [`Unit`] that its type does not say. A structure that begins with
+/// `#[part]` is part of a record and has no `type` of its own.
 macro_rules! record {
     (
         $(#[doc = $about:literal])+
@@ -250,7 +251,8 @@ macro_rules! record {
     (@first $first:expr $(, $other:expr)?) => { $first };
 }
 
-/// Defines an enumeration whose values have names in records. The comment of a value says what the name means.
+/// Defines an enumeration whose values have names in records. The comment of a value says what the name
+/// means.
 macro_rules! names {
     (
         $(#[doc = $about:literal])+

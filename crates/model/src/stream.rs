@@ -110,7 +110,8 @@ record! {
         /// `ip_bytes` over the time from the first packet to the last.
         #[unit = BitsPerSecond]
         pub rate_bps: Option<f64>,
-        /// Interarrival jitter (RFC 3550 section 6.4.1), mean over packets; null where the clock is not known.
+        /// Interarrival jitter (RFC 3550 section 6.4.1), mean over packets; null where the clock is not
+        /// known.
         #[unit = Milliseconds]
         pub jitter_ms_mean: Option<f64>,
         /// Maximum of the interarrival jitter.

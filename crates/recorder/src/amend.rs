@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use ringtap_engine::StreamEnd;
 use ringtap_model::{Call, Endpoint, Id, Nanos, Recorded};
 use ringtap_spool::{LostChunk, WriterStatus, of_call, of_stream};
-use ringtap_store::{Inlet, Reader};
+use ringtap_store::{Reader, RecordSender};
 
 use crate::corrections::Corrections;
 
@@ -144,7 +144,7 @@ impl AmendingThread {
     /// `records` is the store's directory; `keep` is how long after a call the disk may say what it refused.
     pub fn start(
         records: PathBuf,
-        inlet: Inlet,
+        sender: RecordSender,
         keep: Duration,
         corrections: Arc<Corrections>,
     ) -> std::io::Result<Self> {
@@ -152,7 +152,7 @@ impl AmendingThread {
         let shared = Arc::new(Shared::default());
         let amender = Amender { ended, shared: Arc::clone(&shared) };
         let work =
-            Work { records, inlet, keep, corrections, shared, recent: VecDeque::new(), due: Vec::new() };
+            Work { records, sender, keep, corrections, shared, recent: VecDeque::new(), due: Vec::new() };
         let thread = thread::Builder::new().name("amend".into()).spawn(move || work.serve(&todo))?;
         Ok(Self { amender, thread })
     }
@@ -184,7 +184,7 @@ struct Due {
 
 struct Work {
     records: PathBuf,
-    inlet: Inlet,
+    sender: RecordSender,
     keep: Duration,
     corrections: Arc<Corrections>,
     shared: Arc<Shared>,
@@ -250,7 +250,7 @@ impl Work {
     }
 
     fn amend(&mut self) {
-        let Self { due, records, inlet, corrections, .. } = self;
+        let Self { due, records, sender, corrections, .. } = self;
         if due.is_empty() {
             return;
         }
@@ -273,7 +273,7 @@ impl Work {
                 due.packets,
                 call.recorded_missing.unwrap_or_default(),
             );
-            inlet.call(call, Vec::new());
+            sender.call(call, Vec::new());
             false
         });
     }

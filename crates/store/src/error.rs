@@ -10,8 +10,8 @@ use rusqlite::ErrorCode;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The path is something else.
-    #[error("{} is not a directory: name the directory that holds the day files", path.display())]
+    /// The path is no directory.
+    #[error("{} is not a directory: name the directory of the day files", path.display())]
     NotADirectory {
         /// What was named.
         path: PathBuf,
@@ -29,26 +29,39 @@ pub enum Error {
         path: PathBuf,
     },
     /// A directory without a single day file: nothing was searched.
-    #[error("{} holds no day files (like 2026-11-21.sqlite): nothing was ever recorded here, or it was deleted", path.display())]
+    #[error(
+        "{} holds no day files (like 2026-11-21.sqlite): nothing was ever recorded here, or it was \
+         deleted",
+        path.display()
+    )]
     NoDays {
         /// The directory.
         path: PathBuf,
     },
-    /// The system says no.
-    #[error("no permission for {}: run as a user who may read and write it, or change its owner", path.display())]
+    /// The system denies access.
+    #[error(
+        "no permission to read or write {}: run as a user who has it, or change its \
+         owner",
+        path.display()
+    )]
     Permission {
         /// The file or directory.
         path: PathBuf,
     },
     /// No space left. What was not acknowledged before is not stored.
-    #[error("no space left for {}: free space on its disk, then write the records again", path.display())]
+    #[error(
+        "no space left to write {}: free space on its disk, then write the records \
+         again",
+        path.display()
+    )]
     Full {
         /// The file.
         path: PathBuf,
     },
     /// Written by a later version of this program.
     #[error(
-        "{} was written by a newer version of ringtap (schema {found}, this one knows up to {known}): use that version",
+        "{} was written by a newer version of ringtap (schema {found}, this one knows up to {known}): use \
+         that version",
         path.display()
     )]
     Newer {
@@ -66,7 +79,11 @@ pub enum Error {
         path: PathBuf,
     },
     /// Not a database, or a damaged one.
-    #[error("{} is damaged ({reason}): move it away or restore it from a backup; the other days are not affected", path.display())]
+    #[error(
+        "{} is damaged ({reason}): move it away or restore it from a backup; the other days are not \
+         affected",
+        path.display()
+    )]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -74,13 +91,21 @@ pub enum Error {
         reason: String,
     },
     /// Another process holds it for longer than this one waits.
-    #[error("{} is locked by another process: is a second monitor writing to the same directory?", path.display())]
+    #[error(
+        "{} is locked by another process: is a second monitor writing to the same \
+         directory?",
+        path.display()
+    )]
     Busy {
         /// The file.
         path: PathBuf,
     },
     /// A file of the outbox or the journal that this program did not write.
-    #[error("{} was not written by ringtap: move it away, or name another place in the configuration", path.display())]
+    #[error(
+        "{} was not written by ringtap: move it away, or name another place in the \
+         configuration",
+        path.display()
+    )]
     NotOurs {
         /// The file.
         path: PathBuf,
@@ -102,7 +127,11 @@ pub enum Error {
         source: Arc<rusqlite::Error>,
     },
     /// The writer's thread is gone without having said why.
-    #[error("the writer for {} has stopped: records queued since its last flush are not stored", path.display())]
+    #[error(
+        "the writer for {} has stopped: records queued since its last flush are not \
+         stored",
+        path.display()
+    )]
     Stopped {
         /// The directory.
         path: PathBuf,

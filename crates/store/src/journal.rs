@@ -1,4 +1,4 @@
-//! The journal of calls under way, from which calls that a kill cut off are recorded.
+//! The journal of calls in progress, from which calls that a kill cut off are recorded.
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ringtap_model::{Call, CallState, Id, Nanos};
 
 use crate::Error;
-use crate::framed::{Framed, Magic, OVERHEAD};
+use crate::entry_file::{EntryFile, Magic, OVERHEAD};
 use crate::record::StoredRecord as _;
 
 const MAGIC: Magic = *b"RTJOURN1";
@@ -17,22 +17,24 @@ const BEGUN: u8 = b'B';
 const ENDED: u8 = b'E';
 const TIME: u8 = b'T';
 
-/// The file is written anew when it is this many times as long as what is under way needs, and no shorter than this.
+/// The file is compacted when it is this many times as long as the calls in progress need, but never below
+/// this length.
 const SLACK: u64 = 4;
 const SHORT: u64 = 1 << 20;
 
-/// What is known of the calls under way, on disk.
+/// What is known of the calls in progress, on disk.
 ///
-/// [`Journal::begin`] when a call begins and whenever more is known of it, [`Journal::end`] when its record is durable,
-/// [`Journal::mark`] as time passes. After a kill [`Journal::open`] gives the calls that had begun and not ended: as
-/// `interrupted`, ended at the last time that the journal knows, unless they were released already. Each stays in it until
-/// it is ended. The file is bounded by the calls under way. An entry survives a kill when the call returns, and a power cut after [`Journal::sync`].
+/// [`Journal::begin`] when a call begins and whenever more is known of it, [`Journal::end`] when its record
+/// is durable, [`Journal::mark`] as time passes. After a kill [`Journal::open`] gives the calls that had
+/// begun and not ended: as `interrupted`, ended at the last time that the journal knows, unless they were
+/// released already. Each stays in it until it is ended. The file is bounded by the calls in progress. An
+/// entry survives a kill when the call returns, and a power cut after [`Journal::sync`].
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    file: Framed,
-    under_way: HashMap<Id, Entry>,
-    /// Bytes that the entries of the calls under way take.
+    file: EntryFile,
+    in_progress: HashMap<Id, Entry>,
+    /// Bytes that the entries of the calls in progress take.
     needed: u64,
     last: Nanos,
 }
@@ -57,30 +59,30 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// The file cannot be opened, or is none of this program's.
+    /// The file cannot be opened, or another program wrote it.
     pub fn open(path: &Path) -> Result<(Self, Recovered), Error> {
-        let mut under_way = HashMap::<Id, Entry>::new();
+        let mut in_progress = HashMap::<Id, Entry>::new();
         let mut last = Nanos::ZERO;
-        let (file, cut) = Framed::open(path, MAGIC, |at, payload| match payload {
+        let (file, cut) = EntryFile::open(path, MAGIC, |at, payload| match payload {
             [BEGUN, rest @ ..] => {
                 if let Some((time, id)) = time_of(rest).zip(rest.get(8..24).and_then(|id| id.try_into().ok()))
                 {
                     last = last.max(time);
-                    under_way.insert(Id(id), Entry { at, length: payload.len() });
+                    in_progress.insert(Id(id), Entry { at, length: payload.len() });
                 }
             }
             [ENDED, id @ ..] => {
                 let id: Option<[u8; 16]> = id.try_into().ok();
-                id.map(|id| under_way.remove(&Id(id)));
+                id.map(|id| in_progress.remove(&Id(id)));
             }
             [TIME, rest @ ..] => last = last.max(time_of(rest).unwrap_or_default()),
             _ => {}
         })?;
-        let needed = under_way.values().map(Entry::size).sum();
-        let mut journal = Self { path: path.to_owned(), file, under_way, needed, last };
+        let needed = in_progress.values().map(Entry::size).sum();
+        let mut journal = Self { path: path.to_owned(), file, in_progress, needed, last };
         let calls = journal.interrupted()?;
-        // A disk that is full now takes the journal as it is; it is written anew later.
-        let _ = journal.begin_anew(&calls);
+        // When the disk is full now, the journal stays as it is and is compacted later.
+        let _ = journal.rewrite(&calls);
         Ok((journal, Recovered { calls, cut }))
     }
 
@@ -90,39 +92,40 @@ impl Journal {
     ///
     /// The file cannot be written; the next entry tries again.
     pub fn begin(&mut self, now: Nanos, call: &Call) -> Result<(), Error> {
-        let payload = begun(now, call);
+        let payload = begin_entry(now, call);
         let at = self.file.append([payload.as_slice()])?;
         self.last = self.last.max(now);
         self.remember(call.id, Entry { at, length: payload.len() });
-        self.shorten()
+        self.compact()
     }
 
     /// The record of a call is durable. A call that the journal does not know is no error.
     ///
     /// # Errors
     ///
-    /// The file cannot be written: the call would be taken for interrupted after a kill, and its record is there first.
+    /// The file cannot be written: the call would be taken for interrupted after a kill, and its record is
+    /// there first.
     pub fn end(&mut self, call: &Id) -> Result<(), Error> {
-        let Some(entry) = self.under_way.remove(call) else { return Ok(()) };
+        let Some(entry) = self.in_progress.remove(call) else { return Ok(()) };
         self.needed -= entry.size();
         let payload: Vec<u8> = [ENDED].into_iter().chain(call.0).collect();
         self.file.append([payload.as_slice()])?;
-        self.shorten()
+        self.compact()
     }
 
-    /// Time has passed: calls cut off later were still under way at `now`.
+    /// Time has passed: calls cut off later were still in progress at `now`.
     ///
     /// # Errors
     ///
     /// The file cannot be written.
     pub fn mark(&mut self, now: Nanos) -> Result<(), Error> {
-        if now <= self.last || self.under_way.is_empty() {
+        if now <= self.last || self.in_progress.is_empty() {
             return Ok(());
         }
         self.last = now;
         let payload: Vec<u8> = [TIME].into_iter().chain(now.0.to_le_bytes()).collect();
         self.file.append([payload.as_slice()])?;
-        self.shorten()
+        self.compact()
     }
 
     /// Makes it survive a power cut.
@@ -134,19 +137,19 @@ impl Journal {
         self.file.sync()
     }
 
-    /// The end of a run: where no call is under way any more, the file is emptied.
+    /// The end of a run: where no call is in progress any more, the file is emptied.
     ///
     /// # Errors
     ///
     /// The disk refuses; the journal is right all the same.
     pub fn close(mut self) -> Result<(), Error> {
         self.file.sync()?;
-        if self.under_way.is_empty() { self.begin_anew(&[]) } else { Ok(()) }
+        if self.in_progress.is_empty() { self.rewrite(&[]) } else { Ok(()) }
     }
 
-    /// Calls under way.
+    /// Calls in progress.
     pub fn calls(&self) -> usize {
-        self.under_way.len()
+        self.in_progress.len()
     }
 
     /// Bytes of the file.
@@ -156,15 +159,15 @@ impl Journal {
 
     fn remember(&mut self, id: Id, entry: Entry) {
         self.needed += entry.size();
-        if let Some(before) = self.under_way.insert(id, entry) {
+        if let Some(before) = self.in_progress.insert(id, entry) {
             self.needed -= before.size();
         }
     }
 
-    /// The calls as they will be recorded.
+    /// The calls in progress as they will be recorded.
     fn interrupted(&self) -> Result<Vec<Call>, Error> {
-        let mut calls = Vec::with_capacity(self.under_way.len());
-        for entry in self.under_way.values() {
+        let mut calls = Vec::with_capacity(self.in_progress.len());
+        for entry in self.in_progress.values() {
             let payload = self.file.entry(entry.at, entry.length)?;
             // The checksum was right: only another version of this program can have written what is no call.
             let call = payload.get(25..).and_then(|json| serde_json::from_slice::<Call>(json).ok());
@@ -174,46 +177,46 @@ impl Journal {
         Ok(calls)
     }
 
-    /// Writes the file anew where too much of it is over.
-    fn shorten(&mut self) -> Result<(), Error> {
+    /// Writes the file anew when most of its calls have ended.
+    fn compact(&mut self) -> Result<(), Error> {
         if self.file.len() < SHORT.max(self.needed * SLACK) {
             return Ok(());
         }
-        let mut fresh = self.fresh()?;
-        let mut under_way = HashMap::with_capacity(self.under_way.len());
-        for (id, entry) in &self.under_way {
+        let mut successor = self.create_successor()?;
+        let mut in_progress = HashMap::with_capacity(self.in_progress.len());
+        for (id, entry) in &self.in_progress {
             let payload = self.file.entry(entry.at, entry.length)?;
-            let at = fresh.append([payload.as_slice()])?;
-            under_way.insert(*id, Entry { at, ..*entry });
+            let at = successor.append([payload.as_slice()])?;
+            in_progress.insert(*id, Entry { at, ..*entry });
         }
-        self.replace(fresh, under_way)
+        self.replace(successor, in_progress)
     }
 
-    /// Begins the file anew with calls that were cut off, so that they keep the end that they have now.
-    fn begin_anew(&mut self, calls: &[Call]) -> Result<(), Error> {
-        let mut fresh = self.fresh()?;
-        let mut under_way = HashMap::with_capacity(calls.len());
+    /// Writes the file anew with these calls, so that they keep the end that they have now.
+    fn rewrite(&mut self, calls: &[Call]) -> Result<(), Error> {
+        let mut successor = self.create_successor()?;
+        let mut in_progress = HashMap::with_capacity(calls.len());
         for call in calls {
-            let payload = begun(self.last, call);
-            let at = fresh.append([payload.as_slice()])?;
-            under_way.insert(call.id, Entry { at, length: payload.len() });
+            let payload = begin_entry(self.last, call);
+            let at = successor.append([payload.as_slice()])?;
+            in_progress.insert(call.id, Entry { at, length: payload.len() });
         }
-        self.replace(fresh, under_way)
+        self.replace(successor, in_progress)
     }
 
-    fn fresh(&self) -> Result<Framed, Error> {
+    fn create_successor(&self) -> Result<EntryFile, Error> {
         let mut path = self.path.clone().into_os_string();
         path.push(".new");
-        Framed::create(Path::new(&path), MAGIC).inspect_err(|_| _ = fs::remove_file(&path))
+        EntryFile::create(Path::new(&path), MAGIC).inspect_err(|_| _ = fs::remove_file(&path))
     }
 
-    fn replace(&mut self, mut fresh: Framed, under_way: HashMap<Id, Entry>) -> Result<(), Error> {
-        // Its content before its name: a power cut must not leave an empty journal.
-        fresh.sync()?;
-        fresh.rename(&self.path)?;
-        self.file = fresh;
-        self.needed = under_way.values().map(Entry::size).sum();
-        self.under_way = under_way;
+    fn replace(&mut self, mut successor: EntryFile, in_progress: HashMap<Id, Entry>) -> Result<(), Error> {
+        // Sync the content before the name: a power cut must not leave an empty journal.
+        successor.sync()?;
+        successor.rename(&self.path)?;
+        self.file = successor;
+        self.needed = in_progress.values().map(Entry::size).sum();
+        self.in_progress = in_progress;
         Ok(())
     }
 }
@@ -225,7 +228,7 @@ impl Entry {
 }
 
 /// Tag, time, id, JSON.
-fn begun(now: Nanos, call: &Call) -> Vec<u8> {
+fn begin_entry(now: Nanos, call: &Call) -> Vec<u8> {
     let mut payload = vec![BEGUN];
     payload.extend(now.0.to_le_bytes());
     payload.extend(call.id.0);
@@ -238,8 +241,8 @@ fn time_of(payload: &[u8]) -> Option<Nanos> {
     Some(Nanos(u64::from_le_bytes(bytes)))
 }
 
-/// A call that was under way when the journal's time stopped. One that was over, and waited for late packets alone, stays
-/// as it was.
+/// A call that was in progress when the journal's time stopped. One that was over, and waited for late
+/// packets alone, stays as it was.
 fn interrupted(call: Call, last: Nanos) -> Call {
     if !matches!(call.state, CallState::Active | CallState::Ringing | CallState::Trying) {
         return call;
@@ -384,7 +387,7 @@ mod tests {
 
     /// A million entries of few calls stay a small file.
     #[test]
-    fn bounded_by_the_calls_under_way() {
+    fn bounded_by_the_calls_in_progress() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let (mut journal, _) = Journal::open(&path).unwrap();
@@ -399,7 +402,7 @@ mod tests {
         assert!(longest < SHORT + 4_096, "{longest} bytes");
         assert_eq!(journal.calls(), 9);
         assert_eq!(recover(&path).len(), 9);
-        // Nothing under way, nothing kept.
+        // Nothing in progress, nothing stored.
         let (mut journal, _) = Journal::open(&path).unwrap();
         (0..10).for_each(|number| journal.end(&Id([number; 16])).unwrap());
         journal.close().unwrap();

@@ -1,16 +1,18 @@
-//! Records remembered: a directory of SQLite files, one per day, written durably and searched in order of time.
+//! The database of records: a directory of SQLite files, one per day, written durably and searched in order
+//! of time.
 //!
-//! Not here: what a record means, how it is shown, and how long it is kept (a day is forgotten by deleting its file).
+//! Not here: what a record means, how it is shown, and how long records are kept (a day is deleted with its
+//! file).
 //!
-//! The one invariant: what [`Writer::flush`] or [`Keeper::flush`] has acknowledged survives a kill and a power cut, and a search that failed
-//! or was cut short says so: it never looks like "no calls".
+//! The one invariant: what [`ImportWriter::flush`] or [`StoreWriter::flush`] has acknowledged survives a kill
+//! and a power cut, and a search that failed or was cut short says so: it never looks like "no calls".
 //!
 //! ```
-//! use ringtap_store::{Query, Reader, Writer};
+//! use ringtap_store::{ImportWriter, Query, Reader};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let dir = tempfile::tempdir()?;
-//! let writer = Writer::open(dir.path())?;
+//! let writer = ImportWriter::open(dir.path())?;
 //! // writer.call(&call, &streams)?; ...
 //! writer.flush()?;
 //! let written = writer.close()?;
@@ -25,48 +27,49 @@
 //!
 //! # The files
 //!
-//! `2026-11-21.sqlite` holds the records that began on that day, UTC: calls, streams, registrations, messages, each with
-//! its scalar fields as columns under the names of the records and the whole record as JSON beside them. The day of a
-//! record follows from the record alone, so the same record always meets itself: written twice it changes nothing. `held/` has
-//! such files with the records of calls on hold, which are read where the day itself is gone.
+//! `2026-11-21.sqlite` holds the records that began on that day, UTC: calls, streams, registrations,
+//! messages, each with its scalar fields as columns under the names of the records and the whole record as
+//! JSON beside them. The day of a record follows from the record alone, so the same record always goes to the
+//! same row: written twice it changes nothing. `held/` has such files with the records of calls on hold,
+//! which are read when the day itself has been deleted.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`day`] | [`Day`], which names a file |
 //! | [`error`] | [`Error`] |
 //! | `schema` | tables and migrations |
-//! | `record`, `files` | a record with its table, its columns and its day; the day files that are written to |
-//! | [`writer`] | [`Writer`], for a run that ends and may fail |
-//! | [`keeper`] | [`Keeper`], for a program that runs for months, its [`Inlet`]s and [`Notice`]s |
-//! | `held` | [`hold`], [`release`]: records that outlive their day |
-//! | [`journal`] | [`Journal`] of calls under way |
-//! | `outbox`, `framed` | records that wait on disk; files that a kill can tear |
-//! | `shared` | [`Counts`] |
+//! | `record`, `day_files` | a record with its table, columns and day; the day files that are written |
+//! | [`import_writer`] | [`ImportWriter`], for a run that ends and may fail |
+//! | [`store_writer`] | [`StoreWriter`], for a program that runs for months |
+//! | `holds` | [`hold`], [`release`]: records that outlive their day |
+//! | [`journal`] | [`Journal`] of calls in progress |
+//! | `outbox`, `entry_file` | records that wait on disk; files of which a kill can tear the end |
+//! | `state` | [`Counts`], and what the threads of a writer share |
 //! | [`query`] | [`Query`] |
 //! | [`reader`] | [`Reader`], [`FoundCalls`] |
 #![forbid(unsafe_code)]
 
 pub mod day;
+mod day_files;
+mod entry_file;
 pub mod error;
-mod files;
-mod framed;
-mod held;
+mod holds;
+pub mod import_writer;
 pub mod journal;
-pub mod keeper;
 mod outbox;
 pub mod query;
 pub mod reader;
 mod record;
 mod schema;
-mod shared;
-pub mod writer;
+mod state;
+pub mod store_writer;
 
 pub use day::Day;
 pub use error::Error;
-pub use held::{hold, release};
+pub use holds::{hold, release};
+pub use import_writer::{ImportWriter, RecordCounts};
 pub use journal::{Journal, Recovered};
-pub use keeper::{Gauge, Inlet, Keeper, Notice, Settings};
 pub use query::Query;
 pub use reader::{FoundCalls, Reader};
-pub use shared::Counts;
-pub use writer::{Writer, Written};
+pub use state::Counts;
+pub use store_writer::{CountsHandle, RecordSender, StoreEvent, StoreSettings, StoreWriter};

@@ -1,21 +1,22 @@
 //! Records that wait on disk until the day files take them.
 //!
-//! Numbered files in a directory, each a bounded part of the whole: the last is appended to, the first is read from and
-//! deleted once its records are stored. Where reading stopped is not kept: after a kill the first file is stored again
-//! from its beginning, which changes nothing, since a record's id is derived from what it describes.
+//! Numbered files in a directory, each of bounded size: the last is appended to, the first is read from and
+//! deleted once its records are stored. The position of the reader is not saved: after a kill the first file
+//! is stored again from its beginning, which changes nothing, since a record's id is derived from what it
+//! describes.
 
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::framed::{Framed, LONGEST, Magic, OVERHEAD};
+use crate::entry_file::{EntryFile, LONGEST, Magic, OVERHEAD};
 use crate::record::PendingRecord;
 
 const MAGIC: Magic = *b"RTOUTBX1";
 
-/// Parts that the whole is made of, so that what is stored gives its space back.
-const PARTS: u64 = 16;
+/// Files that a full outbox has: space is freed one file at a time.
+const FILES: u64 = 16;
 
 /// Bytes of records read at once.
 const READ: usize = 8 << 20;
@@ -24,43 +25,44 @@ const READ: usize = 8 << 20;
 pub(crate) struct Outbox {
     dir: PathBuf,
     limit: u64,
-    parts: VecDeque<Part>,
-    /// Where the first part is read from, and where it will be once what was read is stored.
+    files: VecDeque<OutboxFile>,
+    /// Where the first file is read from.
     head: u64,
-    read: Option<Read>,
+    /// What was read and is not stored yet.
+    read: Option<ReadBatch>,
     records: u64,
     bytes: u64,
     next: u64,
 }
 
 #[derive(Debug)]
-struct Part {
-    file: Framed,
+struct OutboxFile {
+    file: EntryFile,
     records: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Read {
+struct ReadBatch {
     end: u64,
     records: u64,
 }
 
 impl Outbox {
-    /// What waits in that directory, which is created where it does not exist, and how many damaged bytes were cut off.
-    /// It never takes more than `limit` bytes.
+    /// What waits in that directory, which is created where it does not exist, and how many damaged bytes
+    /// were cut off. It never uses more than `limit` bytes.
     pub(crate) fn open(dir: &Path, limit: u64) -> Result<(Self, u64), Error> {
         fs::create_dir_all(dir).map_err(|error| Error::file(dir, error))?;
         let mut numbers = Vec::new();
         for entry in fs::read_dir(dir).map_err(|error| Error::file(dir, error))?.flatten() {
             let name = entry.file_name();
             let number = name.to_str().and_then(|name| name.strip_prefix("part-")?.parse::<u64>().ok());
-            numbers.extend(number.filter(|number| name.to_str() == Some(part_name(*number).as_str())));
+            numbers.extend(number.filter(|number| name.to_str() == Some(file_name(*number).as_str())));
         }
         numbers.sort_unstable();
         let mut outbox = Self {
             dir: dir.to_owned(),
             limit,
-            parts: VecDeque::new(),
+            files: VecDeque::new(),
             head: MAGIC.len() as u64,
             read: None,
             records: 0,
@@ -70,11 +72,11 @@ impl Outbox {
         let mut cut = 0;
         for number in numbers {
             let mut records = 0;
-            let (file, torn) = Framed::open(&dir.join(part_name(number)), MAGIC, |_, _| records += 1)?;
+            let (file, torn) = EntryFile::open(&dir.join(file_name(number)), MAGIC, |_, _| records += 1)?;
             cut += torn;
             outbox.records += records;
             outbox.bytes += file.len();
-            outbox.parts.push_back(Part { file, records });
+            outbox.files.push_back(OutboxFile { file, records });
         }
         outbox.drop_finished();
         Ok((outbox, cut))
@@ -89,19 +91,20 @@ impl Outbox {
         self.records
     }
 
-    /// Bytes that it takes.
+    /// Bytes that it uses.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Appends as many of the records as there is room for, in order, and returns how many: they are durable then.
+    /// Appends as many of the records as there is room for, in order, and returns how many: they are durable
+    /// then.
     pub(crate) fn push<'a>(
         &mut self,
         records: impl Iterator<Item = &'a PendingRecord>,
     ) -> Result<usize, Error> {
         let mut room = self.limit.saturating_sub(self.bytes);
-        let part = (self.limit / PARTS).max(1);
-        if self.parts.back().is_none_or(|last| last.file.len() >= part) {
+        let part = (self.limit / FILES).max(1);
+        if self.files.back().is_none_or(|last| last.file.len() >= part) {
             let Some(rest) = room.checked_sub(MAGIC.len() as u64) else { return Ok(0) };
             room = rest;
         }
@@ -115,14 +118,14 @@ impl Outbox {
         if entries.is_empty() {
             return Ok(0);
         }
-        if self.parts.back().is_none_or(|last| last.file.len() >= part) {
-            let file = Framed::create(&self.dir.join(part_name(self.next)), MAGIC)?;
+        if self.files.back().is_none_or(|last| last.file.len() >= part) {
+            let file = EntryFile::create(&self.dir.join(file_name(self.next)), MAGIC)?;
             self.next += 1;
             self.bytes += file.len();
-            self.parts.push_back(Part { file, records: 0 });
+            self.files.push_back(OutboxFile { file, records: 0 });
         }
         // Just made sure of.
-        let Some(last) = self.parts.back_mut() else { return Ok(0) };
+        let Some(last) = self.files.back_mut() else { return Ok(0) };
         let before = last.file.len();
         last.file.append(entries.iter().map(Vec::as_slice))?;
         self.bytes += last.file.len() - before;
@@ -132,11 +135,11 @@ impl Outbox {
         Ok(entries.len())
     }
 
-    /// The oldest records, at most `most`; they stay until [`Outbox::stored`]. Records of which nothing can be made are
-    /// left out.
+    /// The oldest records, at most `most`; they stay until [`Outbox::stored`]. Records that cannot
+    /// be read are left out.
     pub(crate) fn read(&mut self, most: usize) -> Result<Vec<PendingRecord>, Error> {
         let mut found = Vec::new();
-        let Some(first) = self.parts.front() else { return Ok(found) };
+        let Some(first) = self.files.front() else { return Ok(found) };
         let (mut records, mut size) = (0, 0);
         let mut entries = first.file.entries(self.head);
         while records < most && size < READ {
@@ -148,13 +151,13 @@ impl Outbox {
         }
         // A file that is shorter than it was: what is missing waits no longer.
         let records = if records == 0 { first.records } else { records as u64 };
-        self.read = Some(Read { end: entries.end(), records });
+        self.read = Some(ReadBatch { end: entries.end(), records });
         Ok(found)
     }
 
     /// What was last read is stored.
     pub(crate) fn stored(&mut self) {
-        let (Some(read), Some(first)) = (self.read.take(), self.parts.front_mut()) else { return };
+        let (Some(read), Some(first)) = (self.read.take(), self.files.front_mut()) else { return };
         self.head = read.end;
         first.records = first.records.saturating_sub(read.records);
         self.records = self.records.saturating_sub(read.records);
@@ -162,7 +165,7 @@ impl Outbox {
     }
 
     fn drop_finished(&mut self) {
-        while let Some(part) = self.parts.pop_front_if(|part| part.records == 0) {
+        while let Some(part) = self.files.pop_front_if(|part| part.records == 0) {
             self.bytes -= part.file.len();
             self.head = MAGIC.len() as u64;
             // A file that cannot be deleted is stored once more at the next start.
@@ -171,7 +174,7 @@ impl Outbox {
     }
 }
 
-fn part_name(number: u64) -> String {
+fn file_name(number: u64) -> String {
     format!("part-{number:08}")
 }
 
@@ -218,14 +221,14 @@ mod tests {
     }
 
     #[test]
-    fn first_in_first_out_over_parts_and_restarts() {
+    fn first_in_first_out_over_files_and_restarts() {
         let dir = tempfile::tempdir().unwrap();
         let (mut outbox, _) = Outbox::open(dir.path(), 64 << 10).unwrap();
         let records: Vec<PendingRecord> = (0..200).map(record).collect();
         for chunk in records.chunks(9) {
             assert_eq!(outbox.push(chunk.iter()).unwrap(), chunk.len());
         }
-        assert!(outbox.parts.len() > 3, "{} parts", outbox.parts.len());
+        assert!(outbox.files.len() > 3, "{} files", outbox.files.len());
         assert_eq!(numbers(&outbox.read(50).unwrap()), (0..records_of_first(&outbox)).collect::<Vec<_>>());
         // Read and not stored: still there, also for the next run.
         let (mut outbox, cut) = Outbox::open(dir.path(), 64 << 10).unwrap();
@@ -239,11 +242,11 @@ mod tests {
     }
 
     fn records_of_first(outbox: &Outbox) -> u64 {
-        outbox.parts.front().map_or(0, |part| part.records.min(50))
+        outbox.files.front().map_or(0, |part| part.records.min(50))
     }
 
     #[test]
-    fn it_never_takes_more_than_it_may() {
+    fn it_never_uses_more_than_its_limit() {
         let dir = tempfile::tempdir().unwrap();
         let (mut outbox, _) = Outbox::open(dir.path(), 4_000).unwrap();
         let records: Vec<PendingRecord> = (0..100).map(record).collect();
@@ -255,7 +258,7 @@ mod tests {
             fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().metadata().unwrap().len()).sum();
         assert_eq!(on_disk, outbox.bytes());
         assert!((3_500..=4_000).contains(&on_disk) && taken < 30, "{taken} records, {on_disk} bytes");
-        // What is stored gives its place back.
+        // Storing records frees their space.
         outbox.read(5).unwrap();
         outbox.stored();
         assert!(outbox.push([record(250)].iter()).unwrap() == 1);

@@ -7,7 +7,8 @@ use crate::Day;
 
 /// Conditions on calls; all that are set must hold. The default finds every call.
 ///
-/// Numbers and users are compared exactly, letter case included; one that ends in `*` finds all that begin so.
+/// Numbers and users are compared exactly, letter case included; one that ends in `*` finds all that begin
+/// so.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     /// Calling party: user of From, or asserted identity.
@@ -98,8 +99,8 @@ impl Query {
     }
 }
 
-/// A moment as the columns hold it: rounded up, so that a call in the same microsecond as `since` but before it is not
-/// found, and one as `until` but before it is.
+/// A moment as the columns hold it: rounded up, so that a call in the same microsecond as `since` but before
+/// it is not found, and one as `until` but before it is.
 fn micros(time: Nanos) -> Value {
     Value::Integer(i64::try_from(time.0.div_ceil(1_000)).unwrap_or(i64::MAX))
 }

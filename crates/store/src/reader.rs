@@ -8,7 +8,7 @@ use ringtap_model::{Call, Id, Stream};
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
-use crate::held::HELD;
+use crate::holds::HELD;
 use crate::record::StoredRecord;
 use crate::{Day, Error, Query, schema};
 
@@ -23,7 +23,7 @@ pub struct FoundCalls {
     pub days: usize,
 }
 
-/// Searches a directory of day files, also while a [`Writer`](crate::Writer) writes to it.
+/// Searches a directory of day files, also while an [`ImportWriter`](crate::ImportWriter) writes to it.
 ///
 /// An answer is whole or an error: one file that cannot be read fails the search.
 #[derive(Clone, Debug)]
@@ -138,8 +138,8 @@ fn days(dir: &Path) -> Result<Vec<Day>, Error> {
     Ok(days)
 }
 
-/// Opens a day file to read, migrating it first where it is of an older version. `None`: created but never written, as
-/// a killed writer can leave it.
+/// Opens a day file to read, migrating it first where it is of an older version. `None`: created but never
+/// written, as a killed writer can leave it.
 fn open(path: &Path) -> Result<Option<Connection>, Error> {
     let connection = open_read_only(path)?;
     match schema::version(&connection, path)? {
@@ -168,8 +168,8 @@ fn open_read_only(path: &Path) -> Result<Connection, Error> {
     let readable = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
     match readable.map_err(failed) {
         Ok(_) => Ok(connection),
-        // A file in WAL mode wants its -wal and -shm beside it. Where this user may not create them and no writer has
-        // left any, the file is complete and at rest.
+        // A file in WAL mode wants its -wal and -shm beside it. Where this user may not create them and no
+        // writer has left any, the file is complete and at rest.
         Err(Error::Permission { .. }) if !beside(path, "-wal").exists() => open_at_rest(path),
         Err(error) => Err(error),
     }
@@ -199,7 +199,8 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// A reader waits this long for a lock; in WAL mode only a migration or a recovery takes one that stops readers.
+/// A reader waits this long for a lock; in WAL mode only a migration or a recovery takes one that stops
+/// readers.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

@@ -33,7 +33,8 @@ pub(crate) trait StoredRecord: Record + Serialize + DeserializeOwned {
     }
 
     fn json(&self) -> String {
-        // INVARIANT: every field of a record is a number, a text or a list of those; none can fail to serialise.
+        // INVARIANT: every field of a record is a number, a text or a list of those; none can fail to
+        // serialise.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
@@ -87,7 +88,8 @@ pub(crate) enum AnyRecord {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PendingRecord {
     pub(crate) record: AnyRecord,
-    /// It is a call from the journal, which knows less of it than its record: it never replaces what is stored.
+    /// It is a call from the journal, which knows less of it than its record: it never replaces what is
+    /// stored.
     pub(crate) from_journal: bool,
 }
 
@@ -107,8 +109,8 @@ impl PendingRecord {
         }
     }
 
-    /// The day whose file it goes to. It follows from the record alone, so that a record read back from the outbox goes
-    /// where it would have gone at first.
+    /// The day whose file it goes to. It follows from the record alone, so that a record read back from the
+    /// outbox goes where it would have gone at first.
     pub(crate) fn day(&self) -> Day {
         Day::of(match &self.record {
             AnyRecord::Call(call) => StoredRecord::start(&**call),
@@ -302,7 +304,8 @@ mod tests {
     #[test]
     fn an_outbox_of_the_previous_version_is_read() {
         let json = concat!(
-            r#"R{"type":"message","id":"04040404040404040404040404040404","call_id":"m","src":"192.0.2.1:5060","#,
+            r#"R{"type":"message","id":"04040404040404040404040404040404","call_id":"m","#,
+            r#""src":"192.0.2.1:5060","#,
             r#""dst":"192.0.2.1:5060","from":null,"to":"2@example.org","content_type":null,"size":12,"#,
             r#""time_us":1795262400000001,"code":202}"#
         );

@@ -1,7 +1,8 @@
 //! Tables, and how a file of an older version becomes one of this.
 //!
-//! `user_version` counts the migrations that a file has been through, `application_id` marks it as this program's. A
-//! migration is never edited once released: a change of the tables is a further one at the end of the list.
+//! `user_version` counts the migrations that a file has been through, `application_id` marks it as this
+//! program's. A migration is never edited once released: a change of the tables is a further one at the end
+//! of the list.
 
 use std::path::Path;
 
@@ -55,7 +56,8 @@ pub(crate) fn version(connection: &Connection, path: &Path) -> Result<i64, Error
     Ok(0)
 }
 
-/// Scalar fields as columns under their names, the whole record in `json`; times in microseconds since 1970, UTC.
+/// Scalar fields as columns under their names, the whole record in `json`; times in microseconds since 1970,
+/// UTC.
 const VERSION_1: &str = r#"
 CREATE TABLE calls (
     id TEXT NOT NULL PRIMARY KEY, start_us INTEGER NOT NULL, call_id TEXT NOT NULL,
@@ -218,7 +220,7 @@ mod tests {
         let now = Connection::open(&path).unwrap();
         assert_eq!(version(&now, &path).unwrap(), VERSION);
         // The writer takes it as well.
-        crate::Writer::open(dir.path()).unwrap().close().unwrap();
+        crate::ImportWriter::open(dir.path()).unwrap().close().unwrap();
     }
 
     #[test]

@@ -10,17 +10,22 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::{call, stream};
-use ringtap_store::{Query, Reader, Writer};
+use ringtap_store::{ImportWriter, Query, Reader};
 use rusqlite::Connection;
 
 const CHILD: &str = "RINGTAP_STORE_CHILD";
 
+<<<<<<< HEAD
 /// The child: writes calls without end and says after each flush how many are durable.
+=======
+/// The child: writes calls without end and says after each flush how many are durable. Does nothing when run
+/// as a test.
+>>>>>>> 1dbcaba (Keep lines within 110 columns in model, store and configuration)
 #[test]
 #[ignore = "started by `nothing_acknowledged_is_lost`"]
 fn child() {
     let dir = std::env::var_os(CHILD).expect("a directory from `nothing_acknowledged_is_lost`");
-    let mut writer = Writer::open(Path::new(&dir)).unwrap();
+    let mut writer = ImportWriter::open(Path::new(&dir)).unwrap();
     for number in 0_u64.. {
         writer.call(&call(number), &[stream(number)]).unwrap();
         if number % 37 == 36 {
@@ -31,7 +36,8 @@ fn child() {
     }
 }
 
-/// Kills the child with SIGKILL after it acknowledged `flushes` times; returns how many calls it had acknowledged.
+/// Kills the child with SIGKILL after it acknowledged `flushes` times; returns how many calls it had
+/// acknowledged.
 fn kill_after(dir: &Path, flushes: usize) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"])
@@ -71,7 +77,7 @@ fn nothing_acknowledged_is_lost() {
         }
 
         // The next writer goes on where the killed one stopped; the records again double nothing.
-        let mut writer = Writer::open(dir.path()).unwrap();
+        let mut writer = ImportWriter::open(dir.path()).unwrap();
         (0..durable).for_each(|number| writer.call(&call(number), &[stream(number)]).unwrap());
         writer.close().unwrap();
         assert_eq!(reader.calls(&Query::default()).unwrap().calls.len(), found.calls.len());

@@ -9,7 +9,7 @@ use std::path::Path;
 use common::{DAY, NOON, call, id, message, registration, stream};
 use proptest::prelude::*;
 use ringtap_model::{Call, CallState, Nanos, Stream};
-use ringtap_store::{Error, FoundCalls, Query, Reader, Writer, Written};
+use ringtap_store::{Error, FoundCalls, ImportWriter, Query, Reader, RecordCounts};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 /// A directory with those calls in it.
 fn stored(calls: &[Call]) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
-    let mut writer = Writer::open(dir.path()).unwrap();
+    let mut writer = ImportWriter::open(dir.path()).unwrap();
     calls.iter().for_each(|call| writer.call(call, &[]).unwrap());
     assert_eq!(writer.close().unwrap().calls, calls.len() as u64);
     dir
@@ -113,13 +113,13 @@ fn over_days_and_limits() {
 #[test]
 fn records_come_back_whole() {
     let dir = tempfile::tempdir().unwrap();
-    let mut writer = Writer::open(dir.path()).unwrap();
+    let mut writer = ImportWriter::open(dir.path()).unwrap();
     let late = Stream { id: id(2, 9), first: NOON + DAY, ..stream(7) };
     writer.call(&call(7), &[stream(7), late.clone()]).unwrap();
     writer.registration(&registration(1)).unwrap();
     writer.message(&message(1)).unwrap();
     let written = writer.close().unwrap();
-    assert_eq!(written, Written { calls: 1, streams: 2, registrations: 1, messages: 1, days: 2 });
+    assert_eq!(written, RecordCounts { calls: 1, streams: 2, registrations: 1, messages: 1, days: 2 });
     let reader = Reader::open(dir.path()).unwrap();
     assert_eq!(reader.call(&id(1, 7)).unwrap(), Some(call(7)));
     assert_eq!(reader.streams_of(&id(1, 7)).unwrap(), [stream(7), late]);
@@ -135,7 +135,7 @@ fn records_come_back_whole() {
 #[test]
 fn scalars_are_columns() {
     let dir = tempfile::tempdir().unwrap();
-    let mut writer = Writer::open(dir.path()).unwrap();
+    let mut writer = ImportWriter::open(dir.path()).unwrap();
     writer.call(&call(1), &[stream(1)]).unwrap();
     writer.registration(&registration(1)).unwrap();
     writer.message(&message(1)).unwrap();
@@ -165,7 +165,7 @@ fn written_twice_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("2026-11-21.sqlite");
     let write = |calls: &[Call]| {
-        let mut writer = Writer::open(dir.path()).unwrap();
+        let mut writer = ImportWriter::open(dir.path()).unwrap();
         calls.iter().for_each(|call| writer.call(call, &[stream(1)]).unwrap());
         writer.registration(&registration(1)).unwrap();
         writer.message(&message(1)).unwrap();
@@ -191,7 +191,7 @@ fn written_twice_changes_nothing() {
 #[test]
 fn reading_while_writing() {
     let dir = tempfile::tempdir().unwrap();
-    let mut writer = Writer::open(dir.path()).unwrap();
+    let mut writer = ImportWriter::open(dir.path()).unwrap();
     for number in 1..=20 {
         writer.call(&call(number), &[]).unwrap();
         writer.flush().unwrap();
@@ -212,7 +212,7 @@ fn not_one_file_that_fails_is_passed_over() {
         .unwrap();
     let error = search().unwrap_err();
     assert!(matches!(&error, Error::Corrupt { path: at, .. } if *at == path), "{error}");
-    assert!(Writer::open(dir.path()).is_ok(), "the writer looks at a file when it needs it");
+    assert!(ImportWriter::open(dir.path()).is_ok(), "the writer looks at a file when it needs it");
 
     fs::remove_file(&path).unwrap();
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE x (y)").unwrap();
@@ -243,7 +243,7 @@ fn not_one_file_that_fails_is_passed_over() {
 fn a_damaged_file_stops_the_writer() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("2026-11-21.sqlite"), [7; 4096]).unwrap();
-    let mut writer = Writer::open(dir.path()).unwrap();
+    let mut writer = ImportWriter::open(dir.path()).unwrap();
     let sent = writer.call(&call(1), &[]);
     let error = sent.and_then(|()| writer.flush()).unwrap_err();
     assert!(matches!(error, Error::Corrupt { .. }), "{error}");
@@ -258,10 +258,10 @@ fn directories() {
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
     assert!(matches!(Reader::open(&file), Err(Error::NotADirectory { .. })));
-    assert!(matches!(Writer::open(&file), Err(Error::NotADirectory { .. })));
-    assert!(matches!(Writer::open(&file.join("below")), Err(Error::NotADirectory { .. })));
+    assert!(matches!(ImportWriter::open(&file), Err(Error::NotADirectory { .. })));
+    assert!(matches!(ImportWriter::open(&file.join("below")), Err(Error::NotADirectory { .. })));
     let deep = dir.path().join("a/b/c");
-    assert_eq!(Writer::open(&deep).unwrap().close().unwrap(), Written::default());
+    assert_eq!(ImportWriter::open(&deep).unwrap().close().unwrap(), RecordCounts::default());
     assert!(deep.is_dir());
     // Emptied while a reader is open: an error, not an empty answer.
     let stored = stored(&[call(1)]);
@@ -270,8 +270,8 @@ fn directories() {
     assert!(matches!(reader.calls(&Query::default()), Err(Error::NoDays { .. })));
 }
 
-/// A user who may only read searches all the same, as long as no writer has left its log behind; one who may not even
-/// read is told so.
+/// A user who may only read searches all the same, as long as no writer has left its log behind; one who may
+/// not even read is told so.
 #[cfg(unix)]
 #[test]
 fn permissions() {
@@ -283,7 +283,7 @@ fn permissions() {
     mode(dir.path(), 0o555);
     assert_eq!(numbers(&find(dir.path(), &Query::default())), [1]);
     as_ordinary_user(|| {
-        let mut writer = Writer::open(dir.path()).unwrap();
+        let mut writer = ImportWriter::open(dir.path()).unwrap();
         let sent = writer.call(&call(2), &[]).and_then(|()| writer.flush());
         assert!(matches!(sent, Err(Error::Permission { .. })), "{sent:?}");
         mode(&path, 0);

@@ -22,7 +22,8 @@ impl Config {
             return wrong("store", "outbox", "must be another directory than that of the records");
         }
         if !self.keep.is_empty() && self.spool.directory().is_none() {
-            let problem = "is empty, and there are [[keep]] rules: name the directory to record into, for example /var/lib/ringtap/spool";
+            let problem = "is empty, and there are [[keep]] rules: name the directory to record into, for \
+                example /var/lib/ringtap/spool";
             return wrong("spool", "directory", problem);
         }
         self.spool.check()?;
@@ -62,7 +63,9 @@ impl Capture {
     fn check_workers(&self, workers: usize) -> Check {
         if !self.cpus.is_empty() && self.cpus.len() != workers {
             let problem = format!(
-                "there are {workers} workers (workers times interfaces) and {} CPUs in the list: name one for each, or none",
+                "there are {workers} workers (workers times interfaces) and {} CPUs in the list: name one \
+                 for \
+                 each, or none",
                 self.cpus.len()
             );
             return wrong("capture", "cpus", problem);
@@ -102,7 +105,8 @@ impl Spool {
             return wrong("spool", "seal_command", problem);
         }
         if self.is_signed() && !self.is_sealed() {
-            let problem = "needs `seal` or `seal_command` as well: a call that is not sealed can only be forgotten by changing a \
+            let problem = "needs `seal` or `seal_command` as well: a call that is not sealed can only be \
+             forgotten by changing a \
                            segment, which is then no longer what was signed";
             return wrong("spool", "sign", problem);
         }

@@ -10,7 +10,8 @@ const ENTRIES: Bounds = Bounds::between(1, 100_000_000);
 const LIMIT: Bounds = Bounds::between(SECOND, 30 * DAY);
 
 section! {
-    /// How many calls and streams are followed at once, and how long. Memory for them is allocated at the start.
+    /// How many calls and streams are followed at once, and how long. Memory for them is allocated at the
+    /// start.
     #[name = "engine"]
     pub(crate) struct Limits {
         /// Calls followed at once, over all workers; further ones are counted as refused.
@@ -34,7 +35,8 @@ section! {
         /// Bytes buffered for one direction of a TCP connection.
         #[bounds = Bounds::between(4 * KIB, 64 * MIB)]
         max_stream_bytes: Size = Size(engine::Config::default().max_stream_bytes as u64),
-        /// An INVITE without a final answer for this long is a timeout (RFC 3261 section 16.6, timer C, and a margin).
+        /// An INVITE without a final answer for this long is a timeout (RFC 3261 section 16.6, timer C, and a
+        /// margin).
         #[bounds = LIMIT]
         invite_limit: Span = Span(engine::Config::default().invite_limit),
         /// An answered call with neither signalling nor media for this long is a timeout.
@@ -57,7 +59,8 @@ section! {
 }
 
 impl Limits {
-    /// As the engine takes them, with the seed of its tables' hashes, and whether their memory is taken at once.
+    /// As the engine takes them, with the seed of its tables' hashes, and whether their memory is taken at
+    /// once.
     pub(crate) fn engine(&self, seed: u64, prefault: bool) -> engine::Config {
         engine::Config {
             max_calls: self.max_calls,

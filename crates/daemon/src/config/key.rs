@@ -1,7 +1,8 @@
 //! What a key of the configuration is, and how a section defines its keys: each once.
 //!
-//! [`section!`] makes the structure that the file is read into and the table of its [`Key`]s from one definition. The
-//! default file, the page of the manual, the errors, the bounds and what a reload puts into effect all come from that table.
+//! [`section!`] makes the structure that the file is read into and the table of its [`Key`]s from one
+//! definition. The default file, the page of the manual, the errors, the bounds and what a reload puts into
+//! effect all come from that table.
 
 use std::num::NonZeroU8;
 use std::path::PathBuf;
@@ -209,8 +210,9 @@ pub(crate) const DAY: u64 = 24 * HOUR;
 
 /// Defines a section: the structure that it is read into, its defaults, and its [`Key`]s.
 ///
-/// The comment of a key is its description. `#[live = true]`: a reload puts it into effect. `#[accepts = ".."]` says what
-/// it accepts, where its type does not say it well enough. `#[bounds = ..]` are the [`Bounds`] of its number.
+/// The comment of a key is its description. `#[live = true]`: a reload puts it into effect. `#[accepts =
+/// ".."]` says what it accepts, where its type does not say it well enough. `#[bounds = ..]` are the
+/// [`Bounds`] of its number.
 macro_rules! section {
     (
         $(#[doc = $about:literal])+

@@ -1,7 +1,7 @@
 //! What `ringtap run` is told: `ringtap.toml`, parsed, then validated into useful types.
 //!
-//! Each section defines its keys in a file of its own, by [`key::section!`]. The default file, the page of the manual, the
-//! errors, and what a reload compares and puts into effect are made from these definitions.
+//! Each section defines its keys in a file of its own, by [`key::section!`]. The default file, the page of
+//! the manual, the errors, and what a reload compares and puts into effect are made from these definitions.
 
 mod capture;
 mod check;
@@ -105,7 +105,8 @@ impl Config {
         config.check().map_err(|(section, key, problem)| document.at(section, key, problem))?;
         config.check_rules().map_err(|(place, key, problem)| document.at_rule(place, key, problem))?;
         if config.has_own_rules() && document.has("spool", "keep") {
-            let problem = "there are [[keep]] rules, which say it: leave it out, and write a last [[keep]] that asks nothing";
+            let problem = "there are [[keep]] rules, which say it: leave it out, and write a last [[keep]] \
+                that asks nothing";
             return Err(document.at("spool", "keep", problem.to_owned()));
         }
         Ok(config)

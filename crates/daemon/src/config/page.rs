@@ -10,7 +10,8 @@ const WIDTH: usize = 96;
 /// A file with every key at its default, each with its meaning.
 pub fn default_file() -> String {
     let mut text = String::from(
-        "# Configuration of `ringtap run`. Every key stands here with its default; what is left out has it too.\n\
+        "# Configuration of `ringtap run`. Every key stands here with its default; what is left out has it \
+         too.\n\
          # Check it with `ringtap run --check -c FILE`; a running ringtap reads it again on SIGHUP.\n",
     );
     for section in Config::SECTIONS {
@@ -59,12 +60,16 @@ keep = \"signalling\"
 fn manual() -> String {
     let mut page = String::from(
         "# Configuration\n\n\
-         `ringtap run -c ringtap.toml` reads one file in [TOML](https://toml.io). A key that is left out has its default. A wrong key or \
-         value is reported with its line and what would be right, and nothing starts. `ringtap run --print-default` prints a \
+         `ringtap run -c ringtap.toml` reads one file in [TOML](https://toml.io). A key that is left out \
+         has its default. A wrong key or \
+         value is reported with its line and what would be right, and nothing starts. `ringtap run \
+         --print-default` prints a \
          file with everything in it, `ringtap run --check -c FILE` checks one.\n\n\
-         On SIGHUP the file is read again. Keys marked *live* take effect at once; of the others that changed the log says that they \
+         On SIGHUP the file is read again. Keys marked *live* take effect at once; of the others that \
+         changed the log says that they \
          need a restart. A file that is wrong changes nothing.\n\n\
-         Sizes are `\"64MiB\"`, `\"512KiB\"`, `\"1GiB\"` or a number of bytes; times are `\"250ms\"`, `\"10s\"`, `\"5m\"`, `\"4h\"`, `\"90d\"`.\n",
+         Sizes are `\"64MiB\"`, `\"512KiB\"`, `\"1GiB\"` or a number of bytes; times are \
+         `\"250ms\"`, `\"10s\"`, `\"5m\"`, `\"4h\"`, `\"90d\"`.\n",
     );
     for section in Config::SECTIONS {
         let _ = write!(page, "\n## [{}]\n\n{}\n\n", section.name, section.about);
@@ -78,9 +83,12 @@ fn manual() -> String {
     }
     let _ = write!(
         page,
-        "\n## [[keep]]\n\n{RULES} A call that none matches is not kept. A rule matches when all that it asks holds; what it \
-         leaves out it does not ask. All of it is live: for new calls, and for those that are not decided yet; files of numbers \
-         are read again. See [what is kept](spool.md#rules).\n\n```toml\n{RULES_EXAMPLE}```\n\n| key | default | meaning |\n|---|---|---|\n"
+        "\n## [[keep]]\n\n{RULES} A call that none matches is not kept. A rule matches when all that it \
+         asks holds; what it \
+         leaves out it does not ask. All of it is live: for new calls, and for those that are not decided \
+         yet; files of numbers \
+         are read again. See [what is kept](spool.md#rules).\n\n```toml\n{RULES_EXAMPLE}```\n\n\
+         | key | default | meaning |\n|---|---|---|\n"
     );
     for key in <super::KeepRule as super::key::Keys>::SECTION.keys {
         let _ = writeln!(page, "| `{}` | {} | {} |", key.name, (key.default)(), key.description);

@@ -35,12 +35,12 @@ section! {
     /// The user that the process runs as, and how it is controlled.
     #[name = "process"]
     pub(crate) struct Process {
-        /// The user to become once the interfaces are open, where the program was started as root. Empty does not change
-        /// the user. Capabilities are dropped either way.
+        /// The user to become once the interfaces are open, where the program was started as root. Empty does
+        /// not change the user. Capabilities are dropped either way.
         #[accepts = "a user's name, such as \"ringtap\""]
         pub(crate) user: String = String::new(),
-        /// Socket for `ringtap keep`, `pause`, `resume` and `rules`. Whoever may write to it, the user of the process and its
-        /// group, decides what is recorded. Empty is none.
+        /// Socket for `ringtap keep`, `pause`, `resume` and `rules`. Whoever may write to it, the user of the
+        /// process and its group, decides what is recorded. Empty is none.
         #[accepts = "a path, such as \"/run/ringtap/control\", or \"\" for none"]
         control: PathBuf = PathBuf::new(),
     }

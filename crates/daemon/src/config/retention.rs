@@ -12,8 +12,8 @@ const AGE: Bounds = Bounds::at_least(MINUTE).example("90d").zero("0s is never");
 const SPACE: Bounds = Bounds::at_least(MIB).example("500GiB").zero("0 is no limit");
 
 section! {
-    /// How long recorded packets stay in the spool. Segments are deleted whole, the oldest first; calls on hold (`ringtap
-    /// hold`) are never deleted. Records have a limit of their own: [store] retain.
+    /// How long recorded packets stay in the spool. Segments are deleted whole, the oldest first; calls on
+    /// hold (`ringtap hold`) are never deleted. Records have a limit of their own: [store] retain.
     #[name = "retention"]
     pub(crate) struct Retention {
         /// Signalling older than this is deleted, such as "90d". Zero keeps it until the disk is short.
@@ -24,12 +24,13 @@ section! {
         #[live = true]
         #[bounds = AGE]
         media: Span = Span(Nanos::ZERO),
-        /// Interception product (see `product` of [[keep]]) older than this is deleted, such as "10d". Zero keeps it until
-        /// the disk is short and nothing else is left to delete.
+        /// Interception product (see `product` of [[keep]]) older than this is deleted, such as "10d". Zero
+        /// keeps it until the disk is short and nothing else is left to delete.
         #[live = true]
         #[bounds = AGE]
         product: Span = Span(Nanos::ZERO),
-        /// Space for signalling, in the spool and its tier together: beyond it the oldest is deleted. Zero is no limit.
+        /// Space for signalling, in the spool and its tier together: beyond it the oldest is deleted. Zero is
+        /// no limit.
         #[live = true]
         #[bounds = SPACE]
         signalling_size: Size = Size(0),
@@ -41,24 +42,27 @@ section! {
         #[live = true]
         #[bounds = SPACE]
         product_size: Size = Size(0),
-        /// Space that stays free on the file system of the spool, and on that of its tier. Below it the oldest segments of
-        /// signalling or media are deleted, and interception product when they are gone. Where nothing is left that may be
-        /// deleted, the recording of packets stops; records are still written, into this space.
+        /// Space that stays free on the file system of the spool, and on that of its tier. Below it the
+        /// oldest segments of signalling or media are deleted, and interception product when they are gone.
+        /// Where nothing is left that may be deleted, the recording of packets stops; records are still
+        /// written, into this space.
         #[live = true]
         pub(crate) free: Free = Free(Watermarks::default().low),
         /// Segments are deleted until this much is free; then recording resumes as well.
         #[live = true]
         free_again: Free = Free(Watermarks::default().high),
-        /// Where older segments move: a second directory, on a larger disk, or a bucket and prefix of storage that speaks S3.
-        /// `ringtap export` and the other commands find them there.
+        /// Where older segments move: a second directory, on a larger disk, or a bucket and prefix of storage
+        /// that speaks S3. `ringtap export` and the other commands find them there.
         #[live = true]
-        #[accepts = "a path, such as \"/mnt/archive/ringtap\", a bucket, such as \"s3://recordings/sensor-1\", or \"\" for none"]
+        #[accepts = "a path, such as \"/mnt/archive/ringtap\", a bucket, such as \
+                     \"s3://recordings/sensor-1\", or \"\" for none"]
         tier: PathBuf = PathBuf::new(),
         /// The server of the bucket that `tier` names: scheme, host and port. Empty is AWS.
         #[live = true]
         #[accepts = "a URL, such as \"https://s3.example.org:9000\", or \"\" for AWS"]
         tier_endpoint: String = String::new(),
-        /// The region of the bucket. Servers other than AWS expect the one in their own configuration, usually this one.
+        /// The region of the bucket. Servers other than AWS expect the one in their own configuration,
+        /// usually this one.
         #[live = true]
         #[accepts = "a region, such as \"eu-central-1\""]
         tier_region: String = ringtap_bucket::Settings::default().region,
@@ -68,9 +72,10 @@ section! {
         /// Allow an endpoint of `http://`: whoever is on the way can read what is not sealed.
         #[live = true]
         tier_http: bool = ringtap_bucket::Settings::default().http,
-        /// File with the lines `aws_access_key_id = ...` and `aws_secret_access_key = ...`, readable by its owner alone. It
-        /// is read at the start, before the program drops its privileges, and on a reload where it still may be. "machine"
-        /// asks the metadata service of the cloud; empty reads AWS_ACCESS_KEY_ID and so on from the environment.
+        /// File with the lines `aws_access_key_id = ...` and `aws_secret_access_key = ...`, readable by its
+        /// owner alone. It is read at the start, before the program drops its privileges, and on a reload
+        /// where it still may be. "machine" asks the metadata service of the cloud; empty reads
+        /// AWS_ACCESS_KEY_ID and so on from the environment.
         #[live = true]
         #[accepts = "a path, such as \"/etc/ringtap/s3\", \"machine\", or \"\" for the environment"]
         tier_credentials: String = String::new(),

@@ -17,8 +17,9 @@ section! {
         #[live = true]
         #[accepts = "a text, such as \"emergency calls\""]
         name: String = String::new(),
-        /// One of the caller's numbers (From, P-Asserted-Identity) is one of these. `*` stands for anything; spaces, dashes,
-        /// dots and brackets do not count. `@FILE` is a file of them, one a line, `#` begins a remark.
+        /// One of the caller's numbers (From, P-Asserted-Identity) is one of these. `*` stands for anything;
+        /// spaces, dashes, dots and brackets do not count. `@FILE` is a file of them, one a line, `#` begins
+        /// a remark.
         #[live = true]
         #[accepts = "a list of numbers, such as [\"112\", \"+4930*\", \"@/etc/ringtap/numbers\"]"]
         caller: Vec<String> = Vec::new(),
@@ -30,10 +31,12 @@ section! {
         #[live = true]
         #[accepts = "a list of numbers, such as [\"112\", \"+4930*\", \"@/etc/ringtap/numbers\"]"]
         number: Vec<String> = Vec::new(),
-        /// The first message, or a later one before the rule is decided, comes from or goes to one of these networks.
+        /// The first message, or a later one before the rule is decided, comes from or goes to one of these
+        /// networks.
         #[live = true]
         trunk: Vec<Net> = Vec::new(),
-        /// Signalling or media come from or go to one of these networks, as far as messages tell until the answer.
+        /// Signalling or media come from or go to one of these networks, as far as messages tell until the
+        /// answer.
         #[live = true]
         address: Vec<Net> = Vec::new(),
         /// The SDP of the answer names one of these codecs first. Names as in SDP, in any case.
@@ -43,27 +46,29 @@ section! {
         /// The call is answered. Its signalling from the INVITE on is recorded, and its early media.
         #[live = true]
         answered: bool = false,
-        /// The worst MOS of the call is below this, which is known at its end. Until then the call is on the disk; if its MOS
-        /// was better, it is erased.
+        /// The worst MOS of the call is below this, which is known at its end. Until then the call is on the
+        /// disk; if its MOS was better, it is erased.
         #[live = true]
         #[accepts = "a MOS from 1 to 5, such as 3.6"]
         mos_below: Option<f64> = None,
-        /// Share of the calls that match otherwise, chosen at random but the same for all legs of a call: see `legs`.
+        /// Share of the calls that match otherwise, chosen at random but the same for all legs of a call: see
+        /// `legs`.
         #[live = true]
         share: Option<Share> = None,
         /// What is recorded of a call that matches: as in [spool]. Every rule has it.
         #[live = true]
         keep: Option<Keep> = None,
-        /// Digits that are pressed are not recorded: telephone-events without their payload, INFO without its body, the
-        /// record's `dtmf` without digits.
+        /// Digits that are pressed are not recorded: telephone-events without their payload, INFO without its
+        /// body, the record's `dtmf` without digits.
         #[live = true]
         mask_dtmf: bool = false,
         /// The parties may pause the recording by `pause_digits` or `pause_header`.
         #[live = true]
         may_pause: bool = true,
-        /// The rule intercepts, for this case (a LIID): see [interception product](spool.md#interception-product). It records
-        /// a copy of its own; the other rules are asked as if it were not there. It records from the beginning of the call,
-        /// or from the moment at which the rule takes effect, without pauses.
+        /// The rule intercepts, for this case (a LIID): see [interception
+        /// product](spool.md#interception-product). It records a copy of its own; the other rules are asked
+        /// as if it were not there. It records from the beginning of the call, or from the moment at which
+        /// the rule takes effect, without pauses.
         #[live = true]
         #[accepts = "an identifier of at most 25 letters, digits, -, _ and ., such as \"LI-2026-17\""]
         product: String = String::new(),
@@ -74,8 +79,8 @@ section! {
 pub(crate) type WrongRule = (usize, &'static str, String);
 
 impl Config {
-    /// The rules, with what their files of numbers say now, and beside them those that intercept; without any of the former, the
-    /// one that `[spool] keep` comes to.
+    /// The rules, with what their files of numbers say now, and beside them those that intercept; without any
+    /// of the former, the one that `[spool] keep` comes to.
     ///
     /// # Errors
     ///
@@ -125,14 +130,16 @@ impl Config {
             && let (place, _) = own[everything]
             && (own.len() > 1 || !rules[everything].asks_nothing())
         {
-            let problem = "\"everything\" is every frame of the link, and nothing can be left out of that: it stands in one rule \
+            let problem = "\"everything\" is every frame of the link, and nothing can be left out of that: \
+             it stands in one rule \
                            alone, which asks nothing; write keep = \"full\" for all of a call";
             return Err((place, "keep", problem.to_owned()));
         }
         if let Some(place) = rules.iter().position(Rule::asks_nothing)
             && let Some((next, _)) = own.get(place + 1)
         {
-            let problem = "the rule before it matches every call: this one and those behind it never would; move it up, or leave it out";
+            let problem = "the rule before it matches every call: this one and those behind it never would; \
+                move it up, or leave it out";
             return Err((*next, "keep", problem.to_owned()));
         }
         Ok(())
@@ -212,8 +219,8 @@ impl KeepRule {
     }
 }
 
-/// A lawful interception identifier, as ETSI TS 102 232-1 has it (LIID, 25 octets at most, section 5.2.2), of characters that name
-/// a file.
+/// A lawful interception identifier, as ETSI TS 102 232-1 has it (LIID, 25 octets at most, section 5.2.2), of
+/// characters that name a file.
 fn is_liid(text: &str) -> bool {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     (1..=25).contains(&text.len()) && !text.starts_with('.') && text.bytes().all(known)
@@ -224,7 +231,8 @@ fn read(list: &[String]) -> Result<Numbers, String> {
     let mut numbers = Numbers::default();
     let too_many = || {
         format!(
-            "more than {MAX_PATTERNS} patterns have a `*` in another place than the end: each is tried for each call; write beginnings"
+            "more than {MAX_PATTERNS} patterns have a `*` in another place than the end: each is tried for \
+             each call; write beginnings"
         )
     };
     for text in list {
@@ -291,7 +299,8 @@ mod tests {
         fs::write(&list, "# the works council\n+49 30 111\n\n  +4940*  # all of Hamburg\n").unwrap();
         let config = parse(&format!(
             "[[keep]]\nname = \"never\"\nnumber = [\"@{}\", \"112\"]\nkeep = \"nothing\"\n\
-             [[keep]]\nshare = 0.5\ncodec = [\"G729\"]\ntrunk = [\"192.0.2.0/24\"]\nmos_below = 3.5\nkeep = \"headers\"\nmask_dtmf = true\n\
+             [[keep]]\nshare = 0.5\ncodec = [\"G729\"]\ntrunk = [\"192.0.2.0/24\"]\nmos_below = 3.5\nkeep = \
+             \"headers\"\nmask_dtmf = true\n\
              [[keep]]\nanswered = true\nmay_pause = false\nkeep = \"full\"\n",
             list.display()
         ))
@@ -316,7 +325,8 @@ mod tests {
     #[test]
     fn rules_that_intercept_stand_beside_the_others() {
         let config = parse(
-            "keep = \"everything\"\n[[keep]]\nproduct = \"LI-2026.17_a\"\nnumber = [\"100\"]\nkeep = \"full\"\n",
+            "keep = \"everything\"\n[[keep]]\nproduct = \"LI-2026.17_a\"\nnumber = [\"100\"]\nkeep = \
+             \"full\"\n",
         )
         .unwrap();
         let (rules, products) = config.rules().unwrap();
@@ -353,7 +363,8 @@ mod tests {
             ),
             (
                 "[[keep]]\nkeep = \"some\"\n",
-                "x.toml:6: [[keep]] keep: \"some\" is not \"nothing\", \"signalling\", \"headers\", \"full\" or \"everything\"",
+                "x.toml:6: [[keep]] keep: \"some\" is not \"nothing\", \"signalling\", \"headers\", \"full\" \
+                 or \"everything\"",
             ),
             (
                 "[[keep]]\nkeep = \"full\"\n[[keep]]\nkeep = \"full\"\ncalle = []\n",
@@ -361,7 +372,8 @@ mod tests {
             ),
             (
                 "[[keep]]\nkeep = \"full\"\ntrunk = [\"192.0.2.0/33\"]\n",
-                "x.toml:7: [[keep]] trunk: [\"192.0.2.0/33\"] is not a list of networks, such as [\"192.0.2.0/24\", \"2001:db8::1\"]",
+                "x.toml:7: [[keep]] trunk: [\"192.0.2.0/33\"] is not a list of networks, such as \
+                 [\"192.0.2.0/24\", \"2001:db8::1\"]",
             ),
             (
                 "[[keep]]\nkeep = \"full\"\nshare = \"200%\"\n",
@@ -373,7 +385,9 @@ mod tests {
             ),
             (
                 "[[keep]]\nkeep = \"full\"\ncaller = [\"@/nowhere/list\"]\n",
-                "x.toml:7: [[keep]] caller: /nowhere/list cannot be read: No such file or directory (os error 2)",
+                "x.toml:7: [[keep]] caller: /nowhere/list cannot be read: No such file or directory (os \
+                 error \
+                 2)",
             ),
             (
                 "[[keep]]\nkeep = \"full\"\ncaller = [\"\"]\n",
@@ -381,15 +395,20 @@ mod tests {
             ),
             (
                 "[[keep]]\nkeep = \"full\"\n[[keep]]\nanswered = true\nkeep = \"headers\"\n",
-                "x.toml:9: [[keep]] keep: the rule before it matches every call: this one and those behind it never would; move it up, or leave it out",
+                "x.toml:9: [[keep]] keep: the rule before it matches every call: this one and those behind \
+                 it \
+                 never would; move it up, or leave it out",
             ),
             (
                 "[[keep]]\nanswered = true\nkeep = \"everything\"\n",
-                "x.toml:7: [[keep]] keep: \"everything\" is every frame of the link, and nothing can be left out of that: it stands in one rule alone, which asks nothing; write keep = \"full\" for all of a call",
+                "x.toml:7: [[keep]] keep: \"everything\" is every frame of the link, and nothing can be left \
+                 out of that: it stands in one rule alone, which asks nothing; write keep = \"full\" for all \
+                 of a call",
             ),
             (
                 "[[keep]]\nproduct = \"a b\"\nkeep = \"full\"\n",
-                "x.toml:6: [[keep]] product: must be 1 to 25 letters, digits, -, _ or . of a case, for example LI-2026-17",
+                "x.toml:6: [[keep]] product: must be 1 to 25 letters, digits, -, _ or . of a case, for \
+                 example LI-2026-17",
             ),
             (
                 "[[keep]]\nproduct = \"a2345678901234567890123456\"\nkeep = \"full\"\n",
@@ -397,7 +416,8 @@ mod tests {
             ),
             (
                 "[[keep]]\nproduct = \"A\"\nkeep = \"nothing\"\n",
-                "x.toml:7: [[keep]] keep: must be \"signalling\", \"headers\" or \"full\" where there is a `product`",
+                "x.toml:7: [[keep]] keep: must be \"signalling\", \"headers\" or \"full\" where there is a \
+                 `product`",
             ),
             (
                 "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\nmos_below = 3.0\n",
@@ -413,7 +433,8 @@ mod tests {
             ),
             (
                 "[keep]\nkeep = \"full\"\n",
-                "x.toml:5: keep: is a rule, of which there may be several: write [[keep]] on a line of its own, its keys below it; `keep` of all calls stands below [spool]",
+                "x.toml:5: keep: is a rule, of which there may be several: write [[keep]] on a line of its \
+                 own, its keys below it; `keep` of all calls stands below [spool]",
             ),
             (
                 "[[kep]]\nkeep = \"full\"\n",
@@ -421,7 +442,8 @@ mod tests {
             ),
             (
                 "keep = \"full\"\n[[keep]]\nkeep = \"full\"\n",
-                "x.toml:5: [spool] keep: there are [[keep]] rules, which say it: leave it out, and write a last [[keep]] that asks nothing",
+                "x.toml:5: [spool] keep: there are [[keep]] rules, which say it: leave it out, and write a \
+                 last [[keep]] that asks nothing",
             ),
             (
                 "pause_digits = \"7x\"\n",
@@ -429,7 +451,9 @@ mod tests {
             ),
             (
                 "pause_header = \"X-Recording\"\n",
-                "x.toml:5: [spool] pause_header: \"X-Recording\" is not a header field and its value, such as \"X-Recording: off\", or \"\" for none",
+                "x.toml:5: [spool] pause_header: \"X-Recording\" is not a header field and its value, such \
+                 as \
+                 \"X-Recording: off\", or \"\" for none",
             ),
         ] {
             let wrong = parse(rules).expect_err(rules);

@@ -14,43 +14,49 @@ section! {
     /// Packets of calls on disk, for `ringtap export`. Off until a directory is named.
     #[name = "spool"]
     pub(crate) struct Spool {
-        /// Directory of the segments: ordinary capture files, which Wireshark opens, each with an index beside it. Empty
-        /// records no packets.
+        /// Directory of the segments: ordinary capture files, which Wireshark opens, each with an index
+        /// beside it. Empty records no packets.
         #[accepts = "a path, such as \"/var/lib/ringtap/spool\", or \"\" for none"]
         directory: PathBuf = PathBuf::new(),
-        /// What is recorded of every call, where there are no [[keep]] rules: `nothing`; its `signalling`; also the `headers`
-        /// of its media, without payload, which is about a quarter of the space; or all of it, `full`. `everything` also
-        /// records every other frame that passes.
+        /// What is recorded of every call, where there are no [[keep]] rules: `nothing`; its `signalling`;
+        /// also the `headers` of its media, without payload, which is about a quarter of the space; or all of
+        /// it, `full`. `everything` also records every other frame that passes.
         #[live = true]
         pub(crate) keep: Keep = Keep::Full,
-        /// Memory of each worker in which packets wait to be gathered and written. More memory makes longer pieces on the
-        /// disk (52,000 calls need 1 GiB for pieces of 8 KiB) and bridges longer pauses of the disk without loss.
+        /// Memory of each worker in which packets wait to be gathered and written. More memory makes longer
+        /// pieces on the disk (52,000 calls need 1 GiB for pieces of 8 KiB) and bridges longer pauses of the
+        /// disk without loss.
         #[bounds = Bounds::between(MIB, 1024 * GIB)]
         memory: Size = Size(256 << 20),
-        /// Longest time that a packet waits in memory: what a power cut may lose, and how late `ringtap export` sees a call.
+        /// Longest time that a packet waits in memory: what a power cut may lose, and how late `ringtap
+        /// export` sees a call.
         #[bounds = Bounds::between(SECOND, MINUTE)]
         age: Span = Span(Nanos::from_secs(10)),
-        /// Memory of each worker for packets of calls for which no rule can decide yet whether they are recorded: a rule that
-        /// asks for the answer or the codec still has the call from its INVITE. When it is full, the oldest packets are lost.
+        /// Memory of each worker for packets of calls for which no rule can decide yet whether they are
+        /// recorded: a rule that asks for the answer or the codec still has the call from its INVITE. When it
+        /// is full, the oldest packets are lost.
         #[bounds = Bounds::between(MIB, 64 * GIB)]
         undecided: Size = Size(64 << 20),
-        /// What the legs of a call have in common where each has its own Call-ID, for `share` of [[keep]]: the first of these
-        /// header fields that the first message has, else its Call-ID. `numbers` is the two numbers and the minute, for
-        /// systems that pass nothing on: legs on both sides of a full minute are then two calls.
+        /// What the legs of a call have in common where each has its own Call-ID, for `share` of [[keep]]:
+        /// the first of these header fields that the first message has, else its Call-ID. `numbers` is the
+        /// two numbers and the minute, for systems that pass nothing on: legs on both sides of a full minute
+        /// are then two calls.
         #[live = true]
         #[accepts = "a list of header names, such as [\"Session-ID\", \"X-CID\"], and \"numbers\""]
         pub(crate) legs: Vec<String> = vec!["Session-ID".to_owned()],
-        /// Secret from which the calls of a `share` are chosen, so that nobody outside can tell which they are. Sensors with
-        /// the same secret choose the same calls. Empty chooses another at each start, except for files that are replayed.
+        /// Secret from which the calls of a `share` are chosen, so that nobody outside can tell which they
+        /// are. Sensors with the same secret choose the same calls. Empty chooses another at each start,
+        /// except for files that are replayed.
         #[live = true]
         #[accepts = "a text, such as \"a secret of our own\""]
         pub(crate) share_key: String = String::new(),
-        /// Digits with which a party pauses the recording of media, in calls whose rule has `may_pause`. Empty is none.
+        /// Digits with which a party pauses the recording of media, in calls whose rule has `may_pause`.
+        /// Empty is none.
         #[live = true]
         #[accepts = "digits of a telephone, such as \"*7\""]
         pub(crate) pause_digits: String = String::new(),
-        /// Digits with which a party resumes the recording. Where they are the same as those for the pause, they do both in
-        /// turn.
+        /// Digits with which a party resumes the recording. Where they are the same as those for the pause,
+        /// they do both in turn.
         #[live = true]
         #[accepts = "digits of a telephone, such as \"*8\""]
         pub(crate) resume_digits: String = String::new(),
@@ -68,19 +74,19 @@ section! {
         /// A segment is closed when it has this many bytes.
         #[bounds = Bounds::between(MIB, 1024 * GIB)]
         segment_size: Size = Size(4 << 30),
-        /// Compress recorded packets with `zstd`: signalling to a third, media by a quarter or more. Other programs cannot
-        /// read the packets of such a segment; `ringtap export` can.
+        /// Compress recorded packets with `zstd`: signalling to a third, media by a quarter or more. Other
+        /// programs cannot read the packets of such a segment; `ringtap export` can.
         compress: Compress = Compress::None,
-        /// File of the master key under which recorded packets are encrypted: 64 hex digits, which `ringtap key --seal`
-        /// makes, readable by its owner alone. Empty encrypts nothing.
+        /// File of the master key under which recorded packets are encrypted: 64 hex digits, which `ringtap
+        /// key --seal` makes, readable by its owner alone. Empty encrypts nothing.
         #[accepts = "a path, such as \"/etc/ringtap/seal.key\", or \"\" for none"]
         seal: PathBuf = PathBuf::new(),
-        /// Command that prints the master key, in place of `seal`. The shell runs it once, at the start, before the program
-        /// drops its privileges.
+        /// Command that prints the master key, in place of `seal`. The shell runs it once, at the start,
+        /// before the program drops its privileges.
         #[accepts = "a command, such as \"vault kv get -field=key ringtap/seal\", or \"\" for none"]
         seal_command: String = String::new(),
-        /// File of the Ed25519 key that signs each segment when it is closed, for `ringtap verify`; `ringtap key --sign`
-        /// makes one. Needs `seal` or `seal_command`. Empty signs nothing.
+        /// File of the Ed25519 key that signs each segment when it is closed, for `ringtap verify`; `ringtap
+        /// key --sign` makes one. Needs `seal` or `seal_command`. Empty signs nothing.
         #[accepts = "a path, such as \"/etc/ringtap/sign.pem\", or \"\" for none"]
         sign: PathBuf = PathBuf::new(),
     }
@@ -122,7 +128,8 @@ impl Spool {
         self.age.0
     }
 
-    /// How long after a packet it may turn out that the disk refused it: when its segment is closed, and a little later.
+    /// How long after a packet it may turn out that the disk refused it: when its segment is closed, and a
+    /// little later.
     pub(crate) fn late(&self) -> Duration {
         Duration::from_nanos(self.age.0.0 + 2 * self.segment.0.0) + Duration::from_secs(10)
     }

@@ -14,12 +14,12 @@ section! {
         /// Directory of the day files, which `ringtap calls --store` searches.
         #[accepts = "a path, such as \"/var/lib/ringtap/records\""]
         pub(crate) directory: PathBuf = "/var/lib/ringtap/records".into(),
-        /// Records that may wait in memory for the disk; a call and its streams count as one. A record that finds no room is
-        /// dropped and counted; workers never wait.
+        /// Records that may wait in memory for the disk; a call and its streams count as one. A record that
+        /// finds no room is dropped and counted; workers never wait.
         #[bounds = Bounds::between(16, 4_000_000).unit("records")]
         pub(crate) queue: usize = 16_384,
-        /// Directory of records that wait while the day files are slow, locked or unavailable. On another disk it also helps
-        /// when that of the day files is full.
+        /// Directory of records that wait while the day files are slow, locked or unavailable. On another
+        /// disk it also helps when that of the day files is full.
         #[accepts = "a path, such as \"/var/lib/ringtap/outbox\""]
         pub(crate) outbox: PathBuf = "/var/lib/ringtap/outbox".into(),
         /// Disk space that the outbox may use.
@@ -33,7 +33,8 @@ section! {
 }
 
 section! {
-    /// The journal of calls in progress, from which calls are recorded that a kill or a power cut interrupted.
+    /// The journal of calls in progress, from which calls are recorded that a kill or a power cut
+    /// interrupted.
     #[name = "journal"]
     pub(crate) struct Journal {
         /// Write the journal.

@@ -38,11 +38,13 @@ fn wrong_files() {
     for (text, expected) in [
         (
             "",
-            "x.toml: [capture] interfaces: no interface is named, and no file: name at least one, such as [\"eth0\"]",
+            "x.toml: [capture] interfaces: no interface is named, and no file: name at least one, such as \
+             [\"eth0\"]",
         ),
         (
             "[capture]\ninterfaces = []\n",
-            "x.toml:2: [capture] interfaces: no interface is named, and no file: name at least one, such as [\"eth0\"]",
+            "x.toml:2: [capture] interfaces: no interface is named, and no file: name at least one, such as \
+             [\"eth0\"]",
         ),
         (
             "[capture]\nintefaces = [\"eth0\"]\n",
@@ -50,11 +52,13 @@ fn wrong_files() {
         ),
         (
             "[capture]\ninterfaces = [\"eth0\"]\n[spool]\nsign = \"/k\"\n",
-            "x.toml:4: [spool] sign: needs `seal` or `seal_command` as well: a call that is not sealed can only be forgotten by changing a segment, which is then no longer what was signed",
+            "x.toml:4: [spool] sign: needs `seal` or `seal_command` as well: a call that is not sealed can \
+             only be forgotten by changing a segment, which is then no longer what was signed",
         ),
         (
             "[capture]\ninterfaces = [\"eth0\"]\n[spool]\nseal = \"/k\"\nseal_command = \"cat /k\"\n",
-            "x.toml:5: [spool] seal_command: the key comes from a file or from a command: leave one of them out",
+            "x.toml:5: [spool] seal_command: the key comes from a file or from a command: leave one of them \
+             out",
         ),
         (
             "[capture]\ninterfaces = [\"eth0\"]\n[spool]\ncompress = \"gzip\"\n",
@@ -62,7 +66,9 @@ fn wrong_files() {
         ),
         (
             "[capture]\ncolour = 1\n",
-            "x.toml:2: [capture] colour: there is no such key; there are interfaces, source, workers, cpus, ring, snaplen, filter, direction, fanout, latency, busy_poll, promiscuous, hardware_time, huge_pages, files, speed",
+            "x.toml:2: [capture] colour: there is no such key; there are interfaces, source, workers, cpus, \
+             ring, snaplen, filter, direction, fanout, latency, busy_poll, promiscuous, hardware_time, \
+             huge_pages, files, speed",
         ),
         (
             "\n[captrue]\ninterfaces = [\"eth0\"]\n",
@@ -74,7 +80,8 @@ fn wrong_files() {
         ),
         (
             "wombat = 1\n",
-            "x.toml:1: wombat: stands outside of any section; there are [capture], [engine], [store], [journal], [spool], [retention], [metrics], [log], [process]",
+            "x.toml:1: wombat: stands outside of any section; there are [capture], [engine], [store], \
+             [journal], [spool], [retention], [metrics], [log], [process]",
         ),
         (
             "capture = 1\n",
@@ -94,7 +101,8 @@ fn wrong_files() {
         ),
         (
             "[capture]\ninterfaces = [\"a name that is long\"]\n",
-            "x.toml:2: [capture] interfaces: `a name that is long` cannot be an interface: `ip -br link` shows those that there are",
+            "x.toml:2: [capture] interfaces: `a name that is long` cannot be an interface: `ip -br link` \
+             shows those that there are",
         ),
         (
             "[capture]\ninterfaces = [\"eth0\"]\nworkers = 0\n",
@@ -106,7 +114,9 @@ fn wrong_files() {
         ),
         (
             "[capture]\ninterfaces = [\"eth0\"]\nworkers = 2\ncpus = [1]\n",
-            "x.toml:4: [capture] cpus: there are 2 workers (workers times interfaces) and 1 CPUs in the list: name one for each, or none",
+            "x.toml:4: [capture] cpus: there are 2 workers (workers times interfaces) and 1 CPUs in the \
+             list: \
+             name one for each, or none",
         ),
         (
             "[capture]\ninterfaces = [\"eth0\"]\nworkers = 2\ncpus = [1, 1]\n",
@@ -114,11 +124,13 @@ fn wrong_files() {
         ),
         (
             "[capture]\ninterfaces = [\"eth0\"]\nring = \"64 elephants\"\n",
-            "x.toml:3: [capture] ring: \"64 elephants\" is not a size, such as \"64MiB\", \"512KiB\" or a number of bytes",
+            "x.toml:3: [capture] ring: \"64 elephants\" is not a size, such as \"64MiB\", \"512KiB\" or a \
+             number of bytes",
         ),
         (
             "[capture]\ninterfaces = [\"eth0\"]\nring = \"64MB\"\n",
-            "x.toml:3: [capture] ring: \"64MB\" is not a size, such as \"64MiB\", \"512KiB\" or a number of bytes",
+            "x.toml:3: [capture] ring: \"64MB\" is not a size, such as \"64MiB\", \"512KiB\" or a number of \
+             bytes",
         ),
         (
             "[capture]\ninterfaces = [\"eth0\"]\nring = \"1KiB\"\n",
@@ -134,7 +146,9 @@ fn wrong_files() {
         ),
         (
             "[capture]\ninterfaces = [\"eth0\"]\nsource = \"pcap\"\n",
-            "x.toml:3: [capture] source: \"pcap\" is not \"packet\", \"xdp\", \"xdp-zero-copy\", \"xdp-copy\" or \"xdp-generic\"",
+            "x.toml:3: [capture] source: \"pcap\" is not \"packet\", \"xdp\", \"xdp-zero-copy\", \
+             \"xdp-copy\" \
+             or \"xdp-generic\"",
         ),
         (
             "[capture]\ninterfaces = [\"eth0\"]\npromiscuous = \"yes\"\n",
@@ -142,11 +156,14 @@ fn wrong_files() {
         ),
         (
             "[capture]\ninterfaces = [\"eth0\"]\nfiles = [\"a\"]\n",
-            "x.toml:3: [capture] files: interfaces are captured, or files are replayed, not both: leave one of them out",
+            "x.toml:3: [capture] files: interfaces are captured, or files are replayed, not both: leave one \
+             of them out",
         ),
         (
             "[capture]\nfiles = [\"a\"]\nworkers = 2\nspeed = \"max\"\n",
-            "x.toml:4: [capture] speed: at \"max\" one worker would run away from the other: leave workers at 1, or name a speed",
+            "x.toml:4: [capture] speed: at \"max\" one worker would run away from the other: leave workers \
+             at \
+             1, or name a speed",
         ),
         (
             "[capture]\ninterfaces = [\"a\", \"b\"]\nworkers = 33\n",
@@ -154,7 +171,8 @@ fn wrong_files() {
         ),
         (
             "[capture]\nfiles = [\"a\"]\nspeed = 0\n",
-            "x.toml:3: [capture] speed: 0 is not \"max\" or a number above 0, such as 1 for the pace of the capture",
+            "x.toml:3: [capture] speed: 0 is not \"max\" or a number above 0, such as 1 for the pace of the \
+             capture",
         ),
         (
             "[capture]\nfiles = [\"a\"]\n[engine]\nmax_calls = 0\n",
@@ -166,7 +184,8 @@ fn wrong_files() {
         ),
         (
             "[capture]\nfiles = [\"a\"]\n[engine]\nidle_limit = 10\n",
-            "x.toml:4: [engine] idle_limit: 10 is not a time with its unit, such as \"10s\", \"250ms\", \"4h\" or \"90d\"",
+            "x.toml:4: [engine] idle_limit: 10 is not a time with its unit, such as \"10s\", \"250ms\", \
+             \"4h\" or \"90d\"",
         ),
         (
             "[capture]\nfiles = [\"a\"]\n[engine]\nidle_limit = \"0s\"\n",
@@ -214,31 +233,43 @@ fn wrong_files() {
         ),
         (
             "[capture]\nfiles = [\"a\"]\n[spool]\ndirectory = \"/s\"\n[retention]\ntier = \"/s/old\"\n",
-            "x.toml:6: [retention] tier: must not lie in the directory of the spool, nor that in it: name one on another disk",
+            "x.toml:6: [retention] tier: must not lie in the directory of the spool, nor that in it: name \
+             one \
+             on another disk",
         ),
         (
             "[capture]\nfiles = [\"a\"]\n[retention]\ntier_after = \"2d\"\n",
-            "x.toml:4: [retention] tier_after: there is no `tier` for segments to move to: name it, or leave this out",
+            "x.toml:4: [retention] tier_after: there is no `tier` for segments to move to: name it, or leave \
+             this out",
         ),
         (
             "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"s3:/b\"\n",
-            "x.toml:4: [retention] tier: is no bucket: s3://, its name, and a prefix, for example s3://recordings/sensor-1",
+            "x.toml:4: [retention] tier: is no bucket: s3://, its name, and a prefix, for example \
+             s3://recordings/sensor-1",
         ),
         (
-            "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"s3://b\"\ntier_endpoint = \"http://s3.example.org\"\n",
-            "x.toml:5: [retention] tier_endpoint: is not encrypted: write https, or allow it with tier_http = true",
+            "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"s3://b\"\ntier_endpoint = \
+             \"http://s3.example.org\"\n",
+            "x.toml:5: [retention] tier_endpoint: is not encrypted: write https, or allow it with tier_http \
+             = \
+             true",
         ),
         (
-            "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"s3://b\"\ntier_endpoint = \"s3.example.org\"\n",
-            "x.toml:5: [retention] tier_endpoint: must be a scheme, a host and a port, for example https://s3.example.org:9000",
+            "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"s3://b\"\ntier_endpoint = \
+             \"s3.example.org\"\n",
+            "x.toml:5: [retention] tier_endpoint: must be a scheme, a host and a port, for example \
+             https://s3.example.org:9000",
         ),
         (
-            "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"/t\"\ntier_endpoint = \"https://s3.example.org\"\n",
-            "x.toml:5: [retention] tier_endpoint: `tier` names no bucket: say s3://bucket/prefix there, or leave this out",
+            "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"/t\"\ntier_endpoint = \
+             \"https://s3.example.org\"\n",
+            "x.toml:5: [retention] tier_endpoint: `tier` names no bucket: say s3://bucket/prefix there, or \
+             leave this out",
         ),
         (
             "[capture]\nfiles = [\"a\"]\n[metrics]\nlisten = \"9464\"\n",
-            "x.toml:4: [metrics] listen: \"9464\" is not an address and a port, such as \"127.0.0.1:9464\", or \"\" for none",
+            "x.toml:4: [metrics] listen: \"9464\" is not an address and a port, such as \"127.0.0.1:9464\", \
+             or \"\" for none",
         ),
         (
             "[capture]\nfiles = [\"a\"]\n[log]\nlevel = \"loud\"\n",

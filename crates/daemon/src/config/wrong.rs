@@ -104,7 +104,8 @@ impl<'a> Document<'a> {
                     self.known_names_alone("[keep]", keys, &names)?;
                 }
                 _ => {
-                    let problem = "is a rule, of which there may be several: write [[keep]] on a line of its own, its keys \
+                    let problem = "is a rule, of which there may be several: write [[keep]] on a line of \
+                     its own, its keys \
                                    below it; `keep` of all calls stands below [spool]";
                     return Err(wrong(line(self.text, at), Some("keep".into()), problem.to_owned()));
                 }
@@ -130,7 +131,10 @@ impl<'a> Document<'a> {
         let line = line(self.text, at);
         let sections: Vec<&str> = Config::SECTIONS.iter().map(|section| section.name).collect();
         let all = || sections.iter().map(|section| format!("[{section}]")).collect::<Vec<_>>().join(", ");
-        let is_list = matches!(value.get_ref(), DeValue::Array(list) if list.iter().any(|item| item.get_ref().is_table()));
+        let is_list = match value.get_ref() {
+            DeValue::Array(list) => list.iter().any(|item| item.get_ref().is_table()),
+            _ => false,
+        };
         if is_list || value.get_ref().is_table() {
             let known: Vec<&str> = sections.iter().copied().chain(["keep"]).collect();
             let problem = match nearest(name, &known) {

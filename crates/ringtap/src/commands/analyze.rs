@@ -10,7 +10,7 @@ use ringtap_model::{Call, Message, Registration, Stream};
 use ringtap_report::csv::RecordKind;
 use ringtap_report::summary::Summary;
 use ringtap_report::text::counted;
-use ringtap_store::{Writer, Written};
+use ringtap_store::{ImportWriter, RecordCounts};
 
 use crate::exit::{Exit, Misuse};
 use crate::filter::Filter;
@@ -72,7 +72,7 @@ impl Analyze {
             _ if screen.terminal => indicatif::ProgressBar::hidden(),
             _ => input.progress(screen, "reading"),
         };
-        let store = self.store.as_deref().map(Writer::open).transpose()?;
+        let store = self.store.as_deref().map(ImportWriter::open).transpose()?;
         let page = Page::begin(format, self.csv.unwrap_or_default().into(), screen).context(WRITING)?;
         let mut report =
             Report { filter: self.filter, page, store, summary: Summary::default(), failed: None };
@@ -85,7 +85,7 @@ impl Analyze {
             return Err(error);
         }
         // Before the summary, which tells what is durable by then.
-        let stored = store.map(Writer::close).transpose()?;
+        let stored = store.map(ImportWriter::close).transpose()?;
         page.end(&summary, &pass, stored.map(stored_line)).context(WRITING)?;
         screen.out.flush().context(WRITING)?;
         Ok(Exit::after(&pass, screen))
@@ -94,7 +94,7 @@ impl Analyze {
 
 const WRITING: &str = "cannot write the results";
 
-fn stored_line(written: Written) -> String {
+fn stored_line(written: RecordCounts) -> String {
     let counts = [
         (written.calls, "call"),
         (written.streams, "stream"),
@@ -113,7 +113,7 @@ fn stored_line(written: Written) -> String {
 struct Report<'a> {
     filter: Filter,
     page: Page<'a>,
-    store: Option<Writer>,
+    store: Option<ImportWriter>,
     summary: Summary,
     /// The first error of the output; nothing is written after it.
     failed: Option<anyhow::Error>,
@@ -124,7 +124,7 @@ impl Report<'_> {
     fn keep(
         &mut self,
         print: impl FnOnce(&mut Page<'_>) -> io::Result<()>,
-        store: impl FnOnce(&mut Writer) -> Result<(), ringtap_store::Error>,
+        store: impl FnOnce(&mut ImportWriter) -> Result<(), ringtap_store::Error>,
     ) {
         if self.failed.is_some() {
             return;

@@ -1,4 +1,5 @@
-//! A keeper outlives a database that is locked, full or gone, and restarts; what it could not keep it counted.
+//! A writer survives a database that is locked, full or gone, and restarts; what it could not store it
+//! counts.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 #[expect(dead_code, reason = "shared with the other tests")]
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use common::{NOON, call, message, registration, stream};
 use ringtap_model::{Call, CallState, Nanos};
-use ringtap_store::{Keeper, Notice, Query, Reader, Settings};
+use ringtap_store::{Query, Reader, StoreEvent, StoreSettings, StoreWriter};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -21,8 +22,8 @@ const DAY: &str = "2026-11-21.sqlite";
 /// Long enough for a machine that does much else.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn settings(dir: &Path) -> Settings {
-    Settings {
+fn settings(dir: &Path) -> StoreSettings {
+    StoreSettings {
         directory: dir.join("store"),
         queue: 4_096,
         outbox: dir.join("outbox"),
@@ -32,18 +33,18 @@ fn settings(dir: &Path) -> Settings {
     }
 }
 
-fn open(settings: &Settings) -> (Keeper, Receiver<Notice>) {
-    let (sender, notices) = channel();
-    let keeper = Keeper::open(settings, move |notice| _ = sender.send(notice)).unwrap();
-    (keeper, notices)
+fn open(settings: &StoreSettings) -> (StoreWriter, Receiver<StoreEvent>) {
+    let (report, events) = channel();
+    let writer = StoreWriter::open(settings, move |event| _ = report.send(event)).unwrap();
+    (writer, events)
 }
 
-/// Waits for a notice of that name; those before it are passed over.
-fn wait_for(notices: &Receiver<Notice>, name: &str) -> Notice {
+/// Waits for a event of that name; those before it are passed over.
+fn wait_for(events: &Receiver<StoreEvent>, name: &str) -> StoreEvent {
     loop {
-        let notice = notices.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no {name}"));
-        if format!("{notice:?}").starts_with(name) {
-            return notice;
+        let event = events.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no {name}"));
+        if format!("{event:?}").starts_with(name) {
+            return event;
         }
     }
 }
@@ -69,28 +70,28 @@ fn lock(dir: &Path) -> Connection {
 }
 
 fn with_call(dir: &TempDir, number: u64) {
-    let (keeper, _notices) = open(&settings(dir.path()));
-    keeper.inlet().unwrap().call(call(number), vec![stream(number)]);
-    assert_eq!(keeper.close(PATIENCE).written.calls, 1);
+    let (writer, _events) = open(&settings(dir.path()));
+    writer.sender().unwrap().call(call(number), vec![stream(number)]);
+    assert_eq!(writer.close(PATIENCE).written.calls, 1);
 }
 
 #[test]
 fn every_kind_is_kept_and_counted() {
     let dir = tempfile::tempdir().unwrap();
-    let (keeper, notices) = open(&settings(dir.path()));
-    let mut inlet = keeper.inlet().unwrap();
-    inlet.progress(&call(1));
-    inlet.call(call(1), vec![stream(1), stream(2)]);
-    inlet.stream(stream(3));
-    inlet.registration(registration(1));
-    inlet.message(message(1));
-    drop(inlet);
-    let counts = keeper.close(PATIENCE);
+    let (writer, events) = open(&settings(dir.path()));
+    let mut sender = writer.sender().unwrap();
+    sender.progress(&call(1));
+    sender.call(call(1), vec![stream(1), stream(2)]);
+    sender.stream(stream(3));
+    sender.registration(registration(1));
+    sender.message(message(1));
+    drop(sender);
+    let counts = writer.close(PATIENCE);
     let written = counts.written;
     assert_eq!((written.calls, written.streams, written.registrations, written.messages), (1, 3, 1, 1));
     assert_eq!((counts.records_dropped(), counts.waiting, counts.outbox_records), (0, 0, 0));
     assert_eq!((counts.journal_calls, counts.journal_missed), (0, 0));
-    assert_eq!(notices.try_iter().count(), 0);
+    assert_eq!(events.try_iter().count(), 0);
     let reader = Reader::open(&dir.path().join("store")).unwrap();
     assert_eq!(reader.streams_of(&call(1).id).unwrap()[0], stream(1));
 }
@@ -101,21 +102,24 @@ fn a_locked_file_is_waited_for() {
     let dir = tempfile::tempdir().unwrap();
     with_call(&dir, 0);
     let lock = lock(dir.path());
-    let (keeper, notices) = open(&settings(dir.path()));
-    let mut inlet = keeper.inlet().unwrap();
+    let (writer, events) = open(&settings(dir.path()));
+    let mut sender = writer.sender().unwrap();
     for number in 1..=20 {
-        inlet.call(call(number), vec![stream(number)]);
+        sender.call(call(number), vec![stream(number)]);
     }
-    assert!(keeper.flush(PATIENCE));
-    assert!(matches!(wait_for(&notices, "Away"), Notice::Away(ringtap_store::Error::Busy { .. })));
-    let counts = keeper.counts();
+    assert!(writer.flush(PATIENCE));
+    assert!(matches!(
+        wait_for(&events, "Unavailable"),
+        StoreEvent::Unavailable(ringtap_store::Error::Busy { .. })
+    ));
+    let counts = writer.counts();
     assert_eq!((counts.outbox_records, counts.written.calls, counts.away), (40, 0, true));
     drop(lock);
-    assert!(matches!(wait_for(&notices, "Back"), Notice::Back { waiting: 40, .. }));
-    wait_for(&notices, "CaughtUp");
-    inlet.call(call(21), vec![]);
-    drop(inlet);
-    let counts = keeper.close(PATIENCE);
+    assert!(matches!(wait_for(&events, "Available"), StoreEvent::Available { waiting: 40, .. }));
+    wait_for(&events, "CaughtUp");
+    sender.call(call(21), vec![]);
+    drop(sender);
+    let counts = writer.close(PATIENCE);
     assert_eq!((counts.written.calls, counts.written.streams, counts.outbox_records), (21, 20, 0));
     assert_eq!(numbers(dir.path()), (0..=21).collect::<Vec<_>>());
 }
@@ -127,18 +131,21 @@ fn what_waits_outlives_a_restart() {
     with_call(&dir, 0);
     let lock = lock(dir.path());
     for run in 0..3_u64 {
-        let (keeper, _notices) = open(&settings(dir.path()));
+        let (writer, _events) = open(&settings(dir.path()));
         // The last of them again, which changes nothing.
         for number in (run * 10).saturating_sub(1)..run * 10 + 10 {
-            keeper.inlet().unwrap().call(call(number), vec![]);
+            writer.sender().unwrap().call(call(number), vec![]);
         }
-        let counts = keeper.close(Duration::ZERO);
+        let counts = writer.close(Duration::ZERO);
         assert_eq!((counts.written.calls, counts.records_dropped()), (0, 0));
     }
     drop(lock);
-    let (keeper, notices) = open(&settings(dir.path()));
-    assert!(matches!(wait_for(&notices, "Recovered"), Notice::Recovered { calls: 0, waiting: 32, cut: 0 }));
-    keeper.close(PATIENCE);
+    let (writer, events) = open(&settings(dir.path()));
+    assert!(matches!(
+        wait_for(&events, "Recovered"),
+        StoreEvent::Recovered { calls: 0, waiting: 32, cut: 0 }
+    ));
+    writer.close(PATIENCE);
     assert_eq!(numbers(dir.path()), (0..30).collect::<Vec<_>>());
     assert_eq!(std::fs::read_dir(dir.path().join("outbox")).unwrap().count(), 0);
 }
@@ -149,20 +156,20 @@ fn what_finds_no_room_is_counted() {
     let dir = tempfile::tempdir().unwrap();
     with_call(&dir, 0);
     let lock = lock(dir.path());
-    let settings = Settings { queue: 16, outbox_size: 20_000, ..settings(dir.path()) };
-    let (keeper, notices) = open(&settings);
-    let mut inlet = keeper.inlet().unwrap();
+    let settings = StoreSettings { queue: 16, outbox_size: 20_000, ..settings(dir.path()) };
+    let (writer, events) = open(&settings);
+    let mut sender = writer.sender().unwrap();
     let mut sent = 0_u64;
     // Until the outbox, what is held in memory and the queue are full; then some more.
-    while keeper.counts().dropped.calls < 100 {
+    while writer.counts().dropped.calls < 100 {
         sent += 1;
-        inlet.call(call(sent), vec![stream(sent)]);
+        sender.call(call(sent), vec![stream(sent)]);
         std::thread::yield_now();
     }
-    wait_for(&notices, "OutboxFull");
+    wait_for(&events, "OutboxFull");
     drop(lock);
-    drop(inlet);
-    let counts = keeper.close(PATIENCE);
+    drop(sender);
+    let counts = writer.close(PATIENCE);
     assert_eq!(counts.written.calls + counts.dropped.calls, sent);
     assert_eq!(counts.written.streams + counts.dropped.streams, sent);
     assert_eq!((counts.waiting, counts.outbox_records), (0, 0));
@@ -174,19 +181,19 @@ fn what_finds_no_room_is_counted() {
 #[test]
 fn a_directory_that_goes_away_is_missed() {
     let dir = tempfile::tempdir().unwrap();
-    let (keeper, notices) = open(&settings(dir.path()));
-    let mut inlet = keeper.inlet().unwrap();
-    inlet.call(call(1), vec![]);
-    assert!(keeper.flush(PATIENCE));
+    let (writer, events) = open(&settings(dir.path()));
+    let mut sender = writer.sender().unwrap();
+    sender.call(call(1), vec![]);
+    assert!(writer.flush(PATIENCE));
     let (there, aside) = (dir.path().join("store"), dir.path().join("aside"));
     std::fs::rename(&there, &aside).unwrap();
-    inlet.call(call(2), vec![]);
-    assert!(keeper.flush(PATIENCE));
-    wait_for(&notices, "Away");
+    sender.call(call(2), vec![]);
+    assert!(writer.flush(PATIENCE));
+    wait_for(&events, "Unavailable");
     std::fs::create_dir(&there).unwrap();
-    wait_for(&notices, "Back");
-    drop(inlet);
-    keeper.close(PATIENCE);
+    wait_for(&events, "Available");
+    drop(sender);
+    writer.close(PATIENCE);
     assert_eq!(numbers(dir.path()), [2]);
     let aside = Reader::open(&aside).unwrap().calls(&Query::default()).unwrap();
     assert_eq!(aside.calls.len(), 1);
@@ -198,18 +205,18 @@ fn old_days_are_forgotten() {
     let dir = tempfile::tempdir().unwrap();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let at = |number, days: u64| Call { invite: Some(Nanos::from_secs(now - days * 86_400)), ..call(number) };
-    let (keeper, _notices) = open(&settings(dir.path()));
-    let mut inlet = keeper.inlet().unwrap();
+    let (writer, _events) = open(&settings(dir.path()));
+    let mut sender = writer.sender().unwrap();
     for (number, days) in [(0, 0), (1, 1), (5, 5), (30, 30)] {
-        inlet.call(at(number, days), vec![]);
+        sender.call(at(number, days), vec![]);
     }
-    drop(inlet);
-    keeper.close(PATIENCE);
+    drop(sender);
+    writer.close(PATIENCE);
     assert_eq!(numbers(dir.path()), [0, 1, 5, 30]);
     let retain = Nanos::from_secs(3 * 86_400);
-    let (keeper, notices) = open(&Settings { retain, ..settings(dir.path()) });
-    assert!(matches!(wait_for(&notices, "Forgotten"), Notice::Forgotten(days) if days.len() == 2));
-    keeper.close(PATIENCE);
+    let (writer, events) = open(&StoreSettings { retain, ..settings(dir.path()) });
+    assert!(matches!(wait_for(&events, "DaysDeleted"), StoreEvent::DaysDeleted(days) if days.len() == 2));
+    writer.close(PATIENCE);
     assert_eq!(numbers(dir.path()), [0, 1]);
 }
 
@@ -217,11 +224,11 @@ fn old_days_are_forgotten() {
 #[test]
 fn held_records_outlive_their_day() {
     let dir = tempfile::tempdir().unwrap();
-    let (keeper, _notices) = open(&settings(dir.path()));
-    let mut inlet = keeper.inlet().unwrap();
-    (0..4).for_each(|number| inlet.call(call(number), vec![stream(number)]));
-    drop(inlet);
-    keeper.close(PATIENCE);
+    let (writer, _events) = open(&settings(dir.path()));
+    let mut sender = writer.sender().unwrap();
+    (0..4).for_each(|number| sender.call(call(number), vec![stream(number)]));
+    drop(sender);
+    writer.close(PATIENCE);
     let store = dir.path().join("store");
     let reader = Reader::open(&store).unwrap();
     for number in [1, 3] {
@@ -252,27 +259,27 @@ fn held_records_outlive_their_day() {
 fn interrupted_never_takes_the_place_of_a_record() {
     let under_way = |number| Call { state: CallState::Ringing, answer: None, end: None, ..call(number) };
     let dir = tempfile::tempdir().unwrap();
-    let (keeper, _notices) = open(&settings(dir.path()));
-    let mut inlet = keeper.inlet().unwrap();
-    inlet.clock(NOON + Nanos::from_secs(100));
-    inlet.progress(&under_way(1));
-    inlet.progress(&under_way(2));
-    assert!(keeper.flush(PATIENCE));
+    let (writer, _events) = open(&settings(dir.path()));
+    let mut sender = writer.sender().unwrap();
+    sender.clock(NOON + Nanos::from_secs(100));
+    sender.progress(&under_way(1));
+    sender.progress(&under_way(2));
+    assert!(writer.flush(PATIENCE));
     // As a kill leaves it.
     let journal = std::fs::read(dir.path().join("journal")).unwrap();
-    inlet.call(call(1), vec![]);
-    drop(inlet);
-    keeper.close(PATIENCE);
+    sender.call(call(1), vec![]);
+    drop(sender);
+    writer.close(PATIENCE);
     std::fs::write(dir.path().join("journal"), journal).unwrap();
 
-    let (keeper, notices) = open(&settings(dir.path()));
-    assert!(matches!(wait_for(&notices, "Recovered"), Notice::Recovered { calls: 2, .. }));
-    assert!(keeper.flush(PATIENCE));
+    let (writer, events) = open(&settings(dir.path()));
+    assert!(matches!(wait_for(&events, "Recovered"), StoreEvent::Recovered { calls: 2, .. }));
+    assert!(writer.flush(PATIENCE));
     let states = stored(dir.path());
     assert_eq!(states, [(1, "completed".to_owned()), (2, "interrupted".to_owned())]);
     // A record that comes later takes its place.
-    keeper.inlet().unwrap().call(call(2), vec![]);
-    let counts = keeper.close(PATIENCE);
+    writer.sender().unwrap().call(call(2), vec![]);
+    let counts = writer.close(PATIENCE);
     assert_eq!(counts.journal_calls, 0);
     assert_eq!(stored(dir.path())[1], (2, "completed".to_owned()));
 }
@@ -281,29 +288,34 @@ fn interrupted_never_takes_the_place_of_a_record() {
 fn what_cannot_be_opened_says_so() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("journal"), "somebody's notes").unwrap();
-    let error = Keeper::open(&settings(dir.path()), |_| ()).unwrap_err().to_string();
+    let error = StoreWriter::open(&settings(dir.path()), |_| ()).unwrap_err().to_string();
     assert!(error.contains("journal was not written by ringtap"), "{error}");
-    let settings = Settings { journal: Some(dir.path().join("no/journal")), ..settings(dir.path()) };
-    let error = Keeper::open(&settings, |_| ()).unwrap_err().to_string();
+    let settings = StoreSettings { journal: Some(dir.path().join("no/journal")), ..settings(dir.path()) };
+    let error = StoreWriter::open(&settings, |_| ()).unwrap_err().to_string();
     assert!(error.contains("/no does not exist"), "{error}");
 }
 
-const CHILD: &str = "RINGTAP_KEEPER_CHILD";
+const CHILD: &str = "RINGTAP_STORE_WRITER_CHILD";
 
+<<<<<<< HEAD
 /// The child: begins calls without end, ends every second of them, and says after each flush how many are durable. Does
+=======
+/// The child: begins calls without end, ends every second of them, and says after each flush how many are
+/// durable. Does nothing when run as a test.
+>>>>>>> 1dbcaba (Keep lines within 110 columns in model, store and configuration)
 #[test]
 #[ignore = "started by `killed`"]
 fn child() {
     let dir = std::env::var_os(CHILD).expect("a directory from `killed`");
-    let (keeper, _notices) = open(&settings(Path::new(&dir)));
-    let mut inlet = keeper.inlet().unwrap();
+    let (writer, _events) = open(&settings(Path::new(&dir)));
+    let mut sender = writer.sender().unwrap();
     for number in 0..100 {
-        inlet.progress(&Call { state: CallState::Trying, answer: None, end: None, ..call(number) });
+        sender.progress(&Call { state: CallState::Trying, answer: None, end: None, ..call(number) });
         if number % 2 == 1 {
-            inlet.call(call(number), vec![stream(number)]);
+            sender.call(call(number), vec![stream(number)]);
         }
         if number % 5 == 4 {
-            assert!(keeper.flush(PATIENCE));
+            assert!(writer.flush(PATIENCE));
             println!("durable {}", number + 1);
             std::io::stdout().flush().unwrap();
         }
@@ -311,7 +323,8 @@ fn child() {
     std::thread::sleep(PATIENCE);
 }
 
-/// Killed by SIGKILL: what was acknowledged is there, what was under way is there as interrupted, nothing is doubled.
+/// Killed by SIGKILL: what was acknowledged is there, what was under way is there as interrupted, nothing is
+/// doubled.
 #[test]
 fn killed() {
     for flushes in [1, 4, 20] {
@@ -330,9 +343,9 @@ fn killed() {
         child.wait().unwrap();
         let durable = durable.last().or(last).unwrap();
 
-        let (keeper, notices) = open(&settings(dir.path()));
-        assert!(matches!(wait_for(&notices, "Recovered"), Notice::Recovered { calls: 1.., .. }));
-        assert_eq!(keeper.close(PATIENCE).journal_calls, 0);
+        let (writer, events) = open(&settings(dir.path()));
+        assert!(matches!(wait_for(&events, "Recovered"), StoreEvent::Recovered { calls: 1.., .. }));
+        assert_eq!(writer.close(PATIENCE).journal_calls, 0);
         let states = stored(dir.path());
         let ids: BTreeSet<u8> = states.iter().map(|(number, _)| *number).collect();
         assert_eq!(ids.len(), states.len(), "a call is doubled");
@@ -342,7 +355,7 @@ fn killed() {
             let expected = if number % 2 == 1 { "completed" } else { "interrupted" };
             assert!(state == expected || *number >= durable, "call {number} is {state}");
         }
-        let (_keeper, notices) = open(&settings(dir.path()));
-        assert_eq!(notices.try_iter().count(), 0);
+        let (_writer, events) = open(&settings(dir.path()));
+        assert_eq!(events.try_iter().count(), 0);
     }
 }

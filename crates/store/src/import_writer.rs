@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use ringtap_model::{Call, Message, Registration, Stream};
 
 use crate::Error;
-use crate::files::Files;
+use crate::day_files::DayFiles;
 use crate::record::{AnyRecord, PendingRecord, RecordType};
 
 /// Records that are durable, those that were there already included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct RecordCounts {
     /// Calls.
     pub calls: u64,
     /// Media streams.
@@ -29,20 +29,21 @@ pub struct Written {
 
 /// Writes records to the day files of a directory.
 ///
-/// Records are queued and written in batches by a thread of its own, a fifth of a second after the first of a batch at
-/// the latest. They are acknowledged by [`flush`](Self::flush) and [`close`](Self::close): before that, a kill may lose
-/// them. A writer that failed stays failed, every later call returns the same error: the person who ran it is there to
-/// read it and run it again. What has to outlive a failure is [`Keeper`](crate::Keeper)'s.
+/// Records are queued and written in batches by a thread of its own, a fifth of a second after the first of a
+/// batch at the latest. They are acknowledged by [`flush`](Self::flush) and [`close`](Self::close): before
+/// that, a kill may lose them. A writer that failed stays failed, every later call returns the same error:
+/// the person who ran it is there to read it and run it again. What has to outlive a failure is
+/// [`StoreWriter`](crate::StoreWriter)'s.
 #[derive(Debug)]
-pub struct Writer {
+pub struct ImportWriter {
     dir: PathBuf,
     /// `None` once closed.
     queue: Option<SyncSender<Job>>,
-    thread: Option<JoinHandle<Result<Written, Error>>>,
+    thread: Option<JoinHandle<Result<RecordCounts, Error>>>,
     failure: Arc<Mutex<Option<Error>>>,
 }
 
-impl Writer {
+impl ImportWriter {
     /// A writer to that directory, which is created where it does not exist.
     pub fn open(dir: &Path) -> Result<Self, Error> {
         Self::open_with(dir, None)
@@ -50,7 +51,7 @@ impl Writer {
 
     /// `pages` bounds the size of each file: a full disk for tests.
     fn open_with(dir: &Path, pages: Option<u32>) -> Result<Self, Error> {
-        let files = Files::create(dir, PATIENCE, pages)?;
+        let files = DayFiles::create(dir, PATIENCE, pages)?;
         let (queue, jobs) = sync_channel(QUEUE);
         let failure = Arc::new(Mutex::new(None));
         let told = Arc::clone(&failure);
@@ -89,7 +90,7 @@ impl Writer {
     }
 
     /// Writes what is queued and ends. The counts are of durable records.
-    pub fn close(mut self) -> Result<Written, Error> {
+    pub fn close(mut self) -> Result<RecordCounts, Error> {
         self.queue = None;
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
@@ -108,8 +109,8 @@ impl Writer {
     }
 }
 
-/// A writer that is dropped writes what it has; whether that worked, only [`Writer::close`] tells.
-impl Drop for Writer {
+/// A writer that is dropped writes what it has; whether that worked, only [`ImportWriter::close`] tells.
+impl Drop for ImportWriter {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
@@ -123,7 +124,7 @@ enum Job {
     Flush(SyncSender<()>),
 }
 
-impl Written {
+impl RecordCounts {
     pub(crate) fn count(&mut self, record_type: RecordType) {
         match record_type {
             RecordType::Call => self.calls += 1,
@@ -135,8 +136,12 @@ impl Written {
 }
 
 /// The thread: takes what is queued, commits it, acknowledges.
-fn serve(mut files: Files, jobs: &Receiver<Job>, failure: &Mutex<Option<Error>>) -> Result<Written, Error> {
-    let mut written = Written::default();
+fn serve(
+    mut files: DayFiles,
+    jobs: &Receiver<Job>,
+    failure: &Mutex<Option<Error>>,
+) -> Result<RecordCounts, Error> {
+    let mut written = RecordCounts::default();
     while let Ok(first) = jobs.recv() {
         let (batch, acknowledge) = gather(first, jobs);
         files.store(&batch).inspect_err(|error| {
@@ -208,7 +213,7 @@ mod tests {
     #[test]
     fn full_disk() {
         let dir = tempfile::tempdir().unwrap();
-        let mut writer = Writer::open_with(dir.path(), Some(60)).unwrap();
+        let mut writer = ImportWriter::open_with(dir.path(), Some(60)).unwrap();
         let result = (0..5_000).try_for_each(|number| writer.message(&message(number)));
         let error = result.and_then(|()| writer.flush()).unwrap_err();
         assert!(matches!(error, Error::Full { .. }), "{error}");
@@ -221,7 +226,7 @@ mod tests {
     #[test]
     fn many_days() {
         let dir = tempfile::tempdir().unwrap();
-        let mut writer = Writer::open(dir.path()).unwrap();
+        let mut writer = ImportWriter::open(dir.path()).unwrap();
         for number in 0..60 {
             let day = number % 20;
             let time = Nanos::from_secs(1_795_262_400 + day * 86_400);
@@ -230,6 +235,9 @@ mod tests {
                 writer.flush().unwrap();
             }
         }
-        assert_eq!(writer.close().unwrap(), Written { messages: 60, days: 20, ..Written::default() });
+        assert_eq!(
+            writer.close().unwrap(),
+            RecordCounts { messages: 60, days: 20, ..RecordCounts::default() }
+        );
     }
 }

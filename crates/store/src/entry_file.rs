@@ -1,7 +1,8 @@
-//! A file that is only appended to: entries with their length and checksum, of which a kill can tear the last.
+//! A file that is only appended to: entries with their length and checksum, of which a kill can tear the
+//! last.
 //!
-//! Eight bytes that name the kind of file, then entries: length (u32, little endian), CRC-32C of length and payload (u32),
-//! payload. Whatever does not check ends the file: it is cut off there and written over.
+//! Eight bytes that name the kind of file, then entries: length (u32, little endian), CRC-32C of length and
+//! payload (u32), payload. Whatever does not check ends the file: it is cut off there and written over.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -23,13 +24,13 @@ pub(crate) const LONGEST: usize = 16 << 20;
 
 /// An open file, at its end.
 #[derive(Debug)]
-pub(crate) struct Framed {
+pub(crate) struct EntryFile {
     path: PathBuf,
     file: File,
     len: u64,
 }
 
-impl Framed {
+impl EntryFile {
     /// A new file in place of whatever is there.
     pub(crate) fn create(path: &Path, magic: Magic) -> Result<Self, Error> {
         let failed = |error| Error::file(path, error);
@@ -39,8 +40,8 @@ impl Framed {
         Ok(Self { path: path.to_owned(), file, len: magic.len() as u64 })
     }
 
-    /// The file that is there, or a new one. Every entry goes to `take`, with its place; the number of bytes that were cut
-    /// off behind the last good one is returned.
+    /// The file that is there, or a new one. Every entry goes to `take`, with its place; the number of bytes
+    /// that were cut off behind the last good one is returned.
     pub(crate) fn open(
         path: &Path,
         magic: Magic,
@@ -50,7 +51,7 @@ impl Framed {
         let file = match OpenOptions::new().read(true).write(true).open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Self::create(path, magic).map(|framed| (framed, 0));
+                return Self::create(path, magic).map(|entry_file| (entry_file, 0));
             }
             Err(error) => return Err(failed(error)),
         };
@@ -62,7 +63,7 @@ impl Framed {
         }
         if found.len() < magic.len() {
             // Torn before it began.
-            return Self::create(path, magic).map(|framed| (framed, size));
+            return Self::create(path, magic).map(|entry_file| (entry_file, size));
         }
         let mut entries = Entries::at(&file, magic.len() as u64);
         while let Some((at, payload)) = entries.next().map_err(failed)? {
@@ -75,8 +76,8 @@ impl Framed {
         Ok((Self { path: path.to_owned(), file, len }, size - len))
     }
 
-    /// Appends entries, all or none, and returns the place of the first. Where that fails half-way, the next attempt
-    /// writes over what was left.
+    /// Appends entries, all or none, and returns the place of the first. Where that fails half-way, the next
+    /// attempt writes over what was left.
     pub(crate) fn append<'a>(&mut self, payloads: impl IntoIterator<Item = &'a [u8]>) -> Result<u64, Error> {
         let mut bytes = Vec::new();
         for payload in payloads {
@@ -204,7 +205,7 @@ mod tests {
 
     fn read(path: &Path) -> (Vec<Vec<u8>>, u64) {
         let mut found = Vec::new();
-        let (_, cut) = Framed::open(path, MAGIC, |_, payload| found.push(payload.to_vec())).unwrap();
+        let (_, cut) = EntryFile::open(path, MAGIC, |_, payload| found.push(payload.to_vec())).unwrap();
         (found, cut)
     }
 
@@ -214,7 +215,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let entries: [&[u8]; 4] = [b"one", b"", b"three of them", b"four"];
-        Framed::create(&path, MAGIC).unwrap().append(entries).unwrap();
+        EntryFile::create(&path, MAGIC).unwrap().append(entries).unwrap();
         let whole = std::fs::read(&path).unwrap();
         let ends = [8, 19, 27, 48, 60];
         assert_eq!(whole.len(), 60);
@@ -225,7 +226,7 @@ mod tests {
             assert_eq!(found, entries[..good], "cut at {length}");
             let kept = if length < 8 { 0 } else { ends[good] };
             assert_eq!(cut, (length - kept) as u64, "cut at {length}");
-            let (mut file, _) = Framed::open(&path, MAGIC, |_, _| ()).unwrap();
+            let (mut file, _) = EntryFile::open(&path, MAGIC, |_, _| ()).unwrap();
             file.append([&b"next"[..]]).unwrap();
             let (found, cut) = read(&path);
             assert_eq!((found.last().unwrap().as_slice(), found.len(), cut), (&b"next"[..], good + 1, 0));
@@ -237,7 +238,7 @@ mod tests {
     fn damaged_at_every_byte() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
-        Framed::create(&path, MAGIC).unwrap().append([&b"first"[..], b"second"]).unwrap();
+        EntryFile::create(&path, MAGIC).unwrap().append([&b"first"[..], b"second"]).unwrap();
         let whole = std::fs::read(&path).unwrap();
         for place in 8..whole.len() {
             let mut damaged = whole.clone();
@@ -247,6 +248,6 @@ mod tests {
             assert_eq!(read(&path).0.len(), good, "damaged at {place}");
         }
         std::fs::write(&path, b"SQLite format 3").unwrap();
-        assert!(matches!(Framed::open(&path, MAGIC, |_, _| ()), Err(Error::NotOurs { .. })));
+        assert!(matches!(EntryFile::open(&path, MAGIC, |_, _| ()), Err(Error::NotOurs { .. })));
     }
 }

@@ -1,4 +1,4 @@
-//! What the threads of a keeper know of each other: counts, and the time.
+//! What the threads of a writer share: counts, and the time.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use ringtap_model::Nanos;
 
-use crate::keeper::Settings;
+use crate::import_writer::RecordCounts;
 use crate::record::RecordType;
-use crate::writer::Written;
+use crate::store_writer::StoreSettings;
 
-/// What a keeper counted since it was opened, and what waits now.
+/// What a writer counted since it was opened, and what waits now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Records that are in the day files; `days` is not counted here.
-    pub written: Written,
-    /// Records that found room nowhere; `days` is not counted here.
-    pub dropped: Written,
+    pub written: RecordCounts,
+    /// Records that were dropped because there was no room anywhere; `days` is not counted here.
+    pub dropped: RecordCounts,
     /// Places taken in the queue, and batches on their way to disk.
     pub waiting: u64,
     /// Places in the queue.
@@ -25,17 +25,17 @@ pub struct Counts {
     pub outbox_records: u64,
     /// Bytes of the outbox.
     pub outbox_bytes: u64,
-    /// Bytes that it may take.
+    /// Bytes that the outbox may use.
     pub outbox_limit: u64,
-    /// Attempts to write to the day files that failed.
+    /// Failed attempts to write to the day files.
     pub failures: u64,
-    /// The day files take no records at present.
+    /// The day files cannot be written at present.
     pub away: bool,
     /// Calls in the journal.
     pub journal_calls: u64,
     /// Bytes of the journal.
     pub journal_bytes: u64,
-    /// Entries that the journal should have and has not.
+    /// Entries that could not be written to the journal.
     pub journal_missed: u64,
 }
 
@@ -46,7 +46,7 @@ impl Counts {
     }
 }
 
-impl Written {
+impl RecordCounts {
     /// Records of all kinds.
     pub fn records(&self) -> u64 {
         self.calls + self.streams + self.registrations + self.messages
@@ -54,7 +54,7 @@ impl Written {
 }
 
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     queue: u64,
     outbox_limit: u64,
     has_journal: bool,
@@ -69,13 +69,13 @@ pub(crate) struct Shared {
     away: AtomicBool,
     clock: AtomicU64,
     retain: AtomicU64,
-    /// How long the end may take, once it is near.
+    /// How long the end may take, once it has begun.
     closing: OnceLock<Duration>,
 }
 
 // Counts and gauges that nothing else depends on: relaxed everywhere.
-impl Shared {
-    pub(crate) fn new(settings: &Settings) -> Self {
+impl SharedState {
+    pub(crate) fn new(settings: &StoreSettings) -> Self {
         Self {
             queue: settings.queue.max(1) as u64,
             outbox_limit: settings.outbox_size,
@@ -100,7 +100,7 @@ impl Shared {
     }
 
     pub(crate) fn unqueued(&self) {
-        // The keeper's own jobs were never counted in.
+        // The writer's own jobs were never counted in.
         let _ = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_sub(1));
     }
 
@@ -108,7 +108,7 @@ impl Shared {
         self.waiting.load(Ordering::Relaxed) > self.queue / 2
     }
 
-    pub(crate) fn keeps_journal(&self) -> bool {
+    pub(crate) fn has_journal(&self) -> bool {
         self.has_journal
     }
 
@@ -145,7 +145,7 @@ impl Shared {
     }
 
     pub(crate) fn close(&self, patience: Duration) {
-        // A second word changes nothing.
+        // Only the first call counts.
         let _ = self.closing.set(patience);
     }
 
@@ -164,7 +164,7 @@ impl Shared {
 
     pub(crate) fn counts(&self) -> Counts {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let kinds = |counts: &[AtomicU64; 4]| Written {
+        let kinds = |counts: &[AtomicU64; 4]| RecordCounts {
             calls: get(&counts[RecordType::Call as usize]),
             streams: get(&counts[RecordType::Stream as usize]),
             registrations: get(&counts[RecordType::Registration as usize]),

@@ -15,24 +15,24 @@ use crate::{Day, Error, schema};
 
 /// The day files of a directory, those in use open.
 #[derive(Debug)]
-pub(crate) struct Files {
+pub(crate) struct DayFiles {
     dir: PathBuf,
     /// Bounds the size of each file: a full disk for tests.
     pages: Option<u32>,
     /// How long another process's lock is waited for.
     patience: Duration,
-    open: BTreeMap<Day, Open>,
+    open: BTreeMap<Day, OpenDay>,
     used: BTreeSet<Day>,
 }
 
 /// An open file, and which file it was when it was opened.
 #[derive(Debug)]
-struct Open {
+struct OpenDay {
     connection: Connection,
     inode: Option<(u64, u64)>,
 }
 
-impl Files {
+impl DayFiles {
     /// The files of that directory, which is created where it does not exist.
     pub(crate) fn create(dir: &Path, patience: Duration, pages: Option<u32>) -> Result<Self, Error> {
         fs::create_dir_all(dir).map_err(|error| match error.kind() {
@@ -48,8 +48,8 @@ impl Files {
         self.used.len() as u64
     }
 
-    /// One transaction a day; each is durable when this returns. After an error some days may be written and others not:
-    /// the same records again do no harm.
+    /// One transaction a day; each is durable when this returns. After an error some days may be written and
+    /// others not: the same records again do no harm.
     pub(crate) fn store<'a>(
         &mut self,
         records: impl IntoIterator<Item = &'a PendingRecord>,
@@ -77,7 +77,7 @@ impl Files {
     }
 
     /// Deletes the files of days that ended before `limit`, and tells which.
-    pub(crate) fn forget(&mut self, limit: Nanos) -> Result<Vec<Day>, Error> {
+    pub(crate) fn delete_before(&mut self, limit: Nanos) -> Result<Vec<Day>, Error> {
         let mut gone = Vec::new();
         for entry in fs::read_dir(&self.dir).map_err(|error| Error::io(&self.dir, error))?.flatten() {
             let name = entry.file_name();
@@ -142,7 +142,7 @@ impl Files {
                 self.open.pop_first();
             }
             let connection = open(path, self.patience, self.pages)?;
-            self.open.insert(day, Open { connection, inode: self::inode(path) });
+            self.open.insert(day, OpenDay { connection, inode: self::inode(path) });
         }
         // Just inserted where it was missing.
         let open = self.open.get_mut(&day).ok_or_else(|| Error::Stopped { path: path.to_owned() })?;
@@ -156,15 +156,16 @@ fn inode(path: &Path) -> Option<(u64, u64)> {
 
 /// Opens a day file to write, creating and migrating it as needed.
 ///
-/// synchronous=FULL: in WAL mode a commit then syncs the log, so that what is acknowledged survives a power cut and not
-/// the process alone. A batch costs one sync.
+/// synchronous=FULL: in WAL mode a commit then syncs the log, so that what is acknowledged survives a power
+/// cut and not the process alone. A batch costs one sync.
 fn open(path: &Path, patience: Duration, pages: Option<u32>) -> Result<Connection, Error> {
     let failed = |error| Error::database(path, error);
     let mut connection = Connection::open(path).map_err(failed)?;
     connection.busy_timeout(patience).map_err(failed)?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).map_err(failed)?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
-    // Ids are spread evenly: their index is touched all over, and had better be in memory. In KiB where negative.
+    // Ids are spread evenly: their index is touched all over, and had better be in memory. In KiB where
+    // negative.
     connection.pragma_update(None, "cache_size", -32_768).map_err(failed)?;
     if let Some(pages) = pages {
         connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).map_err(failed)?;

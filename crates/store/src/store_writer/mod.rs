@@ -1,0 +1,202 @@
+//! The writer of a program that runs for months: it survives a database that is slow, locked or out of space.
+
+mod sender;
+mod thread;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ringtap_model::Nanos;
+
+use crate::day_files::DayFiles;
+use crate::journal::Journal;
+use crate::outbox::Outbox;
+use crate::record::{AnyRecord, PendingRecord};
+use crate::state::{Counts, SharedState};
+use crate::{Day, Error};
+use sender::Job;
+pub use sender::RecordSender;
+use thread::{OnEvent, WriterThread};
+
+/// Where records go, and how many may wait.
+#[derive(Clone, Debug)]
+pub struct StoreSettings {
+    /// The day files.
+    pub directory: PathBuf,
+    /// Records that may wait in memory; a call and its streams count as one.
+    pub queue: usize,
+    /// The directory of the outbox: records that wait on disk.
+    pub outbox: PathBuf,
+    /// Bytes that the outbox may use.
+    pub outbox_size: u64,
+    /// The journal of calls in progress; `None` writes none.
+    pub journal: Option<PathBuf>,
+    /// Day files are deleted once they are older than this; never where it is zero.
+    pub retain: Nanos,
+}
+
+/// What an operator should know. Each is reported once, when it begins.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum StoreEvent {
+    /// The previous run ended without a clean stop: what it left.
+    Recovered {
+        /// Calls that were in progress or just released; they are recorded now as far as they were known.
+        calls: usize,
+        /// Records that wait in the outbox.
+        waiting: u64,
+        /// Damaged bytes cut off the journal and the outbox.
+        cut: u64,
+    },
+    /// Records cannot be written to the day files; they wait.
+    Unavailable(Error),
+    /// Records can be written to the day files again.
+    Available {
+        /// How long they could not.
+        after: Duration,
+        /// Records that wait in the outbox now.
+        waiting: u64,
+    },
+    /// Records come faster than they can be written to the day files: some wait in the outbox.
+    Behind,
+    /// Everything that waited in the outbox is stored.
+    CaughtUp,
+    /// The outbox cannot be written: records wait in memory alone, and are dropped when that is full.
+    OutboxFailed(Error),
+    /// The outbox is full, with the same effect.
+    OutboxFull,
+    /// The outbox can be written again.
+    OutboxRecovered,
+    /// The journal cannot be written: calls that begin now would be lost by a kill.
+    JournalFailed(Error),
+    /// The journal can be written again.
+    JournalRecovered,
+    /// Days that were deleted because they are older than records are kept.
+    DaysDeleted(Vec<Day>),
+    /// A day that should be deleted and cannot be.
+    DayNotDeleted(Error),
+}
+
+/// Writes records to the day files, or to the outbox while those are slow or unavailable.
+///
+/// Any number of threads send records, each with a [`RecordSender`], which never waits: a record that finds
+/// no room in the queue is counted. One thread stores them in batches. When a batch cannot be written to the
+/// day files, or records come faster than they can be written, records go to the outbox, and from there in
+/// order to the day files when these work again, also after a restart.
+#[derive(Debug)]
+pub struct StoreWriter {
+    shared: Arc<SharedState>,
+    queue: Option<SyncSender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl StoreWriter {
+    /// Opens journal and outbox, recovers what the previous run left in them, and begins to write records.
+    /// Day files that cannot be written are no error: writing is tried again until it works.
+    ///
+    /// # Errors
+    ///
+    /// The journal or the outbox cannot be opened, or the directory of the day files cannot be made.
+    pub fn open(
+        settings: &StoreSettings,
+        on_event: impl FnMut(StoreEvent) + Send + 'static,
+    ) -> Result<Self, Error> {
+        let files = DayFiles::create(&settings.directory, PATIENCE, None)?;
+        Self::with(files, settings, Box::new(on_event))
+    }
+
+    fn with(files: DayFiles, settings: &StoreSettings, mut on_event: OnEvent) -> Result<Self, Error> {
+        let (outbox, mut cut) = Outbox::open(&settings.outbox, settings.outbox_size)?;
+        let mut pending = VecDeque::new();
+        let mut calls = 0;
+        let mut journal = None;
+        if let Some(path) = &settings.journal {
+            let (opened, recovered) = Journal::open(path)?;
+            cut += recovered.cut;
+            calls = recovered.calls.len();
+            let records = recovered.calls.into_iter().map(|call| AnyRecord::Call(Box::new(call)));
+            pending.extend(records.map(|record| PendingRecord { record, from_journal: true }));
+            journal = Some(opened);
+        }
+        let waiting = outbox.records();
+        if calls > 0 || waiting > 0 || cut > 0 {
+            on_event(StoreEvent::Recovered { calls, waiting, cut });
+        }
+        let shared = Arc::new(SharedState::new(settings));
+        let (queue, jobs) = sync_channel(settings.queue.max(1));
+        let writer = WriterThread::new(files, outbox, journal, jobs, pending, on_event, Arc::clone(&shared));
+        let thread = std::thread::Builder::new()
+            .name("store".into())
+            .spawn(move || writer.run())
+            .map_err(|error| Error::io(&settings.directory, error))?;
+        Ok(Self { shared, queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// A sender for one thread. `None` once closed.
+    pub fn sender(&self) -> Option<RecordSender> {
+        let queue = self.queue.clone()?;
+        Some(RecordSender::new(Arc::clone(&self.shared), queue))
+    }
+
+    /// What was counted so far, and what waits now.
+    pub fn counts(&self) -> Counts {
+        self.shared.counts()
+    }
+
+    /// A handle on the same counts for another thread.
+    pub fn counts_handle(&self) -> CountsHandle {
+        CountsHandle(Arc::clone(&self.shared))
+    }
+
+    /// From now on day files are deleted once they are older than this; never where it is zero.
+    pub fn retain(&self, retain: Nanos) {
+        self.shared.set_retain(retain);
+    }
+
+    /// Waits, but no longer than `patience`, until everything queued so far is on disk, in the day files or
+    /// in the outbox, and synced. Returns whether it is.
+    pub fn flush(&self, patience: Duration) -> bool {
+        let (done, wait) = sync_channel(1);
+        let sent = self.queue.as_ref().is_some_and(|queue| queue.send(Job::Flush(done)).is_ok());
+        sent && wait.recv_timeout(patience).is_ok()
+    }
+
+    /// Writes what is queued and ends. Records that wait in the outbox are stored for at most `patience`; the
+    /// rest stays there for the next run. The counts are final.
+    pub fn close(mut self, patience: Duration) -> Counts {
+        self.end(patience);
+        self.shared.counts()
+    }
+
+    fn end(&mut self, patience: Duration) {
+        self.shared.close(patience);
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for StoreWriter {
+    fn drop(&mut self) {
+        self.end(Duration::ZERO);
+    }
+}
+
+/// Reads the counts of a [`StoreWriter`] from another thread.
+#[derive(Clone, Debug)]
+pub struct CountsHandle(Arc<SharedState>);
+
+impl CountsHandle {
+    /// What was counted so far, and what waits now.
+    pub fn counts(&self) -> Counts {
+        self.0.counts()
+    }
+}
+
+/// How long the lock of another process is waited for: the queue fills meanwhile.
+const PATIENCE: Duration = Duration::from_millis(250);

@@ -1,0 +1,384 @@
+//! The thread that writes records: to the day files, or to the outbox while these cannot be written.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ringtap_model::Nanos;
+
+use super::StoreEvent;
+use super::sender::Job;
+use crate::Error;
+use crate::day_files::DayFiles;
+use crate::journal::Journal;
+use crate::outbox::Outbox;
+use crate::record::{AnyRecord, PendingRecord};
+use crate::state::SharedState;
+
+pub(super) type OnEvent = Box<dyn FnMut(StoreEvent) + Send>;
+
+/// The thread that writes.
+pub(super) struct WriterThread {
+    files: DayFiles,
+    outbox: Outbox,
+    journal: Option<Journal>,
+    jobs: Receiver<Job>,
+    /// Received from the queue and not yet on disk.
+    pending: VecDeque<PendingRecord>,
+    on_event: OnEvent,
+    shared: Arc<SharedState>,
+    outage: Option<Outage>,
+    behind: bool,
+    /// The outbox could not store all that it was given.
+    outbox_refused: bool,
+    journal_failed: bool,
+    /// Flushes that wait until nothing is pending.
+    flushes: Vec<SyncSender<()>>,
+    /// When to end, once the end has begun.
+    deadline: Option<Instant>,
+    /// When the journal last learned the time.
+    marked: Instant,
+    /// When old days were last looked for.
+    looked_for_old_days: Option<Instant>,
+}
+
+/// The day files cannot be written.
+struct Outage {
+    since: Instant,
+    retry_at: Instant,
+    wait: Duration,
+}
+
+impl WriterThread {
+    pub(super) fn new(
+        files: DayFiles,
+        outbox: Outbox,
+        journal: Option<Journal>,
+        jobs: Receiver<Job>,
+        pending: VecDeque<PendingRecord>,
+        on_event: OnEvent,
+        shared: Arc<SharedState>,
+    ) -> Self {
+        let thread = Self {
+            files,
+            outbox,
+            journal,
+            jobs,
+            pending,
+            on_event,
+            shared,
+            outage: None,
+            behind: false,
+            outbox_refused: false,
+            journal_failed: false,
+            flushes: Vec::new(),
+            deadline: None,
+            marked: Instant::now(),
+            looked_for_old_days: None,
+        };
+        thread.publish();
+        thread
+    }
+
+    pub(super) fn run(mut self) {
+        loop {
+            match self.shared.closing() {
+                Some(patience) => self.drain_queue(patience),
+                None => self.receive_batch(),
+            }
+            self.mark_journal();
+            self.delete_old_days();
+            self.write_pending();
+            self.acknowledge_flushes();
+            self.publish();
+            if let Some(deadline) = self.deadline {
+                let settled = self.pending.is_empty() && (self.outbox.is_empty() || self.outage.is_some());
+                if settled || Instant::now() >= deadline {
+                    return self.finish();
+                }
+            }
+        }
+    }
+
+    /// Receives jobs from the queue: a batch, or what comes within a fifth of a second of the first.
+    fn receive_batch(&mut self) {
+        if self.pending.len() >= BATCH {
+            return self.pause();
+        }
+        // The outbox can be stored meanwhile: only what is in the queue already.
+        let busy = !self.outbox.is_empty() && self.outage.is_none();
+        let mut wait = if busy { Duration::ZERO } else { IDLE };
+        let mut due = None;
+        while self.pending.len() < BATCH {
+            match self.jobs.recv_timeout(wait) {
+                Ok(job) => {
+                    if self.accept(job) {
+                        return;
+                    }
+                }
+                // The end is announced by the shared state.
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+            }
+            let due = *due.get_or_insert_with(|| Instant::now() + LINGER);
+            wait = if busy { Duration::ZERO } else { due.saturating_duration_since(Instant::now()) };
+        }
+    }
+
+    /// The end: receives everything that is in the queue, however much that is, and sets the deadline.
+    fn drain_queue(&mut self, patience: Duration) {
+        if self.deadline.is_some() {
+            return self.pause();
+        }
+        while let Ok(job) = self.jobs.try_recv() {
+            self.accept(job);
+        }
+        self.deadline = Some(Instant::now() + patience);
+    }
+
+    /// Nothing may be received: where nothing can be stored either, wait a little.
+    fn pause(&self) {
+        if let Some(outage) = &self.outage {
+            thread::sleep(outage.retry_at.saturating_duration_since(Instant::now()).min(LINGER));
+        }
+    }
+
+    /// Does a job; true when the batch ends with it.
+    fn accept(&mut self, job: Job) -> bool {
+        if !matches!(job, Job::Flush(_)) {
+            self.shared.unqueued();
+        }
+        match job {
+            Job::Call(call, streams) => {
+                self.add(AnyRecord::Call(call));
+                streams.into_iter().for_each(|stream| self.add(AnyRecord::Stream(Box::new(stream))));
+            }
+            Job::Stream(stream) => self.add(AnyRecord::Stream(stream)),
+            Job::Registration(registration) => self.add(AnyRecord::Registration(registration)),
+            Job::Message(message) => self.add(AnyRecord::Message(message)),
+            Job::Progress(call) => {
+                let now = self.shared.clock().max(call.start().unwrap_or_default());
+                self.journal(|journal| journal.begin(now, &call));
+            }
+            Job::Dropped(ids) => {
+                ids.iter().for_each(|id| self.journal(|journal| journal.end(id)));
+            }
+            Job::Flush(done) => {
+                self.flushes.push(done);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn add(&mut self, record: AnyRecord) {
+        self.pending.push_back(record.into());
+    }
+
+    /// Writes pending records to disk, and those that wait in the outbox to the day files.
+    fn write_pending(&mut self) {
+        if self.outage.as_ref().is_none_or(|outage| Instant::now() >= outage.retry_at) {
+            self.store();
+        }
+        for _ in 0..ROUNDS {
+            let direct = self.outage.is_none() && self.outbox.is_empty() && !self.shared.half_full();
+            if self.pending.is_empty() || direct || !self.spill() {
+                break;
+            }
+            while self.pending.len() < BATCH {
+                match self.jobs.try_recv() {
+                    Ok(job) => _ = self.accept(job),
+                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
+                }
+            }
+        }
+    }
+
+    /// Writes a batch to the day files: the oldest of the outbox, or pending records when the outbox is
+    /// empty.
+    fn store(&mut self) {
+        if self.outbox.is_empty() {
+            if self.pending.is_empty() {
+                return;
+            }
+            match self.files.store(&self.pending) {
+                Ok(()) => {
+                    self.end_outage();
+                    let records = std::mem::take(&mut self.pending);
+                    records.iter().for_each(|record| self.shared.stored(record.record_type()));
+                    self.end_in_journal(records.iter());
+                }
+                Err(error) => self.begin_outage(error),
+            }
+            return;
+        }
+        let stored = self.outbox.read(BATCH).and_then(|records| self.files.store(&records).map(|()| records));
+        match stored {
+            Ok(records) => {
+                self.end_outage();
+                self.outbox.stored();
+                records.iter().for_each(|record| self.shared.stored(record.record_type()));
+                if self.outbox.is_empty() && std::mem::take(&mut self.behind) {
+                    (self.on_event)(StoreEvent::CaughtUp);
+                }
+            }
+            Err(error) => self.begin_outage(error),
+        }
+    }
+
+    /// Writes pending records to the outbox; false when it has no room for all of them.
+    fn spill(&mut self) -> bool {
+        if self.outage.is_none() && self.outbox.is_empty() && !std::mem::replace(&mut self.behind, true) {
+            (self.on_event)(StoreEvent::Behind);
+        }
+        match self.outbox.push(self.pending.iter()) {
+            Ok(taken) => {
+                let records: Vec<PendingRecord> = self.pending.drain(..taken).collect();
+                self.end_in_journal(records.iter());
+                let all = self.pending.is_empty();
+                match (all, std::mem::replace(&mut self.outbox_refused, !all)) {
+                    (false, false) => (self.on_event)(StoreEvent::OutboxFull),
+                    (true, true) => (self.on_event)(StoreEvent::OutboxRecovered),
+                    _ => {}
+                }
+                all
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.outbox_refused, true) {
+                    (self.on_event)(StoreEvent::OutboxFailed(error));
+                }
+                false
+            }
+        }
+    }
+
+    /// These records are durable: the journal ends their calls.
+    fn end_in_journal<'a>(&mut self, records: impl Iterator<Item = &'a PendingRecord>) {
+        for pending in records {
+            if let AnyRecord::Call(call) = &pending.record {
+                self.journal(|journal| journal.end(&call.id));
+            }
+        }
+    }
+
+    fn begin_outage(&mut self, error: Error) {
+        // The next attempt opens what is there then.
+        self.files.close();
+        self.shared.failed();
+        let now = Instant::now();
+        match &mut self.outage {
+            Some(outage) => {
+                outage.wait = (outage.wait * 2).min(LONGEST_WAIT);
+                outage.retry_at = now + outage.wait;
+            }
+            None => {
+                self.outage = Some(Outage { since: now, retry_at: now + FIRST_WAIT, wait: FIRST_WAIT });
+                (self.on_event)(StoreEvent::Unavailable(error));
+            }
+        }
+    }
+
+    fn end_outage(&mut self) {
+        if let Some(outage) = self.outage.take() {
+            let waiting = self.outbox.records();
+            self.behind = waiting > 0;
+            (self.on_event)(StoreEvent::Available { after: outage.since.elapsed(), waiting });
+        }
+    }
+
+    fn journal(&mut self, write: impl FnOnce(&mut Journal) -> Result<(), Error>) {
+        let Some(journal) = &mut self.journal else { return };
+        match (write(journal), self.journal_failed) {
+            (Err(error), failed) => {
+                self.shared.unjournaled();
+                self.journal_failed = true;
+                if !failed {
+                    (self.on_event)(StoreEvent::JournalFailed(error));
+                }
+            }
+            (Ok(()), true) => {
+                self.journal_failed = false;
+                (self.on_event)(StoreEvent::JournalRecovered);
+            }
+            (Ok(()), false) => {}
+        }
+    }
+
+    /// Once a second the journal learns the time, and is synced.
+    fn mark_journal(&mut self) {
+        if self.marked.elapsed() < MARK {
+            return;
+        }
+        self.marked = Instant::now();
+        let now = self.shared.clock();
+        self.journal(|journal| journal.mark(now).and_then(|()| journal.sync()));
+    }
+
+    fn delete_old_days(&mut self) {
+        let retain = self.shared.retain();
+        if retain == Nanos::ZERO || self.looked_for_old_days.is_some_and(|looked| looked.elapsed() < FORGET) {
+            return;
+        }
+        self.looked_for_old_days = Some(Instant::now());
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let limit = Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)) - retain;
+        match self.files.delete_before(limit) {
+            Ok(days) if days.is_empty() => {}
+            Ok(days) => (self.on_event)(StoreEvent::DaysDeleted(days)),
+            Err(error) => (self.on_event)(StoreEvent::DayNotDeleted(error)),
+        }
+    }
+
+    fn acknowledge_flushes(&mut self) {
+        if self.pending.is_empty() {
+            // Nobody waits any more: no matter.
+            self.flushes.drain(..).for_each(|done| _ = done.send(()));
+        }
+    }
+
+    fn publish(&self) {
+        let journal = self.journal.as_ref().map(|journal| (journal.calls() as u64, journal.bytes()));
+        self.shared.publish(
+            self.pending.len() as u64,
+            (self.outbox.records(), self.outbox.bytes()),
+            journal.unwrap_or_default(),
+            self.outage.is_some(),
+        );
+    }
+
+    /// The end: records that are still pending are written now or counted as dropped.
+    fn finish(mut self) {
+        if !self.pending.is_empty() && self.outbox.is_empty() {
+            self.store();
+        }
+        if !self.pending.is_empty() {
+            self.spill();
+        }
+        // A dropped call stays in the journal: the next run records it as interrupted.
+        for record in std::mem::take(&mut self.pending) {
+            self.shared.dropped(record.record_type(), 1);
+        }
+        self.acknowledge_flushes();
+        self.publish();
+        if let Some(Err(error)) = self.journal.take().map(Journal::close) {
+            (self.on_event)(StoreEvent::JournalFailed(error));
+        }
+    }
+}
+
+/// Records in a transaction, and received from the queue at once.
+const BATCH: usize = 1024;
+/// How long a record waits for others at most.
+const LINGER: Duration = Duration::from_millis(200);
+/// How long nothing is waited for: the journal learns the time in between.
+const IDLE: Duration = Duration::from_millis(500);
+/// How long after a failure the day files are tried again, at first and at last.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// Batches that go to the outbox before the day files are tried again.
+const ROUNDS: usize = 64;
+/// How often the journal learns the time.
+const MARK: Duration = Duration::from_secs(1);
+/// How often old days are looked for.
+const FORGET: Duration = Duration::from_secs(3_600);
