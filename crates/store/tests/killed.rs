@@ -15,12 +15,7 @@ use rusqlite::Connection;
 
 const CHILD: &str = "RINGTAP_STORE_CHILD";
 
-<<<<<<< HEAD
 /// The child: writes calls without end and says after each flush how many are durable.
-=======
-/// The child: writes calls without end and says after each flush how many are durable. Does nothing when run
-/// as a test.
->>>>>>> 1dbcaba (Keep lines within 110 columns in model, store and configuration)
 #[test]
 #[ignore = "started by `nothing_acknowledged_is_lost`"]
 fn child() {

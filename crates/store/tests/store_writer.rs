@@ -297,12 +297,7 @@ fn what_cannot_be_opened_says_so() {
 
 const CHILD: &str = "RINGTAP_STORE_WRITER_CHILD";
 
-<<<<<<< HEAD
 /// The child: begins calls without end, ends every second of them, and says after each flush how many are durable. Does
-=======
-/// The child: begins calls without end, ends every second of them, and says after each flush how many are
-/// durable. Does nothing when run as a test.
->>>>>>> 1dbcaba (Keep lines within 110 columns in model, store and configuration)
 #[test]
 #[ignore = "started by `killed`"]
 fn child() {
