@@ -297,7 +297,8 @@ fn what_cannot_be_opened_says_so() {
 
 const CHILD: &str = "RINGTAP_STORE_WRITER_CHILD";
 
-/// The child: begins calls without end, ends every second of them, and says after each flush how many are durable. Does
+/// The child: begins calls without end, ends every second of them, and says after each flush how many are
+/// durable. Does
 #[test]
 #[ignore = "started by `killed`"]
 fn child() {

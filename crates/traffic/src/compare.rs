@@ -327,6 +327,8 @@ const MAX_DIFFERENCES: usize = 50;
 
 #[cfg(test)]
 mod tests {
+    use ringtap_model::{Call, Record, Registration, Stream};
+
     use super::*;
     use crate::{HoldingTime, Scenario, Traffic};
 
@@ -348,6 +350,25 @@ mod tests {
         change(&mut records);
         records.iter().for_each(|line| comparison.record(line).unwrap());
         comparison.finish()
+    }
+
+    /// Each field of the truth is one of the record, under its name.
+    #[test]
+    fn the_truth_has_the_fields_of_records() {
+        fn names<R: Record>() -> Vec<&'static str> {
+            R::FIELDS.iter().map(|field| field.name).collect()
+        }
+        for line in truth() {
+            let record = parse(&line).unwrap();
+            let known = match RecordKind::of(&record) {
+                Some(RecordKind::Call) => names::<Call>(),
+                Some(RecordKind::Stream) => names::<Stream>(),
+                Some(RecordKind::Registration) => names::<Registration>(),
+                None => continue,
+            };
+            let mut fields = record.keys().filter(|name| *name != "type");
+            assert!(fields.all(|name| known.contains(&name.as_str())), "{line}");
+        }
     }
 
     #[test]

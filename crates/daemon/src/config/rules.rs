@@ -353,109 +353,109 @@ mod tests {
         );
     }
 
+    /// Wrong rules, and how what is said about each begins.
+    const WRONG_RULES: &[(&str, &str)] = &[
+        (
+            "[[keep]]\nname = \"x\"\n",
+            "x.toml:5: [[keep]] keep: is missing: say what is kept, such as keep = \"full\"",
+        ),
+        (
+            "[[keep]]\nkeep = \"some\"\n",
+            "x.toml:6: [[keep]] keep: \"some\" is not \"nothing\", \"signalling\", \"headers\", \"full\" \
+             or \"everything\"",
+        ),
+        (
+            "[[keep]]\nkeep = \"full\"\n[[keep]]\nkeep = \"full\"\ncalle = []\n",
+            "x.toml:9: [[keep]] calle: there is no such key; did you mean `caller`?",
+        ),
+        (
+            "[[keep]]\nkeep = \"full\"\ntrunk = [\"192.0.2.0/33\"]\n",
+            "x.toml:7: [[keep]] trunk: [\"192.0.2.0/33\"] is not a list of networks, such as \
+             [\"192.0.2.0/24\", \"2001:db8::1\"]",
+        ),
+        (
+            "[[keep]]\nkeep = \"full\"\nshare = \"200%\"\n",
+            "x.toml:7: [[keep]] share: \"200%\" is not a share from 0% to 100%, such as \"1%\"",
+        ),
+        (
+            "[[keep]]\nkeep = \"full\"\nmos_below = 7\n",
+            "x.toml:7: [[keep]] mos_below: must be from 1 to 5, for example 3.6",
+        ),
+        (
+            "[[keep]]\nkeep = \"full\"\ncaller = [\"@/nowhere/list\"]\n",
+            "x.toml:7: [[keep]] caller: /nowhere/list cannot be read: No such file or directory (os \
+             error \
+             2)",
+        ),
+        (
+            "[[keep]]\nkeep = \"full\"\ncaller = [\"\"]\n",
+            "x.toml:7: [[keep]] caller: a number in it is empty; `*` is any",
+        ),
+        (
+            "[[keep]]\nkeep = \"full\"\n[[keep]]\nanswered = true\nkeep = \"headers\"\n",
+            "x.toml:9: [[keep]] keep: the rule before it matches every call: this one and those behind \
+             it \
+             never would; move it up, or leave it out",
+        ),
+        (
+            "[[keep]]\nanswered = true\nkeep = \"everything\"\n",
+            "x.toml:7: [[keep]] keep: \"everything\" is every frame of the link, and nothing can be left \
+             out of that: it stands in one rule alone, which asks nothing; write keep = \"full\" for all \
+             of a call",
+        ),
+        (
+            "[[keep]]\nproduct = \"a b\"\nkeep = \"full\"\n",
+            "x.toml:6: [[keep]] product: must be 1 to 25 letters, digits, -, _ or . of a case, for \
+             example LI-2026-17",
+        ),
+        (
+            "[[keep]]\nproduct = \"a2345678901234567890123456\"\nkeep = \"full\"\n",
+            "x.toml:6: [[keep]] product: must be 1 to 25 letters",
+        ),
+        (
+            "[[keep]]\nproduct = \"A\"\nkeep = \"nothing\"\n",
+            "x.toml:7: [[keep]] keep: must be \"signalling\", \"headers\" or \"full\" where there is a \
+             `product`",
+        ),
+        (
+            "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\nmos_below = 3.0\n",
+            "x.toml:8: [[keep]] mos_below: is known when a call has ended",
+        ),
+        (
+            "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\nshare = \"1%\"\n",
+            "x.toml:8: [[keep]] share: a case is of certain calls",
+        ),
+        (
+            "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\nmask_dtmf = true\n",
+            "x.toml:8: [[keep]] mask_dtmf: `product` is what was sent",
+        ),
+        (
+            "[keep]\nkeep = \"full\"\n",
+            "x.toml:5: keep: is a rule, of which there may be several: write [[keep]] on a line of its \
+             own, its keys below it; `keep` of all calls stands below [spool]",
+        ),
+        ("[[kep]]\nkeep = \"full\"\n", "x.toml:5: [kep]: there is no such section; did you mean [[keep]]?"),
+        (
+            "keep = \"full\"\n[[keep]]\nkeep = \"full\"\n",
+            "x.toml:5: [spool] keep: there are [[keep]] rules, which say it: leave it out, and write a \
+             last [[keep]] that asks nothing",
+        ),
+        (
+            "pause_digits = \"7x\"\n",
+            "x.toml:5: [spool] pause_digits: must be at most 16 of 0-9, *, #, A-D, for example *7",
+        ),
+        (
+            "pause_header = \"X-Recording\"\n",
+            "x.toml:5: [spool] pause_header: \"X-Recording\" is not a header field and its value, such \
+             as \
+             \"X-Recording: off\", or \"\" for none",
+        ),
+    ];
+
     #[test]
     fn wrong_rules() {
         let many = (0..=MAX_PATTERNS).map(|number| format!("\"*{number}\"")).collect::<Vec<_>>().join(", ");
-        for (rules, expected) in [
-            (
-                "[[keep]]\nname = \"x\"\n",
-                "x.toml:5: [[keep]] keep: is missing: say what is kept, such as keep = \"full\"",
-            ),
-            (
-                "[[keep]]\nkeep = \"some\"\n",
-                "x.toml:6: [[keep]] keep: \"some\" is not \"nothing\", \"signalling\", \"headers\", \"full\" \
-                 or \"everything\"",
-            ),
-            (
-                "[[keep]]\nkeep = \"full\"\n[[keep]]\nkeep = \"full\"\ncalle = []\n",
-                "x.toml:9: [[keep]] calle: there is no such key; did you mean `caller`?",
-            ),
-            (
-                "[[keep]]\nkeep = \"full\"\ntrunk = [\"192.0.2.0/33\"]\n",
-                "x.toml:7: [[keep]] trunk: [\"192.0.2.0/33\"] is not a list of networks, such as \
-                 [\"192.0.2.0/24\", \"2001:db8::1\"]",
-            ),
-            (
-                "[[keep]]\nkeep = \"full\"\nshare = \"200%\"\n",
-                "x.toml:7: [[keep]] share: \"200%\" is not a share from 0% to 100%, such as \"1%\"",
-            ),
-            (
-                "[[keep]]\nkeep = \"full\"\nmos_below = 7\n",
-                "x.toml:7: [[keep]] mos_below: must be from 1 to 5, for example 3.6",
-            ),
-            (
-                "[[keep]]\nkeep = \"full\"\ncaller = [\"@/nowhere/list\"]\n",
-                "x.toml:7: [[keep]] caller: /nowhere/list cannot be read: No such file or directory (os \
-                 error \
-                 2)",
-            ),
-            (
-                "[[keep]]\nkeep = \"full\"\ncaller = [\"\"]\n",
-                "x.toml:7: [[keep]] caller: a number in it is empty; `*` is any",
-            ),
-            (
-                "[[keep]]\nkeep = \"full\"\n[[keep]]\nanswered = true\nkeep = \"headers\"\n",
-                "x.toml:9: [[keep]] keep: the rule before it matches every call: this one and those behind \
-                 it \
-                 never would; move it up, or leave it out",
-            ),
-            (
-                "[[keep]]\nanswered = true\nkeep = \"everything\"\n",
-                "x.toml:7: [[keep]] keep: \"everything\" is every frame of the link, and nothing can be left \
-                 out of that: it stands in one rule alone, which asks nothing; write keep = \"full\" for all \
-                 of a call",
-            ),
-            (
-                "[[keep]]\nproduct = \"a b\"\nkeep = \"full\"\n",
-                "x.toml:6: [[keep]] product: must be 1 to 25 letters, digits, -, _ or . of a case, for \
-                 example LI-2026-17",
-            ),
-            (
-                "[[keep]]\nproduct = \"a2345678901234567890123456\"\nkeep = \"full\"\n",
-                "x.toml:6: [[keep]] product: must be 1 to 25 letters",
-            ),
-            (
-                "[[keep]]\nproduct = \"A\"\nkeep = \"nothing\"\n",
-                "x.toml:7: [[keep]] keep: must be \"signalling\", \"headers\" or \"full\" where there is a \
-                 `product`",
-            ),
-            (
-                "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\nmos_below = 3.0\n",
-                "x.toml:8: [[keep]] mos_below: is known when a call has ended",
-            ),
-            (
-                "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\nshare = \"1%\"\n",
-                "x.toml:8: [[keep]] share: a case is of certain calls",
-            ),
-            (
-                "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\nmask_dtmf = true\n",
-                "x.toml:8: [[keep]] mask_dtmf: `product` is what was sent",
-            ),
-            (
-                "[keep]\nkeep = \"full\"\n",
-                "x.toml:5: keep: is a rule, of which there may be several: write [[keep]] on a line of its \
-                 own, its keys below it; `keep` of all calls stands below [spool]",
-            ),
-            (
-                "[[kep]]\nkeep = \"full\"\n",
-                "x.toml:5: [kep]: there is no such section; did you mean [[keep]]?",
-            ),
-            (
-                "keep = \"full\"\n[[keep]]\nkeep = \"full\"\n",
-                "x.toml:5: [spool] keep: there are [[keep]] rules, which say it: leave it out, and write a \
-                 last [[keep]] that asks nothing",
-            ),
-            (
-                "pause_digits = \"7x\"\n",
-                "x.toml:5: [spool] pause_digits: must be at most 16 of 0-9, *, #, A-D, for example *7",
-            ),
-            (
-                "pause_header = \"X-Recording\"\n",
-                "x.toml:5: [spool] pause_header: \"X-Recording\" is not a header field and its value, such \
-                 as \
-                 \"X-Recording: off\", or \"\" for none",
-            ),
-        ] {
+        for (rules, expected) in WRONG_RULES {
             let wrong = parse(rules).expect_err(rules);
             assert!(wrong.starts_with(expected), "{wrong}\n{expected}");
         }
