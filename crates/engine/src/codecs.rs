@@ -78,3 +78,60 @@ impl Codecs {
         self.intern(name.as_bytes(), clock, channels)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_codec_is_known_by_name_clock_and_channels() {
+        let mut codecs = Codecs::default();
+        let opus = codecs.intern(b"opus", 48_000, 2);
+        assert!(opus.is_some());
+        assert_eq!(codecs.intern(b"opus", 48_000, 2), opus);
+        for (name, clock, channels) in [(&b"opus"[..], 48_000, 1), (b"opus", 16_000, 2), (b"Opus", 48_000, 2)]
+        {
+            assert_ne!(codecs.intern(name, clock, channels), opus);
+        }
+        assert_eq!(codecs.nth(3).map(|(index, codec)| (index, codec.name.as_str())), Some((3, "Opus")));
+        assert!(codecs.nth(4).is_none());
+    }
+
+    #[test]
+    fn what_is_no_name_is_no_codec() {
+        let mut codecs = Codecs::default();
+        for (name, is_name) in
+            [(&b""[..], false), (b"\xff", false), (&[b'x'; 64], true), (&[b'x'; 65], false)]
+        {
+            assert_eq!(codecs.intern(name, 8000, 1).is_some(), is_name);
+        }
+    }
+
+    #[test]
+    fn signals_and_comfort_noise_are_marked_whatever_their_case() {
+        let mut codecs = Codecs::default();
+        for (name, event, noise) in [
+            ("Telephone-Event", true, false),
+            ("tone", true, false),
+            ("x-nse", true, false),
+            ("cn", false, true),
+            ("PCMA", false, false),
+        ] {
+            let id = codecs.intern(name.as_bytes(), 8000, 1).unwrap();
+            assert_eq!((codecs.get(id).event, codecs.get(id).noise), (event, noise), "{name}");
+        }
+        let pcma = codecs.of_static(8).unwrap();
+        assert_eq!((codecs.get(pcma).name.as_str(), codecs.get(pcma).clock), ("PCMA", Hz(8000)));
+        assert_eq!(codecs.of_static(96), None);
+    }
+
+    #[test]
+    fn at_the_ceiling_only_known_codecs_have_a_number() {
+        let mut codecs = Codecs::default();
+        for number in 0..CEILING {
+            assert!(codecs.intern(format!("codec{number}").as_bytes(), 8000, 1).is_some());
+        }
+        assert_eq!(codecs.intern(b"another", 8000, 1), None);
+        assert!(codecs.intern(b"codec7", 8000, 1).is_some());
+    }
+}

@@ -156,3 +156,54 @@ impl Counters {
             + self.sip_forwards_lost
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_packet_is_of_one_kind_and_rtp_that_nothing_confirmed_is_other_udp() {
+        let counters = Counters {
+            rtp: 100,
+            rtp_unconfirmed: 30,
+            udp_other: 5,
+            skipped: [1; DecodeError::COUNT],
+            ..Counters::default()
+        };
+        let kinds = counters.kinds();
+        let count = |kind| kinds.iter().find(|(name, _)| *name == kind).map(|(_, count)| *count);
+        assert_eq!((count("rtp"), count("udp_other")), (Some(70), Some(35)));
+        assert_eq!(count("not_ip"), Some(DecodeError::COUNT as u64));
+        // Packets of streams in progress may turn out to be unconfirmed later than they were counted.
+        assert_eq!(Counters { rtp_unconfirmed: 3, ..Counters::default() }.kinds()[1], ("rtp", 0));
+    }
+
+    #[test]
+    fn what_ceilings_turned_away_adds_up() {
+        let counters = Counters {
+            calls_refused: 1,
+            flows_refused: 20,
+            legs_refused: 300,
+            connections_refused: 4000,
+            fragments_evicted: 50_000,
+            tcp_overflow: 600_000,
+            sip_forwards_lost: 7_000_000,
+            fragments_bad: 9,
+            ..Counters::default()
+        };
+        assert_eq!(counters.turned_away(), 7_654_321);
+    }
+
+    #[test]
+    fn the_counters_of_workers_are_summed() {
+        let mut sum = Counters { sip: 1, tcp_holes: 2, ..Counters::default() };
+        sum += &Counters {
+            sip: 10,
+            calls_incomplete: 5,
+            skipped: [2; DecodeError::COUNT],
+            ..Counters::default()
+        };
+        assert_eq!((sum.sip, sum.tcp_holes, sum.calls_incomplete), (11, 2, 5));
+        assert_eq!(sum.skipped, [2; DecodeError::COUNT]);
+    }
+}

@@ -280,3 +280,73 @@ impl<X: Tracker> Engine<X> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{CALLEE, CALLER, Tap, fragment, ip, request, response};
+
+    /// What of the counters is not zero, frames and bytes aside.
+    fn counted(tap: &Tap) -> Vec<(&'static str, u64)> {
+        tap.engine.counters().kinds().into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+
+    #[test]
+    fn every_packet_is_counted_once_by_its_kind() {
+        let sctp = [&[0x13, 0xc4, 0x13, 0xc4, 0, 0, 0, 1, 0, 0, 0, 0][..], &[11, 0, 0, 4]].concat();
+        let tcp = [0, 1, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 0, 0, 0, 0, 0, 0];
+        for (protocol, payload, kind) in [
+            (1, &[8, 0, 0, 0, 0, 1, 0, 1][..], "icmp"),
+            (50, &[1, 2, 3, 4, 5, 6, 7, 8], "ip_other"),
+            (132, &sctp, "sctp"),
+            (6, &tcp, "tcp"),
+        ] {
+            let mut tap = Tap::new();
+            for millis in 0..3 {
+                tap.packet(millis, &ip(protocol, payload));
+            }
+            assert_eq!(counted(&tap), [(kind, 3)]);
+        }
+        let mut tap = Tap::new();
+        tap.packet(0, &[0x45, 0]);
+        assert_eq!(counted(&tap), [("not_ip", 1)]);
+    }
+
+    #[test]
+    fn datagrams_are_classified_by_their_content() {
+        let stun = [0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+        for (payload, kind) in [
+            (&request("OPTIONS", 1).bytes()[..], "sip"),
+            (&stun, "stun"),
+            (b"HEP3\x00\x06", "hep"),
+            (b"\x80\xc9\x00\x01\x00\x00\x00\x01", "rtcp"),
+            (b"anything else", "udp_other"),
+        ] {
+            let mut tap = Tap::new();
+            tap.udp(0, "192.0.2.1:7000", "198.51.100.1:7000", payload);
+            assert_eq!(counted(&tap), [(kind, 1)]);
+        }
+    }
+
+    #[test]
+    fn a_message_in_two_fragments_is_handled_with_the_second() {
+        let mut tap = Tap::new();
+        let invite = request("INVITE", 1).bytes();
+        let mut datagram = vec![0x13, 0xc4, 0x13, 0xc4];
+        datagram.extend((8 + invite.len() as u16).to_be_bytes());
+        datagram.extend([0, 0]);
+        datagram.extend(&invite);
+        tap.packet(0, &fragment(17, 7, 0, true, &datagram[..160]));
+        assert_eq!(tap.engine.under_way().0, 0);
+        tap.packet(5, &fragment(17, 7, 160, false, &datagram[160..]));
+        assert_eq!(counted(&tap), [("sip", 1), ("fragments", 2)]);
+        assert_eq!(tap.call().0.src.to_string(), CALLER);
+    }
+
+    #[test]
+    fn a_message_without_a_call_id_and_one_that_cannot_be_read_are_counted() {
+        let mut tap = Tap::new();
+        tap.udp(0, CALLER, CALLEE, b"OPTIONS sip:a@example.com SIP/2.0\r\nFrom: <sip:a@example.com>\r\n\r\n");
+        tap.udp(1, CALLER, CALLEE, &response("200 OK", "OPTIONS", 1).call_id("").bytes());
+        assert_eq!(tap.engine.counters().sip_without_call_id, 2);
+    }
+}

@@ -261,7 +261,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{
-        CALLEE, CALLEE_RTP, CALLER, CALLER_RTP, Records, at, end, request, response, rtp, udp,
+        CALLEE, CALLEE_RTP, CALLER, CALLER_RTP, Records, at, end, fragment, ip, request, response, rtp, udp,
     };
     use crate::{Config, RoundRobin, team};
 
@@ -331,6 +331,48 @@ mod tests {
         assert!(one.iter().all(|call| call.matches("direction: Some(").count() == 2), "{}", one[0]);
         for workers in 2..=5 {
             assert_eq!(in_lockstep(&packets, workers), one, "{workers} workers");
+        }
+    }
+
+    /// RFC 791 section 3.2: which worker captured a fragment says nothing about who has the sender's other packets.
+    #[test]
+    fn a_team_counts_and_reassembles_as_one_engine_does() {
+        let mut datas = Vec::new();
+        for id in 0..6u16 {
+            let invite =
+                request("INVITE", 1).call_id(&format!("call {id}")).sdp(CALLER_RTP, "RTP/AVP 8").bytes();
+            let mut datagram = vec![0x13, 0xc4, 0x13, 0xc4];
+            datagram.extend((8 + invite.len() as u16).to_be_bytes());
+            datagram.extend([0, 0]);
+            datagram.extend(&invite);
+            // Two of them inside an IP-in-IP tunnel (RFC 2003) that is itself cut.
+            let [first, second] = [(0, true, &datagram[..160]), (160, false, &datagram[160..])]
+                .map(|(offset, more, part)| fragment(17, id, offset, more, part));
+            for (offset, part) in [(0, first), (1, second)] {
+                if id < 2 {
+                    let outer = 100 + 2 * id + offset;
+                    datas.push((u64::from(id), fragment(4, outer, 0, true, &part[..48])));
+                    datas.push((u64::from(id), fragment(4, outer, 48, false, &part[48..])));
+                } else {
+                    datas.push((u64::from(id), part));
+                }
+            }
+            datas.push((u64::from(id), ip(1, &[8, 0, 0, 0, 0, 1, 0, 1])));
+        }
+        let frames: Vec<Frame<'_>> = datas.iter().enumerate().map(frame).collect();
+        let counted = |workers| {
+            let (mut records, mut team) = (Records::default(), RoundRobin::new(&config(), workers));
+            team.batch(&frames, &mut records);
+            team.close(&mut records);
+            (team.counters(), records.calls.len())
+        };
+        let mut engine = Engine::new(config());
+        let mut records = Records::default();
+        engine.batch(&frames, &mut records);
+        engine.close(&mut records);
+        assert_eq!((records.calls.len(), engine.counters().fragments), (6, 20));
+        for workers in 1..=4 {
+            assert_eq!(counted(workers), (engine.counters().clone(), 6), "{workers} workers");
         }
     }
 

@@ -147,6 +147,22 @@ pub(crate) fn udp(src: Endpoint, dst: Endpoint, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
+/// An IPv4 packet of another protocol between the hosts of caller and callee.
+pub(crate) fn ip(protocol: u8, payload: &[u8]) -> Vec<u8> {
+    fragment(protocol, 0, 0, false, payload)
+}
+
+/// A fragment of an IPv4 packet (RFC 791 section 3.1), `offset` in octets.
+pub(crate) fn fragment(protocol: u8, id: u16, offset: usize, more: bool, payload: &[u8]) -> Vec<u8> {
+    let mut packet = vec![0x45, 0];
+    packet.extend((20 + payload.len() as u16).to_be_bytes());
+    packet.extend(id.to_be_bytes());
+    packet.extend((u16::from(more) << 13 | (offset / 8) as u16).to_be_bytes());
+    packet.extend([64, protocol, 0, 0, 192, 0, 2, 1, 198, 51, 100, 1]);
+    packet.extend(payload);
+    packet
+}
+
 /// The records of one run.
 #[derive(Default)]
 pub(crate) struct Records {
@@ -200,10 +216,14 @@ impl Tap {
 
     /// A packet from one endpoint to another at `millis`.
     pub(crate) fn udp(&mut self, millis: u64, src: &str, dst: &str, payload: &[u8]) {
-        let data = udp(end(src), end(dst), payload);
+        self.packet(millis, &udp(end(src), end(dst), payload));
+    }
+
+    /// An IP packet at `millis`.
+    pub(crate) fn packet(&mut self, millis: u64, data: &[u8]) {
         self.frame += 1;
         let (link, wire_len) = (LinkType(101), data.len() as u32);
-        let frame = Frame { time: at(millis), number: self.frame, link, wire_len, data: &data };
+        let frame = Frame { time: at(millis), number: self.frame, link, wire_len, data };
         self.engine.batch(&[frame], &mut self.records);
     }
 

@@ -371,4 +371,85 @@ mod tests {
             }
         }
     }
+
+    const NOW: Nanos = Nanos::from_secs(1);
+
+    /// Pushes pieces of one datagram: offset, data, more. What comes out.
+    fn pushed(pieces: &[(usize, &[u8], bool)]) -> (Option<Vec<u8>>, FragmentCounts) {
+        let mut table = table(4);
+        let mut whole = None;
+        for (offset, data, more) in pieces {
+            whole =
+                table.push((&ip(), 0), &piece(1, *offset, data, *more), NOW, &[1]).map(|whole| whole.bytes);
+        }
+        (whole, table.counts)
+    }
+
+    const BAD: FragmentCounts = FragmentCounts { incomplete: 0, evicted: 0, bad: 1 };
+
+    #[test]
+    fn a_fragment_that_contradicts_the_last_one_is_bad() {
+        // Behind the end, another end, an end before what has come.
+        assert_eq!(pushed(&[(8, b"end", false), (16, b"12345678", true)]).1, BAD);
+        assert_eq!(pushed(&[(8, b"end", false), (8, b"end2", false)]).1, BAD);
+        assert_eq!(pushed(&[(8, b"12345678", true), (8, b"end", false)]).1, BAD);
+        assert_eq!(pushed(&[(8, b"end", false), (8, b"end", false)]).1, FragmentCounts::default());
+    }
+
+    #[test]
+    fn a_datagram_is_64_kib_at_most_and_a_fragment_has_data() {
+        assert_eq!(pushed(&[(65_528, b"1234567", false)]).1, FragmentCounts::default());
+        assert_eq!(pushed(&[(65_528, b"12345678", false)]).1, BAD);
+        assert_eq!(pushed(&[(8, b"", false)]).1, BAD);
+    }
+
+    #[test]
+    fn more_pieces_than_any_datagram_has_are_an_attack() {
+        let mut table = table(4);
+        for index in 0..MAX_PIECES + 3 {
+            table.push((&ip(), 0), &piece(1, index * 16, b"12345678", true), NOW, &[1]);
+        }
+        assert_eq!(table.counts.bad, 3);
+    }
+
+    #[test]
+    fn holes_are_filled_in_any_order_and_overlaps_keep_what_came_first() {
+        let whole =
+            pushed(&[(16, b"CCCCCCCC", true), (0, b"AAAAAAAAaaaaaaaabbbbbbbb", true), (24, b"D", false)]);
+        assert_eq!(whole.0.as_deref(), Some(&b"AAAAAAAAaaaaaaaaCCCCCCCCD"[..]));
+        let whole = pushed(&[(0, b"A", false)]);
+        assert_eq!(whole.0.as_deref(), Some(&b"A"[..]));
+    }
+
+    #[test]
+    fn an_unfinished_datagram_is_given_up_after_a_minute_and_at_the_end() {
+        let mut table = table(4);
+        let later = |seconds| NOW + Nanos::from_secs(seconds);
+        table.push((&ip(), 0), &piece(1, 0, b"12345678", true), NOW, &[1]);
+        table.push((&ip(), 0), &piece(2, 0, b"12345678", true), later(59), &[1]);
+        assert_eq!(table.counts.incomplete, 0);
+        table.push((&ip(), 0), &piece(3, 0, b"12345678", true), later(60), &[1]);
+        assert_eq!(table.counts.incomplete, 1);
+        table.close();
+        assert_eq!(table.counts.incomplete, 3);
+    }
+
+    #[test]
+    fn a_whole_datagram_leaves_room_for_another() {
+        let mut table = table(1);
+        for id in 1..=3 {
+            table.push((&ip(), 0), &piece(id, 0, b"12345678", true), NOW, &[1]);
+            assert!(table.push((&ip(), 0), &piece(id, 8, b"x", false), NOW, &[2]).is_some());
+        }
+        assert_eq!(table.counts, FragmentCounts::default());
+    }
+
+    #[test]
+    fn the_header_of_the_first_fragment_counts() {
+        let mut table = table(1);
+        let long = Ip { header_len: 60, ..ip() };
+        table.push((&long, 0), &piece(1, 0, b"12345678", true), NOW, &[1]);
+        let whole = table.push((&ip(), 0), &piece(1, 8, b"x", false), NOW, &[2]).map(|whole| whole.ip);
+        assert_eq!(whole.map(|ip| (ip.header_len, ip.len, ip.proto)), Some((60, 69, 17)));
+    }
 }

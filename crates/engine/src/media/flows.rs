@@ -237,3 +237,109 @@ impl Flows {
         (0..self.hot.len() as u32).filter(|slot| self.get(*slot).is_some()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::flow::RtpPacket;
+    use crate::testing::{at, end};
+
+    fn table(ceiling: usize) -> Flows {
+        Flows::new(ceiling, Hasher::new(1), false)
+    }
+
+    fn key(src: &str, dst: &str, ssrc: u32) -> FlowKey {
+        FlowKey { src: end(src), dst: end(dst), ssrc }
+    }
+
+    fn insert(flows: &mut Flows, key: FlowKey) -> Option<u32> {
+        let (short, hashed) = Key::of(&key, flows.hasher());
+        let packet = RtpPacket {
+            now: at(0),
+            sequence: 1,
+            timestamp: 0,
+            payload_type: 8,
+            marker: false,
+            payload_len: 160,
+            ip_len: 200,
+        };
+        let (flow, rest) = Flow::new(short, key, &packet, if hashed { HASHED } else { 0 });
+        flows.insert(flow, Cold { rest, ..Cold::NONE })
+    }
+
+    const V4: (&str, &str) = ("192.0.2.1:4000", "198.51.100.1:6000");
+    const V6: (&str, &str) = ("[2001:db8::1]:4000", "[2001:db8::2]:6000");
+
+    #[test]
+    fn a_flow_is_found_by_source_destination_and_ssrc() {
+        for (src, dst) in [V4, V6] {
+            let mut flows = table(4);
+            let slot = insert(&mut flows, key(src, dst, 7));
+            assert_eq!(flows.find(&key(src, dst, 7)), slot);
+            for other in [key(src, dst, 8), key(dst, src, 7), key(src, src, 7)] {
+                assert_eq!(flows.find(&other), None);
+            }
+        }
+    }
+
+    #[test]
+    fn keys_of_ipv4_are_the_addresses_and_of_ipv6_a_hash() {
+        let hasher = Hasher::new(1);
+        let (short, hashed) = Key::of(&key(V4.0, V4.1, 7), &hasher);
+        assert_eq!((short, hashed), (Key::v4(0xc000_0201, 0xc633_6401, (4000, 6000), 7), false));
+        assert_eq!(short, Key([0xc000_0201_c633_6401, 0x0fa0_1770_0000_0007]));
+        let keys = [
+            key(V6.0, V6.1, 7),
+            key(V6.1, V6.0, 7),
+            key(V6.0, V6.1, 8),
+            key(V4.0, V6.1, 7),
+            key(V6.0, V4.1, 7),
+            key("[::c000:201]:4000", V6.1, 7),
+        ];
+        let hashes: std::collections::HashSet<[u64; 2]> = keys
+            .iter()
+            .map(|key| {
+                let (Key(words), hashed) = Key::of(key, &hasher);
+                assert!(hashed);
+                words
+            })
+            .collect();
+        assert_eq!(hashes.len(), keys.len());
+    }
+
+    #[test]
+    fn hashes_of_neighbouring_ports_differ() {
+        let hasher = Hasher::new(1);
+        let hash = |port| Key::v4(1, 2, (port, 6000), 7).hash(&hasher);
+        let hashes: std::collections::HashSet<u64> = (4000..4100).map(hash).collect();
+        assert_eq!(hashes.len(), 100);
+    }
+
+    #[test]
+    fn the_ceiling_holds_and_a_freed_slot_is_used_again_under_another_ticket() {
+        for prefault in [false, true] {
+            let mut flows = Flows::new(2, Hasher::new(1), prefault);
+            let first = insert(&mut flows, key(V4.0, V4.1, 1)).unwrap();
+            let second = insert(&mut flows, key(V6.0, V6.1, 2)).unwrap();
+            assert!(flows.is_full() && insert(&mut flows, key(V4.0, V4.1, 3)).is_none());
+            assert_eq!(flows.indices(), [0, 1]);
+            let ticket = flows.ticket(first);
+            assert_eq!(flows.redeem(ticket), Some(first));
+            assert!(flows.remove(first).is_some() && flows.remove(first).is_none());
+            assert_eq!((flows.len(), flows.redeem(ticket), flows.find(&key(V4.0, V4.1, 1))), (1, None, None));
+            assert_eq!(insert(&mut flows, key(V4.0, V4.1, 3)), Some(first));
+            assert_eq!((flows.redeem(ticket), flows.indices().len()), (None, 2));
+            assert_eq!(flows.find(&key(V6.0, V6.1, 2)), Some(second));
+        }
+    }
+
+    #[test]
+    fn a_slot_that_the_index_guessed_is_verified() {
+        let mut flows = table(4);
+        let slot = insert(&mut flows, key(V4.0, V4.1, 1)).unwrap();
+        let (short, _) = Key::of(&key(V4.0, V4.1, 1), flows.hasher());
+        let (other, _) = Key::of(&key(V4.0, V4.1, 2), flows.hasher());
+        assert!(flows.verified(slot, short).is_some());
+        assert!(flows.verified(slot, other).is_none() && flows.verified(9, short).is_none());
+    }
+}

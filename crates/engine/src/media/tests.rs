@@ -331,6 +331,42 @@ fn numbers_missing_while_t38_runs_are_not_lost() {
     }
 }
 
+/// RTP goes on for a while after T.38 was offered, and pauses for a second at least.
+#[test]
+fn a_short_gap_or_one_long_after_the_offer_of_t38_is_loss() {
+    // When the sound after the gap begins, and how many packets came before it, from 2 s on.
+    for (millis, packets, lost) in [(5000, 50, 30), (3900, 50, 30), (16_000, 400, 30)] {
+        let mut tap = call(CALLER_RTP, CALLEE_RTP);
+        let t38 = "v=0\r\no=- 1 2 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=image 4400 udptl t38\r\n";
+        tap.stream(2000, CALLER_RTP, CALLEE_RTP, 1, 0..20);
+        tap.caller(2395, request("INVITE", 2).body("application/sdp", t38));
+        tap.stream(2400, CALLER_RTP, CALLEE_RTP, 1, 20..packets);
+        tap.stream(millis, CALLER_RTP, CALLEE_RTP, 1, packets + 30..packets + 60);
+        let is_fax = millis == 5000;
+        assert_eq!(tap.call().1[0].lost, if is_fax { 0 } else { lost }, "{millis} ms");
+    }
+}
+
+#[test]
+fn spread_and_mean_of_times_and_sizes() {
+    let mut tap = call(CALLER_RTP, CALLEE_RTP);
+    // 10, 30, 10, 30 ms apart; 140 and 240 octets.
+    for (index, millis) in [0, 10, 40, 50, 80].into_iter().enumerate() {
+        let (number, payload) = (index as u16, vec![0xd5; if index % 2 == 0 { 100 } else { 200 }]);
+        tap.udp(
+            2000 + millis,
+            CALLER_RTP,
+            CALLEE_RTP,
+            &rtp_with(8, number, u32::from(number) * 160, 1, &payload),
+        );
+    }
+    let stream = &tap.call().1[0];
+    assert_eq!((stream.iat_ms_mean, stream.iat_ms_sd), (Some(20.0), Some(10.0)));
+    assert_eq!((stream.iat_ms_min, stream.iat_ms_max), (Some(10.0), Some(30.0)));
+    assert_eq!((stream.size_min, stream.size_max, stream.size_mean), (140, 240, 180.0));
+    assert_eq!(stream.size_sd, 48.99);
+}
+
 #[test]
 fn a_held_call_announces_no_endpoint() {
     for media in ["0.0.0.0:4000", "192.0.2.1:0"] {
@@ -437,6 +473,22 @@ mod rtcp {
         assert_eq!((there.rtcp_rtt_ms_max, there.rtt_ms), (Some(40.0), Some(40.0)));
         assert_eq!((there.rtcp_sent_packets, there.rtcp_sent_bytes), (Some(50), Some(8000)));
         assert_eq!((back.rtcp_reports, back.rtcp_sent_packets), (None, None));
+    }
+
+    #[test]
+    fn the_jitter_of_several_reports_is_their_mean_and_their_largest() {
+        let mut tap = talk();
+        for (second, jitter) in [(3, 80), (4, 240)] {
+            tap.udp(
+                1000 * second,
+                CALLEE_RTCP,
+                CALLER_RTCP,
+                &receiver_report(2, block(1, 0, 0, jitter, 0, 0)),
+            );
+        }
+        let stream = &tap.call().1[0];
+        assert_eq!((stream.rtcp_jitter_ms_mean, stream.rtcp_jitter_ms_max), (Some(20.0), Some(30.0)));
+        assert_eq!((stream.rtcp_reports, stream.rtcp_rtt_ms_max), (Some(2), None));
     }
 
     #[test]

@@ -127,3 +127,72 @@ fn party(address: &NameAddr<'_>) -> Option<String> {
     };
     text(&parts).map(Into::into)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Sip, Tap, at, request, response};
+
+    fn message(cseq: u32) -> Sip {
+        request("MESSAGE", cseq).body("text/plain", "hello")
+    }
+
+    #[test]
+    fn a_message_is_recorded_with_its_size_and_final_code_never_its_text() {
+        let mut tap = Tap::new();
+        tap.caller(0, message(1));
+        tap.callee(50, response("100 Trying", "MESSAGE", 1));
+        tap.callee(100, response("202 Accepted", "MESSAGE", 1));
+        let record = &tap.close().messages[0];
+        assert_eq!((record.code, record.size, record.time), (202, 5, at(0)));
+        assert_eq!(
+            (record.from.as_deref(), record.to.as_deref()),
+            (Some("alice@example.com"), Some("bob@example.com"))
+        );
+        assert_eq!(record.content_type.as_deref(), Some("text/plain"));
+        assert!(!format!("{record:?}").contains("hello"));
+    }
+
+    #[test]
+    fn each_sequence_number_is_a_message_of_its_own_and_hops_and_copies_are_none() {
+        let mut tap = Tap::new();
+        tap.caller(0, message(1));
+        tap.caller(10, message(1));
+        tap.udp(20, "198.51.100.1:5060", "203.0.113.1:5060", &message(1).bytes());
+        tap.caller(1000, message(2));
+        tap.callee(1100, response("200 OK", "MESSAGE", 2));
+        let codes: Vec<u16> = tap.close().messages.iter().map(|record| record.code).collect();
+        assert_eq!(codes, [0, 200]);
+    }
+
+    #[test]
+    fn a_message_is_recorded_when_its_time_is_over() {
+        let mut tap = Tap::new();
+        tap.caller(0, message(1));
+        tap.callee(100, response("200 OK", "MESSAGE", 1));
+        tap.wait_until(40_000);
+        assert!(tap.records.messages.is_empty());
+        tap.wait_until(41_000);
+        assert_eq!(tap.records.messages.len(), 1);
+        // What comes later begins nothing.
+        tap.callee(42_000, response("200 OK", "MESSAGE", 1));
+        assert_eq!(tap.close().messages.len(), 1);
+    }
+
+    #[test]
+    fn a_message_beyond_the_ceiling_is_counted() {
+        let mut tap = Tap::with(|config| config.max_messages = 1);
+        tap.caller(0, message(1));
+        tap.caller(10, message(2));
+        assert_eq!(tap.engine.counters().messages_refused, 1);
+        assert_eq!(tap.close().messages.len(), 1);
+    }
+
+    #[test]
+    fn messages_that_the_end_of_the_input_cuts_come_in_order_of_time() {
+        let mut tap = Tap::new();
+        tap.caller(5000, message(1));
+        tap.caller(1000, message(2));
+        let times: Vec<_> = tap.close().messages.iter().map(|record| record.time).collect();
+        assert_eq!(times, [at(1000), at(5000)]);
+    }
+}

@@ -236,3 +236,157 @@ impl Entry {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{CALLEE, CALLER, Sip, Tap, at, request, response};
+
+    /// A REGISTER of Alice, with these header lines.
+    fn register(cseq: u32, lines: &[&str]) -> Sip {
+        lines
+            .iter()
+            .fold(request("REGISTER", cseq).to("<sip:alice@example.com>"), |sip, line| sip.header(line))
+    }
+
+    fn answer(status: &str, cseq: u32, lines: &[&str]) -> Sip {
+        let sip = response(status, "REGISTER", cseq).to("<sip:alice@example.com>");
+        lines.iter().fold(sip, |sip, line| sip.header(line))
+    }
+
+    /// The registration after each of these messages, a second apart; requests and responses in turn.
+    fn after(messages: &[Sip]) -> Registration {
+        let mut tap = Tap::new();
+        for (second, sip) in messages.iter().enumerate() {
+            let (src, dst) = if second % 2 == 0 { (CALLER, CALLEE) } else { (CALLEE, CALLER) };
+            tap.udp(1000 * second as u64, src, dst, &sip.bytes());
+        }
+        let mut registrations = tap.close().registrations;
+        assert_eq!(registrations.len(), 1);
+        registrations.remove(0)
+    }
+
+    const CONTACT: &str = "Contact: <sip:alice@192.0.2.1:5060>";
+
+    #[test]
+    fn a_binding_that_was_accepted_is_active_until_it_expires() {
+        let record = after(&[
+            register(1, &[CONTACT, "Expires: 600", "User-Agent: phone/1"]),
+            answer("200 OK", 1, &[CONTACT, "Expires: 600"]),
+        ]);
+        assert_eq!((record.state, record.code, record.requests), (RegistrationState::Active, 200, 1));
+        assert_eq!(
+            (record.aor.as_str(), record.user_agent.as_deref()),
+            ("alice@example.com", Some("phone/1"))
+        );
+        assert_eq!(record.contact.as_deref(), Some("sip:alice@192.0.2.1:5060"));
+        assert_eq!((record.first, record.last), (at(0), at(1000)));
+        assert_eq!(record.expires, Some(at(601_000)));
+        assert_eq!((record.src.to_string(), record.dst.to_string()), (CALLER.to_owned(), CALLEE.to_owned()));
+    }
+
+    /// RFC 3261 section 10.2.1.1 for what is asked, section 10.3 step 8 for what is granted.
+    #[test]
+    fn the_parameter_of_a_contact_goes_before_the_header_and_the_response_before_the_request() {
+        let expires = |request: &[&str], response: &[&str]| {
+            let record = after(&[register(1, request), answer("200 OK", 1, response)]);
+            record.expires.map(|time| time.since(at(1000)).0 / 1_000_000_000)
+        };
+        let of = |seconds: u32| format!("{CONTACT};expires={seconds}");
+        assert_eq!(expires(&[CONTACT], &[]), Some(3600));
+        assert_eq!(expires(&[CONTACT, "Expires: 100"], &[]), Some(100));
+        assert_eq!(expires(&[&of(50), "Expires: 100"], &[]), Some(50));
+        assert_eq!(expires(&[CONTACT, "Expires: 100"], &["Expires: 70"]), Some(70));
+        assert_eq!(expires(&[CONTACT, "Expires: 100"], &[&of(60), "Expires: 70"]), Some(60));
+        let other = "Contact: <sip:alice@192.0.2.99>;expires=9";
+        assert_eq!(expires(&[CONTACT, "Expires: 100"], &[other, &of(60)]), Some(60));
+        assert_eq!(expires(&[CONTACT, "Expires: 100"], &[other]), Some(9));
+    }
+
+    /// RFC 3261 section 10.2.2.
+    #[test]
+    fn expires_zero_removes_the_binding() {
+        for lines in [&["Contact: *", "Expires: 0"][..], &["Contact: <sip:alice@192.0.2.1:5060>;expires=0"]] {
+            let record = after(&[register(1, lines), answer("200 OK", 1, &[])]);
+            assert_eq!((record.state, record.expires), (RegistrationState::Removed, None));
+        }
+        let record = after(&[register(1, &["Contact: *", "Expires: 0"])]);
+        assert_eq!(record.contact.as_deref(), Some("*"));
+    }
+
+    #[test]
+    fn a_final_failure_refuses_and_a_provisional_response_says_nothing() {
+        let record = after(&[register(1, &[CONTACT]), answer("403 Forbidden", 1, &[])]);
+        assert_eq!((record.state, record.code), (RegistrationState::Refused, 403));
+        let record = after(&[register(1, &[CONTACT]), answer("100 Trying", 1, &[])]);
+        assert_eq!((record.state, record.code), (RegistrationState::Expired, 0));
+    }
+
+    #[test]
+    fn a_challenge_refuses_a_first_registration_but_no_refresh() {
+        for status in ["401 Unauthorized", "407 Proxy Authentication Required"] {
+            let first = after(&[register(1, &[CONTACT]), answer(status, 1, &[])]);
+            assert_eq!(first.state, RegistrationState::Refused);
+            let refresh = after(&[
+                register(1, &[CONTACT]),
+                answer("200 OK", 1, &[]),
+                register(2, &[CONTACT]),
+                answer(status, 2, &[]),
+            ]);
+            assert_eq!((refresh.state, refresh.requests), (RegistrationState::Active, 2));
+        }
+        let refused = after(&[
+            register(1, &[CONTACT]),
+            answer("200 OK", 1, &[]),
+            register(2, &[CONTACT]),
+            answer("403 Forbidden", 2, &[]),
+        ]);
+        assert_eq!(refused.state, RegistrationState::Refused);
+    }
+
+    #[test]
+    fn a_register_without_an_answer_expires_after_timer_f() {
+        let mut tap = Tap::new();
+        tap.caller(0, register(1, &[CONTACT]));
+        tap.wait_until(40_000);
+        assert!(tap.records.registrations.is_empty());
+        tap.wait_until(41_000);
+        assert_eq!(tap.records.registrations[0].state, RegistrationState::Expired);
+    }
+
+    #[test]
+    fn an_active_binding_is_recorded_when_it_expires() {
+        let mut tap = Tap::new();
+        tap.caller(0, register(1, &[CONTACT, "Expires: 120"]));
+        tap.callee(1000, answer("200 OK", 1, &[]));
+        tap.wait_until(120_000);
+        assert!(tap.records.registrations.is_empty());
+        tap.wait_until(122_000);
+        assert_eq!(tap.records.registrations[0].state, RegistrationState::Expired);
+    }
+
+    #[test]
+    fn each_address_of_record_and_call_id_has_its_registration_up_to_the_ceiling() {
+        let mut tap = Tap::with(|config| config.max_registrations = 2);
+        tap.caller(3000, register(1, &[]));
+        tap.caller(1000, register(1, &[]).call_id("b"));
+        tap.caller(2000, register(1, &[]).to("<sip:carol@example.com>"));
+        // A response whose request was not seen begins none.
+        tap.callee(4000, answer("200 OK", 1, &[]).call_id("c"));
+        assert_eq!(tap.engine.counters().registrations_refused, 1);
+        let first: Vec<_> = tap.close().registrations.into_iter().map(|record| record.first).collect();
+        assert_eq!(first, [at(1000), at(3000)]);
+    }
+
+    #[test]
+    fn after_its_end_the_same_call_id_begins_another_registration() {
+        let mut tap = Tap::new();
+        tap.caller(0, register(1, &[CONTACT]));
+        tap.wait_until(41_000);
+        tap.caller(50_000, register(2, &[CONTACT]));
+        tap.callee(50_100, answer("200 OK", 2, &[]));
+        let states: Vec<_> =
+            tap.close().registrations.into_iter().map(|record| (record.state, record.first)).collect();
+        assert_eq!(states, [(RegistrationState::Expired, at(0)), (RegistrationState::Active, at(50_000))]);
+    }
+}

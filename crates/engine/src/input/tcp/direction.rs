@@ -8,7 +8,7 @@ use super::framing::{Delivery, Work, begins_turn, consume_sip, consume_turn, is_
 /// A hole that is still there after this long was lost by the capture, not on the way.
 const HOLE_LIMIT: Nanos = Nanos::from_secs(3);
 /// Segments held back behind a hole.
-const MAX_AHEAD: usize = 256;
+pub(super) const MAX_AHEAD: usize = 256;
 
 /// One direction of a connection.
 pub(super) struct Half {

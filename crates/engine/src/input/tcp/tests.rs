@@ -1,3 +1,4 @@
+use super::direction::MAX_AHEAD;
 use super::*;
 use proptest::prelude::*;
 use ringtap_wire::frame::TcpFlags;
@@ -173,4 +174,222 @@ proptest! {
         }
         stream.table.close(|_, _, _| {});
     }
+}
+
+/// RFC 9293 section 3.8.1: what lies behind a hole waits for it.
+#[test]
+fn segments_that_overtake_each_other_give_messages_in_order_with_their_frames() {
+    let mut stream = Stream::new();
+    let (a, b) = (message(1), message(2));
+    let wire = [&a[..], &b].concat();
+    stream.segment(99, SYN, &[]);
+    stream.segment(100 + 60, ACK, &wire[60..]);
+    assert!(stream.got.is_empty());
+    stream.segment(100, ACK, &wire[..60]);
+    assert_eq!(stream.got, [a, b]);
+    assert_eq!(stream.frames, [[2, 3], [2, 3]]);
+    assert_eq!(stream.table.counts, TcpCounts::default());
+}
+
+#[test]
+fn a_segment_that_is_sent_again_is_delivered_once() {
+    let mut stream = Stream::new();
+    let (a, b) = (message(1), message(2));
+    stream.segment(100, ACK, &a);
+    stream.segment(100, ACK, &a);
+    let both = [&a[..], &b].concat();
+    stream.segment(100, ACK, &both);
+    assert_eq!(stream.got, [a, b]);
+}
+
+#[test]
+fn a_hole_is_given_up_after_three_seconds() {
+    for (seconds, messages) in [(4, 0), (5, 2)] {
+        let mut stream = Stream::new();
+        let at = Nanos::from_secs;
+        stream.at(at(1), 99, SYN, &[], 0);
+        stream.at(at(1), 5000, ACK, &message(1), message(1).len());
+        let next = 5000 + message(1).len() as u32;
+        stream.at(at(seconds), next, ACK, &message(2), message(2).len());
+        assert_eq!(
+            (stream.got.len(), stream.table.counts.holes),
+            (messages, u64::from(messages > 0)),
+            "{seconds} s"
+        );
+    }
+}
+
+#[test]
+fn a_hole_is_given_up_when_more_waits_than_the_ceiling_or_the_connection_ends() {
+    let mut stream = Stream::new();
+    stream.segment(99, SYN, &[]);
+    for index in 0..=MAX_AHEAD as u32 {
+        stream.segment(1000 + index * 10, ACK, b"0123456789");
+        assert_eq!(stream.table.counts.holes, u64::from(index == MAX_AHEAD as u32));
+    }
+    let mut stream = Stream::new();
+    stream.segment(99, SYN, &[]);
+    for index in 0..7 {
+        assert_eq!(stream.table.counts.holes, 0);
+        stream.segment(1000 + index * 10_000, ACK, &[b'x'; 10_000]);
+    }
+    assert_eq!(stream.table.counts.holes, 1);
+    let mut stream = Stream::new();
+    stream.segment(99, SYN, &[]);
+    stream.segment(1000, ACK, &message(1));
+    stream.segment(0, FIN, &[]);
+    assert_eq!(stream.got, [message(1)]);
+}
+
+#[test]
+fn a_jump_beyond_the_ceiling_begins_again() {
+    let mut stream = Stream::new();
+    stream.segment(100, ACK, &message(1)[..20]);
+    stream.segment(100 + 20 + (64 << 10) + 1, ACK, &message(2));
+    assert_eq!((stream.got.as_slice(), stream.table.counts.holes), ([message(2)].as_slice(), 1));
+}
+
+#[test]
+fn a_new_connection_on_the_same_ports_forgets_the_old_one_and_a_repeated_syn_does_not() {
+    let mut stream = Stream::new();
+    let a = message(1);
+    stream.segment(99, SYN, &[]);
+    stream.segment(99, SYN, &[]);
+    stream.segment(100, ACK, &a[..30]);
+    stream.segment(4_000_000, SYN, &[]);
+    stream.segment(4_000_001, ACK, &a);
+    assert_eq!(stream.got, [a]);
+}
+
+#[test]
+fn a_message_longer_than_the_ceiling_is_thrown_away_and_counted() {
+    let mut stream = Stream::new();
+    stream.table = Connections::new(4, 1000, Hasher::new(1));
+    let head = b"OPTIONS sip:a@example.com SIP/2.0\r\nCall-ID: 1\r\nContent-Length: 5000\r\n\r\n";
+    stream.segment(100, ACK, head);
+    let mut next = 100 + head.len() as u32;
+    for _ in 0..4 {
+        stream.segment(next, ACK, &[b'x'; 300]);
+        next += 300;
+    }
+    assert!(stream.got.is_empty());
+    assert_eq!(stream.table.counts.overflow, head.len() as u64 + 900);
+}
+
+#[test]
+fn a_connection_is_followed_when_it_talks_on_5060_or_begins_like_signalling() {
+    let wanted = |ports, flags, data: &[u8]| is_wanted(ports, TcpFlags(flags), data);
+    assert!(wanted((5060, 40_000), SYN, b"") && wanted((40_000, 5060), SYN, b""));
+    assert!(!wanted((5060, 40_000), ACK, b"") && !wanted((443, 40_000), SYN, b""));
+    assert!(wanted((5060, 40_000), ACK, b"\x16anything"));
+    assert!(wanted((8080, 40_000), ACK, b"INVITE sip:a@example.com SIP/2.0\r\n"));
+    assert!(!wanted((8080, 40_000), ACK, b"GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"));
+    assert!(!wanted((443, 40_000), ACK, &[0x16, 3, 3, 0, 5, 1, 2, 3]));
+    assert!(wanted((3478, 40_000), ACK, &[0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42]));
+    assert!(!wanted((3478, 40_000), ACK, &[0x80, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42]));
+    assert!(!wanted((3478, 40_000), ACK, &[0, 1, 0, 0, 0x21, 0x12, 0xa4]));
+}
+
+#[test]
+fn the_ceiling_counts_connections_of_two_directions() {
+    let mut table = Connections::new(1, 1000, Hasher::new(1));
+    let mut timers = TimerWheel::new(4);
+    let tcp =
+        |flags| Tcp { src_port: 0, dst_port: 0, seq: 1, ack: 0, flags: TcpFlags(flags), data: &[], len: 0 };
+    let end = |port| Endpoint::new([192, 0, 2, 1].into(), port);
+    for (src, dst, refused) in [(5060, 1, 0), (1, 5060, 0), (5060, 2, 1)] {
+        table.push((end(src), end(dst)), &tcp(SYN), Nanos::ZERO, &[1], &mut timers, |_| {});
+        assert_eq!(table.counts.refused, refused);
+    }
+    table.push((end(5060), end(1)), &tcp(FIN), Nanos::ZERO, &[1], &mut timers, |_| {});
+    table.push((end(5060), end(2)), &tcp(SYN), Nanos::ZERO, &[1], &mut timers, |_| {});
+    assert_eq!(table.counts.refused, 1);
+}
+
+#[test]
+fn a_connection_without_data_for_ten_minutes_is_forgotten() {
+    let mut stream = Stream::new();
+    let at = Nanos::from_secs;
+    stream.at(at(0), 99, SYN, &[], 0);
+    stream.at(at(400), 100, ACK, &message(1), message(1).len());
+    let ticket = stream.table.halves.ticket(0);
+    let mut fired = Vec::new();
+    stream.table.expire(ticket, at(600), &mut stream.timers);
+    assert_eq!(stream.table.halves.len(), 1);
+    stream.timers.expired(at(999), &mut fired);
+    stream.table.expire(ticket, at(1000), &mut stream.timers);
+    assert_eq!(stream.table.halves.len(), 0);
+    assert!(stream.table.is_untracked(0));
+}
+
+#[test]
+fn what_waits_behind_a_hole_when_the_input_ends_is_delivered_by_time() {
+    let mut table = Connections::new(4, 64 << 10, Hasher::new(1));
+    let mut timers = TimerWheel::new(4);
+    let end = |port| Endpoint::new([192, 0, 2, 1].into(), port);
+    for (port, second) in [(9, 3), (7, 2), (8, 2)] {
+        let text = message(usize::from(port));
+        for (seq, flags, data) in [(99, SYN, &[][..]), (500, ACK, &text)] {
+            let tcp = Tcp {
+                src_port: 5060,
+                dst_port: port,
+                seq,
+                ack: 0,
+                flags: TcpFlags(flags),
+                data,
+                len: data.len(),
+            };
+            table.push((end(5060), end(port)), &tcp, Nanos::from_secs(second), &[1], &mut timers, |_| {});
+        }
+    }
+    let mut ports = Vec::new();
+    table.close(|(_, dst), time, delivery| {
+        assert!(!delivery.bytes.is_empty());
+        ports.push((dst.port, time.0 / 1_000_000_000));
+    });
+    assert_eq!(ports, [(7, 2), (8, 2), (9, 3)]);
+    assert_eq!((table.halves.len(), table.counts.holes), (0, 3));
+}
+
+/// RFC 6455 section 5.2: lengths of 7 bits, 16 bits and 64 bits.
+#[test]
+fn websocket_messages_longer_than_the_ceiling_are_thrown_away_and_the_next_is_not() {
+    let head = b"GET / HTTP/1.1\r\nHost: example.com\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                 Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\
+                 Sec-WebSocket-Protocol: sip\r\n\r\n";
+    let frame = |first: u8, data: &[u8]| {
+        let mut bytes = vec![first, 126];
+        bytes.extend((data.len() as u16).to_be_bytes());
+        bytes.extend(data);
+        bytes
+    };
+    let mut table = Connections::new(4, 1000, Hasher::new(1));
+    let mut timers = TimerWheel::new(4);
+    let mut seq = 1;
+    let mut got: Vec<usize> = Vec::new();
+    // 600 and 400 octets are the ceiling, one more is over it; what is left of that one is a message of its own.
+    let parts = [
+        frame(0x01, &[b'x'; 600]),
+        frame(0x80, &[b'y'; 400]),
+        frame(0x01, &[b'x'; 600]),
+        frame(0x80, &[b'y'; 401]),
+        b"\x81\x05short".to_vec(),
+    ];
+    for part in std::iter::once(head.to_vec()).chain(parts) {
+        let tcp = Tcp {
+            src_port: 5060,
+            dst_port: 5060,
+            seq,
+            ack: 0,
+            flags: TcpFlags(ACK),
+            data: &part,
+            len: part.len(),
+        };
+        seq += part.len() as u32;
+        table.push(ends(), &tcp, Nanos::from_secs(1), &[1], &mut timers, |delivery| {
+            got.push(delivery.bytes.len())
+        });
+    }
+    assert_eq!(got, [1000, 5]);
+    assert_eq!(table.counts.overflow, 600);
 }

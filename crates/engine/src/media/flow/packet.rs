@@ -46,3 +46,25 @@ impl RtpPacket {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use crate::testing::at;
+
+    /// RFC 3550 section 5.1.
+    #[test]
+    fn the_fields_are_those_of_the_header() {
+        for (second_octet, payload_type, marker) in
+            [(0x08, 8, false), (0x88, 8, true), (0xff, 127, true), (0x7f, 127, false)]
+        {
+            let bytes = testing::rtp(second_octet, 0x1234, 0x89ab_cdef, 7);
+            let Ok(view) = rtp::View::parse(&bytes, bytes.len()) else { continue };
+            let packet = RtpPacket::new(&view, at(5), 200);
+            assert_eq!((packet.payload_type, packet.marker), (payload_type, marker));
+            assert_eq!((packet.sequence, packet.timestamp), (0x1234, 0x89ab_cdef));
+            assert_eq!((packet.now, packet.payload_len, packet.ip_len), (at(5), 160, 200));
+        }
+    }
+}

@@ -189,3 +189,121 @@ fn named<'a>(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Hop;
+    use crate::testing::{CALLEE, CALLER, at, end};
+
+    /// What an SDP of these lines announces: each endpoint with `number name/clock` of its types; and when T.38 was offered.
+    fn announced_by(lines: &[&str]) -> (Vec<(String, Vec<String>)>, Option<Nanos>) {
+        let hop =
+            Hop { time: at(0), src: end(CALLER), dst: end(CALLEE), transport: ringtap_model::Transport::Udp };
+        let mut call = CallEntry::new(b"a", 1, &hop, 0);
+        let (mut codecs, mut cache) = (Codecs::default(), TypeCache::new(Hasher::new(1)));
+        let body = format!("v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\n{}\r\n", lines.join("\r\n"));
+        let first = announced(&mut call, body.as_bytes(), at(5), &mut codecs, &mut cache);
+        // The second time from the cache.
+        assert_eq!(announced(&mut call, body.as_bytes(), at(5), &mut codecs, &mut cache), first);
+        let name = |(number, id): &(u8, _)| {
+            let codec = codecs.get(*id);
+            format!("{number} {}/{}", codec.name, codec.clock.0)
+        };
+        let ends = first.iter().map(|(end, types)| (end.to_string(), types.iter().map(name).collect()));
+        (ends.collect(), call.fax)
+    }
+
+    fn endpoints(lines: &[&str]) -> Vec<String> {
+        announced_by(lines).0.into_iter().map(|(end, _)| end).collect()
+    }
+
+    fn types(lines: &[&str]) -> Vec<String> {
+        let mut all = vec!["c=IN IP4 192.0.2.1"];
+        all.extend(lines);
+        announced_by(&all).0.remove(0).1
+    }
+
+    #[test]
+    fn each_description_announces_its_port_at_its_own_address_or_at_the_sessions() {
+        let lines =
+            ["c=IN IP4 192.0.2.7", "m=audio 4000 RTP/AVP 0", "m=video 5000 RTP/AVP 31", "c=IN IP4 192.0.2.8"];
+        assert_eq!(endpoints(&lines), ["192.0.2.7:4000", "192.0.2.8:5000"]);
+        assert_eq!(endpoints(&["m=audio 4000 RTP/AVP 0"]), [""; 0]);
+        assert_eq!(endpoints(&["m=audio 4000 RTP/AVP 0", "c=IN IP6 2001:db8::1"]), ["[2001:db8::1]:4000"]);
+    }
+
+    #[test]
+    fn the_first_connection_line_counts_and_a_host_name_is_no_address() {
+        let lines = [
+            "c=IN IP4 192.0.2.7",
+            "c=IN IP4 192.0.2.6",
+            "m=audio 4000 RTP/AVP 0",
+            "c=IN IP4 host.example.com",
+        ];
+        assert_eq!(endpoints(&lines), [""; 0]);
+        assert_eq!(endpoints(&lines[..3]), ["192.0.2.7:4000"]);
+    }
+
+    /// RFC 3264 section 8.4 (hold of old) and section 6 (refused).
+    #[test]
+    fn the_unspecified_address_and_port_zero_announce_nothing() {
+        assert_eq!(endpoints(&["c=IN IP4 0.0.0.0", "m=audio 4000 RTP/AVP 0"]), [""; 0]);
+        assert_eq!(endpoints(&["c=IN IP4 192.0.2.7", "m=audio 0 RTP/AVP 0"]), [""; 0]);
+    }
+
+    /// RFC 8839 section 5.1: component 1 is RTP.
+    #[test]
+    fn up_to_eight_ice_candidates_of_rtp_are_endpoints_too() {
+        let lines = [
+            "c=IN IP4 192.0.2.7",
+            "m=audio 4000 RTP/AVP 0",
+            "a=candidate:1 1 UDP 2130706431 10.0.0.1 8998 typ host",
+            "a=candidate:1 2 UDP 2130706430 10.0.0.1 8999 typ host",
+        ];
+        assert_eq!(endpoints(&lines), ["192.0.2.7:4000", "10.0.0.1:8998"]);
+        let many: Vec<String> =
+            (1..=10).map(|n| format!("a=candidate:{n} 1 UDP 1 10.0.0.{n} 9000 typ host")).collect();
+        let lines: Vec<&str> = lines[..2].iter().copied().chain(many.iter().map(String::as_str)).collect();
+        assert_eq!(endpoints(&lines).len(), 9);
+        assert_eq!(endpoints(&["a=candidate:1 1 UDP 1 10.0.0.1 9 typ host", "c=IN IP4 192.0.2.7"]), [""; 0]);
+    }
+
+    #[test]
+    fn t38_is_noted_and_announces_no_rtp() {
+        let lines = ["c=IN IP4 192.0.2.7", "m=image 4400 udptl t38"];
+        assert_eq!(announced_by(&lines), (Vec::new(), Some(at(5))));
+        assert_eq!(announced_by(&["c=IN IP4 192.0.2.7", "m=image 0 udptl t38"]).1, None);
+        assert_eq!(announced_by(&["c=IN IP4 192.0.2.7", "m=audio 4000 RTP/AVP 0"]).1, None);
+    }
+
+    #[test]
+    fn sixteen_descriptions_are_read() {
+        let many: Vec<String> = (0..20).map(|n| format!("m=audio {} RTP/AVP 0", 4000 + 2 * n)).collect();
+        let lines: Vec<&str> =
+            std::iter::once("c=IN IP4 192.0.2.7").chain(many.iter().map(String::as_str)).collect();
+        assert_eq!(endpoints(&lines).len(), 16);
+    }
+
+    #[test]
+    fn a_payload_type_is_named_by_its_first_rtpmap_or_by_rfc_3551() {
+        let lines = ["m=audio 4000 RTP/AVP 0 96 97 18", "a=rtpmap:96 opus/48000/2", "a=rtpmap:96 G722/8000"];
+        // Nothing names 97.
+        assert_eq!(types(&lines), ["0 PCMU/8000", "96 opus/48000", "18 G729/8000"]);
+        assert_eq!(types(&["m=audio 4000 RTP/AVP 8", "a=rtpmap:8 pcma/8000"]), ["8 PCMA/8000"]);
+        assert_eq!(types(&["m=audio 4000 RTP/AVP 8", "a=rtpmap:8 G722/16000"]), ["8 G722/16000"]);
+    }
+
+    #[test]
+    fn a_description_with_more_than_32_rtpmaps_still_names_the_types_of_its_list() {
+        let maps: Vec<String> =
+            (64..=127).map(|number| format!("a=rtpmap:{number} codec{number}/8000")).collect();
+        let lines: Vec<&str> =
+            std::iter::once("m=audio 4000 RTP/AVP 127 64 0").chain(maps.iter().map(String::as_str)).collect();
+        assert_eq!(types(&lines), ["127 codec127/8000", "64 codec64/8000", "0 PCMU/8000"]);
+        let second: Vec<&str> = std::iter::once("m=audio 4000 RTP/AVP 8").chain(lines).collect();
+        let mut all = vec!["c=IN IP4 192.0.2.1"];
+        all.extend(second);
+        assert_eq!(announced_by(&all).0[1].1.len(), 3);
+    }
+}
