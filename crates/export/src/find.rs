@@ -1,4 +1,4 @@
-//! Finding the one call that a person named.
+//! Searches for the call that the user named.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,14 +7,14 @@ use ringtap_engine::{Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Id, Message, Nanos, Registration};
 use ringtap_report::text::{counted, shown};
 
-/// Different calls whose Call-ID begins alike: more than these are only counted.
+/// Ambiguous calls that an error lists by Call-ID.
 const ALIKE: usize = 8;
-/// Near misses that are suggested.
+/// Similar Call-IDs that an error suggests.
 const NEAR: usize = 3;
 
-/// A sink that can have enough.
+/// A sink that can stop the reading of its input early.
 pub trait Listener: Sink {
-    /// Nothing more is wanted: what it writes to is gone.
+    /// Whether to stop reading, because the sink's output is closed.
     fn has_enough(&self) -> bool {
         false
     }
@@ -22,30 +22,30 @@ pub trait Listener: Sink {
 
 /// A call with its streams.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundCall {
     /// Its record.
     pub call: Call,
     /// Its media streams.
     pub streams: Vec<StreamEnd>,
 }
 
-/// A sink that looks for a call by its Call-ID, by the beginning of it, or by the id of its record.
+/// A sink that searches for a call by Call-ID, by a prefix of it, or by the id of its record.
 ///
-/// With `SIP` it also hands every message of exactly that Call-ID on.
+/// With `SIP` it also passes each message with exactly that Call-ID to a callback.
 pub struct Finder<'a, const SIP: bool> {
     wanted: &'a str,
     id: Option<Id>,
     total: u64,
-    exact: Vec<Found>,
-    by_id: Option<Found>,
-    alike: BTreeMap<String, Vec<Found>>,
+    exact: Vec<FoundCall>,
+    by_id: Option<FoundCall>,
+    alike: BTreeMap<String, Vec<FoundCall>>,
     more_alike: bool,
     near: Vec<(usize, String)>,
     messages: &'a mut dyn FnMut(&SipSeen<'_>),
 }
 
 impl<'a, const SIP: bool> Finder<'a, SIP> {
-    /// Looks for what `wanted` names.
+    /// Creates a search for `wanted`; `messages` is called with each message of that Call-ID.
     pub fn new(wanted: &'a str, messages: &'a mut dyn FnMut(&SipSeen<'_>)) -> Self {
         Self {
             wanted,
@@ -60,8 +60,8 @@ impl<'a, const SIP: bool> Finder<'a, SIP> {
         }
     }
 
-    /// What was found: several where the same Call-ID was used again later, in order of time.
-    pub fn found(mut self) -> Result<Vec<Found>, NotFound> {
+    /// The calls found, in order of time: several where a Call-ID was used again later.
+    pub fn found(mut self) -> Result<Vec<FoundCall>, NotFound> {
         self.exact.sort_by_key(|found| found.call.start());
         if !self.exact.is_empty() {
             return Ok(self.exact);
@@ -83,7 +83,7 @@ impl<'a, const SIP: bool> Finder<'a, SIP> {
         })
     }
 
-    fn keep_alike(&mut self, found: Found) {
+    fn add_alike(&mut self, found: FoundCall) {
         if self.alike.len() == ALIKE && !self.alike.contains_key(&found.call.call_id) {
             self.more_alike = true;
             return;
@@ -91,23 +91,23 @@ impl<'a, const SIP: bool> Finder<'a, SIP> {
         self.alike.entry(found.call.call_id.clone()).or_default().push(found);
     }
 
-    /// Keeps the few Call-IDs that have most in common with the one wanted.
-    fn keep_near(&mut self, call_id: &str) {
+    /// Remembers the [`NEAR`] Call-IDs most similar to the one wanted.
+    fn add_near(&mut self, call_id: &str) {
         let score = likeness(self.wanted, call_id);
         let known = self.near.iter().any(|(_, near)| near == call_id);
         if score * 2 < self.wanted.len().max(2) || known {
             return;
         }
-        let place = self.near.partition_point(|(other, _)| *other >= score);
-        if place < NEAR {
-            self.near.insert(place, (score, call_id.to_string()));
+        let index = self.near.partition_point(|(other, _)| *other >= score);
+        if index < NEAR {
+            self.near.insert(index, (score, call_id.to_string()));
             self.near.truncate(NEAR);
         }
     }
 }
 
-/// How many bytes `call_id` shares with `wanted` at both ends, or all of them where it contains it: one slip
-/// of the pen costs one.
+/// The length of the common prefix and suffix of `call_id` and `wanted`, or all of `wanted` if `call_id`
+/// contains it. One mistyped character costs one.
 fn likeness(wanted: &str, call_id: &str) -> usize {
     if call_id.contains(wanted) {
         return wanted.len();
@@ -123,14 +123,14 @@ impl<const SIP: bool> Sink for Finder<'_, SIP> {
 
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
         self.total += 1;
-        self.keep_near(&call.call_id);
-        let found = Found { call, streams };
+        self.add_near(&call.call_id);
+        let found = FoundCall { call, streams };
         if found.call.call_id == self.wanted {
             self.exact.push(found);
         } else if Some(found.call.id) == self.id {
             self.by_id = Some(found);
         } else if found.call.call_id.starts_with(self.wanted) {
-            self.keep_alike(found);
+            self.add_alike(found);
         }
     }
 
@@ -147,22 +147,22 @@ impl<const SIP: bool> Sink for Finder<'_, SIP> {
 
 impl<const SIP: bool> Listener for Finder<'_, SIP> {}
 
-/// Whether a message has exactly that Call-ID, as records write it.
+/// Whether a message has exactly this Call-ID, compared in the form that records use.
 pub fn carries(seen: &SipSeen<'_>, call_id: &str) -> bool {
     seen.message.call_id().is_some_and(|found| String::from_utf8_lossy(found) == call_id)
 }
 
-/// A span of time.
+/// A range of time, its end excluded.
 #[derive(Clone, Copy, Debug)]
-pub struct Slice {
+pub struct TimeRange {
     from: Nanos,
     before: Nanos,
 }
 
-impl Slice {
-    /// Of each call in `found`, which have one Call-ID and are in order of time: from its beginning to the
-    /// next one's. The first takes what came before it too, the last what came after.
-    fn of(found: &[Found]) -> Vec<Self> {
+impl TimeRange {
+    /// The range of each call in `found`, from its start to the start of the next. The calls have one Call-ID
+    /// and are in order of time. The first range also covers everything before, the last everything after.
+    fn of(found: &[FoundCall]) -> Vec<Self> {
         let start =
             |index: usize| found.get(index).and_then(|found| found.call.start()).unwrap_or(Nanos::MAX);
         let from = |index| if index == 0 { Nanos::ZERO } else { start(index) };
@@ -170,25 +170,26 @@ impl Slice {
     }
 
     /// Whether `time` lies in it.
-    pub fn holds(self, time: Nanos) -> bool {
+    pub fn contains(self, time: Nanos) -> bool {
         self.from <= time && (time < self.before || self.before == Nanos::MAX)
     }
 }
 
-/// The calls that were meant, each with the time in which messages with their Call-ID are its own.
+/// The calls that the user selected, each with the time range in which messages with its Call-ID belong to
+/// it.
 #[derive(Debug)]
-pub struct Meant(pub Vec<(Found, Slice)>);
+pub struct SelectedCalls(pub Vec<(FoundCall, TimeRange)>);
 
-impl Meant {
-    /// All of `found`, which have one Call-ID; only the one whose record was named, where one was.
-    pub fn of(found: Vec<Found>, wanted: &str) -> Self {
-        let slices = Slice::of(&found);
-        let mut meant: Vec<_> = found.into_iter().zip(slices).collect();
-        let is_named = |(found, _): &(Found, Slice)| wanted.parse() == Ok(found.call.id);
-        if meant.iter().any(is_named) {
-            meant.retain(is_named);
+impl SelectedCalls {
+    /// Selects all of `found`, which have one Call-ID, or only the one whose record id is `wanted`.
+    pub fn of(found: Vec<FoundCall>, wanted: &str) -> Self {
+        let ranges = TimeRange::of(&found);
+        let mut selected: Vec<_> = found.into_iter().zip(ranges).collect();
+        let is_named = |(found, _): &(FoundCall, TimeRange)| wanted.parse() == Ok(found.call.id);
+        if selected.iter().any(is_named) {
+            selected.retain(is_named);
         }
-        Self(meant)
+        Self(selected)
     }
 
     /// Their Call-ID.
@@ -196,9 +197,9 @@ impl Meant {
         self.0.first().map_or("", |(found, _)| &found.call.call_id)
     }
 
-    /// Whether a message belongs to one of them.
+    /// Whether a message belongs to one of the calls.
     pub fn has(&self, seen: &SipSeen<'_>) -> bool {
-        carries(seen, self.call_id()) && self.0.iter().any(|(_, slice)| slice.holds(seen.time))
+        carries(seen, self.call_id()) && self.0.iter().any(|(_, range)| range.contains(seen.time))
     }
 
     /// Their streams.
@@ -207,7 +208,7 @@ impl Meant {
     }
 }
 
-/// No call, or more than one, is what was named.
+/// The search found no call, or several different ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotFound {
     wanted: String,
@@ -227,7 +228,7 @@ impl fmt::Display for NotFound {
             let more = if self.more_alike { " and more" } else { "" };
             return write!(
                 f,
-                "several calls begin with `{wanted}`: {}{more}; write more of it",
+                "several calls begin with `{wanted}`: {}{more}; give more of the Call-ID",
                 list(&self.alike)
             );
         }
@@ -275,7 +276,7 @@ mod tests {
     #[test]
     fn an_ambiguous_beginning_lists_the_calls() {
         let error = find("abc", &["abc@x", "abcd@x"]).unwrap_err();
-        assert_eq!(error, "several calls begin with `abc`: `abc@x`, `abcd@x`; write more of it");
+        assert_eq!(error, "several calls begin with `abc`: `abc@x`, `abcd@x`; give more of the Call-ID");
         let many: Vec<String> = (0..20).map(|n| format!("a{n:02}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert!(find("a", &many).unwrap_err().contains("`a07` and more"));
@@ -299,16 +300,19 @@ mod tests {
     #[test]
     fn a_reused_call_id_is_cut_in_time() {
         let at = |secs| Call { invite: Some(Nanos::from_secs(secs)), ..samples::call() };
-        let found: Vec<Found> = [100, 200].map(|secs| Found { call: at(secs), streams: Vec::new() }).into();
-        let slices = Slice::of(&found);
-        let holds = |secs| slices.iter().map(|slice| slice.holds(Nanos::from_secs(secs))).collect::<Vec<_>>();
-        assert_eq!(holds(50), [true, false]);
-        assert_eq!(holds(199), [true, false]);
-        assert_eq!(holds(200), [false, true]);
-        assert!(slices[1].holds(Nanos::MAX));
-        assert_eq!(Meant::of(found.clone(), "x").0.len(), 2);
-        let second = Found { call: Call { id: Id([9; 16]), ..found[1].call.clone() }, streams: Vec::new() };
-        let meant = Meant::of(vec![found[0].clone(), second], &"09".repeat(16));
-        assert!(meant.0.len() == 1 && !meant.0[0].1.holds(Nanos::from_secs(150)));
+        let found: Vec<FoundCall> =
+            [100, 200].map(|secs| FoundCall { call: at(secs), streams: Vec::new() }).into();
+        let ranges = TimeRange::of(&found);
+        let contains =
+            |secs| ranges.iter().map(|range| range.contains(Nanos::from_secs(secs))).collect::<Vec<_>>();
+        assert_eq!(contains(50), [true, false]);
+        assert_eq!(contains(199), [true, false]);
+        assert_eq!(contains(200), [false, true]);
+        assert!(ranges[1].contains(Nanos::MAX));
+        assert_eq!(SelectedCalls::of(found.clone(), "x").0.len(), 2);
+        let second =
+            FoundCall { call: Call { id: Id([9; 16]), ..found[1].call.clone() }, streams: Vec::new() };
+        let selected = SelectedCalls::of(vec![found[0].clone(), second], &"09".repeat(16));
+        assert!(selected.0.len() == 1 && !selected.0[0].1.contains(Nanos::from_secs(150)));
     }
 }

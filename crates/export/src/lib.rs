@@ -1,28 +1,28 @@
-//! One call of the past: found among all, its packets and its sound, and the pages made of them.
+//! Finds one recorded call and exports it: packets, sound, ladder and record.
 //!
-//! Not here: which files are written, and their names. Functions write into any `Write`; packets come from
-//! the spool or from frames in memory.
+//! This crate does not choose which files are written, nor their names. Its functions write to any `Write`;
+//! packets come from the spool or from frames in memory.
 //!
-//! The one invariant: packets of one call are read as a stream. However long the call, only a few hundred of
-//! its packets are in memory at once, and what is missing of it is counted.
+//! The one invariant: the packets of a call are read as a stream. However long the call is, only a few
+//! hundred packets are in memory at once, and missing packets are counted.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`find`] | the one call that somebody named |
-//! | [`take`] | its packets and its sound, out of everything that passes |
-//! | [`steps`] | its messages, as steps of a ladder |
-//! | [`kept`] | what the spool has of it, and what is missing |
-//! | [`source`] | its packets in order, as often as one likes |
-//! | [`joined`] | messages over TCP as connections again |
-//! | [`replay`] | its packets through an engine again: messages, streams, sound |
-//! | [`page`] | its record as JSON, its ladder as text and as a drawing |
+//! | [`find`] | search for the call that the user named |
+//! | [`collect`] | selection of its packets and its sound from a capture |
+//! | [`steps`] | its messages as steps of a ladder |
+//! | [`call_packets`] | its packets in the spool, and how many are missing |
+//! | [`source`] | its packets in order of time, for one or more passes |
+//! | [`connections`] | TCP, WebSocket and SCTP connections rebuilt around its messages |
+//! | [`replay`] | a second run of its packets through an engine |
+//! | [`page`] | its record as JSON, its ladder as text and SVG |
 #![forbid(unsafe_code)]
 
+pub mod call_packets;
+pub mod collect;
+pub mod connections;
 pub mod find;
-pub mod joined;
-pub mod kept;
 pub mod page;
 pub mod replay;
 pub mod source;
 pub mod steps;
-pub mod take;

@@ -1,23 +1,22 @@
-//! A call for people and programs: its record as JSON, its ladder as text and as a drawing.
+//! Formats a call: its record as JSON, its ladder as text and as SVG.
 
 use std::io::{self, Write};
 
 use ringtap_model::{Call, Dtmf, Nanos, Stream};
 use ringtap_report::ladder::{self, Band, Page};
-use ringtap_report::svg::{self, Picture};
+use ringtap_report::svg::{Picture, draw};
 use ringtap_report::time;
 use ringtap_report::{detail, json, streams};
 use serde_json::{Value, json};
 
-use crate::find::{Meant, Slice};
+use crate::find::{SelectedCalls, TimeRange};
 use crate::replay::Replay;
 use crate::steps::Steps;
 
-/// Columns of a text that goes into a file.
+/// Columns of text written to a file.
 const WIDTH: usize = 120;
 
-/// One object: `call` and `streams` as records have them, `messages` in the order in which they passed,
-/// `kept`.
+/// Writes one JSON object: `call` and `streams` as in the records, `messages` in order of time, and `kept`.
 pub fn json(
     out: &mut dyn Write,
     call: Option<&Call>,
@@ -29,15 +28,15 @@ pub fn json(
     json::line(out, &export)
 }
 
-/// What `ringtap call` shows, with media and digits in the ladder.
-pub fn text(out: &mut dyn Write, meant: &Meant, replay: &Replay) -> io::Result<()> {
+/// Writes the same text as `ringtap call`, with media and digits in the ladder.
+pub fn text(out: &mut dyn Write, selected: &SelectedCalls, replay: &Replay) -> io::Result<()> {
     let page = Page { width: WIDTH, colour: false, ascii: false };
-    for (found, slice) in &meant.0 {
+    for (found, range) in &selected.0 {
         detail::write(out, &found.call, WIDTH, false)?;
         writeln!(out)?;
-        let rows = ladder::rows(&replay.steps.within(*slice), &replay.bands(), &notes(&found.call.dtmf));
+        let rows = ladder::rows(&replay.steps.within(*range), &replay.bands(), &notes(&found.call.dtmf));
         ladder::draw(out, &rows, page)?;
-        for remark in replay.steps.remarks(*slice) {
+        for remark in replay.steps.remarks(*range) {
             writeln!(out, "{remark}")?;
         }
         for stream in &found.streams {
@@ -48,12 +47,12 @@ pub fn text(out: &mut dyn Write, meant: &Meant, replay: &Replay) -> io::Result<(
     Ok(())
 }
 
-/// The same ladder as a drawing.
-pub fn drawing(
+/// Draws the same ladder as SVG.
+pub fn svg(
     out: &mut dyn Write,
     call: &Call,
     steps: &Steps,
-    slice: Slice,
+    range: TimeRange,
     bands: &[Band],
 ) -> io::Result<()> {
     let party = |user: &Option<String>, host: &Option<String>| {
@@ -73,12 +72,12 @@ pub fn drawing(
     ];
     let picture = Picture {
         heading: &heading,
-        steps: &steps.within(slice),
+        steps: &steps.within(range),
         bands,
         notes: &notes(&call.dtmf),
-        remarks: &steps.remarks(slice),
+        remarks: &steps.remarks(range),
     };
-    svg::draw(out, &picture)
+    draw(out, &picture)
 }
 
 fn notes(digits: &[Dtmf]) -> Vec<(Nanos, String)> {

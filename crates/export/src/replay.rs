@@ -1,4 +1,4 @@
-//! A call's packets through an engine again: what was said when, which streams there were, how it sounds.
+//! Runs a call's packets through an engine again, for its messages, streams and sound.
 
 use std::collections::HashMap;
 
@@ -10,58 +10,58 @@ use ringtap_report::streams::codec;
 use ringtap_report::style::Style;
 use serde_json::{Value, json};
 
-use crate::find::{Found, Meant};
+use crate::collect::{CallCollector, Sound};
+use crate::find::{FoundCall, SelectedCalls};
 use crate::source::Source;
 use crate::steps::Steps;
-use crate::take::{Sound, Taker};
 
-/// What the packets of one call tell.
+/// Messages and streams that an engine finds in the packets of one call.
 #[derive(Default)]
 pub struct Replay {
-    /// Records that this engine makes: one, where the call is whole.
+    /// Call records of this engine: one if the call is complete.
     pub calls: Vec<Call>,
-    /// Streams, of a call or not, in order of their first packet.
+    /// Streams, whether they belong to a call or not, in order of their first packet.
     pub streams: Vec<StreamEnd>,
-    /// Its messages, for the ladder.
+    /// Messages for the ladder.
     pub steps: Steps,
-    /// Messages for programs.
+    /// Messages as JSON.
     pub messages: Vec<Value>,
-    /// When each stream was reported on, by its serial.
+    /// Times of the RTCP packets about each stream, by its serial.
     reports: HashMap<u64, Vec<Nanos>>,
 }
 
 impl Replay {
-    /// In order of their first packet, once all packets have passed.
+    /// Sorts the streams by their first packet. Call it after the last packet.
     pub fn sorted(mut self) -> Self {
         self.streams.sort_by_key(|stream| (stream.record.first, stream.serial));
         self
     }
 
-    /// The call that this is, with its streams: `record`, or the first that this engine made. `None` where
-    /// there was neither.
-    pub fn meant(&self, record: Option<Call>) -> Option<Meant> {
+    /// The call with its streams: `record`, or the first call record of this engine. `None` if there is
+    /// neither.
+    pub fn selected(&self, record: Option<Call>) -> Option<SelectedCalls> {
         let call = record.or_else(|| self.calls.first().cloned())?;
         let mut streams = self.streams.clone();
         for stream in &mut streams {
             stream.record.call = Some(call.id);
             stream.record.call_id = Some(call.call_id.clone());
         }
-        Some(Meant::of(vec![Found { call, streams }], ""))
+        Some(SelectedCalls::of(vec![FoundCall { call, streams }], ""))
     }
 
-    /// The call's sound, and a sentence for each stream that cannot be decoded.
+    /// The call's sound, and an error text for each stream that cannot be decoded.
     pub fn sound(
-        meant: &Meant,
+        selected: &SelectedCalls,
         source: &mut Source<'_>,
         decoders: &dyn Decoders,
     ) -> anyhow::Result<(Sound, Vec<String>)> {
-        let (sound, mute) = Sound::of(meant, true, decoders);
-        let mut taker = Taker::new(meant, sound, false);
-        source.run(&mut taker)?;
-        Ok((taker.taken().1, mute))
+        let (sound, mute) = Sound::of(selected, true, decoders);
+        let mut collector = CallCollector::new(selected, sound, false);
+        source.run(&mut collector)?;
+        Ok((collector.finish().1, mute))
     }
 
-    /// Its streams, for the ladder.
+    /// The streams as bands of the ladder.
     pub fn bands(&self) -> Vec<Band> {
         self.streams
             .iter()
@@ -92,7 +92,7 @@ pub fn band(stream: &Stream, reports: Vec<Nanos>) -> Band {
     }
 }
 
-/// A new engine: the same frames give the same serials, run after run. Their numbers ascend.
+/// Runs `frames` through a new engine. The same frames give the same, ascending serials in each run.
 pub fn run<S: Sink>(frames: &[Frame<'_>], config: &Config, sink: &mut S) {
     let mut engine = Engine::new(config.clone());
     for batch in frames.chunks(512) {
@@ -101,8 +101,8 @@ pub fn run<S: Sink>(frames: &[Frame<'_>], config: &Config, sink: &mut S) {
     engine.close(sink);
 }
 
-/// Room for so many packets of one call, which has few of everything: many may be exported one after the
-/// other.
+/// Limits for an engine that reads so many packets of one call. They are small because a search exports many
+/// calls one after the other.
 pub fn small(packets: usize) -> Config {
     let few = packets.clamp(64, 100_000);
     Config {
@@ -133,7 +133,7 @@ impl Sink for Replay {
 
     fn sip(&mut self, seen: &SipSeen<'_>) {
         self.steps.push(seen);
-        self.messages.push(said(seen));
+        self.messages.push(message_json(seen));
     }
 
     fn rtcp(&mut self, seen: &RtcpSeen<'_>) {
@@ -141,8 +141,8 @@ impl Sink for Replay {
     }
 }
 
-/// A message for programs.
-fn said(seen: &SipSeen<'_>) -> Value {
+/// A message as JSON.
+fn message_json(seen: &SipSeen<'_>) -> Value {
     let end = |endpoint: Endpoint| endpoint.to_string();
     let message = seen.message;
     json!({

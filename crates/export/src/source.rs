@@ -1,4 +1,4 @@
-//! A call's packets in order of time, as often as one likes, a few hundred in memory at once.
+//! Reads a call's packets in order of time, any number of times, with a few hundred in memory at once.
 
 use std::collections::BTreeMap;
 
@@ -6,40 +6,42 @@ use ringtap_engine::{Config, Engine, Sink};
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_spool::{MissingChunks, OrderedPackets, Reader};
 
-use crate::joined::Joiner;
-use crate::kept::{Count, Kept};
+use crate::call_packets::{CallPackets, PacketCount};
+use crate::connections::ConnectionBuilder;
 use crate::replay::small;
 
-/// Where the packets come from.
+/// Source of a call's packets.
 pub enum Source<'a> {
-    /// Out of the spool, anew each time.
-    Kept {
-        /// Its packets, found before.
-        kept: &'a Kept,
-        /// Where they are read.
-        spool: &'a mut Reader,
+    /// Reads them from the spool in each pass.
+    Spool {
+        /// Position of the packets.
+        packets: &'a CallPackets,
+        /// Reader of the spool.
+        reader: &'a mut Reader,
     },
-    /// Out of memory.
+    /// Reads them from memory.
     Frames(&'a [Frame<'a>]),
 }
 
-/// Takes what the next batch of packets is.
-pub type Take<'a> = &'a mut dyn FnMut(&[Frame<'_>]) -> anyhow::Result<()>;
+/// Called with each batch of packets.
+pub type OnBatch<'a> = &'a mut dyn FnMut(&[Frame<'_>]) -> anyhow::Result<()>;
 
 impl Source<'_> {
-    /// Gives all of them, numbered from 1.
-    pub fn each(&mut self, take: Take<'_>) -> anyhow::Result<()> {
+    /// Passes all packets to `on_batch`, numbered from 1.
+    pub fn for_each_batch(&mut self, on_batch: OnBatch<'_>) -> anyhow::Result<()> {
         match self {
-            Self::Frames(frames) => frames.chunks(BATCH).try_for_each(take),
-            Self::Kept { kept, spool } => Pass::new(kept, spool).each(take).map(drop),
+            Self::Frames(frames) => frames.chunks(BATCH).try_for_each(on_batch),
+            Self::Spool { packets, reader } => {
+                SpoolPass::new(packets, reader).for_each_batch(on_batch).map(drop)
+            }
         }
     }
 
-    /// Runs them through an engine: the same packets give the same serials, time after time, ascending.
+    /// Runs the packets through a new engine. The same packets give the same, ascending serials in each run.
     pub fn run<S: Sink>(&mut self, sink: &mut S) -> anyhow::Result<()> {
         let config = self.config();
         let mut engine = Engine::new(config);
-        self.each(&mut |frames| {
+        self.for_each_batch(&mut |frames| {
             engine.batch(frames, sink);
             Ok(())
         })?;
@@ -49,75 +51,76 @@ impl Source<'_> {
 
     fn config(&self) -> Config {
         match self {
-            Self::Kept { kept, .. } => small(kept.most()),
+            Self::Spool { packets, .. } => small(packets.packet_limit()),
             Self::Frames(frames) => small(frames.len()),
         }
     }
 }
 
-/// One way through what the spool has of a call.
-pub struct Pass<'a> {
-    kept: &'a Kept,
+/// One pass over a call's packets in the spool.
+pub struct SpoolPass<'a> {
+    packets: &'a CallPackets,
     ordered: OrderedPackets<'a>,
-    joiner: Option<Joiner>,
-    counts: Vec<Count>,
+    connections: Option<ConnectionBuilder>,
+    counts: Vec<PacketCount>,
 }
 
-/// What a pass found.
-pub struct Passed {
-    /// By part.
-    pub counts: Vec<Count>,
-    /// By owner.
-    pub lacks: BTreeMap<u64, MissingChunks>,
-    /// Packets that were given.
+/// Counts of a finished pass.
+pub struct PassResult {
+    /// Packets of each part.
+    pub counts: Vec<PacketCount>,
+    /// Missing chunks by owner key.
+    pub missing: BTreeMap<u64, MissingChunks>,
+    /// Packets passed on, after connections were rebuilt.
     pub packets: u64,
 }
 
-impl<'a> Pass<'a> {
-    /// Begins one.
-    pub fn new(kept: &'a Kept, spool: &'a mut Reader) -> Self {
-        let counts = vec![Count::default(); kept.parts.len()];
-        Self { kept, ordered: spool.in_order(&kept.chunks), joiner: kept.joiner(), counts }
+impl<'a> SpoolPass<'a> {
+    /// Starts a pass.
+    pub fn new(packets: &'a CallPackets, spool: &'a mut Reader) -> Self {
+        let counts = vec![PacketCount::default(); packets.parts.len()];
+        let connections = packets.connection_builder();
+        Self { packets, ordered: spool.in_order(&packets.chunks), connections, counts }
     }
 
-    /// Gives all packets.
-    pub fn each(mut self, take: Take<'_>) -> anyhow::Result<Passed> {
-        let (mut batch, mut packets) = (Whole::default(), 0);
+    /// Passes all packets to `on_batch`.
+    pub fn for_each_batch(mut self, on_batch: OnBatch<'_>) -> anyhow::Result<PassResult> {
+        let (mut batch, mut packets) = (FrameBuffer::default(), 0);
         while let Some((owner, link, packet)) = self.ordered.next_packet()? {
-            if !self.kept.place(owner, link, &packet, &mut self.counts) {
+            if !self.packets.count(owner, link, &packet, &mut self.counts) {
                 continue;
             }
             let frame =
                 Frame { time: packet.time, number: 0, link, wire_len: packet.wire_len, data: packet.data };
-            match &mut self.joiner {
-                Some(joiner) => joiner.frame(&frame, &mut |frame| batch.push(frame)),
+            match &mut self.connections {
+                Some(builder) => builder.push(&frame, &mut |frame| batch.push(frame)),
                 None => batch.push(&frame),
             }
             if batch.frames.len() >= BATCH {
-                packets = batch.give(packets, take)?;
+                packets = batch.flush(packets, on_batch)?;
             }
         }
-        packets = batch.give(packets, take)?;
-        Ok(Passed { counts: self.counts, lacks: self.ordered.lacks().clone(), packets })
+        packets = batch.flush(packets, on_batch)?;
+        Ok(PassResult { counts: self.counts, missing: self.ordered.lacks().clone(), packets })
     }
 }
 
-/// Packets, and their bytes one behind the other.
+/// Packets in memory, their bytes in one buffer.
 #[derive(Default)]
-pub struct Whole {
+pub struct FrameBuffer {
     frames: Vec<(Nanos, LinkType, u32, std::ops::Range<usize>)>,
     bytes: Vec<u8>,
 }
 
-impl Whole {
-    /// Adds a packet behind the others.
+impl FrameBuffer {
+    /// Appends a packet.
     pub fn push(&mut self, frame: &Frame<'_>) {
         let from = self.bytes.len();
         self.bytes.extend_from_slice(frame.data);
         self.frames.push((frame.time, frame.link, frame.wire_len, from..self.bytes.len()));
     }
 
-    /// Numbered from 1.
+    /// All packets, numbered from 1.
     pub fn frames(&self) -> Vec<Frame<'_>> {
         self.numbered(1)
     }
@@ -134,12 +137,13 @@ impl Whole {
         frames.collect()
     }
 
-    /// Gives them away, with numbers behind those that were given before; the last one.
-    fn give(&mut self, before: u64, take: Take<'_>) -> anyhow::Result<u64> {
+    /// Passes the packets to `on_batch`, numbered from `before` + 1, and empties the buffer. Returns the last
+    /// number.
+    fn flush(&mut self, before: u64, on_batch: OnBatch<'_>) -> anyhow::Result<u64> {
         let frames = self.numbered(before + 1);
         let last = before + frames.len() as u64;
         if !frames.is_empty() {
-            take(&frames)?;
+            on_batch(&frames)?;
         }
         self.frames.clear();
         self.bytes.clear();
@@ -147,5 +151,5 @@ impl Whole {
     }
 }
 
-/// Packets at a time.
+/// Packets in a batch.
 const BATCH: usize = 512;

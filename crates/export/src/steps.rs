@@ -5,22 +5,23 @@ use ringtap_model::Nanos;
 use ringtap_report::ladder::{Step, StepKind};
 use ringtap_report::message;
 
-use crate::find::Slice;
+use crate::find::TimeRange;
 
-/// A Call-ID that a stranger uses for everything must not fill the memory.
+/// Most messages of one Call-ID, so that a device that uses one Call-ID for everything cannot fill the
+/// memory.
 const MOST: usize = 10_000;
 
-/// The messages of one Call-ID in the order in which they passed.
+/// The messages of one Call-ID in the order of their arrival.
 #[derive(Default)]
 pub struct Steps {
     steps: Vec<Step>,
-    /// Second copies made by the mirror port, which are not drawn.
+    /// Times of mirrored copies, which are not drawn.
     mirrored: Vec<Nanos>,
     left_out: u64,
 }
 
 impl Steps {
-    /// Takes a message.
+    /// Adds a message.
     pub fn push(&mut self, seen: &SipSeen<'_>) {
         if self.steps.len() + self.mirrored.len() >= MOST {
             self.left_out += 1;
@@ -39,24 +40,24 @@ impl Steps {
         }
     }
 
-    /// No message came.
+    /// Whether there are no messages to draw.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Those within a span of time.
-    pub fn within(&self, slice: Slice) -> Vec<Step> {
-        self.steps.iter().filter(|step| slice.holds(step.time)).cloned().collect()
+    /// The messages within a time range.
+    pub fn within(&self, range: TimeRange) -> Vec<Step> {
+        self.steps.iter().filter(|step| range.contains(step.time)).cloned().collect()
     }
 
-    /// All of them.
+    /// All messages.
     pub fn all(&self) -> &[Step] {
         &self.steps
     }
 
-    /// What is not drawn, as a sentence each.
-    pub fn remarks(&self, slice: Slice) -> Vec<String> {
-        let mirrored = self.mirrored.iter().filter(|time| slice.holds(**time)).count();
+    /// One sentence for each group of messages that is not drawn.
+    pub fn remarks(&self, range: TimeRange) -> Vec<String> {
+        let mirrored = self.mirrored.iter().filter(|time| range.contains(**time)).count();
         let mut remarks = Vec::new();
         if mirrored > 0 {
             remarks.push(format!("Not drawn: {mirrored} second copies made by the mirror port"));

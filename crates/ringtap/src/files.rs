@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_capture::Writer;
-use ringtap_export::find::Meant;
+use ringtap_export::find::SelectedCalls;
 use ringtap_export::page;
 use ringtap_export::replay::Replay;
 use ringtap_export::source::Source;
@@ -129,7 +129,7 @@ pub(crate) struct Content<'a> {
     /// Their link types.
     pub(crate) links: &'a [LinkType],
     pub(crate) replay: &'a Replay,
-    pub(crate) meant: Meant,
+    pub(crate) selected: SelectedCalls,
     /// Its record and those of its streams.
     pub(crate) record: (Option<Call>, Vec<Stream>),
     pub(crate) kept: Value,
@@ -176,7 +176,7 @@ impl Files {
 
     /// Writes them all. What can be written is, also where the sound cannot: then the status says so.
     pub(crate) fn write(self, content: Content<'_>, how: How, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let Content { mut source, links, replay, meant, record: (call, streams), kept, mute } = content;
+        let Content { mut source, links, replay, selected, record: (call, streams), kept, mute } = content;
         if let Some(target) = self.pcap {
             let path = target.path().to_path_buf();
             let count = packets(&mut source, links, target)
@@ -187,12 +187,12 @@ impl Files {
             written(target, screen, |out| page::json(out, call.as_ref(), &streams, replay, kept))?;
         }
         if let Some(target) = self.text {
-            written(target, screen, |out| page::text(out, &meant, replay))?;
+            written(target, screen, |out| page::text(out, &selected, replay))?;
         }
         if let Some(target) = self.svg {
             written(target, screen, |out| {
-                meant.0.first().map_or(Ok(()), |(found, slice)| {
-                    page::drawing(out, &found.call, &replay.steps, *slice, &replay.bands())
+                selected.0.first().map_or(Ok(()), |(found, range)| {
+                    page::svg(out, &found.call, &replay.steps, *range, &replay.bands())
                 })
             })?;
         }
@@ -204,7 +204,7 @@ impl Files {
             return Ok(Exit::Failed);
         }
         let decoders = Helpers;
-        let (sound, mute) = Replay::sound(&meant, &mut source, &decoders)?;
+        let (sound, mute) = Replay::sound(&selected, &mut source, &decoders)?;
         let exit = self.sounds.save(sound, how, &decoders, screen)?;
         for stream in &mute {
             screen.remark(stream);
@@ -223,7 +223,7 @@ pub(crate) fn frames(frames: &[Frame<'_>], target: Target) -> anyhow::Result<()>
 fn packets(source: &mut Source<'_>, links: &[LinkType], target: Target) -> anyhow::Result<u64> {
     let mut writer = Writer::new(target, links)?;
     let mut count = 0;
-    source.each(&mut |frames| {
+    source.for_each_batch(&mut |frames| {
         count += frames.len() as u64;
         Ok(frames.iter().try_for_each(|frame| writer.write(frame))?)
     })?;

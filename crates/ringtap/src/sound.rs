@@ -9,7 +9,7 @@ use ringtap_audio::{
     ChannelLayout, Decoders, EncoderSettings, Flac, MixSettings, Opus, Output, OutputFormat, Peaks,
     PlayoutRules, Recording, Wav, mix, play,
 };
-use ringtap_export::take::Sound;
+use ringtap_export::collect::Sound;
 use ringtap_model::{Hz, Nanos};
 use ringtap_report::file::Target;
 use ringtap_report::{text, time};

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use ringtap_engine::SipSeen;
-use ringtap_export::find::{Finder, Meant};
-use ringtap_export::page::drawing;
+use ringtap_export::find::{Finder, SelectedCalls};
+use ringtap_export::page::svg;
 use ringtap_export::replay::band;
 use ringtap_export::steps::Steps;
 use ringtap_report::file::Target;
@@ -81,25 +81,25 @@ impl CallArgs {
             pass = input.pass(&mut finder, &bar);
             found = finder.found()?;
         }
-        let meant = Meant::of(found, &self.call);
+        let selected = SelectedCalls::of(found, &self.call);
         match svg {
-            Some(target) => draw(&meant, &steps, target, screen)?,
-            None => self.show(&meant, &steps, screen).context(WRITING)?,
+            Some(target) => draw(&selected, &steps, target, screen)?,
+            None => self.show(&selected, &steps, screen).context(WRITING)?,
         }
         Ok(Exit::after(&pass, screen))
     }
 
-    fn show(&self, meant: &Meant, steps: &Steps, screen: &mut Screen) -> io::Result<()> {
+    fn show(&self, selected: &SelectedCalls, steps: &Steps, screen: &mut Screen) -> io::Result<()> {
         let page = self.page(screen);
         let Screen { out, width, colour, .. } = screen;
-        for (index, (found, slice)) in meant.0.iter().enumerate() {
+        for (index, (found, range)) in selected.0.iter().enumerate() {
             if index > 0 {
                 writeln!(out)?;
             }
             detail::write(out, &found.call, *width, *colour)?;
             writeln!(out)?;
-            ladder::draw(out, &steps.within(*slice), page)?;
-            for remark in steps.remarks(*slice) {
+            ladder::draw(out, &steps.within(*range), page)?;
+            for remark in steps.remarks(*range) {
                 writeln!(out, "{remark}")?;
             }
             for stream in &found.streams {
@@ -126,15 +126,20 @@ impl CallArgs {
 }
 
 /// The ladder of the first of them: where a Call-ID was used again, an id of a record names another.
-fn draw(meant: &Meant, steps: &Steps, mut target: Target, screen: &mut Screen) -> anyhow::Result<()> {
-    let Some((found, slice)) = meant.0.first() else { return Ok(()) };
+fn draw(
+    selected: &SelectedCalls,
+    steps: &Steps,
+    mut target: Target,
+    screen: &mut Screen,
+) -> anyhow::Result<()> {
+    let Some((found, range)) = selected.0.first() else { return Ok(()) };
     let bands: Vec<_> = found.streams.iter().map(|stream| band(&stream.record, Vec::new())).collect();
     let path = target.path().display().to_string();
     let writing = || format!("cannot write {path}");
-    drawing(&mut target, &found.call, steps, *slice, &bands).with_context(writing)?;
+    svg(&mut target, &found.call, steps, *range, &bands).with_context(writing)?;
     target.keep()?;
     screen.remark(&path);
-    if meant.0.len() > 1 {
+    if selected.0.len() > 1 {
         screen.remark(
             "several calls have this Call-ID, the first is drawn: name another by the id of its record",
         );

@@ -11,9 +11,9 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_anonymise::Mask;
 use ringtap_engine::Engine;
-use ringtap_export::kept::{self, Kept};
+use ringtap_export::call_packets::{self, CallPackets};
 use ringtap_export::replay::{Replay, small};
-use ringtap_export::source::{Source, Whole};
+use ringtap_export::source::{FrameBuffer, Source};
 use ringtap_model::{Call, Frame, Id, LinkType, Nanos, Stream};
 use ringtap_report::file::Target;
 use ringtap_report::json as lines;
@@ -105,7 +105,7 @@ impl Export {
         let Some(call) = &self.call else {
             return self.search(&store, &mut spool, mask.as_mut(), screen);
         };
-        let call = kept::named_call(&self.store, &store, call)?;
+        let call = call_packets::named_call(&self.store, &store, call)?;
         let outcome = self.export(&call, &store, &mut spool, mask.as_mut(), screen)?;
         Ok(outcome.exit)
     }
@@ -147,9 +147,15 @@ impl Export {
     }
 
     /// The files that are wanted of a call, opened.
-    fn files(&self, start: Nanos, id: Id, kept: &Kept, screen: &mut Screen) -> anyhow::Result<Files> {
+    fn files(
+        &self,
+        start: Nanos,
+        id: Id,
+        call_packets: &CallPackets,
+        screen: &mut Screen,
+    ) -> anyhow::Result<Files> {
         let mut wanted = Cow::Borrowed(&self.wanted);
-        if self.call.is_none() && wanted.sound() && kept.has_no_media() {
+        if self.call.is_none() && wanted.sound() && call_packets.has_no_media() {
             // Nothing is missing of a call in which nobody spoke.
             screen.remark("no media, so no sound");
             wanted.to_mut().leave_sound_out();
@@ -167,12 +173,12 @@ impl Export {
         screen: &mut Screen,
     ) -> anyhow::Result<Outcome> {
         let streams = store.streams_of(&call.id)?;
-        let mut kept = Kept::find(spool, call, &streams, self.product)?;
+        let mut call_packets = CallPackets::find(spool, call, &streams, self.product)?;
         let (mut replay, mut links) = (Replay::default(), Vec::new());
-        let mut engine = Engine::new(small(kept.most()));
+        let mut engine = Engine::new(small(call_packets.packet_limit()));
         // Without names all of it is held in memory: what names whom has to be known before the first packet is written.
-        let mut whole = Whole::default();
-        kept.first(spool, &mut |frames| {
+        let mut whole = FrameBuffer::default();
+        call_packets.first_pass(spool, &mut |frames| {
             if mask.is_some() {
                 frames.iter().for_each(|frame| whole.push(frame));
             }
@@ -181,10 +187,10 @@ impl Export {
             Ok(())
         })?;
         engine.close(&mut replay);
-        if kept.packets == 0 {
-            bail!(kept.nothing(&self.spool[0].display().to_string()));
+        if call_packets.packets == 0 {
+            bail!(call_packets.why_empty(&self.spool[0].display().to_string()));
         }
-        for part in kept.told().filter(|_| mask.is_none()) {
+        for part in call_packets.descriptions().filter(|_| mask.is_none()) {
             screen.remark(part);
         }
         let found = whole.frames();
@@ -193,7 +199,7 @@ impl Export {
         let own = anonymous.as_ref().map(Anonymous::frames);
         let mut source = match &own {
             Some(frames) => Source::Frames(frames),
-            None => Source::Kept { kept: &kept, spool },
+            None => Source::Spool { packets: &call_packets, reader: spool },
         };
         if own.is_some() {
             (replay, links) = (Replay::default(), vec![ETHERNET]);
@@ -202,35 +208,35 @@ impl Export {
         let replay = replay.sorted();
         // Without names the record is that of what is written, or none.
         let stored = anonymous.is_none().then(|| call.clone());
-        let Some(meant) = replay.meant(stored) else {
+        let Some(selected) = replay.selected(stored) else {
             bail!("the packets of the call that are left make no call: its INVITE is missing");
         };
-        let (id, call_id) = meant.0.first().map_or((call.id, Value::Null), |(found, _)| {
+        let (id, call_id) = selected.0.first().map_or((call.id, Value::Null), |(found, _)| {
             (found.call.id, Value::from(found.call.call_id.clone()))
         });
         let (record, kept_value) = match anonymous.is_some() {
-            false => ((Some(call.clone()), streams), kept.value()),
-            true => (of_replay(&meant), json!({ "complete": !kept.lacks() })),
+            false => ((Some(call.clone()), streams), call_packets.to_json()),
+            true => (of_replay(&selected), json!({ "complete": !call_packets.is_incomplete() })),
         };
-        let files = self.files(call.start().unwrap_or_default(), id, &kept, screen)?;
+        let files = self.files(call.start().unwrap_or_default(), id, &call_packets, screen)?;
         let paths = files.paths.clone();
         let content = Content {
             source,
             links: &links,
             replay: &replay,
-            meant,
+            selected,
             record,
             kept: kept_value.clone(),
-            mute: kept.is_mute() && anonymous.is_none(),
+            mute: call_packets.is_mute() && anonymous.is_none(),
         };
-        let packets = own.as_ref().map_or(kept.packets, |frames| frames.len() as u64);
+        let packets = own.as_ref().map_or(call_packets.packets, |frames| frames.len() as u64);
         let exit = files.write(content, self.sound, screen)?;
         let left_out = anonymous.as_ref().map_or(0, |anonymous| anonymous.left_out);
         if left_out > 0 {
             screen.remark(format!("left out: {} longer than a datagram can be", counted(left_out, "packet")));
         }
         let exit = match exit {
-            Exit::Done if kept.lacks() || left_out > 0 => Exit::Damaged,
+            Exit::Done if call_packets.is_incomplete() || left_out > 0 => Exit::Damaged,
             exit => exit,
         };
         Ok(Outcome { id, paths, packets, kept: kept_value, call_id, exit })
@@ -347,9 +353,9 @@ fn add_links(links: &mut Vec<LinkType>, frames: &[Frame<'_>]) {
 }
 
 /// The records of what is written, where those of the database would name somebody.
-fn of_replay(meant: &ringtap_export::find::Meant) -> (Option<Call>, Vec<Stream>) {
-    let call = meant.0.first().map(|(found, _)| found.call.clone());
-    (call, meant.streams().map(|(_, stream)| stream.record.clone()).collect())
+fn of_replay(selected: &ringtap_export::find::SelectedCalls) -> (Option<Call>, Vec<Stream>) {
+    let call = selected.0.first().map(|(found, _)| found.call.clone());
+    (call, selected.streams().map(|(_, stream)| stream.record.clone()).collect())
 }
 
 fn is_full(error: &anyhow::Error) -> bool {

@@ -6,9 +6,9 @@ use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_anonymise::Mask;
 use ringtap_engine::SipSeen;
-use ringtap_export::find::{Finder, Found, Meant};
+use ringtap_export::collect::{CallCollector, RtcpFilter, Sound};
+use ringtap_export::find::{Finder, FoundCall, SelectedCalls};
 use ringtap_export::replay::small;
-use ringtap_export::take::{Reports, Sound, Taker};
 use ringtap_model::Frame;
 use ringtap_report::file::Target;
 use ringtap_report::summary::grouped;
@@ -99,13 +99,13 @@ impl Extract {
             opus: self.opus.as_deref(),
             peaks: self.peaks.as_deref(),
         })?;
-        let wanted = self.meant(&input, screen)?;
+        let wanted = self.select(&input, screen)?;
         let decoders = Helpers;
         let (sound, mute) = Sound::of(&wanted, files.any(), &decoders);
-        let mut taker = Taker::new(&wanted, sound, pcap.is_some());
-        let pass = input.pass(&mut taker, &input.progress(screen, "taking it out"));
+        let mut collector = CallCollector::new(&wanted, sound, pcap.is_some());
+        let pass = input.pass(&mut collector, &input.progress(screen, "taking it out"));
         whole(&pass)?;
-        let (frames, sound) = taker.taken();
+        let (frames, sound) = collector.finish();
         if let Some(target) = pcap {
             let path = target.path().to_path_buf();
             let mask = mask.as_mut().map(|mask| (mask, self.anonymise.how.keep_voice));
@@ -143,18 +143,18 @@ impl Extract {
     }
 
     /// The call that was named.
-    fn meant(&self, input: &Input, screen: &mut Screen) -> anyhow::Result<Meant> {
+    fn select(&self, input: &Input, screen: &mut Screen) -> anyhow::Result<SelectedCalls> {
         let mut found = find(&self.call, input, screen)?;
         let call_id = found.first().map(|found| found.call.call_id.clone()).unwrap_or_default();
         if !call_id.starts_with(&self.call) {
             // By its record: other calls may have used the same Call-ID before and after.
             found = find(&call_id, input, screen)?;
         }
-        Ok(Meant::of(found, &self.call))
+        Ok(SelectedCalls::of(found, &self.call))
     }
 }
 
-fn find(wanted: &str, input: &Input, screen: &mut Screen) -> anyhow::Result<Vec<Found>> {
+fn find(wanted: &str, input: &Input, screen: &mut Screen) -> anyhow::Result<Vec<FoundCall>> {
     let mut ignore = |_: &SipSeen<'_>| {};
     let mut finder = Finder::<false>::new(wanted, &mut ignore);
     let pass = input.pass(&mut finder, &input.progress(screen, "looking for it"));
@@ -178,11 +178,11 @@ fn writing(path: &Path) -> String {
 fn packets(
     input: &Input,
     numbers: Vec<u64>,
-    wanted: &Meant,
+    wanted: &SelectedCalls,
     mask: Option<(&mut Mask, bool)>,
     target: Target,
 ) -> anyhow::Result<u64> {
-    let reports = Reports::of(wanted);
+    let reports = RtcpFilter::of(wanted);
     let mut numbers = numbers.into_iter().peekable();
     let mut kept: Vec<Frame<'_>> = Vec::new();
     for frame in input.frames() {

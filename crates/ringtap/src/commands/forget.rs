@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
 use clap::Args;
-use ringtap_export::kept::{self, Part};
+use ringtap_export::call_packets::{self, CallPart};
 use ringtap_model::Nanos;
 use ringtap_report::text::counted;
 use ringtap_spool::{DeletionLog, FarStorage, ForgetOrder, ForgetReport, Signer, forget};
@@ -56,8 +56,8 @@ impl Forget {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let store = ringtap_store::Reader::open(&self.store)?;
-        let call = kept::named_call(&self.store, &store, &self.call)?;
-        let parts = kept::parts(&call, &store.streams_of(&call.id)?);
+        let call = call_packets::named_call(&self.store, &store, &self.call)?;
+        let parts = call_packets::parts(&call, &store.streams_of(&call.id)?);
         let signer = self.sign.as_deref().map(Signer::read).transpose()?.map(Arc::new);
         if signer.is_none() && self.is_signed() {
             let problem = "the spool is signed: give `--sign FILE`, the key of `[spool] sign`, or `ringtap verify` will call it damage";
@@ -79,7 +79,7 @@ impl Forget {
         let mut all = ForgetReport::default();
         for part in &parts {
             // To the end of the last microsecond that it may have: a key is forgotten as a whole, and RTCP lies with its stream.
-            let (from, to) = part.reach();
+            let (from, to) = part.time_range();
             let done =
                 forget(&[&self.spool], far.as_deref(), &[part.key], from..to + Nanos(1), &deletions, order)?;
             screen.remark(told(part, &done));
@@ -125,7 +125,7 @@ fn place(far: Option<&dyn FarStorage>) -> String {
     far.map_or_else(|| "far".to_owned(), FarStorage::url)
 }
 
-fn told(part: &Part, done: &ForgetReport) -> String {
+fn told(part: &CallPart, done: &ForgetReport) -> String {
     let what = match (done.keys, done.chunks, done.already) {
         (0, 0, 0) => "nothing there".to_owned(),
         (0, 0, already) => format!("forgotten before: {}", counted(already, "piece")),

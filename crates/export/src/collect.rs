@@ -1,4 +1,4 @@
-//! Taking one call's packets out of everything that passes.
+//! Selects one call's packets and its sound from a capture.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,38 +11,37 @@ use ringtap_wire::rtcp::looks_like_rtcp;
 use ringtap_wire::sdp::{MediaType, Sdp};
 use ringtap_wire::sip;
 
-use crate::find::Listener;
-use crate::find::Meant;
+use crate::find::{Listener, SelectedCalls};
 
-/// RTCP of a stream may come this long before its first and after its last packet.
+/// RTCP may come this long before a stream's first and after its last packet.
 const REPORTS: Nanos = Nanos::from_secs(10);
 
-/// A sink that keeps the numbers of the call's frames and its sound.
-pub struct Taker<'a> {
-    wanted: &'a Meant,
+/// A sink that collects the numbers of the call's frames, and its sound.
+pub struct CallCollector<'a> {
+    wanted: &'a SelectedCalls,
     serials: HashSet<u64>,
     packets: bool,
     frames: Vec<u64>,
     sound: Sound,
 }
 
-impl<'a> Taker<'a> {
-    /// For frames where `packets` are wanted, and for the streams in `sound`.
-    pub fn new(wanted: &'a Meant, sound: Sound, packets: bool) -> Self {
+impl<'a> CallCollector<'a> {
+    /// Collects the sound of the streams in `sound`, and frame numbers if `packets` is set.
+    pub fn new(wanted: &'a SelectedCalls, sound: Sound, packets: bool) -> Self {
         let serials = wanted.streams().map(|(_, stream)| stream.serial).collect();
         Self { wanted, serials, packets, frames: Vec::new(), sound }
     }
 
-    /// The numbers of the frames in order, each once, since several messages of one call can be in one
-    /// segment; and the sound.
-    pub fn taken(mut self) -> (Vec<u64>, Sound) {
+    /// Returns the frame numbers in order, and the sound. Each number appears once, although one segment can
+    /// have several messages of the call.
+    pub fn finish(mut self) -> (Vec<u64>, Sound) {
         self.frames.sort_unstable();
         self.frames.dedup();
         (self.frames, self.sound)
     }
 }
 
-impl Sink for Taker<'_> {
+impl Sink for CallCollector<'_> {
     const PACKETS: bool = true;
 
     fn call(&mut self, _: Call, _: Vec<StreamEnd>) {}
@@ -71,7 +70,7 @@ impl Sink for Taker<'_> {
     }
 }
 
-impl Listener for Taker<'_> {}
+impl Listener for CallCollector<'_> {}
 
 /// The tracks of a call's streams.
 #[derive(Default)]
@@ -80,24 +79,24 @@ pub struct Sound {
 }
 
 impl Sound {
-    /// Of each stream that `decoders` can decode; and a sentence for each that they cannot. Where one stream
-    /// passed the tap twice, on both sides of a relay, the fuller one sounds. Nothing where no sound is
-    /// `wanted`.
-    pub fn of(meant: &Meant, wanted: bool, decoders: &dyn Decoders) -> (Self, Vec<String>) {
+    /// Opens a track for each stream that `decoders` can decode, and returns an error text for each other
+    /// stream. If a stream was captured on both sides of a relay, the copy with more packets is used. Opens
+    /// none unless sound is `wanted`.
+    pub fn of(selected: &SelectedCalls, wanted: bool, decoders: &dyn Decoders) -> (Self, Vec<String>) {
         let mut sound = Self::default();
         let mut mute = Vec::new();
         if !wanted {
             return (sound, mute);
         }
-        let mut streams: Vec<_> = meant.streams().collect();
+        let mut streams: Vec<_> = selected.streams().collect();
         streams.sort_by_key(|(_, stream)| std::cmp::Reverse(stream.record.unique));
-        let mut kept: Vec<(Direction, &Stream)> = Vec::new();
+        let mut chosen: Vec<(Direction, &Stream)> = Vec::new();
         for (call, StreamEnd { serial, record, .. }) in streams {
-            let side = record.direction.unwrap_or_else(|| guess(call, record));
-            if kept.iter().any(|(other, stream)| *other == side && same(stream, record)) {
+            let side = record.direction.unwrap_or_else(|| guess_direction(call, record));
+            if chosen.iter().any(|(other, stream)| *other == side && same_source(stream, record)) {
                 continue;
             }
-            kept.push((side, record));
+            chosen.push((side, record));
             match track(record, decoders) {
                 Ok(track) => _ = sound.tracks.insert(*serial, (side, track)),
                 Err(why) if mute.contains(&why) => {}
@@ -107,9 +106,9 @@ impl Sound {
         (sound, mute)
     }
 
-    /// Takes in what a message says about payload types. Both sides' are one list: a type that the offer
-    /// gives a meaning, the answer gives the same (RFC 3264 section 5.1 asks for it), and the type of most
-    /// packets of a stream is known by its record.
+    /// Reads the payload types from a message's session description. Offer and answer share one list: an
+    /// answer uses the offer's payload types (RFC 3264 section 5.1), and the record names the type of most
+    /// packets.
     fn announce(&mut self, message: &sip::Message<'_>) {
         let Some(Ok(description)) = message.sdp().map(Sdp::parse) else { return };
         for media in description.media().filter(|media| media.media_type == MediaType::Audio) {
@@ -152,13 +151,13 @@ impl Sound {
     }
 }
 
-/// The same source on another leg at the same time.
-fn same(one: &Stream, other: &Stream) -> bool {
+/// Whether both are one source, captured on two legs at the same time.
+fn same_source(one: &Stream, other: &Stream) -> bool {
     one.ssrc == other.ssrc && one.first <= other.last && other.first <= one.last
 }
 
-/// Which side a stream is from that signalling did not place.
-fn guess(call: &Call, stream: &Stream) -> Direction {
+/// Direction of a stream that signalling does not describe, by the addresses of the call.
+fn guess_direction(call: &Call, stream: &Stream) -> Direction {
     if stream.src.ip == call.dst.ip || stream.dst.ip == call.src.ip {
         Direction::CalleeToCaller
     } else {
@@ -174,22 +173,22 @@ fn track(stream: &Stream, decoders: &dyn Decoders) -> Result<Track, String> {
             .ok_or_else(|| format!("{name} was never announced and cannot be decoded"))?,
     };
     let clock = found.clock(stream.clock.unwrap_or(Hz(8_000)));
-    // Whether it can be decoded is known before all packets are read again.
+    // Fail now rather than after a second pass over all packets.
     decoders.open(found, found.rate(clock)).map_err(|error| error.to_string())?;
     let track = Track::new(found, clock);
     Ok(if stream.payload_type >= 96 { track.with_payload_type(stream.payload_type) } else { track })
 }
 
-/// RTCP that goes with the call's streams: on their ports or the next higher ones (RFC 3550 section 11, RFC
+/// Finds the RTCP of the call's streams, on their ports or the next higher ones (RFC 3550 section 11, RFC
 /// 5761).
-pub struct Reports {
-    /// By sender and receiver, the time in which to look.
+pub struct RtcpFilter {
+    /// First and last time of RTCP by sender and receiver.
     pairs: HashMap<(Endpoint, Endpoint), (Nanos, Nanos)>,
 }
 
-impl Reports {
-    /// Of the call's streams.
-    pub fn of(wanted: &Meant) -> Self {
+impl RtcpFilter {
+    /// Creates a filter for the call's streams.
+    pub fn of(wanted: &SelectedCalls) -> Self {
         let mut pairs: HashMap<_, (Nanos, Nanos)> = HashMap::new();
         for (_, StreamEnd { record, .. }) in wanted.streams() {
             let next = |endpoint: Endpoint| Endpoint::new(endpoint.ip, endpoint.port.saturating_add(1));
@@ -203,7 +202,7 @@ impl Reports {
         Self { pairs }
     }
 
-    /// Whether `frame` is one.
+    /// Whether `frame` is RTCP of the call.
     pub fn has(&self, frame: &Frame<'_>) -> bool {
         let Ok(packet) = decode(frame.link.0, frame.wire_len, frame.data) else { return false };
         let Payload::Udp(udp) = packet.payload else { return false };

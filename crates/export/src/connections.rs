@@ -1,9 +1,9 @@
-//! Signalling over TCP, WebSocket and SCTP as connections again.
+//! Rebuilds the connections of signalling over TCP, WebSocket and SCTP.
 //!
-//! The spool has messages. One that came in a segment of its own lies there as that segment, one that came in
-//! several as a datagram: a connection with holes, which nobody could follow. So each message becomes the
-//! next of a connection made for it. What came over WebSocket or SCTP lies there as datagrams; the record
-//! says what carried it.
+//! The spool stores messages. A message that came in one TCP segment is stored as that segment, a message
+//! that came in several as a datagram. No program could follow such a connection, since it has gaps. So each
+//! message becomes the next message of a new connection. Messages over WebSocket or SCTP are stored as
+//! datagrams; the record names their transport.
 
 use std::collections::HashSet;
 
@@ -12,31 +12,31 @@ use ringtap_model::{Call, Endpoint, Frame, LinkType, Nanos, Transport};
 use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::sip::{Message, sniff};
 
-use crate::source::Take;
+use crate::source::OnBatch;
 
-/// Makes them, packet by packet in order of time.
-pub struct Joiner {
+/// Rebuilds the connections of one call, packet by packet in order of time.
+pub struct ConnectionBuilder {
     transport: Transport,
-    /// Both directions of every connection of the call.
+    /// Source and destination of each connection, in both directions.
     ends: HashSet<(Endpoint, Endpoint)>,
     call_id: String,
     wire: Frames,
     last: Option<(Nanos, Vec<u8>)>,
 }
 
-/// What a frame carries.
-struct Carried<'a> {
+/// The payload of a frame, with its endpoints.
+struct FramePayload<'a> {
     ends: (Endpoint, Endpoint),
     data: &'a [u8],
     is_tcp: bool,
 }
 
-impl Joiner {
-    /// For a call that was signalled over what the record says, whose packets `each` gives; `None` where that
-    /// is no connection.
+impl ConnectionBuilder {
+    /// Creates a builder for a call whose packets `each` reads; `None` if the transport of its signalling has
+    /// no connections.
     pub fn of(
         call: &Call,
-        each: impl FnOnce(Take<'_>) -> anyhow::Result<()>,
+        each: impl FnOnce(OnBatch<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Option<Self>> {
         let transport = call.transport;
         if !matches!(transport, Transport::Tcp | Transport::Ws | Transport::Sctp) {
@@ -45,50 +45,50 @@ impl Joiner {
         let mut ends = HashSet::new();
         let both = |(src, dst): (Endpoint, Endpoint)| [(src, dst), (dst, src)];
         let mut segments = |frames: &[Frame<'_>]| {
-            let carried = frames.iter().filter_map(carried).filter(|carried| carried.is_tcp);
+            let carried = frames.iter().filter_map(payload).filter(|carried| carried.is_tcp);
             ends.extend(carried.flat_map(|carried| both(carried.ends)));
             Ok(())
         };
         if transport == Transport::Tcp {
             each(&mut segments)?;
         }
-        // All of its messages may have come in several segments.
+        // If each message came in several segments, the spool has no segment of this connection.
         ends.extend(both((call.src, call.dst)));
         let call_id = call.call_id.clone();
         Ok(Some(Self { transport, ends, call_id, wire: Frames::default(), last: None }))
     }
 
-    /// One that has made nothing yet.
-    pub fn anew(&self) -> Self {
+    /// A builder for the same call that starts from the first packet again.
+    pub fn restart(&self) -> Self {
         let (ends, call_id) = (self.ends.clone(), self.call_id.clone());
         Self { transport: self.transport, ends, call_id, wire: Frames::default(), last: None }
     }
 
-    /// Gives what becomes of the next packet: itself, unless it has messages that came over a connection.
-    pub fn frame(&mut self, frame: &Frame<'_>, give: &mut dyn FnMut(&Frame<'_>)) {
+    /// Emits the next packet, or the rebuilt segments of the messages in it.
+    pub fn push(&mut self, frame: &Frame<'_>, emit: &mut dyn FnMut(&Frame<'_>)) {
         let carried =
-            carried(frame).filter(|carried| self.ends.contains(&carried.ends) && frame.link == ETHERNET);
-        let Some(carried) = carried else { return give(frame) };
-        // A segment with two messages of the call lies there twice.
+            payload(frame).filter(|carried| self.ends.contains(&carried.ends) && frame.link == ETHERNET);
+        let Some(carried) = carried else { return emit(frame) };
+        // The spool stores a segment with two messages of the call twice.
         if self.last.as_ref().is_some_and(|(time, data)| *time == frame.time && data == frame.data) {
             return;
         }
         self.last = Some((frame.time, frame.data.to_vec()));
-        let messages = own(&carried, &self.call_id);
+        let messages = own_messages(&carried, &self.call_id);
         if messages.is_empty() {
-            give(frame);
+            emit(frame);
         }
         for message in messages {
             let (src, dst) = carried.ends;
             let Ok(made) = self.wire.message(self.transport, src, dst, message) else { continue };
             for data in &made {
-                give(&Frame { wire_len: data.len() as u32, data, ..*frame });
+                emit(&Frame { wire_len: data.len() as u32, data, ..*frame });
             }
         }
     }
 }
 
-fn carried<'a>(frame: &Frame<'a>) -> Option<Carried<'a>> {
+fn payload<'a>(frame: &Frame<'a>) -> Option<FramePayload<'a>> {
     let packet = decode(frame.link.0, frame.wire_len, frame.data).ok()?;
     let (ports, data, is_tcp) = match packet.payload {
         Payload::Tcp(tcp) => ((tcp.src_port, tcp.dst_port), tcp.data, true),
@@ -96,14 +96,14 @@ fn carried<'a>(frame: &Frame<'a>) -> Option<Carried<'a>> {
         _ => return None,
     };
     let ends = (Endpoint::new(packet.ip.src, ports.0), Endpoint::new(packet.ip.dst, ports.1));
-    Some(Carried { ends, data, is_tcp })
+    Some(FramePayload { ends, data, is_tcp })
 }
 
-/// The call's whole messages in what a frame carries; parts of others lie around them.
-fn own<'a>(carried: &Carried<'a>, call_id: &str) -> Vec<&'a [u8]> {
+/// The call's complete messages in a payload; fragments of other messages may surround them.
+fn own_messages<'a>(carried: &FramePayload<'a>, call_id: &str) -> Vec<&'a [u8]> {
     let mut messages = Vec::new();
     let mut rest = carried.data;
-    while let Some(start) = begins(rest) {
+    while let Some(start) = first_message(rest) {
         let Ok(message) = Message::parse(&rest[start..]) else { break };
         let is_own = message.call_id().is_some_and(|found| String::from_utf8_lossy(found) == call_id);
         if is_own && !(carried.is_tcp && message.truncated()) {
@@ -114,8 +114,8 @@ fn own<'a>(carried: &Carried<'a>, call_id: &str) -> Vec<&'a [u8]> {
     messages
 }
 
-/// Where the first message begins: with what is there, or with a line in it.
-fn begins(bytes: &[u8]) -> Option<usize> {
+/// Offset of the first message, which begins at the start of a line.
+fn first_message(bytes: &[u8]) -> Option<usize> {
     let lines = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
     std::iter::once(0).chain(lines).find(|at| sniff(&bytes[*at..]) == Some(0))
 }
@@ -167,10 +167,10 @@ mod tests {
         };
         let joined = |call: &Call| {
             let mut got: Vec<Vec<u8>> = Vec::new();
-            let joiner = Joiner::of(call, |take| take(&frames)).unwrap();
-            if let Some(joiner) = joiner {
-                let mut joiner = joiner.anew();
-                frames.iter().for_each(|frame| joiner.frame(frame, &mut |made| got.push(made.data.to_vec())));
+            let builder = ConnectionBuilder::of(call, |on_batch| on_batch(&frames)).unwrap();
+            if let Some(builder) = builder {
+                let mut builder = builder.restart();
+                frames.iter().for_each(|frame| builder.push(frame, &mut |made| got.push(made.data.to_vec())));
             }
             got
         };

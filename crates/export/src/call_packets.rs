@@ -1,4 +1,4 @@
-//! What the spool has of a call, held against its record.
+//! Finds a call's packets in the spool and compares their number with the call's record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,61 +13,61 @@ use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::rtcp::looks_like_rtcp;
 use serde_json::{Value, json};
 
-use crate::joined::Joiner;
-use crate::source::{Pass, Passed, Source, Take};
+use crate::connections::ConnectionBuilder;
+use crate::source::{OnBatch, PassResult, Source, SpoolPass};
 
-/// Packets of a call, by what they belong to: where they lie, and what a first way through them found.
-pub struct Kept {
-    /// Its signalling and its streams, and where each was.
-    pub parts: Vec<Part>,
-    /// Where its packets lie in the spool.
+/// The packets of a call in the spool: their position, and the counts of the first pass.
+pub struct CallPackets {
+    /// The call's signalling and each of its streams.
+    pub parts: Vec<CallPart>,
+    /// Position of the packets in the spool.
     pub chunks: LocatedChunks,
-    /// By the owner's key.
-    lacks: BTreeMap<u64, MissingChunks>,
-    /// What makes connections again of its messages, where they came over some.
-    joiner: Option<Joiner>,
-    /// Packets that there are.
+    /// Missing chunks by owner key.
+    missing: BTreeMap<u64, MissingChunks>,
+    /// Rebuilds the call's connections, if its messages came over TCP, WebSocket or SCTP.
+    connections: Option<ConnectionBuilder>,
+    /// Packets that the first pass read.
     pub packets: u64,
 }
 
-/// Packets of one owner that were looked for.
+/// The signalling or one stream of a call, with the packets that the spool should have.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
-    /// For people.
+pub struct CallPart {
+    /// Name shown to users.
     pub name: String,
-    /// The owner's.
+    /// Key of the owner in the spool.
     pub key: u64,
     from: Nanos,
     to: Nanos,
     is_media: bool,
-    /// Packets that the record counts; None where it counts none.
+    /// Packets according to the record; `None` if the record has no count.
     counted: Option<u64>,
-    count: Count,
+    count: PacketCount,
 }
 
-/// What there is of a part.
+/// Packets of a part that are in the spool.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Count {
-    /// RTP of a stream, whatever there is of the signalling.
+pub struct PacketCount {
+    /// RTP packets of a stream, or all packets of the signalling.
     packets: u64,
-    /// RTCP.
+    /// RTCP packets.
     reports: u64,
-    /// Media packets that were kept without what was said.
+    /// Media packets recorded without their payload.
     cut: u64,
 }
 
-impl Kept {
-    /// Looks for what there is of the call with that record and those streams. What is missing is known after
-    /// [`Kept::first`].
+impl CallPackets {
+    /// Finds the packets of a call by its record and the records of its streams. Missing packets are known
+    /// after [`CallPackets::first_pass`].
     ///
-    /// Of `product`: the copy that was kept of a call that was intercepted, and nothing else.
+    /// With `product`, it searches only the interception product of the call.
     pub fn find(spool: &mut Reader, call: &Call, streams: &[Stream], product: bool) -> anyhow::Result<Self> {
         let parts = parts(call, streams);
         let start = call.start().unwrap_or_default();
-        // Which segments there are is asked once: there may be many.
-        let reach = || parts.iter().map(Part::reach);
-        let from = reach().map(|(from, _)| from).min().unwrap_or(start);
-        let to = reach().map(|(_, to)| to).max().unwrap_or(start);
+        // There may be many segments: list them once.
+        let ranges = || parts.iter().map(CallPart::time_range);
+        let from = ranges().map(|(from, _)| from).min().unwrap_or(start);
+        let to = ranges().map(|(_, to)| to).max().unwrap_or(start);
         let segments = spool.between(from, to)?;
         let of =
             |category| segments.iter().filter(|of| of.category() == category).cloned().collect::<Vec<_>>();
@@ -75,37 +75,39 @@ impl Kept {
             true => (of(Category::Product), of(Category::Product)),
             false => (of(Category::Signalling), of(Category::Media)),
         };
-        // Two streams of one source between the same ends have one owner.
+        // Two streams with the same SSRC between the same endpoints have one owner.
         let owners = |is_media: bool| -> Vec<u64> {
             let parts = parts.iter().filter(|part| part.is_media == is_media);
             parts.map(|part| part.key).collect::<BTreeSet<_>>().into_iter().collect()
         };
         let chunks = spool.locate(&[(&owners(false), &signalling), (&owners(true), &media)])?;
-        let mut kept = Self { parts, chunks, lacks: BTreeMap::new(), joiner: None, packets: 0 };
-        kept.joiner = Joiner::of(call, |take| Source::Kept { kept: &kept, spool }.each(take))?;
-        Ok(kept)
+        let mut packets = Self { parts, chunks, missing: BTreeMap::new(), connections: None, packets: 0 };
+        packets.connections = ConnectionBuilder::of(call, |on_batch| {
+            Source::Spool { packets: &packets, reader: spool }.for_each_batch(on_batch)
+        })?;
+        Ok(packets)
     }
 
-    /// The first way through its packets, on which is counted what there is and what is not.
-    pub fn first(&mut self, spool: &mut Reader, take: Take<'_>) -> anyhow::Result<()> {
-        let Passed { counts, lacks, packets } = Pass::new(self, spool).each(take)?;
+    /// Reads all packets once, counts them and the missing chunks.
+    pub fn first_pass(&mut self, spool: &mut Reader, on_batch: OnBatch<'_>) -> anyhow::Result<()> {
+        let PassResult { counts, missing, packets } = SpoolPass::new(self, spool).for_each_batch(on_batch)?;
         self.parts.iter_mut().zip(counts).for_each(|(part, count)| part.count = count);
-        (self.lacks, self.packets) = (lacks, packets);
+        (self.missing, self.packets) = (missing, packets);
         Ok(())
     }
 
-    /// As many packets as there may be.
-    pub fn most(&self) -> usize {
+    /// Upper limit of the number of packets.
+    pub fn packet_limit(&self) -> usize {
         usize::try_from(self.chunks.packets()).unwrap_or(usize::MAX)
     }
 
-    /// Anew for each way through.
-    pub fn joiner(&self) -> Option<Joiner> {
-        self.joiner.as_ref().map(Joiner::anew)
+    /// A connection builder for a new pass.
+    pub fn connection_builder(&self) -> Option<ConnectionBuilder> {
+        self.connections.as_ref().map(ConnectionBuilder::restart)
     }
 
-    /// Counts a packet to the part that it is of; false where it is of none.
-    pub fn place(&self, owner: u64, link: LinkType, packet: &Packet<'_>, counts: &mut [Count]) -> bool {
+    /// Counts a packet for the part that it belongs to; false if it belongs to none.
+    pub fn count(&self, owner: u64, link: LinkType, packet: &Packet<'_>, counts: &mut [PacketCount]) -> bool {
         let is_report = is_rtcp(link, packet);
         let mut parts = self.parts.iter().zip(counts);
         let found = parts.find(|(part, _)| part.key == owner && part.has(packet.time, is_report));
@@ -116,17 +118,18 @@ impl Kept {
         true
     }
 
-    /// Less is there than the record counts, or something of it is not as it was written.
-    pub fn lacks(&self) -> bool {
-        self.lacks.values().any(|lacks| !lacks.is_none()) || self.parts.iter().any(Part::lacks)
+    /// Whether the spool has fewer packets than the record counts, or chunks that cannot be read.
+    pub fn is_incomplete(&self) -> bool {
+        self.missing.values().any(|missing| !missing.is_none())
+            || self.parts.iter().any(CallPart::is_incomplete)
     }
 
-    /// The record knows of no media.
+    /// Whether the record has no streams.
     pub fn has_no_media(&self) -> bool {
         !self.parts.iter().any(|part| part.is_media)
     }
 
-    /// Its media were kept without what was said.
+    /// Whether all media were recorded without payload.
     pub fn is_mute(&self) -> bool {
         let media = self.parts.iter().filter(|part| part.is_media);
         let (packets, cut) =
@@ -134,20 +137,20 @@ impl Kept {
         packets > 0 && packets == cut
     }
 
-    /// What is there of each part, as a sentence.
-    pub fn told(&self) -> impl Iterator<Item = String> {
-        let mut told: Vec<u64> = Vec::new();
+    /// One line for each part: packets found and missing.
+    pub fn descriptions(&self) -> impl Iterator<Item = String> {
+        let mut listed: Vec<u64> = Vec::new();
         self.parts.iter().map(move |part| {
-            // What is wrong with an owner's chunks is told once.
-            let found = self.lacks.get(&part.key).filter(|_| !told.contains(&part.key));
-            told.push(part.key);
-            part.told(found)
+            // Parts may share an owner: list its missing chunks once.
+            let missing = self.missing.get(&part.key).filter(|_| !listed.contains(&part.key));
+            listed.push(part.key);
+            part.describe(missing)
         })
     }
 
-    /// The same for programs.
-    pub fn value(&self) -> Value {
-        let sum = |of: fn(&MissingChunks) -> u64| self.lacks.values().map(of).sum::<u64>();
+    /// The counts as JSON.
+    pub fn to_json(&self) -> Value {
+        let sum = |of: fn(&MissingChunks) -> u64| self.missing.values().map(of).sum::<u64>();
         let parts = self.parts.iter().map(|part| {
             json!({
                 "part": part.name, "packets": part.count.packets, "of": part.counted, "rtcp": part.count.reports,
@@ -155,7 +158,7 @@ impl Kept {
             })
         });
         json!({
-            "complete": !self.lacks(),
+            "complete": !self.is_incomplete(),
             "parts": parts.collect::<Vec<_>>(),
             "damaged_chunks": sum(|found| found.damaged),
             "erased_chunks": sum(|found| found.erased),
@@ -163,22 +166,22 @@ impl Kept {
         })
     }
 
-    /// Why there is nothing, in a sentence.
-    pub fn nothing(&self, spool: &str) -> String {
-        let any = |of: fn(&MissingChunks) -> u64| self.lacks.values().any(|lacks| of(lacks) > 0);
+    /// The error for a call without packets, with the reason.
+    pub fn why_empty(&self, spool: &str) -> String {
+        let any = |of: fn(&MissingChunks) -> u64| self.missing.values().any(|missing| of(missing) > 0);
         let why = match () {
-            () if any(|found| found.sealed) => "it is sealed; name the file of the key with `--key`",
+            () if any(|found| found.sealed) => "it is sealed; give the key file with `--key`",
             () if any(|found| found.erased) => "it was erased on purpose",
             () if any(|found| found.damaged) => "its chunks are damaged",
-            () => "it was not kept, or is no longer; look at [spool] of the configuration",
+            () => "it was not recorded, or its retention has ended; check [spool] in the configuration",
         };
         format!("no packet of the call is in `{spool}`: {why}")
     }
 }
 
-impl Part {
-    /// The times in which packets with its owner may be its own.
-    pub fn reach(&self) -> (Nanos, Nanos) {
+impl CallPart {
+    /// The times between which packets of the owner may belong to this part.
+    pub fn time_range(&self) -> (Nanos, Nanos) {
         match self.is_media {
             true => (self.from - REPORTS, self.to + REPORTS),
             false => (self.from, self.to),
@@ -186,37 +189,37 @@ impl Part {
     }
 
     fn has(&self, time: Nanos, is_report: bool) -> bool {
-        let (from, to) = if is_report { self.reach() } else { (self.from, self.to) };
+        let (from, to) = if is_report { self.time_range() } else { (self.from, self.to) };
         (from..=to).contains(&time)
     }
 
-    fn lacks(&self) -> bool {
+    fn is_incomplete(&self) -> bool {
         self.counted.is_some_and(|counted| counted > self.count.packets)
     }
 
-    fn told(&self, found: Option<&MissingChunks>) -> String {
-        let mut told = match self.counted {
-            // Copies that a mirror made are there, and not counted.
+    fn describe(&self, missing: Option<&MissingChunks>) -> String {
+        let mut line = match self.counted {
+            // The spool also has mirrored copies, which the record does not count.
             Some(counted) if counted > self.count.packets => {
                 format!("{}: {} of {} packets", self.name, grouped(self.count.packets), grouped(counted))
             }
             _ => format!("{}: {}", self.name, packets(self.count.packets)),
         };
         if self.count.reports > 0 {
-            told.push_str(&format!(", {} RTCP", grouped(self.count.reports)));
+            line.push_str(&format!(", {} RTCP", grouped(self.count.reports)));
         }
         if self.count.cut > 0 {
-            told.push_str(", headers only");
+            line.push_str(", headers only");
         }
-        let Some(found) = found else { return told };
+        let Some(missing) = missing else { return line };
         for (count, what) in
-            [(found.damaged, "damaged or missing"), (found.erased, "erased"), (found.sealed, "sealed")]
+            [(missing.damaged, "damaged or missing"), (missing.erased, "erased"), (missing.sealed, "sealed")]
         {
             if count > 0 {
-                told.push_str(&format!("; {} {what}", counted(count, "chunk")));
+                line.push_str(&format!("; {} {what}", counted(count, "chunk")));
             }
         }
-        told
+        line
     }
 }
 
@@ -224,13 +227,13 @@ fn packets(count: u64) -> String {
     format!("{} {}", grouped(count), if count == 1 { "packet" } else { "packets" })
 }
 
-/// RTCP lies with the stream that it speaks of.
+/// Whether a packet is RTCP, which the spool stores with the stream that it reports on.
 fn is_rtcp(link: LinkType, packet: &Packet<'_>) -> bool {
     let decoded = decode(link.0, packet.wire_len, packet.data);
     matches!(decoded.map(|packet| packet.payload), Ok(Payload::Udp(udp)) if looks_like_rtcp(udp.data))
 }
 
-/// The one call that a Call-ID, or the id of a record, means.
+/// The call with this Call-ID or record id.
 pub fn named_call(dir: &Path, store: &ringtap_store::Reader, call: &str) -> anyhow::Result<Call> {
     if let Ok(id) = call.parse()
         && let Some(call) = store.call(&id)?
@@ -244,44 +247,44 @@ pub fn named_call(dir: &Path, store: &ringtap_store::Reader, call: &str) -> anyh
         (None, _) => {
             let store = dir.display();
             bail!(
-                "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists them; a call under way is \
-                 there when it has ended"
+                "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists them; a call in progress is \
+                 written there when it ends"
             )
         }
-        _ => bail!("several calls have the Call-ID `{call}`: name one by the id of its record"),
+        _ => bail!("several calls have the Call-ID `{call}`: select one by the id of its record"),
     }
 }
 
-/// What the record says there was.
-pub fn parts(call: &Call, streams: &[Stream]) -> Vec<Part> {
+/// The signalling and the streams that the records describe.
+pub fn parts(call: &Call, streams: &[Stream]) -> Vec<CallPart> {
     let start = call.start().unwrap_or_default();
     let end = call.end.unwrap_or(start);
     let last = streams.iter().map(|stream| stream.last).max().unwrap_or(end);
-    let signalling = Part {
+    let signalling = CallPart {
         name: "signalling".to_owned(),
         key: of_call(call.call_id.as_bytes()),
         from: start - BEFORE,
         to: end.max(last) + AFTER,
         counted: Some(call.messages.into()),
-        ..Part::default()
+        ..CallPart::default()
     };
-    let media = streams.iter().map(|stream| Part {
+    let media = streams.iter().map(|stream| CallPart {
         name: format!("{} to {}", stream.src, stream.dst),
         key: of_stream(stream.src, stream.dst, stream.ssrc),
         from: stream.first,
-        // Records have microseconds, packets nanoseconds.
+        // Records have microseconds, packets have nanoseconds.
         to: stream.last + Nanos(999),
         is_media: true,
         counted: Some(stream.packets),
-        ..Part::default()
+        ..CallPart::default()
     });
     std::iter::once(signalling).chain(media).collect()
 }
 
-/// Challenges and retransmissions may come before the record's time and after it.
+/// Challenges and retransmissions may come this long before and after the record's time.
 const BEFORE: Nanos = Nanos::from_secs(1);
 const AFTER: Nanos = Nanos::from_secs(64);
-/// RTCP of a stream may come this long before its first and after its last packet.
+/// RTCP may come this long before a stream's first and after its last packet.
 const REPORTS: Nanos = Nanos::from_secs(10);
 
 #[cfg(test)]
@@ -315,13 +318,13 @@ mod tests {
         assert_eq!((parts[0].from, parts[0].to), (Nanos::from_secs(2), Nanos::from_secs(73)));
         let ends: [Endpoint; 2] = ["192.0.2.1:4000".parse().unwrap(), "[2001:db8::1]:4002".parse().unwrap()];
         assert_eq!(parts[1].key, of_stream(ends[0], ends[1], u32::MAX));
-        parts[1].count = Count { packets: 199, reports: 2, cut: 0 };
+        parts[1].count = PacketCount { packets: 199, reports: 2, cut: 0 };
         let found = MissingChunks { damaged: 1, ..MissingChunks::default() };
         assert_eq!(
-            parts[1].told(Some(&found)),
+            parts[1].describe(Some(&found)),
             "192.0.2.1:4000 to [2001:db8::1]:4002: 199 of 200 packets, 2 RTCP; 1 chunk damaged or missing"
         );
-        assert!(parts[1].lacks());
+        assert!(parts[1].is_incomplete());
         // RTCP may come later than the last packet, media may not.
         let late = Nanos::from_secs(18);
         assert!(parts[1].has(late, true) && !parts[1].has(late, false));
