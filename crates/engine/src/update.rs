@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use ringtap_model::{Call, Endpoint, Nanos, Party};
+use ringtap_model::{Call, Direction, Endpoint, Nanos, Party};
 
 use crate::codecs::CodecId;
 use crate::table::slots::{GENERATIONS, Ticket};
@@ -52,6 +52,14 @@ impl Side {
         match self {
             Self::Caller => Self::Callee,
             Self::Callee => Self::Caller,
+        }
+    }
+
+    /// Which way its media flows.
+    pub(crate) fn direction(self) -> Direction {
+        match self {
+            Self::Caller => Direction::CallerToCallee,
+            Self::Callee => Direction::CalleeToCaller,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The record of a stream that has ended.
 
-use ringtap_model::{Direction, Hz, Id, Interval, Nanos, RttSource, Stream};
+use ringtap_model::{Hz, Id, Interval, Nanos, RttSource, Stream};
 use ringtap_quality::judge::{Counts, Path, judge, listening};
 use ringtap_quality::{CodecProfile, burst, codec, jitterbuffer};
 
@@ -113,46 +113,20 @@ impl Figures {
         let clock = codec.map(|codec| codec.clock);
         let ptime = clock.filter(|_| flow.step > 0).map(|clock| Nanos(ticks_to_nanos(flow.step, clock)));
         let lost = u64::from(numbering.lost());
-        let counts = Counts {
-            expected: u64::from(numbering.expected()),
-            lost,
-            discarded: 0,
-            bursts: u64::from(numbering.bursts),
-        };
-        let burst_len = f64::from(numbering.burst_lost.max(1)) / f64::from(numbering.bursts.max(1));
-        let mut buffers = Buffers::default();
-        self.intervals.iter().for_each(|row| buffers.add(row));
-        let profile = codec.and_then(|codec| self.profile(codec, ptime));
-        let judged = profile.map(|profile| {
-            let counts = Counts { discarded: buffers.adaptive500, ..counts };
-            let buffer = buffers.adaptive_delay();
-            judge(profile, counts, Path { ptime: ptime.unwrap_or_default(), buffer, rtt: None })
-        });
-        let listened = profile
-            .zip(judged.as_ref())
-            .map(|(profile, judged)| Listened::new(profile, counts, &buffers, Some(judged.mos_lq)));
-        let mos = |pick: fn(&Listened) -> f64| listened.as_ref().map(|listened| round3(pick(listened)));
+        let rating = self.rate(codec, ptime);
         let packets = u64::from(numbering.packets);
-        let (iats, sizes) = (packets.saturating_sub(1) as f64, packets as f64);
-        let span = flow.last.since(flow.first);
-        let spread = |squares: f64, mean: f64, count: f64| (squares / count - mean * mean).max(0.0).sqrt();
-        let iat_mean = span.0 as f64 / iats;
-        let size_mean = flow.size_sum as f64 / sizes;
+        let iat =
+            Spread::new(flow.last.since(flow.first).0 as f64, flow.iat_squares, packets.saturating_sub(1));
+        let size = Spread::new(flow.size_sum as f64, flow.size_squares, packets);
         let has_iat = packets > 1;
-        let far = self.far_end.as_deref();
-        let reported = far.filter(|far| far.reports > 0);
-        let sender = far.filter(|far| far.sender_reports > 0);
-        let by_rtcp = far.and_then(FarEnd::round_trip_mean).map(|rtt| (rtt, RttSource::Rtcp));
-        let by_sip = || context.and_then(|context| context.rtt).map(|rtt| (rtt, RttSource::Sip));
-        let rtt = by_rtcp.or_else(by_sip);
+        let far = FarEndFields::new(self.far_end.as_deref(), clock);
+        let by_sip = || Some((context?.rtt?, RttSource::Sip));
+        let rtt = far.round_trip.map(|rtt| (rtt, RttSource::Rtcp)).or_else(by_sip);
         Stream {
             id,
             call_id: context.map(|context| context.call_id.to_owned()),
             call: context.map(|context| context.call),
-            direction: context.and(self.side).map(|side| match side {
-                Side::Caller => Direction::CallerToCallee,
-                Side::Callee => Direction::CalleeToCaller,
-            }),
+            direction: context.and(self.side).map(Side::direction),
             src: flow.key.src,
             dst: flow.key.dst,
             ssrc: flow.key.ssrc,
@@ -169,49 +143,147 @@ impl Figures {
             reordered: u64::from(numbering.reordered),
             bytes: flow.payload_sum,
             ip_bytes: flow.size_sum,
-            rate_bps: (span > Nanos::ZERO).then(|| round3(flow.size_sum as f64 * 8.0 / span.secs_f64())),
+            rate_bps: rate_bps(flow.size_sum, flow.last.since(flow.first)),
             jitter_ms_mean: (flow.jitters > 0).then(|| ms(flow.jitter_sum / f64::from(flow.jitters))),
             jitter_ms_max: (flow.jitters > 0).then(|| ms(f64::from(flow.jitter_max))),
             delta_ms_max: has_iat.then(|| ms(f64::from(flow.delta_max))),
             iat_ms_min: has_iat.then(|| ms(f64::from(flow.iat_min))),
-            iat_ms_mean: has_iat.then(|| ms(iat_mean)),
+            iat_ms_mean: has_iat.then(|| ms(iat.mean)),
             iat_ms_max: has_iat.then(|| ms(f64::from(flow.iat_max))),
-            iat_ms_sd: has_iat.then(|| ms(spread(flow.iat_squares, iat_mean, iats))),
+            iat_ms_sd: has_iat.then(|| ms(iat.deviation)),
             size_min: u32::from(flow.size_min),
-            size_mean: round3(size_mean),
+            size_mean: round3(size.mean),
             size_max: u32::from(flow.size_max),
-            size_sd: round3(spread(flow.size_squares, size_mean, sizes)),
+            size_sd: round3(size.deviation),
             loss_bursts: u64::from(numbering.bursts),
-            burst_len_mean: (numbering.bursts > 0)
-                .then(|| round3(f64::from(numbering.burst_lost) / f64::from(numbering.bursts))),
+            burst_len_mean: (numbering.bursts > 0).then(|| round3(self.burst_len())),
             burst_len_max: (numbering.bursts > 0).then_some(u64::from(numbering.burst_max)),
-            burst_ratio: burst::burst_ratio(lost, counts.expected, counts.bursts).map(round3),
+            burst_ratio: rating.burst_ratio,
             rtt_ms: rtt.map(|(rtt, _)| round(rtt.millis_f64())),
             rtt_source: rtt.map(|(_, source)| source),
-            rtcp_reports: reported.map(|far| u64::from(far.reports)),
-            rtcp_lost: reported.map(|far| u64::from(far.lost.max(0).unsigned_abs())),
-            rtcp_lost_pct_max: reported.map(|far| round3(f64::from(far.fraction_max) / 2.56)),
-            rtcp_jitter_ms_mean: reported
-                .and_then(|far| jitter_ms(far.jitter_sum as f64 / f64::from(far.reports), clock)),
-            rtcp_jitter_ms_max: reported.and_then(|far| jitter_ms(f64::from(far.jitter_max), clock)),
-            rtcp_rtt_ms_max: far
-                .filter(|far| far.round_trips > 0)
-                .map(|far| round(far.round_trip_max.millis_f64())),
-            rtcp_sent_packets: sender.map(|far| u64::from(far.sent_packets)),
-            rtcp_sent_bytes: sender.map(|far| u64::from(far.sent_octets)),
-            rtcp_bye: far.and_then(|far| far.bye),
-            rtcp_cname: far.and_then(|far| text(far.cname.as_deref()?)).map(Into::into),
-            mos: mos(|listened| listened.adaptive500),
-            r_factor: judged.as_ref().map(|judged| round3(judged.r)),
-            mos_fixed50: mos(|listened| listened.fixed50),
-            mos_fixed200: mos(|listened| listened.fixed200),
-            mos_adaptive500: mos(|listened| listened.adaptive500),
-            mos_cole: judged.as_ref().and_then(|judged| judged.mos_cole).map(round3),
-            intervals: self.intervals.iter().map(|row| interval(row, profile, burst_len)).collect(),
+            rtcp_reports: far.reports,
+            rtcp_lost: far.lost,
+            rtcp_lost_pct_max: far.lost_pct_max,
+            rtcp_jitter_ms_mean: far.jitter_ms_mean,
+            rtcp_jitter_ms_max: far.jitter_ms_max,
+            rtcp_rtt_ms_max: far.round_trip_max.map(|trip| round(trip.millis_f64())),
+            rtcp_sent_packets: far.sent_packets,
+            rtcp_sent_bytes: far.sent_bytes,
+            rtcp_bye: far.bye,
+            rtcp_cname: far.cname,
+            mos: rating.adaptive500,
+            r_factor: rating.r,
+            mos_fixed50: rating.fixed50,
+            mos_fixed200: rating.fixed200,
+            mos_adaptive500: rating.adaptive500,
+            mos_cole: rating.cole,
+            intervals: rating.intervals,
             silence_pct: flow.sound.share(flow.sound.silent),
             clipped_pct: flow.sound.share(flow.sound.clipped),
         }
     }
+
+    /// Mean run of lost packets; 1 without loss.
+    fn burst_len(&self) -> f64 {
+        let numbering = &self.flow.numbering;
+        f64::from(numbering.burst_lost.max(1)) / f64::from(numbering.bursts.max(1))
+    }
+
+    /// How the stream sounded.
+    fn rate(&self, codec: Option<&Codec>, ptime: Option<Nanos>) -> StreamRating {
+        let numbering = &self.flow.numbering;
+        let (lost, expected) = (u64::from(numbering.lost()), u64::from(numbering.expected()));
+        let counts = Counts { expected, lost, discarded: 0, bursts: u64::from(numbering.bursts) };
+        let mut buffers = Buffers::default();
+        self.intervals.iter().for_each(|row| buffers.add(row));
+        let profile = codec.and_then(|codec| self.profile(codec, ptime));
+        let judged = profile.map(|profile| {
+            let counts = Counts { discarded: buffers.adaptive500, ..counts };
+            let buffer = buffers.adaptive_delay();
+            judge(profile, counts, Path { ptime: ptime.unwrap_or_default(), buffer, rtt: None })
+        });
+        let listened = profile
+            .zip(judged.as_ref())
+            .map(|(profile, judged)| Listened::new(profile, counts, &buffers, Some(judged.mos_lq)));
+        let mos = |pick: fn(&Listened) -> f64| listened.as_ref().map(|listened| round3(pick(listened)));
+        let burst_len = self.burst_len();
+        StreamRating {
+            burst_ratio: burst::burst_ratio(lost, expected, counts.bursts).map(round3),
+            r: judged.as_ref().map(|judged| round3(judged.r)),
+            fixed50: mos(|listened| listened.fixed50),
+            fixed200: mos(|listened| listened.fixed200),
+            adaptive500: mos(|listened| listened.adaptive500),
+            cole: judged.as_ref().and_then(|judged| judged.mos_cole).map(round3),
+            intervals: self.intervals.iter().map(|row| interval(row, profile, burst_len)).collect(),
+        }
+    }
+}
+
+/// What a record says of how the stream sounded.
+struct StreamRating {
+    burst_ratio: Option<f64>,
+    r: Option<f64>,
+    fixed50: Option<f64>,
+    fixed200: Option<f64>,
+    adaptive500: Option<f64>,
+    cole: Option<f64>,
+    intervals: Vec<Interval>,
+}
+
+/// Mean and standard deviation out of sums.
+struct Spread {
+    mean: f64,
+    deviation: f64,
+}
+
+impl Spread {
+    fn new(sum: f64, squares: f64, count: u64) -> Self {
+        let mean = sum / count as f64;
+        Self { mean, deviation: (squares / count as f64 - mean * mean).max(0.0).sqrt() }
+    }
+}
+
+/// What a record says of the far ends.
+#[derive(Default)]
+struct FarEndFields {
+    reports: Option<u64>,
+    lost: Option<u64>,
+    lost_pct_max: Option<f64>,
+    jitter_ms_mean: Option<f64>,
+    jitter_ms_max: Option<f64>,
+    round_trip: Option<Nanos>,
+    round_trip_max: Option<Nanos>,
+    sent_packets: Option<u64>,
+    sent_bytes: Option<u64>,
+    bye: Option<Nanos>,
+    cname: Option<String>,
+}
+
+impl FarEndFields {
+    fn new(far: Option<&FarEnd>, clock: Option<Hz>) -> Self {
+        let Some(far) = far else { return Self::default() };
+        let reported = Some(far).filter(|far| far.reports > 0);
+        let sender = Some(far).filter(|far| far.sender_reports > 0);
+        let mean = |far: &FarEnd| far.jitter_sum as f64 / f64::from(far.reports);
+        Self {
+            reports: reported.map(|far| u64::from(far.reports)),
+            lost: reported.map(|far| u64::from(far.lost.max(0).unsigned_abs())),
+            lost_pct_max: reported.map(|far| round3(f64::from(far.fraction_max) / 2.56)),
+            jitter_ms_mean: reported.and_then(|far| jitter_ms(mean(far), clock)),
+            jitter_ms_max: reported.and_then(|far| jitter_ms(f64::from(far.jitter_max), clock)),
+            round_trip: far.round_trip_mean(),
+            round_trip_max: (far.round_trips > 0).then_some(far.round_trip_max),
+            sent_packets: sender.map(|far| u64::from(far.sent_packets)),
+            sent_bytes: sender.map(|far| u64::from(far.sent_octets)),
+            bye: far.bye,
+            cname: far.cname.as_deref().and_then(text).map(Into::into),
+        }
+    }
+}
+
+/// Bits per second over a span; None where it has no length.
+fn rate_bps(bytes: u64, span: Nanos) -> Option<f64> {
+    (span > Nanos::ZERO).then(|| round3(bytes as f64 * 8.0 / span.secs_f64()))
 }
 
 impl Figures {
