@@ -104,7 +104,8 @@ impl<'a> Compound<'a> {
     pub fn is_readable(&self) -> bool {
         const SRTCP_TRAILER: usize = 8;
         let mut rest = self.data;
-        while let Some((_, len)) = header(rest) {
+        // The index of SRTCP begins with a set bit and so looks like a version, but not like a packet type of RTCP.
+        while let Some((_, len)) = header(rest).filter(|([_, kind, ..], _)| PACKET_TYPES.contains(kind)) {
             match rest.get(len..) {
                 Some(next) => rest = next,
                 None => return false,
@@ -130,6 +131,9 @@ impl<'a> Iterator for Packets<'a> {
         Some(Packet::new(head, packet.get(4..)?))
     }
 }
+
+/// RFC 5761 section 4.
+const PACKET_TYPES: std::ops::RangeInclusive<u8> = 192..=223;
 
 /// The first four bytes and the length of the packet that they begin.
 fn header(data: &[u8]) -> Option<([u8; 4], usize)> {
@@ -414,6 +418,8 @@ mod tests {
         let is_readable = |data: &[u8]| Compound::parse(data).unwrap().is_readable();
         assert!(is_readable(&COMPOUND) && is_readable(&with(2)) && is_readable(&with(7)));
         assert!(!is_readable(&with(8)) && !is_readable(&with(14)), "an SRTCP index and tag");
+        let index = [0x80, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+        assert!(!is_readable(&[&COMPOUND[..], &index].concat()), "the index of an encrypted packet");
         assert!(!is_readable(&COMPOUND[..60]), "cut");
     }
 
