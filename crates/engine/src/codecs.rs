@@ -10,7 +10,8 @@ const CEILING: usize = 4096;
 /// Longest encoding name that is kept.
 const MAX_NAME: usize = 64;
 
-/// What carries signals instead of sound: RFC 4733 events and tones, and a gateway maker's own. Timestamps stand still.
+/// What carries signals instead of sound: RFC 4733 events and tones, and a gateway maker's own. Timestamps
+/// stand still.
 const EVENTS: [&str; 3] = ["telephone-event", "tone", "X-NSE"];
 
 /// A codec: its number in [`Codecs`], from 1, so that none costs no space.

@@ -19,7 +19,8 @@ pub struct Config {
     pub max_connections: usize,
     /// Bytes held back for one direction of a TCP connection.
     pub max_stream_bytes: usize,
-    /// An INVITE without a final answer for this long is a timeout (RFC 3261 section 16.6, timer C, and a margin).
+    /// An INVITE without a final answer for this long is a timeout (RFC 3261 section 16.6, timer C, and a
+    /// margin).
     pub invite_limit: Nanos,
     /// An answered call with neither signalling nor media for this long is a timeout.
     pub idle_limit: Nanos,
@@ -35,8 +36,8 @@ pub struct Config {
     pub seed: u64,
     /// Measure silence and clipping of G.711 (reads the payload).
     pub measure_sound: bool,
-    /// Touch every page of the tables of streams at the start, so that no packet waits for one: for live captures, which
-    /// then hold the memory of `max_streams` from the beginning.
+    /// Touch every page of the tables of streams at the start, so that no packet waits for one: for live
+    /// captures, which then hold the memory of `max_streams` from the beginning.
     pub prefault: bool,
 }
 

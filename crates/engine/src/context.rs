@@ -106,9 +106,10 @@ impl<S: Sink> Context<'_, S> {
         self.now
     }
 
-    /// Arms a timer: [`Tracker::timer`](crate::Tracker::timer) is called with this ticket at the first tick (500 ms) past
-    /// `at`, or early when `at` is more than 512 s away. So the tracker compares its own deadline with [`Context::now`] and
-    /// arms again; a timer cannot be cancelled, and a ticket of an entry that is gone finds nothing.
+    /// Arms a timer: [`Tracker::timer`](crate::Tracker::timer) is called with this ticket at the first tick
+    /// (500 ms) past `at`, or early when `at` is more than 512 s away. So the tracker compares its own
+    /// deadline with [`Context::now`] and arms again; a timer cannot be cancelled, and a ticket of an entry
+    /// that is gone finds nothing.
     pub fn arm(&mut self, at: Nanos, ticket: Ticket) {
         self.timers.arm(at, Timer { owner: self.owner, ticket });
     }
@@ -128,8 +129,8 @@ impl<S: Sink> Context<'_, S> {
         self.drops
     }
 
-    /// The call whose media stream runs from `src` to `dst` with this SSRC; None where no such stream is known to this
-    /// worker, or signalling has not claimed it.
+    /// The call whose media stream runs from `src` to `dst` with this SSRC; None where no such stream is
+    /// known to this worker, or signalling has not claimed it.
     pub fn call_of_stream(&self, src: Endpoint, dst: Endpoint, ssrc: u32) -> Option<CallNumber> {
         self.streams.find_call_of(src, dst, ssrc).map(CallNumber)
     }

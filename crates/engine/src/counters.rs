@@ -1,4 +1,5 @@
-//! What the engine counts. Every frame lands in exactly one kind; whatever is dropped or damaged has a counter of its own.
+//! What the engine counts. Every frame lands in exactly one kind; whatever is dropped or damaged has a
+//! counter of its own.
 
 use ringtap_wire::frame::DecodeError;
 

@@ -21,8 +21,9 @@ use crate::update::InputOrder;
 
 /// Follows every call and stream of one packet source. It owns its tables; it has no clock, file or thread.
 ///
-/// Feed frames in capture order with [`Engine::batch`], report time without frames with [`Engine::tick`], end with
-/// [`Engine::close`]; records come out through the [`Sink`] as calls and streams end. `X` is a tracker added from outside.
+/// Feed frames in capture order with [`Engine::batch`], report time without frames with [`Engine::tick`], end
+/// with [`Engine::close`]; records come out through the [`Sink`] as calls and streams end. `X` is a tracker
+/// added from outside.
 pub struct Engine<X = ()> {
     pub(crate) counters: Counters,
     pub(crate) clock: Clock,
@@ -45,7 +46,8 @@ pub struct Engine<X = ()> {
     prefetched: Option<Box<PrefetchRing>>,
 }
 
-/// Builds the [`Context`] that an engine lends a tracker: borrows field by field, so that the trackers stay free.
+/// Builds the [`Context`] that an engine lends a tracker: borrows field by field, so that the trackers stay
+/// free.
 macro_rules! context {
     ($engine:ident, $owner:expr, $sink:expr) => {
         Context {
@@ -105,8 +107,8 @@ impl<X: Tracker> Engine<X> {
     }
 
     /// Handles frames in capture order. How they are cut into batches changes nothing.
-    // HOT: each frame is prefetched, then looked up, then handled, a few frames apart, so that the memory it needs has
-    // arrived when it is handled. Prefetching changes no state.
+    // HOT: each frame is prefetched, then looked up, then handled, a few frames apart, so that the memory it
+    // needs has arrived when it is handled. Prefetching changes no state.
     pub fn batch<S: Sink>(&mut self, frames: &[Frame<'_>], sink: &mut S) {
         let first = frames.first().map_or(self.clock.now(), |frame| frame.time);
         self.receive_live(first, sink);
@@ -133,8 +135,8 @@ impl<X: Tracker> Engine<X> {
         self.flush_live();
     }
 
-    /// Ends everything in progress: calls become `active`, `ringing` or `trying`. The workers of a team end by the stages of
-    /// [`team::close`](crate::team::close) instead, which bring a call's streams together.
+    /// Ends everything in progress: calls become `active`, `ringing` or `trying`. The workers of a team end
+    /// by the stages of [`team::close`](crate::team::close) instead, which bring a call's streams together.
     pub fn close<S: Sink>(&mut self, sink: &mut S) {
         self.release_gaps(sink);
         self.leave_team(sink);
@@ -158,14 +160,15 @@ impl<X: Tracker> Engine<X> {
         self.tcp = tcp;
     }
 
-    /// Reports how many packets were dropped before this engine, a running total: in the network card, the kernel's ring, a
-    /// queue. What it grows by during a call is in that call's `capture_drops`.
+    /// Reports how many packets were dropped before this engine, a running total: in the network card, the
+    /// kernel's ring, a queue. What it grows by during a call is in that call's `capture_drops`.
     pub fn report_external_drops(&mut self, packets: u64) {
         self.external_drops = self.external_drops.max(packets);
     }
 
-    /// The records of a call in progress as they would be if it ended now, its streams in order of their first packet; None
-    /// when no call of that id is in progress. Searches all calls: for people who watch, not per packet.
+    /// The records of a call in progress as they would be if it ended now, its streams in order of their
+    /// first packet; None when no call of that id is in progress. Searches all calls: for people who watch,
+    /// not per packet.
     pub fn snapshot(&self, call: &Id) -> Option<(Call, Vec<Stream>)> {
         self.snapshot_of(call)
     }
@@ -213,7 +216,8 @@ impl<X: Tracker> Engine<X> {
         }
     }
 
-    /// Handles the next packet of a stream where nothing has changed; false, and nothing done, for any other. HOT.
+    /// Handles the next packet of a stream where nothing has changed; false, and nothing done, for any other.
+    /// HOT.
     #[inline]
     fn fast_path<S: Sink>(&mut self, prefetched: &PrefetchedFrame, frame: &Frame<'_>, sink: &mut S) -> bool {
         let packet = prefetched.packet(frame.time);

@@ -1,4 +1,5 @@
-//! What the workers of a team tell each other. A single engine answers itself: each function here begins with that case.
+//! What the workers of a team tell each other. A single engine answers itself: each function here begins with
+//! that case.
 
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use crate::tracker::{Sharing, Tracker};
 use crate::trackers::Trackers;
 use crate::update::{CallRef, EndedCall, MediaUpdate};
 
-/// A SIP message waits this long, of capture time, for earlier ones that other workers captured: the kernel may hand their
-/// rings over by a timer.
+/// A SIP message waits this long, of capture time, for earlier ones that other workers captured: the kernel
+/// may hand their rings over by a timer.
 const REORDER_WINDOW: Nanos = Nanos::from_millis(250);
 /// Messages that wait like this at once; beyond it the oldest are handled early.
 const MAX_WAITING: usize = 1 << 16;
@@ -51,7 +52,8 @@ impl<X: Tracker> Engine<X> {
         }
     }
 
-    /// Forwards a SIP message to the worker that owns its Call-ID; false when this one does and it can be handled now.
+    /// Forwards a SIP message to the worker that owns its Call-ID; false when this one does and it can be
+    /// handled now.
     pub(crate) fn forward_sip(&mut self, hash: u64, bytes: &[u8], hop: &Hop, frames: &[u64]) -> bool {
         let Some(member) = &mut self.member else { return false };
         let message =
@@ -60,8 +62,8 @@ impl<X: Tracker> Engine<X> {
         true
     }
 
-    /// Hands a datagram to the workers that share it, and keeps it for the media stage of a team in lockstep; false when this
-    /// worker handles it now. HOT: a branch.
+    /// Hands a datagram to the workers that share it, and keeps it for the media stage of a team in lockstep;
+    /// false when this worker handles it now. HOT: a branch.
     #[inline]
     pub(crate) fn share(&mut self, owner: TimerOwner, datagram: &Datagram<'_>) -> bool {
         let Some(member) = &mut self.member else { return false };
@@ -146,9 +148,9 @@ impl<X: Tracker> Engine<X> {
         }
     }
 
-    /// Live: handles what other workers sent, and SIP messages that no earlier one can precede any more. `next`: no frame
-    /// before that time follows. Our own next frame may be long after the last: what has waited since must not find its call
-    /// timed out.
+    /// Live: handles what other workers sent, and SIP messages that no earlier one can precede any more.
+    /// `next`: no frame before that time follows. Our own next frame may be long after the last: what has
+    /// waited since must not find its call timed out.
     #[inline(never)]
     pub(crate) fn receive_live<S: Sink>(&mut self, next: Nanos, sink: &mut S) {
         let Some(member) = &self.member else { return };
@@ -211,8 +213,8 @@ impl<X: Tracker> Engine<X> {
         ending.into_iter().for_each(|(ended, figures)| self.deliver_call(*ended, figures, sink));
     }
 
-    /// Lockstep: handles the SIP messages of a batch in frame order; those released at the end of the input, in order of
-    /// time.
+    /// Lockstep: handles the SIP messages of a batch in frame order; those released at the end of the input,
+    /// in order of time.
     pub(crate) fn handle_batch_sip<S: Sink>(&mut self, sink: &mut S) {
         let Some(member) = &mut self.member else { return };
         let mut messages = std::mem::take(&mut member.sip);
@@ -229,7 +231,8 @@ impl<X: Tracker> Engine<X> {
         }
     }
 
-    /// Lockstep: handles the held datagrams of a batch in frame order, each after the updates from earlier frames.
+    /// Lockstep: handles the held datagrams of a batch in frame order, each after the updates from earlier
+    /// frames.
     pub(crate) fn handle_batch_media<S: Sink>(&mut self, sink: &mut S) {
         let Some(member) = &mut self.member else { return };
         let mut updates = std::mem::take(&mut member.updates);
@@ -334,7 +337,8 @@ mod tests {
         }
     }
 
-    /// RFC 791 section 3.2: which worker captured a fragment says nothing about who has the sender's other packets.
+    /// RFC 791 section 3.2: which worker captured a fragment says nothing about who has the sender's other
+    /// packets.
     #[test]
     fn a_team_counts_and_reassembles_as_one_engine_does() {
         let mut datas = Vec::new();

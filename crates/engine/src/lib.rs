@@ -1,7 +1,7 @@
 //! Frames in, records out: reassembly, calls, registrations and media streams of one packet source.
 //!
-//! Not here: files, sockets, threads, clocks. Time comes in with the packet, so the same frames give the same records,
-//! every time.
+//! Not here: files, sockets, threads, clocks. Time comes in with the packet, so the same frames give the same
+//! records, every time.
 //!
 //! The one invariant: every table has a ceiling and a counter for what it turned away.
 //!
@@ -44,6 +44,7 @@ pub mod counters;
 pub mod sink;
 pub mod team;
 
+mod address_text;
 mod codecs;
 mod context;
 mod decode;
@@ -62,7 +63,6 @@ mod text;
 mod tracker;
 mod trackers;
 mod update;
-mod written;
 
 pub use config::Config;
 pub use context::{Context, Datagram, Hop, SipMessage};

@@ -13,8 +13,8 @@ use crate::table::hash::Hasher;
 use crate::table::index::NONE;
 use crate::tracker::{Tracker, Wants};
 
-/// Frames between decoding a frame, looking it up in the index, and handling it: enough for memory to answer, few enough that
-/// all they fetched is still in the first-level cache, where each has eight lines.
+/// Frames between decoding a frame, looking it up in the index, and handling it: enough for memory to answer,
+/// few enough that all they fetched is still in the first-level cache, where each has eight lines.
 const DEPTH: usize = 8;
 /// Frames between fetching a frame's first cache lines and decoding it.
 const AHEAD: usize = 8;
@@ -107,7 +107,8 @@ impl PrefetchRing {
         }
     }
 
-    /// Returns what is known about the frame at `index`, which is handled now, and prefetches for those after it. HOT.
+    /// Returns what is known about the frame at `index`, which is handled now, and prefetches for those after
+    /// it. HOT.
     #[inline]
     pub(crate) fn step<X: Tracker>(
         &mut self,
@@ -122,7 +123,8 @@ impl PrefetchRing {
         &self.0[index % RING]
     }
 
-    /// Before [`PrefetchRing::step`], for a sink that wants packets: prefetches the stream entries of the next packets.
+    /// Before [`PrefetchRing::step`], for a sink that wants packets: prefetches the stream entries of the
+    /// next packets.
     #[inline]
     pub(crate) fn prefetch_sink<S: Sink>(&self, index: usize, streams: &StreamTable, sink: &S) {
         let rtp = |at: usize| self.0.get(at % RING).filter(|entry| entry.kind == FrameKind::Rtp);
@@ -204,7 +206,8 @@ fn segment(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &Hasher) -> F
     FrameKind::TcpSegment
 }
 
-/// UDP that is not RTP: the questions that classification asks too, those that most datagrams answer by their first bytes.
+/// UDP that is not RTP: the questions that classification asks too, those that most datagrams answer by their
+/// first bytes.
 #[inline(never)]
 fn datagram<X: Tracker>(data: &[u8], frame: &Frame<'_>) -> FrameKind {
     // What begins like a SIP method or version is examined when it is handled.

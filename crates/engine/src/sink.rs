@@ -7,8 +7,8 @@ use ringtap_wire::sip;
 
 use crate::update::CallRef;
 
-/// Identifies a call in progress across all workers of a team. A table indexed by [`CallNumber::slot`] finds it without a
-/// search.
+/// Identifies a call in progress across all workers of a team. A table indexed by [`CallNumber::slot`] finds
+/// it without a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CallNumber(pub(crate) CallRef);
 
@@ -18,7 +18,8 @@ impl CallNumber {
         self.0.worker()
     }
 
-    /// Its slot in that worker's table of calls, below the worker's share of `max_calls`. Reused once the call has ended.
+    /// Its slot in that worker's table of calls, below the worker's share of `max_calls`. Reused once the
+    /// call has ended.
     pub fn slot(self) -> u32 {
         self.0.ticket().slot
     }
@@ -81,8 +82,8 @@ pub struct RtpSeen<'a> {
     pub frames: &'a [u64],
     /// Its stream: [`StreamEnd::serial`].
     pub serial: u64,
-    /// Slot of its stream in this worker's table, below `max_streams`; reused once the stream has ended. A table indexed by
-    /// it finds the stream without a search.
+    /// Slot of its stream in this worker's table, below `max_streams`; reused once the stream has ended. A
+    /// table indexed by it finds the stream without a search.
     pub stream_slot: u32,
     /// Sender.
     pub src: Endpoint,
@@ -100,7 +101,8 @@ pub struct RtpSeen<'a> {
     pub payload: &'a [u8],
     /// Its sequence number was seen before in this stream.
     pub duplicate: bool,
-    /// The call of its stream. None until signalling claims the stream, which may happen after its first packets.
+    /// The call of its stream. None until signalling claims the stream, which may happen after its first
+    /// packets.
     pub call: Option<CallNumber>,
     /// The whole RTP packet. None where a single ordinary frame contains it.
     pub packet: Option<&'a [u8]>,
@@ -136,15 +138,15 @@ pub enum CallPhase {
     Ringing,
     /// The first 2xx.
     Answered,
-    /// Only late packets are expected from now on. A challenge (401, 407) is no release; an attempt that failed and is
-    /// retried under the same Call-ID is released a second time.
+    /// Only late packets are expected from now on. A challenge (401, 407) is no release; an attempt that
+    /// failed and is retried under the same Call-ID is released a second time.
     Released,
 }
 
 /// Receives records, and packets where it asks for them.
 pub trait Sink {
-    /// Whether the engine calls [`Sink::sip`], [`Sink::rtp`], [`Sink::rtcp`] and [`Sink::stream_finished`]. When false they
-    /// cost nothing.
+    /// Whether the engine calls [`Sink::sip`], [`Sink::rtp`], [`Sink::rtcp`] and [`Sink::stream_finished`].
+    /// When false they cost nothing.
     const PACKETS: bool = false;
     /// Whether the engine calls [`Sink::progress`]. When false it costs nothing.
     const PROGRESS: bool = false;
@@ -157,22 +159,23 @@ pub trait Sink {
     fn registration(&mut self, registration: Registration);
     /// A MESSAGE transaction was answered or timed out.
     fn message(&mut self, message: Message);
-    /// An event of an added tracker, by [`Context::emit`](crate::Context::emit): `downcast_ref` gives its type back.
+    /// An event of an added tracker, by [`Context::emit`](crate::Context::emit): `downcast_ref` gives its
+    /// type back.
     fn event(&mut self, _event: &dyn Any) {}
-    /// A call in progress reached a new phase: its record so far, without streams. [`Sink::sip`] for the message that caused
-    /// it follows.
+    /// A call in progress reached a new phase: its record so far, without streams. [`Sink::sip`] for the
+    /// message that caused it follows.
     fn progress(&mut self, _phase: CallPhase, _number: CallNumber, _call: &Call) {}
     /// A SIP message of any method.
     fn sip(&mut self, _seen: &SipSeen<'_>) {}
     /// An RTP packet. Its stream may later prove not to be RTP: then no record carries its serial.
     fn rtp(&mut self, _seen: &RtpSeen<'_>) {}
-    /// A packet of the stream in that slot ([`RtpSeen::stream_slot`]) will probably arrive within the next few packets: the
-    /// moment to prefetch its data. A hint: it may be missing or wrong.
+    /// A packet of the stream in that slot ([`RtpSeen::stream_slot`]) will probably arrive within the next
+    /// few packets: the moment to prefetch its data. A hint: it may be missing or wrong.
     fn prefetch(&self, _stream_slot: u32) {}
     /// An RTCP datagram of a stream whose RTP this worker has seen.
     fn rtcp(&mut self, _seen: &RtcpSeen<'_>) {}
-    /// No further packet of the stream follows: it has ended, or proved not to be RTP. Called in the worker that saw its
-    /// packets; the result is delivered with the record.
+    /// No further packet of the stream follows: it has ended, or proved not to be RTP. Called in the worker
+    /// that saw its packets; the result is delivered with the record.
     fn stream_finished(&mut self, _serial: u64) -> RecordedPackets {
         RecordedPackets::default()
     }

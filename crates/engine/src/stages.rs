@@ -13,16 +13,17 @@ use crate::team::{
 use crate::tracker::Tracker;
 
 impl Engine {
-    /// Engines that work together, one for each of `workers` threads (1 to 64): each handles the packets of its own queue,
-    /// and a call's signalling and media may reach different ones. Rings connect them, and they divide the ceilings of
-    /// `config`.
+    /// Engines that work together, one for each of `workers` threads (1 to 64): each handles the packets of
+    /// its own queue, and a call's signalling and media may reach different ones. Rings connect them, and
+    /// they divide the ceilings of `config`.
     ///
-    /// Live, each is used like a single engine, in its own thread: [`Engine::batch`] also handles what other workers sent, so
-    /// call it with no frames too while none arrive. The whole team then ends by the stages of [`crate::team::close`]. A
-    /// team whose records must equal those of one engine runs the stages of [`crate::team::batch`] instead, in lockstep.
+    /// Live, each is used like a single engine, in its own thread: [`Engine::batch`] also handles what other
+    /// workers sent, so call it with no frames too while none arrive. The whole team then ends by the stages
+    /// of [`crate::team::close`]. A team whose records must equal those of one engine runs the stages of
+    /// [`crate::team::batch`] instead, in lockstep.
     ///
-    /// A call's record comes out of the worker that owns its Call-ID, a stream without a call out of the one that had its
-    /// packets. Frame numbers must be unique over all workers, and in lockstep ascending.
+    /// A call's record comes out of the worker that owns its Call-ID, a stream without a call out of the one
+    /// that had its packets. Frame numbers must be unique over all workers, and in lockstep ascending.
     pub fn team(config: &Config, workers: usize) -> Vec<Self> {
         Self::team_with_trackers(config, workers, || ())
     }
@@ -37,9 +38,9 @@ impl<X: Tracker> Engine<X> {
         Links::connect(workers).into_iter().map(member).collect()
     }
 
-    /// Runs one stage, with the frames for it where the stage takes any. True when messages are on their way: then every
-    /// worker runs [`Stage::Exchange`] until all return false. [`crate::team::batch`] and [`crate::team::close`] define the
-    /// order.
+    /// Runs one stage, with the frames for it where the stage takes any. True when messages are on their way:
+    /// then every worker runs [`Stage::Exchange`] until all return false. [`crate::team::batch`] and
+    /// [`crate::team::close`] define the order.
     pub fn stage<S: Sink>(&mut self, stage: Stage, frames: &[Frame<'_>], sink: &mut S) -> bool {
         if let Some(member) = &mut self.member {
             member.enter_lockstep();

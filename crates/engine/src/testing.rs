@@ -1,4 +1,5 @@
-//! Literal input for unit tests: SIP messages and packets as text and numbers, and an engine that records what comes out.
+//! Literal input for unit tests: SIP messages and packets as text and numbers, and an engine that records
+//! what comes out.
 
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Registration, Stream};
 
@@ -88,7 +89,8 @@ impl Sip {
         self.header(&format!("Content-Type: {content_type}"))
     }
 
-    /// An SDP of one audio stream that wants its media at `endpoint`; `rest` follows the port: `RTP/AVP 0`, and lines.
+    /// An SDP of one audio stream that wants its media at `endpoint`; `rest` follows the port: `RTP/AVP 0`,
+    /// and lines.
     pub(crate) fn sdp(self, endpoint: &str, rest: &str) -> Self {
         let Endpoint { ip, port, .. } = end(endpoint);
         let lines = format!(

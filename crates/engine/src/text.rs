@@ -3,8 +3,8 @@
 /// Longest text that a record keeps of one header field.
 const MAX_TEXT: usize = 256;
 
-/// Text from the wire: UTF-8 unchanged, anything else read as Latin-1 (what such senders mean); cut at a character boundary
-/// after 256 bytes; None when empty.
+/// Text from the wire: UTF-8 unchanged, anything else read as Latin-1 (what such senders mean); cut at a
+/// character boundary after 256 bytes; None when empty.
 pub(crate) fn text(bytes: &[u8]) -> Option<Box<str>> {
     if bytes.is_empty() {
         return None;

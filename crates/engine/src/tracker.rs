@@ -1,8 +1,8 @@
 //! The tracker interface: how the engine follows a protocol.
 //!
-//! A tracker declares what it wants, owns its state under a ceiling, arms timers and emits typed events. Its methods are
-//! called with a [`Context`], the engine's clock, timers, counters and sink. Dispatch is static: what a tracker does not
-//! want costs nothing. `docs/manual/extending.md` builds one step by step.
+//! A tracker declares what it wants, owns its state under a ceiling, arms timers and emits typed events. Its
+//! methods are called with a [`Context`], the engine's clock, timers, counters and sink. Dispatch is static:
+//! what a tracker does not want costs nothing. `docs/manual/extending.md` builds one step by step.
 
 use ringtap_model::{Call, Nanos};
 
@@ -16,7 +16,8 @@ use crate::table::timers::PrefetchStage;
 /// How the workers of a team share the datagrams that a tracker wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// The worker that captured a datagram handles it. All datagrams of one source address and port reach one worker.
+    /// The worker that captured a datagram handles it. All datagrams of one source address and port reach one
+    /// worker.
     Sender,
     /// Every worker handles a copy: for datagrams that concern streams which other workers may own.
     AllWorkers,
@@ -24,7 +25,8 @@ pub enum Sharing {
 
 /// What a tracker wants to be called for.
 ///
-/// The engine offers a UDP datagram first to its own trackers by content (RTP, SIP, RTCP, STUN, HEP), then to added ones.
+/// The engine offers a UDP datagram first to its own trackers by content (RTP, SIP, RTCP, STUN, HEP), then to
+/// added ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Wants {
     /// Datagrams from or to one of these UDP ports.
@@ -66,7 +68,8 @@ impl Wants {
 
 /// Follows one protocol. Every method has a default that does nothing, so a tracker implements what it wants.
 ///
-/// INVARIANT: a tracker's state has a ceiling, and [`Context::count_refused`] counts what the ceiling turned away.
+/// INVARIANT: a tracker's state has a ceiling, and [`Context::count_refused`] counts what the ceiling turned
+/// away.
 pub trait Tracker {
     /// What it wants to be called for.
     const WANTS: Wants = Wants::NOTHING;

@@ -1,5 +1,5 @@
-//! What the call tracker tells the stream table about a call: the values that signalling and media exchange, between
-//! workers too.
+//! What the call tracker tells the stream table about a call: the values that signalling and media exchange,
+//! between workers too.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use ringtap_model::{Call, Direction, Endpoint, Nanos, Party};
 use crate::codecs::CodecId;
 use crate::table::slots::{GENERATIONS, Ticket};
 
-/// Identifies one call across all workers: its owner, its slot in the owner's table, and the generation of that slot.
+/// Identifies one call across all workers: its owner, its slot in the owner's table, and the generation of
+/// that slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CallRef(u64);
 
@@ -31,7 +32,8 @@ impl CallRef {
     }
 }
 
-/// Position in the order of the input: the number of the frame, and an index among the messages and streams of that frame.
+/// Position in the order of the input: the number of the frame, and an index among the messages and streams
+/// of that frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct InputOrder {
     pub(crate) number: u64,
@@ -104,8 +106,8 @@ pub(crate) struct MediaUpdate {
     pub(crate) ends: Vec<(Endpoint, PayloadTypes)>,
 }
 
-/// A media endpoint learned from a stream (symmetric RTP, RFC 4961). It takes effect at the next tick of the clock, in all
-/// workers at once, so the order in which workers see packets does not matter.
+/// A media endpoint learned from a stream (symmetric RTP, RFC 4961). It takes effect at the next tick of the
+/// clock, in all workers at once, so the order in which workers see packets does not matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LearnedEndpoint {
     /// Position of the packet it was learned from.

@@ -207,7 +207,8 @@ fn media_allocates_nothing_and_a_call_is_small() {
     }
     let with_streams = LIVE.load(Relaxed);
 
-    // Two minutes of media, with loss, repeats and late packets, for one call: every kind of media packet there is.
+    // Two minutes of media, with loss, repeats and late packets, for one call: every kind of media packet
+    // there is.
     let packets: Vec<_> = (1..6000u32)
         .filter(|index| index % 50 != 0)
         .flat_map(|index| [(index, false), (index, true)])
@@ -222,7 +223,8 @@ fn media_allocates_nothing_and_a_call_is_small() {
     let allocated = CALLS.load(Relaxed) - before;
     assert_eq!(allocated, 0, "allocations for {} media packets", packets.len());
 
-    // Every stream in its turn, whole batches, with strangers in between: plain segments, datagrams of nothing.
+    // Every stream in its turn, whole batches, with strangers in between: plain segments, datagrams of
+    // nothing.
     let round: Vec<Vec<u8>> = (0..CALLS_UNDER_WAY)
         .flat_map(|call| {
             let segment = ethernet(6, &[0x17; 26]);
@@ -250,7 +252,8 @@ fn media_allocates_nothing_and_a_call_is_small() {
     let per_call = (with_calls - empty) / usize::from(CALLS_UNDER_WAY);
     let per_stream = (with_streams - with_calls) / (2 * usize::from(CALLS_UNDER_WAY));
     println!("{per_call} bytes a call, {per_stream} bytes a stream");
-    // All in: the record (400 bytes at most, which the engine asserts where it is defined) and its entries in the tables.
+    // All in: the record (400 bytes at most, which the engine asserts where it is defined) and its entries in
+    // the tables.
     assert!(per_call < 2048, "{per_call} bytes a call");
     assert!(per_stream < 560, "{per_stream} bytes a stream");
 

@@ -1,4 +1,5 @@
-//! The toy protocol of `docs/manual/extending.md`: every code block of that page is in this file, and runs here.
+//! The toy protocol of `docs/manual/extending.md`: every code block of that page is in this file, and runs
+//! here.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -144,7 +145,8 @@ fn beat(host: u16, sequence: u16) -> Vec<u8> {
     packet
 }
 
-/// Runs heartbeats, each (milliseconds, host, sequence), through engines: the events in order of device, and the counters.
+/// Runs heartbeats, each (milliseconds, host, sequence), through engines: the events in order of device, and
+/// the counters.
 fn run(workers: usize, beats: &[(u64, u16, u16)]) -> (Vec<DeviceLost>, Counters) {
     let config = Config::default();
     let mut engines = match workers {

@@ -12,7 +12,8 @@ const CALLEE: [u8; 4] = [198, 51, 100, 1];
 struct Watcher {
     steps: Vec<(CallPhase, CallState)>,
     ended: Vec<(Call, Vec<StreamEnd>)>,
-    /// The call of each message and step, of each RTP packet, of each RTCP datagram with the stream it speaks of.
+    /// The call of each message and step, of each RTP packet, of each RTCP datagram with the stream it speaks
+    /// of.
     sip: Vec<Option<CallNumber>>,
     rtp: Vec<(u64, Option<CallNumber>)>,
     rtcp: Vec<(u64, u32, Option<CallNumber>)>,

@@ -2,8 +2,8 @@
 
 use ringtap_model::Nanos;
 
-/// A timestamp that jumps ahead by more than this is believed when a second frame agrees, and is taken for time in
-/// which nothing was captured: a bad record in a file must not end every call.
+/// A timestamp that jumps ahead by more than this is believed when a second frame agrees, and is taken for
+/// time in which nothing was captured: a bad record in a file must not end every call.
 const LEAP: Nanos = Nanos::from_secs(3600);
 
 /// The highest timestamp seen.

@@ -19,8 +19,8 @@ const MAX_BYTES: u32 = 65_535;
 /// Pieces of one datagram; more is an attack (64 KiB in 512-byte steps is 128).
 const MAX_PIECES: usize = 256;
 
-/// Addresses, identification, protocol, and how many tunnels it is in: what leaves a tunnel passes once more outside, with
-/// the same identification.
+/// Addresses, identification, protocol, and how many tunnels it is in: what leaves a tunnel passes once more
+/// outside, with the same identification.
 type Key = (IpAddr, IpAddr, u32, u8, u8);
 
 struct Datagram {
@@ -90,7 +90,7 @@ impl Fragments {
         now: Nanos,
         frames: &[u64],
     ) -> Option<Whole> {
-        self.give_up(now);
+        self.expire(now);
         let len = fragment.len.max(fragment.data.len()) as u64;
         let end = u64::from(fragment.offset) + len;
         if end > u64::from(MAX_BYTES) || len == 0 {
@@ -112,7 +112,7 @@ impl Fragments {
         if !datagram.is_whole() {
             return None;
         }
-        let datagram = self.take(slot)?;
+        let datagram = self.remove(slot)?;
         let mut bytes = datagram.bytes;
         let total = bytes.len() as u32;
         bytes.truncate(datagram.cut as usize);
@@ -127,7 +127,7 @@ impl Fragments {
 
     /// Datagrams still under way at the end are incomplete.
     pub(crate) fn close(&mut self) {
-        self.give_up(Nanos::MAX);
+        self.expire(Nanos::MAX);
     }
 
     fn begin(&mut self, key: Key, hash: u64, now: Nanos, header_len: u32) -> Option<u32> {
@@ -135,7 +135,7 @@ impl Fragments {
             let (slot, serial) = self.order.pop_front()?;
             if self.datagrams.get(slot).is_some_and(|datagram| datagram.serial == serial) {
                 self.counts.evicted += 1;
-                self.take(slot);
+                self.remove(slot);
             }
         }
         self.serial += 1;
@@ -157,7 +157,7 @@ impl Fragments {
         Some(slot)
     }
 
-    fn take(&mut self, slot: u32) -> Option<Datagram> {
+    fn remove(&mut self, slot: u32) -> Option<Datagram> {
         let datagram = self.datagrams.remove(slot)?;
         if let Ok(entry) = self.index.find_entry(datagram.hash, |other| *other == slot) {
             entry.remove();
@@ -165,7 +165,7 @@ impl Fragments {
         Some(datagram)
     }
 
-    fn give_up(&mut self, now: Nanos) {
+    fn expire(&mut self, now: Nanos) {
         while let Some(&(slot, serial)) = self.order.front() {
             match self.datagrams.get(slot) {
                 Some(datagram) if datagram.serial == serial => {
@@ -173,7 +173,7 @@ impl Fragments {
                         return;
                     }
                     self.counts.incomplete += 1;
-                    self.take(slot);
+                    self.remove(slot);
                 }
                 _ => {}
             }
@@ -247,8 +247,8 @@ impl Datagram {
             }
             apart
         });
-        let place = self.covered.partition_point(|&(other, _)| other < from);
-        self.covered.insert(place, (from, to));
+        let index = self.covered.partition_point(|&(other, _)| other < from);
+        self.covered.insert(index, (from, to));
     }
 
     fn is_whole(&self) -> bool {

@@ -64,12 +64,12 @@ impl Associations {
             });
             return;
         }
-        let Some(place) = self.partial.iter().position(|other| same(other) && other.next == chunk.tsn) else {
+        let Some(index) = self.partial.iter().position(|other| same(other) && other.next == chunk.tsn) else {
             return;
         };
-        let partial = &mut self.partial[place];
+        let partial = &mut self.partial[index];
         if partial.bytes.len() + chunk.data.len() > self.max_bytes {
-            self.partial.remove(place);
+            self.partial.remove(index);
             self.evicted += 1;
             return;
         }
@@ -77,7 +77,7 @@ impl Associations {
         partial.frames.extend_from_slice(frames);
         partial.next = partial.next.wrapping_add(1);
         if chunk.end
-            && let Some(whole) = self.partial.remove(place)
+            && let Some(whole) = self.partial.remove(index)
         {
             deliver(&whole.bytes, &whole.frames);
         }

@@ -4,7 +4,7 @@ use ringtap_model::{Endpoint, Nanos};
 
 use super::flow::{FAX, FlowKey, PROVISIONAL, SPLIT};
 use super::replicas::{CallReplica, Leg};
-use super::{Figures, List, MAX_LEGS, StreamTable};
+use super::{Figures, MAX_LEGS, OwnerList, StreamTable};
 use crate::table::slots::Ticket;
 use crate::table::timers::PrefetchStage;
 use crate::update::{CallRef, InputOrder, LearnedEndpoint, MediaUpdate, PayloadTypes, Side};
@@ -40,8 +40,8 @@ impl StreamTable {
         }
     }
 
-    /// Takes what streams taught since the last turn of the clock, in an order that is the same for every worker. What is
-    /// learned by that is for the next turn. True if there was anything.
+    /// Takes what streams taught since the last turn of the clock, in an order that is the same for every
+    /// worker. What is learned by that is for the next turn. True if there was anything.
     #[cold]
     pub(crate) fn apply_learned(&mut self) -> bool {
         let mut queued = std::mem::take(&mut self.learned);
@@ -91,10 +91,10 @@ impl StreamTable {
             }
             PrefetchStage::Nearest => {
                 let Some(view) = view() else { return };
-                view.legs.iter().for_each(|leg| self.endpoints.prefetch_place(leg.node));
+                view.legs.iter().for_each(|leg| self.endpoints.prefetch_entry(leg.node));
                 for flow in &view.flows {
                     self.flows.prefetch_index_of(*flow);
-                    let nodes = self.flows.get(*flow).map(|(_, cold)| cold.nodes);
+                    let nodes = self.flows.get(*flow).map(|(_, details)| details.nodes);
                     nodes.into_iter().flatten().for_each(|node| self.endpoints.prefetch(node));
                 }
             }
@@ -110,7 +110,7 @@ impl StreamTable {
     pub(crate) fn end_streams(&mut self, call: CallRef) -> Vec<Figures> {
         let Some(view) = self.replicas.remove(call) else { return Vec::new() };
         for leg in &view.legs {
-            self.endpoints.leave(leg.node);
+            self.endpoints.remove(leg.node);
         }
         let mut figures = view.retired;
         figures.extend(view.flows.iter().filter_map(|flow| self.end(*flow)));
@@ -135,13 +135,14 @@ impl StreamTable {
 
     /// Looks for the call of a flow among those that announced its ends.
     pub(super) fn find_call(&mut self, slot: u32, order: InputOrder) {
-        let key = self.flows.cold(slot).rest.key;
+        let key = self.flows.details(slot).slow.key;
         let candidates: Vec<u32> = self
             .endpoints
-            .owners(key.dst, List::Calls)
-            .chain(self.endpoints.owners(key.src, List::Calls))
+            .owners(key.dst, OwnerList::Calls)
+            .chain(self.endpoints.owners(key.src, OwnerList::Calls))
             .collect();
-        // The best explanation, the newest call first among equals: a port that calls share is told by the other end.
+        // The best explanation, the newest call first among equals: a port that calls share is told by the
+        // other end.
         let mut best = ((0, false), None);
         for call in candidates {
             // A call that is over comes last among equals.
@@ -160,7 +161,7 @@ impl StreamTable {
 
     /// A call announced an endpoint: flows that run over it may be its own.
     fn announced(&mut self, endpoint: Endpoint, call: u32, order: InputOrder) {
-        let flows: Vec<u32> = self.endpoints.owners(endpoint, List::Flows).collect();
+        let flows: Vec<u32> = self.endpoints.owners(endpoint, OwnerList::Flows).collect();
         for slot in flows {
             self.offer(slot, call, order);
         }
@@ -169,22 +170,22 @@ impl StreamTable {
     /// Gives a flow to a call if that call explains it better than the one that has it.
     fn offer(&mut self, slot: u32, call: u32, order: InputOrder) {
         let Some(view) = self.replicas.get(call) else { return };
-        let (flow, cold) = self.flows.both_mut(slot);
-        let (score, side) = score(&cold.rest.key, view);
+        let (flow, details) = self.flows.both_mut(slot);
+        let (score, side) = score(&details.slow.key, view);
         if score == 0 {
             return;
         }
-        if cold.call == call {
-            cold.score = cold.score.max(score);
-            cold.side = side.or(cold.side);
-        } else if let Some(owner) = cold.call() {
+        if details.call == call {
+            details.score = details.score.max(score);
+            details.side = side.or(details.side);
+        } else if let Some(owner) = details.call() {
             let over = self.replicas.get(owner).is_none_or(|owner| owner.status.is_over);
-            if over && score >= cold.score && !view.status.is_over {
+            if over && score >= details.score && !view.status.is_over {
                 // The owner has released the call: what comes from now on is the new call's.
                 flow.flags |= SPLIT;
                 return;
             }
-            if score <= cold.score {
+            if score <= details.score {
                 return;
             }
             if let Some(owner) = self.replicas.get_mut(owner) {
@@ -199,16 +200,16 @@ impl StreamTable {
 
     fn bind(&mut self, slot: u32, call: u32, score: u8, side: Option<Side>, order: InputOrder) {
         let Some(view) = self.replicas.get_mut(call) else { return };
-        let (flow, cold) = self.flows.both_mut(slot);
-        cold.call = call;
-        cold.score = score;
-        cold.side = side;
+        let (flow, details) = self.flows.both_mut(slot);
+        details.call = call;
+        details.score = score;
+        details.side = side;
         flow.flags &= !PROVISIONAL;
         if view.status.fax.is_some() {
             flow.flags |= FAX;
         }
-        let (key, serial) = (cold.rest.key, cold.serial);
-        let place = view.flows.partition_point(|other| self.flows.cold(*other).serial < serial);
+        let (key, serial) = (details.slow.key, details.serial);
+        let place = view.flows.partition_point(|other| self.flows.details(*other).serial < serial);
         view.flows.insert(place, slot);
         // RFC 4961: what is sent from here is answered to here, whatever SDP says from behind a NAT.
         if score < BOTH_ENDS {
@@ -225,8 +226,8 @@ impl StreamTable {
         }
     }
 
-    /// Enters an endpoint of a call, with the types that SDP names for it, or as learned from a stream. True when it is new
-    /// to the call.
+    /// Enters an endpoint of a call, with the types that SDP names for it, or as learned from a stream. True
+    /// when it is new to the call.
     fn add_leg(&mut self, call: u32, endpoint: Endpoint, side: Side, types: Option<&PayloadTypes>) -> bool {
         let Some(view) = self.replicas.get_mut(call) else { return false };
         if let Some(leg) = view.legs.iter_mut().find(|leg| leg.endpoint == endpoint && leg.side == side) {
@@ -237,7 +238,7 @@ impl StreamTable {
         }
         let name = view.call;
         let node = match view.legs.len() {
-            ..MAX_LEGS => self.endpoints.enter(endpoint, List::Calls, call),
+            ..MAX_LEGS => self.endpoints.add(endpoint, OwnerList::Calls, call),
             _ => None,
         };
         let Some(node) = node else {

@@ -77,8 +77,8 @@ impl FarEnd {
         }
     }
 
-    /// RFC 3550 section 6.4.1, with the sender report's arrival here in place of its sending: from here to the receiver and
-    /// back.
+    /// RFC 3550 section 6.4.1, with the sender report's arrival here in place of its sending: from here to
+    /// the receiver and back.
     fn round_trip(&self, report: &Report, time: Nanos) -> Option<Nanos> {
         let seen = self.recent.iter().take(self.sender_reports as usize);
         let (_, sent) = seen.rev().find(|(middle, _)| report.last_sr != 0 && *middle == report.last_sr)?;

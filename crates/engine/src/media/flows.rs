@@ -1,8 +1,9 @@
-//! The table of flows: what every packet touches in one array, the rest in another, and the index that finds them.
+//! The table of flows: what every packet touches in one array, the rest in another, and the index that finds
+//! them.
 
 use std::net::IpAddr;
 
-use super::Cold;
+use super::FlowDetails;
 use super::flow::{Flow, FlowKey, HASHED, VACANT};
 use crate::table::hash::Hasher;
 use crate::table::index::Index;
@@ -48,11 +49,11 @@ impl Key {
     }
 }
 
-/// Flows under numbers that stay the same while they live. All places are reserved at the start; freed ones are used
-/// again, newest first.
+/// Flows under numbers that stay the same while they live. All places are reserved at the start; freed ones
+/// are used again, newest first.
 pub(crate) struct Flows {
     hot: Vec<Flow>,
-    cold: Vec<Cold>,
+    details: Vec<FlowDetails>,
     generations: Vec<u32>,
     free: Vec<u32>,
     index: Index,
@@ -66,7 +67,7 @@ impl Flows {
         let ceiling = ceiling.min(u32::MAX as usize - 1);
         let mut flows = Self {
             hot: Vec::with_capacity(ceiling),
-            cold: Vec::with_capacity(ceiling),
+            details: Vec::with_capacity(ceiling),
             generations: Vec::with_capacity(ceiling),
             free: Vec::with_capacity(ceiling),
             index: Index::new(ceiling),
@@ -74,10 +75,10 @@ impl Flows {
             ceiling,
         };
         ringtap_cpu::large_pages(flows.hot.spare_capacity_mut());
-        ringtap_cpu::large_pages(flows.cold.spare_capacity_mut());
+        ringtap_cpu::large_pages(flows.details.spare_capacity_mut());
         if prefault {
             flows.hot.resize(ceiling, Flow::NONE);
-            flows.cold.resize(ceiling, Cold::NONE);
+            flows.details.resize(ceiling, FlowDetails::NONE);
             flows.generations.resize(ceiling, u32::MAX);
             flows.free.extend((0..ceiling as u32).rev());
             flows.index.prefault();
@@ -99,15 +100,15 @@ impl Flows {
     }
 
     /// Puts a flow in; None at the ceiling.
-    pub(super) fn insert(&mut self, flow: Flow, cold: Cold) -> Option<u32> {
+    pub(super) fn insert(&mut self, flow: Flow, details: FlowDetails) -> Option<u32> {
         let slot = match self.free.pop() {
             Some(slot) => {
-                (self.hot[slot as usize], self.cold[slot as usize]) = (flow, cold);
+                (self.hot[slot as usize], self.details[slot as usize]) = (flow, details);
                 slot
             }
             None if self.hot.len() < self.ceiling => {
                 self.hot.push(flow);
-                self.cold.push(cold);
+                self.details.push(details);
                 self.generations.push(u32::MAX);
                 (self.hot.len() - 1) as u32
             }
@@ -122,9 +123,9 @@ impl Flows {
     }
 
     /// Takes a flow out.
-    pub(super) fn remove(&mut self, slot: u32) -> Option<(Flow, Cold)> {
+    pub(super) fn remove(&mut self, slot: u32) -> Option<(Flow, FlowDetails)> {
         let flow = self.hot.get_mut(slot as usize).filter(|flow| flow.flags & VACANT == 0)?;
-        let taken = (*flow, self.cold[slot as usize]);
+        let taken = (*flow, self.details[slot as usize]);
         flow.flags = VACANT;
         self.index.remove(taken.0.key.hash(&self.hasher), slot);
         self.free.push(slot);
@@ -139,7 +140,7 @@ impl Flows {
             let flow = &self.hot[slot as usize];
             flow.key == short
                 && (flow.flags & HASHED != 0) == hashed
-                && (!hashed || self.cold[slot as usize].rest.key == *key)
+                && (!hashed || self.details[slot as usize].slow.key == *key)
         })
     }
 
@@ -149,7 +150,8 @@ impl Flows {
         self.index.prefetch(hash);
     }
 
-    /// The flow that seems to be meant by a hash, brought into the cache; [`crate::table::index::NONE`] where there is none.
+    /// The flow that seems to be meant by a hash, brought into the cache; [`crate::table::index::NONE`] where
+    /// there is none.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) -> u32 {
         let slot = self.index.first(hash);
@@ -168,22 +170,22 @@ impl Flows {
 
     /// Asks for a flow in both its parts.
     pub(super) fn prefetch_slot(&self, slot: u32) {
-        if let (Some(flow), Some(cold)) = (self.hot.get(slot as usize), self.cold.get(slot as usize)) {
+        if let (Some(flow), Some(details)) = (self.hot.get(slot as usize), self.details.get(slot as usize)) {
             ringtap_cpu::prefetch(flow);
-            ringtap_cpu::prefetch(cold);
+            ringtap_cpu::prefetch(details);
         }
     }
 
     /// Asks for the part that few packets touch.
     #[inline]
-    pub(super) fn prefetch_cold(&self, slot: u32) {
-        self.cold.get(slot as usize).into_iter().for_each(ringtap_cpu::prefetch);
+    pub(super) fn prefetch_details(&self, slot: u32) {
+        self.details.get(slot as usize).into_iter().for_each(ringtap_cpu::prefetch);
     }
 
     /// That part of a slot that may be any.
     #[inline]
-    pub(super) fn cold_at(&self, slot: u32) -> Option<&Cold> {
-        self.cold.get(slot as usize)
+    pub(super) fn details_at(&self, slot: u32) -> Option<&FlowDetails> {
+        self.details.get(slot as usize)
     }
 
     /// The flow in a slot, if it is the one of this key. HOT.
@@ -202,23 +204,23 @@ impl Flows {
     }
 
     /// What packets change rarely of a live flow.
-    pub(super) fn cold(&self, slot: u32) -> &Cold {
-        &self.cold[slot as usize]
+    pub(super) fn details(&self, slot: u32) -> &FlowDetails {
+        &self.details[slot as usize]
     }
 
-    pub(super) fn cold_mut(&mut self, slot: u32) -> &mut Cold {
-        &mut self.cold[slot as usize]
+    pub(super) fn details_mut(&mut self, slot: u32) -> &mut FlowDetails {
+        &mut self.details[slot as usize]
     }
 
     /// Both parts of a live flow.
-    pub(super) fn both_mut(&mut self, slot: u32) -> (&mut Flow, &mut Cold) {
-        (&mut self.hot[slot as usize], &mut self.cold[slot as usize])
+    pub(super) fn both_mut(&mut self, slot: u32) -> (&mut Flow, &mut FlowDetails) {
+        (&mut self.hot[slot as usize], &mut self.details[slot as usize])
     }
 
     /// Both parts, if there is a flow.
-    pub(super) fn get(&self, slot: u32) -> Option<(&Flow, &Cold)> {
+    pub(super) fn get(&self, slot: u32) -> Option<(&Flow, &FlowDetails)> {
         let flow = self.hot.get(slot as usize).filter(|flow| flow.flags & VACANT == 0)?;
-        Some((flow, &self.cold[slot as usize]))
+        Some((flow, &self.details[slot as usize]))
     }
 
     /// The name of a live flow, for a timer.
@@ -263,8 +265,8 @@ mod tests {
             payload_len: 160,
             ip_len: 200,
         };
-        let (flow, rest) = Flow::new(short, key, &packet, if hashed { HASHED } else { 0 });
-        flows.insert(flow, Cold { rest, ..Cold::NONE })
+        let (flow, slow) = Flow::new(short, key, &packet, if hashed { HASHED } else { 0 });
+        flows.insert(flow, FlowDetails { slow, ..FlowDetails::NONE })
     }
 
     const V4: (&str, &str) = ("192.0.2.1:4000", "198.51.100.1:6000");

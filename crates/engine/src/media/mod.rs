@@ -1,7 +1,8 @@
 //! StreamTable streams: found by what SDP announced, by symmetric reply, or by their own behaviour.
 //!
-//! A flow (source, destination, SSRC) is provisional from its first packet. An announcement, before or after it,
-//! confirms it, or a sequence and a clock that advance together do; what nothing confirms is dropped unreported.
+//! A flow (source, destination, SSRC) is provisional from its first packet. An announcement, before or after
+//! it, confirms it, or a sequence and a clock that advance together do; what nothing confirms is dropped
+//! unreported.
 
 mod binding;
 mod endpoints;
@@ -20,7 +21,7 @@ mod tests;
 use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::rtp;
 
-use endpoints::List;
+use endpoints::OwnerList;
 pub(crate) use far_end::FarEnd;
 pub(crate) use flow::{FlowKey, RtpPacket};
 pub(crate) use flows::Key;
@@ -38,16 +39,17 @@ use crate::table::timers::{Timer, TimerOwner, TimerWheel};
 use crate::update::{CallRef, InputOrder, LearnedEndpoint, Side};
 use endpoints::Endpoints;
 use flow::{
-    ADVANCED, EVENT, FAX, Flow, HASHED, IntervalRow, PROVISIONAL, RECLOCKED, Rest, SIBLINGS, SOUND, SPLIT,
-    Timing,
+    ADVANCED, EVENT, FAX, Flow, HASHED, IntervalRow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT,
+    SlowState, Timing,
 };
 use flows::Flows;
 use replicas::{CallReplicas, Leg};
 
 /// Payload types of one stream that are counted apart.
 const MAX_TYPES: usize = 4;
-/// Sequence and clock must have advanced together this often before a stream that nothing announced is believed.
-const STEADY: u16 = 5;
+/// Sequence and clock must have advanced together this often before a stream that nothing announced is
+/// believed.
+const MIN_SEQUENTIAL: u16 = 5;
 /// Payload bytes of a telephone-event (RFC 4733 section 2.3).
 const EVENT_BYTES: u32 = 4;
 /// StreamTable legs of one call.
@@ -71,8 +73,8 @@ pub(crate) struct Digit {
 
 /// What packets do not change, or rarely.
 #[derive(Clone, Copy)]
-struct Cold {
-    rest: Rest,
+struct FlowDetails {
+    slow: SlowState,
     serial: u64,
     /// The view of its call and the entries of its ends, [`NONE`] where there is none.
     call: u32,
@@ -89,10 +91,10 @@ struct Cold {
     side: Option<Side>,
 }
 
-impl Cold {
+impl FlowDetails {
     /// Of a flow that has no packet yet.
     const NONE: Self = Self {
-        rest: Rest::NONE,
+        slow: SlowState::NONE,
         serial: 0,
         call: NONE,
         nodes: [NONE; 2],
@@ -141,7 +143,8 @@ pub(crate) struct StreamTable {
     digits: Rows<Digit>,
     measure_sound: bool,
     provisional_limit: Nanos,
-    /// What streams taught since the last turn of the clock; those of them that other workers do not know yet.
+    /// What streams taught since the last turn of the clock; those of them that other workers do not know
+    /// yet.
     learned: Vec<LearnedEndpoint>,
     pub(crate) unsent_learned: Vec<LearnedEndpoint>,
     /// Which worker this is, of how many.
@@ -151,7 +154,7 @@ pub(crate) struct StreamTable {
 }
 
 /// What a stream costs beside its entries in the tables of endpoints and intervals and in the index of flows.
-const _: () = assert!(size_of::<Flow>() + size_of::<Cold>() < 480);
+const _: () = assert!(size_of::<Flow>() + size_of::<FlowDetails>() < 480);
 
 impl StreamTable {
     /// For one of several workers with that part of the ceilings. The calls of all are known to each.
@@ -217,30 +220,30 @@ impl StreamTable {
     /// Brings what a sink of packets is told of a flow into the cache: its ends, its number.
     #[inline]
     pub(crate) fn prefetch_names(&self, slot: u32) {
-        self.flows.prefetch_cold(slot);
+        self.flows.prefetch_details(slot);
     }
 
     /// And its call; the names have come by now.
     #[inline]
     pub(crate) fn prefetch_replica(&self, slot: u32) {
-        if let Some(view) = self.flows.cold_at(slot).and_then(Cold::call) {
+        if let Some(view) = self.flows.details_at(slot).and_then(FlowDetails::call) {
             self.replicas.prefetch_slot(view);
         }
     }
 
     /// The number of a live flow among all streams, see [`crate::StreamEnd`].
     pub(crate) fn serial(&self, slot: u32) -> u64 {
-        self.flows.cold(slot).serial
+        self.flows.details(slot).serial
     }
 
     /// Between whom a live flow runs.
     pub(crate) fn ends(&self, slot: u32) -> FlowKey {
-        self.flows.cold(slot).rest.key
+        self.flows.details(slot).slow.key
     }
 
     /// The call of a live flow.
     pub(crate) fn call_of(&self, slot: u32) -> Option<CallRef> {
-        let view = self.replicas.get(self.flows.cold(slot).call()?)?;
+        let view = self.replicas.get(self.flows.details(slot).call()?)?;
         Some(view.call)
     }
 
@@ -250,7 +253,8 @@ impl StreamTable {
         self.flows.find(key)
     }
 
-    /// Whether the flow must give way to a new one before its next packet: another call took its endpoints over.
+    /// Whether the flow must give way to a new one before its next packet: another call took its endpoints
+    /// over.
     pub(crate) fn must_split(&self, slot: u32) -> bool {
         self.flows.flow(slot).flags & SPLIT != 0
     }
@@ -275,52 +279,54 @@ impl StreamTable {
             if flow.flags & SOUND != 0 {
                 flow.sound.listen(view.payload(), packet.payload_type);
             }
-            let serial = self.flows.cold(slot).serial;
+            let serial = self.flows.details(slot).serial;
             return Accepted { slot, serial, arrival: Arrival::Ahead { missing: 0 } };
         }
         if packet.payload_type != flow.payload_type || (flow.is_event() && packet.payload_len != EVENT_BYTES)
         {
-            self.switch(slot, packet);
+            self.switch_type(slot, packet);
         }
-        let away = self.away(slot, packet);
-        let (flow, cold) = self.flows.both_mut(slot);
-        let result = flow.slow_path(&mut cold.rest, packet, |highest, missing| {
-            away.map_or(0, |away| away.spent(highest, missing))
+        let elsewhere = self.spent_elsewhere(slot, packet);
+        let (flow, details) = self.flows.both_mut(slot);
+        let result = flow.slow_path(&mut details.slow, packet, |highest, missing| {
+            elsewhere.map_or(0, |siblings| siblings.spent(highest, missing))
         });
         if let Some(row) = result.ended {
-            self.intervals.push(&mut cold.intervals, row);
+            self.intervals.push(&mut details.intervals, row);
         }
         if result.arrival != Arrival::Duplicate && flow.flags & SOUND != 0 {
             flow.sound.listen(view.payload(), packet.payload_type);
         }
         if flow.is_event() && matches!(result.arrival, Arrival::Ahead { .. } | Arrival::Restart) {
-            self.event(slot, packet, view);
+            self.telephone_event(slot, packet, view);
         }
-        let (flow, cold) = self.flows.both_mut(slot);
+        let (flow, details) = self.flows.both_mut(slot);
         let advances = flow.flags & ADVANCED != 0 || flow.is_event();
-        if flow.flags & PROVISIONAL != 0 && cold.rest.steady >= STEADY && advances {
+        if flow.flags & PROVISIONAL != 0 && details.slow.sequential >= MIN_SEQUENTIAL && advances {
             flow.flags &= !PROVISIONAL;
         }
-        Accepted { slot, serial: cold.serial, arrival: result.arrival }
+        Accepted { slot, serial: details.serial, arrival: result.arrival }
     }
 
-    /// Where the numbers that may be missing before a packet went, if the flow has had reason to spend them elsewhere.
-    fn away(&self, slot: u32, packet: &RtpPacket) -> Option<Siblings> {
-        let (flow, cold) = (self.flows.flow(slot), self.flows.cold(slot));
+    /// Where the numbers that may be missing before a packet went, if the flow has had reason to spend them
+    /// elsewhere.
+    fn spent_elsewhere(&self, slot: u32, packet: &RtpPacket) -> Option<Siblings> {
+        let (flow, details) = (self.flows.flow(slot), self.flows.details(slot));
         if flow.flags & (SIBLINGS | FAX | EVENT) == 0 || !flow.leaps(packet.sequence) {
             return None;
         }
-        let offered = || cold.call().and_then(|call| self.replicas.get(call)?.status.fax);
+        let offered = || details.call().and_then(|call| self.replicas.get(call)?.status.fax);
         let fax = flow.flags & FAX != 0
             && packet.now.since(flow.last) > FAX_GAP
             && offered().is_some_and(|at| at + FAX_LEAD > flow.last);
-        // Events alone, whose sound was left out of the capture: what lies between two of them was never here.
-        let between = flow.is_event() && cold.types.iter().all(|count| count.packets == 0 || count.event);
-        Some(Siblings::of(&self.flows, &self.endpoints, slot, &cold.rest.key, fax || between))
+        // Events alone, whose sound was left out of the capture: what lies between two of them was never
+        // here.
+        let between = flow.is_event() && details.types.iter().all(|count| count.packets == 0 || count.event);
+        Some(Siblings::of(&self.flows, &self.endpoints, slot, &details.slow.key, fax || between))
     }
 
-    /// Begins a flow with its first packet, which has that place in the order of the input. None when there is no place
-    /// for it.
+    /// Begins a flow with its first packet, which has that place in the order of the input. None when there
+    /// is no place for it.
     #[cold]
     pub(crate) fn begin(
         &mut self,
@@ -338,21 +344,21 @@ impl StreamTable {
         let serial = order.number << 8 | u64::from(order.index.min(0xff));
         let (short, hashed) = Key::of(&key, self.flows.hasher());
         let flags = PROVISIONAL | if hashed { HASHED } else { 0 };
-        let (flow, rest) = Flow::new(short, key, packet, flags);
-        let slot = self.flows.insert(flow, Cold { rest, serial, ..Cold::NONE })?;
+        let (flow, slow) = Flow::new(short, key, packet, flags);
+        let slot = self.flows.insert(flow, FlowDetails { slow, serial, ..FlowDetails::NONE })?;
         self.mark_siblings(slot);
         let nodes =
-            [key.src, key.dst].map(|end| self.endpoints.enter(end, List::Flows, slot).unwrap_or(NONE));
-        self.flows.cold_mut(slot).nodes = nodes;
+            [key.src, key.dst].map(|end| self.endpoints.add(end, OwnerList::Flows, slot).unwrap_or(NONE));
+        self.flows.details_mut(slot).nodes = nodes;
         self.find_call(slot, order);
-        self.settle_type(slot, packet.payload_type, packet.payload_len);
+        self.begin_type(slot, packet.payload_type, packet.payload_len);
         let flow = self.flows.flow_mut(slot);
         flow.flags &= !RECLOCKED;
         if flow.flags & SOUND != 0 {
             flow.sound.listen(view.payload(), packet.payload_type);
         }
         if flow.is_event() {
-            self.event(slot, packet, view);
+            self.telephone_event(slot, packet, view);
         }
         timers.arm(
             packet.now + self.provisional_limit,
@@ -364,9 +370,9 @@ impl StreamTable {
     /// Streams of the same source and SSRC to other destinations share one numbering.
     fn mark_siblings(&mut self, slot: u32) {
         let Self { flows, endpoints, .. } = self;
-        let key = flows.cold(slot).rest.key;
-        for owner in endpoints.owners(key.src, List::Flows) {
-            let other = &flows.cold(owner).rest.key;
+        let key = flows.details(slot).slow.key;
+        for owner in endpoints.owners(key.src, OwnerList::Flows) {
+            let other = &flows.details(owner).slow.key;
             if other.src == key.src && other.ssrc == key.ssrc && other.dst != key.dst {
                 flows.flow_mut(owner).flags |= SIBLINGS;
                 flows.flow_mut(slot).flags |= SIBLINGS;
@@ -376,33 +382,33 @@ impl StreamTable {
 
     /// A payload type that was not in use: its codec, its clock, whether it is telephone-event.
     #[cold]
-    fn switch(&mut self, slot: u32, packet: &RtpPacket) {
-        self.put_type_away(slot);
-        self.settle_type(slot, packet.payload_type, packet.payload_len);
+    fn switch_type(&mut self, slot: u32, packet: &RtpPacket) {
+        self.add_type_count(slot);
+        self.begin_type(slot, packet.payload_type, packet.payload_len);
     }
 
     /// Adds the packets of the type in use to its count.
-    fn put_type_away(&mut self, slot: u32) {
-        let (flow, cold) = self.flows.both_mut(slot);
-        let packets = flow.of_type(&cold.rest);
-        flow.set_of_type(&mut cold.rest, 0);
-        count_type(&mut cold.types, flow.payload_type, packets, cold.codec, flow.is_event());
+    fn add_type_count(&mut self, slot: u32) {
+        let (flow, details) = self.flows.both_mut(slot);
+        let packets = flow.type_packets(&details.slow);
+        flow.set_type_packets(&mut details.slow, 0);
+        count_type(&mut details.types, flow.payload_type, packets, details.codec, flow.is_event());
     }
 
     /// Brings a payload type into use.
-    fn settle_type(&mut self, slot: u32, payload_type: u8, payload_len: u32) {
+    fn begin_type(&mut self, slot: u32, payload_type: u8, payload_len: u32) {
         let codec = self.codec_of(slot, payload_type);
-        let (flow, cold) = self.flows.both_mut(slot);
+        let (flow, details) = self.flows.both_mut(slot);
         // Nothing names it, but only a telephone-event is four bytes long (RFC 4733 section 2.3).
         let guessed = codec.is_none() && payload_type >= 96 && payload_len == EVENT_BYTES;
-        cold.codec = codec;
+        details.codec = codec;
         let known = codec.map(|id| self.codecs.get(id));
         let event = known.map_or(guessed, |codec| codec.event);
         let tick = known.map_or(0.0, |codec| (1e9 / f64::from(codec.clock.0.max(1))) as f32);
-        let was_new = flow.of_type(&cold.rest);
-        flow.switch(&mut cold.rest, payload_type, Timing { tick, event });
+        let was_new = flow.type_packets(&details.slow);
+        flow.switch(&mut details.slow, payload_type, Timing { tick, event });
         if flow.packets() == 1 {
-            flow.set_of_type(&mut cold.rest, was_new);
+            flow.set_type_packets(&mut details.slow, was_new);
         }
         let is_g711 = known.is_some_and(|codec| matches!(codec.name.as_str(), "PCMU" | "PCMA"));
         flow.flags &= !SOUND;
@@ -411,20 +417,20 @@ impl StreamTable {
         }
     }
 
-    /// The codec of a payload type: what the receiver announced (RFC 3264 section 5.1), else the sender, else any
-    /// leg of the call, else RFC 3551.
+    /// The codec of a payload type: what the receiver announced (RFC 3264 section 5.1), else the sender, else
+    /// any leg of the call, else RFC 3551.
     fn codec_of(&mut self, slot: u32, payload_type: u8) -> Option<CodecId> {
-        let cold = self.flows.cold(slot);
+        let details = self.flows.details(slot);
         let named =
             |leg: &Leg| leg.types.iter().find(|(number, _)| *number == payload_type).map(|&(_, codec)| codec);
-        let announced = cold.call().and_then(|call| self.replicas.get(call)).and_then(|call| {
+        let announced = details.call().and_then(|call| self.replicas.get(call)).and_then(|call| {
             let of_end =
                 |end: Endpoint| call.legs.iter().rev().filter(move |leg| leg.endpoint == end).find_map(named);
             let of_side =
                 |side: Side| call.legs.iter().rev().filter(move |leg| leg.side == side).find_map(named);
-            of_end(cold.rest.key.dst)
-                .or_else(|| of_end(cold.rest.key.src))
-                .or_else(|| cold.side.and_then(|side| of_side(side.other())))
+            of_end(details.slow.key.dst)
+                .or_else(|| of_end(details.slow.key.src))
+                .or_else(|| details.side.and_then(|side| of_side(side.other())))
                 .or_else(|| call.legs.iter().rev().find_map(named))
         });
         announced.or_else(|| self.codecs.of_static(payload_type))
@@ -432,16 +438,16 @@ impl StreamTable {
 
     /// A telephone-event packet: a new digit unless it continues the one before (RFC 4733 section 2.5.1).
     #[cold]
-    fn event(&mut self, slot: u32, packet: &RtpPacket, view: &rtp::View<'_>) {
-        let (flow, cold) = self.flows.both_mut(slot);
-        if flow.flags & EVENT != 0 && cold.event == packet.timestamp {
+    fn telephone_event(&mut self, slot: u32, packet: &RtpPacket, view: &rtp::View<'_>) {
+        let (flow, details) = self.flows.both_mut(slot);
+        if flow.flags & EVENT != 0 && details.event == packet.timestamp {
             return;
         }
         if let Some(event) = rtp::TelephoneEvent::parse(view.payload()) {
             flow.flags |= EVENT;
-            cold.event = packet.timestamp;
+            details.event = packet.timestamp;
             if event.code <= 16 {
-                self.digits.push(&mut cold.digits, Digit { time: packet.now, code: event.code });
+                self.digits.push(&mut details.digits, Digit { time: packet.now, code: event.code });
             }
         }
     }
@@ -453,12 +459,12 @@ impl StreamTable {
             (flow.payload_type, flow.is_event())
         };
         let codec = self.codec_of(slot, payload_type);
-        if codec != self.flows.cold(slot).codec {
-            let of_type = self.flows.flow(slot).of_type(&self.flows.cold(slot).rest);
+        if codec != self.flows.details(slot).codec {
+            let type_packets = self.flows.flow(slot).type_packets(&self.flows.details(slot).slow);
             let len = if event { EVENT_BYTES } else { 0 };
-            self.settle_type(slot, payload_type, len);
-            let (flow, cold) = self.flows.both_mut(slot);
-            flow.set_of_type(&mut cold.rest, of_type);
+            self.begin_type(slot, payload_type, len);
+            let (flow, details) = self.flows.both_mut(slot);
+            flow.set_type_packets(&mut details.slow, type_packets);
             // The same packets as before, whose clock is only now known.
             flow.flags &= !RECLOCKED;
         }
@@ -471,7 +477,7 @@ impl StreamTable {
 
     /// Whether a call has a flow.
     pub(crate) fn has_call(&self, slot: u32) -> bool {
-        self.flows.get(slot).is_some_and(|(_, cold)| cold.call().is_some())
+        self.flows.get(slot).is_some_and(|(_, details)| details.call().is_some())
     }
 
     pub(crate) fn is_provisional(&self, slot: u32) -> bool {
@@ -484,7 +490,7 @@ impl StreamTable {
 
     /// Ends a flow whose endpoints another call took over; its call's record will ask for it.
     pub(crate) fn retire(&mut self, slot: u32) {
-        let call = self.flows.get(slot).and_then(|(_, cold)| cold.call());
+        let call = self.flows.get(slot).and_then(|(_, details)| details.call());
         let Some(call) = call.filter(|call| self.replicas.get(*call).is_some()) else { return };
         let figures = self.end(slot);
         if let Some(view) = self.replicas.get_mut(call) {
@@ -496,33 +502,33 @@ impl StreamTable {
     /// Takes a flow out of the table.
     pub(crate) fn end(&mut self, slot: u32) -> Option<Figures> {
         let figures = self.figures(slot)?;
-        let (_, mut cold) = self.flows.remove(slot)?;
-        for node in cold.nodes.into_iter().filter(|node| *node != NONE) {
-            self.endpoints.leave(node);
+        let (_, mut details) = self.flows.remove(slot)?;
+        for node in details.nodes.into_iter().filter(|node| *node != NONE) {
+            self.endpoints.remove(node);
         }
-        self.intervals.release(&mut cold.intervals);
-        self.digits.release(&mut cold.digits);
+        self.intervals.release(&mut details.intervals);
+        self.digits.release(&mut details.digits);
         Some(figures)
     }
 
     /// All that is known of a flow, as if it ended now.
     pub(crate) fn figures(&self, slot: u32) -> Option<Figures> {
-        let (flow, cold) = self.flows.get(slot)?;
-        let mut types = cold.types;
-        let packets = flow.of_type(&cold.rest);
-        count_type(&mut types, flow.payload_type, packets, cold.codec, flow.is_event());
-        let row = flow.running_interval(&cold.rest);
+        let (flow, details) = self.flows.get(slot)?;
+        let mut types = details.types;
+        let packets = flow.type_packets(&details.slow);
+        count_type(&mut types, flow.payload_type, packets, details.codec, flow.is_event());
+        let row = flow.running_interval(&details.slow);
         let running = (row.packets > 0 || row.lost > 0).then_some(row);
         let main = main_type(&types, |count| count.codec.is_some_and(|id| self.codecs.get(id).noise));
         Some(Figures {
-            serial: cold.serial,
-            side: cold.side,
+            serial: details.serial,
+            side: details.side,
             packets_of_type: main.packets,
             payload_type: main.payload_type,
             codec: main.codec.map(|id| self.codecs.get(id)).filter(|codec| !codec.event).cloned(),
-            intervals: self.intervals.iter(cold.intervals).copied().chain(running).collect(),
-            digits: self.digits.iter(cold.digits).copied().collect(),
-            flow: flow.totals(&cold.rest),
+            intervals: self.intervals.iter(details.intervals).copied().chain(running).collect(),
+            digits: self.digits.iter(details.digits).copied().collect(),
+            flow: flow.totals(&details.slow),
             recorded: RecordedPackets::default(),
             far_end: None,
         })
@@ -530,7 +536,7 @@ impl StreamTable {
 
     pub(crate) fn slots(&self) -> Vec<u32> {
         let mut slots = self.flows.indices();
-        slots.sort_by_key(|slot| self.flows.cold(*slot).serial);
+        slots.sort_by_key(|slot| self.flows.details(*slot).serial);
         slots
     }
 }

@@ -1,13 +1,13 @@
 //! Sequence numbers of one stream: RFC 3550 appendix A.1, with exact loss, repeats, order and bursts.
 //!
-//! A window of the last 128 numbers tells a repeat from a late packet, and decides what is lost when a number leaves it:
-//! so a packet that comes late neither counts as lost nor splits a burst.
+//! A window of the last 128 numbers tells a repeat from a late packet, and decides what is lost when a number
+//! leaves it: so a packet that comes late neither counts as lost nor splits a burst.
 
 /// RFC 3550 appendix A.1, MAX_DROPOUT: a jump further ahead is no loss unless clock and time say so.
 const MAX_DROPOUT: i32 = 3000;
 /// RFC 3550 appendix A.1, MAX_MISORDER: a packet further behind is a new beginning, not a late one.
 const MAX_MISORDER: i32 = 100;
-/// Numbers that are remembered one by one.
+/// SequenceCounts that are remembered one by one.
 const WINDOW: u32 = 128;
 /// Where extended numbers begin: one cycle up, so that a late first packet finds room below.
 const ORIGIN: u32 = 1 << 16;
@@ -31,7 +31,7 @@ pub(crate) enum Arrival {
 
 /// What the caller knows of time, for jumps that numbers alone cannot judge.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Evidence {
+pub(crate) struct JumpEvidence {
     /// A late packet this many numbers behind would be later than any network makes it.
     pub(crate) late_limit: i32,
     /// The RTP clock and the time that passed both say that about this many packets were sent since the last.
@@ -43,33 +43,33 @@ pub(crate) struct Evidence {
 /// What every packet touches: the window of the current run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbering {
-    /// Bit n: whether the number n below the highest was seen; ones, too, below the lowest number of the run, which
-    /// nobody misses. Two halves, low first, to need no 16-byte alignment.
+    /// Bit n: whether the number n below the highest was seen; ones, too, below the lowest number of the run,
+    /// which nobody misses. Two halves, low first, to need no 16-byte alignment.
     window: [u64; 2],
-    highest: u32,
+    extended_max: u32,
     /// Every packet so far, repeats included.
     pub(crate) packets: u32,
 }
 
 /// What only losses, repeats and jumps touch: bounds of the current run, and sums over all runs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Runs {
-    base: u32,
+pub(crate) struct RunTotals {
+    base_seq: u32,
     /// Length of the run of lost numbers that is leaving the window.
     leaving: u32,
     expected_before: u32,
-    pub(crate) repeats: u32,
+    pub(crate) duplicates: u32,
     reordered: u32,
     bursts: u32,
     burst_max: u32,
     burst_lost: u32,
     /// Number that would confirm a new beginning.
-    awaited: Option<u16>,
+    bad_seq: Option<u16>,
 }
 
 /// The figures of all runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Numbers {
+pub(crate) struct SequenceCounts {
     expected: u32,
     pub(crate) packets: u32,
     pub(crate) unique: u32,
@@ -79,40 +79,41 @@ pub(crate) struct Numbers {
     pub(crate) burst_lost: u32,
 }
 
-impl Numbers {
-    /// Numbers that were expected, over all runs.
+impl SequenceCounts {
+    /// SequenceCounts that were expected, over all runs.
     pub(crate) fn expected(&self) -> u32 {
         self.expected
     }
 
-    /// Numbers that never came.
+    /// SequenceCounts that never came.
     pub(crate) fn lost(&self) -> u32 {
         self.expected.saturating_sub(self.unique)
     }
 }
 
-impl Runs {
+impl RunTotals {
     /// Of no stream.
     pub(crate) const NONE: Self = Self {
-        base: 0,
+        base_seq: 0,
         leaving: 0,
         expected_before: 0,
-        repeats: 0,
+        duplicates: 0,
         reordered: 0,
         bursts: 0,
         burst_max: 0,
         burst_lost: 0,
-        awaited: None,
+        bad_seq: None,
     };
 
-    /// Whether the next number may not be taken by [`Numbering::step`]: it could confirm a new beginning, or end a burst.
+    /// Whether the next number may not be taken by [`Numbering::step`]: it could confirm a new beginning, or
+    /// end a burst.
     pub(crate) fn unsettled(&self) -> bool {
-        self.awaited.is_some() || self.leaving > 0
+        self.bad_seq.is_some() || self.leaving > 0
     }
 
     /// The lowest extended number of this run.
-    pub(crate) fn base(&self) -> u32 {
-        self.base
+    pub(crate) fn base_seq(&self) -> u32 {
+        self.base_seq
     }
 
     #[cold]
@@ -126,33 +127,34 @@ impl Runs {
 
 impl Numbering {
     /// Of no stream.
-    pub(crate) const NONE: Self = Self { window: [0; 2], highest: 0, packets: 0 };
+    pub(crate) const NONE: Self = Self { window: [0; 2], extended_max: 0, packets: 0 };
 
     /// With the first packet's number.
-    pub(crate) fn new(sequence: u16) -> (Self, Runs) {
-        let highest = ORIGIN + u32::from(sequence);
-        let runs = Runs { base: highest, ..Runs::NONE };
-        (Self { window: [u64::MAX; 2], highest, packets: 1 }, runs)
+    pub(crate) fn new(sequence: u16) -> (Self, RunTotals) {
+        let extended_max = ORIGIN + u32::from(sequence);
+        let runs = RunTotals { base_seq: extended_max, ..RunTotals::NONE };
+        (Self { window: [u64::MAX; 2], extended_max, packets: 1 }, runs)
     }
 
     /// Distance of a number from the highest, in -32768..=32767.
     #[inline]
     pub(crate) fn distance(&self, sequence: u16) -> i32 {
-        i32::from(sequence.wrapping_sub(self.highest as u16) as i16)
+        i32::from(sequence.wrapping_sub(self.extended_max as u16) as i16)
     }
 
     /// The highest extended number of this run.
-    pub(crate) fn highest(&self) -> u32 {
-        self.highest
+    pub(crate) fn extended_max(&self) -> u32 {
+        self.extended_max
     }
 
     /// Whether a number is the next one, and the one that leaves the window for it was not lost.
     #[inline]
     pub(crate) fn follows(&self, sequence: u16) -> bool {
-        sequence == (self.highest as u16).wrapping_add(1) && self.window[1] >> 63 != 0
+        sequence == (self.extended_max as u16).wrapping_add(1) && self.window[1] >> 63 != 0
     }
 
-    /// Takes the next number, one that [`Numbering::follows`] where nothing is [`Runs::unsettled`]. HOT: two shifts.
+    /// Takes the next number, one that [`Numbering::follows`] where nothing is [`RunTotals::unsettled`]. HOT:
+    /// two shifts.
     #[inline]
     pub(crate) fn step(&mut self) {
         self.packets = self.packets.wrapping_add(1);
@@ -161,35 +163,35 @@ impl Numbering {
 
     /// Takes any packet.
     #[cold]
-    pub(crate) fn update(&mut self, runs: &mut Runs, sequence: u16, evidence: Evidence) -> Arrival {
+    pub(crate) fn update(&mut self, runs: &mut RunTotals, sequence: u16, evidence: JumpEvidence) -> Arrival {
         self.packets = self.packets.wrapping_add(1);
         let distance = self.distance(sequence);
-        if self.highest >= RENEW {
+        if self.extended_max >= RENEW {
             self.flush(runs);
-            self.begin(runs, ORIGIN + (self.highest & 0xffff));
+            self.begin(runs, ORIGIN + (self.extended_max & 0xffff));
             runs.expected_before -= 1;
         }
-        let awaited = runs.awaited.take();
-        if awaited == Some(sequence) && !(1..=MAX_MISORDER).contains(&distance) {
+        let bad_seq = runs.bad_seq.take();
+        if bad_seq == Some(sequence) && !(1..=MAX_MISORDER).contains(&distance) {
             self.restart(runs, sequence.wrapping_sub(1));
             self.shift(runs, 1);
             // The stray before it was counted when it came, and is the first of the new run.
             runs.expected_before -= 1;
             return Arrival::Restart;
         }
-        match awaited {
+        match bad_seq {
             // The stray once more: a mirror gives each packet twice.
             Some(next) if next == sequence.wrapping_add(1) => {
-                runs.awaited = awaited;
-                runs.repeats += 1;
+                runs.bad_seq = bad_seq;
+                runs.duplicates += 1;
                 return Arrival::Duplicate;
             }
-            Some(next) => self.settle_stray(runs, next.wrapping_sub(1)),
+            Some(next) => self.resolve_stray(runs, next.wrapping_sub(1)),
             None => {}
         }
         match distance {
             0 => {
-                runs.repeats += 1;
+                runs.duplicates += 1;
                 Arrival::Duplicate
             }
             1.. if evidence.elsewhere > 0 => self.resume(runs, sequence, distance as u32, evidence.elsewhere),
@@ -203,7 +205,7 @@ impl Numbering {
                 self.late(runs, -distance as u32)
             }
             _ => {
-                runs.awaited = Some(sequence.wrapping_add(1));
+                runs.bad_seq = Some(sequence.wrapping_add(1));
                 // A run of its own, so that it does not stand for a number that was lost.
                 runs.expected_before = runs.expected_before.saturating_add(1);
                 Arrival::Stray
@@ -211,23 +213,24 @@ impl Numbering {
         }
     }
 
-    fn ahead(&mut self, runs: &mut Runs, distance: u32) -> Arrival {
+    fn ahead(&mut self, runs: &mut RunTotals, distance: u32) -> Arrival {
         let missing = distance - 1;
         for _ in 0..missing.min(WINDOW) {
             self.shift(runs, 0);
         }
         if missing > WINDOW {
-            // Numbers that enter and leave the window in one jump.
+            // SequenceCounts that enter and leave the window in one jump.
             let skipped = missing - WINDOW;
             runs.leaving = runs.leaving.saturating_add(skipped);
-            self.highest += skipped;
+            self.extended_max += skipped;
         }
         self.shift(runs, 1);
         Arrival::Ahead { missing }
     }
 
-    /// The stray was no new beginning. Where its number is still in the window, it was late after all, or a repeat.
-    fn settle_stray(&mut self, runs: &mut Runs, sequence: u16) {
+    /// The stray was no new beginning. Where its number is still in the window, it was late after all, or a
+    /// repeat.
+    fn resolve_stray(&mut self, runs: &mut RunTotals, sequence: u16) {
         let distance = self.distance(sequence);
         if (1 - WINDOW as i32..0).contains(&distance) {
             runs.expected_before -= 1;
@@ -235,8 +238,9 @@ impl Numbering {
         }
     }
 
-    /// Continues after numbers that were spent elsewhere, as a new run; the rest of the missing ones is one burst.
-    fn resume(&mut self, runs: &mut Runs, sequence: u16, distance: u32, elsewhere: u32) -> Arrival {
+    /// Continues after numbers that were spent elsewhere, as a new run; the rest of the missing ones is one
+    /// burst.
+    fn resume(&mut self, runs: &mut RunTotals, sequence: u16, distance: u32, elsewhere: u32) -> Arrival {
         let lost = (distance - 1).saturating_sub(elsewhere);
         self.flush(runs);
         if lost > 0 {
@@ -244,24 +248,25 @@ impl Numbering {
             runs.end_burst();
             runs.expected_before = runs.expected_before.saturating_add(lost);
         }
-        let highest = self.highest + distance;
-        debug_assert_eq!(highest as u16, sequence);
-        self.begin(runs, highest);
+        let extended_max = self.extended_max + distance;
+        debug_assert_eq!(extended_max as u16, sequence);
+        self.begin(runs, extended_max);
         Arrival::Ahead { missing: lost }
     }
 
-    fn late(&mut self, runs: &mut Runs, behind: u32) -> Arrival {
-        let number = self.highest - behind;
-        if number < runs.base {
+    fn late(&mut self, runs: &mut RunTotals, behind: u32) -> Arrival {
+        let number = self.extended_max - behind;
+        if number < runs.base_seq {
             // What lies between it and the old base belongs to the run now, and has not been seen.
-            for gap in number + 1..runs.base {
-                self.window[((self.highest - gap) / 64) as usize] &= !(1 << ((self.highest - gap) % 64));
+            for gap in number + 1..runs.base_seq {
+                self.window[((self.extended_max - gap) / 64) as usize] &=
+                    !(1 << ((self.extended_max - gap) % 64));
             }
-            runs.base = number;
+            runs.base_seq = number;
         } else {
             let (half, bit) = (&mut self.window[behind as usize / 64], 1u64 << (behind % 64));
             if *half & bit != 0 {
-                runs.repeats += 1;
+                runs.duplicates += 1;
                 return Arrival::Duplicate;
             }
             *half |= bit;
@@ -271,7 +276,7 @@ impl Numbering {
     }
 
     /// Moves the window by one number, received (1) or not (0), and judges the one that leaves it.
-    fn shift(&mut self, runs: &mut Runs, received: u64) {
+    fn shift(&mut self, runs: &mut RunTotals, received: u64) {
         if self.window[1] >> 63 == 0 {
             runs.leaving += 1;
         } else if runs.leaving > 0 {
@@ -283,23 +288,23 @@ impl Numbering {
     #[inline]
     fn push(&mut self, received: u64) {
         self.window = [self.window[0] << 1 | received, self.window[1] << 1 | self.window[0] >> 63];
-        self.highest = self.highest.wrapping_add(1);
+        self.extended_max = self.extended_max.wrapping_add(1);
     }
 
     /// Ends the run: all that is still in the window is judged.
-    fn flush(&mut self, runs: &mut Runs) {
-        let of_run = (self.highest - runs.base).min(WINDOW - 1);
+    fn flush(&mut self, runs: &mut RunTotals) {
+        let of_run = (self.extended_max - runs.base_seq).min(WINDOW - 1);
         let window = u128::from(self.window[1]) << 64 | u128::from(self.window[0]);
         if !window << (WINDOW - 1 - of_run) == 0 {
             // All came, as nearly always: only what left the window before may be a burst.
             if runs.leaving > 0 {
                 runs.end_burst();
             }
-            runs.expected_before = runs.expected_before.saturating_add(self.highest - runs.base + 1);
+            runs.expected_before = runs.expected_before.saturating_add(self.extended_max - runs.base_seq + 1);
             return;
         }
         for behind in (0..WINDOW).rev() {
-            if self.highest - behind < runs.base {
+            if self.extended_max - behind < runs.base_seq {
                 continue;
             }
             if self.window[behind as usize / 64] >> (behind % 64) & 1 == 0 {
@@ -311,31 +316,31 @@ impl Numbering {
         if runs.leaving > 0 {
             runs.end_burst();
         }
-        runs.expected_before = runs.expected_before.saturating_add(self.highest - runs.base + 1);
+        runs.expected_before = runs.expected_before.saturating_add(self.extended_max - runs.base_seq + 1);
     }
 
     /// A new run begins with this number, already counted.
-    fn restart(&mut self, runs: &mut Runs, sequence: u16) {
+    fn restart(&mut self, runs: &mut RunTotals, sequence: u16) {
         self.flush(runs);
         self.begin(runs, ORIGIN + u32::from(sequence));
     }
 
-    fn begin(&mut self, runs: &mut Runs, highest: u32) {
-        self.highest = highest;
+    fn begin(&mut self, runs: &mut RunTotals, extended_max: u32) {
+        self.extended_max = extended_max;
         self.window = [u64::MAX; 2];
-        runs.base = highest;
+        runs.base_seq = extended_max;
     }
 
     /// The figures, with the last run ended here.
-    pub(crate) fn close(mut self, mut runs: Runs) -> Numbers {
-        if let Some(awaited) = runs.awaited.take() {
-            self.settle_stray(&mut runs, awaited.wrapping_sub(1));
+    pub(crate) fn close(mut self, mut runs: RunTotals) -> SequenceCounts {
+        if let Some(bad_seq) = runs.bad_seq.take() {
+            self.resolve_stray(&mut runs, bad_seq.wrapping_sub(1));
         }
         self.flush(&mut runs);
-        Numbers {
+        SequenceCounts {
             expected: runs.expected_before,
             packets: self.packets,
-            unique: self.packets.saturating_sub(runs.repeats),
+            unique: self.packets.saturating_sub(runs.duplicates),
             reordered: runs.reordered,
             bursts: runs.bursts,
             burst_max: runs.burst_max,
@@ -354,12 +359,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const NOTHING_KNOWN: Evidence = Evidence { late_limit: 100, sent_between: None, elsewhere: 0 };
+    const NOTHING_KNOWN: JumpEvidence = JumpEvidence { late_limit: 100, sent_between: None, elsewhere: 0 };
 
-    /// Numbers as a flow takes them: on the straight way where that is allowed.
+    /// SequenceCounts as a flow takes them: on the straight way where that is allowed.
     struct Stream {
         numbering: Numbering,
-        runs: Runs,
+        runs: RunTotals,
     }
 
     impl Stream {
@@ -368,7 +373,7 @@ mod tests {
             Self { numbering, runs }
         }
 
-        fn take(&mut self, number: u16, evidence: impl FnOnce(i32) -> Evidence) -> Arrival {
+        fn take(&mut self, number: u16, evidence: impl FnOnce(i32) -> JumpEvidence) -> Arrival {
             if !self.runs.unsettled() && self.numbering.follows(number) {
                 self.numbering.step();
                 return Arrival::Ahead { missing: 0 };
@@ -377,12 +382,12 @@ mod tests {
             self.numbering.update(&mut self.runs, number, evidence)
         }
 
-        fn close(self) -> Numbers {
+        fn close(self) -> SequenceCounts {
             self.numbering.close(self.runs)
         }
     }
 
-    fn run(numbers: impl IntoIterator<Item = u16>) -> Numbers {
+    fn run(numbers: impl IntoIterator<Item = u16>) -> SequenceCounts {
         let mut numbers = numbers.into_iter();
         let mut stream = Stream::new(numbers.next().unwrap());
         for number in numbers {
@@ -426,7 +431,7 @@ mod tests {
     fn a_jump_ahead_restarts_unless_clock_and_time_vouch_for_it() {
         assert_eq!(run((0..100).chain(20_000..20_100)).lost(), 0);
         let mut numbering = Stream::new(0);
-        let place = numbering.take(5000, |_| Evidence { sent_between: Some(5001), ..NOTHING_KNOWN });
+        let place = numbering.take(5000, |_| JumpEvidence { sent_between: Some(5001), ..NOTHING_KNOWN });
         assert_eq!(place, Arrival::Ahead { missing: 4999 });
         let numbering = numbering.close();
         assert_eq!((numbering.lost(), numbering.bursts, numbering.burst_max), (4999, 1, 4999));
@@ -440,7 +445,7 @@ mod tests {
 
     #[test]
     fn later_than_any_network_is_still_late_unless_it_begins_anew() {
-        let late = Evidence { late_limit: 4, ..NOTHING_KNOWN };
+        let late = JumpEvidence { late_limit: 4, ..NOTHING_KNOWN };
         let run = |numbers: &[u16]| {
             let mut numbering = Stream::new(numbers[0]);
             for number in &numbers[1..] {
@@ -473,7 +478,7 @@ mod tests {
     fn a_stray_within_the_window_that_comes_twice_is_settled_once() {
         let mut numbering = Stream::new(100);
         for number in [101, 102, 103, 104, 105, 95, 95, 106] {
-            numbering.take(number, |_| Evidence { late_limit: 4, ..NOTHING_KNOWN });
+            numbering.take(number, |_| JumpEvidence { late_limit: 4, ..NOTHING_KNOWN });
         }
         let numbering = numbering.close();
         assert_eq!((numbering.unique, numbering.packets, numbering.lost()), (8, 9, 4));
@@ -487,7 +492,7 @@ mod tests {
                 numbering.take(number, |_| NOTHING_KNOWN);
             }
             let elsewhere = u32::from(gap) - 2;
-            let place = numbering.take(200 + gap, |_| Evidence { elsewhere, ..NOTHING_KNOWN });
+            let place = numbering.take(200 + gap, |_| JumpEvidence { elsewhere, ..NOTHING_KNOWN });
             assert_eq!(place, Arrival::Ahead { missing: 2 });
             for number in 201..400 {
                 numbering.take(gap + number, |_| NOTHING_KNOWN);
@@ -563,7 +568,7 @@ mod tests {
     fn packets_that_the_clock_vouches_for_agree_within_a_tenth() {
         for (sent, is_loss) in [(4500, true), (5500, true), (4499, false), (5501, false)] {
             let mut stream = Stream::new(0);
-            let arrival = stream.take(5000, |_| Evidence { sent_between: Some(sent), ..NOTHING_KNOWN });
+            let arrival = stream.take(5000, |_| JumpEvidence { sent_between: Some(sent), ..NOTHING_KNOWN });
             assert_eq!(arrival == Arrival::Ahead { missing: 4999 }, is_loss, "{sent} sent");
         }
     }
@@ -571,7 +576,7 @@ mod tests {
     #[test]
     fn more_numbers_spent_elsewhere_than_are_missing_lose_nothing() {
         let mut stream = Stream::new(0);
-        let arrival = stream.take(10, |_| Evidence { elsewhere: 50, ..NOTHING_KNOWN });
+        let arrival = stream.take(10, |_| JumpEvidence { elsewhere: 50, ..NOTHING_KNOWN });
         assert_eq!(arrival, NEXT);
         assert_eq!(stream.numbering.distance(11), 1);
         let numbers = stream.close();
@@ -592,11 +597,11 @@ mod tests {
     #[test]
     fn extended_numbers_start_over_before_they_overflow_and_nothing_is_lost() {
         let mut stream = Stream::new(7);
-        stream.numbering.highest = RENEW + 7;
-        stream.runs.base = RENEW;
+        stream.numbering.extended_max = RENEW + 7;
+        stream.runs.base_seq = RENEW;
         assert_eq!(stream.take(9, |_| NOTHING_KNOWN), Arrival::Ahead { missing: 1 });
-        assert_eq!(stream.numbering.highest(), ORIGIN + 9);
-        assert_eq!(stream.runs.base(), ORIGIN + 7);
+        assert_eq!(stream.numbering.extended_max(), ORIGIN + 9);
+        assert_eq!(stream.runs.base_seq(), ORIGIN + 7);
         let numbers = stream.close();
         assert_eq!((numbers.expected(), numbers.packets), (10, 2));
     }
@@ -654,7 +659,7 @@ mod tests {
         fn any_numbers_never_panic(numbers in proptest::collection::vec(any::<u16>(), 1..300), sent in any::<u32>()) {
             let mut numbering = Stream::new(numbers[0]);
             for number in &numbers {
-                numbering.take(*number, |distance| Evidence {
+                numbering.take(*number, |distance| JumpEvidence {
                     late_limit: (sent % 200) as i32,
                     sent_between: Some(sent >> 16),
                     elsewhere: if sent % 3 == 0 { distance.unsigned_abs() / 2 } else { 0 },

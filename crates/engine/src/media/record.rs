@@ -8,12 +8,12 @@ use super::Digit;
 use super::far_end::FarEnd;
 use super::flow::{IntervalRow, Totals};
 use super::sound::Sound;
+use crate::address_text::AddressText;
 use crate::codecs::Codec;
 use crate::sink::RecordedPackets;
 use crate::table::hash;
 use crate::text::{round, text};
 use crate::update::Side;
-use crate::written::Written;
 
 /// What a stream's record takes from its call.
 pub(crate) struct StreamContext<'a> {
@@ -78,7 +78,8 @@ struct Listened {
 }
 
 impl Listened {
-    /// Where two buffers threw away as much they sound the same. `adaptive500` is known where that was judged already.
+    /// Where two buffers threw away as much they sound the same. `adaptive500` is known where that was judged
+    /// already.
     fn new(profile: &CodecProfile, counts: Counts, buffers: &Buffers, adaptive500: Option<f64>) -> Self {
         let with = |discarded| listening(profile, Counts { discarded, ..counts });
         let adaptive500 = adaptive500.unwrap_or_else(|| with(buffers.adaptive500));
@@ -299,7 +300,7 @@ impl Figures {
 
     fn id(&self, context: Option<&StreamContext<'_>>) -> Id {
         let key = &self.flow.key;
-        let (src, dst) = (Written::endpoint(key.src), Written::endpoint(key.dst));
+        let (src, dst) = (AddressText::endpoint(key.src), AddressText::endpoint(key.dst));
         let call = context.map_or([0; 16], |context| context.call.0);
         let (ssrc, first) = (key.ssrc.to_be_bytes(), self.flow.first.micros().to_le_bytes());
         hash::id("stream", [&call[..], src.as_bytes(), dst.as_bytes(), &ssrc, &first])
@@ -321,7 +322,8 @@ fn ticks_to_nanos(ticks: u32, clock: Hz) -> u64 {
     u64::from(ticks) * 1_000_000_000 / u64::from(clock.0.max(1))
 }
 
-/// `burst_len` is the mean run of lost packets over the whole stream: ten seconds have too few runs to tell their own.
+/// `burst_len` is the mean run of lost packets over the whole stream: ten seconds have too few runs to tell
+/// their own.
 fn interval(row: &IntervalRow, profile: Option<&'static CodecProfile>, burst_len: f64) -> Interval {
     let mut buffers = Buffers::default();
     buffers.add(row);

@@ -1,4 +1,5 @@
-//! What media knows of calls: a replica in every worker, kept equal by applying the same updates in the same order.
+//! What media knows of calls: a replica in every worker, kept equal by applying the same updates in the same
+//! order.
 
 use std::net::IpAddr;
 

@@ -4,11 +4,11 @@ use ringtap_model::Endpoint;
 use ringtap_wire::rtcp::{Compound, Packet};
 
 use super::StreamTable;
-use super::endpoints::List;
+use super::endpoints::OwnerList;
 use super::flow::FlowKey;
 
-/// The RTP endpoints that RTCP between two endpoints may belong to: the same ports (RFC 5761), or those below them (RFC 3550
-/// section 11).
+/// The RTP endpoints that RTCP between two endpoints may belong to: the same ports (RFC 5761), or those below
+/// them (RFC 3550 section 11).
 fn rtp_endpoints(src: Endpoint, dst: Endpoint) -> impl Iterator<Item = (Endpoint, Endpoint)> {
     let below = |end: Endpoint| Some(Endpoint::new(end.ip, end.port.checked_sub(1)?));
     [Some((src, dst)), below(src).zip(below(dst))].into_iter().flatten()
@@ -25,8 +25,8 @@ impl StreamTable {
         rtp_endpoints(src, dst).find_map(|(src, dst)| self.find(&FlowKey { src: dst, dst: src, ssrc }))
     }
 
-    /// The stream of an RTCP datagram: the one that its sender sends, else the one that its first block reports on, else any
-    /// between the same two endpoints.
+    /// The stream of an RTCP datagram: the one that its sender sends, else the one that its first block
+    /// reports on, else any between the same two endpoints.
     pub(crate) fn of_rtcp(&self, src: Endpoint, dst: Endpoint, data: &[u8]) -> Option<u32> {
         let first = Compound::parse(data).ok()?.packets().next()?;
         let (sender, reported) = match first {
@@ -39,8 +39,8 @@ impl StreamTable {
             let sent = || self.flows.find(&FlowKey { src, dst, ssrc: sender });
             let received = || self.flows.find(&FlowKey { src: dst, dst: src, ssrc: reported?.ssrc });
             let between = || {
-                self.endpoints.owners(src, List::Flows).find(|flow| {
-                    let key = self.flows.cold(*flow).rest.key;
+                self.endpoints.owners(src, OwnerList::Flows).find(|flow| {
+                    let key = self.flows.details(*flow).slow.key;
                     (key.src, key.dst) == (src, dst) || (key.src, key.dst) == (dst, src)
                 })
             };

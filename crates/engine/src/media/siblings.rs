@@ -1,8 +1,8 @@
-//! Numbers that the same source spent on other destinations, or while T.38 ran.
+//! SequenceCounts that the same source spent on other destinations, or while T.38 ran.
 
 use ringtap_model::Nanos;
 
-use super::endpoints::{Endpoints, List};
+use super::endpoints::{Endpoints, OwnerList};
 use super::flow::FlowKey;
 use super::flows::Flows;
 
@@ -25,10 +25,10 @@ impl Siblings {
     pub(super) fn of(flows: &Flows, endpoints: &Endpoints, slot: u32, key: &FlowKey, all: bool) -> Self {
         let mut ranges = [None; 4];
         let siblings =
-            endpoints.owners(key.src, List::Flows).filter(|other| *other != slot).filter_map(|other| {
-                let rest = &flows.cold(other).rest;
-                let same = rest.key.src == key.src && rest.key.ssrc == key.ssrc;
-                same.then(|| flows.flow(other).numbers(rest))
+            endpoints.owners(key.src, OwnerList::Flows).filter(|other| *other != slot).filter_map(|other| {
+                let slow = &flows.details(other).slow;
+                let same = slow.key.src == key.src && slow.key.ssrc == key.ssrc;
+                same.then(|| flows.flow(other).numbers(slow))
             });
         for (range, sibling) in ranges.iter_mut().zip(siblings) {
             *range = Some(sibling);
@@ -36,8 +36,8 @@ impl Siblings {
         Self { ranges, all }
     }
 
-    /// Of `missing` numbers after `highest`, how many a sibling used. A sibling that already ran in parallel before
-    /// the gap is a fork: it has the same numbers, so they were sent here too.
+    /// Of `missing` numbers after `highest`, how many a sibling used. A sibling that already ran in parallel
+    /// before the gap is a fork: it has the same numbers, so they were sent here too.
     pub(super) fn spent(&self, highest: u32, missing: u32) -> u32 {
         if self.all {
             return missing;

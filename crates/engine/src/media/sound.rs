@@ -13,7 +13,8 @@ pub(crate) struct Sound {
 impl Sound {
     pub(super) const NONE: Self = Self { samples: 0, silent: 0, clipped: 0 };
 
-    /// Looks at the first 64 octets. Silence: below about -48 dBm0; clipped: the outermost code of either sign.
+    /// Looks at the first 64 octets. Silence: below about -48 dBm0; clipped: the outermost code of either
+    /// sign.
     #[inline]
     pub(super) fn listen(&mut self, payload: &[u8], payload_type: u8) {
         let is_mu = payload_type == 0;
@@ -37,12 +38,14 @@ struct Law {
     full: u8,
 }
 
-/// Magnitudes below 8 and 4 are silence; those of mu-law are written with all bits turned over, of A-law every other.
+/// Magnitudes below 8 and 4 are silence; those of mu-law are written with all bits turned over, of A-law
+/// every other.
 const MU: Law = Law { loud: 0x78, silence: 0x78, full: 0x00 };
 const A: Law = Law { loud: 0x7c, silence: 0x54, full: 0x2a };
 
 impl Law {
-    /// Octets that are silent, and that are clipped. HOT: every octet the same way, so that processors take many at a time.
+    /// Octets that are silent, and that are clipped. HOT: every octet the same way, so that processors take
+    /// many at a time.
     #[inline(always)]
     fn count(&self, octets: &[u8; LOOKED_AT]) -> (u8, u8) {
         let (mut silent, mut clipped) = (0, 0);

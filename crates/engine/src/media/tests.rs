@@ -49,7 +49,8 @@ fn one_announced_end_is_enough() {
     assert_eq!(streams[1].direction, Some(Direction::CalleeToCaller));
 }
 
-/// RFC 4961: a side sends from where it receives. The callee here answers from a port that no SDP names, to the NAT's port.
+/// RFC 4961: a side sends from where it receives. The callee here answers from a port that no SDP names, to
+/// the NAT's port.
 #[test]
 fn an_endpoint_behind_a_nat_is_learned_from_its_stream() {
     let mut tap = call("10.0.0.1:4000", CALLEE_RTP);

@@ -7,7 +7,8 @@ use sha2::{Digest, Sha256};
 
 use ringtap_model::Id;
 
-/// Hashes what tables are keyed by. Seeded, so that a sender cannot aim at one bucket; equal seeds give equal runs.
+/// Hashes what tables are keyed by. Seeded, so that a sender cannot aim at one bucket; equal seeds give equal
+/// runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Hasher {
     state: FixedState,
@@ -25,9 +26,9 @@ impl Hasher {
         self.state.hash_one(key)
     }
 
-    /// Of sixteen bytes. Two multiplications: the first mixes what is secret into both halves before they meet, the second
-    /// spreads the result over all bits. (CRC32C would be one instruction less, but it is linear: keys that collide under
-    /// one seed collide under every seed, and are found by hand.)
+    /// Of sixteen bytes. Two multiplications: the first mixes what is secret into both halves before they
+    /// meet, the second spreads the result over all bits. (CRC32C would be one instruction less, but it is
+    /// linear: keys that collide under one seed collide under every seed, and are found by hand.)
     // HOT: once a media packet.
     #[inline]
     pub(crate) fn pair(&self, [a, b]: [u64; 2]) -> u64 {
@@ -53,8 +54,8 @@ fn fold(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// The id of a record: SHA-256 over its parts, cut to 128 bits. Parts are framed by their length, so that no two
-/// lists of parts run together; a sender cannot make two calls share an id and so write over a record.
+/// The id of a record: SHA-256 over its parts, cut to 128 bits. Parts are framed by their length, so that no
+/// two lists of parts run together; a sender cannot make two calls share an id and so write over a record.
 pub(crate) fn id<'a>(kind: &str, parts: impl IntoIterator<Item = &'a [u8]>) -> Id {
     let mut digest = Sha256::new();
     // Gathered first: the digest is fed whole blocks then, which it needs not copy.
@@ -95,7 +96,8 @@ pub(crate) fn id<'a>(kind: &str, parts: impl IntoIterator<Item = &'a [u8]>) -> I
 mod tests {
     use super::*;
 
-    /// Keys as telephone networks have them, one bit or one number apart, spread over an index like any others.
+    /// Keys as telephone networks have them, one bit or one number apart, spread over an index like any
+    /// others.
     #[test]
     fn near_keys_spread() {
         for seed in [0, 1, 0x7269_6e67_7461_7000] {

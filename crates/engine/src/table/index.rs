@@ -1,10 +1,11 @@
-//! Where objects of a table are found by their hash: one cache line a look-up, no growth and no rehash while it runs.
+//! Where objects of a table are found by their hash: one cache line a look-up, no growth and no rehash while
+//! it runs.
 
 /// An open-addressed table from hashes to slots of a slab, sized once for its ceiling.
 ///
-/// An entry is a word: the upper half of the hash, which also tells where it belongs, and the slot. Linear probing at a
-/// load of two thirds at most, so a look-up ends in the line where it began, as a rule; taking an entry out moves the
-/// next ones back, so that no tombstones gather and no rehash is ever due.
+/// An entry is a word: the upper half of the hash, which also tells where it belongs, and the slot. Linear
+/// probing at a load of two thirds at most, so a look-up ends in the line where it began, as a rule; taking
+/// an entry out moves the next ones back, so that no tombstones gather and no rehash is ever due.
 ///
 /// INVARIANT: the hash is keyed, so that nobody can aim entries at one place.
 pub(crate) struct Index {
@@ -20,11 +21,11 @@ pub(crate) const NONE: u32 = u32::MAX;
 impl Index {
     /// For up to `ceiling` entries. Zeroed pages of the system: what is never used costs no memory.
     pub(crate) fn new(ceiling: usize) -> Self {
-        let places = (ceiling.min(NONE as usize - 1) * 3 / 2 + 1).next_power_of_two().max(8);
-        let bits = places.trailing_zeros();
-        let mut entries = vec![EMPTY; places].into_boxed_slice();
+        let positions = (ceiling.min(NONE as usize - 1) * 3 / 2 + 1).next_power_of_two().max(8);
+        let bits = positions.trailing_zeros();
+        let mut entries = vec![EMPTY; positions].into_boxed_slice();
         ringtap_cpu::large_pages(&mut entries);
-        Self { entries, mask: places - 1, shift: 32 - bits.min(32), len: 0 }
+        Self { entries, mask: positions - 1, shift: 32 - bits.min(32), len: 0 }
     }
 
     #[cfg(test)]
@@ -48,16 +49,16 @@ impl Index {
     #[inline]
     pub(crate) fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
         let tag = tag(hash);
-        let mut place = self.home(tag);
+        let mut position = self.home(tag);
         loop {
-            let entry = self.entries[place];
+            let entry = self.entries[position];
             if entry == EMPTY {
                 return None;
             }
             if (entry >> 32) as u32 == tag && is(slot(entry)) {
                 return Some(slot(entry));
             }
-            place = (place + 1) & self.mask;
+            position = (position + 1) & self.mask;
         }
     }
 
@@ -68,11 +69,11 @@ impl Index {
             return false;
         }
         let tag = tag(hash);
-        let mut place = self.home(tag);
-        while self.entries[place] != EMPTY {
-            place = (place + 1) & self.mask;
+        let mut position = self.home(tag);
+        while self.entries[position] != EMPTY {
+            position = (position + 1) & self.mask;
         }
-        self.entries[place] = u64::from(tag) << 32 | u64::from(slot + 1);
+        self.entries[position] = u64::from(tag) << 32 | u64::from(slot + 1);
         self.len += 1;
         true
     }
@@ -92,18 +93,18 @@ impl Index {
             hole = (hole + 1) & self.mask;
         }
         self.len -= 1;
-        let mut place = hole;
+        let mut position = hole;
         loop {
-            place = (place + 1) & self.mask;
-            let entry = self.entries[place];
+            position = (position + 1) & self.mask;
+            let entry = self.entries[position];
             if entry == EMPTY {
                 break;
             }
             // An entry may move back as far as the place where its search begins.
             let home = self.home((entry >> 32) as u32);
-            if place.wrapping_sub(home) & self.mask >= place.wrapping_sub(hole) & self.mask {
+            if position.wrapping_sub(home) & self.mask >= position.wrapping_sub(hole) & self.mask {
                 self.entries[hole] = entry;
-                hole = place;
+                hole = position;
             }
         }
         self.entries[hole] = EMPTY;
@@ -166,7 +167,7 @@ mod tests {
                 } else if !insert {
                     let known = list.iter().position(|entry| *entry == (hash, slot));
                     prop_assert_eq!(index.remove(hash, slot), known.is_some());
-                    known.map(|place| list.swap_remove(place));
+                    known.map(|position| list.swap_remove(position));
                 }
                 prop_assert_eq!(index.len(), list.len());
                 for (hash, slot) in &list {

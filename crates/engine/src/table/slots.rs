@@ -3,14 +3,16 @@
 /// Generations of a slot count 24 bits: no reference outlasts that many.
 pub(crate) const GENERATIONS: u32 = 0xff_ffff;
 
-/// Identifies one object in [`Slots`]: a timer that outlives its object must not touch the next one in the same slot.
+/// Identifies one object in [`Slots`]: a timer that outlives its object must not touch the next one in the
+/// same slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket {
     pub(crate) slot: u32,
     pub(crate) generation: u32,
 }
 
-/// A table with a ceiling whose objects keep their slot number while they live. Freed slots are reused, newest first.
+/// A table with a ceiling whose objects keep their slot number while they live. Freed slots are reused,
+/// newest first.
 pub struct Slots<T> {
     objects: Vec<Option<T>>,
     generations: Vec<u32>,
@@ -109,7 +111,8 @@ impl<T> Slots<T> {
 impl<T> std::ops::Index<u32> for Slots<T> {
     type Output = T;
 
-    /// INVARIANT: the caller holds the number of a live object; tables that hand numbers out take them back first.
+    /// INVARIANT: the caller holds the number of a live object; tables that hand numbers out take them back
+    /// first.
     fn index(&self, index: u32) -> &T {
         match &self.objects[index as usize] {
             Some(object) => object,

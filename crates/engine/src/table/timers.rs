@@ -23,8 +23,8 @@ pub(crate) struct Timer {
     pub(crate) ticket: Ticket,
 }
 
-/// How soon a timer will be handled. With each stage the memory that the stage before prefetched has arrived, and says what
-/// to prefetch next.
+/// How soon a timer will be handled. With each stage the memory that the stage before prefetched has arrived,
+/// and says what to prefetch next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PrefetchStage {
     /// 15 timers ahead.
@@ -70,8 +70,8 @@ const EMPTY: Slot = Slot { first: NONE, last: NONE };
 
 /// A hashed timers of 1024 half-second slots.
 ///
-/// A timer fires at its time or, when that lies beyond the horizon of 512 s, early: the owner looks at its own deadline and
-/// arms again. So one is never searched for or removed.
+/// A timer fires at its time or, when that lies beyond the horizon of 512 s, early: the owner looks at its
+/// own deadline and arms again. So one is never searched for or removed.
 #[derive(Debug)]
 pub(crate) struct TimerWheel {
     chunks: Vec<Chunk>,
@@ -105,10 +105,10 @@ impl TimerWheel {
     /// The source's clock leaps ahead by `by`: no timer fires for that.
     pub(crate) fn leap(&mut self, by: Nanos) {
         self.leapt += by;
-        self.settle();
+        self.set_next();
     }
 
-    fn settle(&mut self) {
+    fn set_next(&mut self) {
         self.next = self.leapt + Nanos((self.done + 1).saturating_mul(TICK.0));
     }
 
@@ -123,9 +123,9 @@ impl TimerWheel {
         self.armed += 1;
         let last = self.slots[slot].last;
         if let Some(chunk) = self.chunks.get_mut(last as usize)
-            && let Some(place) = chunk.timers.get_mut(chunk.count as usize)
+            && let Some(entry) = chunk.timers.get_mut(chunk.count as usize)
         {
-            *place = timer;
+            *entry = timer;
             chunk.count += 1;
             return;
         }
@@ -165,7 +165,7 @@ impl TimerWheel {
         let target = self.tick(now);
         if self.armed == 0 {
             self.done = self.done.max(target);
-            self.settle();
+            self.set_next();
             return;
         }
         let from = self.done + 1;
@@ -175,7 +175,7 @@ impl TimerWheel {
             self.fire((tick % SLOTS as u64) as usize, fired);
         }
         self.done = self.done.max(target);
-        self.settle();
+        self.set_next();
     }
 
     fn fire(&mut self, slot: usize, fired: &mut Vec<Timer>) {

@@ -14,9 +14,9 @@ pub struct Assignment {
     pub is_fragment: bool,
 }
 
-/// Shares frames out: UDP by its source, so that all streams of a source meet in one worker, which tells numbers spent on
-/// another destination from lost ones; TCP and SCTP by connection; fragments by their addresses. Of a tunnel the inner packet
-/// counts. Decodes the frame's headers, no more.
+/// Shares frames out: UDP by its source, so that all streams of a source meet in one worker, which tells
+/// numbers spent on another destination from lost ones; TCP and SCTP by connection; fragments by their
+/// addresses. Of a tunnel the inner packet counts. Decodes the frame's headers, no more.
 pub fn assign(frame: &Frame<'_>, workers: usize) -> Assignment {
     match decode(frame.link.0, frame.wire_len, frame.data) {
         Ok(packet) => {

@@ -1,4 +1,5 @@
-//! Rings between workers: one for each ordered pair, so that each has one writer and one reader and needs no lock.
+//! Rings between workers: one for each ordered pair, so that each has one writer and one reader and needs no
+//! lock.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ const RING_MESSAGES: usize = 1 << 14;
 const RING_MESSAGES_MIN: usize = 256;
 /// Messages that wait for a peer whose ring is full. A peer that leaves so many unread has stopped.
 const MAX_OUTBOX: usize = 1 << 16;
-/// SIP messages have a lower limit: fresh ones are worth more than old ones, and other messages must have room.
+/// SIP messages have a lower limit: fresh ones are worth more than old ones, and other messages must have
+/// room.
 const MAX_WAITING_SIP: usize = 1 << 12;
 
 /// A SIP message on its way to the worker that owns its Call-ID.
@@ -249,7 +251,8 @@ impl Links {
         self.published[self.me].clock.store(now.0, Release);
     }
 
-    /// Capture time up to which the rings hold all messages of the other workers. Read it before reading the rings.
+    /// Capture time up to which the rings hold all messages of the other workers. Read it before reading the
+    /// rings.
     pub(crate) fn reached_by_others(&self) -> Nanos {
         self.others()
             .map(|worker| Nanos(self.published[worker].clock.load(Acquire)))

@@ -1,7 +1,8 @@
-//! Several workers over one input that produce the records of a single engine: the stages every worker runs, and their order.
+//! Several workers over one input that produce the records of a single engine: the stages every worker runs,
+//! and their order.
 //!
-//! A batch never spans a tick of the clock, and all workers finish a stage before the next begins. So everything happens in
-//! frame order, whichever worker does it.
+//! A batch never spans a tick of the clock, and all workers finish a stage before the next begins. So
+//! everything happens in frame order, whichever worker does it.
 
 use ringtap_model::Nanos;
 
@@ -17,7 +18,8 @@ pub struct ClockTick {
     pub(crate) leap: Nanos,
 }
 
-/// One stage of a batch. All workers finish it before any begins the next; [`batch`] and [`close`] define the order.
+/// One stage of a batch. All workers finish it before any begins the next; [`batch`] and [`close`] define the
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// The clock advances and timers fire.
@@ -26,7 +28,8 @@ pub enum Stage {
     Exchange,
     /// IP fragments are reassembled; takes the worker's fragment frames.
     Fragments,
-    /// Frames are decoded and SIP messages forwarded to the owners of their Call-IDs; takes the worker's other frames.
+    /// Frames are decoded and SIP messages forwarded to the owners of their Call-IDs; takes the worker's
+    /// other frames.
     Decode,
     /// SIP messages are processed in frame order.
     Signalling,
@@ -42,9 +45,9 @@ pub enum Stage {
     Close,
 }
 
-/// Runs the stages of one batch. `run` has every worker run a stage and returns whether [`Engine::stage`](crate::Engine::stage)
-/// was true for any. `tick` is what [`BatchCutter::next_frame`] returned for the first frame; `has_fragments`: some frame is
-/// a fragment.
+/// Runs the stages of one batch. `run` has every worker run a stage and returns whether
+/// [`Engine::stage`](crate::Engine::stage) was true for any. `tick` is what [`BatchCutter::next_frame`]
+/// returned for the first frame; `has_fragments`: some frame is a fragment.
 pub fn batch(tick: Option<ClockTick>, has_fragments: bool, mut run: impl FnMut(Stage) -> bool) {
     let stages = [
         tick.map(Stage::Tick),

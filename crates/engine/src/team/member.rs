@@ -218,10 +218,11 @@ impl Member {
         Arc::new(MediaUpdate { order, call, status, side, ends })
     }
 
-    /// Asks all workers when media of a call were last heard, `heard` here; the time at once where there is nobody to ask.
+    /// Asks all workers when media of a call were last heard, `heard` here; the time at once where there is
+    /// nobody to ask.
     pub(crate) fn ask_last_heard(&mut self, call: CallRef, heard: Nanos, now: Nanos) -> Option<Nanos> {
-        // A call may have two timers in one tick. Answers name the call, not the question: a second question would count
-        // the answers to the first as its own and be content before all have answered.
+        // A call may have two timers in one tick. Answers name the call, not the question: a second question
+        // would count the answers to the first as its own and be content before all have answered.
         if self.asked.contains_key(&call) {
             return None;
         }
@@ -246,7 +247,8 @@ impl Member {
         self.asked.remove(&call).map(|pending| pending.answers)
     }
 
-    /// Asks all workers for the streams of a call that has ended; the call at once where there is nobody to ask.
+    /// Asks all workers for the streams of a call that has ended; the call at once where there is nobody to
+    /// ask.
     pub(crate) fn ask_streams(
         &mut self,
         call: CallRef,

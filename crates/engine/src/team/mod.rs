@@ -1,8 +1,9 @@
 //! Several workers that share nothing: who owns what, and what they send each other.
 //!
-//! Signalling belongs to the worker that the hash of its Call-ID names; media belongs to the worker that captured the packets.
-//! Each worker keeps a replica of every call that announced media, made by the same updates in the same order, so it knows a
-//! stream's call without asking. `docs/decisions/005-many-workers.md` gives the reasons and the cost.
+//! Signalling belongs to the worker that the hash of its Call-ID names; media belongs to the worker that
+//! captured the packets. Each worker keeps a replica of every call that announced media, made by the same
+//! updates in the same order, so it knows a stream's call without asking.
+//! `docs/decisions/005-many-workers.md` gives the reasons and the cost.
 
 mod assignment;
 mod links;
@@ -23,8 +24,8 @@ use crate::config::Config;
 /// Workers that one team may have.
 pub const MAX_WORKERS: usize = 64;
 
-/// The configuration of one of `workers` workers: its share of the ceilings and an eighth more, since hashes do not divide
-/// evenly.
+/// The configuration of one of `workers` workers: its share of the ceilings and an eighth more, since hashes
+/// do not divide evenly.
 pub(crate) fn share_of_ceilings(config: &Config, workers: usize) -> Config {
     let share = |ceiling: usize| match workers {
         1 => ceiling,

@@ -1,7 +1,7 @@
 //! The trackers of the engine, and how it calls them.
 //!
-//! To add a protocol: a folder in `wire`, a tracker here (or outside, see [`crate::Engine::with_tracker`]), and one line in
-//! the list below.
+//! To add a protocol: a folder in `wire`, a tracker here (or outside, see [`crate::Engine::with_tracker`]),
+//! and one line in the list below.
 
 pub(crate) mod calls;
 mod messages;
@@ -25,8 +25,8 @@ use registrations::Registrations;
 use rtcp::RtcpTracker;
 use streams::StreamTracker;
 
-/// Makes the list of trackers and the calls of each. Datagrams go to the first that wants them; SIP messages to all that want
-/// SIP, in this order.
+/// Makes the list of trackers and the calls of each. Datagrams go to the first that wants them; SIP messages
+/// to all that want SIP, in this order.
 macro_rules! trackers {
     ($($name:ident: $tracker:ty as $owner:ident,)*) => {
         /// The trackers of one engine; `added` comes from outside.

@@ -1,6 +1,7 @@
 //! The stream tracker: RTP datagrams into the stream table (RFC 3550).
 //!
-//! The next packet of a stream where nothing has changed does not come here: `crate::prefetch` finds its entry ahead of time.
+//! The next packet of a stream where nothing has changed does not come here: `crate::prefetch` finds its
+//! entry ahead of time.
 
 use ringtap_model::Nanos;
 use ringtap_wire::rtp;

@@ -3,15 +3,15 @@
 use ringtap_model::{Endpoint, Nanos, Transport};
 use ringtap_wire::websocket;
 
-use super::framing::{Delivery, Work, begins_turn, consume_sip, consume_turn, is_upgrade};
+use super::framing::{Delivery, Output, begins_turn, consume_sip, consume_turn, is_upgrade};
 
 /// A hole that is still there after this long was lost by the capture, not on the way.
 const HOLE_LIMIT: Nanos = Nanos::from_secs(3);
 /// Segments held back behind a hole.
-pub(super) const MAX_AHEAD: usize = 256;
+pub(super) const MAX_HELD: usize = 256;
 
 /// One direction of a connection.
-pub(super) struct Half {
+pub(super) struct HalfConnection {
     pub(super) key: (Endpoint, Endpoint),
     pub(super) hash: u64,
     /// Sequence number of the next byte; None until the first segment.
@@ -25,8 +25,8 @@ pub(super) struct Half {
     /// Frames that `buffer` came from.
     frames: Vec<u64>,
     /// Segments behind a hole.
-    ahead: Vec<Segment>,
-    ahead_bytes: usize,
+    held: Vec<Segment>,
+    held_bytes: usize,
     hole_since: Nanos,
     /// A WebSocket message that continues.
     message: Vec<u8>,
@@ -41,7 +41,7 @@ struct Segment {
     frames: Vec<u64>,
 }
 
-impl Half {
+impl HalfConnection {
     pub(super) fn new(key: (Endpoint, Endpoint), hash: u64, now: Nanos) -> Self {
         Self {
             key,
@@ -51,8 +51,8 @@ impl Half {
             turn: false,
             buffer: Vec::new(),
             frames: Vec::new(),
-            ahead: Vec::new(),
-            ahead_bytes: 0,
+            held: Vec::new(),
+            held_bytes: 0,
             hole_since: now,
             message: Vec::new(),
             last: now,
@@ -69,8 +69,8 @@ impl Half {
         self.turn = false;
         self.buffer.clear();
         self.frames.clear();
-        self.ahead.clear();
-        self.ahead_bytes = 0;
+        self.held.clear();
+        self.held_bytes = 0;
         self.message.clear();
     }
 
@@ -81,63 +81,63 @@ impl Half {
         len: u32,
         now: Nanos,
         frames: &[u64],
-        work: &mut Work<'_, D>,
+        output: &mut Output<'_, D>,
     ) {
         let next = *self.next.get_or_insert(seq);
         let ahead = seq.wrapping_sub(next) as i32;
         if ahead <= 0 {
-            self.in_order(seq, data, len, frames, work);
-            self.drain(work);
-        } else if ahead as usize > work.max {
+            self.in_order(seq, data, len, frames, output);
+            self.drain(output);
+        } else if ahead as usize > output.max {
             // Not this connection any more, or one whose bytes the capture lost: begin again here.
-            work.counts.holes += 1;
+            output.counts.holes += 1;
             self.restart(seq);
-            self.in_order(seq, data, len, frames, work);
+            self.in_order(seq, data, len, frames, output);
         } else {
-            self.hold(Segment { seq, bytes: data.to_vec(), len, frames: frames.to_vec() }, now);
+            self.hold_back(Segment { seq, bytes: data.to_vec(), len, frames: frames.to_vec() }, now);
         }
-        let full = self.ahead_bytes > work.max || self.ahead.len() > MAX_AHEAD;
-        if !self.ahead.is_empty() && (full || now.since(self.hole_since) > HOLE_LIMIT) {
-            self.skip_holes(work);
+        let full = self.held_bytes > output.max || self.held.len() > MAX_HELD;
+        if !self.held.is_empty() && (full || now.since(self.hole_since) > HOLE_LIMIT) {
+            self.skip_holes(output);
         }
     }
 
-    fn hold(&mut self, segment: Segment, now: Nanos) {
-        if self.ahead.is_empty() {
+    fn hold_back(&mut self, segment: Segment, now: Nanos) {
+        if self.held.is_empty() {
             self.hole_since = now;
         }
-        if self.ahead.iter().any(|other| other.seq == segment.seq && other.len >= segment.len) {
+        if self.held.iter().any(|other| other.seq == segment.seq && other.len >= segment.len) {
             return;
         }
-        self.ahead_bytes += segment.bytes.len();
-        self.ahead.push(segment);
+        self.held_bytes += segment.bytes.len();
+        self.held.push(segment);
     }
 
     /// Takes held segments that have become due.
-    fn drain<D: FnMut(Delivery<'_>)>(&mut self, work: &mut Work<'_, D>) {
+    fn drain<D: FnMut(Delivery<'_>)>(&mut self, output: &mut Output<'_, D>) {
         while let Some(next) = self.next {
-            let due = self.ahead.iter().position(|segment| segment.seq.wrapping_sub(next) as i32 <= 0);
-            let Some(place) = due else { return };
-            let segment = self.ahead.swap_remove(place);
-            self.ahead_bytes -= segment.bytes.len();
-            self.in_order(segment.seq, &segment.bytes, segment.len, &segment.frames, work);
+            let due = self.held.iter().position(|segment| segment.seq.wrapping_sub(next) as i32 <= 0);
+            let Some(index) = due else { return };
+            let segment = self.held.swap_remove(index);
+            self.held_bytes -= segment.bytes.len();
+            self.in_order(segment.seq, &segment.bytes, segment.len, &segment.frames, output);
         }
     }
 
     /// Gives holes up and takes what lies behind them.
-    pub(super) fn skip_holes<D: FnMut(Delivery<'_>)>(&mut self, work: &mut Work<'_, D>) {
+    pub(super) fn skip_holes<D: FnMut(Delivery<'_>)>(&mut self, output: &mut Output<'_, D>) {
         while let Some(next) = self.next {
             let Some(nearest) =
-                self.ahead.iter().map(|segment| segment.seq).min_by_key(|seq| seq.wrapping_sub(next))
+                self.held.iter().map(|segment| segment.seq).min_by_key(|seq| seq.wrapping_sub(next))
             else {
                 return;
             };
-            work.counts.holes += 1;
+            output.counts.holes += 1;
             self.buffer.clear();
             self.frames.clear();
             self.message.clear();
             self.next = Some(nearest);
-            self.drain(work);
+            self.drain(output);
         }
     }
 
@@ -148,7 +148,7 @@ impl Half {
         data: &[u8],
         len: u32,
         frames: &[u64],
-        work: &mut Work<'_, D>,
+        output: &mut Output<'_, D>,
     ) {
         let Some(next) = self.next else { return };
         let old = next.wrapping_sub(seq);
@@ -159,11 +159,11 @@ impl Half {
         let fresh = data.get(old as usize..).unwrap_or_default();
         if self.buffer.is_empty() && !self.is_special() && !is_upgrade(fresh) && !begins_turn(fresh) {
             // Whole messages in one segment, the usual case: nothing is copied.
-            let used = consume_sip(fresh, frames, work);
-            self.keep(&fresh[used..], frames, work);
+            let used = consume_sip(fresh, frames, output);
+            self.append(&fresh[used..], frames, output);
         } else {
-            self.keep(fresh, frames, work);
-            self.consume(work);
+            self.append(fresh, frames, output);
+            self.consume(output);
         }
         if data.len() < len as usize {
             // The rest was on the wire, but not in the capture.
@@ -172,12 +172,12 @@ impl Half {
         }
     }
 
-    fn keep<D>(&mut self, bytes: &[u8], frames: &[u64], work: &mut Work<'_, D>) {
+    fn append<D>(&mut self, bytes: &[u8], frames: &[u64], output: &mut Output<'_, D>) {
         if bytes.is_empty() {
             return;
         }
-        if self.buffer.len() + bytes.len() > work.max {
-            work.counts.overflow += self.buffer.len() as u64;
+        if self.buffer.len() + bytes.len() > output.max {
+            output.counts.overflow += self.buffer.len() as u64;
             self.buffer.clear();
             self.frames.clear();
         }
@@ -189,7 +189,7 @@ impl Half {
         }
     }
 
-    fn consume<D: FnMut(Delivery<'_>)>(&mut self, work: &mut Work<'_, D>) {
+    fn consume<D: FnMut(Delivery<'_>)>(&mut self, output: &mut Output<'_, D>) {
         if !self.is_special() {
             self.turn = begins_turn(&self.buffer);
         }
@@ -204,15 +204,16 @@ impl Half {
                 websocket::Upgrade::No => {}
             }
         }
-        // A segment that filled a hole was captured after those behind it; frames are told in order of capture.
+        // A segment that filled a hole was captured after those behind it; frames are told in order of
+        // capture.
         let in_stream = self.frames.clone();
         self.frames.sort_unstable();
         let used = if self.turn {
-            consume_turn(&self.buffer, &self.frames, work)
+            consume_turn(&self.buffer, &self.frames, output)
         } else if self.websocket {
-            self.consume_websocket(work)
+            self.consume_websocket(output)
         } else {
-            consume_sip(&self.buffer, &self.frames, work)
+            consume_sip(&self.buffer, &self.frames, output)
         };
         self.frames = in_stream;
         self.drop_front(used);
@@ -237,7 +238,7 @@ impl Half {
     }
 
     /// RFC 6455 section 5: frames to messages. One WebSocket message is one SIP message (RFC 7118 section 5).
-    fn consume_websocket<D: FnMut(Delivery<'_>)>(&mut self, work: &mut Work<'_, D>) -> usize {
+    fn consume_websocket<D: FnMut(Delivery<'_>)>(&mut self, output: &mut Output<'_, D>) -> usize {
         let mut used = 0;
         loop {
             let header = match websocket::Header::parse(&self.buffer[used..]) {
@@ -256,19 +257,19 @@ impl Half {
             if header.opcode != 0 {
                 self.message.clear();
             }
-            if self.message.len() + payload.len() > work.max {
-                work.counts.overflow += self.message.len() as u64;
+            if self.message.len() + payload.len() > output.max {
+                output.counts.overflow += self.message.len() as u64;
                 self.message.clear();
                 continue;
             }
-            work.scratch.clear();
-            work.scratch.extend_from_slice(payload);
+            output.scratch.clear();
+            output.scratch.extend_from_slice(payload);
             if let Some(mask) = header.mask {
-                websocket::unmask(mask, work.scratch);
+                websocket::unmask(mask, output.scratch);
             }
-            self.message.extend_from_slice(work.scratch);
+            self.message.extend_from_slice(output.scratch);
             if header.fin {
-                (work.deliver)(Delivery {
+                (output.deliver)(Delivery {
                     bytes: &self.message,
                     is_turn: false,
                     transport: Transport::Ws,

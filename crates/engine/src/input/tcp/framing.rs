@@ -1,4 +1,5 @@
-//! Messages out of bytes in order: SIP (RFC 3261 section 18.3), TURN (RFC 8656 section 12.5), WebSocket (RFC 6455).
+//! Messages out of bytes in order: SIP (RFC 3261 section 18.3), TURN (RFC 8656 section 12.5), WebSocket (RFC
+//! 6455).
 
 use ringtap_model::{Endpoint, Nanos, Transport};
 use ringtap_wire::{sip, websocket};
@@ -42,7 +43,7 @@ pub(crate) struct DeliveredMessage {
     pub(crate) frames: Vec<u64>,
 }
 
-pub(super) struct Work<'a, D> {
+pub(super) struct Output<'a, D> {
     pub(super) counts: &'a mut TcpCounts,
     pub(super) scratch: &'a mut Vec<u8>,
     pub(super) deliver: &'a mut D,
@@ -54,12 +55,12 @@ pub(super) fn begins_turn(data: &[u8]) -> bool {
     data.first().is_some_and(|first| first >> 6 == 0) && data.get(4..8) == Some(&[0x21, 0x12, 0xa4, 0x42])
 }
 
-/// RFC 8489 section 6.2.2 and RFC 8656 section 12.5: messages and channel data tell their length; the latter is padded
-/// to four bytes over TCP. Gives the bytes used.
+/// RFC 8489 section 6.2.2 and RFC 8656 section 12.5: messages and channel data tell their length; the latter
+/// is padded to four bytes over TCP. Gives the bytes used.
 pub(super) fn consume_turn<D: FnMut(Delivery<'_>)>(
     bytes: &[u8],
     frames: &[u64],
-    work: &mut Work<'_, D>,
+    output: &mut Output<'_, D>,
 ) -> usize {
     let mut used = 0;
     while let Some(&[first, _, high, low]) = bytes.get(used..).and_then(|rest| rest.first_chunk::<4>()) {
@@ -74,7 +75,7 @@ pub(super) fn consume_turn<D: FnMut(Delivery<'_>)>(
             break;
         }
         let message = &bytes[used..used + len];
-        (work.deliver)(Delivery { bytes: message, is_turn: true, transport: Transport::Tcp, frames });
+        (output.deliver)(Delivery { bytes: message, is_turn: true, transport: Transport::Tcp, frames });
         used += padded;
     }
     used
@@ -88,7 +89,7 @@ pub(super) fn is_upgrade(data: &[u8]) -> bool {
 pub(super) fn consume_sip<D: FnMut(Delivery<'_>)>(
     bytes: &[u8],
     frames: &[u64],
-    work: &mut Work<'_, D>,
+    output: &mut Output<'_, D>,
 ) -> usize {
     let mut used = 0;
     loop {
@@ -100,7 +101,7 @@ pub(super) fn consume_sip<D: FnMut(Delivery<'_>)>(
             sip::Framing::Incomplete => return used,
             sip::Framing::Message(len) => {
                 let len = len.clamp(1, rest.len());
-                (work.deliver)(Delivery {
+                (output.deliver)(Delivery {
                     bytes: &rest[..len],
                     is_turn: false,
                     transport: Transport::Tcp,

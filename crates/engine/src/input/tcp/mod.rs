@@ -1,7 +1,8 @@
 //! SIP messages out of TCP: RFC 9293 sequence space, RFC 3261 section 18.3 framing, RFC 7118 WebSocket.
 //!
-//! Any cut, any order, retransmitted, overlapping, starting in mid-stream. Only connections that carry signalling are
-//! followed: one that talks on port 5060, begins a segment with a SIP message, or upgrades to WebSocket.
+//! Any cut, any order, retransmitted, overlapping, starting in mid-stream. Only connections that carry
+//! signalling are followed: one that talks on port 5060, begins a segment with a SIP message, or upgrades to
+//! WebSocket.
 
 mod direction;
 mod framing;
@@ -12,9 +13,9 @@ use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::frame::{Tcp, TcpFlags};
 use ringtap_wire::sip;
 
-use direction::Half;
+use direction::HalfConnection;
 pub(crate) use framing::{Delivery, TcpCounts};
-use framing::{Work, begins_turn, is_upgrade};
+use framing::{Output, begins_turn, is_upgrade};
 
 use crate::media::{FlowKey, Key};
 use crate::table::hash::Hasher;
@@ -28,7 +29,7 @@ const SIP_PORT: u16 = 5060;
 
 /// The connections that carry signalling.
 pub(crate) struct Connections {
-    halves: Slots<Half>,
+    halves: Slots<HalfConnection>,
     index: Index,
     hasher: Hasher,
     max_bytes: usize,
@@ -77,7 +78,7 @@ impl Connections {
         };
         let half = &mut self.halves[slot];
         half.last = now;
-        let mut work = Work {
+        let mut output = Output {
             counts: &mut self.counts,
             scratch: &mut self.scratch,
             deliver: &mut deliver,
@@ -86,16 +87,16 @@ impl Connections {
         if tcp.flags.syn() {
             half.restart(tcp.seq.wrapping_add(1));
         } else if tcp.len > 0 {
-            half.segment(tcp.seq, tcp.data, tcp.len as u32, now, frames, &mut work);
+            half.segment(tcp.seq, tcp.data, tcp.len as u32, now, frames, &mut output);
         }
         if tcp.flags.fin() || tcp.flags.rst() {
-            half.skip_holes(&mut work);
+            half.skip_holes(&mut output);
             self.remove(slot);
         }
     }
 
-    /// Whether no followed connection has that hash, which is the one of its addresses and ports as [`Key`] has them: then a
-    /// segment that [`is_wanted`] does not want is nobody's. HOT.
+    /// Whether no followed connection has that hash, which is the one of its addresses and ports as [`Key`]
+    /// has them: then a segment that [`is_wanted`] does not want is nobody's. HOT.
     #[inline]
     pub(crate) fn is_untracked(&self, hash: u64) -> bool {
         self.halves.len() == 0 || self.index.first(hash) == NONE
@@ -121,13 +122,13 @@ impl Connections {
             let half = &mut self.halves[slot];
             let (key, last) = (half.key, half.last);
             let mut each = |delivery: Delivery<'_>| deliver(key, last, delivery);
-            let mut work = Work {
+            let mut output = Output {
                 counts: &mut self.counts,
                 scratch: &mut self.scratch,
                 deliver: &mut each,
                 max: self.max_bytes,
             };
-            half.skip_holes(&mut work);
+            half.skip_holes(&mut output);
             self.remove(slot);
         }
     }
@@ -137,7 +138,7 @@ impl Connections {
         if !wanted {
             return None;
         }
-        let half = Half::new(key, hash, now);
+        let half = HalfConnection::new(key, hash, now);
         let Some(slot) = self.halves.insert(half) else {
             self.counts.refused += 1;
             return None;
@@ -152,8 +153,8 @@ impl Connections {
         }
     }
 }
-/// Whether a segment begins a connection that is worth following. HOT: most segments carry nothing, or what is encrypted; no
-/// start line and no upgrade begins with anything but a graphic character.
+/// Whether a segment begins a connection that is worth following. HOT: most segments carry nothing, or what
+/// is encrypted; no start line and no upgrade begins with anything but a graphic character.
 #[inline]
 pub(crate) fn is_wanted(ports: (u16, u16), flags: TcpFlags, data: &[u8]) -> bool {
     let on_port = ports.0 == SIP_PORT || ports.1 == SIP_PORT;

@@ -1,4 +1,4 @@
-use super::direction::MAX_AHEAD;
+use super::direction::MAX_HELD;
 use super::*;
 use proptest::prelude::*;
 use ringtap_wire::frame::TcpFlags;
@@ -223,9 +223,9 @@ fn a_hole_is_given_up_after_three_seconds() {
 fn a_hole_is_given_up_when_more_waits_than_the_ceiling_or_the_connection_ends() {
     let mut stream = Stream::new();
     stream.segment(99, SYN, &[]);
-    for index in 0..=MAX_AHEAD as u32 {
+    for index in 0..=MAX_HELD as u32 {
         stream.segment(1000 + index * 10, ACK, b"0123456789");
-        assert_eq!(stream.table.counts.holes, u64::from(index == MAX_AHEAD as u32));
+        assert_eq!(stream.table.counts.holes, u64::from(index == MAX_HELD as u32));
     }
     let mut stream = Stream::new();
     stream.segment(99, SYN, &[]);
@@ -367,7 +367,8 @@ fn websocket_messages_longer_than_the_ceiling_are_thrown_away_and_the_next_is_no
     let mut timers = TimerWheel::new(4);
     let mut seq = 1;
     let mut got: Vec<usize> = Vec::new();
-    // 600 and 400 octets are the ceiling, one more is over it; what is left of that one is a message of its own.
+    // 600 and 400 octets are the ceiling, one more is over it; what is left of that one is a message of its
+    // own.
     let parts = [
         frame(0x01, &[b'x'; 600]),
         frame(0x80, &[b'y'; 400]),

@@ -1,14 +1,16 @@
-//! Jitter, delay variation and packet time of one stream: RFC 3550 section 6.4.1 and what a jitter buffer would see.
+//! Jitter, delay variation and packet time of one stream: RFC 3550 section 6.4.1 and what a jitter buffer
+//! would see.
 
 use ringtap_model::Nanos;
 
 use super::packet::RtpPacket;
-use super::state::{ADVANCED, EVENTS, Flow, RECLOCKED, Rest};
+use super::state::{ADVANCED, EVENTS, Flow, RECLOCKED, SlowState};
 
 /// How the payload type in use is treated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Timing {
-    /// Nanoseconds per tick of the RTP clock; 0 where it is not known. (Single precision: 1 ns in a packet time.)
+    /// Nanoseconds per tick of the RTP clock; 0 where it is not known. (Single precision: 1 ns in a packet
+    /// time.)
     pub(crate) tick: f32,
     /// telephone-event: its timestamps stand still and tell nothing of jitter (RFC 4733 section 2.2.1).
     pub(crate) event: bool,
@@ -24,10 +26,10 @@ const MAX_STEP: i32 = 900_000;
 
 impl Flow {
     /// Jitter, delay variation and packet time of a packet that is neither late nor repeated.
-    pub(super) fn clock(&mut self, rest: &mut Rest, packet: &RtpPacket, follows: bool) {
+    pub(super) fn clock(&mut self, slow: &mut SlowState, packet: &RtpPacket, follows: bool) {
         let ticks = packet.timestamp.wrapping_sub(self.timestamp) as i32;
         if follows && (0..MAX_STEP).contains(&ticks) {
-            rest.steady = rest.steady.saturating_add(1);
+            slow.sequential = slow.sequential.saturating_add(1);
             if ticks > 0 {
                 self.flags |= ADVANCED;
             }
@@ -41,24 +43,25 @@ impl Flow {
         }
         if self.flags & RECLOCKED != 0 {
             self.flags &= !RECLOCKED;
-            self.rebase(rest, packet);
+            self.rebase(slow, packet);
             return;
         }
         if self.tick > 0.0 {
-            let passed = packet.now.0.wrapping_sub(rest.clocked.0) as i64 as f64;
+            let passed = packet.now.0.wrapping_sub(slow.last_clocked.0) as i64 as f64;
             let difference = (passed - f64::from(ticks) * f64::from(self.tick)) as f32;
             if difference.abs() > REBASE {
-                self.rebase(rest, packet);
+                self.rebase(slow, packet);
                 return;
             }
-            // RFC 3551 section 4.1: the first packets of a stream are often sent to open a NAT, long before the sound.
-            if self.numbering.packets.wrapping_sub(rest.runs.repeats) <= OPENERS {
+            // RFC 3551 section 4.1: the first packets of a stream are often sent to open a NAT, long before
+            // the sound.
+            if self.numbering.packets.wrapping_sub(slow.runs.duplicates) <= OPENERS {
                 self.fastest = self.delay + difference;
                 self.fastest_now = self.fastest;
             }
             self.jitter_by(packet, ticks, difference);
         }
-        rest.clocked = packet.now;
+        slow.last_clocked = packet.now;
         self.timestamp = packet.timestamp;
     }
 
@@ -80,8 +83,8 @@ impl Flow {
 
     /// A new time base: the time between it and the old one says nothing of the network.
     #[cold]
-    pub(super) fn rebase(&mut self, rest: &mut Rest, packet: &RtpPacket) {
-        rest.clocked = packet.now;
+    pub(super) fn rebase(&mut self, slow: &mut SlowState, packet: &RtpPacket) {
+        slow.last_clocked = packet.now;
         self.timestamp = packet.timestamp;
         self.delay = 0.0;
         self.fastest = 0.0;
@@ -90,8 +93,9 @@ impl Flow {
         self.observe_delay(packet.now);
     }
 
-    /// Delay variation against the fastest packet of the last second or two. A clock that drifts, or a path that
-    /// becomes longer for good, moves that base as a jitter buffer moves its own; what comes late meanwhile counts.
+    /// Delay variation against the fastest packet of the last second or two. A clock that drifts, or a path
+    /// that becomes longer for good, moves that base as a jitter buffer moves its own; what comes late
+    /// meanwhile counts.
     #[inline(always)]
     pub(super) fn observe_delay(&mut self, now: Nanos) {
         let now = coarse(now);
@@ -113,8 +117,8 @@ impl Flow {
         self.interval_bins[bin] = self.interval_bins[bin].saturating_add(1);
     }
 
-    /// Packet time, from a packet that follows its predecessor: Boyer and Moore's majority, the time of most packets, whatever
-    /// silence lies between them.
+    /// Packet time, from a packet that follows its predecessor: Boyer and Moore's majority, the time of most
+    /// packets, whatever silence lies between them.
     #[inline]
     pub(super) fn vote(&mut self, ticks: i32) {
         if !(0..MAX_STEP).contains(&ticks) {
@@ -132,7 +136,7 @@ impl Flow {
     }
 
     /// Another payload type comes into use.
-    pub(crate) fn switch(&mut self, rest: &mut Rest, payload_type: u8, timing: Timing) {
+    pub(crate) fn switch(&mut self, slow: &mut SlowState, payload_type: u8, timing: Timing) {
         // While events pass, the clock of the sound before them is kept: it goes on after them.
         if !timing.event && timing.tick != self.tick {
             // Ticks of two clocks cannot be compared.
@@ -142,7 +146,7 @@ impl Flow {
         }
         self.set(EVENTS, timing.event);
         self.payload_type = payload_type;
-        self.set_of_type(rest, 0);
+        self.set_type_packets(slow, 0);
     }
 }
 
@@ -166,15 +170,17 @@ pub(super) fn larger(a: f32, b: f32) -> f32 {
     if b > a { b } else { a }
 }
 
-/// Whole nanoseconds of a delay that is not negative; four seconds and more are one bin, and stand for each other. Where a
-/// double has its units is known, so they are read off it: a third of what a conversion that saturates costs.
+/// Whole nanoseconds of a delay that is not negative; four seconds and more are one bin, and stand for each
+/// other. Where a double has its units is known, so they are read off it: a third of what a conversion that
+/// saturates costs.
 #[inline]
 pub(super) fn whole(delay: f32) -> u32 {
     const UNITS: f64 = (1u64 << 52) as f64;
     (f64::from(smaller(4e9, delay)) + UNITS).to_bits() as u32
 }
 
-/// A second, and the time since 1970 in the same unit of 2^20 ns; wraps after 52 days, differences do not mind.
+/// A second, and the time since 1970 in the same unit of 2^20 ns; wraps after 52 days, differences do not
+/// mind.
 const SECOND: u32 = 954;
 
 pub(super) fn coarse(time: Nanos) -> u32 {

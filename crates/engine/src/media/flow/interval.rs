@@ -3,7 +3,7 @@
 use ringtap_model::Nanos;
 
 use super::clock::coarse;
-use super::state::{Flow, Rest};
+use super::state::{Flow, SlowState};
 
 /// Ten seconds of a stream, as kept until its record is made.
 #[derive(Clone, Copy, Debug)]
@@ -25,37 +25,37 @@ pub(crate) const INTERVAL: Nanos = Nanos::from_secs(10);
 
 impl Flow {
     /// Ends the running interval if it is over, and begins the one that `now` lies in.
-    pub(super) fn interval_over(&mut self, rest: &mut Rest, now: Nanos) -> Option<IntervalRow> {
-        if now.since(rest.interval_start()) < INTERVAL {
+    pub(super) fn interval_over(&mut self, slow: &mut SlowState, now: Nanos) -> Option<IntervalRow> {
+        if now.since(slow.interval_start()) < INTERVAL {
             return None;
         }
-        rest.interval_jitter += f64::from(std::mem::take(&mut self.interval_jitter));
-        if rest.interval_index == u16::MAX {
+        slow.interval_jitter += f64::from(std::mem::take(&mut self.interval_jitter));
+        if slow.interval_index == u16::MAX {
             // Past the last number, after 7.6 days, the interval goes on to the end.
             self.interval_end = coarse(now + INTERVAL);
             return None;
         }
-        let row = self.running_interval(rest);
-        rest.interval_index = u16::try_from(now.since(rest.first).0 / INTERVAL.0).unwrap_or(u16::MAX);
-        self.interval_end = coarse(rest.interval_start() + INTERVAL);
-        rest.interval_since = self.numbering.packets;
-        (rest.interval_repeats, rest.interval_lost) = (0, 0);
-        rest.jitter_sum += std::mem::take(&mut rest.interval_jitter);
+        let row = self.running_interval(slow);
+        slow.interval_index = u16::try_from(now.since(slow.first).0 / INTERVAL.0).unwrap_or(u16::MAX);
+        self.interval_end = coarse(slow.interval_start() + INTERVAL);
+        slow.interval_since = self.numbering.packets;
+        (slow.interval_repeats, slow.interval_lost) = (0, 0);
+        slow.jitter_sum += std::mem::take(&mut slow.interval_jitter);
         self.interval_bins = [0; BINS];
         Some(row)
     }
 
     /// The running interval as it stands.
-    pub(crate) fn running_interval(&self, rest: &Rest) -> IntervalRow {
+    pub(crate) fn running_interval(&self, slow: &SlowState) -> IntervalRow {
         // The bins hold what was measured: neither repeats nor events.
         let measured: u32 = self.interval_bins.iter().map(|&count| u32::from(count)).sum();
-        let jitter = rest.interval_jitter + f64::from(self.interval_jitter);
-        let packets = self.numbering.packets.wrapping_sub(rest.interval_since);
+        let jitter = slow.interval_jitter + f64::from(self.interval_jitter);
+        let packets = self.numbering.packets.wrapping_sub(slow.interval_since);
         IntervalRow {
-            start: rest.interval_start(),
+            start: slow.interval_start(),
             packets,
-            unique: packets.saturating_sub(rest.interval_repeats),
-            lost: rest.interval_lost,
+            unique: packets.saturating_sub(slow.interval_repeats),
+            lost: slow.interval_lost,
             jitter: jitter as f32 / measured.max(1) as f32,
             bins: self.interval_bins,
         }

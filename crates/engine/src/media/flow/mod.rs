@@ -15,12 +15,14 @@ use clock::{OPENERS, REBASE, coarse, larger, signed, smaller};
 pub(crate) use interval::{INTERVAL, IntervalRow};
 pub(crate) use packet::{FlowKey, RtpPacket};
 use sizes::short;
-pub(crate) use state::{ADVANCED, EVENT, FAX, Flow, PROVISIONAL, RECLOCKED, Rest, SIBLINGS, SOUND, SPLIT};
-use state::{APART, OPENING, SHORTER, SLOW, UNSETTLED};
+pub(crate) use state::{
+    ADVANCED, EVENT, FAX, Flow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT, SlowState,
+};
 pub(in crate::media) use state::{HASHED, VACANT};
+use state::{LASTS_DIFFER, OPENING, SHORTER, SLOW, UNSETTLED};
 
 use super::flows::Key;
-use super::numbering::{Arrival, Evidence, Numbering, Numbers};
+use super::numbering::{Arrival, JumpEvidence, Numbering, SequenceCounts};
 use super::sound::Sound;
 
 /// No network delivers a packet this late in its order; one that seems to be is a new beginning.
@@ -30,7 +32,7 @@ const LATE_LIMIT: f64 = 500e6;
 #[derive(Clone, Debug)]
 pub(crate) struct Totals {
     pub(crate) key: FlowKey,
-    pub(crate) numbering: Numbers,
+    pub(crate) numbering: SequenceCounts,
     pub(crate) step: u32,
     pub(crate) first: Nanos,
     pub(crate) last: Nanos,
@@ -66,7 +68,7 @@ pub(crate) struct SlowResult {
 
 impl Flow {
     /// With its first packet, of a payload type of which nothing is known yet.
-    pub(crate) fn new(hashed: Key, key: FlowKey, packet: &RtpPacket, flags: u16) -> (Self, Rest) {
+    pub(crate) fn new(hashed: Key, key: FlowKey, packet: &RtpPacket, flags: u16) -> (Self, SlowState) {
         let size = short(packet.ip_len);
         let around = i64::from(packet.ip_len) - i64::from(packet.payload_len);
         let overhead = u16::try_from(around).unwrap_or(0);
@@ -83,27 +85,28 @@ impl Flow {
             size_squares: u64::from(packet.ip_len).pow(2),
             payload_sum: u64::from(packet.payload_len),
             overhead,
-            even_len: packet.payload_len,
-            even_since: 1,
+            equal_len: packet.payload_len,
+            equal_since: 1,
             second: coarse(packet.now),
             interval_end: coarse(packet.now + INTERVAL),
             ..Self::NONE
         };
         flow.observe_delay(packet.now);
-        let rest = Rest {
+        let slow = SlowState {
             key,
             runs,
             first: packet.now,
-            last_first: packet.now,
-            clocked: packet.now,
+            last_new: packet.now,
+            last_clocked: packet.now,
             overhead: around - i64::from(overhead),
-            ..Rest::NONE
+            ..SlowState::NONE
         };
-        (flow, rest)
+        (flow, slow)
     }
 
-    /// Takes a packet that follows its predecessor in number and time, of the payload type in use, in a stream where
-    /// nothing is unsettled; false, and nothing done, for every other. HOT: three cache lines, hardly a branch.
+    /// Takes a packet that follows its predecessor in number and time, of the payload type in use, in a
+    /// stream where nothing is unsettled; false, and nothing done, for every other. HOT: three cache lines,
+    /// hardly a branch.
     #[inline]
     pub(crate) fn fast_path(&mut self, packet: &RtpPacket) -> bool {
         let ticks = packet.timestamp.wrapping_sub(self.timestamp) as i32;
@@ -122,7 +125,7 @@ impl Flow {
         if self.tick > 0.0 && difference.abs() > REBASE {
             return false;
         }
-        if packet.payload_len != self.even_len {
+        if packet.payload_len != self.equal_len {
             self.resize(packet.payload_len);
         }
         self.last = packet.now;
@@ -140,51 +143,54 @@ impl Flow {
         true
     }
 
-    /// Takes any packet of the payload type in use. `elsewhere` is asked, with the highest number so far and how many
-    /// are missing after it, how many of those the source spent on other destinations.
+    /// Takes any packet of the payload type in use. `elsewhere` is asked, with the highest number so far and
+    /// how many are missing after it, how many of those the source spent on other destinations.
     #[cold]
     pub(crate) fn slow_path(
         &mut self,
-        rest: &mut Rest,
+        slow: &mut SlowState,
         packet: &RtpPacket,
         elsewhere: impl FnOnce(u32, u32) -> u32,
     ) -> SlowResult {
-        let (last_first, clocked) =
-            if self.flags & APART != 0 { (rest.last_first, rest.clocked) } else { (self.last, self.last) };
-        (rest.last_first, rest.clocked) = (last_first, clocked);
-        let ended = self.interval_over(rest, packet.now);
+        let (last_new, last_clocked) = if self.flags & LASTS_DIFFER != 0 {
+            (slow.last_new, slow.last_clocked)
+        } else {
+            (self.last, self.last)
+        };
+        (slow.last_new, slow.last_clocked) = (last_new, last_clocked);
+        let ended = self.interval_over(slow, packet.now);
         let passed = signed(packet.now.since(self.last)) as f64;
         self.last = self.last.max(packet.now);
-        self.count(rest, packet, passed);
-        rest.overhead += i64::from(packet.ip_len) - i64::from(packet.payload_len) - i64::from(self.overhead);
-        let arrival = self.sequence(rest, packet, elsewhere);
+        self.count(slow, packet, passed);
+        slow.overhead += i64::from(packet.ip_len) - i64::from(packet.payload_len) - i64::from(self.overhead);
+        let arrival = self.sequence(slow, packet, elsewhere);
         match arrival {
-            Arrival::Ahead { missing } => rest.interval_lost = rest.interval_lost.saturating_add(missing),
-            Arrival::Late => rest.interval_lost = rest.interval_lost.saturating_sub(1),
-            Arrival::Duplicate => rest.interval_repeats += 1,
+            Arrival::Ahead { missing } => slow.interval_lost = slow.interval_lost.saturating_add(missing),
+            Arrival::Late => slow.interval_lost = slow.interval_lost.saturating_sub(1),
+            Arrival::Duplicate => slow.interval_repeats += 1,
             Arrival::Stray => {}
             Arrival::Restart => {
-                self.rebase(rest, packet);
-                rest.last_first = packet.now;
+                self.rebase(slow, packet);
+                slow.last_new = packet.now;
             }
         }
         if !matches!(arrival, Arrival::Duplicate | Arrival::Restart) {
-            rest.delta_max = rest.delta_max.max(packet.now.since(last_first).0 as f32);
-            rest.last_first = last_first.max(packet.now);
+            slow.delta_max = slow.delta_max.max(packet.now.since(last_new).0 as f32);
+            slow.last_new = last_new.max(packet.now);
             if arrival != Arrival::Stray {
-                self.clock(rest, packet, matches!(arrival, Arrival::Ahead { missing: 0 }));
+                self.clock(slow, packet, matches!(arrival, Arrival::Ahead { missing: 0 }));
             }
         }
-        self.begin_even(self.even_len);
-        self.set(UNSETTLED, rest.runs.unsettled());
-        self.set(APART, rest.last_first != self.last || rest.clocked != self.last);
-        self.set(OPENING, self.numbering.packets.wrapping_sub(rest.runs.repeats) <= OPENERS);
+        self.begin_equal_sizes(self.equal_len);
+        self.set(UNSETTLED, slow.runs.unsettled());
+        self.set(LASTS_DIFFER, slow.last_new != self.last || slow.last_clocked != self.last);
+        self.set(OPENING, self.numbering.packets.wrapping_sub(slow.runs.duplicates) <= OPENERS);
         SlowResult { arrival, ended }
     }
 
     fn sequence(
         &mut self,
-        rest: &mut Rest,
+        slow: &mut SlowState,
         packet: &RtpPacket,
         elsewhere: impl FnOnce(u32, u32) -> u32,
     ) -> Arrival {
@@ -193,46 +199,46 @@ impl Flow {
             return Arrival::Ahead { missing: 0 };
         }
         let distance = self.numbering.distance(packet.sequence);
-        let passed = packet.now.since(rest.clocked).0 as f64;
+        let passed = packet.now.since(slow.last_clocked).0 as f64;
         let ticks = packet.timestamp.wrapping_sub(self.timestamp);
-        let evidence = Evidence {
+        let evidence = JumpEvidence {
             late_limit: late_limit(self.tick, self.step),
             sent_between: sent_between(self.tick, self.step, ticks, passed),
             elsewhere: if distance > 1 {
-                elsewhere(self.numbering.highest(), distance as u32 - 1)
+                elsewhere(self.numbering.extended_max(), distance as u32 - 1)
             } else {
                 0
             },
         };
-        self.numbering.update(&mut rest.runs, packet.sequence, evidence)
+        self.numbering.update(&mut slow.runs, packet.sequence, evidence)
     }
 
     /// What every packet adds, whatever its number, that is not taken straight.
-    fn count(&mut self, rest: &mut Rest, packet: &RtpPacket, passed: f64) {
+    fn count(&mut self, slow: &mut SlowState, packet: &RtpPacket, passed: f64) {
         self.iat_min = smaller(self.iat_min, passed as f32);
-        rest.iat_max = larger(rest.iat_max, passed as f32);
+        slow.iat_max = larger(slow.iat_max, passed as f32);
         self.iat_squares += passed * passed;
-        self.end_even();
+        self.end_equal_sizes();
         self.add_sizes(packet.payload_len, packet.ip_len, 1);
     }
 
     /// All figures, as if the stream ended now.
-    pub(crate) fn totals(mut self, rest: &Rest) -> Totals {
-        self.end_even();
+    pub(crate) fn totals(mut self, slow: &SlowState) -> Totals {
+        self.end_equal_sizes();
         let around =
-            i128::from(self.numbering.packets) * i128::from(self.overhead) + i128::from(rest.overhead);
+            i128::from(self.numbering.packets) * i128::from(self.overhead) + i128::from(slow.overhead);
         Totals {
-            key: rest.key,
-            numbering: self.numbering.close(rest.runs),
+            key: slow.key,
+            numbering: self.numbering.close(slow.runs),
             step: self.step,
-            first: rest.first,
+            first: slow.first,
             last: self.last,
             jitter_max: self.jitter_max,
-            jitter_sum: rest.jitter_sum + rest.interval_jitter + f64::from(self.interval_jitter),
+            jitter_sum: slow.jitter_sum + slow.interval_jitter + f64::from(self.interval_jitter),
             jitters: self.jitters,
-            delta_max: self.iat_max.max(rest.delta_max),
+            delta_max: self.iat_max.max(slow.delta_max),
             iat_min: self.iat_min,
-            iat_max: self.iat_max.max(rest.iat_max),
+            iat_max: self.iat_max.max(slow.iat_max),
             iat_squares: self.iat_squares,
             size_min: self.size_min,
             size_max: self.size_max,

@@ -6,21 +6,22 @@ impl Flow {
     /// Packets of another size begin to come.
     #[inline(never)]
     pub(super) fn resize(&mut self, payload_len: u32) {
-        self.end_even();
-        self.begin_even(payload_len);
+        self.end_equal_sizes();
+        self.begin_equal_sizes(payload_len);
     }
 
-    /// Adds the sizes of the packets that were taken straight since the last that was not, or had another size.
-    pub(super) fn end_even(&mut self) {
-        let packets = self.numbering.packets.wrapping_sub(self.even_since);
+    /// Adds the sizes of the packets that were taken straight since the last that was not, or had another
+    /// size.
+    pub(super) fn end_equal_sizes(&mut self) {
+        let packets = self.numbering.packets.wrapping_sub(self.equal_since);
         if packets > 0 {
-            self.add_sizes(self.even_len, self.even_len + u32::from(self.overhead), packets);
-            self.even_since = self.numbering.packets;
+            self.add_sizes(self.equal_len, self.equal_len + u32::from(self.overhead), packets);
+            self.equal_since = self.numbering.packets;
         }
     }
 
-    pub(super) fn begin_even(&mut self, payload_len: u32) {
-        (self.even_len, self.even_since) = (payload_len, self.numbering.packets);
+    pub(super) fn begin_equal_sizes(&mut self, payload_len: u32) {
+        (self.equal_len, self.equal_since) = (payload_len, self.numbering.packets);
         self.set(SHORTER, u64::from(payload_len) * u64::from(self.numbering.packets) < self.payload_sum);
     }
 

@@ -1,4 +1,5 @@
-//! What is kept of one stream: the figures that every packet changes, apart from those that few packets change.
+//! What is kept of one stream: the figures that every packet changes, apart from those that few packets
+//! change.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -7,11 +8,11 @@ use ringtap_model::{Endpoint, Nanos};
 use super::interval::{BINS, INTERVAL};
 use super::packet::FlowKey;
 use crate::media::flows::Key;
-use crate::media::numbering::{Numbering, Runs};
+use crate::media::numbering::{Numbering, RunTotals};
 use crate::media::sound::Sound;
 
-/// The figures of one stream that every packet changes: three cache lines, so that the streams of 52,000 calls stay in
-/// the last-level cache. What packets change rarely is in [`Rest`].
+/// The figures of one stream that every packet changes: three cache lines, so that the streams of 52,000
+/// calls stay in the last-level cache. What packets change rarely is in [`SlowState`].
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Flow {
@@ -21,12 +22,13 @@ pub(crate) struct Flow {
     pub(crate) flags: u16,
     pub(crate) payload_type: u8,
     pub(super) votes: u16,
-    /// Nanoseconds per tick of the RTP clock; 0 where it is not known. (Single precision: 1 ns in a packet time.)
+    /// Nanoseconds per tick of the RTP clock; 0 where it is not known. (Single precision: 1 ns in a packet
+    /// time.)
     pub(super) tick: f32,
     /// Ticks from one packet to the next, by majority vote.
     pub(super) step: u32,
-    /// The last packet. Unless [`APART`] says otherwise it is also the last that was no repeat, and the last that
-    /// counts for jitter.
+    /// The last packet. Unless [`LASTS_DIFFER`] says otherwise it is also the last that was no repeat, and
+    /// the last that counts for jitter.
     pub(crate) last: Nanos,
     /// Timestamp of the last packet that counts for jitter.
     pub(super) timestamp: u32,
@@ -36,26 +38,26 @@ pub(crate) struct Flow {
     pub(super) jitter_max: f32,
     pub(super) jitters: u32,
 
-    /// Times between packets, in ns: the shortest of all; the longest of those taken straight, the others are in [`Rest`].
-    /// Their sum is last - first.
+    /// Times between packets, in ns: the shortest of all; the longest of those taken straight, the others are
+    /// in [`SlowState`]. Their sum is last - first.
     pub(super) iat_min: f32,
     pub(super) iat_max: f32,
     pub(super) iat_squares: f64,
 
-    /// Of packets at the IP layer, but for those since `even_since`.
+    /// Of packets at the IP layer, but for those since `equal_since`.
     pub(super) size_min: u16,
     pub(super) size_max: u16,
     pub(super) size_squares: u64,
     pub(super) payload_sum: u64,
     /// Bytes around the payload of the first packet.
     pub(super) overhead: u16,
-    /// So long a payload had every packet since there were so many: sizes seldom change, so what they add up to is
-    /// reckoned when they do.
-    pub(super) even_len: u32,
-    pub(super) even_since: u32,
+    /// So long a payload had every packet since there were so many: sizes seldom change, so what they add up
+    /// to is reckoned when they do.
+    pub(super) equal_len: u32,
+    pub(super) equal_since: u32,
 
-    /// Delay in ns against the fastest packet of the last whole second; the smallest of it in that second and in the
-    /// running one, which began at `second` (in 2^20 ns, wrapping).
+    /// Delay in ns against the fastest packet of the last whole second; the smallest of it in that second and
+    /// in the running one, which began at `second` (in 2^20 ns, wrapping).
     pub(super) delay: f32,
     pub(super) fastest: f32,
     pub(super) fastest_now: f32,
@@ -70,15 +72,16 @@ pub(crate) struct Flow {
 
 const _: () = assert!(size_of::<Flow>() == 192 && align_of::<Flow>() == 64);
 
-/// The figures of one stream that losses, repeats, switches and the ends of intervals change, and its full key.
+/// The figures of one stream that losses, repeats, switches and the ends of intervals change, and its full
+/// key.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rest {
+pub(crate) struct SlowState {
     pub(crate) key: FlowKey,
-    pub(crate) runs: Runs,
+    pub(crate) runs: RunTotals,
     pub(crate) first: Nanos,
-    /// Where [`APART`]: the last packet that was no repeat, and the last that counts for jitter.
-    pub(super) last_first: Nanos,
-    pub(super) clocked: Nanos,
+    /// Where [`LASTS_DIFFER`]: the last packet that was no repeat, and the last that counts for jitter.
+    pub(super) last_new: Nanos,
+    pub(super) last_clocked: Nanos,
     /// Longest times in ns between first copies and between any two, where not both were taken straight.
     pub(super) delta_max: f32,
     pub(super) iat_max: f32,
@@ -95,7 +98,7 @@ pub(crate) struct Rest {
     /// Interval that is running, counted from the first packet.
     pub(super) interval_index: u16,
     /// While provisional: sequence and clock have advanced together this often.
-    pub(crate) steady: u16,
+    pub(crate) sequential: u16,
 }
 
 /// The next packet begins another record: another call has taken these endpoints over.
@@ -114,25 +117,26 @@ pub(crate) const EVENT: u16 = 1 << 5;
 pub(crate) const RECLOCKED: u16 = 1 << 6;
 /// Its timestamps have advanced.
 pub(crate) const ADVANCED: u16 = 1 << 7;
-/// The payload type in use is telephone-event: its timestamps stand still and tell nothing of jitter (RFC 4733 section
-/// 2.2.1).
+/// The payload type in use is telephone-event: its timestamps stand still and tell nothing of jitter (RFC
+/// 4733 section 2.2.1).
 pub(in crate::media) const EVENTS: u16 = 1 << 8;
 /// Its first packets: they do not yet set the delay that others are measured against.
 pub(super) const OPENING: u16 = 1 << 9;
-/// [`Runs::unsettled`].
+/// [`RunTotals::unsettled`].
 pub(super) const UNSETTLED: u16 = 1 << 10;
 /// Its last packet, its last first copy and the last that counts for jitter are not one.
-pub(super) const APART: u16 = 1 << 11;
+pub(super) const LASTS_DIFFER: u16 = 1 << 11;
 /// No flow: a free slot.
 pub(in crate::media) const VACANT: u16 = 1 << 12;
 /// Its key is a hash; who finds it has to look at the full one.
 pub(in crate::media) const HASHED: u16 = 1 << 13;
-/// Packets of the size in use are shorter than those before them: silence descriptors, which carry the time of many packets.
+/// Packets of the size in use are shorter than those before them: silence descriptors, which carry the time
+/// of many packets.
 pub(super) const SHORTER: u16 = 1 << 14;
 
 /// Flags that send every packet of the stream to the slow path.
 pub(super) const SLOW: u16 =
-    SPLIT | PROVISIONAL | RECLOCKED | EVENTS | OPENING | UNSETTLED | APART | VACANT | HASHED;
+    SPLIT | PROVISIONAL | RECLOCKED | EVENTS | OPENING | UNSETTLED | LASTS_DIFFER | VACANT | HASHED;
 
 impl Flow {
     /// A free slot.
@@ -157,8 +161,8 @@ impl Flow {
         size_squares: 0,
         payload_sum: 0,
         overhead: 0,
-        even_len: 0,
-        even_since: 0,
+        equal_len: 0,
+        equal_since: 0,
         delay: 0.0,
         fastest: 0.0,
         fastest_now: 0.0,
@@ -179,12 +183,12 @@ impl Flow {
     }
 
     /// Packets of the payload type in use since it came into use.
-    pub(crate) fn of_type(&self, rest: &Rest) -> u32 {
-        self.numbering.packets.wrapping_sub(rest.type_since)
+    pub(crate) fn type_packets(&self, slow: &SlowState) -> u32 {
+        self.numbering.packets.wrapping_sub(slow.type_since)
     }
 
-    pub(crate) fn set_of_type(&self, rest: &mut Rest, packets: u32) {
-        rest.type_since = self.numbering.packets.wrapping_sub(packets);
+    pub(crate) fn set_type_packets(&self, slow: &mut SlowState, packets: u32) {
+        slow.type_since = self.numbering.packets.wrapping_sub(packets);
     }
 
     /// Every packet so far, repeats included.
@@ -193,8 +197,8 @@ impl Flow {
     }
 
     /// The lowest and the highest number of its run, 16 bits.
-    pub(crate) fn numbers(&self, rest: &Rest) -> (u16, u16) {
-        (rest.runs.base() as u16, self.numbering.highest() as u16)
+    pub(crate) fn numbers(&self, slow: &SlowState) -> (u16, u16) {
+        (slow.runs.base_seq() as u16, self.numbering.extended_max() as u16)
     }
 
     /// Whether numbers may be missing before this one.
@@ -204,16 +208,16 @@ impl Flow {
     }
 }
 
-impl Rest {
+impl SlowState {
     /// Of no stream.
     pub(in crate::media) const NONE: Self = {
         let nobody = Endpoint::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         Self {
             key: FlowKey { src: nobody, dst: nobody, ssrc: 0 },
-            runs: Runs::NONE,
+            runs: RunTotals::NONE,
             first: Nanos::ZERO,
-            last_first: Nanos::ZERO,
-            clocked: Nanos::ZERO,
+            last_new: Nanos::ZERO,
+            last_clocked: Nanos::ZERO,
             delta_max: 0.0,
             iat_max: 0.0,
             overhead: 0,
@@ -224,7 +228,7 @@ impl Rest {
             interval_repeats: 0,
             interval_lost: 0,
             interval_index: 0,
-            steady: 0,
+            sequential: 0,
         }
     };
 

@@ -22,23 +22,23 @@ fn packet(index: u32, micros: u64) -> RtpPacket {
 }
 
 /// As the engine takes them: straight where that is allowed.
-fn run(packets: impl IntoIterator<Item = RtpPacket>) -> (Flow, Rest, Vec<IntervalRow>) {
+fn run(packets: impl IntoIterator<Item = RtpPacket>) -> (Flow, SlowState, Vec<IntervalRow>) {
     let mut packets = packets.into_iter();
-    let (mut flow, mut rest) = Flow::new(Key::NONE, key(), &packets.next().unwrap(), 0);
-    flow.switch(&mut rest, 0, PCMU);
+    let (mut flow, mut slow) = Flow::new(Key::NONE, key(), &packets.next().unwrap(), 0);
+    flow.switch(&mut slow, 0, PCMU);
     flow.flags &= !RECLOCKED;
     let mut rows = Vec::new();
     for packet in packets {
         if !flow.fast_path(&packet) {
-            rows.extend(flow.slow_path(&mut rest, &packet, |_, _| 0).ended);
+            rows.extend(flow.slow_path(&mut slow, &packet, |_, _| 0).ended);
         }
     }
-    (flow, rest, rows)
+    (flow, slow, rows)
 }
 
 fn totals(packets: impl IntoIterator<Item = RtpPacket>) -> Totals {
-    let (flow, rest, _) = run(packets);
-    flow.totals(&rest)
+    let (flow, slow, _) = run(packets);
+    flow.totals(&slow)
 }
 
 /// RFC 3550 section 6.4.1, worked by hand: three packets on time, one 4 ms late, one back on time.
@@ -96,19 +96,19 @@ fn sizes_add_up() {
 
 #[test]
 fn intervals_are_ten_seconds() {
-    let (flow, rest, rows) =
+    let (flow, slow, rows) =
         run((0..1250).filter(|i| !(600..610).contains(i)).map(|i| packet(i, u64::from(i) * 20_000)));
     let counts: Vec<_> = rows.iter().map(|row| (row.packets, row.lost)).collect();
     assert_eq!(counts, [(500, 0), (490, 10)]);
-    assert_eq!(flow.running_interval(&rest).packets, 250);
+    assert_eq!(flow.running_interval(&slow).packets, 250);
 }
 
 /// A path that becomes 300 ms longer for good costs what comes late until a buffer has followed, no more.
 #[test]
 fn a_step_in_delay_is_followed() {
-    let (flow, rest, rows) =
+    let (flow, slow, rows) =
         run((0..1000).map(|i| packet(i, u64::from(i) * 20_000 + if i < 250 { 0 } else { 300_000 })));
-    let late: u32 = [rows[0], flow.running_interval(&rest)]
+    let late: u32 = [rows[0], flow.running_interval(&slow)]
         .iter()
         .map(|row| ringtap_quality::jitterbuffer::discards(&row.bins).fixed50)
         .sum();
@@ -118,9 +118,9 @@ fn a_step_in_delay_is_followed() {
 /// One packet opens the NAT half a second before the sound, with the same timestamp.
 #[test]
 fn a_packet_that_opens_a_nat_is_no_base() {
-    let (flow, rest, _) =
+    let (flow, slow, _) =
         run((0..400).map(|i| packet(i, u64::from(i) * 20_000 + if i == 0 { 0 } else { 500_000 })));
-    assert_eq!(ringtap_quality::jitterbuffer::discards(&flow.running_interval(&rest).bins).fixed50, 0);
+    assert_eq!(ringtap_quality::jitterbuffer::discards(&flow.running_interval(&slow).bins).fixed50, 0);
 }
 
 /// Speech of 20 ms between silence descriptors every 160 ms, which are more.
@@ -220,14 +220,14 @@ fn a_late_packet_is_no_longer_lost_in_its_interval() {
         21 => 20,
         _ => index,
     });
-    let (flow, rest, _) = run(order
+    let (flow, slow, _) = run(order
         .filter(|index| *index != 30)
         .zip(0..)
         .map(|(index, step): (u32, u64)| packet(index, step * 20_000)));
-    let row = flow.running_interval(&rest);
+    let row = flow.running_interval(&slow);
     assert_eq!((row.packets, row.unique, row.lost), (39, 39, 1));
-    let (flow, rest, _) = run([0, 1, 1, 2, 2].map(|index| packet(index, u64::from(index) * 20_000)));
-    let row = flow.running_interval(&rest);
+    let (flow, slow, _) = run([0, 1, 1, 2, 2].map(|index| packet(index, u64::from(index) * 20_000)));
+    let row = flow.running_interval(&slow);
     assert_eq!((row.packets, row.unique, row.lost), (5, 3, 0));
 }
 
@@ -243,23 +243,23 @@ fn an_interval_begins_where_its_ten_seconds_begin_not_at_its_first_packet() {
 #[test]
 fn the_mean_jitter_of_an_interval_is_that_of_its_packets() {
     // 4 ms late and back: 4/16, then (4 + 15/4)/16 ms.
-    let (flow, rest, _) = run([packet(0, 0), packet(1, 24_000), packet(2, 40_000)]);
+    let (flow, slow, _) = run([packet(0, 0), packet(1, 24_000), packet(2, 40_000)]);
     let wanted = (0.25 + (4.0 - 0.25) / 16.0 + 0.25) / 3.0;
-    assert!((f64::from(flow.running_interval(&rest).jitter) / 1e6 - wanted).abs() < 1e-4);
+    assert!((f64::from(flow.running_interval(&slow).jitter) / 1e6 - wanted).abs() < 1e-4);
 }
 
 /// RFC 3551 section 4.1: the marker begins a talkspurt, where receivers set their playout anew.
 #[test]
 fn a_talkspurt_after_silence_is_a_new_base_of_delay() {
     let delayed = |marker| {
-        let (flow, rest, _) = run((0..100).map(|index| {
+        let (flow, slow, _) = run((0..100).map(|index| {
             let (ticks, late) = if index < 50 { (0, 0) } else { (1600, 90_000) };
             let mut packet = packet(index, u64::from(index) * 20_000 + u64::from(ticks) * 125 + late);
             packet.timestamp += ticks;
             packet.marker = marker && index == 50;
             packet
         }));
-        ringtap_quality::jitterbuffer::discards(&flow.running_interval(&rest).bins).fixed50
+        ringtap_quality::jitterbuffer::discards(&flow.running_interval(&slow).bins).fixed50
     };
     assert_eq!(delayed(true), 0);
     assert!(delayed(false) > 0);
@@ -267,8 +267,8 @@ fn a_talkspurt_after_silence_is_a_new_base_of_delay() {
 
 #[test]
 fn another_clock_begins_with_a_new_base_and_no_jitter() {
-    let (mut flow, mut rest, _) = run((0..50).map(|index| packet(index, u64::from(index) * 20_000)));
-    flow.switch(&mut rest, 96, Timing { tick: 1e9 / 48_000.0, event: false });
+    let (mut flow, mut slow, _) = run((0..50).map(|index| packet(index, u64::from(index) * 20_000)));
+    flow.switch(&mut slow, 96, Timing { tick: 1e9 / 48_000.0, event: false });
     assert!(flow.flags & RECLOCKED != 0);
     for index in 50..100 {
         let packet = RtpPacket {
@@ -277,11 +277,11 @@ fn another_clock_begins_with_a_new_base_and_no_jitter() {
             ..packet(index, u64::from(index) * 20_000)
         };
         if !flow.fast_path(&packet) {
-            flow.slow_path(&mut rest, &packet, |_, _| 0);
+            flow.slow_path(&mut slow, &packet, |_, _| 0);
         }
     }
-    assert_eq!(flow.of_type(&rest), 50);
-    let totals = flow.totals(&rest);
+    assert_eq!(flow.type_packets(&slow), 50);
+    let totals = flow.totals(&slow);
     // 49 of the first clock, and of the second all but the one that changes it.
     assert_eq!((totals.jitters, totals.step), (49 + 49, 960));
     assert!(totals.jitter_max < 1000.0, "{} ns", totals.jitter_max);
@@ -290,21 +290,21 @@ fn another_clock_begins_with_a_new_base_and_no_jitter() {
 /// RFC 4733 section 2.2.1: timestamps of an event stand still.
 #[test]
 fn telephone_events_leave_clock_and_jitter_alone() {
-    let (mut flow, mut rest, _) = run((0..50).map(|index| packet(index, u64::from(index) * 20_000)));
-    flow.switch(&mut rest, 101, Timing { tick: 125_000.0, event: true });
+    let (mut flow, mut slow, _) = run((0..50).map(|index| packet(index, u64::from(index) * 20_000)));
+    flow.switch(&mut slow, 101, Timing { tick: 125_000.0, event: true });
     assert!(flow.is_event() && flow.flags & RECLOCKED == 0);
     for index in 50..60 {
         let event =
             RtpPacket { payload_type: 101, timestamp: 8000, ..packet(index, u64::from(index) * 20_000) };
         assert!(!flow.fast_path(&event));
-        flow.slow_path(&mut rest, &event, |_, _| 0);
+        flow.slow_path(&mut slow, &event, |_, _| 0);
     }
-    flow.switch(&mut rest, 0, PCMU);
+    flow.switch(&mut slow, 0, PCMU);
     assert!(!flow.is_event());
     for index in 60..70 {
-        flow.slow_path(&mut rest, &packet(index, u64::from(index) * 20_000), |_, _| 0);
+        flow.slow_path(&mut slow, &packet(index, u64::from(index) * 20_000), |_, _| 0);
     }
-    let totals = flow.totals(&rest);
+    let totals = flow.totals(&slow);
     assert_eq!((totals.jitters, totals.jitter_max, totals.step), (59, 0.0, 160));
 }
 
@@ -322,31 +322,31 @@ fn a_pause_that_the_clock_does_not_know_is_a_new_time_base() {
 
 #[test]
 fn a_stream_counts_steps_in_which_number_and_clock_advance_together() {
-    let steady = |packets: Vec<RtpPacket>| run(packets).1.steady;
-    assert_eq!(steady((0..4).map(|index| packet(index, u64::from(index) * 20_000)).collect()), 3);
+    let sequential = |packets: Vec<RtpPacket>| run(packets).1.sequential;
+    assert_eq!(sequential((0..4).map(|index| packet(index, u64::from(index) * 20_000)).collect()), 3);
     // A gap, a step back of the clock, a step of more than ten seconds at 90 kHz.
     let clocks = [(0, 0), (2, 320), (3, 300), (4, 900_300), (5, 900_301)];
     let packets =
         clocks.map(|(index, timestamp)| RtpPacket { timestamp, ..packet(index, u64::from(index) * 20_000) });
-    assert_eq!(steady(packets.to_vec()), 1);
+    assert_eq!(sequential(packets.to_vec()), 1);
 }
 
 #[test]
 fn the_slow_path_asks_for_numbers_spent_elsewhere_only_when_some_are_missing() {
-    let (mut flow, mut rest, _) = run((0..10).map(|index| packet(index, u64::from(index) * 20_000)));
+    let (mut flow, mut slow, _) = run((0..10).map(|index| packet(index, u64::from(index) * 20_000)));
     assert!(flow.leaps(11) && !flow.leaps(10) && !flow.leaps(9));
-    assert_eq!(flow.numbers(&rest), (0, 9));
-    let asked = |flow: &mut Flow, rest: &mut Rest, index: u32| {
+    assert_eq!(flow.numbers(&slow), (0, 9));
+    let asked = |flow: &mut Flow, slow: &mut SlowState, index: u32| {
         let mut asked = None;
-        flow.slow_path(rest, &packet(index, u64::from(index) * 20_000), |highest, missing| {
+        flow.slow_path(slow, &packet(index, u64::from(index) * 20_000), |highest, missing| {
             asked = Some((highest & 0xffff, missing));
             0
         });
         asked
     };
-    assert_eq!(asked(&mut flow, &mut rest, 10), None);
-    assert_eq!(asked(&mut flow, &mut rest, 14), Some((10, 3)));
-    assert_eq!(asked(&mut flow, &mut rest, 13), None);
+    assert_eq!(asked(&mut flow, &mut slow, 10), None);
+    assert_eq!(asked(&mut flow, &mut slow, 14), Some((10, 3)));
+    assert_eq!(asked(&mut flow, &mut slow, 13), None);
 }
 
 #[test]

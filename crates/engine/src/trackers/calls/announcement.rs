@@ -18,8 +18,8 @@ const MAX_CANDIDATES: usize = 8;
 /// Lists of payload types that are cached.
 const CACHED_LISTS: usize = 64;
 
-/// Lists of payload types seen recently: a network's telephones and gateways offer the same few lists in call after call,
-/// which then share one allocation.
+/// Lists of payload types seen recently: a network's telephones and gateways offer the same few lists in call
+/// after call, which then share one allocation.
 pub(super) struct TypeCache {
     recent: Box<[Option<(u64, PayloadTypes)>; CACHED_LISTS]>,
     hasher: Hasher,
@@ -196,7 +196,8 @@ mod tests {
     use crate::context::Hop;
     use crate::testing::{CALLEE, CALLER, at, end};
 
-    /// What an SDP of these lines announces: each endpoint with `number name/clock` of its types; and when T.38 was offered.
+    /// What an SDP of these lines announces: each endpoint with `number name/clock` of its types; and when
+    /// T.38 was offered.
     fn announced_by(lines: &[&str]) -> (Vec<(String, Vec<String>)>, Option<Nanos>) {
         let hop =
             Hop { time: at(0), src: end(CALLER), dst: end(CALLEE), transport: ringtap_model::Transport::Udp };

@@ -10,11 +10,11 @@ use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine};
 use super::callid::CallId;
 use super::message::CallMessage;
 use super::seen::SeenMessages;
+use crate::address_text::AddressText;
 use crate::context::Hop;
 use crate::table::hash::{self, Hasher};
 use crate::text::{round, text};
 use crate::update::{CallStatus, Side};
-use crate::written::Written;
 
 /// Ceilings of what one call may hold.
 const MAX_DIVERTED: usize = 16;
@@ -156,11 +156,11 @@ impl CallEntry {
             return Handled { novelty, side: Side::Caller };
         }
         if self.messages == 1 || (self.invite.is_none() && is_invite(message)) {
-            self.introduce(received, hasher);
+            self.set_parties(received, hasher);
         }
         self.round_trip(received);
         let side = self.sender(received, hasher);
-        self.note_agent(message, side);
+        self.record_agent(message, side);
         if let Some(cause) = message.reason_q850() {
             self.cause = Some(cause);
         }
@@ -184,7 +184,7 @@ impl CallEntry {
     }
 
     /// Parties, from the first INVITE, or from whatever message of the call came first.
-    fn introduce(&mut self, received: &CallMessage<'_>, hasher: &Hasher) {
+    fn set_parties(&mut self, received: &CallMessage<'_>, hasher: &Hasher) {
         let CallMessage { message, hop, .. } = *received;
         let parties = &mut *self.parties;
         parties.id = OnceCell::new();
@@ -214,7 +214,8 @@ impl CallEntry {
             .and_then(|identity| text(identity.uri.user.unwrap_or(identity.uri.host)));
     }
 
-    /// Which side sent a message: From names the side that sent the request, in the answer too (RFC 3261 8.2.6.2).
+    /// Which side sent a message: From names the side that sent the request, in the answer too (RFC 3261
+    /// 8.2.6.2).
     fn sender(&self, received: &CallMessage<'_>, hasher: &Hasher) -> Side {
         // The same From has the same tag.
         let by_caller = received.from.is_some() && received.from == self.caller_from
@@ -223,7 +224,7 @@ impl CallEntry {
         if received.message.code().is_some() { requester.other() } else { requester }
     }
 
-    fn note_agent(&mut self, message: &Message<'_>, side: Side) {
+    fn record_agent(&mut self, message: &Message<'_>, side: Side) {
         if self.has_agent[side as usize] {
             return;
         }
@@ -259,10 +260,10 @@ impl CallEntry {
                     self.bye = Some(hop.time);
                     self.bye_by = Some(side);
                 }
-                self.divert(message.values(Header::Also));
+                self.add_diverted(message.values(Header::Also));
             }
-            Method::Refer => self.divert(message.values(Header::ReferTo)),
-            Method::Info => self.digit(message, hop.time),
+            Method::Refer => self.add_diverted(message.values(Header::ReferTo)),
+            Method::Info => self.add_digit(message, hop.time),
             _ => {}
         }
     }
@@ -276,14 +277,15 @@ impl CallEntry {
             self.parties.id = OnceCell::new();
             self.attempt = number;
         } else if self.answer.is_none() && self.failure.is_some() && number > self.attempt {
-            // RFC 3261 section 22.2: the same attempt, with credentials, a longer session interval, another target.
+            // RFC 3261 section 22.2: the same attempt, with credentials, a longer session interval, another
+            // target.
             self.attempt = number;
             self.failure = None;
             self.final_code = 0;
             self.parties.final_reason = None;
         }
-        self.divert(message.values(Header::Diversion));
-        self.divert(message.values(Header::HistoryInfo));
+        self.add_diverted(message.values(Header::Diversion));
+        self.add_diverted(message.values(Header::HistoryInfo));
     }
 
     fn response(&mut self, message: &Message<'_>, cseq: u32, code: u16, reason: &[u8], time: Nanos) {
@@ -299,28 +301,28 @@ impl CallEntry {
                 if self.answer.is_none() {
                     self.answer = Some(time);
                     self.attempt = self.attempt.max(cseq);
-                    self.settle(code, reason);
+                    self.set_final(code, reason);
                 }
             }
             // A branch that failed does not undo an answer on another (RFC 3261 section 16.7).
             _ if self.answer.is_some() => {}
             _ => {
                 self.failure = Some(self.failure.unwrap_or(time));
-                self.settle(code, reason);
+                self.set_final(code, reason);
                 if (300..400).contains(&code) {
-                    self.divert(message.values(Header::Contact));
+                    self.add_diverted(message.values(Header::Contact));
                 }
             }
         }
     }
 
-    fn settle(&mut self, code: u16, reason: &[u8]) {
+    fn set_final(&mut self, code: u16, reason: &[u8]) {
         self.final_code = code;
         self.parties.final_reason = text(reason);
     }
 
     /// Numbers that the call was routed on to.
-    fn divert<'a>(&mut self, values: impl Iterator<Item = &'a [u8]>) {
+    fn add_diverted<'a>(&mut self, values: impl Iterator<Item = &'a [u8]>) {
         for target in values.filter_map(NameAddr::parse) {
             let Some(number) = text(target.uri.user.unwrap_or(target.uri.host)) else { continue };
             let diverted = &mut self.parties.diverted;
@@ -331,7 +333,7 @@ impl CallEntry {
     }
 
     /// A digit in an INFO: `application/dtmf-relay` has `Signal=5`, `application/dtmf` the digit alone.
-    fn digit(&mut self, message: &Message<'_>, time: Nanos) {
+    fn add_digit(&mut self, message: &Message<'_>, time: Nanos) {
         let is_dtmf = message
             .header(Header::ContentType)
             .is_some_and(|kind| kind.len() >= 16 && kind[..16].eq_ignore_ascii_case(b"application/dtmf"));
@@ -414,7 +416,7 @@ impl CallEntry {
 
     fn new_id(&self) -> Id {
         let time = self.invite.unwrap_or(self.first).micros().to_le_bytes();
-        let (src, dst) = (Written::ip(self.src.ip), Written::ip(self.dst.ip));
+        let (src, dst) = (AddressText::ip(self.src.ip), AddressText::ip(self.dst.ip));
         hash::id("call", [self.call_id.bytes(), &time, src.as_bytes(), dst.as_bytes()])
     }
 

@@ -11,7 +11,8 @@ pub(crate) struct CallMessage<'a> {
     pub(crate) message: &'a Message<'a>,
     pub(crate) hop: &'a Hop,
     pub(crate) cseq: Option<(u32, Method)>,
-    /// Hash of the whole message and its two endpoints: equal for a retransmission and for the mirror port's second copy.
+    /// Hash of the whole message and its two endpoints: equal for a retransmission and for the mirror port's
+    /// second copy.
     pub(super) whole: u64,
     /// Hash of its From header as written; None without one.
     pub(super) from: Option<u64>,
@@ -20,8 +21,8 @@ pub(crate) struct CallMessage<'a> {
 }
 
 impl<'a> CallMessage<'a> {
-    /// Computes what does not depend on the call. `meanwhile` runs when the remaining work takes about as long as memory
-    /// takes to answer a prefetch.
+    /// Computes what does not depend on the call. `meanwhile` runs when the remaining work takes about as
+    /// long as memory takes to answer a prefetch.
     // HOT: once a message.
     pub(crate) fn new(
         message: &'a Message<'a>,

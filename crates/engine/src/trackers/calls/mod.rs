@@ -24,7 +24,8 @@ use crate::table::slots::{Slots, Ticket};
 pub(crate) struct Calls {
     entries: Slots<CallEntry>,
     index: Index,
-    /// Per slot, the earliest time at which its call may end: a timer that fires before need not touch the call.
+    /// Per slot, the earliest time at which its call may end: a timer that fires before need not touch the
+    /// call.
     dues: Vec<Nanos>,
     pub(crate) hasher: Hasher,
 }

@@ -142,7 +142,8 @@ impl CallTracker {
         Some(slot)
     }
 
-    /// The answer to [`CallRequests::last_heard`](crate::context::CallRequests): when media of the call were last heard.
+    /// The answer to [`CallRequests::last_heard`](crate::context::CallRequests): when media of the call were
+    /// last heard.
     pub(crate) fn last_heard<S: Sink>(&mut self, call: CallRef, heard: Nanos, cx: &mut Context<'_, S>) {
         if let Some(slot) = self.calls.redeem(call.ticket()) {
             self.end_if_due(self.calls.ticket(slot), heard, cx);

@@ -1,8 +1,8 @@
 //! The RTCP tracker: what the far ends say of each stream (RFC 3550 section 6).
 //!
-//! A report block concerns the opposite direction, whose packets another worker may own: so every worker handles every RTCP
-//! datagram, and each applies what concerns its own streams. SRTCP (RFC 3711 section 3.4) is recognised by what follows its
-//! packets and gives no figures.
+//! A report block concerns the opposite direction, whose packets another worker may own: so every worker
+//! handles every RTCP datagram, and each applies what concerns its own streams. SRTCP (RFC 3711 section 3.4)
+//! is recognised by what follows its packets and gives no figures.
 
 use hashbrown::HashTable;
 use ringtap_wire::rtcp::{self, Compound, Packet, Reports};

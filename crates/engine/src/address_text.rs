@@ -7,12 +7,12 @@ use ringtap_model::Endpoint;
 
 /// The text of an address, or of an endpoint.
 #[derive(Clone, Copy)]
-pub(crate) struct Written {
+pub(crate) struct AddressText {
     bytes: [u8; LONGEST],
     len: usize,
 }
 
-impl Written {
+impl AddressText {
     /// As its `Display` writes it.
     pub(crate) fn ip(ip: IpAddr) -> Self {
         let mut text = Self { bytes: [0; LONGEST], len: 0 };
@@ -82,7 +82,7 @@ impl Written {
     }
 }
 
-impl Write for Written {
+impl Write for AddressText {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         text.bytes().for_each(|byte| self.add(byte));
         Ok(())
@@ -135,8 +135,8 @@ mod tests {
         ];
         for end in ends {
             let Ok(endpoint) = end.parse::<Endpoint>() else { panic!("{end} is none") };
-            assert_eq!(Written::endpoint(endpoint).as_bytes(), end.as_bytes());
-            assert_eq!(Written::ip(endpoint.ip).as_bytes(), endpoint.ip.to_string().as_bytes());
+            assert_eq!(AddressText::endpoint(endpoint).as_bytes(), end.as_bytes());
+            assert_eq!(AddressText::ip(endpoint.ip).as_bytes(), endpoint.ip.to_string().as_bytes());
         }
     }
 }
