@@ -90,7 +90,7 @@ const KNOWN_CYCLES: [(&str, &str, usize); 20] = [
 ];
 
 /// Functions, files and lines that are still too long. The numbers only shrink.
-const KNOWN_LONG: Long = Long { functions: 4, files: 2, lines: 771 };
+const KNOWN_LONG: Long = Long { functions: 1, files: 1, lines: 540 };
 const FUNCTION_LINES: usize = 80;
 
 #[derive(Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! The writer of a program that runs for months: it survives a database that is slow, locked or out of space.
 
+mod event;
 mod sender;
 mod thread;
 
@@ -12,12 +13,13 @@ use std::time::Duration;
 
 use ringtap_model::Nanos;
 
+use crate::Error;
 use crate::day_files::DayFiles;
 use crate::journal::Journal;
 use crate::outbox::Outbox;
 use crate::record::{AnyRecord, PendingRecord};
 use crate::state::{Counts, SharedState};
-use crate::{Day, Error};
+pub use event::StoreEvent;
 use sender::Job;
 pub use sender::RecordSender;
 use thread::{OnEvent, WriterThread};
@@ -37,48 +39,6 @@ pub struct StoreSettings {
     pub journal: Option<PathBuf>,
     /// Day files are deleted once they are older than this; never where it is zero.
     pub retain: Nanos,
-}
-
-/// What an operator should know. Each is reported once, when it begins.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum StoreEvent {
-    /// The previous run ended without a clean stop: what it left.
-    Recovered {
-        /// Calls that were in progress or just released; they are recorded now as far as they were known.
-        calls: usize,
-        /// Records that wait in the outbox.
-        waiting: u64,
-        /// Damaged bytes cut off the journal and the outbox.
-        cut: u64,
-    },
-    /// Records cannot be written to the day files; they wait.
-    Unavailable(Error),
-    /// Records can be written to the day files again.
-    Available {
-        /// How long they could not.
-        after: Duration,
-        /// Records that wait in the outbox now.
-        waiting: u64,
-    },
-    /// Records come faster than they can be written to the day files: some wait in the outbox.
-    Behind,
-    /// Everything that waited in the outbox is stored.
-    CaughtUp,
-    /// The outbox cannot be written: records wait in memory alone, and are dropped when that is full.
-    OutboxFailed(Error),
-    /// The outbox is full, with the same effect.
-    OutboxFull,
-    /// The outbox can be written again.
-    OutboxRecovered,
-    /// The journal cannot be written: calls that begin now would be lost by a kill.
-    JournalFailed(Error),
-    /// The journal can be written again.
-    JournalRecovered,
-    /// Days that were deleted because they are older than records are kept.
-    DaysDeleted(Vec<Day>),
-    /// A day that should be deleted and cannot be.
-    DayNotDeleted(Error),
 }
 
 /// Writes records to the day files, or to the outbox while those are slow or unavailable.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ringtap_model::Nanos;
 
-use super::StoreEvent;
+use super::event::StoreEvent;
 use super::sender::Job;
 use crate::Error;
 use crate::day_files::DayFiles;
