@@ -1,4 +1,4 @@
-//! Where frames come from: capture files at a pace, or interfaces.
+//! Sources of frames: interfaces, or capture files at a chosen speed.
 
 use std::iter::Peekable;
 use std::thread;
@@ -11,28 +11,32 @@ use ringtap_model::{Frame, LinkType, Nanos};
 /// Frames in a batch.
 const BATCH: usize = 128;
 
-/// What a turn brought.
+/// Result of reading the next batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fed {
-    /// Frames.
+pub enum FeedStatus {
+    /// Frames were read, or more may follow at once.
     Frames,
-    /// Nothing yet.
+    /// No frame has arrived yet.
     Nothing,
-    /// There will be no more.
+    /// The input has ended.
     End,
 }
 
 /// A source of frames.
 pub trait Feed {
-    /// Hands on what there is, waiting at most `wait` for it.
-    fn next_batch(&mut self, wait: Duration, take: &mut dyn FnMut(&[Frame<'_>])) -> anyhow::Result<Fed>;
+    /// Passes the next frames to `on_batch`, waiting at most `wait` for them.
+    fn next_batch(
+        &mut self,
+        wait: Duration,
+        on_batch: &mut dyn FnMut(&[Frame<'_>]),
+    ) -> anyhow::Result<FeedStatus>;
 
-    /// Packets lost before they came here, by place: running totals.
+    /// Packets lost before this source, by place of the loss, as running totals.
     fn lost(&mut self) -> Vec<(String, u64)> {
         Vec::new()
     }
 
-    /// Time goes on without frames.
+    /// Whether time advances without frames.
     fn is_live(&self) -> bool {
         false
     }
@@ -43,18 +47,18 @@ pub struct Files<'a> {
     frames: Peekable<Merge<'a>>,
     filter: Option<Filter>,
     speed: Option<f64>,
-    /// Since when, and what the time of the capture was then.
+    /// When reading began, and the capture time of the first frame.
     begin: Option<(Instant, Nanos)>,
     batch: Vec<Frame<'a>>,
 }
 
 impl<'a> Files<'a> {
-    /// Frames that pass `filter`, where there is one.
+    /// Reads the frames that pass `filter`, or all if there is none.
     pub fn new(frames: Merge<'a>, filter: Option<Filter>, speed: Option<f64>) -> Self {
         Self { frames: frames.peekable(), filter, speed, begin: None, batch: Vec::with_capacity(BATCH) }
     }
 
-    /// Until when the next frame is not due.
+    /// Time until the next frame is due; `None` if it is due now.
     fn early(&mut self) -> Option<Duration> {
         let (speed, next) = (self.speed?, self.frames.peek()?.time);
         let (since, first) = *self.begin.get_or_insert_with(|| (Instant::now(), next));
@@ -64,10 +68,14 @@ impl<'a> Files<'a> {
 }
 
 impl Feed for Files<'_> {
-    fn next_batch(&mut self, wait: Duration, take: &mut dyn FnMut(&[Frame<'_>])) -> anyhow::Result<Fed> {
+    fn next_batch(
+        &mut self,
+        wait: Duration,
+        on_batch: &mut dyn FnMut(&[Frame<'_>]),
+    ) -> anyhow::Result<FeedStatus> {
         if let Some(early) = self.early() {
             thread::sleep(early.min(wait));
-            return Ok(Fed::Nothing);
+            return Ok(FeedStatus::Nothing);
         }
         self.batch.clear();
         for _ in 0..BATCH {
@@ -80,15 +88,15 @@ impl Feed for Files<'_> {
             }
         }
         if self.batch.is_empty() {
-            // With a filter there may be frames behind those that it left out.
-            return Ok(if self.frames.peek().is_some() { Fed::Frames } else { Fed::End });
+            // The filter rejected the whole batch; later frames may pass.
+            return Ok(if self.frames.peek().is_some() { FeedStatus::Frames } else { FeedStatus::End });
         }
-        take(&self.batch);
-        Ok(Fed::Frames)
+        on_batch(&self.batch);
+        Ok(FeedStatus::Frames)
     }
 }
 
-/// A filter for frames of files, whose link types show as they come.
+/// A filter for frames of files, whose link types are not known in advance.
 pub fn filter(expression: &str) -> Result<Filter, live::Error> {
     const ETHERNET: LinkType = LinkType(1);
     Filter::new(expression, ETHERNET)
@@ -102,7 +110,7 @@ pub struct Taps {
 }
 
 impl Taps {
-    /// Opens each of them. What arrives from now on is captured.
+    /// Opens each interface and starts capturing.
     pub fn open(interfaces: &[String], filter: Option<&str>) -> Result<Self, live::Error> {
         let mut taps = Vec::new();
         for interface in interfaces {
@@ -116,7 +124,7 @@ impl Taps {
         Ok(Self { taps, count: 0 })
     }
 
-    /// What did not come out as asked for.
+    /// Warnings of settings that could not be applied.
     pub fn notes(&self) -> Vec<String> {
         let of = |(name, tap): &(String, Tap)| -> Vec<String> {
             tap.warnings().iter().map(|note| format!("{name}: {note}")).collect()
@@ -132,17 +140,21 @@ impl Taps {
 }
 
 impl Feed for Taps {
-    fn next_batch(&mut self, wait: Duration, take: &mut dyn FnMut(&[Frame<'_>])) -> anyhow::Result<Fed> {
+    fn next_batch(
+        &mut self,
+        wait: Duration,
+        on_batch: &mut dyn FnMut(&[Frame<'_>]),
+    ) -> anyhow::Result<FeedStatus> {
         let Self { taps, count } = self;
         // Each tap numbers its own frames; here they must differ.
         let mut numbered = |frames: &[Frame<'_>]| {
             let mut batch = [EMPTY; BATCH];
-            for part in frames.chunks(BATCH) {
-                for (to, from) in batch.iter_mut().zip(part) {
+            for chunk in frames.chunks(BATCH) {
+                for (to, from) in batch.iter_mut().zip(chunk) {
                     *count += 1;
                     *to = Frame { number: *count, ..*from };
                 }
-                take(&batch[..part.len()]);
+                on_batch(&batch[..chunk.len()]);
             }
         };
         let mut got = 0;
@@ -150,13 +162,13 @@ impl Feed for Taps {
             got += tap.batch(Duration::ZERO, &mut numbered)?;
         }
         if got == 0 {
-            // None has anything: they share the waiting.
+            // No interface has frames: divide the waiting time among them.
             let each = wait / taps.len().max(1) as u32;
             for (_, tap) in taps {
                 got += tap.batch(each, &mut numbered)?;
             }
         }
-        Ok(if got > 0 { Fed::Frames } else { Fed::Nothing })
+        Ok(if got > 0 { FeedStatus::Frames } else { FeedStatus::Nothing })
     }
 
     fn lost(&mut self) -> Vec<(String, u64)> {
@@ -176,5 +188,5 @@ impl Feed for Taps {
 
 const EMPTY: Frame<'static> =
     Frame { time: Nanos::ZERO, number: 0, link: LinkType(0), wire_len: 0, data: &[] };
-/// A year in seconds: a hostile time in a file must not make a span that cannot be told.
+/// A year in seconds: a forged time in a file must not overflow a duration.
 const FOREVER: f64 = 31_536_000.0;

@@ -1,4 +1,4 @@
-//! The engine's thread, and what it shares with the terminal's.
+//! The engine's thread, and the state it shares with the terminal's thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,22 +8,22 @@ use std::time::{Duration, Instant, SystemTime};
 use ringtap_engine::{Config, Engine};
 use ringtap_model::{Id, Nanos};
 
-use super::book::{Book, Limits, View};
-use super::feed::{Fed, Feed};
+use super::calls::{Limits, LiveCalls, View};
+use super::feed::{Feed, FeedStatus};
 
-/// Between two publications.
+/// Interval between two published views.
 const PUBLISH: Duration = Duration::from_millis(100);
-/// Between two looks at figures that change with every packet: each look at a call passes over all of them.
+/// Interval between two updates of the watched calls' figures. Each update reads all streams of a call.
 const FIGURES: Duration = Duration::from_secs(1);
-/// The same, when others come into sight.
+/// Shorter interval, used once after the watched calls change.
 const SOON: Duration = Duration::from_millis(250);
-/// How long to wait for packets before time is told to go on.
+/// Longest wait for packets before the engine's clock is advanced.
 const WAIT: Duration = Duration::from_millis(20);
-/// Calls whose figures are looked at: more than a screen shows is of no use.
+/// Most calls whose figures are updated: more than fit a screen are not needed.
 const WATCHED: usize = 200;
 
-/// What both threads hold. Each lock is held for a swap of pointers, never while something is drawn or
-/// handled.
+/// State shared by both threads. Each lock is held only to swap pointers, never while drawing or processing
+/// packets.
 pub struct Shared {
     view: Mutex<Arc<View>>,
     requests: Mutex<ViewRequests>,
@@ -34,20 +34,20 @@ pub struct Shared {
 struct ViewRequests {
     /// Calls whose figures are shown.
     watched: Vec<Id>,
-    /// They are others than before: their figures are wanted soon.
+    /// The watched calls changed: update their figures soon.
     watched_changed: bool,
     clear: bool,
 }
 
 impl Shared {
-    /// With what is to be seen before the first packet.
+    /// Starts with the view shown before the first packet.
     pub fn new(view: View) -> Self {
         Self { view: Mutex::new(Arc::new(view)), requests: Mutex::default(), stop: AtomicBool::new(false) }
     }
 
-    /// What was published last.
+    /// The last published view.
     pub fn view(&self) -> Arc<View> {
-        // A panic of the other thread leaves a whole view behind: pointers are swapped, not written.
+        // If the other thread panics, the view is still complete: it is replaced by a pointer swap.
         Arc::clone(&self.view.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -55,7 +55,7 @@ impl Shared {
         *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
     }
 
-    /// Asks for figures of these calls from now on.
+    /// Requests figures of these calls from now on.
     pub fn watch(&self, mut calls: Vec<Id>) {
         calls.truncate(WATCHED);
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,17 +65,17 @@ impl Shared {
         }
     }
 
-    /// Whether others are watched than at the last look.
+    /// Whether the watched calls changed since the last query.
     fn watched_changed(&self) -> bool {
         std::mem::take(&mut self.requests.lock().unwrap_or_else(PoisonError::into_inner).watched_changed)
     }
 
-    /// Asks for all entries to be forgotten.
+    /// Requests the removal of all entries.
     pub fn clear(&self) {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clear = true;
     }
 
-    /// Asks for the end.
+    /// Requests the engine's thread to stop.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -85,11 +85,11 @@ impl Shared {
     }
 }
 
-/// Feeds an engine until the end of the input or until it is told to stop, and publishes what is to be seen.
+/// Feeds an engine and publishes views, until the input ends or [`Shared::stop`] is called.
 pub fn follow(feed: &mut impl Feed, shared: &Shared, limits: Limits, config: Config) {
     let mut watcher = Watcher {
         engine: Engine::new(config),
-        book: Book::new(limits),
+        calls: LiveCalls::new(limits),
         view: (*shared.view()).clone(),
         rate: Rate::new(),
     };
@@ -99,7 +99,7 @@ pub fn follow(feed: &mut impl Feed, shared: &Shared, limits: Limits, config: Con
             return;
         }
         match watcher.next_batch(feed) {
-            Ok(Fed::End) => break "end of the input".to_string(),
+            Ok(FeedStatus::End) => break "end of the input".to_string(),
             Ok(_) => {}
             Err(error) => break format!("{error:#}"),
         }
@@ -113,8 +113,8 @@ pub fn follow(feed: &mut impl Feed, shared: &Shared, limits: Limits, config: Con
             published = Instant::now();
         }
     };
-    let Watcher { engine, book, .. } = &mut watcher;
-    engine.close(&mut book.on(&[]));
+    let Watcher { engine, calls, .. } = &mut watcher;
+    engine.close(&mut calls.on(&[]));
     watcher.view.over = Some(over);
     while !shared.stopped() {
         watcher.publish(feed, shared, false);
@@ -124,26 +124,26 @@ pub fn follow(feed: &mut impl Feed, shared: &Shared, limits: Limits, config: Con
 
 struct Watcher {
     engine: Engine,
-    book: Book,
+    calls: LiveCalls,
     view: View,
     rate: Rate,
 }
 
 impl Watcher {
-    fn next_batch(&mut self, feed: &mut impl Feed) -> anyhow::Result<Fed> {
-        let Self { engine, book, view, .. } = self;
-        let fed = feed.next_batch(WAIT, &mut |frames| {
-            engine.batch(frames, &mut book.on(frames));
+    fn next_batch(&mut self, feed: &mut impl Feed) -> anyhow::Result<FeedStatus> {
+        let Self { engine, calls, view, .. } = self;
+        let status = feed.next_batch(WAIT, &mut |frames| {
+            engine.batch(frames, &mut calls.on(frames));
             let last = frames.iter().map(|frame| frame.time).max();
             view.now = view.now.max(last.unwrap_or_default());
         })?;
-        if fed == Fed::Nothing && feed.is_live() {
+        if status == FeedStatus::Nothing && feed.is_live() {
             let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             let now = Nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
-            engine.tick(now, &mut book.on(&[]));
+            engine.tick(now, &mut calls.on(&[]));
             view.now = view.now.max(now);
         }
-        Ok(fed)
+        Ok(status)
     }
 
     fn publish(&mut self, feed: &mut impl Feed, shared: &Shared, figures: bool) {
@@ -152,21 +152,21 @@ impl Watcher {
             (if figures { requests.watched.clone() } else { Vec::new() }, std::mem::take(&mut requests.clear))
         };
         if clear {
-            self.book.clear();
+            self.calls.clear();
         }
         for id in &watched {
             if let Some((call, streams)) = self.engine.snapshot(id) {
-                self.book.refresh(call, streams);
+                self.calls.refresh(call, streams);
             }
         }
         if figures {
             self.view.lost = feed.lost();
             self.engine.report_external_drops(self.view.lost.iter().map(|(_, count)| count).sum());
         }
-        if let Some(entries) = self.book.published() {
+        if let Some(entries) = self.calls.published() {
             self.view.entries = Arc::new(entries);
         }
-        self.view.totals = self.book.totals.clone();
+        self.view.totals = self.calls.totals.clone();
         self.view.counters = self.engine.counters().clone();
         self.view.under_way = self.engine.under_way();
         self.view.rate = self.rate.of(self.view.counters.frames, self.view.counters.bytes);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ringtap_live::book::{self, Entry, Sip, View};
+use ringtap_live::calls::{self, DialogEntry, SipMessage, View};
 use ringtap_model::{Id, Nanos, Stream};
 use ringtap_report::calls::{loss_pct, worst};
 
@@ -54,7 +54,7 @@ pub(crate) enum Effect {
     Nothing,
     Quit,
     Clear,
-    Save(PathBuf, Vec<Arc<Entry>>),
+    Save(PathBuf, Vec<Arc<DialogEntry>>),
 }
 
 /// By what the list is ordered.
@@ -86,7 +86,7 @@ pub(crate) enum Paint {
 #[derive(Clone, Debug)]
 pub(crate) enum Row {
     /// A message, and which of the calls it belongs to.
-    Sip(Arc<Sip>, usize),
+    Sip(Arc<SipMessage>, usize),
     /// A stream that begins.
     Rtp(Box<Stream>, usize),
 }
@@ -124,7 +124,7 @@ pub(crate) struct App {
     pub(crate) top: usize,
 
     /// The calls looked at, as they were last seen: they may have left the list.
-    pub(crate) open: Vec<Arc<Entry>>,
+    pub(crate) open: Vec<Arc<DialogEntry>>,
     pub(crate) flow: Vec<Row>,
     pub(crate) step: usize,
     pub(crate) preview: bool,
@@ -199,9 +199,9 @@ impl App {
         match self.page() {
             Page::List => {
                 let shown = self.rows.iter().skip(self.top).take(self.list_room());
-                book::ids(shown.filter_map(|place| self.view.entries.get(*place)))
+                calls::ids(shown.filter_map(|place| self.view.entries.get(*place)))
             }
-            _ => book::ids(self.open.iter()),
+            _ => calls::ids(self.open.iter()),
         }
     }
 
@@ -211,7 +211,7 @@ impl App {
     }
 
     /// The entry under the cursor.
-    pub(crate) fn current(&self) -> Option<&Arc<Entry>> {
+    pub(crate) fn current(&self) -> Option<&Arc<DialogEntry>> {
         self.view.entries.get(*self.rows.get(self.cursor)?)
     }
 
@@ -504,7 +504,7 @@ impl App {
     }
 
     /// What is saved: all that the list shows, or the selected ones, or those looked at.
-    pub(crate) fn to_save(&self, all: bool) -> Vec<Arc<Entry>> {
+    pub(crate) fn to_save(&self, all: bool) -> Vec<Arc<DialogEntry>> {
         if all {
             return self.rows.iter().filter_map(|place| self.view.entries.get(*place)).cloned().collect();
         }
@@ -518,19 +518,20 @@ impl App {
     }
 }
 
-fn find(view: &View, serial: u64) -> Option<Arc<Entry>> {
+fn find(view: &View, serial: u64) -> Option<Arc<DialogEntry>> {
     let place = view.entries.binary_search_by_key(&serial, |entry| entry.serial).ok()?;
     view.entries.get(place).cloned()
 }
 
-fn compare(a: &Entry, b: &Entry, sort: Sort, now: Nanos) -> Ordering {
+fn compare(a: &DialogEntry, b: &DialogEntry, sort: Sort, now: Nanos) -> Ordering {
     // What is not known comes last.
     let figure = |a: Option<f64>, b: Option<f64>| match (a, b) {
         (Some(a), Some(b)) => a.total_cmp(&b),
         (a, b) => b.is_some().cmp(&a.is_some()),
     };
-    let stream =
-        |entry: &Entry| worst(entry.streams.iter()).map(|stream| (stream.codec.clone(), loss_pct(stream)));
+    let stream = |entry: &DialogEntry| {
+        worst(entry.streams.iter()).map(|stream| (stream.codec.clone(), loss_pct(stream)))
+    };
     match sort {
         Sort::Time => a.serial.cmp(&b.serial),
         Sort::From => a.from.cmp(&b.from),
@@ -548,7 +549,7 @@ fn compare(a: &Entry, b: &Entry, sort: Sort, now: Nanos) -> Ordering {
 }
 
 /// Of the worst stream.
-pub(crate) fn mos(entry: &Entry) -> Option<f64> {
+pub(crate) fn mos(entry: &DialogEntry) -> Option<f64> {
     let of_call = entry.call.as_ref().and_then(|call| call.mos);
     of_call.or_else(|| worst(entry.streams.iter()).and_then(|stream| stream.mos))
 }

@@ -1,7 +1,7 @@
 //! Lines that people type into, and what is chosen by them.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ringtap_live::book::Entry;
+use ringtap_live::calls::DialogEntry;
 use ringtap_model::CallState;
 
 /// Longest line.
@@ -66,7 +66,7 @@ impl Filter {
     }
 
     /// Whether an entry is shown.
-    pub(crate) fn passes(&self, entry: &Entry) -> bool {
+    pub(crate) fn passes(&self, entry: &DialogEntry) -> bool {
         let [from, to, src, dst, messages] = &self.fields;
         let state = entry.call.as_ref().map(|call| call.state);
         (!self.calls || entry.call.is_some())

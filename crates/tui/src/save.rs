@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use ringtap_capture::Writer;
-use ringtap_live::book::{CapturedFrame, Entry, Sip};
+use ringtap_live::calls::{CapturedFrame, DialogEntry, SipMessage};
 use ringtap_model::{Frame, LinkType};
 use ringtap_report::file::Target;
 use ringtap_report::text::counted;
@@ -17,7 +17,7 @@ const RAW: LinkType = LinkType(101);
 const REBUILT: u64 = u64::MAX;
 
 /// Writes every message kept of `entries` in order of time; says what was written.
-pub(crate) fn write(entries: &[Arc<Entry>], path: &Path) -> anyhow::Result<String> {
+pub(crate) fn write(entries: &[Arc<DialogEntry>], path: &Path) -> anyhow::Result<String> {
     if path.as_os_str().is_empty() {
         bail!("name a file");
     }
@@ -65,7 +65,7 @@ pub(crate) fn write(entries: &[Arc<Entry>], path: &Path) -> anyhow::Result<Strin
 }
 
 /// A message whose segments or fragments are gone, as the datagram that it could have been.
-fn datagram(message: &Sip) -> Option<CapturedFrame> {
+fn datagram(message: &SipMessage) -> Option<CapturedFrame> {
     let (src, dst) = (message.src, message.dst);
     let data = udp_datagram((src.ip, src.port), (dst.ip, dst.port), message.text())?;
     let wire_len = u32::try_from(data.len()).ok()?;

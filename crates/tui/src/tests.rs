@@ -11,7 +11,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ringtap_capture::{Capture, Merge};
 use ringtap_cases::samples::{golden, manual};
 use ringtap_engine::{Config, Counters, Engine, Sink, SipSeen, StreamEnd};
-use ringtap_live::book::{Book, Limits, View, ids, is_under_way};
+use ringtap_live::calls::{Limits, LiveCalls, View, ids, is_under_way};
 use ringtap_model::{Call, Frame, Message, Registration};
 use ringtap_report::text;
 
@@ -26,22 +26,22 @@ fn capture(path: &str) -> Capture {
 
 /// What would be published after the first `frames` of a capture; all of it, and the end of the input,
 /// without a number.
-fn after(capture: Capture, frames: Option<usize>, limits: Limits) -> (View, Book) {
+fn after(capture: Capture, frames: Option<usize>, limits: Limits) -> (View, LiveCalls) {
     let captures = [capture];
     let all: Vec<Frame<'_>> = Merge::new(&captures).take(frames.unwrap_or(usize::MAX)).collect();
     let mut engine = Engine::new(Config::default());
-    let mut book = Book::new(limits);
+    let mut calls = LiveCalls::new(limits);
     for batch in all.chunks(64) {
-        engine.batch(batch, &mut book.on(batch));
+        engine.batch(batch, &mut calls.on(batch));
     }
     let mut view = View::empty("demo/calls.pcap".into(), limits);
     if frames.is_none() {
-        engine.close(&mut book.on(&[]));
+        engine.close(&mut calls.on(&[]));
         view.over = Some("end of the input".into());
     } else {
-        for id in ids(book.published().unwrap().iter()) {
+        for id in ids(calls.published().unwrap().iter()) {
             let (call, streams) = engine.snapshot(&id).unwrap();
-            book.refresh(call, streams);
+            calls.refresh(call, streams);
         }
     }
     view.now = all.iter().map(|frame| frame.time).max().unwrap_or_default();
@@ -51,9 +51,9 @@ fn after(capture: Capture, frames: Option<usize>, limits: Limits) -> (View, Book
     let bytes: usize = all.iter().map(|frame| frame.data.len()).sum();
     let secs = view.now.since(begin).secs_f64().max(1.0);
     view.rate = (all.len() as f64 / secs, bytes as f64 * 8.0 / secs);
-    view.totals = book.totals.clone();
-    view.entries = Arc::new(book.published().unwrap_or_default());
-    (view, book)
+    view.totals = calls.totals.clone();
+    view.entries = Arc::new(calls.published().unwrap_or_default());
+    (view, calls)
 }
 
 fn demo(frames: Option<usize>) -> App {
@@ -274,12 +274,12 @@ fn ceilings_hold_and_are_counted() {
     assert_eq!(view.totals.methods, all.totals.methods, "what is not kept is counted all the same");
 
     let small = Limits { bytes: 40_000, ..LIMITS };
-    let (view, mut book) = after(capture("demo/calls.pcap"), None, small);
+    let (view, mut calls) = after(capture("demo/calls.pcap"), None, small);
     assert!(view.totals.bytes <= 40_000 && view.totals.left > 0, "{}", view.totals.bytes);
     assert!(view.entries.len() > 2);
-    book.clear();
-    assert_eq!((book.totals.bytes, book.totals.messages), (0, 0));
-    assert_eq!(book.totals.came, view.totals.came);
+    calls.clear();
+    assert_eq!((calls.totals.bytes, calls.totals.messages), (0, 0));
+    assert_eq!(calls.totals.came, view.totals.came);
 
     let calls = after(capture("demo/calls.pcap"), None, Limits { calls_only: true, ..LIMITS }).0;
     assert!(calls.entries.len() == 12 && calls.entries.iter().all(|entry| entry.call.is_some()));

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_engine::{Config, Engine, Sink, StreamEnd};
-use ringtap_live::book::{Limits, View};
-use ringtap_live::feed::{self, Fed, Feed, Files, Taps};
+use ringtap_live::calls::{Limits, View};
+use ringtap_live::feed::{self, Feed, FeedStatus, Files, Taps};
 use ringtap_live::watch::{self, Shared};
 use ringtap_model::{Call, Message, Nanos, Registration, Stream};
 use ringtap_report::csv::RecordKind;
@@ -166,11 +166,11 @@ impl Live {
             if self.duration.is_some_and(|duration| begin.elapsed() >= duration) {
                 break Exit::Done;
             }
-            let fed = feed.next_batch(WAIT, &mut |frames| engine.batch(frames, &mut records))?;
-            if fed == Fed::End {
+            let status = feed.next_batch(WAIT, &mut |frames| engine.batch(frames, &mut records))?;
+            if status == FeedStatus::End {
                 break Exit::Done;
             }
-            if fed == Fed::Nothing && feed.is_live() {
+            if status == FeedStatus::Nothing && feed.is_live() {
                 let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
                 engine.tick(Nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)), &mut records);
             }

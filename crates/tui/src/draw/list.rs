@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ringtap_live::book::{Entry, is_under_way};
+use ringtap_live::calls::{DialogEntry, is_under_way};
 use ringtap_model::CallState;
 use ringtap_report::calls::{figure, loss_pct, loss_style, percent, worst};
 use ringtap_report::style::Style;
@@ -161,7 +161,7 @@ fn titles(app: &App, widths: &[usize], pen: &mut Pen<'_>) {
     }
 }
 
-fn line(app: &App, entry: &Arc<Entry>, widths: &[usize], row: u16, pen: &mut Pen<'_>) {
+fn line(app: &App, entry: &Arc<DialogEntry>, widths: &[usize], row: u16, pen: &mut Pen<'_>) {
     let mark = if app.selected.contains(&entry.serial) { "*" } else { " " };
     pen.put(row, 0, &pen::bold(mark));
     let mut column = MARK;
@@ -181,7 +181,7 @@ fn line(app: &App, entry: &Arc<Entry>, widths: &[usize], row: u16, pen: &mut Pen
     }
 }
 
-fn cell(app: &App, entry: &Entry, column: Sort) -> Ink {
+fn cell(app: &App, entry: &DialogEntry, column: Sort) -> Ink {
     let stream = worst(entry.streams.iter());
     match column {
         Sort::Time => plain(time::clock(entry.first)),
@@ -205,7 +205,7 @@ fn cell(app: &App, entry: &Entry, column: Sort) -> Ink {
 }
 
 /// By state: what is being set up stands out from what is talked in.
-fn style(entry: &Entry) -> Style {
+fn style(entry: &DialogEntry) -> Style {
     match (&entry.call, entry.code) {
         (Some(call), _) => match call.state {
             CallState::Trying | CallState::Ringing => Style::Fair,

@@ -1,6 +1,6 @@
 //! What stands above a page.
 
-use ringtap_live::book::is_under_way;
+use ringtap_live::calls::is_under_way;
 use ringtap_report::text::{self, counted};
 
 use super::pen::{self, Pen, plain};

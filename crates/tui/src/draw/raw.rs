@@ -1,6 +1,6 @@
 //! Messages as they were sent.
 
-use ringtap_live::book::Sip;
+use ringtap_live::calls::SipMessage;
 use ringtap_report::message;
 use ringtap_report::text::{shown, width as columns, wrap};
 use ringtap_report::time;
@@ -39,7 +39,7 @@ pub(super) fn lines(app: &App, one: Option<usize>, width: usize) -> Vec<Vec<Ink>
 }
 
 /// Where a message went, then its lines.
-pub(super) fn message(sip: &Sip, width: usize) -> Vec<Vec<Ink>> {
+pub(super) fn message(sip: &SipMessage, width: usize) -> Vec<Vec<Ink>> {
     let transport = format!("{:?}", sip.transport).to_uppercase();
     let head = format!("{} {} -> {} {transport}", time::full(sip.time), sip.src, sip.dst);
     let mut lines: Vec<Vec<Ink>> = wrap(&head, width).into_iter().map(|line| vec![pen::dim(line)]).collect();

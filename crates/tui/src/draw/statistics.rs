@@ -1,6 +1,6 @@
 //! Counts of everything that passed, and of what did not.
 
-use ringtap_live::book::View;
+use ringtap_live::calls::View;
 use ringtap_report::calls::percent;
 use ringtap_report::style::Style;
 use ringtap_report::summary::grouped;

@@ -1,4 +1,4 @@
-//! What is kept to be looked at, and no more than that.
+//! Calls and messages in memory, up to their limits, and the view published of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
@@ -11,16 +11,16 @@ use ringtap_model::{
 use ringtap_report::message;
 use ringtap_wire::sip::{self, Method};
 
-/// How much is kept.
+/// Limits of the stored calls and messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Calls, and other dialogs; the oldest that was released leaves first.
+    /// Calls and other dialogs; the oldest ended one is evicted first.
     pub calls: usize,
-    /// Messages of one of them: more are only counted.
+    /// Messages of one entry; further messages are only counted.
     pub messages: usize,
-    /// Bytes of all of them.
+    /// Bytes of all entries.
     pub bytes: usize,
-    /// Registrations, OPTIONS and the like are not kept.
+    /// Stores calls only, without registrations, OPTIONS and the like.
     pub calls_only: bool,
 }
 
@@ -39,70 +39,70 @@ pub struct CapturedFrame {
     pub data: Box<[u8]>,
 }
 
-/// Where the text of a message is.
+/// The text of a message.
 #[derive(Clone, Debug)]
 enum Text {
-    /// In the first of its frames.
-    Within(Range<usize>),
-    /// Put together from several.
-    Apart(Box<[u8]>),
+    /// A range of its first frame.
+    InFrame(Range<usize>),
+    /// A copy, reassembled from several frames.
+    Reassembled(Box<[u8]>),
 }
 
 /// A SIP message.
 #[derive(Clone, Debug)]
-pub struct Sip {
-    /// When it passed the tap.
+pub struct SipMessage {
+    /// Time of capture.
     pub time: Nanos,
     /// Sender.
     pub src: Endpoint,
     /// Receiver.
     pub dst: Endpoint,
-    /// What carried it.
+    /// Transport protocol.
     pub transport: Transport,
-    /// As a ladder shows it.
+    /// Label in a ladder.
     pub label: Box<str>,
-    /// Status code of an answer; None of a request.
+    /// Status code of a response; `None` for a request.
     pub code: Option<u16>,
-    /// The same bytes passed before.
+    /// The same bytes were seen before.
     pub retransmission: bool,
-    /// The frames that are still there: without the earlier segments of a message over TCP.
+    /// Its frames, without those from earlier batches (segments of a message over TCP).
     pub frames: Box<[CapturedFrame]>,
-    /// All of its frames are there.
+    /// All of its frames are present.
     pub whole: bool,
     text: Text,
 }
 
-impl Sip {
+impl SipMessage {
     /// The message as it was sent.
     pub fn text(&self) -> &[u8] {
         match &self.text {
-            Text::Within(range) => {
+            Text::InFrame(range) => {
                 self.frames.first().and_then(|frame| frame.data.get(range.clone())).unwrap_or_default()
             }
-            Text::Apart(text) => text,
+            Text::Reassembled(text) => text,
         }
     }
 
     fn bytes(&self) -> usize {
-        let apart = if let Text::Apart(text) = &self.text { text.len() } else { 0 };
+        let reassembled = if let Text::Reassembled(text) = &self.text { text.len() } else { 0 };
         let frames: usize =
             self.frames.iter().map(|frame| frame.data.len() + size_of::<CapturedFrame>()).sum();
-        size_of::<Self>() + self.label.len() + apart + frames
+        size_of::<Self>() + self.label.len() + reassembled + frames
     }
 }
 
-/// A call, or what else has a Call-ID.
+/// A call, or another dialog or transaction with a Call-ID.
 #[derive(Clone, Debug)]
-pub struct Entry {
-    /// Counts them as they come.
+pub struct DialogEntry {
+    /// Number of the entry, counted from 0.
     pub serial: u64,
     /// Its Call-ID, at most 256 characters of it.
     pub call_id: Box<str>,
-    /// Of its first request.
+    /// Method of its first request.
     pub method: Box<str>,
-    /// `user@host`, or what there is of it.
+    /// `user@host` of the calling party, or the part that is known.
     pub from: Box<str>,
-    /// The same of the called party.
+    /// `user@host` of the called party.
     pub to: Box<str>,
     /// Sender of its first request.
     pub src: Endpoint,
@@ -112,23 +112,23 @@ pub struct Entry {
     pub first: Nanos,
     /// Time of its last message.
     pub last: Nanos,
-    /// The last final answer, of what is no call.
+    /// Last final response, if it is not a call.
     pub code: Option<u16>,
-    /// The record, as far as it is known.
+    /// The call's record so far.
     pub call: Option<Call>,
-    /// Its media streams, as far as they are known.
+    /// Its media streams so far.
     pub streams: Vec<Stream>,
-    /// Its record is made.
+    /// Its record is complete.
     pub ended: bool,
     /// Its messages, in order of time, up to [`Limits::messages`].
-    pub messages: Vec<Arc<Sip>>,
-    /// Messages that passed, mirrored copies left out.
+    pub messages: Vec<Arc<SipMessage>>,
+    /// Messages seen, without mirrored copies.
     pub count: u64,
     bytes: usize,
 }
 
-impl Entry {
-    /// Where it stands: the state of a call, method and answer of anything else.
+impl DialogEntry {
+    /// The state of a call, or method and response of anything else.
     pub fn state(&self) -> String {
         match (&self.call, self.code) {
             (Some(call), _) => call.state.name().to_string(),
@@ -137,70 +137,70 @@ impl Entry {
         }
     }
 
-    /// From answer to end, or to now.
+    /// Time from answer to end, or to now.
     pub fn duration_ms(&self, now: Nanos) -> Option<f64> {
         let call = self.call.as_ref()?;
         let running = || Some(now.since(call.answer?).millis_f64());
         call.duration_ms.or_else(|| if self.ended { None } else { running() })
     }
 
-    /// Where it counts towards the memory beside its messages.
+    /// Memory of the entry without its messages.
     fn record_bytes(&self) -> usize {
         let intervals: usize = self.streams.iter().map(|stream| stream.intervals.len() * INTERVAL).sum();
         RECORD + self.streams.len() * size_of::<Stream>() + intervals
     }
 }
 
-/// What there is to say beside the entries.
+/// Counts of everything seen.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// Entries that came.
+    /// Entries created.
     pub came: u64,
-    /// That left because of a ceiling.
+    /// Entries evicted because of a limit.
     pub left: u64,
-    /// Of those, the ones that were still under way.
+    /// Evicted entries that were still in progress.
     pub left_early: u64,
-    /// Messages that were counted and not kept.
+    /// Messages counted but not stored.
     pub messages_left_out: u64,
     /// Requests by method.
     pub methods: BTreeMap<&'static str, u64>,
-    /// Answers by code.
+    /// Responses by code.
     pub codes: BTreeMap<u16, u64>,
     /// Calls that ended, by state.
     pub states: BTreeMap<&'static str, u64>,
     /// Calls that ended.
     pub ended: u64,
-    /// Of those, the answered ones.
+    /// Answered calls among those.
     pub answered: u64,
-    /// Messages that had passed before.
+    /// Retransmitted messages.
     pub retransmissions: u64,
-    /// Streams that belong to no call, ended.
+    /// Ended streams without a call.
     pub loose_streams: u64,
     /// Registrations that ended.
     pub registrations: u64,
     /// SIP MESSAGE requests.
     pub texts: u64,
-    /// Bytes that the entries take.
+    /// Bytes used by the entries.
     pub bytes: usize,
-    /// Messages kept.
+    /// Messages stored.
     pub messages: u64,
 }
 
-/// Everything that is kept. The engine's thread owns it.
-pub struct Book {
+/// All entries. The engine's thread owns them.
+pub struct LiveCalls {
     limits: Limits,
     /// In order of their serial.
-    entries: VecDeque<Arc<Entry>>,
+    entries: VecDeque<Arc<DialogEntry>>,
     by_call_id: HashMap<Box<str>, u64>,
-    /// May leave: released, or no call.
+    /// Serials of entries to evict first: ended calls, and entries that are not calls.
     done: BTreeSet<u64>,
-    /// Counts of everything that passed.
+    /// Counts of everything seen.
     pub totals: Totals,
     changed: bool,
 }
 
-impl Book {
-    /// An empty one.
+impl LiveCalls {
+    /// Creates it without entries.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -212,17 +212,17 @@ impl Book {
         }
     }
 
-    /// A sink for one batch, whose frames are still there to be kept.
+    /// A sink for one batch, which copies the batch's frames into the entries.
     pub fn on<'a>(&'a mut self, frames: &'a [Frame<'a>]) -> BatchSink<'a> {
-        BatchSink { book: self, frames }
+        BatchSink { calls: self, frames }
     }
 
-    /// The entries, to be published; `None` where nothing changed since the last time.
-    pub fn published(&mut self) -> Option<Vec<Arc<Entry>>> {
+    /// The entries to publish; `None` if nothing changed since the last call.
+    pub fn published(&mut self) -> Option<Vec<Arc<DialogEntry>>> {
         std::mem::take(&mut self.changed).then(|| self.entries.iter().cloned().collect())
     }
 
-    /// Forgets all entries; counts stay.
+    /// Removes all entries; the counts stay.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.by_call_id.clear();
@@ -232,11 +232,11 @@ impl Book {
         self.changed = true;
     }
 
-    /// Takes the figures of a call under way.
+    /// Updates the figures of a call in progress.
     pub fn refresh(&mut self, call: Call, streams: Vec<Stream>) {
-        let call_id = cut(&call.call_id).to_string();
+        let call_id = truncate(&call.call_id).to_string();
         self.change(&call_id, |entry| {
-            // What ended has better figures already.
+            // The record of an ended call has the final figures.
             if !entry.ended {
                 entry.call = Some(call);
                 entry.streams = streams;
@@ -244,14 +244,14 @@ impl Book {
         });
     }
 
-    fn place(&self, serial: u64) -> Option<usize> {
+    fn index(&self, serial: u64) -> Option<usize> {
         self.entries.binary_search_by_key(&serial, |entry| entry.serial).ok()
     }
 
-    /// Changes an entry and keeps account of what it takes.
-    fn change(&mut self, call_id: &str, change: impl FnOnce(&mut Entry)) {
-        let place = self.by_call_id.get(call_id).and_then(|serial| self.place(*serial));
-        let Some(entry) = place.and_then(|place| self.entries.get_mut(place)) else { return };
+    /// Changes an entry and updates the memory count.
+    fn change(&mut self, call_id: &str, change: impl FnOnce(&mut DialogEntry)) {
+        let index = self.by_call_id.get(call_id).and_then(|serial| self.index(*serial));
+        let Some(entry) = index.and_then(|index| self.entries.get_mut(index)) else { return };
         let entry = Arc::make_mut(entry);
         let (bytes, messages) = (entry.bytes, entry.messages.len());
         change(entry);
@@ -268,7 +268,7 @@ impl Book {
         self.changed = true;
     }
 
-    fn add(&mut self, entry: Entry) {
+    fn add(&mut self, entry: DialogEntry) {
         let mut entry = entry;
         entry.serial = self.totals.came;
         self.totals.came += 1;
@@ -276,19 +276,19 @@ impl Book {
         self.entries.push_back(Arc::new(entry));
     }
 
-    /// Keeps the ceilings.
-    fn trim(&mut self) {
+    /// Evicts entries until the limits hold.
+    fn evict(&mut self) {
         while self.entries.len() > self.limits.calls
             || (self.totals.bytes > self.limits.bytes && self.entries.len() > 1)
         {
-            let place = match self.done.pop_first() {
-                Some(serial) => self.place(serial),
+            let index = match self.done.pop_first() {
+                Some(serial) => self.index(serial),
                 None => {
                     self.totals.left_early += 1;
                     Some(0)
                 }
             };
-            let Some(entry) = place.and_then(|place| self.entries.remove(place)) else { return };
+            let Some(entry) = index.and_then(|index| self.entries.remove(index)) else { return };
             self.done.remove(&entry.serial);
             if self.by_call_id.get(&entry.call_id) == Some(&entry.serial) {
                 self.by_call_id.remove(&entry.call_id);
@@ -314,46 +314,48 @@ impl Book {
         }
         self.count(seen);
         let call_id = seen.message.call_id().map(String::from_utf8_lossy).unwrap_or_default();
-        let call_id = cut(&call_id);
+        let call_id = truncate(&call_id);
         if !self.by_call_id.contains_key(call_id) {
-            if !begins(seen.message) || (self.limits.calls_only && seen.message.method() != Method::Invite) {
+            if !can_start_entry(seen.message)
+                || (self.limits.calls_only && seen.message.method() != Method::Invite)
+            {
                 return;
             }
             self.add(entry(seen, call_id));
         }
-        let most = self.limits.messages;
+        let limit = self.limits.messages;
         let mut left_out = false;
         self.change(call_id, |entry| {
             entry.count += 1;
             entry.last = entry.last.max(seen.time);
             entry.code = seen.message.code().filter(|code| *code >= 200).or(entry.code);
-            left_out = entry.messages.len() >= most;
+            left_out = entry.messages.len() >= limit;
             if !left_out {
-                entry.messages.push(Arc::new(kept(seen, frames)));
+                entry.messages.push(Arc::new(copy_message(seen, frames)));
             }
         });
         self.totals.messages_left_out += u64::from(left_out);
-        self.trim();
+        self.evict();
     }
 
     fn call(&mut self, call: Call, streams: Vec<Stream>) {
         self.totals.ended += 1;
         self.totals.answered += u64::from(call.answer.is_some());
         *self.totals.states.entry(call.state.name()).or_default() += 1;
-        let call_id = cut(&call.call_id).to_string();
+        let call_id = truncate(&call.call_id).to_string();
         self.change(&call_id, |entry| {
             entry.call = Some(call);
             entry.streams = streams;
             entry.ended = true;
         });
-        self.trim();
+        self.evict();
     }
 
     fn progress(&mut self, phase: CallPhase, _: CallNumber, call: &Call) {
-        let call_id = cut(&call.call_id);
-        // One that had to leave does not come back with each phase that it makes.
+        let call_id = truncate(&call.call_id);
+        // An evicted call does not return with its next phase.
         if phase == CallPhase::Started && !self.by_call_id.contains_key(call_id) {
-            self.add(Entry {
+            self.add(DialogEntry {
                 serial: 0,
                 call_id: call_id.into(),
                 method: Method::Invite.name().into(),
@@ -373,7 +375,7 @@ impl Book {
             });
         }
         self.change(call_id, |entry| {
-            // The same Call-ID again, after the record of the first: a new attempt.
+            // The same Call-ID after the record of the first attempt: a new attempt.
             entry.ended = entry.ended && entry.call.as_ref().is_some_and(|known| known.id == call.id);
             if !entry.ended {
                 entry.call = Some(call.clone());
@@ -382,9 +384,9 @@ impl Book {
     }
 }
 
-/// A sink while a batch is handled.
+/// The engine's sink during one batch.
 pub struct BatchSink<'a> {
-    book: &'a mut Book,
+    calls: &'a mut LiveCalls,
     /// In order of their numbers.
     frames: &'a [Frame<'a>],
 }
@@ -394,38 +396,38 @@ impl Sink for BatchSink<'_> {
     const PROGRESS: bool = true;
 
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
-        self.book.call(call, streams.into_iter().map(|stream| stream.record).collect());
+        self.calls.call(call, streams.into_iter().map(|stream| stream.record).collect());
     }
 
     fn stream(&mut self, _: StreamEnd) {
-        self.book.totals.loose_streams += 1;
+        self.calls.totals.loose_streams += 1;
     }
 
     fn registration(&mut self, _: Registration) {
-        self.book.totals.registrations += 1;
+        self.calls.totals.registrations += 1;
     }
 
     fn message(&mut self, _: Message) {
-        self.book.totals.texts += 1;
+        self.calls.totals.texts += 1;
     }
 
     fn progress(&mut self, phase: CallPhase, number: CallNumber, call: &Call) {
-        self.book.progress(phase, number, call);
+        self.calls.progress(phase, number, call);
     }
 
     fn sip(&mut self, seen: &SipSeen<'_>) {
-        self.book.message(seen, self.frames);
+        self.calls.message(seen, self.frames);
     }
 }
 
-/// Whether a message may be the first of its Call-ID. What comes after, of a call that had to leave or that
-/// began before the capture did, makes no entry: it would push out one that is whole.
-fn begins(message: &sip::Message<'_>) -> bool {
+/// Whether a message may be the first of its Call-ID. Later messages, of an evicted call or of one that began
+/// before the capture, create no entry: it would evict a complete one.
+fn can_start_entry(message: &sip::Message<'_>) -> bool {
     let follows = matches!(message.method(), Method::Ack | Method::Cancel | Method::Bye | Method::Prack);
     message.code().is_none() && !follows && message.to().is_none_or(|to| to.tag().is_none())
 }
 
-fn entry(seen: &SipSeen<'_>, call_id: &str) -> Entry {
+fn entry(seen: &SipSeen<'_>, call_id: &str) -> DialogEntry {
     let message = seen.message;
     let of = |name: Option<sip::NameAddr<'_>>| {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -433,7 +435,7 @@ fn entry(seen: &SipSeen<'_>, call_id: &str) -> Entry {
             name.map(|name| (name.uri.user.map(text), text(name.uri.host))).unwrap_or_default();
         party(user.as_deref(), Some(host).as_deref().filter(|host| !host.is_empty()))
     };
-    Entry {
+    DialogEntry {
         serial: 0,
         call_id: call_id.into(),
         method: message.method().name().into(),
@@ -453,25 +455,25 @@ fn entry(seen: &SipSeen<'_>, call_id: &str) -> Entry {
     }
 }
 
-fn kept(seen: &SipSeen<'_>, frames: &[Frame<'_>]) -> Sip {
+fn copy_message(seen: &SipSeen<'_>, frames: &[Frame<'_>]) -> SipMessage {
     let found = seen.frames.iter().filter_map(|number| {
-        let place = frames.binary_search_by_key(number, |frame| frame.number).ok()?;
-        frames.get(place)
+        let index = frames.binary_search_by_key(number, |frame| frame.number).ok()?;
+        frames.get(index)
     });
     let found: Vec<&Frame<'_>> = found.take(MOST_FRAMES).collect();
     let raw = seen.message.raw();
-    // The message of a datagram borrows from its frame: it need not be kept twice.
+    // The message of a datagram borrows from its frame: it need not be stored twice.
     let within = found.first().and_then(|frame| {
         let start = (raw.as_ptr() as usize).checked_sub(frame.data.as_ptr() as usize)?;
         let range = start..start.checked_add(raw.len())?;
         (frame.data.get(range.clone()) == Some(raw)).then_some(range)
     });
-    Sip {
+    SipMessage {
         time: seen.time,
         src: seen.src,
         dst: seen.dst,
         transport: seen.transport,
-        label: cut(&message::label(seen.message)).into(),
+        label: truncate(&message::label(seen.message)).into(),
         code: seen.message.code(),
         retransmission: seen.retransmission,
         whole: found.len() == seen.frames.len(),
@@ -485,7 +487,7 @@ fn kept(seen: &SipSeen<'_>, frames: &[Frame<'_>]) -> Sip {
                 data: frame.data.into(),
             })
             .collect(),
-        text: within.map_or_else(|| Text::Apart(raw.into()), Text::Within),
+        text: within.map_or_else(|| Text::Reassembled(raw.into()), Text::InFrame),
     }
 }
 
@@ -495,42 +497,42 @@ fn party(user: Option<&str>, host: Option<&str>) -> Box<str> {
         (Some(one), None) | (None, Some(one)) => one.to_string(),
         (None, None) => String::new(),
     };
-    cut(&text).into()
+    truncate(&text).into()
 }
 
-/// As much of a text as is ever shown: a stranger's name can be as long as a datagram.
-fn cut(text: &str) -> &str {
+/// The first 256 characters of a text: a name from the network can be as long as a datagram.
+fn truncate(text: &str) -> &str {
     const MOST: usize = 256;
     text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end])
 }
 
-/// What the terminal's thread sees: shared, and never changed.
+/// The published state: shared, and never changed.
 #[derive(Clone, Debug)]
 pub struct View {
     /// In order of their serial.
-    pub entries: Arc<Vec<Arc<Entry>>>,
-    /// Counts of everything that passed.
+    pub entries: Arc<Vec<Arc<DialogEntry>>>,
+    /// Counts of everything seen.
     pub totals: Totals,
-    /// What the engine counted.
+    /// Counters of the engine.
     pub counters: Counters,
     /// Calls and streams that the engine follows.
     pub under_way: (usize, usize),
-    /// Where the packets come from.
+    /// Name of the packet source.
     pub source: String,
-    /// Packets lost before the engine, by place.
+    /// Packets lost before the engine, by place of the loss.
     pub lost: Vec<(String, u64)>,
-    /// Packets and bits per second, of late.
+    /// Packets and bits per second over the last second.
     pub rate: (f64, f64),
     /// Time of the capture.
     pub now: Nanos,
-    /// The input has ended; why, where it is no file's end.
+    /// Why the input ended; `None` while it continues.
     pub over: Option<String>,
-    /// The ceilings in force.
+    /// Limits in force.
     pub limits: Limits,
 }
 
 impl View {
-    /// Before the first packet.
+    /// The view before the first packet.
     pub fn empty(source: String, limits: Limits) -> Self {
         Self {
             entries: Arc::default(),
@@ -547,21 +549,20 @@ impl View {
     }
 }
 
-/// Whether a state is one of a call that people talk in, or wait in.
-pub fn is_under_way(entry: &Entry) -> bool {
+/// Whether the entry is a call that is being set up or talking.
+pub fn is_under_way(entry: &DialogEntry) -> bool {
     let states = [CallState::Active, CallState::Ringing, CallState::Trying];
     !entry.ended && entry.call.as_ref().is_some_and(|call| states.contains(&call.state))
 }
 
-/// The ids of calls under way among `entries`.
-pub fn ids<'a>(entries: impl Iterator<Item = &'a Arc<Entry>>) -> Vec<Id> {
+/// Ids of the calls in progress among `entries`.
+pub fn ids<'a>(entries: impl Iterator<Item = &'a Arc<DialogEntry>>) -> Vec<Id> {
     entries.filter(|entry| !entry.ended).filter_map(|entry| Some(entry.call.as_ref()?.id)).collect()
 }
 
-/// Bytes of an entry beside its messages and streams: the record with its texts, and its places in the
-/// tables.
+/// Bytes of an entry without its messages and streams: the record with its texts, and its table entries.
 const RECORD: usize = 2_048;
-/// Bytes of ten seconds of a stream.
+/// Bytes of one interval of ten seconds of a stream.
 const INTERVAL: usize = 96;
 /// A message over TCP can be cut into as many segments as it has bytes.
 const MOST_FRAMES: usize = 64;
