@@ -25,10 +25,10 @@ const COLUMNS: &[Column] = &[
     Column::text("CALL-ID", 14, 8, 0),
 ];
 
-/// Where the columns of the worst stream stand.
+/// Indices of the columns of the worst stream.
 const STREAM: std::ops::Range<usize> = 7..11;
 
-/// One line of the table. What it does not show of a call is not kept: a million calls have to fit in memory.
+/// One line of the table. It stores only what it shows of a call: a million calls have to fit in memory.
 pub struct Row {
     start: Option<Nanos>,
     from: Option<Box<str>>,
@@ -74,7 +74,7 @@ impl Row {
         }
     }
 
-    /// A cell for each column; the date is left out where it is told elsewhere.
+    /// One cell for each column. The date is omitted if the heading shows it.
     fn cells(&self, dated: bool) -> Vec<Cell> {
         let time = |start: Nanos| match dated {
             true => format!("{} {}", time::date(start), time::clock(start)),
@@ -102,19 +102,19 @@ impl Row {
     }
 }
 
-/// As much of a text as the widest table shows: what strangers send can be as long as a datagram.
+/// Truncates a text to the width of the widest table: text from the network can be as long as a datagram.
 fn kept(text: &str) -> Box<str> {
     const MOST: usize = 256;
     text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end]).into()
 }
 
-/// The stream that sounds worst: the lowest MOS, and where none is known, the most loss.
+/// The stream with the lowest MOS or, if no MOS is known, the highest loss.
 pub fn worst<'a>(streams: impl Iterator<Item = &'a Stream>) -> Option<&'a Stream> {
     let key = |stream: &Stream| (stream.mos.unwrap_or(f64::INFINITY), -loss_pct(stream));
     streams.min_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal))
 }
 
-/// Lost of what should have come, in percent.
+/// Lost packets in percent of the expected packets.
 pub fn loss_pct(stream: &Stream) -> f64 {
     match stream.unique.saturating_add(stream.lost) {
         0 => 0.0,
@@ -133,7 +133,7 @@ pub fn loss_style(pct: Option<f64>) -> Style {
     }
 }
 
-/// `0 %`, `0.02 %`, `12.5 %`: small loss must not look like none.
+/// `0 %`, `0.02 %`, `12.5 %`: low loss is not rounded to 0.
 pub fn percent(pct: Option<f64>) -> String {
     match pct {
         None => "-".to_string(),
@@ -154,7 +154,7 @@ pub fn party<'a>(user: Option<&'a str>, host: Option<&'a str>) -> Option<&'a str
     user.or(host)
 }
 
-/// Seen from the caller.
+/// Direction as seen from the caller.
 pub fn arrow(direction: Direction) -> &'static str {
     match direction {
         Direction::CallerToCallee => "->",

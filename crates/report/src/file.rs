@@ -1,4 +1,4 @@
-//! A file to write that appears whole or not at all.
+//! An output file that appears only when it is complete.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use tempfile::NamedTempFile;
 
-/// Written under a temporary name beside its target, which gets its name in [`Target::keep`]; dropped before,
-/// it leaves nothing behind. A device or a pipe is written to directly.
+/// A file written under a temporary name beside its target and renamed by [`Target::keep`]. If it is dropped
+/// before that, the temporary file is removed. A device or a pipe is written to directly.
 #[derive(Debug)]
 pub struct Target {
     asked: PathBuf,
@@ -23,11 +23,11 @@ enum Place {
 }
 
 impl Target {
-    /// Opens it, so that a path that cannot be written fails before the work begins.
+    /// Opens the temporary file, so that a path without write permission fails before the work begins.
     pub fn create(path: &Path) -> anyhow::Result<Self> {
         let asked = path.to_path_buf();
         let named = || format!("cannot write {}", path.display());
-        // What a symbolic link points to is replaced, not the link.
+        // Replace the target of a symbolic link, not the link.
         let name = path.canonicalize().unwrap_or_else(|_| asked.clone());
         let place = match fs::metadata(&name) {
             Ok(there) if there.is_dir() => bail!("{} is a directory; name a file in it", path.display()),
@@ -37,20 +37,20 @@ impl Target {
         Ok(Self { asked, place })
     }
 
-    /// Makes what was written visible under its name.
+    /// Renames the file to its final name.
     pub fn keep(self) -> anyhow::Result<()> {
         let failed = || format!("cannot write {}", self.asked.display());
         match self.place {
             Place::Direct(mut file) => file.flush().with_context(failed),
             Place::Beside { file, name } => {
-                // A full disk or a lost share may only be noticed here.
+                // A full disk or a lost share may be reported only here.
                 file.as_file().sync_all().with_context(failed)?;
                 file.persist(&name).map(drop).with_context(failed)
             }
         }
     }
 
-    /// What was asked for.
+    /// The final path.
     pub fn path(&self) -> &Path {
         &self.asked
     }
@@ -68,7 +68,7 @@ fn beside(name: &Path) -> io::Result<NamedTempFile> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    // As any new file: the umask takes away what it takes.
+    // The same mode as any new file; the umask applies.
     tempfile::Builder::new()
         .prefix(".ringtap-")
         .permissions(Permissions::from_mode(0o666))

@@ -1,4 +1,4 @@
-//! One JSON object a line, with the names that records have.
+//! One JSON object per line, with the field names of the records.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ pub fn line(out: &mut dyn Write, record: &impl Serialize) -> io::Result<()> {
     Lines::default().write(out, record)
 }
 
-/// Writes many records: each is put together in memory that the next one uses again.
+/// Writes many records, formatting each in a reused buffer.
 #[derive(Default)]
 pub struct Lines(Vec<u8>);
 
@@ -20,7 +20,7 @@ impl Lines {
     /// Writes `record` and a line feed.
     pub fn write(&mut self, out: &mut dyn Write, record: &impl Serialize) -> io::Result<()> {
         self.0.clear();
-        // Straight into memory: a record is hundreds of pieces, most of them a few bytes.
+        // Format in memory: a record is written in hundreds of pieces of a few bytes.
         let mut serializer = serde_json::Serializer::with_formatter(&mut self.0, Harmless);
         record.serialize(&mut serializer).map_err(io::Error::from)?;
         self.0.push(b'\n');
@@ -35,7 +35,7 @@ struct Harmless;
 
 impl Formatter for Harmless {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
-        // Nearly all text is of this kind, and none of it hostile.
+        // Nearly all text has no such character.
         if fragment.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             return out.write_all(fragment.as_bytes());
         }

@@ -1,10 +1,10 @@
-//! Records as people and programs read them: tables, ladders, CSV, JSON lines, SVG, summaries.
+//! Formats records: tables, ladders, CSV, JSON lines, SVG, summaries.
 //!
-//! Not here: where a record comes from, or where its text goes. Functions take records and write into any
-//! `Write`.
+//! This crate does not read records, and does not choose where its text goes. Its functions accept records
+//! and write to any `Write`.
 //!
-//! The one invariant: text from the network is escaped before anybody sees it. No name, phrase or Call-ID can
-//! move the cursor, change the direction of writing or end a line.
+//! The one invariant: text from the network is escaped before it is shown. No name, phrase or Call-ID can
+//! move the cursor, change the direction of text or end a line.
 //!
 //! ```
 //! use ringtap_model::Nanos;
@@ -20,12 +20,12 @@
 //! | [`detail`] | one call in full |
 //! | [`ladder`], [`svg`] | messages, streams and digits over time: as text, as a drawing |
 //! | [`message`] | a SIP message in a few words |
-//! | [`summary`] | a whole capture in a dozen lines |
-//! | [`rating`] | how a MOS came about |
-//! | [`csv`], [`json`] | records for programs |
+//! | [`summary`] | the summary of a capture |
+//! | [`rating`] | the terms of a MOS |
+//! | [`csv`], [`json`] | records in machine-readable formats |
 //! | [`table`], [`fields`], [`style`] | columns, named values, colours |
-//! | [`text`], [`time`] | text that is safe to show; times as people read and write them |
-//! | [`file`](mod@file) | a file that appears whole or not at all |
+//! | [`text`], [`time`] | text that is safe to show; formats of times |
+//! | [`file`](mod@file) | a file that appears only when it is complete |
 #![forbid(unsafe_code)]
 
 pub mod calls;

@@ -1,4 +1,4 @@
-//! A SIP message in a few words.
+//! Short labels of SIP messages.
 
 use ringtap_wire::sip::{Message, Method, StartLine};
 
@@ -14,7 +14,7 @@ pub fn label(message: &Message<'_>) -> String {
         }
         StartLine::Response { code, reason } => {
             let label = format!("{code} {}", String::from_utf8_lossy(reason));
-            // Nearly all answers are to an INVITE: only the others need to be told apart.
+            // Most responses are to an INVITE: only others name their method.
             (label.trim_end().to_string(), Some(message.method()).filter(|method| *method != Method::Invite))
         }
     };
@@ -26,7 +26,7 @@ pub fn label(message: &Message<'_>) -> String {
     label
 }
 
-/// `SDP`, with its direction where that is another than both ways (RFC 3264 section 8.4: hold).
+/// `SDP`, with its direction unless it is `sendrecv` (RFC 3264 section 8.4: hold).
 fn sdp(message: &Message<'_>) -> Option<String> {
     let held = ["inactive", "sendonly", "recvonly"];
     let mut lines = message.sdp()?.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
@@ -37,13 +37,13 @@ fn sdp(message: &Message<'_>) -> Option<String> {
     Some(direction.map_or_else(|| "SDP".to_string(), |direction| format!("SDP {direction}")))
 }
 
-/// How a message stands out: a request, or an answer by its code.
+/// Style of a message: a request, or a response by its code.
 pub fn style(code: Option<u16>) -> Style {
     match code {
         None => Style::Bold,
         Some(100..200) => Style::Plain,
         Some(200..300) => Style::Good,
-        // A challenge is an ordinary step of an attempt, and 487 what a CANCEL asks for.
+        // A challenge is a normal step of an attempt, and 487 is the expected response after a CANCEL.
         Some(300..=399 | 401 | 407 | 487) => Style::Fair,
         Some(_) => Style::Bad,
     }

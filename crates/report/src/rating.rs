@@ -1,4 +1,4 @@
-//! A quality model with every term and where it comes from.
+//! Shows the result of a quality model: each term, its value and its source.
 
 use std::io::{self, Write};
 
@@ -11,47 +11,47 @@ use crate::fields::Layout;
 use crate::style::Style;
 use crate::table::{self, Cell, Column};
 
-/// What was put into the model.
+/// Input of the quality model.
 #[derive(Clone, Copy, Debug)]
-pub struct Given {
+pub struct ModelInput {
     /// Impairment factors and delays of the codec.
     pub codec: &'static CodecProfile,
-    /// In percent.
+    /// Packet loss in percent.
     pub loss: f64,
     /// Burst ratio of the loss; 1 is random loss (G.107).
     pub burst_ratio: f64,
-    /// One way, in milliseconds.
+    /// One-way delay in milliseconds.
     pub delay: f64,
 }
 
 /// One term of the result.
 #[derive(Clone, Copy, Debug)]
 struct Term {
-    /// As the Recommendation writes it.
+    /// Name in the Recommendation.
     name: &'static str,
-    /// As JSON does.
+    /// Name in JSON.
     key: &'static str,
     value: f64,
     source: &'static str,
 }
 
-/// A model worked out.
+/// Result of a quality model, with its input and its terms.
 #[derive(Clone, Debug)]
-pub struct Worked {
-    given: Given,
+pub struct ModelResult {
+    input: ModelInput,
     model: &'static str,
     equation: &'static str,
     terms: Vec<Term>,
-    /// On the narrowband scale.
+    /// User satisfaction on the narrowband scale.
     class: Class,
     mos_lq: Option<f64>,
 }
 
-impl Worked {
-    /// One of the three E-models.
-    pub fn e_model(given: Given, rating: Rating) -> Self {
+impl ModelResult {
+    /// The result of one of the three E-models.
+    pub fn e_model(input: ModelInput, rating: Rating) -> Self {
         Self {
-            given,
+            input,
             model: rating.model.recommendation(),
             equation: "R = Ro - Is - Id - Ie-eff + A",
             terms: e_model_terms(&rating),
@@ -60,11 +60,11 @@ impl Worked {
         }
     }
 
-    /// The simplified model, which knows conversational quality only and no bursts.
-    pub fn cole(given: Given, rating: ColeRating) -> Self {
+    /// The result of the simplified model, which has no listening quality and no burst loss.
+    pub fn cole(input: ModelInput, rating: ColeRating) -> Self {
         let term = |name, key, value, source| Term { name, key, value, source };
         Self {
-            given,
+            input,
             model: "Cole and Rosenbluth (2001)",
             equation: "R = 94.2 - Id - Ie; loss counts as random",
             terms: vec![
@@ -137,12 +137,12 @@ fn e_model_terms(rating: &Rating) -> Vec<Term> {
 const COLUMNS: &[Column] =
     &[Column::word("TERM", 0), Column::figure("VALUE", 0), Column::text("SOURCE", 20, 20, 0)];
 
-/// Writes it for people.
-pub fn write(out: &mut dyn Write, worked: &Worked, width: usize, colour: bool) -> io::Result<()> {
-    let Given { codec, loss, burst_ratio, delay } = worked.given;
+/// Writes the result as text for a terminal.
+pub fn write(out: &mut dyn Write, result: &ModelResult, width: usize, colour: bool) -> io::Result<()> {
+    let ModelInput { codec, loss, burst_ratio, delay } = result.input;
     let layout = Layout { indent: 0, name: 9, width, colour };
     let mut line = |name: &str, value: &str| layout.line(out, name, value, Style::Plain);
-    line("Model", &format!("{}: {}", worked.model, worked.equation))?;
+    line("Model", &format!("{}: {}", result.model, result.equation))?;
     line("Codec", &format!("{} at {} kbit/s: Ie {}, Bpl {}", codec.name, codec.kbps, codec.ie, codec.bpl))?;
     line("", codec.source)?;
     line("Given", &format!("loss {loss} %, burst ratio {burst_ratio}, one-way delay {delay} ms"))?;
@@ -151,18 +151,18 @@ pub fn write(out: &mut dyn Write, worked: &Worked, width: usize, colour: bool) -
         let mos = term.key.starts_with("mos");
         let style = if mos { Style::of_mos(Some(term.value)) } else { Style::Plain };
         let places = if mos { 2 } else { 3 };
-        // A zero that came out of a subtraction must not be shown as -0.
+        // A subtraction can give -0, which is shown as 0.
         let value = format!("{:.places$}", term.value + 0.0);
         vec![Cell::plain(term.name), Cell::new(value, style), Cell::plain(term.source)]
     };
-    table::write(out, COLUMNS, worked.terms.iter().map(row), width, colour)?;
+    table::write(out, COLUMNS, result.terms.iter().map(row), width, colour)?;
     writeln!(out)?;
-    writeln!(out, "G.109: {}, {}", worked.class.name(), worked.class.satisfaction())
+    writeln!(out, "G.109: {}, {}", result.class.name(), result.class.satisfaction())
 }
 
-impl Serialize for Worked {
+impl Serialize for ModelResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Given { codec, loss, burst_ratio, delay } = self.given;
+        let ModelInput { codec, loss, burst_ratio, delay } = self.input;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("model", self.model)?;
         map.serialize_entry("codec", codec.name)?;

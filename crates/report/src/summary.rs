@@ -1,5 +1,4 @@
-//! The figures under the table: what happened to the calls, what the media were like, what was in the
-//! capture.
+//! The summary below the table: outcome of the calls, quality of the media, contents of the capture.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,13 +12,13 @@ use crate::style::Style;
 use crate::text::counted;
 use crate::time;
 
-/// Codec names are what strangers wrote in SDP: beyond this many different ones they are counted together.
+/// Most codec names counted separately; further names, which come from SDP, are counted together.
 const CODECS: usize = 64;
 
-/// Adds up what a run found.
+/// Sums of the records of a run.
 #[derive(Default)]
 pub struct Summary {
-    /// Calls that the filters left out.
+    /// Calls that the filters rejected.
     filtered: u64,
     states: BTreeMap<usize, u64>,
     /// Attempts by final code, 0 for none.
@@ -32,7 +31,7 @@ pub struct Summary {
     worst: Option<Worst>,
     registrations: BTreeMap<&'static str, u64>,
     messages: u64,
-    /// Calls into which packets dropped by this monitor fell.
+    /// Calls during which this monitor dropped packets.
     drops: u64,
 }
 
@@ -43,7 +42,7 @@ struct Worst {
 }
 
 impl Summary {
-    /// A call that was shown.
+    /// Adds a call that was shown.
     pub fn call(&mut self, call: &Call) {
         let place = CallState::ALL.iter().position(|state| *state == call.state).unwrap_or(0);
         *self.states.entry(place).or_default() += 1;
@@ -51,12 +50,12 @@ impl Summary {
         self.drops += call.capture_drops;
     }
 
-    /// A call that the filters left out.
+    /// Counts a call that the filters rejected.
     pub fn left_out(&mut self) {
         self.filtered += 1;
     }
 
-    /// A stream that was shown.
+    /// Adds a stream that was shown.
     pub fn stream(&mut self, stream: &Stream) {
         match stream.call {
             Some(_) => self.streams += 1,
@@ -81,7 +80,7 @@ impl Summary {
         }
     }
 
-    /// A registration.
+    /// Adds a registration.
     pub fn registration(&mut self, registration: &Registration) {
         let state = match registration.state {
             RegistrationState::Active => "active",
@@ -92,12 +91,12 @@ impl Summary {
         *self.registrations.entry(state).or_default() += 1;
     }
 
-    /// A MESSAGE.
+    /// Adds a MESSAGE.
     pub fn message(&mut self) {
         self.messages += 1;
     }
 
-    /// Writes everything that is not zero.
+    /// Writes all figures that are not zero.
     pub fn write(&self, out: &mut dyn Write, input: &Input, width: usize, colour: bool) -> io::Result<()> {
         let layout = Layout { indent: 0, name: NAME, width, colour };
         for (name, value) in self.lines().into_iter().chain(input.lines()) {
@@ -185,18 +184,18 @@ impl Worst {
     }
 }
 
-/// What is told of the input itself.
+/// Figures of the input itself.
 #[derive(Clone, Debug, Default)]
 pub struct Input {
     /// Times of the first and the last frame.
     pub span: Option<(Nanos, Nanos)>,
-    /// Name and count, as the engine orders them.
+    /// Name and count of each counter, in the engine's order.
     pub kinds: Vec<(&'static str, u64)>,
     /// Name and count of what the engine dropped.
     pub drops: Vec<(&'static str, u64)>,
-    /// What is durable in the database.
+    /// Records written to the database.
     pub stored: Option<String>,
-    /// One sentence each.
+    /// Remarks, one sentence each.
     pub damage: Vec<String>,
 }
 
@@ -232,7 +231,7 @@ fn listed(counts: &[(&'static str, u64)]) -> String {
         .join(", ")
 }
 
-/// A counter's name as people write it.
+/// A counter's name with spaces.
 fn spelled(name: &str) -> String {
     let upper = |word: &str| match word {
         "sip" | "rtp" | "rtcp" | "stun" | "hep" | "tcp" | "udp" | "sctp" | "icmp" | "ip" => {

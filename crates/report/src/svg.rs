@@ -1,5 +1,4 @@
-//! The ladder of a call as a drawing: one SVG file that needs nothing else, light where its reader is light
-//! and dark where it is dark.
+//! The ladder of a call as one self-contained SVG file, which follows the viewer's light or dark theme.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -10,9 +9,9 @@ use crate::ladder::{Band, Step, StepKind, participants, rows};
 use crate::style::Style;
 use crate::text;
 
-/// What is drawn.
+/// Contents of a drawing.
 pub struct Picture<'a> {
-    /// Above everything, one line each; the first is the title.
+    /// Lines above the ladder; the first is the title.
     pub heading: &'a [String],
     /// Messages, in order of time.
     pub steps: &'a [Step],
@@ -20,7 +19,7 @@ pub struct Picture<'a> {
     pub bands: &'a [Band],
     /// Digits, in order of time.
     pub notes: &'a [(Nanos, String)],
-    /// Below everything.
+    /// Lines below the ladder.
     pub remarks: &'a [String],
 }
 
@@ -34,10 +33,10 @@ const WIDEST_GAP: f64 = 340.0;
 const BAR: f64 = 7.0;
 /// Beside the last lane, for messages that turn and for notes.
 const ASIDE: f64 = 190.0;
-/// Lines that a drawing can have: more is for a search, not for eyes.
+/// Most rows of a drawing.
 const MOST: usize = 2_000;
 
-/// Draws it.
+/// Writes the drawing.
 pub fn draw(out: &mut dyn Write, picture: &Picture<'_>) -> io::Result<()> {
     out.write_all(Drawing::new(picture).drawn().as_bytes())
 }

@@ -8,12 +8,12 @@ use crate::text::{self, Align};
 /// Between two columns.
 const GAP: usize = 2;
 
-/// How a column behaves when there is not room for all.
+/// Layout of a column when the table is wider than the terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// Its heading.
     pub title: &'static str,
-    /// Numbers stand right.
+    /// Aligns the column to the right, for numbers.
     pub align: Align,
     /// Width at which it reads well: columns that may leave do so before others get narrower than this.
     pub well: usize,

@@ -1,15 +1,15 @@
-//! Text from the wire, made safe and measured for a terminal.
+//! Escapes and measures text from the network for a terminal.
 //!
-//! A name, a phrase or a Call-ID is what a stranger sent. Shown as it is, `ESC ]` could retitle the window,
-//! `CR` overwrite a line, a right-to-left override turn a number round. So everything that people see goes
-//! through [`shown`] first.
+//! Names, phrases and Call-IDs come from the network. Without escaping, `ESC ]` could change the window's
+//! title, `CR` could overwrite a line, and a right-to-left override could reverse a number. So all text that
+//! is shown passes through [`shown`] first.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// What stands where text was cut.
+/// Marks the end of truncated text.
 const CUT: char = '…';
 
 /// `text` with every control, format and invisible character replaced by its escape (`\t`, `\x1b`,

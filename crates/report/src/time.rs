@@ -1,4 +1,4 @@
-//! Times as people write and read them. Inside, a time is [`Nanos`]; everything here is UTC.
+//! Parses and formats times. In the code a time is [`Nanos`]; all texts are in UTC.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -23,7 +23,7 @@ pub fn parse(text: &str) -> Result<Nanos, String> {
     u64::try_from(instant.as_nanosecond()).map(Nanos).map_err(|_| "it lies before 1970".to_string())
 }
 
-/// The time by the clock.
+/// The current time.
 pub fn now() -> Nanos {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
@@ -50,7 +50,7 @@ pub fn rfc3339(time: Nanos) -> String {
     format!("{}T{}Z", date(time), clock(time))
 }
 
-/// A span for people: `850 ms`, `12.3 s`, `4:05`, `1:02:03`, `12 days`.
+/// A duration: `850 ms`, `12.3 s`, `4:05`, `1:02:03`, `12 days`.
 pub fn span(millis: f64) -> String {
     let seconds = (millis / 1e3).round() as u64;
     match seconds {

@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use ringtap_quality::{CodecProfile, Model, codec, cole, judge};
 use ringtap_report::json;
-use ringtap_report::rating::{self, Worked};
+use ringtap_report::rating::{self, ModelResult};
 
 use crate::exit::{Exit, Misuse};
 use crate::screen::Screen;
@@ -82,9 +82,9 @@ impl Mos {
         Ok(Exit::Done)
     }
 
-    fn work_out(&self) -> Result<Worked, Misuse> {
+    fn work_out(&self) -> Result<ModelResult, Misuse> {
         let profile = self.profile()?;
-        let given = rating::Given {
+        let input = rating::ModelInput {
             codec: profile,
             loss: self.loss,
             burst_ratio: self.burst_ratio,
@@ -97,9 +97,9 @@ impl Mos {
                     profile.name
                 ))
             })?;
-            return Ok(Worked::cole(given, cole::rate(fit, self.delay_ms, self.loss / 100.0)));
+            return Ok(ModelResult::cole(input, cole::rate(fit, self.delay_ms, self.loss / 100.0)));
         }
-        Ok(Worked::e_model(given, judge::rate(profile, self.loss, self.burst_ratio, self.delay_ms)))
+        Ok(ModelResult::e_model(input, judge::rate(profile, self.loss, self.burst_ratio, self.delay_ms)))
     }
 
     /// The codec's mode that has factors for the model asked for, the nearest to the rate asked for.
