@@ -1,9 +1,9 @@
 //! The simplified E-model of R. G. Cole and J. H. Rosenbluth, "Voice over IP performance monitoring", ACM
 //! SIGCOMM Computer Communication Review 31(2), 2001.
 //!
-//! `R = 94.2 - Id(d) - Ie(codec, e)`. Many older systems compute their MOS with it: it is kept for comparison
-//! with them, beside the full model and never in its place. It has fits for G.711 and G.729A under random
-//! loss only.
+//! `R = 94.2 - Id(d) - Ie(codec, e)`. Many older systems compute their MOS with it. It is provided for
+//! comparison with them and never replaces the full model. It has fits for G.711 and G.729A under random loss
+//! only.
 
 use crate::bounded;
 use crate::codec::CodecProfile;
@@ -15,9 +15,9 @@ use crate::rating::{Model, mos_from_r};
 pub struct Fit {
     /// Impairment without loss.
     pub g1: f64,
-    /// Its growth.
+    /// Factor of the logarithm.
     pub g2: f64,
-    /// Its sensitivity.
+    /// Factor of the loss.
     pub g3: f64,
 }
 
@@ -39,7 +39,7 @@ pub struct ColeRating {
     pub mos: f64,
 }
 
-/// The fit for a codec; `None` where the paper has none.
+/// The fit for a codec; `None` if the paper has none.
 pub fn fit(codec: &CodecProfile) -> Option<Fit> {
     match codec.name {
         "PCMU" | "PCMA" | "PCMU+PLC" | "PCMA+PLC" => Some(G711),
@@ -48,8 +48,7 @@ pub fn fit(codec: &CodecProfile) -> Option<Fit> {
     }
 }
 
-/// Rates a connection of one-way mouth-to-ear delay `delay` (ms) that loses the share `loss` (0 to 1) of its
-/// packets.
+/// Rates a connection by its one-way mouth-to-ear delay `delay` (ms) and its packet loss `loss` (0 to 1).
 pub fn rate(fit: Fit, delay: f64, loss: f64) -> ColeRating {
     let delay = bounded(delay, 0.0, 0.0, 1e6);
     let loss = bounded(loss, 0.0, 0.0, 1.0);

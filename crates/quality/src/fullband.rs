@@ -1,14 +1,14 @@
 //! The fullband E-model of ITU-T G.107.2 (03/2023): 20-20000 Hz, R from 0 to 148; super-wideband codecs
 //! included.
 //!
-//! Codec, loss and absolute delay, as in [`wideband`](crate::wideband); noise, echo and sidetone stay at what
-//! gives Ro,FB = 148 and Is,FB = 0.
+//! Codec, loss and absolute delay, as in [`wideband`](crate::wideband); noise, echo and sidetone keep the
+//! values that give Ro,FB = 148 and Is,FB = 0.
 
 use crate::bounded;
 use crate::emodel::{BPL_MIN, BURST_MIN, absolute_delay, effective_equipment};
 use crate::rating::{Model, Rating, Terms};
 
-/// What the fullband model takes; [`Default`] holds the default values.
+/// Input of the fullband model; [`Default`] has the default values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// Ie,FB of the codec, G.113 appendix V.

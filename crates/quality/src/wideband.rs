@@ -1,14 +1,14 @@
 //! The wideband E-model of ITU-T G.107.1 (06/2019 with Corrigendum 1): 50-7000 Hz, R from 0 to 129.
 //!
-//! What a monitor can see is modelled in full: codec, loss and absolute delay. Talker and listener echo
-//! (Idte,WB and Idle,WB of section 7.4) are 0, its case of perfect echo control: nothing on the wire tells
-//! the echo path. Ro,WB is its default of 129, Is,WB is 0 (equation 7-3).
+//! The model covers what a monitor can measure: codec, loss and absolute delay. Talker and listener echo
+//! (Idte,WB and Idle,WB of section 7.4) are 0, the case of perfect echo control, because packets do
+//! not reveal the echo path. Ro,WB is its default of 129, Is,WB is 0 (equation 7-3).
 
 use crate::bounded;
 use crate::emodel::{BPL_MIN, BURST_MIN, absolute_delay, effective_equipment};
 use crate::rating::{Model, Rating, Terms};
 
-/// What the wideband model takes; [`Default`] holds the default values of G.107.1 section 7.7.
+/// Input of the wideband model; [`Default`] has the default values of G.107.1 section 7.7.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// Ie,WB of the codec, G.113 appendix IV.
@@ -17,8 +17,8 @@ pub struct Parameters {
     pub bpl: f64,
     /// Packet-loss probability, percent.
     pub ppl: f64,
-    /// Burst ratio. Equation 7-15 knows random loss alone: its case is 1; other values extend it as G.107
-    /// does.
+    /// Burst ratio. Equation 7-15 covers random loss only, which is 1; other values extend it as in
+    /// G.107.
     pub burst_r: f64,
     /// Absolute one-way delay, ms.
     pub ta: f64,
