@@ -73,18 +73,23 @@ fn dialog(call: u16) -> Vec<Vec<u8>> {
     let message = |start: &str, cseq: &str, host: &str, sdp: bool| {
         let sdp = if sdp {
             format!(
-                "v=0\r\no=- 1 1 IN IP4 {host}\r\ns=call\r\nc=IN IP4 {host}\r\nt=0 0\r\nm=audio {} RTP/AVP 8 0 101\r\n\
-                 a=rtpmap:8 PCMA/8000\r\na=rtpmap:0 PCMU/8000\r\na=rtpmap:101 telephone-event/8000\r\na=sendrecv\r\n",
+                "v=0\r\no=- 1 1 IN IP4 {host}\r\ns=call\r\nc=IN IP4 {host}\r\nt=0 0\r\n\
+                 m=audio {} RTP/AVP 8 0 101\r\n\
+                 a=rtpmap:8 PCMA/8000\r\na=rtpmap:0 PCMU/8000\r\na=rtpmap:101 telephone-event/8000\r\n\
+                 a=sendrecv\r\n",
                 10_000 + 2 * call
             )
         } else {
             String::new()
         };
         format!(
-            "{start}\r\nVia: SIP/2.0/UDP 192.0.2.1:5060;branch=z9hG4bK-{call}-{cseq};rport\r\nMax-Forwards: 70\r\n\
+            "{start}\r\nVia: SIP/2.0/UDP 192.0.2.1:5060;branch=z9hG4bK-{call}-{cseq};rport\r\n\
+             Max-Forwards: 70\r\n\
              From: \"Alice Example\" <sip:+441632960{call:03}@example.com>;tag=a{call}\r\n\
-             To: <sip:+441632961{call:03}@example.com>;tag=b{call}\r\nCall-ID: {call}-7f3c9a@192.0.2.1\r\nCSeq: {cseq}\r\n\
-             Contact: <sip:alice@192.0.2.1:5060>\r\nUser-Agent: Example Phone 1.0\r\nContent-Type: application/sdp\r\n\
+             To: <sip:+441632961{call:03}@example.com>;tag=b{call}\r\nCall-ID: {call}-7f3c9a@192.0.2.1\r\n\
+             CSeq: {cseq}\r\n\
+             Contact: <sip:alice@192.0.2.1:5060>\r\nUser-Agent: Example Phone 1.0\r\n\
+             Content-Type: application/sdp\r\n\
              Content-Length: {}\r\n\r\n{sdp}",
             sdp.len()
         )

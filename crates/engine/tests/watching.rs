@@ -90,7 +90,8 @@ impl Feed {
         let with_sdp = start.starts_with("INVITE") || start.ends_with("200 OK");
         let body = if with_sdp && cseq.ends_with("INVITE") { sdp.as_str() } else { "" };
         let text = format!(
-            "{start}\r\nVia: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK{cseq}\r\nFrom: <sip:a@example.com>;tag=1\r\n\
+            "{start}\r\nVia: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK{cseq}\r\n\
+             From: <sip:a@example.com>;tag=1\r\n\
              To: <sip:b@example.com>\r\nCall-ID: {call}@192.0.2.1\r\nCSeq: {cseq}\r\n\
              Content-Type: application/sdp\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()

@@ -353,7 +353,8 @@ mod tests {
             let mut table = table(4);
             let mut got = None;
             for (from, to) in pieces {
-                let whole = table.push((&ip(), 0), &piece(9, from, &data[from..to], to < data.len()), Nanos::ZERO, &[1]);
+                let piece = piece(9, from, &data[from..to], to < data.len());
+                let whole = table.push((&ip(), 0), &piece, Nanos::ZERO, &[1]);
                 got = got.or(whole.map(|whole| whole.bytes));
             }
             prop_assert_eq!(got, Some(data));

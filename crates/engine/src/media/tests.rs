@@ -4,6 +4,9 @@ use ringtap_model::{Direction, DtmfSource, Stream};
 
 use crate::testing::{CALLEE_RTP, CALLER_RTP, Records, Sip, Tap, at, request, response, rtp, rtp_with};
 
+/// An SDP that offers T.38.
+const T38: &str = "v=0\r\no=- 1 2 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\n\
+                   m=image 4400 udptl t38\r\n";
 const NAT: &str = "203.0.113.9:7000";
 
 fn invite(media: &str, types: &str) -> Sip {
@@ -324,9 +327,8 @@ fn numbers_missing_while_t38_runs_are_not_lost() {
     for (is_fax, lost) in [(true, 0), (false, 100)] {
         let mut tap = call(CALLER_RTP, CALLEE_RTP);
         tap.stream(2000, CALLER_RTP, CALLEE_RTP, 1, 0..50);
-        let t38 = "v=0\r\no=- 1 2 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=image 4400 udptl t38\r\n";
         let reinvite = request("INVITE", 2);
-        tap.caller(3000, if is_fax { reinvite.body("application/sdp", t38) } else { reinvite });
+        tap.caller(3000, if is_fax { reinvite.body("application/sdp", T38) } else { reinvite });
         tap.stream(5000, CALLER_RTP, CALLEE_RTP, 1, 150..200);
         assert_eq!(tap.call().1[0].lost, lost);
     }
@@ -338,9 +340,8 @@ fn a_short_gap_or_one_long_after_the_offer_of_t38_is_loss() {
     // When the sound after the gap begins, and how many packets came before it, from 2 s on.
     for (millis, packets, lost) in [(5000, 50, 30), (3900, 50, 30), (16_000, 400, 30)] {
         let mut tap = call(CALLER_RTP, CALLEE_RTP);
-        let t38 = "v=0\r\no=- 1 2 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=image 4400 udptl t38\r\n";
         tap.stream(2000, CALLER_RTP, CALLEE_RTP, 1, 0..20);
-        tap.caller(2395, request("INVITE", 2).body("application/sdp", t38));
+        tap.caller(2395, request("INVITE", 2).body("application/sdp", T38));
         tap.stream(2400, CALLER_RTP, CALLEE_RTP, 1, 20..packets);
         tap.stream(millis, CALLER_RTP, CALLEE_RTP, 1, packets + 30..packets + 60);
         let is_fax = millis == 5000;

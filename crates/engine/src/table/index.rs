@@ -156,7 +156,9 @@ mod tests {
     proptest! {
         /// Against a plain list, with hashes so few that all collide.
         #[test]
-        fn agrees_with_a_list(steps in proptest::collection::vec((any::<bool>(), 0u64..6, 0u32..12), 1..200)) {
+        fn agrees_with_a_list(
+            steps in proptest::collection::vec((any::<bool>(), 0u64..6, 0u32..12), 1..200),
+        ) {
             let mut index = Index::new(16);
             let mut list: Vec<(u64, u32)> = Vec::new();
             for (insert, hash, slot) in steps {

@@ -113,7 +113,9 @@ fn turn_over_tcp_cut_anywhere() {
 #[test]
 fn websocket_masked_and_in_fragments() {
     let mut stream = Stream::new();
-    let head = b"GET / HTTP/1.1\r\nHost: example.com\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: sip\r\n\r\n";
+    let head = b"GET / HTTP/1.1\r\nHost: example.com\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                 Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\
+                 Sec-WebSocket-Protocol: sip\r\n\r\n";
     let text = message(0);
     let frame = |first: u8, part: &[u8]| {
         let mask = [1, 2, 3, 4];
@@ -166,7 +168,10 @@ proptest! {
 
     #[test]
     fn hostile_segments_never_panic(
-        segments in proptest::collection::vec((any::<u32>(), 0u8..32, proptest::collection::vec(any::<u8>(), 0..80), 0usize..200, 0u64..20), 0..60),
+        segments in proptest::collection::vec(
+            (any::<u32>(), 0u8..32, proptest::collection::vec(any::<u8>(), 0..80), 0usize..200, 0u64..20),
+            0..60,
+        ),
     ) {
         let mut stream = Stream::new();
         for (seq, flags, data, more, secs) in segments {
