@@ -29,6 +29,7 @@
 //! | `settings` | [`Settings`]: where the bucket is, in the spool as `far/tier.toml`; [`Credentials`] |
 //! | `keys` | the keys that [`Credentials`] name |
 //! | `bucket` | [`Bucket`] |
+//! | `client` | the connection of [`Bucket`] to the storage |
 //! | `absent` | [`Bucket`] without the feature `s3`: it refuses |
 //! | `part` | uploads |
 //! | `refused` | errors of the storage as sentences |
@@ -38,6 +39,8 @@
 mod absent;
 #[cfg(feature = "s3")]
 mod bucket;
+#[cfg(feature = "s3")]
+mod client;
 #[cfg(feature = "s3")]
 mod keys;
 #[cfg(feature = "s3")]

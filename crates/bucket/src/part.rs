@@ -7,7 +7,7 @@ use object_store::path::Path;
 use object_store::{MultipartUpload, ObjectStoreExt as _, PutPayload, PutResult};
 use ringtap_spool::{FarError, Upload, UploadOutcome};
 
-use crate::bucket::Client;
+use crate::client::Client;
 
 /// Bytes of a part: S3 needs at least 5 MiB, and one part is in memory at a time.
 const PART: u64 = 8 << 20;
