@@ -3,7 +3,9 @@
 use ringtap_capture::host::{Interface, InterfaceKind, Interrupt, Machine};
 use ringtap_report::text::counted;
 
-use super::{Level, Report, list, machine, quoted, share};
+use crate::machine;
+use crate::report::{Level, Report};
+use crate::text::{list, quoted, share};
 
 pub(super) fn judge(interface: &Interface, machine: &Machine, report: &mut Report) {
     link(interface, report);

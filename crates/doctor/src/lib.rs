@@ -10,47 +10,22 @@
 //! | `machine` | processors, memory, clock, kernel settings, rights |
 //! | `interface` | link, rings, queues, offloads, losses |
 //! | `place` | the directory of the store |
+//! | `report` | [`Finding`], and the report that collects them |
+//! | `text` | values as text |
 //! | [`show`] | findings as text and as JSON lines |
 #![forbid(unsafe_code)]
 
 mod interface;
 mod machine;
 mod place;
+mod report;
 pub mod show;
+mod text;
 
 use ringtap_capture::host::Host;
-use serde::Serialize;
 
-/// How it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// As it should be.
-    Good,
-    /// To be known; whether it matters depends on the use.
-    Note,
-    /// Costs quality or rate.
-    Warn,
-    /// Loses packets or records, or makes figures wrong.
-    Bad,
-}
-
-/// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    /// How it is.
-    pub level: Level,
-    /// `machine`, the name of an interface, or `store`.
-    pub area: String,
-    /// What was looked at, in a word or two.
-    pub topic: &'static str,
-    /// What is.
-    pub is: String,
-    /// Why it matters, one sentence; none where all is well.
-    pub why: Option<&'static str>,
-    /// Commands that would mend it, for a root shell; never run.
-    pub mend: Vec<String>,
-}
+use report::Report;
+pub use report::{Finding, Level};
 
 /// Everything there is to say about `host`: the machine, each interface, the store.
 pub fn judge(host: &Host) -> Vec<Finding> {
@@ -65,95 +40,6 @@ pub fn judge(host: &Host) -> Vec<Finding> {
         place::judge(place, &mut report);
     }
     report.findings
-}
-
-/// Findings as they come, of one area at a time.
-struct Report {
-    area: String,
-    findings: Vec<Finding>,
-}
-
-impl Report {
-    fn add(
-        &mut self,
-        level: Level,
-        topic: &'static str,
-        is: impl Into<String>,
-        why: Option<&'static str>,
-    ) -> &mut Finding {
-        let area = self.area.clone();
-        let at = self.findings.len();
-        self.findings.push(Finding { level, area, topic, is: is.into(), why, mend: Vec::new() });
-        &mut self.findings[at]
-    }
-
-    fn good(&mut self, topic: &'static str, is: impl Into<String>) {
-        self.add(Level::Good, topic, is, None);
-    }
-
-    fn note(&mut self, topic: &'static str, is: impl Into<String>, why: &'static str) -> &mut Finding {
-        self.add(Level::Note, topic, is, Some(why))
-    }
-
-    fn warn(&mut self, topic: &'static str, is: impl Into<String>, why: &'static str) -> &mut Finding {
-        self.add(Level::Warn, topic, is, Some(why))
-    }
-
-    fn bad(&mut self, topic: &'static str, is: impl Into<String>, why: &'static str) -> &mut Finding {
-        self.add(Level::Bad, topic, is, Some(why))
-    }
-}
-
-impl Finding {
-    fn mend(&mut self, command: impl Into<String>) -> &mut Self {
-        self.mend.push(command.into());
-        self
-    }
-}
-
-/// CPUs or other numbers as the kernel writes them: `0-3,8`.
-fn list(numbers: &[usize]) -> String {
-    let mut ranges: Vec<(usize, usize)> = Vec::new();
-    for number in numbers {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == *number => *last = *number,
-            _ => ranges.push((*number, *number)),
-        }
-    }
-    let range = |(first, last): &(usize, usize)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    };
-    ranges.iter().map(range).collect::<Vec<_>>().join(",")
-}
-
-/// A word for a shell: an interface or a directory may have any name.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./@:+%,".contains(c);
-    if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
-        return word.to_string();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-/// `512 KiB`, `1.5 GiB`.
-fn bytes(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    match unit == 0 || value >= 100.0 || value.fract() < 0.05 {
-        true => format!("{value:.0} {}", UNITS[unit]),
-        false => format!("{value:.1} {}", UNITS[unit]),
-    }
-}
-
-/// A part of a whole in percent, small parts told as such.
-fn share(part: u64, whole: u64) -> String {
-    ringtap_report::calls::percent(Some(part as f64 * 100.0 / whole.max(1) as f64))
 }
 
 #[cfg(test)]
@@ -284,20 +170,6 @@ mod tests {
         assert_eq!(
             (&lro["level"], &lro["area"], &lro["mend"][0]),
             (&"bad".into(), &"ens1f0".into(), &"ethtool -K ens1f0 lro off".into())
-        );
-    }
-
-    #[test]
-    fn words_for_people_and_shells() {
-        assert_eq!(list(&[0, 1, 2, 3, 8]), "0-3,8");
-        assert_eq!(list(&[]), "");
-        assert_eq!(quoted("eth0.100"), "eth0.100");
-        assert_eq!(quoted("$(reboot)"), "'$(reboot)'");
-        assert_eq!(quoted("a'b"), r"'a'\''b'");
-        assert_eq!(quoted("-rf"), "'-rf'");
-        assert_eq!(
-            (bytes(512), bytes(1536), bytes(8 << 20)),
-            ("512 bytes".into(), "1.5 KiB".into(), "8 MiB".into())
         );
     }
 }

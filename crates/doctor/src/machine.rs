@@ -3,7 +3,8 @@
 use ringtap_capture::host::{Capability, Limit, Machine};
 use ringtap_report::text::counted;
 
-use super::{Report, bytes, list, share};
+use crate::report::Report;
+use crate::text::{bytes, list, share};
 
 pub(super) fn judge(machine: &Machine, report: &mut Report) {
     kernel(machine, report);

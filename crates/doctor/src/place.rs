@@ -3,7 +3,8 @@
 use ringtap_capture::host::Directory;
 use ringtap_report::text::counted;
 
-use super::{Report, bytes, quoted, share};
+use crate::report::Report;
+use crate::text::{bytes, quoted, share};
 
 pub(super) fn judge(place: &Directory, report: &mut Report) {
     let path = place.path.display().to_string();

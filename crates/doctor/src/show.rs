@@ -6,7 +6,7 @@ use ringtap_report::json;
 use ringtap_report::style::Style;
 use ringtap_report::text::{self, Align, fit};
 
-use super::{Finding, Level};
+use crate::report::{Finding, Level};
 
 /// Where the text of a finding begins.
 const INDENT: usize = 8;
