@@ -69,6 +69,10 @@ const HOSTS: u64 = 254;
 pub(crate) const ENDPOINTS: u64 = HOSTS * PORTS;
 const AREAS: [u16; 8] = [202, 212, 312, 415, 503, 617, 713, 808];
 
+/// VLANs of the voice network.
+pub(crate) const FIRST_VLAN: u16 = 100;
+pub(crate) const VLANS: u64 = 4;
+
 #[cfg(test)]
 mod tests {
     use super::*;

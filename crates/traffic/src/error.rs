@@ -1,7 +1,5 @@
 //! Errors of a scenario.
 
-use crate::share::Share;
-
 /// An invalid value. Each message names the valid ones.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -57,10 +55,10 @@ pub enum Error {
     /// The shares of failed and cancelled calls exceed 100 %.
     #[error("{failed} failed and {cancelled} cancelled calls exceed 100%: reduce one of them")]
     Outcomes {
-        /// Share that fails.
-        failed: Share,
-        /// Share that is cancelled.
-        cancelled: Share,
+        /// Share that fails, as text.
+        failed: String,
+        /// Share that is cancelled, as text.
+        cancelled: String,
     },
     /// The capture would begin too late for its timestamps.
     #[error(

@@ -30,9 +30,9 @@
 //! | `queue`, `slab` | the next frame of all active calls |
 //! | `plan`, `options`, `dialog` | the course of one call, its transport, its messages |
 //! | `session`, `reports` | an active call: its messages and its RTCP |
-//! | `cross` | [`Cross`], traffic other than telephony |
+//! | `cross`, `cross_traffic` | [`Cross`], traffic other than telephony, and its packets |
 //! | `sip`, `tcp`, `frame` | messages, segments, frames as bytes |
-//! | `stream`, `voice`, `g711` | RTP through a network, and its sound |
+//! | `sender`, `stream`, `voice`, `g711` | RTP, its way through a network, and its sound |
 //! | `truth`, `statistics` | [`Truth`], the records, and how they are counted |
 //! | `compare` | [`Comparison`] of a monitor's records with the truth |
 //! | `addresses`, `rng` | addresses and numbers reserved for documentation; a seeded random generator |
@@ -44,6 +44,7 @@ mod batch;
 mod codec;
 mod compare;
 mod cross;
+mod cross_traffic;
 mod dialog;
 mod error;
 mod frame;
@@ -57,6 +58,7 @@ mod queue;
 mod reports;
 mod rng;
 mod scenario;
+mod sender;
 mod session;
 mod share;
 mod sip;

@@ -2,6 +2,7 @@
 
 use ringtap_model::Nanos;
 
+use crate::addresses::{FIRST_VLAN, VLANS};
 use crate::codec::Codec;
 use crate::rng::Rng;
 use crate::scenario::{Scenario, Transport};
@@ -49,6 +50,3 @@ impl SessionOptions {
 
 /// Separates its random stream from those of calls and registrations.
 const OPTIONS: u64 = 1 << 43;
-/// VLANs of the voice network.
-pub(crate) const FIRST_VLAN: u16 = 100;
-pub(crate) const VLANS: u64 = 4;

@@ -203,7 +203,8 @@ impl Scenario {
             }
         }
         if self.failed.value() + self.cancelled.value() > 1.0 {
-            return Err(Error::Outcomes { failed: self.failed, cancelled: self.cancelled });
+            let (failed, cancelled) = (self.failed.to_string(), self.cancelled.to_string());
+            return Err(Error::Outcomes { failed, cancelled });
         }
         if self.start >= END {
             return Err(Error::Start);

@@ -7,7 +7,7 @@ use ringtap_model::{Direction, Dtmf, DtmfSource, Nanos};
 
 use crate::addresses::endpoint;
 use crate::dialog::Side;
-use crate::stream::Sender;
+use crate::sender::{Sender, SentPacket};
 use crate::truth::StreamTruth;
 
 /// Statistics of one stream; it is told of every packet, sent or lost.
@@ -49,20 +49,6 @@ pub(crate) struct ReceiverStatistics {
     /// Repeats included.
     pub(crate) packets: u64,
     pub(crate) jitter_ms: f64,
-}
-
-/// A sent packet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SentPacket {
-    pub(crate) at: Nanos,
-    /// Index of the packet in the stream, from 0.
-    pub(crate) index: u32,
-    pub(crate) timestamp: u32,
-    /// Whether it is a duplicate.
-    pub(crate) repeat: bool,
-    /// Whether it is a telephone event.
-    pub(crate) event: Option<u8>,
-    pub(crate) payload: usize,
 }
 
 impl StreamStatistics {

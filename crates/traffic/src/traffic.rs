@@ -3,16 +3,17 @@
 use ringtap_model::Nanos;
 
 use crate::batch::Batch;
-use crate::cross::CrossTraffic;
+use crate::cross_traffic::CrossTraffic;
 use crate::error::Error;
 use crate::frame::Framer;
 use crate::plan::{self, NewSession};
 use crate::queue::{AHEAD, Queue, ScheduledFrame};
 use crate::rng::Rng;
 use crate::scenario::Scenario;
+use crate::sender::Sounds;
 use crate::session::Session;
 use crate::slab::Slab;
-use crate::stream::{Sounds, Stream};
+use crate::stream::Stream;
 use crate::truth::{Records, SummaryTruth, Truth};
 
 /// The frames of a scenario. Memory depends on the active calls only, not on the length of the traffic.

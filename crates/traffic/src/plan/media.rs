@@ -9,7 +9,8 @@ use crate::codec::Codec;
 use crate::dialog::Side;
 use crate::loss::LossState;
 use crate::rng::Rng;
-use crate::stream::{Digit, EVENT_PACKETS, NetworkPath, Pause, Sender, Stream};
+use crate::sender::{Digit, EVENT_PACKETS, Pause, Sender};
+use crate::stream::{NetworkPath, Stream};
 
 impl Planner<'_> {
     pub(super) fn senders(
