@@ -55,6 +55,8 @@ pub(crate) enum Effect {
     Quit,
     Clear,
     Save(PathBuf, Vec<Arc<DialogEntry>>),
+    /// A text was scrolled, perhaps past its end.
+    Scroll,
 }
 
 /// By what the list is ordered.
@@ -298,7 +300,7 @@ impl App {
             _ => match self.page() {
                 Page::List => return self.key_list(key),
                 Page::Flow => self.key_flow(key),
-                Page::Raw { .. } | Page::Statistics => self.key_text(key),
+                Page::Raw { .. } | Page::Statistics => return self.key_text(key),
                 Page::Streams => self.key_streams(key),
             },
         }
@@ -429,7 +431,7 @@ impl App {
         }
     }
 
-    fn key_text(&mut self, key: KeyEvent) {
+    fn key_text(&mut self, key: KeyEvent) -> Effect {
         let room = usize::from(self.size.1).saturating_sub(3).max(1);
         match key.code {
             KeyCode::Up | KeyCode::Char('k') => self.scroll = self.scroll.saturating_sub(1),
@@ -440,8 +442,7 @@ impl App {
             KeyCode::End | KeyCode::Char('G') => self.scroll = usize::MAX / 2,
             _ => {}
         }
-        // The drawing knows how long the text is: it never scrolls past the end, and neither may this.
-        self.scroll = self.scroll.min(crate::draw::most_scroll(self));
+        Effect::Scroll
     }
 
     fn key_over(&mut self, over: Over, key: KeyEvent) -> Effect {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
 use ringtap_live::watch::Shared;
 
 use crate::app::{App, Effect};
@@ -48,8 +48,8 @@ fn show(
                 continue;
             }
             handled = true;
-            match app.key(key) {
-                Effect::Nothing => {}
+            match handle(&mut app, key) {
+                Effect::Nothing | Effect::Scroll => {}
                 Effect::Quit => return Ok(()),
                 Effect::Clear => {
                     shared.clear();
@@ -68,6 +68,15 @@ fn show(
         }
     }
     Ok(())
+}
+
+/// Handles a key. Only the drawing knows how long a text is, and scrolling ends where it does.
+pub(crate) fn handle(app: &mut App, key: KeyEvent) -> Effect {
+    let effect = app.key(key);
+    if matches!(effect, Effect::Scroll) {
+        app.scroll = app.scroll.min(draw::most_scroll(app));
+    }
+    effect
 }
 
 const DRAWING: &str = "cannot draw on this terminal";

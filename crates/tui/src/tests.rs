@@ -16,6 +16,7 @@ use ringtap_model::{Call, Frame, Message, Registration};
 use ringtap_report::text;
 
 use crate::app::{App, Effect, Page};
+use crate::terminal::handle;
 use crate::{draw, save};
 
 const LIMITS: Limits = Limits { calls: 100, messages: 100, bytes: 64 << 20, calls_only: false };
@@ -64,7 +65,7 @@ fn demo(frames: Option<usize>) -> App {
 
 fn press(app: &mut App, keys: &[KeyCode]) {
     for key in keys {
-        let _ = app.key(KeyEvent::new(*key, KeyModifiers::NONE));
+        let _ = handle(app, KeyEvent::new(*key, KeyModifiers::NONE));
     }
 }
 
@@ -458,7 +459,7 @@ proptest! {
             let mut app = App::new(Arc::clone(&views[0]));
             for (index, (key, width, height)) in keys.into_iter().enumerate() {
                 app.update(Arc::clone(&views[index % 2]));
-                let _ = app.key(KeyEvent::from(key));
+                let _ = handle(&mut app, KeyEvent::from(key));
                 harmless(&mut app, width, height);
                 let _ = app.watched();
             }

@@ -38,7 +38,7 @@ pub(crate) fn draw(app: &App, area: Rect, buffer: &mut Buffer, colour: bool) {
 }
 
 /// How far down the text of the page in front can be scrolled.
-pub(super) fn most_scroll(app: &App) -> usize {
+pub(crate) fn most_scroll(app: &App) -> usize {
     let (width, height) = (usize::from(app.size.0), usize::from(app.size.1));
     let lines = match app.page() {
         Page::Raw { one } => raw::lines(app, one, width).len(),
