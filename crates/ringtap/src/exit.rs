@@ -2,8 +2,6 @@
 
 use std::{fmt, io};
 
-use crate::input::{self, Pass};
-use crate::interrupt::Interrupted;
 use crate::screen::Screen;
 
 /// What the shell is told.
@@ -22,25 +20,6 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The status after a pass, telling on standard error what was wrong with its input.
-    pub(crate) fn after(pass: &Pass, screen: &mut Screen) -> Self {
-        let mut exit = Self::Done;
-        for (name, damage) in &pass.damages {
-            let what = "everything before it was read, nothing after it";
-            screen.remark(format!("`{name}` is damaged: {damage}; {what}"));
-            exit = Self::Damaged;
-        }
-        if let Some(interrupted) = pass.interrupted {
-            let place = match interrupted {
-                input::Interrupted::At(percent) => format!("at {percent} % of the input"),
-                input::Interrupted::Pipe => "before standard input had ended".to_string(),
-            };
-            screen.remark(format!("interrupted {place}: the results cover what was read"));
-            exit = Self::Interrupted;
-        }
-        exit
-    }
-
     /// The status of a command that failed, telling why. A reader that has gone away, as `head` does, is no failure.
     pub(crate) fn of_error(error: &anyhow::Error, screen: &mut Screen) -> Self {
         let kind = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
@@ -79,11 +58,21 @@ impl fmt::Display for Misuse {
 
 impl std::error::Error for Misuse {}
 
+/// The error of a command that Ctrl-C ended with nothing to show.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted before there was anything to show")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
 #[cfg(test)]
 mod tests {
     use anyhow::Context;
-    use ringtap_capture::{Damage, Flaw};
-    use ringtap_engine::Counters;
 
     use super::*;
     use crate::screen::tests::captured;
@@ -107,25 +96,6 @@ mod tests {
             text.starts_with("ringtap: cannot write the results: ") && text.contains("free some space"),
             "{text}"
         );
-    }
-
-    #[test]
-    fn damage_and_interruption_are_told() {
-        let pass = |interrupted| Pass {
-            counters: Counters::default(),
-            damages: vec![("a.pcap".into(), Damage { offset: 44, what: Flaw::Cut })],
-            interrupted,
-            span: None,
-        };
-        let (mut screen, _, err) = captured(80);
-        assert_eq!(Exit::after(&pass(None), &mut screen), Exit::Damaged);
-        assert!(
-            err.text().contains("`a.pcap` is damaged") && err.text().contains("at byte 44"),
-            "{}",
-            err.text()
-        );
-        assert_eq!(Exit::after(&pass(Some(input::Interrupted::At(37))), &mut screen), Exit::Interrupted);
-        assert!(err.text().contains("interrupted at 37 % of the input"), "{}", err.text());
     }
 
     #[test]

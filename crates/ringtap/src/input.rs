@@ -15,6 +15,7 @@ use ringtap_engine::{Config, Counters, Engine};
 pub(crate) use ringtap_export::find::Listener;
 use ringtap_model::{Frame, Nanos};
 
+use crate::exit::{self, Exit};
 use crate::interrupt;
 use crate::screen::Screen;
 use workers::Team;
@@ -44,6 +45,27 @@ pub(crate) struct Pass {
     pub(crate) interrupted: Option<Interrupted>,
     /// Times of the first and the last frame.
     pub(crate) span: Option<(Nanos, Nanos)>,
+}
+
+impl Pass {
+    /// The status after the pass, telling on standard error what was wrong with its input.
+    pub(crate) fn exit(&self, screen: &mut Screen) -> Exit {
+        let mut exit = Exit::Done;
+        for (name, damage) in &self.damages {
+            let what = "everything before it was read, nothing after it";
+            screen.remark(format!("`{name}` is damaged: {damage}; {what}"));
+            exit = Exit::Damaged;
+        }
+        if let Some(interrupted) = self.interrupted {
+            let place = match interrupted {
+                Interrupted::At(percent) => format!("at {percent} % of the input"),
+                Interrupted::Pipe => "before standard input had ended".to_string(),
+            };
+            screen.remark(format!("interrupted {place}: the results cover what was read"));
+            exit = Exit::Interrupted;
+        }
+        exit
+    }
 }
 
 /// What Ctrl-C cut off.
@@ -82,7 +104,7 @@ impl Input {
                 Err(RecvTimeoutError::Disconnected) => return Err(anyhow!("opening the input failed")),
                 Err(RecvTimeoutError::Timeout) if interrupt::asked() => {
                     if asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
-                        bail!(interrupt::Interrupted);
+                        bail!(exit::Interrupted);
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -193,4 +215,31 @@ impl Input {
 struct Fed {
     span: Option<(Nanos, Nanos)>,
     interrupted: Option<Interrupted>,
+}
+
+#[cfg(test)]
+mod tests {
+    use ringtap_capture::Flaw;
+
+    use super::*;
+    use crate::screen::tests::captured;
+
+    #[test]
+    fn damage_and_interruption_are_told() {
+        let pass = |interrupted| Pass {
+            counters: Counters::default(),
+            damages: vec![("a.pcap".into(), Damage { offset: 44, what: Flaw::Cut })],
+            interrupted,
+            span: None,
+        };
+        let (mut screen, _, err) = captured(80);
+        assert_eq!(pass(None).exit(&mut screen), Exit::Damaged);
+        assert!(
+            err.text().contains("`a.pcap` is damaged") && err.text().contains("at byte 44"),
+            "{}",
+            err.text()
+        );
+        assert_eq!(pass(Some(Interrupted::At(37))).exit(&mut screen), Exit::Interrupted);
+        assert!(err.text().contains("interrupted at 37 % of the input"), "{}", err.text());
+    }
 }

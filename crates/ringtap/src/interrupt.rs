@@ -1,6 +1,5 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first ends the reading, the second the program.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
@@ -23,15 +22,3 @@ pub(crate) fn watch() -> anyhow::Result<()> {
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
-
-/// The error of a command that Ctrl-C ended with nothing to show.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Interrupted;
-
-impl fmt::Display for Interrupted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("interrupted before there was anything to show")
-    }
-}
-
-impl std::error::Error for Interrupted {}

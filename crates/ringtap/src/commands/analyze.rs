@@ -88,7 +88,7 @@ impl Analyze {
         let stored = store.map(ImportWriter::close).transpose()?;
         page.end(&summary, &pass, stored.map(stored_line)).context(WRITING)?;
         screen.out.flush().context(WRITING)?;
-        Ok(Exit::after(&pass, screen))
+        Ok(pass.exit(screen))
     }
 }
 

@@ -11,10 +11,10 @@ use ringtap_report::summary::grouped;
 use ringtap_report::text::counted;
 
 use crate::anonymous::{Anonymous, Naming};
-use crate::exit::{Exit, Misuse};
+use crate::exit::{Exit, Interrupted, Misuse};
 use crate::files;
 use crate::input::Input;
-use crate::interrupt::{self, Interrupted};
+use crate::interrupt;
 use crate::screen::Screen;
 
 /// Make a capture that names nobody: the calls in it, with other numbers, names, hosts and addresses

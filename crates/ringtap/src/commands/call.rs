@@ -61,11 +61,11 @@ impl CallArgs {
             Ok(found) => found,
             Err(_) if !steps.is_empty() => {
                 self.without_a_call(&steps, screen).context(WRITING)?;
-                return Ok(Exit::after(&pass, screen));
+                return Ok(pass.exit(screen));
             }
             Err(error) => {
                 // What is wrong with the input may be why the call is missing.
-                return match Exit::after(&pass, screen) {
+                return match pass.exit(screen) {
                     Exit::Interrupted => Ok(Exit::Interrupted),
                     _ => Err(error.into()),
                 };
@@ -86,7 +86,7 @@ impl CallArgs {
             Some(target) => draw(&selected, &steps, target, screen)?,
             None => self.show(&selected, &steps, screen).context(WRITING)?,
         }
-        Ok(Exit::after(&pass, screen))
+        Ok(pass.exit(screen))
     }
 
     fn show(&self, selected: &SelectedCalls, steps: &Steps, screen: &mut Screen) -> io::Result<()> {

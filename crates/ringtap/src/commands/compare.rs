@@ -10,8 +10,8 @@ use ringtap_report::summary::grouped;
 use ringtap_report::text;
 use ringtap_traffic::{CompareError, Comparison, ComparisonReport, RecordKind, Tolerance};
 
-use crate::exit::{Exit, Misuse};
-use crate::interrupt::{self, Interrupted};
+use crate::exit::{Exit, Interrupted, Misuse};
+use crate::interrupt;
 use crate::screen::Screen;
 
 /// Prove a monitor right: its records against the truth that `generate` wrote

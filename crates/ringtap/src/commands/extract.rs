@@ -14,11 +14,11 @@ use ringtap_report::file::Target;
 use ringtap_report::summary::grouped;
 
 use crate::anonymous::{Anonymise, Anonymous};
-use crate::exit::{Exit, Misuse};
+use crate::exit::{Exit, Interrupted, Misuse};
 use crate::files;
 use crate::helper::Helpers;
 use crate::input::{self, Input, Pass};
-use crate::interrupt::{self, Interrupted};
+use crate::interrupt;
 use crate::screen::Screen;
 use crate::sound::{Files, How, Paths, refuse_without_encoder};
 
@@ -120,7 +120,7 @@ impl Extract {
             screen.remark(stream);
         }
         let exit = if mute.is_empty() { exit } else { Exit::Failed };
-        Ok(match (exit, Exit::after(&pass, screen)) {
+        Ok(match (exit, pass.exit(screen)) {
             (Exit::Done, of_input) => of_input,
             (failed, _) => failed,
         })
@@ -159,7 +159,7 @@ fn find(wanted: &str, input: &Input, screen: &mut Screen) -> anyhow::Result<Vec<
     let mut finder = Finder::<false>::new(wanted, &mut ignore);
     let pass = input.pass(&mut finder, &input.progress(screen, "looking for it"));
     whole(&pass)?;
-    finder.found().inspect_err(|_| _ = Exit::after(&pass, screen)).map_err(Into::into)
+    finder.found().inspect_err(|_| _ = pass.exit(screen)).map_err(Into::into)
 }
 
 /// Half a call is not what was asked for. After an interruption of standard input alone there is all that came.

@@ -20,8 +20,8 @@ use ringtap_traffic::{
     Share, Traffic, Transport, Voice,
 };
 
-use crate::exit::{Exit, Misuse};
-use crate::interrupt::{self, Interrupted};
+use crate::exit::{Exit, Interrupted, Misuse};
+use crate::interrupt;
 use crate::screen::Screen;
 use crate::send::{self, Sent, Speed};
 
