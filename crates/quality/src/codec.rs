@@ -5,49 +5,12 @@
 //! call. If G.113 has no value, the row names the substitute ([`Basis`] and `source`); a codec without a
 //! defensible value is not in the table and has no MOS (Speex, iSAC, SILK, BroadVoice, video).
 
+mod profile;
 mod table;
 
 use ringtap_model::Hz;
 
-use crate::rating::Model;
-
-/// The basis of a row's factors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Basis {
-    /// Both factors are G.113's for this codec and mode.
-    Published,
-    /// Ie is G.113's for this codec or for one with the same bit stream; Bpl is borrowed from a relative.
-    Derived,
-    /// No value was published for this codec: those of a codec of similar type and rate.
-    StandIn,
-}
-
-/// A codec at one of its modes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CodecProfile {
-    /// Name as in SDP (`a=rtpmap`). `+PLC` marks a receiver that conceals loss where the codec itself does
-    /// not.
-    pub name: &'static str,
-    /// RTP clocks that it is announced with. For Opus, the clock gives the bandwidth (48000 unless the sender
-    /// ignores RFC 7587).
-    pub clocks: &'static [Hz],
-    /// Bit rate of the mode, kbit/s.
-    pub kbps: f64,
-    /// The E-model that its factors belong to.
-    pub model: Model,
-    /// Equipment impairment factor Ie, Ie,WB or Ie,FB.
-    pub ie: f64,
-    /// Packet-loss robustness factor Bpl, on the same scale.
-    pub bpl: f64,
-    /// Speech in one frame, ms.
-    pub frame_ms: f64,
-    /// Lookahead of the coder, ms; frame and lookahead are the algorithmic delay.
-    pub lookahead_ms: f64,
-    /// Basis of `ie` and `bpl`.
-    pub basis: Basis,
-    /// Their source.
-    pub source: &'static str,
-}
+pub use profile::{Basis, CodecProfile};
 
 /// The codec of that SDP name (letter case does not matter, common spellings are known) in its usual mode.
 ///
@@ -116,6 +79,7 @@ fn canonical(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rating::Model;
 
     #[test]
     fn by_name_and_clock() {

@@ -2,7 +2,7 @@
 
 use ringtap_model::Hz;
 
-use super::{Basis, CodecProfile};
+use super::profile::{Basis, CodecProfile};
 use crate::rating::Model;
 
 const KHZ_8: &[Hz] = &[Hz(8_000)];
