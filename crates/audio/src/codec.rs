@@ -132,7 +132,7 @@ impl Codec {
     #[inline]
     pub fn decode(self, byte: u8) -> i16 {
         match self {
-            Self::Pcmu | Self::Pcma => decode::table(self)[usize::from(byte)],
+            Self::Pcmu | Self::Pcma => decode::table(self == Self::Pcmu)[usize::from(byte)],
             _ => 0,
         }
     }
@@ -146,10 +146,6 @@ fn frames(length: usize, frame: usize, samples: usize) -> Option<usize> {
 /// RFC 3951 section 3: 304 and 400 bits.
 const ILBC_20: usize = 38;
 const ILBC_30: usize = 50;
-
-/// The known codecs, for an error message.
-pub(crate) const KNOWN: &str =
-    "G.711, L16, G.722, G.726, G.729, GSM, and with Debian's libraries AMR, AMR-WB, iLBC and Opus";
 
 /// Plausible sampling rates; any other clock is considered a mistake.
 pub(crate) const RATES: std::ops::RangeInclusive<u32> = 1_000..=192_000;

@@ -8,7 +8,7 @@ pub enum Error {
     #[error(
         "{codec} cannot be decoded: ringtap turns {known} into sound; export the packets as pcap and decode \
          them elsewhere",
-        known = crate::codec::KNOWN
+        known = KNOWN
     )]
     Unsupported {
         /// Its name, as in SDP.
@@ -81,3 +81,7 @@ impl Error {
         Self::Unsupported { codec: codec.to_owned() }
     }
 }
+
+/// The known codecs, for an error message.
+const KNOWN: &str =
+    "G.711, L16, G.722, G.726, G.729, GSM, and with Debian's libraries AMR, AMR-WB, iLBC and Opus";

@@ -36,17 +36,19 @@
 //! | module | holds |
 //! |---|---|
 //! | `codec` | [`Codec`]: names, clocks, duration of a payload |
-//! | `decode` | [`Decoder`], [`Decoders`], and the [`BuiltIn`] decoders |
+//! | `decode` | [`Decoder`], and the decoders without libraries |
+//! | `built_in` | [`Decoders`]: [`BuiltIn`], those decoders by codec |
 //! | `remote` | [`Remote`], [`RemoteEncoder`], [`serve`]: decoding and encoding with libraries in another process |
 //! | `sys` | those libraries, and the confinement of that process: all unsafe code |
 //! | `track` | [`Track`], one direction on a time line |
 //! | `playout` | [`Player`]: plays a track; [`PlayoutRules`] decide on loss, pauses, tones and drift |
 //! | `stereo` | [`mix`], [`Recording`]: both directions |
-//! | `output` | [`play`] into several [`Output`]s at once |
+//! | `output`, `play` | [`play`] into several [`Output`]s at once |
 //! | `wav`, `flac`, `opus`, `peaks` | [`Wav`], [`Flac`], [`Opus`] with its [`Encoder`], [`Peaks`] |
 //! | `error` | [`Error`] |
 #![deny(unsafe_code)]
 
+mod built_in;
 mod codec;
 mod decode;
 mod error;
@@ -54,6 +56,7 @@ mod flac;
 mod opus;
 mod output;
 mod peaks;
+mod play;
 mod playout;
 mod remote;
 mod stereo;
@@ -61,13 +64,15 @@ mod sys;
 mod track;
 mod wav;
 
+pub use built_in::{BuiltIn, Decoders};
 pub use codec::Codec;
-pub use decode::{BuiltIn, DecodeStep, Decoder, Decoders, Packing};
+pub use decode::{DecodeStep, Decoder, Packing};
 pub use error::Error;
 pub use flac::Flac;
 pub use opus::{Encoder, EncoderSettings, Opus};
-pub use output::{Output, OutputFormat, play};
+pub use output::{Output, OutputFormat};
 pub use peaks::Peaks;
+pub use play::play;
 pub use playout::{Player, PlayoutFigures, PlayoutRules};
 pub use remote::{Remote, RemoteEncoder, is_remote, serve};
 pub use stereo::{ChannelLayout, MixSettings, Recording, mix};

@@ -18,7 +18,7 @@ use std::io::{self, Read, Write};
 
 use ringtap_model::Hz;
 
-use crate::sys::{Native, OpusEncoder, alarm, confine};
+use crate::sys::{LARGEST_PACKET, Native, OpusEncoder, alarm, confine};
 use crate::{Codec, DecodeStep, Decoder, Encoder, EncoderSettings, Error};
 
 /// Codecs that are decoded in another process; their index is their number on the pipe.
@@ -322,8 +322,6 @@ const UNCONFINED: &str =
     "the process for it could not be confined; does a container forbid seccomp or setrlimit?";
 /// Instead of a codec: encode Opus.
 const ENCODE: u8 = 128;
-/// Largest packet: two frames, each with its length (RFC 6716 section 3.4 and appendix B).
-pub(crate) const LARGEST_PACKET: usize = 2 * (1 + 2 + 1_275);
 /// Largest request in bytes, and answer in samples.
 const LARGEST: usize = 16 << 20;
 /// Seconds allowed for a request, which is about a second of sound.

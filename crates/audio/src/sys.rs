@@ -9,8 +9,10 @@ use std::ptr::NonNull;
 
 use crate::decode::opus_samples;
 use crate::decode::{Width, amr_frames};
-use crate::remote::LARGEST_PACKET;
 use crate::{Codec, EncoderSettings};
+
+/// Largest Opus packet: two frames, each with its length (RFC 6716 section 3.4 and appendix B).
+pub(crate) const LARGEST_PACKET: usize = 2 * (1 + 2 + 1_275);
 
 /// A loaded library, which stays loaded until the process ends.
 #[derive(Clone, Copy)]

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use crate::output::{Output, OutputFormat, play};
+use crate::output::{Output, OutputFormat};
+use crate::play::play;
 use crate::{Error, Recording};
 
 /// Writes a WAV file. The header comes first and states the final length.

@@ -1,15 +1,14 @@
 //! G.711 (ITU-T G.711, 11/1988): mu-law and A-law, eight bits a sample.
 
-use super::FrameDecoder;
-use crate::Codec;
+use super::decoder::FrameDecoder;
 
 /// A table of 256 values: there is no state.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct G711(&'static [i16; 256]);
+pub(crate) struct G711(&'static [i16; 256]);
 
 impl G711 {
-    pub(super) fn new(codec: Codec) -> Self {
-        Self(table(codec))
+    pub(crate) fn new(is_mu_law: bool) -> Self {
+        Self(table(is_mu_law))
     }
 }
 
@@ -22,8 +21,8 @@ impl FrameDecoder for G711 {
 
 /// The values of all bytes as linear 16-bit PCM: the 14 (mu-law) or 13 (A-law) bits of the standard, shifted
 /// up to full scale.
-pub(crate) fn table(codec: Codec) -> &'static [i16; 256] {
-    if codec == Codec::Pcmu { &MU_LAW } else { &A_LAW }
+pub(crate) fn table(is_mu_law: bool) -> &'static [i16; 256] {
+    if is_mu_law { &MU_LAW } else { &A_LAW }
 }
 
 /// Table 2a of G.711. All bits are inverted on the wire; sign, three bits of segment, four of mantissa; a

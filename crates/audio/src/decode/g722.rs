@@ -3,11 +3,11 @@
 //!
 //! Names of blocks (in capitals) and variables are those of clause 6 of the Recommendation.
 
-use super::{FrameDecoder, clip};
+use super::decoder::{FrameDecoder, clip};
 
 /// A decoder of mode 1: six bits of each byte for the lower band, two for the higher.
 #[derive(Clone, Debug)]
-pub(super) struct G722 {
+pub(crate) struct G722 {
     low: Band,
     high: Band,
     /// Sums and differences of the bands that the receive QMF still needs, the newest last.
@@ -33,7 +33,7 @@ struct Band {
 }
 
 impl G722 {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             low: Band { det: 32, ..Band::default() },
             high: Band { det: 8, ..Band::default() },

@@ -4,7 +4,7 @@
 //! the linear signal SR; the conversion to G.711 and its synchronous adjustment are not done, since linear
 //! sound is what is wanted.
 
-use super::{FrameDecoder, clip};
+use super::decoder::{FrameDecoder, clip};
 
 /// Which end of a byte the first code is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,7 +17,7 @@ pub enum Packing {
 
 /// A decoder for codes of 2 to 5 bits.
 #[derive(Clone, Debug)]
-pub(super) struct G726 {
+pub(crate) struct G726 {
     bits: u32,
     packing: Packing,
     levels: &'static [Level],
@@ -73,7 +73,7 @@ fn bits(magnitude: i32) -> i32 {
 
 impl G726 {
     /// For codes of `bits` bits, 2 to 5; others are taken for the nearest of these.
-    pub(super) fn new(bits: u8, packing: Packing) -> Self {
+    pub(crate) fn new(bits: u8, packing: Packing) -> Self {
         let bits = u32::from(bits.clamp(2, 5));
         let levels = match bits {
             2 => &LEVELS_16[..],

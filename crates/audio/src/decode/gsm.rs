@@ -3,14 +3,14 @@
 //!
 //! Names in capitals and of variables are those of clause 5.3 of the standard.
 
-use super::{FrameDecoder, clip};
+use super::decoder::{FrameDecoder, clip};
 
 /// Bytes of a frame (RFC 3551 section 4.5.8.1).
 pub(crate) const FRAME: usize = 33;
 
 /// A decoder.
 #[derive(Clone, Debug)]
-pub(super) struct Gsm {
+pub(crate) struct Gsm {
     /// Reconstructed long-term residual: 120 samples before, 40 of the sub-frame.
     drp: [i16; 160],
     nrp: usize,
@@ -41,7 +41,7 @@ impl BitReader<'_> {
 }
 
 impl Gsm {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { drp: [0; 160], nrp: 40, larpp: [0; 8], v: [0; 9], msr: 0 }
     }
 

@@ -1,15 +1,15 @@
 //! Linear 16-bit samples, the high byte first (RFC 3551 section 4.5.11).
 
-use super::FrameDecoder;
+use super::decoder::FrameDecoder;
 
 /// Interleaved channels, averaged to mono.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct L16 {
+pub(crate) struct L16 {
     channels: u8,
 }
 
 impl L16 {
-    pub(super) fn new(channels: u8) -> Self {
+    pub(crate) fn new(channels: u8) -> Self {
         Self { channels: channels.max(1) }
     }
 }

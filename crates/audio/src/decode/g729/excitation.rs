@@ -1,6 +1,6 @@
 //! The excitation: the delayed past (adaptive codebook), four pulses (fixed codebook), and their gains.
 
-use super::postfilter::{add, faded, part};
+use super::arithmetic::{add, faded, part};
 use super::tables::{GAINS_A, GAINS_B, INTERPOLATION};
 
 /// Samples of a subframe.

@@ -9,22 +9,25 @@
 //! | `spectrum` | the filter of the vocal tract |
 //! | `excitation` | its excitation |
 //! | `postfilter` | the postfilter of its output |
+//! | `arithmetic` | sums over rows of samples |
 //! | `tables` | numeric tables |
 
+mod arithmetic;
 mod excitation;
 mod postfilter;
 mod spectrum;
 mod tables;
 
-use super::{DecodeStep, Decoder};
+use super::decoder::{DecodeStep, Decoder};
 use crate::Error;
+use arithmetic::faded;
 use excitation::{Delay, Excitation, SUBFRAME};
-use postfilter::{Postfilter, faded, synthesize};
+use postfilter::{Postfilter, synthesize};
 use spectrum::{Filter, Spectrum};
 
 /// A decoder of one stream.
 #[derive(Clone, Debug)]
-pub(super) struct G729 {
+pub(crate) struct G729 {
     spectrum: Spectrum,
     excitation: Excitation,
     /// Of the synthesis filter.
@@ -48,7 +51,7 @@ struct Noise {
 }
 
 impl G729 {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             spectrum: Spectrum::new(),
             excitation: Excitation::new(),
