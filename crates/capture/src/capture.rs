@@ -1,46 +1,12 @@
 //! One opened capture file.
 
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
 use crate::content::{Content, Failure};
-use crate::{Compression, Damage, Error, Frames, erf, pcap, pcapng};
-
-/// The format of a capture file, detected by its content, not its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Classic pcap: micro- or nanoseconds, either byte order, also the "modified" variant.
-    Pcap,
-    /// pcapng.
-    PcapNg,
-    /// Endace ERF records.
-    Erf,
-}
-
-impl Format {
-    fn detect(content: &[u8]) -> Option<Self> {
-        if pcap::is_format(content) {
-            Some(Self::Pcap)
-        } else if pcapng::is_format(content) {
-            Some(Self::PcapNg)
-        } else {
-            erf::is_format(content).then_some(Self::Erf)
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Pcap => "pcap",
-            Self::PcapNg => "pcapng",
-            Self::Erf => "ERF",
-        })
-    }
-}
+use crate::{Compression, Damage, Error, Format, Frames, erf, pcap, pcapng};
 
 /// One open capture file, mapped into memory; its frames borrow from it.
 #[derive(Debug)]
@@ -107,7 +73,7 @@ impl Capture {
         compression: Option<Compression>,
         damage: Option<Damage>,
     ) -> Result<Self, Error> {
-        let Some(format) = Format::detect(&content) else {
+        let Some(format) = detect(&content) else {
             return Err(Error::NotACapture { path: name, begins: beginning(&content) });
         };
         if Frames::new(&content, format, None).is_none() {
@@ -141,6 +107,16 @@ impl Capture {
         // INVARIANT: `plain` made sure that the header is whole.
         Frames::new(&self.content, self.format, self.damage)
             .expect("the file header was checked when opening")
+    }
+}
+
+fn detect(content: &[u8]) -> Option<Format> {
+    if pcap::is_format(content) {
+        Some(Format::Pcap)
+    } else if pcapng::is_format(content) {
+        Some(Format::PcapNg)
+    } else {
+        erf::is_format(content).then_some(Format::Erf)
     }
 }
 

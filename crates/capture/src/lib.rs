@@ -31,7 +31,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `capture` | [`Capture`], one opened file, its [`Format`] and [`Compression`] |
+//! | `capture`, `format` | [`Capture`], one opened file, its [`Format`] and [`Compression`] |
 //! | `frames` | [`Frames`], its packets |
 //! | `pcap`, `pcapng`, `erf`, `clock` | one format each, and the clock of a pcapng interface |
 //! | `content`, `unpack`, `sys` | the bytes of a file in memory: mapped, read or decompressed |
@@ -47,6 +47,7 @@ mod clock;
 mod content;
 mod erf;
 mod error;
+mod format;
 mod frames;
 pub mod host;
 #[cfg(target_os = "linux")]
@@ -59,8 +60,9 @@ mod sys;
 mod unpack;
 mod writer;
 
-pub use capture::{Capture, Format};
+pub use capture::Capture;
 pub use error::{Damage, Error, Flaw};
+pub use format::Format;
 pub use frames::Frames;
 pub use merge::Merge;
 pub use unpack::Compression;

@@ -6,7 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{Error, sys, tree::Tree};
+use super::error::Error;
+use super::sys;
+use super::tree::Tree;
 
 /// A directory on a file system.
 #[derive(Clone, Debug, Default)]

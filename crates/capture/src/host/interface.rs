@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::ethtool::{Channels, Coalescing, Driver, Feature, Pause, Rings, Timestamping};
 use super::netdev::XdpFeatures;
+use super::settings::{Channels, Coalescing, Driver, Feature, Pause, Rings, Timestamping};
 use super::tree::{Tree, cpus, mask};
 
 /// The kind of an interface.

@@ -9,14 +9,18 @@
 //! | `interface` | [`Interface`]: link, rings, queues, interrupts, offloads, counters |
 //! | `machine` | [`Machine`]: processors, memory, clock, kernel settings, rights |
 //! | `directory` | [`Directory`]: the directory that records go to |
+//! | `settings` | [`Driver`], [`Rings`] and other answers of a driver |
 //! | `ethtool`, `netdev` | answers of the kernel's ioctl and netlink interfaces |
+//! | `error` | [`Error`] |
 //! | `tree` | `/sys` and `/proc` below a root, which in tests is a folder |
 
 mod directory;
+mod error;
 mod ethtool;
 mod interface;
 mod machine;
 mod netdev;
+mod settings;
 #[expect(
     unsafe_code,
     reason = "ioctl, netlink, adjtimex and statvfs have no safe form in the standard library"
@@ -25,12 +29,12 @@ mod sys;
 mod tree;
 
 pub use directory::{DayFile, Directory};
-pub use ethtool::{Channels, Coalescing, Driver, Feature, Pause, Rings, Timestamping};
+pub use error::Error;
 pub use interface::{Counters, Interface, InterfaceKind, Interrupt};
 pub use machine::{Capability, Limit, Machine, Memory, Network, Softnet, SystemClock};
 pub use netdev::XdpFeatures;
+pub use settings::{Channels, Coalescing, Driver, Feature, Pause, Rings, Timestamping};
 
-use std::io;
 use std::path::Path;
 
 use tree::Tree;
@@ -72,26 +76,4 @@ impl Host {
         let directory = store.map(|path| directory::inspect(&tree, path)).transpose()?;
         Ok(Self { machine: machine::inspect(&tree), interfaces, directory })
     }
-}
-
-/// An interface or directory that cannot be inspected.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// No interface has that name.
-    #[error("there is no interface `{name}` in this network namespace; choose one of: {names}")]
-    NoInterface {
-        /// As it was given.
-        name: String,
-        /// The existing names.
-        names: String,
-    },
-    /// The directory cannot be looked at.
-    #[error("cannot inspect `{path}`: {source}; create it, or name another directory")]
-    Directory {
-        /// As it was given.
-        path: String,
-        /// What the operating system said.
-        source: io::Error,
-    },
 }

@@ -6,8 +6,8 @@ use ringtap_model::{Frame, LinkType};
 
 use crate::sys::pcap::Library;
 
-use super::Error;
 use super::bpf::{Instruction, Program, View};
+use super::error::Error;
 use super::interface::ETHERNET;
 
 /// Selects the frames that match an expression in the syntax of pcap-filter(7):

@@ -5,11 +5,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::sys::socket::{SEND, Socket};
-use crate::sys::xsk::{UmemLayout, Xsk};
+use crate::sys::xsk::Xsk;
 
+use super::error::Error;
 use super::interface::Interface;
-use super::xdp::{self, HEADROOM};
-use super::{Error, Source};
+use super::settings::Source;
+use super::xdp::{self, CHUNK, HEADROOM};
 
 /// Sends frames on an interface, bypassing its queueing discipline, and counts the frames that the kernel
 /// accepted.
@@ -194,7 +195,3 @@ fn kick(xsk: &mut Xsk, interface: &Interface, sent: &mut Sent) -> Result<(), Err
 /// How long [`Injector::flush`] waits, and how often it checks.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_micros(100);
-/// Bytes of a send chunk.
-pub(super) const CHUNK: usize = 4096;
-/// Memory layout of a sender: 4096 frames.
-pub(super) const SENDER: UmemLayout = UmemLayout { chunk: CHUNK, chunks: 4096, receives: false, huge: false };

@@ -7,7 +7,7 @@ use ringtap_model::LinkType;
 
 use crate::sys::socket::{Socket, interface_exists, interface_index};
 
-use super::Error;
+use super::error::Error;
 
 /// One interface of this thread's network namespace.
 #[derive(Debug)]

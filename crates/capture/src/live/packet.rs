@@ -9,11 +9,12 @@ use crate::sys::socket::Socket;
 use crate::sys::thread::NodePreference;
 
 use super::block::BlockPackets;
+use super::counters::{TapCounters, Timestamps};
+use super::error::Error;
 use super::filter::Filter;
 use super::interface::Interface;
-use super::{
-    BATCH, CHECK_INTERVAL, Direction, EMPTY, Error, Fanout, Settings, TapCounters, Timestamps, bpf, fanout,
-};
+use super::settings::{BATCH, CHECK_INTERVAL, Direction, EMPTY, Fanout, Settings};
+use super::{bpf, fanout};
 
 /// One worker's socket and ring.
 #[derive(Debug)]

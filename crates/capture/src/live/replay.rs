@@ -10,9 +10,12 @@ use ringtap_model::{Frame, LinkType, Nanos};
 use crate::Capture;
 use crate::sys::owned_merge::{Choice, OwnedMerge};
 
+use super::counters::TapCounters;
+use super::error::Error;
+use super::fanout;
 use super::filter::Filter;
 use super::interface::ETHERNET;
-use super::{BATCH, Backend, EMPTY, Error, Tap, TapCounters, fanout};
+use super::settings::{BATCH, EMPTY};
 
 /// How fast files are replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -24,22 +27,13 @@ pub enum Pace {
     Times(f64),
 }
 
-/// Replays capture files, merged in order of time, to several workers: every frame goes to one of them,
-/// chosen by its source as in a live fan-out ([`Fanout::Source`](super::Fanout::Source)).
-///
-/// Frames keep their times and their numbers over all files. The clock starts with the first call of
-/// [`Tap::batch`] of any worker. [`Tap::ended`] is true at the end; [`Tap::warnings`] then lists damaged
-/// files.
-///
-/// # Errors
-///
-/// A file cannot be opened, or filter, pace or number of workers is invalid.
-pub fn replay(
+/// The shares of all workers, see [`replay`](super::replay()).
+pub(super) fn open(
     files: &[PathBuf],
     pace: Pace,
     workers: usize,
     filter: Option<&str>,
-) -> Result<Vec<Tap>, Error> {
+) -> Result<Vec<ReplayTap>, Error> {
     let wrong = |name, value: String, right: &str| Error::Setting { name, value, right: right.to_owned() };
     if !(1..=256).contains(&workers) {
         return Err(wrong("workers", workers.to_string(), "1 to 256"));
@@ -58,7 +52,7 @@ pub fn replay(
         let frames = OwnedMerge::new(captures.clone());
         let head = frames.head().map(|head| (head.time, head.link));
         let (first, link) = head.unwrap_or((Nanos::ZERO, ETHERNET));
-        let replay = ReplayTap {
+        ReplayTap {
             frames,
             pace,
             first,
@@ -70,8 +64,7 @@ pub fn replay(
             counters: TapCounters::default(),
             warnings: Vec::new(),
             ended: false,
-        };
-        Tap(Backend::Replay(Box::new(replay)))
+        }
     };
     Ok((0..workers).map(tap).collect())
 }
@@ -189,6 +182,7 @@ mod tests {
     use std::fs::{self, File};
 
     use crate::Writer;
+    use crate::live::{Tap, replay};
 
     use super::*;
 

@@ -12,10 +12,11 @@ use crate::sys::socket::Socket;
 use crate::sys::thread::{NodePreference, atomic_time_offset};
 use crate::sys::xsk::{Received, UmemLayout, Xsk};
 
+use super::counters::{TapCounters, Timestamps};
+use super::error::Error;
 use super::filter::Filter;
-use super::inject::{CHUNK, SENDER};
 use super::interface::{ETHERNET, Interface};
-use super::{BATCH, CHECK_INTERVAL, EMPTY, Error, Settings, TapCounters, Timestamps, XdpMode};
+use super::settings::{BATCH, CHECK_INTERVAL, EMPTY, Settings, XdpMode};
 
 /// One worker's socket on one receive queue.
 #[derive(Debug)]
@@ -425,6 +426,10 @@ const XDP_PASS: i32 = 2;
 const SO_BUSY_POLL_BUDGET: i32 = 70;
 /// A value that a packet's headroom does not hold by chance.
 const COOKIE: u64 = 0x7a3f_91c4_5be8_d206;
+/// Bytes of a send chunk.
+pub(super) const CHUNK: usize = 4096;
+/// Memory layout of a sender: 4096 frames.
+const SENDER: UmemLayout = UmemLayout { chunk: CHUNK, chunks: 4096, receives: false, huge: false };
 const SENDER_MEBIBYTES: usize = (CHUNK * SENDER.chunks as usize) >> 20;
 /// XDP_PACKET_HEADROOM.
 pub(super) const HEADROOM: usize = 256;
