@@ -15,7 +15,7 @@ const DST_ONLY: u8 = 4;
 const SRC_ONLY: u8 = 2;
 /// The unannounced end is where that side's signalling comes from.
 const SAME_HOST: u8 = 1;
-/// Endpoints learned between two turns of the clock; more is an attack.
+/// Endpoints learned between two ticks of the clock; more is an attack.
 const MAX_LEARNED: usize = 1 << 16;
 
 impl StreamTable {
@@ -40,8 +40,8 @@ impl StreamTable {
         }
     }
 
-    /// Takes what streams taught since the last turn of the clock, in an order that is the same for every
-    /// worker. What is learned by that is for the next turn. True if there was anything.
+    /// Applies what was learned from streams since the last tick, in an order that is the same for every
+    /// worker. What is learned by that is for the next tick. True if there was anything.
     #[cold]
     pub(crate) fn apply_learned(&mut self) -> bool {
         let mut queued = std::mem::take(&mut self.learned);
@@ -55,7 +55,7 @@ impl StreamTable {
         !queued.is_empty()
     }
 
-    /// Keeps what a stream taught, of this worker or another, for the next turn of the clock.
+    /// Queues an endpoint that this worker or another learned, for the next tick of the clock.
     pub(crate) fn queue_learned(&mut self, learned: LearnedEndpoint) {
         if self.learned.len() < MAX_LEARNED {
             self.learned.push(learned);

@@ -1,4 +1,4 @@
-//! StreamTable streams: found by what SDP announced, by symmetric reply, or by their own behaviour.
+//! Media streams: found by what SDP announced, by symmetric reply, or by their own behaviour.
 //!
 //! A flow (source, destination, SSRC) is provisional from its first packet. An announcement, before or after
 //! it, confirms it, or a sequence and a clock that advance together do; what nothing confirms is dropped
@@ -52,7 +52,7 @@ const MAX_TYPES: usize = 4;
 const MIN_SEQUENTIAL: u16 = 5;
 /// Payload bytes of a telephone-event (RFC 4733 section 2.3).
 const EVENT_BYTES: u32 = 4;
-/// StreamTable legs of one call.
+/// Media legs of one call.
 const MAX_LEGS: usize = 32;
 
 /// A payload type that a stream used.
@@ -143,8 +143,8 @@ pub(crate) struct StreamTable {
     digits: Rows<Digit>,
     measure_sound: bool,
     provisional_limit: Nanos,
-    /// What streams taught since the last turn of the clock; those of them that other workers do not know
-    /// yet.
+    /// Endpoints learned from streams since the last tick of the clock; and those of them that other workers do
+    /// not know yet.
     learned: Vec<LearnedEndpoint>,
     pub(crate) unsent_learned: Vec<LearnedEndpoint>,
     /// Which worker this is, of how many.

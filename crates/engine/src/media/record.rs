@@ -26,7 +26,7 @@ pub(crate) struct StreamContext<'a> {
 /// A stream that has ended, with all that its record tells: it needs no table any more.
 #[derive(Clone)]
 pub(crate) struct Figures {
-    /// InputOrder of the streams.
+    /// Order of the streams by their first packet.
     pub(crate) serial: u64,
     pub(super) flow: Totals,
     /// Side that sent it.

@@ -1,4 +1,4 @@
-//! Tables of fixed size, the hash that they share, and the timer timers.
+//! Tables of fixed size, the hash that they share, and the timer wheel.
 
 pub(crate) mod hash;
 pub(crate) mod index;

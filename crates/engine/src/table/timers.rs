@@ -68,7 +68,7 @@ struct Slot {
 
 const EMPTY: Slot = Slot { first: NONE, last: NONE };
 
-/// A hashed timers of 1024 half-second slots.
+/// A hashed timer wheel of 1024 half-second slots.
 ///
 /// A timer fires at its time or, when that lies beyond the horizon of 512 s, early: the owner looks at its
 /// own deadline and arms again. So one is never searched for or removed.
@@ -79,7 +79,7 @@ pub(crate) struct TimerWheel {
     slots: Box<[Slot; SLOTS]>,
     /// Every tick up to and including this one has fired.
     done: u64,
-    /// Timers in the timers.
+    /// Timers in the wheel.
     armed: usize,
     /// Time that the source leapt over and that passed for no one.
     leapt: Nanos,

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_come_in_order_through_a_full_ring() {
+    fn messages_come_in_order_through_a_full_ring() {
         let [mut one, mut two] = <[Links; 2]>::try_from(Links::connect(2)).ok().unwrap();
         let capacity = RING_MESSAGES / 2;
         for time in 0..capacity as u64 + 10 {

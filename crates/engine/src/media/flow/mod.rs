@@ -213,7 +213,7 @@ impl Flow {
         self.numbering.update(&mut slow.runs, packet.sequence, evidence)
     }
 
-    /// What every packet adds, whatever its number, that is not taken straight.
+    /// What every packet adds, whatever its number, on the slow path.
     fn count(&mut self, slow: &mut SlowState, packet: &RtpPacket, passed: f64) {
         self.iat_min = smaller(self.iat_min, passed as f32);
         slow.iat_max = larger(slow.iat_max, passed as f32);

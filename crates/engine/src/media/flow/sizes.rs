@@ -10,7 +10,7 @@ impl Flow {
         self.begin_equal_sizes(payload_len);
     }
 
-    /// Adds the sizes of the packets that were taken straight since the last that was not, or had another
+    /// Adds the sizes of the packets on the fast path since the last that was not, or had another
     /// size.
     pub(super) fn end_equal_sizes(&mut self) {
         let packets = self.numbering.packets.wrapping_sub(self.equal_since);

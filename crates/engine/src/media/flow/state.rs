@@ -38,7 +38,7 @@ pub(crate) struct Flow {
     pub(super) jitter_max: f32,
     pub(super) jitters: u32,
 
-    /// Times between packets, in ns: the shortest of all; the longest of those taken straight, the others are
+    /// Times between packets, in ns: the shortest of all; the longest on the fast path, the others are
     /// in [`SlowState`]. Their sum is last - first.
     pub(super) iat_min: f32,
     pub(super) iat_max: f32,
@@ -82,7 +82,7 @@ pub(crate) struct SlowState {
     /// Where [`LASTS_DIFFER`]: the last packet that was no repeat, and the last that counts for jitter.
     pub(super) last_new: Nanos,
     pub(super) last_clocked: Nanos,
-    /// Longest times in ns between first copies and between any two, where not both were taken straight.
+    /// Longest times in ns between first copies and between any two, where not both took the fast path.
     pub(super) delta_max: f32,
     pub(super) iat_max: f32,
     /// What packets had around their payload beyond the overhead of the first, in sum.

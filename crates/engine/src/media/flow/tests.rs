@@ -21,7 +21,7 @@ fn packet(index: u32, micros: u64) -> RtpPacket {
     }
 }
 
-/// As the engine takes them: straight where that is allowed.
+/// As the engine handles them: on the fast path where that is allowed.
 fn run(packets: impl IntoIterator<Item = RtpPacket>) -> (Flow, SlowState, Vec<IntervalRow>) {
     let mut packets = packets.into_iter();
     let (mut flow, mut slow) = Flow::new(Key::NONE, key(), &packets.next().unwrap(), 0);

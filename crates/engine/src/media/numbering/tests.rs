@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 const NOTHING_KNOWN: JumpEvidence = JumpEvidence { late_limit: 100, sent_between: None, elsewhere: 0 };
 
-/// SequenceCounts as a flow takes them: on the straight way where that is allowed.
+/// Sequence numbers as a flow handles them: on the fast path where that is allowed.
 struct Stream {
     numbering: Numbering,
     runs: RunTotals,
