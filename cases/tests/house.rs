@@ -1,6 +1,6 @@
 //! The rules of the house: a crate uses only lower layers, never its neighbours; layers 0 and 1 touch nothing
-//! outside; modules do not import each other in circles; functions, files and lines stay short; no test skips in
-//! silence.
+//! outside; modules do not import each other in circles; functions, files and lines stay short; no test skips
+//! in silence.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -64,8 +64,8 @@ const RECURSIVE: [(&str, &str); 2] = [
     ("wire", "sip"),
 ];
 
-/// Files and folders that still import each other in circles: crate, folder below its sources, how many. They are
-/// to be taken apart; the list only shrinks.
+/// Files and folders that still import each other in circles: crate, folder below its sources, how many. They
+/// are to be taken apart; the list only shrinks.
 const KNOWN_CYCLES: [(&str, &str, usize); 8] = [
     ("daemon", "", 3),
     ("daemon", "config", 3),
@@ -77,16 +77,9 @@ const KNOWN_CYCLES: [(&str, &str, usize); 8] = [
     ("store", "", 2),
 ];
 
-/// Functions, files and lines that are still too long. The numbers only shrink.
-const KNOWN_LONG: Long = Long { functions: 1, files: 1, lines: 540 };
+/// Lines that are still too long: strings and tables, mostly. The number only shrinks.
+const KNOWN_LONG_LINES: usize = 179;
 const FUNCTION_LINES: usize = 80;
-
-#[derive(Debug, PartialEq, Eq)]
-struct Long {
-    functions: usize,
-    files: usize,
-    lines: usize,
-}
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -195,15 +188,15 @@ fn functions_files_and_lines_are_short() {
         .iter()
         .flat_map(|file| file.functions.iter().filter_map(|function| long(file, function)))
         .collect();
-    assert!(functions.len() <= KNOWN_LONG.functions, "functions over {FUNCTION_LINES} lines: {functions:#?}");
+    assert!(functions.is_empty(), "functions over {FUNCTION_LINES} lines: {functions:#?}");
     let large = files.iter().filter(|file| file.lines > FILE_LINES);
     let large: Vec<String> = large.map(|file| format!("{}: {}", file.path.display(), file.lines)).collect();
-    assert!(large.len() <= KNOWN_LONG.files, "files over {FILE_LINES} lines: {large:#?}");
+    assert!(large.is_empty(), "files over {FILE_LINES} lines: {large:#?}");
     let wide = files.iter().flat_map(|file| {
         file.long_lines.iter().map(|(line, columns)| format!("{}:{line}: {columns}", file.path.display()))
     });
     let wide: Vec<String> = wide.collect();
-    assert!(wide.len() <= KNOWN_LONG.lines, "lines over {} columns: {wide:#?}", source::COLUMNS);
+    assert!(wide.len() <= KNOWN_LONG_LINES, "lines over {} columns: {wide:#?}", source::COLUMNS);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! RTCP figures of the shared captures against tshark's reading of the same packets.
 //!
-//! tshark decodes each report block and sender report; this test adds them up per stream by itself and compares the sums
-//! with our records. A stream that had several records, or reports before its first packet, has no sum to compare with.
+//! tshark decodes each report block and sender report; this test adds them up per stream by itself and
+//! compares the sums with our records. A stream that had several records, or reports before its first packet,
+//! has no sum to compare with.
 #![expect(clippy::expect_used, reason = "what cannot be read fails the test")]
 
 use std::collections::BTreeMap;

@@ -35,6 +35,27 @@ pub(crate) struct Threads {
     pub(crate) files: bool,
 }
 
+/// An engine for each worker, and how many calls and streams they follow together.
+fn engines(config: &Config, workers: usize, is_replay: bool) -> (Vec<Engine>, usize, usize) {
+    // Replays are repeatable; on the wire nobody may know which keys collide.
+    let seed = match is_replay {
+        true => ringtap_engine::Config::default().seed,
+        false => RandomState::new().hash_one(0),
+    };
+    let limits = config.engine.engine(seed, !is_replay);
+    let (calls, streams) = (limits.max_calls, limits.max_streams);
+    let engines = match workers {
+        1 => vec![Engine::new(limits)],
+        _ => Engine::team(&limits, workers),
+    };
+    log::info!(
+        target: "engine",
+        "tables for {calls} calls and {streams} streams; {} MiB in use",
+        shared_status::resident() >> 20,
+    );
+    (engines, calls, streams)
+}
+
 impl Threads {
     pub(crate) fn start(
         config: &Config,
@@ -43,23 +64,8 @@ impl Threads {
         secrets: &Secrets,
         far_tier: &Arc<FarTier>,
     ) -> anyhow::Result<Self> {
-        // Replays are repeatable; on the wire nobody may know which keys collide.
-        let seed = match source.files {
-            true => ringtap_engine::Config::default().seed,
-            false => RandomState::new().hash_one(0),
-        };
-        let limits = config.engine.engine(seed, !source.files);
         let workers = source.taps.len();
-        let (calls, streams) = (limits.max_calls, limits.max_streams);
-        let engines = match workers {
-            1 => vec![Engine::new(limits)],
-            _ => Engine::team(&limits, workers),
-        };
-        log::info!(
-            target: "engine",
-            "tables for {calls} calls and {streams} streams; {} MiB in use",
-            shared_status::resident() >> 20,
-        );
+        let (engines, calls, streams) = engines(config, workers, source.files);
         let posts = source.taps.iter().map(|(_, post)| post.clone()).collect();
         let board = Arc::new(SharedStatus::new(posts, keeper.counts_handle()));
         let mut threads = Self {

@@ -20,7 +20,8 @@ use crate::exit::Misuse;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Without names")]
 pub(crate) struct Anonymise {
-    /// Replace numbers, names, hosts and addresses, each by the same everywhere; voices become silence, dialled digits 0
+    /// Replace numbers, names, hosts and addresses, each by the same everywhere; voices become silence,
+    /// dialled digits 0
     #[arg(long)]
     pub(crate) anonymise: bool,
     #[command(flatten)]
@@ -31,8 +32,8 @@ pub(crate) struct Anonymise {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Without names")]
 pub(crate) struct Naming {
-    /// A file with a secret of 16 bytes or more: the same secret gives the same names in every export, and whoever has it can
-    /// find them out again. Without it, each run has a secret of its own that nobody keeps
+    /// A file with a secret of 16 bytes or more: the same secret gives the same names in every export, and
+    /// whoever has it can find them out again. Without it, each run has a secret of its own that nobody keeps
     #[arg(long, value_name = "FILE")]
     pub(crate) anonymise_key: Option<PathBuf>,
     /// Leave the voices in: people are known by them
@@ -114,7 +115,8 @@ impl Anonymous {
     }
 }
 
-/// What must be known before the first packet is written: which streams are some, and which payload types are digits.
+/// What must be known before the first packet is written: which streams are some, and which payload types are
+/// digits.
 #[derive(Default)]
 struct Known {
     /// The payload type of most packets, by a stream's serial.
@@ -176,7 +178,8 @@ impl Veil<'_> {
         (self.mask.endpoint(src), self.mask.endpoint(dst))
     }
 
-    /// Digits are told from voices by their type, and by being short: a wrong description must not let a voice pass.
+    /// Digits are told from voices by their type, and by being short: a wrong description must not let a
+    /// voice pass.
     fn voice(&self, seen: &RtpSeen<'_>) -> MediaMask {
         let is_main =
             self.known.streams.get(&seen.serial) == Some(&seen.payload_type) && seen.payload.len() > 4;

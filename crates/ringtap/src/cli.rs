@@ -11,8 +11,8 @@ use crate::screen::Colour;
 
 /// Watches a telephone network from the wire: follows SIP calls and measures their RTP streams.
 ///
-/// Begin with `ringtap analyze FILE`: it lists every call with its worst stream. Then `ringtap call` shows one of them
-/// message by message, and `ringtap extract` takes it out as a capture or as sound.
+/// Begin with `ringtap analyze FILE`: it lists every call with its worst stream. Then `ringtap call` shows
+/// one of them message by message, and `ringtap extract` takes it out as a capture or as sound.
 #[derive(Debug, Parser)]
 #[command(name = "ringtap", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Cli {

@@ -20,7 +20,8 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The status of a command that failed, telling why. A reader that has gone away, as `head` does, is no failure.
+    /// The status of a command that failed, telling why. A reader that has gone away, as `head` does, is no
+    /// failure.
     pub(crate) fn of_error(error: &anyhow::Error, screen: &mut Screen) -> Self {
         let kind = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
         if kind == Some(io::ErrorKind::BrokenPipe) {

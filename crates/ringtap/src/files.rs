@@ -34,7 +34,8 @@ pub(crate) struct Wanted {
     /// Its sound, as FLAC: the same samples in about half the space
     #[arg(long, value_name = "FILE")]
     flac: Option<Option<PathBuf>>,
-    /// Its sound, as Ogg Opus, for keeping: about 11 MB an hour and side (`--opus-kbps`). Needs Debian's libopus0
+    /// Its sound, as Ogg Opus, for keeping: about 11 MB an hour and side (`--opus-kbps`). Needs Debian's
+    /// libopus0
     #[arg(long, value_name = "FILE")]
     opus: Option<Option<PathBuf>>,
     /// The outline of its sound, as JSON for a player: minimum and maximum of each span, -1 to 1, by channel
@@ -138,7 +139,8 @@ pub(crate) struct Content<'a> {
 }
 
 impl Files {
-    /// Opens those that are wanted; `stem` is the path of a file whose name was left out, without what it ends in.
+    /// Opens those that are wanted; `stem` is the path of a file whose name was left out, without what it
+    /// ends in.
     pub(crate) fn create(wanted: &Wanted, stem: &Path, force: bool) -> anyhow::Result<Self> {
         let mut paths = Vec::new();
         let mut path = |(_, ending, asked): (&str, &str, &Asked)| -> anyhow::Result<Option<PathBuf>> {

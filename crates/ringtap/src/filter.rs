@@ -20,7 +20,8 @@ pub(crate) struct Filter {
     /// Call-ID; exact or prefix`*`
     #[arg(long, value_name = "ID")]
     pub(crate) call_id: Option<Pattern>,
-    /// Where the call ended: completed, active, failed, redirected, cancelled, timeout, ringing, trying; several with commas
+    /// Where the call ended: completed, active, failed, redirected, cancelled, timeout, ringing, trying;
+    /// several with commas
     #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = state)]
     pub(crate) state: Vec<CallState>,
     /// Calls that began at this time or later: 2026-11-21T02:00:00Z, "2026-11-21 02:00" (UTC) or 2026-11-21

@@ -29,7 +29,8 @@ impl Decoders for Helpers {
     }
 }
 
-/// An encoder of Opus, by its library in a process of its own. [`Error::NoEncoder`] where that is not installed.
+/// An encoder of Opus, by its library in a process of its own. [`Error::NoEncoder`] where that is not
+/// installed.
 pub(crate) fn encoder(coding: EncoderSettings) -> Result<Box<dyn Encoder>, Error> {
     let failed = |error| Error::Encoder { codec: "Opus", why: unstarted(&error) };
     let (child, from, to) = start().map_err(failed)?;

@@ -134,8 +134,8 @@ impl Input {
         bar
     }
 
-    /// Feeds everything to a new engine and closes it. Runs over the same input are the same, call for call and serial for
-    /// serial.
+    /// Feeds everything to a new engine and closes it. Runs over the same input are the same, call for call
+    /// and serial for serial.
     pub(crate) fn pass<S: Listener>(&self, sink: &mut S, bar: &ProgressBar) -> Pass {
         let mut engine = Engine::new(Config::default());
         let mut frames = self.frames();
@@ -148,7 +148,8 @@ impl Input {
         self.passed(&frames, fed.unwrap_or_default(), engine.counters().clone())
     }
 
-    /// The same with the work shared out among so many threads: the same records, in another order, and no packets.
+    /// The same with the work shared out among so many threads: the same records, in another order, and no
+    /// packets.
     ///
     /// # Errors
     ///

@@ -1,8 +1,9 @@
 //! Generated frames onto an interface, each at its time.
 //!
-//! At its own pace one thread makes what is due and sends it at once: how late that is goes into the truth, which so has the times
-//! of the wire. As fast as possible, one thread makes batches ahead and this one sends them. Nothing goes early, and at the end
-//! it is said how late things went: a monitor that is measured with it must not be blamed for that.
+//! At its own pace one thread makes what is due and sends it at once: how late that is goes into the truth,
+//! which so has the times of the wire. As fast as possible, one thread makes batches ahead and this one sends
+//! them. Nothing goes early, and at the end it is said how late things went: a monitor that is measured with
+//! it must not be blamed for that.
 
 use std::io::BufWriter;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -57,8 +58,8 @@ pub(crate) struct Sent {
     pub(crate) interrupted: bool,
 }
 
-/// Sends all of it, the frame of the traffic's start at `began`. Records go to `truth` as they become complete. Gives the
-/// traffic back.
+/// Sends all of it, the frame of the traffic's start at `began`. Records go to `truth` as they become
+/// complete. Gives the traffic back.
 pub(crate) fn all(
     mut traffic: Traffic,
     injector: &mut Injector,

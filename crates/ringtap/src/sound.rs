@@ -22,7 +22,8 @@ use crate::screen::Screen;
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Sound")]
 pub(crate) struct How {
-    /// Samples a second; without it the highest rate that was sent (8000 for G.711 and G.729, 16000 for G.722, 48000 for Opus)
+    /// Samples a second; without it the highest rate that was sent (8000 for G.711 and G.729, 16000 for
+    /// G.722, 48000 for Opus)
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(4_000..=192_000))]
     rate: Option<u32>,
     /// Both sides on two channels, both on one, or one side alone
@@ -31,11 +32,12 @@ pub(crate) struct How {
     /// What is heard where packets are missing
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     loss: Loss,
-    /// As a telephone with a jitter buffer of this depth would have played it: packets that came later are lost. Without it,
-    /// whatever came is heard
+    /// As a telephone with a jitter buffer of this depth would have played it: packets that came later are
+    /// lost. Without it, whatever came is heard
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(0..=10_000))]
     buffer_ms: Option<u64>,
-    /// Let dialled digits (telephone events) be heard as tones; without it they are silent, since digits can be secrets
+    /// Let dialled digits (telephone events) be heard as tones; without it they are silent, since digits can
+    /// be secrets
     #[arg(long)]
     tones: bool,
     /// Bit rate of `--opus`, about, in kbit/s for each channel; a side that is silent takes 2

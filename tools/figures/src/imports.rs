@@ -1,8 +1,8 @@
 //! Which file of a crate uses which, and the cycles among them.
 //!
-//! Only what a crate itself declares counts: paths that begin with `crate`, `super` or `self`, with a module declared in
-//! the same file, or with a module that the file imports. A re-export leads on to the file that declares the name, and
-//! is no use of that file by the one that re-exports it. Tests are left out.
+//! Only what a crate itself declares counts: paths that begin with `crate`, `super` or `self`, with a module
+//! declared in the same file, or with a module that the file imports. A re-export leads on to the file that
+//! declares the name, and is no use of that file by the one that re-exports it. Tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,8 +1,10 @@
 //! Figures of the source tree: sizes of files and functions, import cycles, names.
 //!
-//! Not here: an opinion. `cases/tests/house.rs` holds the limits, and `make figures` prints what this measures.
+//! Not here: an opinion. `cases/tests/house.rs` holds the limits, and `make figures` prints what this
+//! measures.
 //!
-//! The one invariant: text, characters and comments never count as code, because everything is measured on tokens.
+//! The one invariant: text, characters and comments never count as code, because everything is measured on
+//! tokens.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! `make figures`: prints the figures of the source tree, and writes them to `docs/figures.md`.
 //!
-//! With `--builds` it first clones the project's last commit into a temporary folder, and times `make demo` and
-//! `make test` there.
+//! With `--builds` it first clones the project's last commit into a temporary folder, and times `make demo`
+//! and `make test` there.
 #![expect(clippy::print_stdout, reason = "a program that prints")]
 #![forbid(unsafe_code)]
 

@@ -31,8 +31,8 @@ pub struct Function {
     pub name: String,
     /// The line with `fn`.
     pub line: usize,
-    /// From the line with `fn` to the closing brace, comments and blank lines included; attributes and documentation
-    /// are not.
+    /// From the line with `fn` to the closing brace, comments and blank lines included; attributes and
+    /// documentation are not.
     pub lines: usize,
 }
 

@@ -4,8 +4,8 @@
 //!
 //! The one invariant: a test that does not run to its end calls [`skip`]. It never just returns.
 //!
-//! `make test` prints the list. With `CI=true` in the environment a skipped test fails, unless `cases/allowed-skips.txt`
-//! names what was missing.
+//! `make test` prints the list. With `CI=true` in the environment a skipped test fails, unless
+//! `cases/allowed-skips.txt` names what was missing.
 //!
 //! ```
 //! # fn main() {
@@ -24,8 +24,8 @@ use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// Records that the calling test, or a part of it, is skipped. `missing` names what it needs; `cases/allowed-skips.txt`
-/// uses the same name. `reason` says how that was noticed, or how to install it.
+/// Records that the calling test, or a part of it, is skipped. `missing` names what it needs;
+/// `cases/allowed-skips.txt` uses the same name. `reason` says how that was noticed, or how to install it.
 ///
 /// # Panics
 ///
@@ -58,8 +58,8 @@ pub fn program(name: &str) -> bool {
     found
 }
 
-/// The folder of reference captures and answers: `RINGTAP_SHARED`, otherwise `../shared` beside the project. Skips where
-/// it is absent.
+/// The folder of reference captures and answers: `RINGTAP_SHARED`, otherwise `../shared` beside the project.
+/// Skips where it is absent.
 #[track_caller]
 pub fn shared() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");

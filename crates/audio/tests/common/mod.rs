@@ -8,8 +8,8 @@ use std::process::Command;
 use ringtap_audio::{BuiltIn, Codec, DecodeStep, Decoders};
 use ringtap_model::Hz;
 
-/// What a program writes to standard output when it reads `input` from the file `{}` among its arguments; `None`,
-/// and the test is skipped, where it is not installed.
+/// What a program writes to standard output when it reads `input` from the file `{}` among its arguments;
+/// `None`, and the test is skipped, where it is not installed.
 pub(crate) fn filtered(program: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     if !ringtap_testing::program(program) {
         return None;

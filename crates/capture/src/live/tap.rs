@@ -63,8 +63,8 @@ enum Backend {
 
 impl Tap {
     /// Waits up to `wait` for packets, passes those that are ready (one block with AF_PACKET) to `take` in
-    /// slices of up to [`BATCH`](super::BATCH), and releases their memory to the ring. Returns their number: 0 after the
-    /// timeout or a signal.
+    /// slices of up to [`BATCH`](super::BATCH), and releases their memory to the ring. Returns their number:
+    /// 0 after the timeout or a signal.
     ///
     /// [`Frame::number`] increases within each tap and is unique over the taps of a source.
     ///

@@ -143,8 +143,8 @@ pub(crate) struct StreamTable {
     digits: Rows<Digit>,
     measure_sound: bool,
     provisional_limit: Nanos,
-    /// Endpoints learned from streams since the last tick of the clock; and those of them that other workers do
-    /// not know yet.
+    /// Endpoints learned from streams since the last tick of the clock; and those of them that other workers
+    /// do not know yet.
     learned: Vec<LearnedEndpoint>,
     pub(crate) unsent_learned: Vec<LearnedEndpoint>,
     /// Which worker this is, of how many.

@@ -20,10 +20,10 @@ use crate::screen::Screen;
 
 /// Find every call in captures and measure its streams: where to begin
 ///
-/// Reads pcap, pcapng and ERF, also gzip or zstd compressed, several files in order of time; `-` is standard input. For
-/// people it prints a table of the calls, each with its worst stream, then the streams that no call announced, then a
-/// summary. For programs it prints one JSON object a line (calls, each followed by its streams; streams without a call;
-/// registrations; messages) or one kind of record as CSV.
+/// Reads pcap, pcapng and ERF, also gzip or zstd compressed, several files in order of time; `-` is standard
+/// input. For people it prints a table of the calls, each with its worst stream, then the streams that no
+/// call announced, then a summary. For programs it prints one JSON object a line (calls, each followed by its
+/// streams; streams without a call; registrations; messages) or one kind of record as CSV.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Analyze {

@@ -19,9 +19,10 @@ use crate::screen::Screen;
 
 /// Make a capture that names nobody: the calls in it, with other numbers, names, hosts and addresses
 ///
-/// Every SIP message, and every packet of a stream that is one, in a frame of its own with right checksums, at its time; whatever
-/// else was in the capture is left out. The same number is the same everywhere, numbers and networks that began alike begin
-/// alike, and `ringtap analyze` finds the same calls with the same figures. For a bug report, a vendor, a test.
+/// Every SIP message, and every packet of a stream that is one, in a frame of its own with right checksums,
+/// at its time; whatever else was in the capture is left out. The same number is the same everywhere, numbers
+/// and networks that began alike begin alike, and `ringtap analyze` finds the same calls with the same
+/// figures. For a bug report, a vendor, a test.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Anonymise {

@@ -17,13 +17,14 @@ use crate::screen::Screen;
 
 /// Measure what one core of this machine carries: to plan capacity, and to compare machines
 ///
-/// Lays traffic out in memory as a capture ring holds it and runs the engine over it, without a network card: how many
-/// packets, calls and messages a second there can be, what a packet costs by stage, how much memory a call takes. Beside it
-/// runs the reference loop, which reads one byte of each header and does nothing else: what no analysis can be faster than.
+/// Lays traffic out in memory as a capture ring holds it and runs the engine over it, without a network card:
+/// how many packets, calls and messages a second there can be, what a packet costs by stage, how much memory
+/// a call takes. Beside it runs the reference loop, which reads one byte of each header and does nothing
+/// else: what no analysis can be faster than.
 ///
-/// Only ratios within one run mean anything on a machine that does other work meanwhile: every round measures all stages in
-/// turn, and the median of the rounds is shown with the least and the most. What the engine found is checked against what
-/// was put in; where it differs there are no figures, and the exit status is 1.
+/// Only ratios within one run mean anything on a machine that does other work meanwhile: every round measures
+/// all stages in turn, and the median of the rounds is shown with the least and the most. What the engine
+/// found is checked against what was put in; where it differs there are no figures, and the exit status is 1.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Bench {
@@ -39,7 +40,8 @@ pub(crate) struct Bench {
     /// What media are coded in, 20 ms a packet
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     codec: Sound,
-    /// Frames in memory, and so in each round [default: 4,000,000 of media and other; some 500,000 of sip and calls]
+    /// Frames in memory, and so in each round [default: 4,000,000 of media and other; some 500,000 of sip and
+    /// calls]
     #[arg(long, value_name = "N")]
     packets: Option<u32>,
     /// How often everything is measured
@@ -150,8 +152,8 @@ impl Bench {
         }
     }
 
-    /// One of several workloads, in a process of its own: none finds memory that another has used and given back. The
-    /// status of a process that failed, which has told why.
+    /// One of several workloads, in a process of its own: none finds memory that another has used and given
+    /// back. The status of a process that failed, which has told why.
     fn apart(&self, what: What) -> anyhow::Result<Result<Vec<Outcome>, Exit>> {
         let program = std::env::current_exe().context("cannot find this program to start it again")?;
         let mut command = Command::new(program);

@@ -22,8 +22,8 @@ use crate::screen::Screen;
 
 /// Show one call: parties, times, the message ladder, its streams second by second
 ///
-/// For a call that `analyze` listed, to see what went wrong in it: who said what when, which message was repeated, how
-/// each direction of the sound was in every 10 s.
+/// For a call that `analyze` listed, to see what went wrong in it: who said what when, which message was
+/// repeated, how each direction of the sound was in every 10 s.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CallArgs {

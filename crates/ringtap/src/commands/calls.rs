@@ -18,8 +18,8 @@ use crate::search::search;
 
 /// Search calls in a database that `analyze --store` wrote
 ///
-/// For calls of the past, without their captures. An answer that is not whole says so: on standard error when there are
-/// more than `--limit`, with an error when a day cannot be read.
+/// For calls of the past, without their captures. An answer that is not whole says so: on standard error when
+/// there are more than `--limit`, with an error when a day cannot be read.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Calls {

@@ -16,10 +16,10 @@ use crate::screen::Screen;
 
 /// Prove a monitor right: its records against the truth that `generate` wrote
 ///
-/// Both are files with one JSON object a line and the names of `analyze --format jsonl`, so that any monitor can be judged
-/// whose records can be brought into that form. Every call, stream and registration of the truth has to be there once,
-/// nothing else, and every field that the truth has has to be equal; jitter and longest gaps within 1 %. The exit status is 1
-/// where anything differs.
+/// Both are files with one JSON object a line and the names of `analyze --format jsonl`, so that any monitor
+/// can be judged whose records can be brought into that form. Every call, stream and registration of the
+/// truth has to be there once, nothing else, and every field that the truth has has to be equal; jitter and
+/// longest gaps within 1 %. The exit status is 1 where anything differs.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Compare {
@@ -29,7 +29,8 @@ pub(crate) struct Compare {
     /// What was found; `-` is standard input
     #[arg(required = true, value_name = "RECORDS")]
     records: Vec<PathBuf>,
-    /// Let times differ by so many milliseconds, and jitter and gaps by as much: for traffic that went over a wire
+    /// Let times differ by so many milliseconds, and jitter and gaps by as much: for traffic that went over a
+    /// wire
     #[arg(long, value_name = "MS", default_value_t = 0.0, hide_default_value = true)]
     within: f64,
     /// Leave out times and what is measured from them: for traffic that was not sent at its own pace

@@ -20,8 +20,9 @@ struct Where {
 
 /// Keep a call under way, or more or less of it, whatever the rules say
 ///
-/// From now on: what was not kept until now is not there. Of a call that no rule has decided yet, all of it is kept from its
-/// INVITE on. What was kept before stays. The running `ringtap run` does it; the manual is docs/manual/spool.md.
+/// From now on: what was not kept until now is not there. Of a call that no rule has decided yet, all of it
+/// is kept from its INVITE on. What was kept before stays. The running `ringtap run` does it; the manual is
+/// docs/manual/spool.md.
 #[derive(Args, Debug)]
 #[command(after_help = KEEP)]
 pub(crate) struct Keep {

@@ -13,10 +13,11 @@ use crate::screen::Screen;
 
 /// Look at this machine as a good operator would: what would lose packets or make figures wrong
 ///
-/// Looks at the interfaces (link, rings, queues, interrupts, offloads, flow control, timestamps, losses), the machine (CPUs,
-/// memory, clock, kernel settings, rights of this process) and the directory of the store. Each thing is `good`, `note`, `warn`
-/// or `bad`; where it is not good, a sentence says why it matters, and a command how to mend it. Nothing is changed:
-/// only with `--store`, 20 kB are written into a file without a name, to learn how fast the disk is.
+/// Looks at the interfaces (link, rings, queues, interrupts, offloads, flow control, timestamps, losses), the
+/// machine (CPUs, memory, clock, kernel settings, rights of this process) and the directory of the store.
+/// Each thing is `good`, `note`, `warn` or `bad`; where it is not good, a sentence says why it matters, and a
+/// command how to mend it. Nothing is changed: only with `--store`, 20 kB are written into a file without a
+/// name, to learn how fast the disk is.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[group(skip)]

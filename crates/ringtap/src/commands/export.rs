@@ -34,9 +34,10 @@ use crate::sound::{How, refuse_without_encoder};
 
 /// Take calls of the past out of the spool: packets, sound, records, ladders
 ///
-/// For calls that `ringtap run` kept packets of ([spool] in its configuration). One call by its Call-ID, or with `--out` every
-/// call that the filters find, into one directory with an index of what was written. The record in the database tells which
-/// packets there were; what is missing of them is said, and the exit status is 3. Files appear when they are whole.
+/// For calls that `ringtap run` kept packets of ([spool] in its configuration). One call by its Call-ID, or
+/// with `--out` every call that the filters find, into one directory with an index of what was written. The
+/// record in the database tells which packets there were; what is missing of them is said, and the exit
+/// status is 3. Files appear when they are whole.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Export {
@@ -52,7 +53,8 @@ pub(crate) struct Export {
     /// A file with a key that the spool was sealed under; again for each key that it was
     #[arg(long, value_name = "FILE")]
     key: Vec<PathBuf>,
-    /// Interception product: the copy that was kept of calls that were intercepted, whatever else was kept of them
+    /// Interception product: the copy that was kept of calls that were intercepted, whatever else was kept of
+    /// them
     #[arg(long)]
     product: bool,
     /// Directory for files whose names are made: DAY/TIME-ID.pcap and so on, and index.jsonl, one line a call
@@ -176,7 +178,8 @@ impl Export {
         let mut call_packets = CallPackets::find(spool, call, &streams, self.product)?;
         let (mut replay, mut links) = (Replay::default(), Vec::new());
         let mut engine = Engine::new(small(call_packets.packet_limit()));
-        // Without names all of it is held in memory: what names whom has to be known before the first packet is written.
+        // Without names all of it is held in memory: what names whom has to be known before the first packet
+        // is written.
         let mut whole = FrameBuffer::default();
         call_packets.first_pass(spool, &mut |frames| {
             if mask.is_some() {
@@ -242,7 +245,8 @@ impl Export {
         Ok(Outcome { id, paths, packets, kept: kept_value, call_id, exit })
     }
 
-    /// Where files go whose names are made: of the time and the id alone, since everything else came from the wire.
+    /// Where files go whose names are made: of the time and the id alone, since everything else came from the
+    /// wire.
     fn stem(&self, start: Nanos, id: Id) -> anyhow::Result<PathBuf> {
         let time = time::full(start);
         let (day, clock) = time.split_once(' ').unwrap_or(("", &time));

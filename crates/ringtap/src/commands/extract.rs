@@ -24,10 +24,10 @@ use crate::sound::{Files, How, Paths, refuse_without_encoder};
 
 /// Take one call out: its packets as a capture, its sound as a WAV
 ///
-/// The capture has the call's signalling and media in their original order, fragments and RTCP included, each packet once:
-/// to hand on, or to open in Wireshark. The sound has the caller on the left and the callee on the right, on one time line;
-/// where nothing was lost it is, sample for sample, what was sent, and short loss is concealed. Files appear when they are
-/// whole: an error or Ctrl-C leaves none.
+/// The capture has the call's signalling and media in their original order, fragments and RTCP included, each
+/// packet once: to hand on, or to open in Wireshark. The sound has the caller on the left and the callee on
+/// the right, on one time line; where nothing was lost it is, sample for sample, what was sent, and short
+/// loss is concealed. Files appear when they are whole: an error or Ctrl-C leaves none.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[group(skip)]
@@ -47,10 +47,12 @@ pub(crate) struct Extract {
     /// Write its sound here, as FLAC: the same samples in about half the space
     #[arg(long, value_name = "OUT")]
     flac: Option<PathBuf>,
-    /// Write its sound here, as Ogg Opus, for keeping: about 11 MB an hour and side (`--opus-kbps`). Needs Debian's libopus0
+    /// Write its sound here, as Ogg Opus, for keeping: about 11 MB an hour and side (`--opus-kbps`). Needs
+    /// Debian's libopus0
     #[arg(long, value_name = "OUT")]
     opus: Option<PathBuf>,
-    /// Write the outline of its sound here, as JSON for a player: minimum and maximum of each span, -1 to 1, by channel
+    /// Write the outline of its sound here, as JSON for a player: minimum and maximum of each span, -1 to 1,
+    /// by channel
     #[arg(long, value_name = "OUT")]
     peaks: Option<PathBuf>,
     #[command(flatten)]
@@ -162,7 +164,8 @@ fn find(wanted: &str, input: &Input, screen: &mut Screen) -> anyhow::Result<Vec<
     finder.found().inspect_err(|_| _ = pass.exit(screen)).map_err(Into::into)
 }
 
-/// Half a call is not what was asked for. After an interruption of standard input alone there is all that came.
+/// Half a call is not what was asked for. After an interruption of standard input alone there is all that
+/// came.
 fn whole(pass: &Pass) -> Result<(), Interrupted> {
     match pass.interrupted {
         Some(input::Interrupted::At(_)) => Err(Interrupted),

@@ -17,10 +17,11 @@ use crate::screen::Screen;
 
 /// Make what was kept of a call unreadable for good
 ///
-/// Where the spool is sealed, the keys of the call's signalling and streams are overwritten: nobody can read them any more, and
-/// the segments stay as they were signed. Where it is not, the packets are overwritten. Both are written into the log of deletions
-/// first. Of segments that lie far, the keys are replaced there as well; one with packets that are not sealed is brought back first.
-/// The record of the call stays in the database. A call on hold is not forgotten.
+/// Where the spool is sealed, the keys of the call's signalling and streams are overwritten: nobody can read
+/// them any more, and the segments stay as they were signed. Where it is not, the packets are overwritten.
+/// Both are written into the log of deletions first. Of segments that lie far, the keys are replaced there as
+/// well; one with packets that are not sealed is brought back first. The record of the call stays in the
+/// database. A call on hold is not forgotten.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Forget {
@@ -78,7 +79,8 @@ impl Forget {
         let order = ForgetOrder { why: &self.why, at, product: self.product };
         let mut all = ForgetReport::default();
         for part in &parts {
-            // To the end of the last microsecond that it may have: a key is forgotten as a whole, and RTCP lies with its stream.
+            // To the end of the last microsecond that it may have: a key is forgotten as a whole, and RTCP
+            // lies with its stream.
             let (from, to) = part.time_range();
             let done =
                 forget(&[&self.spool], far.as_deref(), &[part.key], from..to + Nanos(1), &deletions, order)?;

@@ -22,10 +22,11 @@ use crate::screen::Screen;
 
 /// Put calls on hold for a case: their packets and records stay until they are released
 ///
-/// Whatever [retention] and [store] retain say, and however full the disk is. A running `ringtap run` sees it at once. Other
-/// calls are not kept longer for it: what is held is copied out of a segment before that is deleted. A call can be on hold for
-/// several cases; it is held until the last of them is released. A call that is under way has no record yet: the running ringtap, which is
-/// asked over its control socket, holds it when it has ended, also when it was started again meanwhile; its messages stay from now on.
+/// Whatever [retention] and [store] retain say, and however full the disk is. A running `ringtap run` sees it
+/// at once. Other calls are not kept longer for it: what is held is copied out of a segment before that is
+/// deleted. A call can be on hold for several cases; it is held until the last of them is released. A call
+/// that is under way has no record yet: the running ringtap, which is asked over its control socket, holds it
+/// when it has ended, also when it was started again meanwhile; its messages stay from now on.
 #[derive(Args, Debug)]
 #[command(after_help = HOLD)]
 pub(crate) struct Hold {
@@ -77,8 +78,9 @@ pub(crate) struct Holds {
 
 /// End the hold of a case, or of one call in it: the clocks count again
 ///
-/// What has outlived them already is deleted: copied packets at once, records with their day. Where segments are signed, a copy in which
-/// other calls are held as well is shortened by the running ringtap, which has the key.
+/// What has outlived them already is deleted: copied packets at once, records with their day. Where segments
+/// are signed, a copy in which other calls are held as well is shortened by the running ringtap, which has
+/// the key.
 #[derive(Args, Debug)]
 pub(crate) struct Release {
     /// A Call-ID or the id of a record; all of the case where it is left out

@@ -14,8 +14,8 @@ use crate::screen::Screen;
 
 /// Make a key that seals a spool, or one that signs it
 ///
-/// A file that exists is never overwritten. Keep a copy of the sealing key in another place: what is sealed cannot be read
-/// without it, by anybody.
+/// A file that exists is never overwritten. Keep a copy of the sealing key in another place: what is sealed
+/// cannot be read without it, by anybody.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[group(required = true, multiple = true)]
@@ -23,7 +23,8 @@ pub(crate) struct KeyArgs {
     /// A master key, for `[spool] seal` and `ringtap export --key`
     #[arg(long, value_name = "FILE")]
     seal: Option<PathBuf>,
-    /// A signing key, for `[spool] sign`; its public part, for `ringtap verify --key`, is written beside it as FILE.pub
+    /// A signing key, for `[spool] sign`; its public part, for `ringtap verify --key`, is written beside it
+    /// as FILE.pub
     #[arg(long, value_name = "FILE")]
     sign: Option<PathBuf>,
 }

@@ -25,9 +25,10 @@ use crate::screen::Screen;
 
 /// Watch calls in the terminal as they pass: list, ladder, messages, streams
 ///
-/// For who knows sngrep: the same keys do the same things, F1 lists them. Beside the messages there are the streams of each
-/// call, with loss, jitter and MOS of every ten seconds. Captures on interfaces, or reads capture files. What is kept to be looked
-/// at has ceilings, so that it can run for days: the oldest calls that have ended leave first, and are counted.
+/// For who knows sngrep: the same keys do the same things, F1 lists them. Beside the messages there are the
+/// streams of each call, with loss, jitter and MOS of every ten seconds. Captures on interfaces, or reads
+/// capture files. What is kept to be looked at has ceilings, so that it can run for days: the oldest calls
+/// that have ended leave first, and are counted.
 ///
 /// With `--records` nothing is drawn: records are printed as calls end, as `analyze --format jsonl` does.
 #[derive(Args, Debug)]

@@ -13,8 +13,9 @@ use crate::screen::Screen;
 
 /// Work out a MOS by hand, term by term: to check a figure, or to plan a link
 ///
-/// Every term is shown with the equation that it comes from. Without `--model` the codec decides: G.107 for narrowband,
-/// G.107.1 for wideband, G.107.2 for super-wideband and fullband codecs, since impairment factors hold on one scale only.
+/// Every term is shown with the equation that it comes from. Without `--model` the codec decides: G.107 for
+/// narrowband, G.107.1 for wideband, G.107.2 for super-wideband and fullband codecs, since impairment factors
+/// hold on one scale only.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Mos {

@@ -13,10 +13,10 @@ use crate::screen::Screen;
 
 /// Watch the wire: follow calls as they happen, write their records to the store, for months
 ///
-/// Captures on the interfaces that the configuration names, or replays files. Prints a status line every 10 s, serves
-/// Prometheus metrics, reads its configuration again on SIGHUP, ends on SIGTERM or Ctrl-C with every record written; calls
-/// still under way then are recorded as `active`. After a kill the next start records the calls that it cut off, as
-/// `interrupted`. The manual is docs/manual/run.md.
+/// Captures on the interfaces that the configuration names, or replays files. Prints a status line every 10
+/// s, serves Prometheus metrics, reads its configuration again on SIGHUP, ends on SIGTERM or Ctrl-C with
+/// every record written; calls still under way then are recorded as `active`. After a kill the next start
+/// records the calls that it cut off, as `interrupted`. The manual is docs/manual/run.md.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Run {

@@ -17,10 +17,10 @@ use crate::screen::Screen;
 
 /// Prove that a spool is as it was written: nothing changed, cut out, put in or reordered
 ///
-/// Every segment is compared with its signed seal, and the seals with each other. What is not as it was written is named, the
-/// oldest first, with its place where it can be found, and the exit status is 3. What was deleted or forgotten by order is in
-/// the log of deletions and is no damage. Where segments are not signed, checksums alone are looked at: they find what a disk
-/// does, not what a person does.
+/// Every segment is compared with its signed seal, and the seals with each other. What is not as it was
+/// written is named, the oldest first, with its place where it can be found, and the exit status is 3. What
+/// was deleted or forgotten by order is in the log of deletions and is no damage. Where segments are not
+/// signed, checksums alone are looked at: they find what a disk does, not what a person does.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Verify {

@@ -1,7 +1,7 @@
 //! A team of engines in lockstep, each in a thread of its own: the records of one engine, sooner.
 //!
-//! The thread that reads shares frames out and takes records; meanwhile the workers have the batch before. They meet after
-//! each stage, at a barrier that also tells whether any has more to do.
+//! The thread that reads shares frames out and takes records; meanwhile the workers have the batch before.
+//! They meet after each stage, at a barrier that also tells whether any has more to do.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};

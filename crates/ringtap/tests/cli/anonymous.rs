@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::built::{Built, call};
 use crate::run::{ringtap, run};
 
-/// What a record has of a call that names nobody. Phrases are left out: what people wrote themselves is replaced.
+/// What a record has of a call that names nobody. Phrases are left out: what people wrote themselves is
+/// replaced.
 const CALL: [&str; 17] = [
     "protocol",
     "state",

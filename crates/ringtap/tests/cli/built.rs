@@ -78,8 +78,8 @@ impl Built {
 /// The Call-ID of [`call`].
 pub(crate) const CALL_ID: &str = "4f2a19c0@192.0.2.1";
 
-/// A call of 10 s from host 1 (media on port 4000) to host 2 (port 6000): its INVITE is repeated, the caller hangs up, of
-/// the caller's sound every fiftieth packet is lost, RTCP goes beside it.
+/// A call of 10 s from host 1 (media on port 4000) to host 2 (port 6000): its INVITE is repeated, the caller
+/// hangs up, of the caller's sound every fiftieth packet is lost, RTCP goes beside it.
 pub(crate) fn call(built: &mut Built) {
     let request = |method: &str, cseq: &str, tag: &str, body: &str| {
         message(&format!("{method} sip:602@192.0.2.2 SIP/2.0"), cseq, tag, body)
@@ -106,7 +106,8 @@ pub(crate) fn call(built: &mut Built) {
     built.sip(12_120, false, &answer("200 OK", "2 BYE", ""));
 }
 
-/// A call in which the caller alone speaks: payloads of so many milliseconds and ticks, of the format that `rtpmap` names.
+/// A call in which the caller alone speaks: payloads of so many milliseconds and ticks, of the format that
+/// `rtpmap` names.
 pub(crate) fn speech(built: &mut Built, format: (u8, &str), length: (u64, u32), payloads: &[Vec<u8>]) {
     conversation(built, format, length, [payloads, &[]]);
 }
@@ -130,7 +131,8 @@ pub(crate) fn conversation(
     }
 }
 
-/// INVITE, 200, ACK at once, BYE at the `end`, in milliseconds; the formats of the media from the list of payload types on.
+/// INVITE, 200, ACK at once, BYE at the `end`, in milliseconds; the formats of the media from the list of
+/// payload types on.
 pub(crate) fn signalling(built: &mut Built, formats: &str, end: u64) {
     let offer = |host: u8, port: u16| {
         let old = "RTP/AVP 8\r\na=rtpmap:8 PCMA/8000\r\n";

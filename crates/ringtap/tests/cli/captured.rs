@@ -1,5 +1,6 @@
-//! Streams that other people captured, mostly without their signalling: put into a call that says what they are, taken out of it by
-//! `ringtap extract`, and compared with another decoder; then what is no codec: digits and comfort noise. `cargo test -p ringtap --test cli captured -- --nocapture` prints the table.
+//! Streams that other people captured, mostly without their signalling: put into a call that says what they
+//! are, taken out of it by `ringtap extract`, and compared with another decoder; then what is no codec:
+//! digits and comfort noise. `cargo test -p ringtap --test cli captured -- --nocapture` prints the table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -310,8 +311,8 @@ fn a_receiver_knows_the_tones_of_other_peoples_digits() {
     }
 }
 
-/// Comfort noise (RFC 3389): as loud as it was described, and of the colour that ffmpeg gives it. ffmpeg's is 6 dB softer than the
-/// RFC says, where 0 dBov is a square wave at the end of the scale.
+/// Comfort noise (RFC 3389): as loud as it was described, and of the colour that ffmpeg gives it. ffmpeg's is
+/// 6 dB softer than the RFC says, where 0 dBov is a square wave at the end of the scale.
 #[test]
 fn comfort_noise_is_as_described() {
     for (level, filter) in [(40_u8, &[][..]), (40, &[200, 90, 140]), (55, &[60, 150])] {

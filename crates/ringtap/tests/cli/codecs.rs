@@ -1,6 +1,6 @@
-//! Each codec from a capture to a WAV, against another decoder: sample for sample where the standard says what a decoder gives, by
-//! how far the difference lies below the sound where it does not. `cargo test -p ringtap --test cli codecs -- --nocapture`
-//! prints the table.
+//! Each codec from a capture to a WAV, against another decoder: sample for sample where the standard says
+//! what a decoder gives, by how far the difference lies below the sound where it does not. `cargo test -p
+//! ringtap --test cli codecs -- --nocapture` prints the table.
 
 use std::fmt::Write;
 use std::fs;

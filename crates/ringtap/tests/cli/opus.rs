@@ -66,7 +66,8 @@ fn others_hear_in_it_what_is_in_the_wav() {
         extracted(&capture, &["--rate", "48000", "--mix", mix, "--wav", text(&wav)]);
         let mut reader = hound::WavReader::open(&wav).expect("a WAV");
         let truth: Vec<i16> = reader.samples::<i16>().map(|sample| sample.expect("whole")).collect();
-        // The library, and a decoder of their own, which fails on tones below 18 kbit/s at 8000 Hz, whoever coded them.
+        // The library, and a decoder of their own, which fails on tones below 18 kbit/s at 8000 Hz, whoever
+        // coded them.
         let own = if kbps == "12" { &[][..] } else { &["opus"] };
         for decoder in ["libopus"].iter().chain(own) {
             let arguments =

@@ -1,4 +1,5 @@
-//! What the program says to input and arguments that are wrong: one clear sentence and the right status, never a panic.
+//! What the program says to input and arguments that are wrong: one clear sentence and the right status,
+//! never a panic.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,7 +12,8 @@ use nix::unistd::Pid;
 
 use crate::run::{PCAP, Run, file, ringtap, run};
 
-/// Fails with `status` and one sentence on standard error that names `what`, and with nothing on standard output.
+/// Fails with `status` and one sentence on standard error that names `what`, and with nothing on standard
+/// output.
 fn refused(run: &Run, status: i32, what: &str) {
     assert_eq!(run.status, status, "{run:?}");
     assert!(run.err.starts_with("ringtap: ") && run.err.contains(what), "{run:?}");

@@ -1,4 +1,5 @@
-//! Codecs that libraries decode: the helper process against other decoders, and what it does when it is maltreated.
+//! Codecs that libraries decode: the helper process against other decoders, and what it does when it is
+//! maltreated.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -10,7 +10,8 @@ use tempfile::TempDir;
 use crate::built::{Built, CALL_ID, call, others};
 use crate::run::{Run, run};
 
-/// One call, another, a stream without signalling: a folder, the capture in it, and its number of frames of the call.
+/// One call, another, a stream without signalling: a folder, the capture in it, and its number of frames of
+/// the call.
 fn built() -> (TempDir, PathBuf, usize) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("in.pcap");
@@ -218,7 +219,8 @@ fn sound_as_it_is_asked_for() {
     };
     let (channels, rate, samples, err) = heard(&["--mix", "caller"]);
     assert_eq!((channels, rate), (1, 8_000));
-    // Ten packets of 20 ms, of which the first and the last sample of each are as loud as what is beside them.
+    // Ten packets of 20 ms, of which the first and the last sample of each are as loud as what is beside
+    // them.
     assert!(samples.iter().filter(|sample| **sample > 0).count() > 499 * 160, "loss is concealed");
     assert!(err.contains("the caller: 200 ms of loss concealed"), "{err}");
     let (channels, rate, twice, _) = heard(&["--mix", "callee", "--rate", "16000"]);

@@ -1,4 +1,5 @@
-//! Whatever carried a call, it comes out of the spool whole: every message and every media packet, for us and for other programs.
+//! Whatever carried a call, it comes out of the spool whole: every message and every media packet, for us and
+//! for other programs.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 use std::fs;
@@ -9,8 +10,8 @@ use serde_json::Value;
 use crate::daemon::{Place, calls};
 use crate::replayed::{ringtap, tshark};
 
-/// A rule that matches every call, by which packets are kept as they came, and rules that have to be asked, by which messages wait
-/// and are kept one by one.
+/// A rule that matches every call, by which packets are kept as they came, and rules that have to be asked,
+/// by which messages wait and are kept one by one.
 const RULES: [&str; 2] = [
     "",
     "[[keep]]\ncaller = [\"nobody\"]\nkeep = \"nothing\"\n[[keep]]\nanswered = true\nkeep = \"full\"\n[[keep]]\nkeep = \"full\"\n",

@@ -1,4 +1,5 @@
-//! Segments that move to a bucket, by the daemon, and the commands that find them there; against a server of its own.
+//! Segments that move to a bucket, by the daemon, and the commands that find them there; against a server of
+//! its own.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! Rules on a wire, by one worker and by two of a team. With two, one sees the signalling and what callers say, the other what
-//! callees say: whoever has a call's signalling, media of it come to the other one.
+//! Rules on a wire, by one worker and by two of a team. With two, one sees the signalling and what callers
+//! say, the other what callees say: whoever has a call's signalling, media of it come to the other one.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 use std::collections::BTreeMap;
@@ -295,8 +295,8 @@ fn commands_hold(
     }
 }
 
-/// A call in parts, with room between them for what changes there to take effect: `before` until 1 s, `within` from 1.7 to 2.3 s,
-/// `after` from 3 s on.
+/// A call in parts, with room between them for what changes there to take effect: `before` until 1 s,
+/// `within` from 1.7 to 2.3 s, `after` from 3 s on.
 fn spoken(number: u8, name: &str, from: &str) -> Talk {
     let mut talk = Talk::new(number, name, from);
     talk.begins(100);
@@ -400,7 +400,8 @@ fn pauses(interfaces: &str, wires: &'static [&str]) {
         if name == "header" {
             continue;
         }
-        // What was pressed, as the record has it and as bytes are on the disk: anywhere, the log and the database included.
+        // What was pressed, as the record has it and as bytes are on the disk: anywhere, the log and the
+        // database included.
         let masked = name.starts_with("masked");
         let pressed: String =
             call["dtmf"].as_array().unwrap().iter().map(|one| one["digit"].as_str().unwrap()).collect();
@@ -438,8 +439,8 @@ fn inside_kill() {
     TEAMS.into_iter().for_each(|(interfaces, wires)| kill(interfaces, wires));
 }
 
-/// What was on the disk until the end of calls should tell goes at the next start, when a kill came before the end, or between
-/// the end and the erasing.
+/// What was on the disk until the end of calls should tell goes at the next start, when a kill came before
+/// the end, or between the end and the erasing.
 fn kill(interfaces: &str, wires: &'static [&str]) {
     let dir = tempfile::tempdir().unwrap();
     let mut place = place(dir.path(), interfaces, "", UNTIL_THE_END);
@@ -513,7 +514,8 @@ fn kill(interfaces: &str, wires: &'static [&str]) {
     assert_eq!(fs::metadata(dir.join("spool/provisional")).unwrap().len(), 8);
 }
 
-/// Digits that are pressed before anybody knows which payload type they have, or whose they are; and digits in a part of a body.
+/// Digits that are pressed before anybody knows which payload type they have, or whose they are; and digits
+/// in a part of a body.
 #[test]
 fn digits_that_no_description_has_told_of() {
     let dir = tempfile::tempdir().unwrap();

@@ -93,11 +93,13 @@ fn so_is_one_that_several_workers_see() {
 
 fn intercepted(workers: usize) {
     let (plain, tapped) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    // What the operator keeps: headers of some calls without digits, and of none that matters here what is said.
+    // What the operator keeps: headers of some calls without digits, and of none that matters here what is
+    // said.
     let own =
         "[[keep]]\ncodec = [\"PCMU\"]\nkeep = \"headers\"\nmask_dtmf = true\n[[keep]]\nkeep = \"nothing\"\n";
     let (before, _) = run(plain.path(), workers, own);
-    // The one is known at once, the other when it is answered, two cases want it, and the third matches nobody.
+    // The one is known at once, the other when it is answered, two cases want it, and the third matches
+    // nobody.
     let rules = format!(
         "[[keep]]\nproduct = \"LI-17\"\n{}keep = \"full\"\n[[keep]]\nproduct = \"LI-18\"\ncodec = [\"OPUS\"]\nanswered = true\nkeep = \"full\"\n\
          {own}[[keep]]\nproduct = \"LI-19\"\n{}answered = true\nkeep = \"signalling\"\n[[keep]]\nproduct = \"LI-20\"\ncaller = [\"1\"]\nkeep = \"full\"\n",
@@ -105,8 +107,8 @@ fn intercepted(workers: usize) {
         numbers(&before, OPUS),
     );
     let (calls, log) = run(tapped.path(), workers, &rules);
-    // Nothing that others see is another: neither records, nor what is kept of them, nor the log.
-    // (Several workers that read files take them as fast as each can: figures of time are not the same twice.)
+    // Nothing that others see is another: neither records, nor what is kept of them, nor the log. (Several
+    // workers that read files take them as fast as each can: figures of time are not the same twice.)
     let seen = |calls: &Calls| {
         let mut calls = calls.clone();
         if workers > 1 {

@@ -224,7 +224,8 @@ fn other_programs_agree(dir: &Path, whole: &Calls) {
                 continue;
             };
             let words: Vec<&str> = line.split_whitespace().collect();
-            // From the end: the problems' mark, three of jitter, three of delta, the share that was lost, how many, packets.
+            // From the end: the problems' mark, three of jitter, three of delta, the share that was lost, how
+            // many, packets.
             let words = words.strip_suffix(&["X"]).unwrap_or(&words);
             let number = |back: usize| words[words.len() - back].parse::<f64>().unwrap();
             assert_eq!(number(9), stream["packets"].as_f64().unwrap(), "{line}");

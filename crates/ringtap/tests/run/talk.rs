@@ -1,4 +1,5 @@
-//! Calls written by hand: each packet says in which part of which call it was spoken, so that what is on a disk can be told.
+//! Calls written by hand: each packet says in which part of which call it was spoken, so that what is on a
+//! disk can be told.
 
 use std::fs::File;
 use std::net::Ipv4Addr;
@@ -41,7 +42,8 @@ struct Packet {
 }
 
 impl Talk {
-    /// `number` makes its addresses; signalling and what the caller says pass wire 0, what the callee says wire 1.
+    /// `number` makes its addresses; signalling and what the caller says pass wire 0, what the callee says
+    /// wire 1.
     pub(crate) fn new(number: u8, name: &str, from: &str) -> Self {
         Self {
             call_id: format!("{name}-{number}@ringtap.example"),
@@ -183,7 +185,8 @@ impl Talk {
         }
     }
 
-    /// The end of an event of 400 samples. The volume is the call's number, so that its bytes can be looked for.
+    /// The end of an event of 400 samples. The volume is the call's number, so that its bytes can be looked
+    /// for.
     pub(crate) fn event(&self, digit: u8) -> [u8; 4] {
         [digit, 0x80 | self.number, 400_u16.to_be_bytes()[0], 400_u16.to_be_bytes()[1]]
     }

@@ -29,8 +29,8 @@ impl Drop for Namespace {
     }
 }
 
-/// Runs one of the tests of this program in a namespace with two veth pairs: what is sent on `vb` comes in on `va`, on `vd` on
-/// `vc`.
+/// Runs one of the tests of this program in a namespace with two veth pairs: what is sent on `vb` comes in on
+/// `va`, on `vd` on `vc`.
 pub(crate) fn inside(test: &str) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = format!("rtrun{}x{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -89,7 +89,8 @@ fn calls_on_an_interface() {
     inside("wire::inside_calls");
 }
 
-/// Every call that was sent is in the store, with the codecs, packets and MOS that `analyze` finds in the capture.
+/// Every call that was sent is in the store, with the codecs, packets and MOS that `analyze` finds in the
+/// capture.
 #[test]
 #[ignore = "started in a network namespace by `calls_on_an_interface`"]
 fn inside_calls() {
@@ -145,8 +146,8 @@ fn loss_on_an_interface() {
     inside("wire::inside_loss");
 }
 
-/// A worker that sleeps while its small ring overflows: what was sent is what was analysed and what was counted, and the
-/// calls of that time are marked.
+/// A worker that sleeps while its small ring overflows: what was sent is what was analysed and what was
+/// counted, and the calls of that time are marked.
 #[test]
 #[ignore = "started in a network namespace by `loss_on_an_interface`"]
 fn inside_loss() {

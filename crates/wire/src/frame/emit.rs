@@ -8,8 +8,9 @@ const UDP_HEADER: usize = 8;
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
 
-/// `payload` as a UDP datagram between two addresses and ports, from the IP header on, with valid checksums. None if
-/// `payload` is longer than a datagram can be. Where only one address is IPv4, it is mapped into IPv6.
+/// `payload` as a UDP datagram between two addresses and ports, from the IP header on, with valid checksums.
+/// None if `payload` is longer than a datagram can be. Where only one address is IPv4, it is mapped into
+/// IPv6.
 pub fn udp_datagram(src: (IpAddr, u16), dst: (IpAddr, u16), payload: &[u8]) -> Option<Vec<u8>> {
     let length = u16::try_from(UDP_HEADER + payload.len()).ok()?;
     let is_v4 = src.0.is_ipv4() && dst.0.is_ipv4();

@@ -99,12 +99,14 @@ impl<'a> Compound<'a> {
         rest.is_empty()
     }
 
-    /// Whether its packets can be read: not encrypted, not cut by the capture. A few bytes behind the last packet are
-    /// tolerated, since devices add them; SRTCP adds at least an index and a tag of 32 bits each (RFC 3711 section 3.4).
+    /// Whether its packets can be read: not encrypted, not cut by the capture. A few bytes behind the last
+    /// packet are tolerated, since devices add them; SRTCP adds at least an index and a tag of 32 bits each
+    /// (RFC 3711 section 3.4).
     pub fn is_readable(&self) -> bool {
         const SRTCP_TRAILER: usize = 8;
         let mut rest = self.data;
-        // The index of SRTCP begins with a set bit and so looks like a version, but not like a packet type of RTCP.
+        // The index of SRTCP begins with a set bit and so looks like a version, but not like a packet type of
+        // RTCP.
         while let Some((_, len)) = header(rest).filter(|([_, kind, ..], _)| PACKET_TYPES.contains(kind)) {
             match rest.get(len..) {
                 Some(next) => rest = next,
