@@ -279,7 +279,7 @@ mod tests {
         assert!(
             run("media --calls 100 --packets 10").unwrap_err().contains("take more packets or fewer calls")
         );
-        assert!(run("media --packets 4000000000 --calls 1").unwrap_err().contains("of memory are needed"));
+        assert!(run("media --packets 4000000000 --calls 1").unwrap_err().contains("MB of memory"));
         assert!(run("--file a.pcap --calls 7").unwrap_err().contains("cannot be used with"));
     }
 }
