@@ -23,7 +23,7 @@ const RING_MESSAGES_MIN: usize = 256;
 const MAX_OUTBOX: usize = 1 << 16;
 /// SIP messages have a lower limit: fresh ones are worth more than old ones, and other messages must have
 /// room.
-const MAX_WAITING_SIP: usize = 1 << 12;
+const MAX_WAITING_INPUT: usize = 1 << 12;
 
 /// A SIP message on its way to the worker that owns its Call-ID.
 pub(crate) struct ForwardedSip {
@@ -187,7 +187,8 @@ impl Links {
     pub(crate) fn send(&mut self, worker: usize, message: WorkerMessage) -> bool {
         let Some(Some(peer)) = self.peers.get_mut(worker) else { return false };
         let is_sip = matches!(message, WorkerMessage::Sip(_));
-        let limit = if is_sip { MAX_WAITING_SIP } else { MAX_OUTBOX };
+        let is_input = is_sip || matches!(message, WorkerMessage::Datagram(_));
+        let limit = if is_input { MAX_WAITING_INPUT } else { MAX_OUTBOX };
         if peer.outbox.len() >= limit && !self.lossless {
             let count = if is_sip { &mut self.counts.sip_lost } else { &mut self.counts.messages_lost };
             *count += 1;
@@ -303,17 +304,40 @@ mod tests {
         let mut links = Links::connect(2);
         let one = &mut links[0];
         let (ring, extra) = (RING_MESSAGES / 2, 5);
-        for _ in 0..ring + MAX_WAITING_SIP + extra {
+        for _ in 0..ring + MAX_WAITING_INPUT + extra {
             one.send(1, sip());
         }
         assert_eq!(one.counts, LinkCounts { sip_lost: 5, messages_lost: 0 });
         // The rest has room still.
-        for _ in 0..MAX_OUTBOX - MAX_WAITING_SIP + extra {
+        for _ in 0..MAX_OUTBOX - MAX_WAITING_INPUT + extra {
             one.send(1, WorkerMessage::AskLastHeard(call()));
         }
         assert_eq!(one.counts, LinkCounts { sip_lost: 5, messages_lost: 5 });
         one.lossless = true;
         assert!(one.send(1, sip()));
+    }
+
+    #[test]
+    fn a_flood_of_shared_datagrams_leaves_room_for_other_messages() {
+        let mut links = Links::connect(2);
+        let one = &mut links[0];
+        let end = Endpoint::new([192, 0, 2, 1].into(), 5061);
+        let shared = Arc::new(SharedDatagram {
+            owner: TimerOwner::Rtcp,
+            order: InputOrder::default(),
+            time: Nanos::ZERO,
+            src: end,
+            dst: end,
+            ip_len: 36,
+            len: 8,
+            data: Box::new([0x80, 201, 0, 1, 0, 0, 0, 1]),
+            frames: Box::default(),
+        });
+        for _ in 0..RING_MESSAGES / 2 + MAX_WAITING_INPUT + 3 {
+            one.send(1, WorkerMessage::Datagram(shared.clone()));
+        }
+        assert_eq!(one.counts, LinkCounts { sip_lost: 0, messages_lost: 3 });
+        assert!(one.send(1, WorkerMessage::AskLastHeard(call())));
     }
 
     #[test]
