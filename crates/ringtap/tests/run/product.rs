@@ -34,6 +34,7 @@ fn configure(place: &Place, capture: &str, rules: &str) {
         "[process]\ncontrol = \"{dir}/control\"\n[spool]\ndirectory = \"{dir}/spool\"\nsegment = \"5s\"\n"
     );
     fs::write(&path, format!("{text}{own}{rules}")).unwrap();
+    place.ignore_free_space();
 }
 
 /// Runs it to its end: the records, and the log.
