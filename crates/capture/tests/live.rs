@@ -5,79 +5,29 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::process::{Command, Output};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ringtap_capture::live::{
     self, Direction, Error, Fanout, Injector, Settings, Source, Tap, TapCounters, Timestamps, XdpMode,
 };
-use rustix::thread::{
-    CapabilitySet, CapabilitySets, LinkNameSpaceType, move_into_link_name_space, set_capabilities,
-};
+use ringtap_testing::{in_network_namespace, ip};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
-/// A namespace with a veth pair, removed when dropped.
-struct Lab(String);
+/// No address on the pair, so that the kernel sends nothing of its own.
+const VETH_PAIR: [&str; 6] = [
+    "link add v0 type veth peer name v1",
+    "link set lo up",
+    "link set v0 addrgenmode none",
+    "link set v0 up",
+    "link set v1 addrgenmode none",
+    "link set v1 up",
+];
 
-impl Lab {
-    fn new() -> Option<Self> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("rt{}t{number}", std::process::id());
-        if !ringtap_testing::program("ip") {
-            return None;
-        }
-        let added = ip(&["netns", "add", &name]).expect("ip runs");
-        if !added.status.success() {
-            ringtap_testing::skip("network namespaces", String::from_utf8_lossy(&added.stderr));
-            return None;
-        }
-        let lab = Self(name);
-        lab.ip("link add v0 type veth peer name v1");
-        for end in ["lo", "v0", "v1"] {
-            // No address, so that the kernel sends nothing of its own.
-            if end != "lo" {
-                lab.ip(&format!("link set {end} addrgenmode none"));
-            }
-            lab.ip(&format!("link set {end} up"));
-        }
-        Some(lab)
-    }
-
-    fn ip(&self, arguments: &str) {
-        let mut all = vec!["-n", &self.0];
-        all.extend(arguments.split(' '));
-        let output = ip(&all).expect("ip runs");
-        assert!(output.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-}
-
-impl Drop for Lab {
-    fn drop(&mut self) {
-        ip(&["netns", "del", &self.0]);
-    }
-}
-
-fn ip(arguments: &[&str]) -> Option<Output> {
-    Command::new("ip").args(arguments).output().ok()
-}
-
-/// Runs the test in a thread that has moved into a namespace of its own.
-fn in_lab(test: impl FnOnce(&Lab) + Send) {
-    let Some(lab) = Lab::new() else { return };
-    thread::scope(|scope| {
-        let inside = scope.spawn(|| {
-            let file = File::open(format!("/run/netns/{}", lab.0)).expect("the namespace is there");
-            move_into_link_name_space(std::os::fd::AsFd::as_fd(&file), Some(LinkNameSpaceType::Network))
-                .expect("may move");
-            test(&lab);
-        });
-        if let Err(panic) = inside.join() {
-            std::panic::resume_unwind(panic);
-        }
-    });
+/// Runs the test in a network namespace with a veth pair.
+#[track_caller]
+fn in_lab(test: impl FnOnce() + Send) {
+    in_network_namespace(&VETH_PAIR, test);
 }
 
 fn settings() -> Settings {
@@ -141,7 +91,7 @@ fn udp(source: [u8; 4], port: u16, tags: &[u8], number: u32, size: usize) -> Vec
 
 #[test]
 fn every_frame_arrives_once() {
-    in_lab(|_| every_frame_arrives(Source::Packet));
+    in_lab(|| every_frame_arrives(Source::Packet));
 }
 
 fn every_frame_arrives(source: Source) {
@@ -170,7 +120,7 @@ fn every_frame_arrives(source: Source) {
 
 #[test]
 fn a_fan_out_loses_none_and_keeps_a_source_together() {
-    in_lab(|_| {
+    in_lab(|| {
         for fanout in [Fanout::Source, Fanout::Flow] {
             fan_out(fanout);
         }
@@ -243,7 +193,7 @@ fn fan_out(fanout: Fanout) {
 
 #[test]
 fn vlan_tags_are_as_on_the_wire() {
-    in_lab(|_| {
+    in_lab(|| {
         let mut tap = live::open(&settings()).expect("opens").remove(0);
         let mut injector = Injector::open("v0", Source::Packet).expect("opens");
         let tags: [&[u8]; 4] =
@@ -261,7 +211,7 @@ fn vlan_tags_are_as_on_the_wire() {
 
 #[test]
 fn filters_keep_what_they_describe() {
-    in_lab(|_| {
+    in_lab(|| {
         for source in SOURCES {
             // In the kernel, then beside it: with `vlan` all tags are seen.
             for (expression, kept) in [
@@ -291,7 +241,7 @@ fn filters_keep_what_they_describe() {
 
 #[test]
 fn a_ring_too_small_drops_and_counts_to_the_packet() {
-    in_lab(|_| {
+    in_lab(|| {
         let mut tap = live::open(&Settings { ring: 1 << 16, ..settings() }).expect("opens").remove(0);
         let mut injector = Injector::open("v0", Source::Packet).expect("opens");
         let sent: Vec<_> = (0..2000).map(|n| udp([10, 9, 0, 1], 10_000, &[], n, 1000)).collect();
@@ -313,7 +263,7 @@ fn a_ring_too_small_drops_and_counts_to_the_packet() {
 
 #[test]
 fn long_packets_are_cut_and_counted() {
-    in_lab(|_| {
+    in_lab(|| {
         let mut tap = live::open(&Settings { snaplen: 100, ..settings() }).expect("opens").remove(0);
         let mut injector = Injector::open("v0", Source::Packet).expect("opens");
         send(
@@ -334,9 +284,9 @@ fn long_packets_are_cut_and_counted() {
 
 #[test]
 fn what_this_host_sends_comes_once_or_not_at_all() {
-    in_lab(|lab| {
-        lab.ip("address add 10.8.0.1/24 dev v1");
-        lab.ip("neighbour add 10.8.0.9 lladdr 02:00:00:00:00:09 dev v1");
+    in_lab(|| {
+        ip("address add 10.8.0.1/24 dev v1");
+        ip("neighbour add 10.8.0.9 lladdr 02:00:00:00:00:09 dev v1");
         let socket = std::net::UdpSocket::bind("10.8.0.1:0").expect("binds");
         let mut injector = Injector::open("v0", Source::Packet).expect("opens");
         for (workers, direction, expected) in [
@@ -364,7 +314,7 @@ fn what_this_host_sends_comes_once_or_not_at_all() {
 
 #[test]
 fn without_capabilities_it_says_which() {
-    in_lab(|_| {
+    in_lab(|| {
         for source in SOURCES {
             let refused = thread::spawn(move || {
                 set_capabilities(
@@ -390,10 +340,10 @@ fn without_capabilities_it_says_which() {
 
 #[test]
 fn packets_longer_than_the_interface_carries_are_counted_as_merged() {
-    in_lab(|lab| {
+    in_lab(|| {
         let mut tap = live::open(&settings()).expect("opens").remove(0);
         for end in ["v0", "v1"] {
-            lab.ip(&format!("link set {end} mtu 9000"));
+            ip(&format!("link set {end} mtu 9000"));
         }
         let mut injector = Injector::open("v0", Source::Packet).expect("opens");
         let frames = [1514, 1522, 1523, 4000].map(|size| udp([10, 9, 0, 1], 10_000, &[], 1, size));
@@ -405,24 +355,24 @@ fn packets_longer_than_the_interface_carries_are_counted_as_merged() {
 
 #[test]
 fn an_interface_that_goes_down_comes_back_and_one_that_goes_away_is_an_error() {
-    in_lab(|lab| {
+    in_lab(|| {
         let mut tap = live::open(&settings()).expect("opens").remove(0);
         let mut injector = Injector::open("v0", Source::Packet).expect("opens");
         let frames = [udp([10, 9, 0, 1], 10_000, &[], 1, 214)];
-        lab.ip("link set v1 down");
+        ip("link set v1 down");
         assert_eq!(tap.batch(Duration::from_millis(20), |_| ()).expect("waits"), 0);
         assert_eq!(tap.counters().downs, 1);
         // While it is down it gets another name, by which nobody looks for it.
-        lab.ip("link set v1 name v2");
-        lab.ip("link set v2 up");
+        ip("link set v1 name v2");
+        ip("link set v2 up");
         send(&mut injector, &frames);
         assert_eq!(receive(&mut tap, 1).len(), 1);
         let mut other =
             live::open(&Settings { interface: "v2".to_owned(), ..settings() }).expect("opens").remove(0);
         // The one hears of both at once; the other had heard that it is down before it was removed.
-        lab.ip("link set v2 down");
+        ip("link set v2 down");
         assert_eq!(other.batch(Duration::from_millis(20), |_| ()).expect("waits"), 0);
-        lab.ip("link del v0");
+        ip("link del v0");
         for (tap, name) in [(&mut tap, "v1"), (&mut other, "v2")] {
             let began = Instant::now();
             let error = loop {
@@ -439,7 +389,7 @@ fn an_interface_that_goes_down_comes_back_and_one_that_goes_away_is_an_error() {
 
 #[test]
 fn what_cannot_be_opened_says_why() {
-    in_lab(|lab| {
+    in_lab(|| {
         let open = |settings: Settings| live::open(&settings).expect_err("cannot be opened").to_string();
         let nowhere = open(Settings { interface: "v7".to_owned(), ..settings() });
         assert_eq!(nowhere, "there is no interface `v7`; choose one of: lo, v0, v1");
@@ -447,9 +397,9 @@ fn what_cannot_be_opened_says_why() {
             open(Settings { workers: 0, ..settings() }).contains("workers = 0 is not valid: use 1 to 256")
         );
         assert!(open(Settings { ring: 1, ..settings() }).contains("64 KiB"));
-        lab.ip("link set v1 down");
+        ip("link set v1 down");
         assert!(open(settings()).contains("`ip link set dev v1 up`"));
-        lab.ip("link set v1 up");
+        ip("link set v1 up");
         let wrong = live::open(&Settings { filter: Some("udp prt 5060".to_owned()), ..settings() });
         match wrong.expect_err("a wrong filter") {
             Error::FilterLibrary { what, .. } => ringtap_testing::skip("libpcap", what),
@@ -465,7 +415,7 @@ fn what_cannot_be_opened_says_why() {
 
 #[test]
 fn every_frame_arrives_once_by_af_xdp() {
-    in_lab(|_| {
+    in_lab(|| {
         for mode in [XdpMode::Copy, XdpMode::Generic, XdpMode::Auto] {
             every_frame_arrives(Source::Xdp { mode });
         }
@@ -474,7 +424,7 @@ fn every_frame_arrives_once_by_af_xdp() {
 
 #[test]
 fn af_xdp_gives_the_tags_and_what_it_does_not_take_stays_with_the_host() {
-    in_lab(|_| {
+    in_lab(|| {
         let source = Source::Xdp { mode: XdpMode::Copy };
         let mut tap = live::open(&Settings { source, ..settings() }).expect("opens").remove(0);
         assert_eq!(tap.warnings(), ["AF_XDP on `v1`: native mode, with a copy of each packet"]);
@@ -501,7 +451,7 @@ fn af_xdp_gives_the_tags_and_what_it_does_not_take_stays_with_the_host() {
 
 #[test]
 fn af_xdp_with_too_little_room_drops_and_counts_to_the_packet() {
-    in_lab(|_| {
+    in_lab(|| {
         for mode in [XdpMode::Copy, XdpMode::Generic] {
             let source = Source::Xdp { mode };
             let mut tap =
@@ -523,7 +473,7 @@ fn af_xdp_with_too_little_room_drops_and_counts_to_the_packet() {
 
 #[test]
 fn af_xdp_says_when_its_interface_is_gone_and_what_it_cannot() {
-    in_lab(|lab| {
+    in_lab(|| {
         let source = Source::Xdp { mode: XdpMode::Auto };
         let open = |settings: Settings| live::open(&settings).expect_err("cannot be opened").to_string();
         let loopback = open(Settings { interface: "lo".to_owned(), source, ..settings() });
@@ -538,13 +488,13 @@ fn af_xdp_says_when_its_interface_is_gone_and_what_it_cannot() {
         assert!(refused.contains("does not support zero copy"), "{refused}");
 
         let mut tap = live::open(&Settings { source, ..settings() }).expect("opens").remove(0);
-        lab.ip("link set v1 down");
+        ip("link set v1 down");
         assert_eq!(tap.batch(Duration::from_millis(20), |_| ()).expect("waits"), 0);
-        lab.ip("link set v1 up");
+        ip("link set v1 up");
         let mut injector = Injector::open("v0", Source::Packet).expect("opens");
         send(&mut injector, &[udp([10, 9, 0, 1], 10_000, &[], 1, 214)]);
         assert_eq!(receive(&mut tap, 1).len(), 1);
-        lab.ip("link del v0");
+        ip("link del v0");
         let began = Instant::now();
         let error = loop {
             match tap.batch(Duration::from_millis(200), |_| ()) {

@@ -1,4 +1,5 @@
-//! Programs and reference captures that tests need, and a list of the tests that were skipped without them.
+//! Programs, networks and reference captures that tests need, and a list of the tests that were skipped without
+//! them.
 //!
 //! Not here: test data, or anything that a crate uses outside its tests.
 //!
@@ -22,7 +23,11 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
+
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, unshare};
 
 /// Records that the calling test, or a part of it, is skipped. `missing` names what it needs;
 /// `cases/allowed-skips.txt` uses the same name. `reason` says how that was noticed, or how to install it.
@@ -56,6 +61,49 @@ pub fn program(name: &str) -> bool {
         skip(name, "the program is not installed; `make packages-test` installs it");
     }
     found
+}
+
+/// Runs a test in a thread that has a network namespace of its own, in which `setup`, a list of `ip` commands
+/// without the word `ip`, is carried out first. Programs that the test starts are in the namespace too; it is gone
+/// when all of them have ended. Skips where namespaces may not be made or `ip` is not installed.
+///
+/// The thread leaves its namespace of mounts alone, unlike `ip netns exec`: so it works in a changed root too, and
+/// `/sys/class/net` shows the interfaces of the host.
+///
+/// # Panics
+///
+/// When a command of `setup` fails, or when the test does.
+#[track_caller]
+pub fn in_network_namespace(setup: &[&str], test: impl FnOnce() + Send) {
+    if !program("ip") {
+        return;
+    }
+    let name = thread::current().name().unwrap_or("main").to_owned();
+    let inside = || {
+        unshare(CloneFlags::CLONE_NEWNET)?;
+        setup.iter().for_each(|command| ip(command));
+        test();
+        Ok::<(), Errno>(())
+    };
+    let ended = thread::scope(|scope| {
+        let thread = thread::Builder::new().name(name).spawn_scoped(scope, inside).expect("a thread");
+        thread.join()
+    });
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => skip("network namespaces", error),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// Runs `ip` with these arguments, which spaces separate.
+///
+/// # Panics
+///
+/// When it cannot be started or fails.
+pub fn ip(arguments: &str) {
+    let output = Command::new("ip").args(arguments.split(' ')).output().expect("ip is installed");
+    assert!(output.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The folder of reference captures and answers: `RINGTAP_SHARED`, otherwise `../shared` beside the project.

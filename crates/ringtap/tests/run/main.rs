@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `carried` | out of the spool, whatever carried it |
 //! | `daemon` | a running ringtap, and what it left |
+//! | `disk` | a small disk |
 //! | `far` | segments that move to a bucket |
 //! | `kept` | rules on a wire, by one worker and by two: who is kept, pauses, digits that nobody may read |
 //! | `moto` | a server that speaks S3 |
@@ -16,6 +17,7 @@
 
 mod carried;
 mod daemon;
+mod disk;
 #[cfg(feature = "s3")]
 mod far;
 mod kept;

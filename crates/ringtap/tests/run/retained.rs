@@ -2,10 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::daemon::Place;
+use crate::disk::SmallDisk;
 use crate::replayed::{files, nothing, ringtap};
 
 /// A configuration with a spool and these further lines.
@@ -150,41 +151,15 @@ fn a_call_under_way_is_held_when_it_has_ended_whatever_becomes_of_the_daemon() {
     assert_eq!(holds(), held);
 }
 
-/// A small file system of its own; None, and the test is skipped, where none can be
-/// mounted.
-struct Mounted(tempfile::TempDir);
-
-impl Mounted {
-    fn new() -> Option<Self> {
-        let dir = tempfile::tempdir().expect("a directory");
-        let options = ["-t", "tmpfs", "-o", "size=64m", "ringtap-test"];
-        let mount = Command::new("mount").args(options).arg(dir.path()).output().expect("mount runs");
-        if !mount.status.success() {
-            ringtap_testing::skip("mounting", String::from_utf8_lossy(&mount.stderr));
-            return None;
-        }
-        Some(Self(dir))
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
-    }
-}
-
 fn fill(path: &Path, mebibytes: usize) {
     fs::write(path, vec![1; mebibytes << 20]).unwrap();
 }
 
 #[test]
 fn a_full_disk_stops_recording_and_nothing_else() {
-    let Some(disk) = Mounted::new() else { return };
-    let mut place = Place::new(disk.0.path());
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(folder.path(), "64m") else { return };
+    let mut place = Place::new(disk.path());
     configure(&place, &files("2.0"), "", "[retention]\nfree = \"50%\"\nfree_again = \"60%\"\n");
     fill(&disk.file("ballast"), 40);
     let mut daemon = place.start();
@@ -207,7 +182,8 @@ fn a_full_disk_stops_recording_and_nothing_else() {
 /// What the disk refuses when a call's record is made already is in the record all the same, and in the log.
 #[test]
 fn a_disk_that_refuses_is_in_the_records() {
-    let Some(disk) = Mounted::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(folder.path(), "64m") else { return };
     let dir = tempfile::tempdir().unwrap();
     let mut place = Place::new(dir.path());
     let path = place.configure(&files("\"max\""), "");

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,53 +10,40 @@ use ringtap_capture::{Capture, Frames};
 use ringtap_model::Frame;
 
 use crate::daemon::{Place, calls};
+use crate::disk::SmallDisk;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../demo/calls.pcap");
 /// Set for the tests that run inside the namespace.
 const INSIDE: &str = "RINGTAP_RUN_INSIDE";
 
-fn sh(command: &str) -> bool {
-    Command::new("sh").args(["-c", command]).status().is_ok_and(|status| status.success())
-}
+/// What is sent on `vb` comes in on `va`, on `vd` on `vc`. No address, or the kernel sends packets of its own.
+const VETH_PAIRS: [&str; 11] = [
+    "link set lo up",
+    "link add va type veth peer name vb",
+    "link add vc type veth peer name vd",
+    "link set va addrgenmode none",
+    "link set vb addrgenmode none",
+    "link set vc addrgenmode none",
+    "link set vd addrgenmode none",
+    "link set va up",
+    "link set vb up",
+    "link set vc up",
+    "link set vd up",
+];
 
-/// A namespace that is gone when dropped.
-struct Namespace(String);
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        sh(&format!("ip netns del {}", self.0));
-    }
-}
-
-/// Runs one of the tests of this program in a namespace with two veth pairs: what is sent on `vb` comes in on
-/// `va`, on `vd` on `vc`.
+/// Runs one of the tests of this program in a network namespace with [`VETH_PAIRS`].
+#[track_caller]
 pub(crate) fn inside(test: &str) {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let name = format!("rtrun{}x{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    if !ringtap_testing::program("ip") {
-        return;
-    }
-    let added = Command::new("ip").args(["netns", "add", &name]).output().expect("ip runs");
-    if !added.status.success() {
-        return ringtap_testing::skip("network namespaces", String::from_utf8_lossy(&added.stderr));
-    }
-    let namespace = Namespace(name);
-    let name = &namespace.0;
-    let wire = "ip link set lo up && ip link add va type veth peer name vb && ip link add vc type veth peer name vd && \
-                for end in va vb vc vd; do ip link set $end up || exit 1; done";
-    // Or the kernel sends its own packets there.
-    let quiet = "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6";
-    assert!(sh(&format!("ip netns exec {name} sh -c '{quiet}; {wire}'")), "veth pairs");
-    let output = Command::new("ip")
-        .args(["netns", "exec", name])
-        .arg(std::env::current_exe().expect("this test"))
-        .args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"])
-        .env(INSIDE, "1")
-        .output()
-        .expect("ip runs");
-    let said =
-        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    ringtap_testing::in_network_namespace(&VETH_PAIRS, || {
+        let output = Command::new(std::env::current_exe().expect("this test"))
+            .args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"])
+            .env(INSIDE, "1")
+            .output()
+            .expect("this program starts again");
+        let said =
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    });
 }
 
 pub(crate) fn assert_inside() {
@@ -191,9 +177,9 @@ fn inside_full() {
     let mut place = Place::new(dir.path());
     let records = dir.path().join("records");
     std::fs::create_dir(&records).expect("a directory");
-    // `ip netns exec` gives a mount namespace too: this is seen and left here alone.
-    assert!(sh(&format!("mount -t tmpfs -o size=256k none {}", records.display())), "a small disk");
-    std::fs::write(records.join("ballast"), vec![0; 250 << 10]).expect("fills the disk");
+    // The test that started this one finds whether it passed, not whether it was skipped.
+    let disk = SmallDisk::mount(&records, "256k").expect("a small disk");
+    std::fs::write(disk.file("ballast"), vec![0; 250 << 10]).expect("fills the disk");
     place.configure(INTERFACE, "");
     let mut daemon = place.start();
     daemon.says("/metrics and /health");
@@ -203,12 +189,11 @@ fn inside_full() {
     assert!(daemon.log().contains("; records wait until it works again"), "{}", daemon.log());
     assert_eq!(daemon.log().matches("records wait until").count(), 1, "it is said once");
     assert!(daemon.page("/health").unwrap_or_default().contains("\"degraded\""));
-    std::fs::remove_file(records.join("ballast")).expect("makes room");
-    assert!(sh(&format!("mount -o remount,size=64m {}", records.display())), "a larger disk");
+    std::fs::remove_file(disk.file("ballast")).expect("makes room");
+    disk.resize("64m");
     daemon.says("caught up: the outbox is empty");
     daemon.signal("TERM");
     let (status, log) = daemon.end();
     assert_eq!(status, Some(0), "{log}");
     assert_eq!(place.calls().len(), 12);
-    sh(&format!("umount {}", records.display()));
 }
