@@ -1,8 +1,8 @@
 //! Files and directories: what several folders of the spool do with them.
 
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Names of a directory's entries; none if the directory does not exist.
@@ -23,6 +23,50 @@ pub(crate) fn if_present<T>(result: io::Result<T>) -> io::Result<Option<T>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Another thing than a regular file lies where a file of the spool should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is not a regular file, but a directory, a link, a pipe or a device")]
+pub(crate) struct Irregular;
+
+/// Whether a regular file was expected and something else was there.
+pub(crate) fn is_irregular(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Irregular>())
+}
+
+/// Opens a regular file for reading. Opening anything else never blocks, as a pipe would, and follows no link
+/// out of the spool.
+///
+/// # Errors
+///
+/// As [`File::open`], and [`Irregular`].
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    open_only_regular(OpenOptions::new().read(true), path)
+}
+
+/// Opens a regular file for reading and writing; see [`open_regular`].
+pub(crate) fn open_regular_to_change(path: &Path) -> io::Result<File> {
+    open_only_regular(OpenOptions::new().read(true).write(true), path)
+}
+
+fn open_only_regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    match options.custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path) {
+        Ok(file) if file.metadata()?.is_file() => Ok(file),
+        Ok(_) => Err(io::Error::other(Irregular)),
+        // A link, or a socket.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENXIO)) => {
+            Err(io::Error::other(Irregular))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads a regular file; see [`open_regular`].
+pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Writes a file in one step: after a power cut there is the old file or the new one, never a part.

@@ -23,7 +23,7 @@ use ringtap_model::LinkType;
 use serde::{Deserialize, Serialize};
 
 use crate::error::FarError;
-use crate::files::{entry_names, give_to_owner_of, if_present, remove_if_present, replace};
+use crate::files::{entry_names, give_to_owner_of, if_present, read_regular, remove_if_present, replace};
 use crate::layout::FAR;
 use crate::segment::bytes::SegmentBytes;
 use crate::segment::marker::Link;
@@ -114,7 +114,7 @@ impl Stub {
 
     /// None if the segment is not in far storage.
     pub(crate) fn read(far: &Path, segment: &Segment) -> io::Result<Option<Self>> {
-        let Some(bytes) = if_present(fs::read(Self::path(far, segment)))? else { return Ok(None) };
+        let Some(bytes) = if_present(read_regular(&Self::path(far, segment)))? else { return Ok(None) };
         let stub = serde_json::from_slice(&bytes)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
         Ok(Some(stub))

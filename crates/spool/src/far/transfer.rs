@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, FarError};
 use crate::far::storage::{self, FarSegment, FarStorage, STAGED, Stub, UploadOutcome};
-use crate::files::{give_to_owner_of, remove_if_present};
+use crate::files::{give_to_owner_of, open_regular, remove_if_present};
 use crate::layout::FAR;
 use crate::segment::bytes::SegmentBytes;
 use crate::segment::index::IndexRow;
@@ -132,7 +132,7 @@ impl SegmentUpload {
     pub(crate) fn open(dir: &Path, item: ListedSegment) -> io::Result<Option<Self>> {
         let mut files = Vec::new();
         for (path, name) in item.segment.files(dir).into_iter().zip(storage::objects(&item.segment)) {
-            match File::open(&path) {
+            match open_regular(&path) {
                 Ok(file) => files.push(OpenFile { was: state(&file)?, name, path, file }),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),

@@ -12,6 +12,7 @@ use ringtap_model::{LinkType, Nanos};
 
 use crate::error::Error;
 use crate::far::storage::{self, FarSegment, FarStorage, Stub};
+use crate::files::{is_irregular, open_regular};
 use crate::layout::{FAR, HELD, TIER};
 use crate::segment::bytes::SegmentBytes;
 use crate::segment::index::IndexRow;
@@ -199,9 +200,10 @@ impl Reader {
     pub(crate) fn open_segment(&self, segment: &Segment) -> Result<Option<(PathBuf, SegmentSource)>, Error> {
         for dir in &self.dirs {
             let path = segment.path(dir);
-            match File::open(&path) {
+            match open_regular(&path) {
                 Ok(file) => return Ok(Some((dir.clone(), SegmentSource::Here(file)))),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // A pipe or a link in a segment's place has none of its packets.
+                Err(error) if error.kind() == io::ErrorKind::NotFound || is_irregular(&error) => {}
                 Err(error) => return Err(Error::io(&path, "opened", error)),
             }
             let stub = Stub::read(dir, segment).map_err(|error| Error::io(&path, "read", error))?;
@@ -434,7 +436,7 @@ impl KeyRing {
         reads: &mut u64,
     ) -> io::Result<&Access> {
         if self.file.is_none() {
-            match File::open(segment.keys_path(dir)) {
+            match open_regular(&segment.keys_path(dir)) {
                 Ok(file) => {
                     self.file = Some(Keys::open(file)?);
                     *reads += 1;

@@ -1,7 +1,7 @@
 //! Erases what was recorded of an owner.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -13,6 +13,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use crate::error::Error;
 use crate::far::storage::{self, FarSegment, FarStorage, Stub, UploadOutcome};
 use crate::far::transfer;
+use crate::files::{open_regular_to_change, read_regular};
 use crate::hex::hex;
 use crate::layout::FAR;
 use crate::read::reader::Reader;
@@ -118,7 +119,7 @@ pub fn forget(
         let location = far_copies.fetch(&segment, owners, &time, &mut done)?;
         for dir in dirs.iter().filter(|dir| **dir != far_copies.far_dir) {
             let path = segment.path(dir);
-            match OpenOptions::new().read(true).write(true).open(&path) {
+            match open_regular_to_change(&path) {
                 Ok(file) => {
                     let place = ErasableSegment { dir, segment: &segment, path, file };
                     place.forget(owners, &time, deletions, order, &mut done)?;
@@ -240,7 +241,7 @@ impl FarCopies<'_> {
         let path = segment.keys_path(&self.far_dir);
         let far = self.far(&path)?;
         let put = || -> io::Result<UploadOutcome> {
-            let bytes = std::fs::read(&path)?;
+            let bytes = read_regular(&path)?;
             let [name, ..] = storage::objects(segment);
             let mut upload = far.upload(&name, bytes.len() as u64)?;
             for piece in bytes.chunks(upload.piece()) {
@@ -387,7 +388,7 @@ fn forget_keys(
     done: &mut ForgetReport,
 ) -> Result<(), Error> {
     let path = segment.keys_path(dir);
-    let file = match OpenOptions::new().read(true).write(true).open(&path) {
+    let file = match open_regular_to_change(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             done.missed += sealed.len() as u64;

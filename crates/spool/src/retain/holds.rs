@@ -1,13 +1,12 @@
 //! All holds of a spool.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use ringtap_model::Nanos;
 
 use crate::error::Error;
-use crate::files::entry_names;
+use crate::files::{entry_names, read_regular};
 use crate::retain::deletion_lock::HOLDS;
 use crate::retain::hold::{HeldRange, Hold};
 use crate::segment::name::Category;
@@ -42,7 +41,7 @@ impl Holds {
             files.sort();
             for file in files.iter().filter(|file| file.ends_with(".json")) {
                 let path = case.join(file);
-                let bytes = fs::read(&path).map_err(|error| Error::io(&path, "read", error))?;
+                let bytes = read_regular(&path).map_err(|error| Error::io(&path, "read", error))?;
                 let hold = serde_json::from_slice(&bytes)
                     .map_err(|error| Error::Hold { path: path.clone(), problem: error.to_string() })?;
                 all.push(hold);

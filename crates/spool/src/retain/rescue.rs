@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::far::storage::{FarSegment, FarStorage, Stub};
-use crate::files::{entry_names, give_to_owner_of, remove_if_present};
+use crate::files::{entry_names, give_to_owner_of, open_regular, read_regular, remove_if_present};
 use crate::layout::HELD;
 use crate::retain::holds::Holds;
 use crate::segment::index::{self, IndexRow};
@@ -39,7 +39,7 @@ pub(crate) fn rescue(
     }
     let path = item.segment.path(from);
     let wrong = |error| Error::io(&path, "read", error);
-    let file = match File::open(&path) {
+    let file = match open_regular(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(wrong(error)),
@@ -106,7 +106,7 @@ fn prune_segment(
 ) -> Result<(), Error> {
     let path = segment.path(held);
     let wrong = |error| Error::io(&path, "read", error);
-    let file = File::open(&path).map_err(wrong)?;
+    let file = open_regular(&path).map_err(wrong)?;
     let all = scanned_all(&file).map_err(wrong)?;
     let mut kept = all.clone();
     let category = segment.category();
@@ -211,7 +211,7 @@ fn sign_copy(
 
 /// The key file of a segment with only the keys of these chunks: a copied key opens all chunks of its owner.
 fn keys_of(dir: &Path, segment: &Segment, rows: &[IndexRow]) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = match fs::read(segment.keys_path(dir)) {
+    let mut bytes = match read_regular(&segment.keys_path(dir)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
 
-use crate::files::remove_if_present;
+use crate::files::{open_regular, remove_if_present};
 use crate::layout::TIER;
 use crate::segment::listed::ListedSegment;
 
@@ -65,7 +65,7 @@ impl TierMove {
             fs::create_dir_all(day)?;
         }
         for (from, to) in item.segment.files(dir).into_iter().zip(item.segment.files(tier)) {
-            let source = match File::open(&from) {
+            let source = match open_regular(&from) {
                 Ok(source) => source,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),

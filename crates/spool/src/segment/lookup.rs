@@ -1,9 +1,9 @@
 //! The chunks of some owners in a segment.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use crate::files::open_regular;
 use crate::segment::bytes::SegmentBytes;
 use crate::segment::index::{Index, IndexRow};
 use crate::segment::name::Segment;
@@ -16,7 +16,7 @@ pub(crate) fn indexed(
     owners: &[u64],
     reads: &mut u64,
 ) -> io::Result<Option<Vec<IndexRow>>> {
-    let file = match File::open(segment.index_path(dir)) {
+    let file = match open_regular(&segment.index_path(dir)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),

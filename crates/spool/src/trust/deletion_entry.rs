@@ -6,7 +6,7 @@ use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::files::if_present;
+use crate::files::{if_present, read_regular};
 use crate::hex::sha256_hex;
 use crate::segment::name::Segment;
 use crate::time::utc;
@@ -108,7 +108,7 @@ impl Deletion {
         why: &str,
     ) -> Result<Self, Error> {
         let path = segment.seal_path(dir);
-        let seal = if_present(std::fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
+        let seal = if_present(read_regular(&path)).map_err(|error| Error::io(&path, "read", error))?;
         let seal = seal.map(|bytes| SealSummary::of(&bytes));
         Ok(Self { segment: segment.to_string(), seal, ..Self::blank(deleted, utc(at), why) })
     }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::error::Error;
+use crate::files::read_regular;
 use crate::hex::{hex, sha256_hex};
 
 use crate::trust::deletion_entry::{Deletion, DeletionKind};
@@ -170,7 +171,7 @@ impl LoggedDeletions {
     /// The file cannot be read.
     pub fn read(dir: &Path, keys: &[PublicKey]) -> Result<Self, Error> {
         let path = dir.join(LOG);
-        match std::fs::read(&path) {
+        match read_regular(&path) {
             Ok(bytes) => Ok(Self::parse(&bytes, keys)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(Error::io(&path, "read", error)),

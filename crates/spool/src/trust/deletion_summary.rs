@@ -11,6 +11,7 @@ use std::fs::{self, File};
 use std::io::Write;
 
 use crate::error::Error;
+use crate::files::read_regular;
 use crate::hex::sha256_hex;
 use crate::segment::name::Segment;
 use crate::trust::deletion_entry::{Deletion, DeletionKind, DeletionSummary, DeletionTotal, SealRun};
@@ -114,7 +115,7 @@ impl DeletionLog {
         let wrong = |action| move |error| Error::io(path, action, error);
         let file = File::options().read(true).write(true).open(path).map_err(wrong("opened"))?;
         file.lock().map_err(wrong("locked"))?;
-        let bytes = fs::read(path).map_err(wrong("read"))?;
+        let bytes = read_regular(path).map_err(wrong("read"))?;
         let keys: Vec<_> = self.signer().iter().map(|signer| signer.public()).collect();
         let mut log = LoggedDeletions::parse(&bytes, &keys);
         log.flaws.retain(|(_, flaw)| *flaw != LogFlaw::Cut);

@@ -4,7 +4,6 @@
 //! The newest seal of a chain is also in the spool's directory, as `w0-m.head`: the chain goes on from there
 //! when every segment has been deleted.
 
-use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
-use crate::files::{if_present, replace};
+use crate::files::{if_present, open_regular, read_regular, replace};
 use crate::hex::{hex, sha256_hex};
 use crate::segment::bytes::SegmentBytes;
 use crate::segment::index;
@@ -139,7 +138,7 @@ impl Chain {
 
     /// The chain goes on from the newest seal.
     fn look(&mut self, path: &Path) -> Result<(), Error> {
-        let bytes = if_present(fs::read(path)).map_err(|error| Error::io(path, "read", error))?;
+        let bytes = if_present(read_regular(path)).map_err(|error| Error::io(path, "read", error))?;
         let bytes = bytes.unwrap_or_default();
         if let Some((seal, _)) = Seal::parse(&bytes).filter(|(seal, _)| seal.number >= self.number) {
             (self.number, self.previous) = (seal.number.saturating_add(1), sha256_hex(&bytes));
@@ -185,7 +184,7 @@ pub(crate) fn of_copy(
     state: State,
     signer: &Signer,
 ) -> Result<(), Error> {
-    let read = |path: &Path| if_present(fs::read(path)).map_err(|error| Error::io(path, "read", error));
+    let read = |path: &Path| if_present(read_regular(path)).map_err(|error| Error::io(path, "read", error));
     let path = segment.path(dir);
     let (bytes, sha256) = hash(&path, &mut |_| ()).map_err(|error| Error::io(&path, "read", error))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -219,10 +218,10 @@ pub(crate) fn head_name(worker: u16, category: Category) -> String {
 fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error> {
     let path = segment.path(dir);
     let wrong = |error| Error::io(&path, "read", error);
-    let mut scan = scan_file(&File::open(&path).map_err(wrong)?).map_err(wrong)?;
+    let mut scan = scan_file(&open_regular(&path).map_err(wrong)?).map_err(wrong)?;
     let (bytes, sha256) = hash(&path, &mut |_| ()).map_err(wrong)?;
     let index_path = segment.index_path(dir);
-    let read = |path: &Path| if_present(fs::read(path)).map_err(|error| Error::io(path, "read", error));
+    let read = |path: &Path| if_present(read_regular(path)).map_err(|error| Error::io(path, "read", error));
     let index = match read(&index_path)? {
         Some(index) => index,
         None => {
@@ -245,7 +244,7 @@ fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error> {
 
 /// Length and SHA-256 of a file; reports the bytes of every piece.
 pub(crate) fn hash(path: &Path, read: &mut dyn FnMut(u64)) -> io::Result<(u64, [u8; 32])> {
-    hash_bytes(&File::open(path)?, read)
+    hash_bytes(&open_regular(path)?, read)
 }
 
 /// Length and SHA-256 of a segment, on a disk or in far storage.
