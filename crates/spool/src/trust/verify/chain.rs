@@ -1,11 +1,10 @@
 //! Follows the chains of seals.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use crate::error::Error;
-use crate::files::if_present;
+use crate::files::{if_present, read_regular};
 use crate::hex::{hex, sha256_hex};
 use crate::segment::name::{Category, Segment};
 use crate::trust::deletion_entry::{DeletionKind, SealSummary};
@@ -105,7 +104,7 @@ fn head_link(
     keys: &[PublicKey],
 ) -> Result<Option<ChainLink>, Error> {
     let path = root.join(head_name(worker, category));
-    let bytes = if_present(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
+    let bytes = if_present(read_regular(&path)).map_err(|error| Error::io(&path, "read", error))?;
     Ok(bytes.and_then(|bytes| ChainLink::of(&bytes, keys)))
 }
 

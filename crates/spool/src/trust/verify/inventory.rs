@@ -1,13 +1,13 @@
 //! The segments of a spool, and what there is of each.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::far::storage::{self, FarSegment, FarStorage, Stub};
-use crate::files::if_present;
+use crate::files::{if_present, open_regular, read_regular};
 use crate::segment::bytes::SegmentBytes;
 use crate::segment::name::Segment;
 use crate::segment::scan::{Scan, scan_file};
@@ -25,6 +25,8 @@ pub(crate) struct KnownSegment {
     pub(crate) indexed: bool,
     /// The segment is in far storage: `dir` has what is known of it here.
     pub(crate) far: bool,
+    /// Extensions of its files that are no regular files: nothing is read from those.
+    pub(crate) irregular: Vec<String>,
 }
 
 /// All segments in these directories, in order.
@@ -38,12 +40,19 @@ pub(crate) fn known(dirs: &[&Path]) -> Result<Vec<KnownSegment>, Error> {
             continue;
         };
         for day in days.flatten() {
-            for file in read_dir(&day.path())?.into_iter().flatten().flatten() {
-                let (day, file) = (day.file_name(), file.file_name());
+            for entry in read_dir(&day.path())?.into_iter().flatten().flatten() {
+                let (day, file) = (day.file_name(), entry.file_name());
                 let (Some(day), Some(file)) = (day.to_str(), file.to_str()) else { continue };
                 let Some((stem, extension)) = file.rsplit_once('.') else { continue };
                 let Ok(segment) = format!("{day}/{stem}.pcap").parse::<Segment>() else { continue };
-                if matches!(extension, "pcap" | "seal" | "far") {
+                if !matches!(extension, "pcap" | "seal" | "far" | "idx" | "keys") {
+                    continue;
+                }
+                let is_regular = entry.file_type().is_ok_and(|kind| kind.is_file());
+                if !is_regular {
+                    let known = found.entry(segment.clone()).or_insert_with(|| KnownSegment::new(segment));
+                    known.irregular.push(extension.to_owned());
+                } else if matches!(extension, "pcap" | "seal" | "far") {
                     let known = found.entry(segment.clone()).or_insert_with(|| KnownSegment::new(segment));
                     known.add(dir, extension)?;
                 }
@@ -62,7 +71,7 @@ fn read_dir(path: &Path) -> Result<Option<fs::ReadDir>, Error> {
 
 impl KnownSegment {
     fn new(segment: Segment) -> Self {
-        Self { segment, dir: None, seal: None, length: 0, indexed: false, far: false }
+        Self { segment, dir: None, seal: None, length: 0, indexed: false, far: false, irregular: Vec::new() }
     }
 
     /// Adds a file of the segment in a directory. The first directory that has the segment counts.
@@ -85,11 +94,21 @@ impl KnownSegment {
             }
             "seal" if self.seal.is_none() => {
                 let path = segment.seal_path(dir);
-                self.seal = Some(fs::read(&path).map_err(|error| Error::io(&path, "read", error))?);
+                self.seal = Some(read_regular(&path).map_err(|error| Error::io(&path, "read", error))?);
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether its file is there now, or its stub in far storage.
+    pub(crate) fn is_still_there(&self, dir: &Path) -> bool {
+        if self.far { Stub::path(dir, &self.segment).exists() } else { self.segment.path(dir).exists() }
+    }
+
+    /// Whether its file with this extension may be opened.
+    pub(crate) fn is_regular(&self, extension: &str) -> bool {
+        self.irregular.iter().all(|other| other != extension)
     }
 
     /// Reads its bytes, from a disk or from far storage.
@@ -101,7 +120,7 @@ impl KnownSegment {
     ) -> Result<T, Error> {
         let path = self.segment.path(dir);
         let result = match (self.far, far) {
-            (false, _) => File::open(&path).and_then(|file| read(&file)),
+            (false, _) => open_regular(&path).and_then(|file| read(&file)),
             (true, None) => Err(storage::not_configured().into()),
             (true, Some(far)) => read(&FarSegment { far, segment: &self.segment, length: self.length }),
         };
@@ -110,7 +129,7 @@ impl KnownSegment {
 }
 
 pub(crate) fn scanned(path: &Path) -> Result<Scan, Error> {
-    let scan = File::open(path).and_then(|file| scan_file(&file));
+    let scan = open_regular(path).and_then(|file| scan_file(&file));
     scan.map_err(|error| Error::io(path, "read", error))
 }
 

@@ -9,6 +9,7 @@
 
 pub(crate) mod chain;
 pub(crate) mod inventory;
+pub(crate) mod orders;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod segment_check;

@@ -91,6 +91,27 @@ pub enum Fault {
     /// A key was erased, and the log has no order to.
     #[error("key {0} was forgotten, and no order to is in the log")]
     Forgotten(u64),
+    /// A key that was erased by order can be used again.
+    #[error(
+        "key {0} was forgotten by order, and is there again: it was put back, or ringtap was stopped before it \
+         erased it; forget the call again"
+    )]
+    KeyRestored(u64),
+    /// A chunk that was erased by order can be read again.
+    #[error(
+        "the chunk at byte {0} was erased by order, and is there again: it was put back, or ringtap was stopped \
+         before it erased it; forget the call again"
+    )]
+    Restored(u64),
+    /// A segment that was deleted by order exists.
+    #[error(
+        "it was deleted by order, and is there again: it was put back, or ringtap was stopped before it deleted \
+         it; a running ringtap deletes it"
+    )]
+    Returned,
+    /// One of its files is no regular file.
+    #[error("its file .{0} is no file but a directory, a link, a pipe or a device: it was put there")]
+    Irregular(String),
     /// A flaw of the log of deletions.
     #[error("line {0} {1}")]
     Log(usize, LogFlaw),

@@ -9,6 +9,7 @@ use crate::trust::deletion_log::{LogFlaw, LoggedDeletions};
 use crate::trust::sign::PublicKey;
 use crate::trust::verify::chain::check_chains;
 use crate::trust::verify::inventory::{KnownSegment, known, signer};
+use crate::trust::verify::orders::Orders;
 use crate::trust::verify::report::{Fault, VerifyOptions, VerifyReport};
 use crate::trust::verify::segment_check::Verifier;
 
@@ -42,11 +43,12 @@ pub fn verify(
     // If no segment is signed, the log need not be either.
     let signed = key.is_some() || !options.keys.is_empty();
     let log = LoggedDeletions::read(root, if signed { &keys } else { &[] })?;
+    let orders = Orders::of(&log.entries);
     let chains = check_chains(root, &segments, &keys, &log)?;
     let report =
         VerifyReport { key, heads: chains.heads, deleted: chains.deleted, ..VerifyReport::default() };
     let mut verifier =
-        Verifier { options, keys, log: &log, signed, copies: false, report, done: 0, total, progress };
+        Verifier { options, keys, orders: &orders, signed, copies: false, report, done: 0, total, progress };
     for known in &segments {
         let before = verifier.report.findings.len();
         for (_, fault) in chains.faults.iter().filter(|(segment, _)| *segment == known.segment.as_str()) {

@@ -1,33 +1,31 @@
 //! Checks one segment against its seal, or its checksums.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
 use std::path::Path;
 
 use ringtap_model::Nanos;
 
 use crate::error::{Error, FarError};
 use crate::far::storage;
-use crate::files::if_present;
+use crate::files::{if_present, open_regular, read_regular};
 use crate::hex::{hex, sha256_hex};
 use crate::layout::{FAR, HELD};
 use crate::segment::index::{Index, IndexRow};
 use crate::segment::marker;
 use crate::segment::scan::{Damage, Flaw, Scan, scan_bytes};
-use crate::trust::deletion_entry::DeletionKind;
-use crate::trust::deletion_log::LoggedDeletions;
 use crate::trust::keys::{KeyRow, ROW, is_header, proof};
 use crate::trust::seal::{self, Seal, State};
 use crate::trust::sign::PublicKey;
 use crate::trust::verify::chain::ChainEnds;
 use crate::trust::verify::inventory::{KnownSegment, scanned};
+use crate::trust::verify::orders::Orders;
 use crate::trust::verify::report::{Fault, Finding, VerifyOptions, VerifyReport};
 
 /// Checks segments, and collects what it finds.
 pub(crate) struct Verifier<'a> {
     pub(crate) options: &'a VerifyOptions,
     pub(crate) keys: Vec<PublicKey>,
-    pub(crate) log: &'a LoggedDeletions,
+    pub(crate) orders: &'a Orders<'a>,
     /// Segments are signed.
     pub(crate) signed: bool,
     /// The segments are held copies.
@@ -44,11 +42,21 @@ impl Verifier<'_> {
         self.report.findings.push(Finding { place, fault });
     }
 
+    fn irregular(&mut self, known: &KnownSegment) {
+        for extension in &known.irregular {
+            self.find(known.segment.as_str(), Fault::Irregular(extension.clone()));
+        }
+    }
+
     /// Checks a held copy against its seal, or the checksum of each chunk.
     pub(crate) fn held(&mut self, known: &KnownSegment) -> Result<(), Error> {
         let (name, proven) = (known.segment.as_str(), self.report.proven);
+        let before = self.report.findings.len();
+        self.irregular(known);
         let Some(dir) = &known.dir else {
-            self.find(name, Fault::Gone);
+            if self.report.findings.len() == before {
+                self.find(name, Fault::Gone);
+            }
             return Ok(());
         };
         self.report.held += 1;
@@ -80,9 +88,11 @@ impl Verifier<'_> {
         if self.options.quick {
             return Ok(());
         }
-        for damage in scanned(&known.segment.path(dir))?.damages {
+        let scan = scanned(&known.segment.path(dir))?;
+        for damage in scan.damages {
             self.find(known.segment.as_str(), Fault::Changed(damage));
         }
+        self.restored(known.segment.as_str(), &scan.rows);
         self.done += known.length;
         (self.progress)(self.done, self.total);
         Ok(())
@@ -95,17 +105,20 @@ impl Verifier<'_> {
         before: usize,
     ) -> Result<(), Error> {
         let name = known.segment.as_str();
+        self.irregular(known);
         let Some(dir) = &known.dir else {
-            let orders = self
-                .log
-                .entries
-                .iter()
-                .any(|entry| entry.deleted == DeletionKind::Segment && entry.segment == name);
-            if !orders && self.report.findings.len() == before {
+            if !self.orders.is_deleted(name) && self.report.findings.len() == before {
                 self.find(name, Fault::Gone);
             }
             return Ok(());
         };
+        if self.orders.is_deleted(name) {
+            // It was listed before the log was read, and may have been deleted between.
+            if !known.is_still_there(dir) {
+                return Ok(());
+            }
+            self.find(name, Fault::Returned);
+        }
         self.report.segments += 1;
         if known.far {
             self.report.far += 1;
@@ -168,7 +181,13 @@ impl Verifier<'_> {
                 })
             })?;
             self.report.bytes += length;
-            if hex(&sha256) != seal.sha256 {
+            if hex(&sha256) == seal.sha256 {
+                // As it was sealed: then nothing is erased in it that was to be.
+                if !self.orders.chunks(name).is_empty() {
+                    let scan = known.with(dir, self.options.far.as_deref(), scan_bytes)?;
+                    self.restored(name, &scan.rows);
+                }
+            } else {
                 let scan = self.damages(known, dir, seal.state == State::Recovered)?;
                 altered = !scan.erased.is_empty() && self.report.findings.len() == before;
                 if !altered && self.report.findings.len() == before {
@@ -197,26 +216,34 @@ impl Verifier<'_> {
                 self.find(name, Fault::Changed(*damage));
             }
         }
-        let ordered = self.places(DeletionKind::Chunks, name);
-        for row in &scan.erased {
-            match ordered.contains(&row.offset) {
+        self.erased(name, &scan.erased);
+        self.restored(name, &scan.rows);
+        Ok(scan)
+    }
+
+    /// Chunks that were erased: by order, or not.
+    fn erased(&mut self, name: &str, rows: &[IndexRow]) {
+        for row in rows {
+            match self.orders.chunks(name).has(row.offset) {
                 true => self.report.erased += 1,
                 false => self.find(name, Fault::Erased(row.offset)),
             }
         }
-        Ok(scan)
     }
 
-    fn places(&self, deleted: DeletionKind, name: &str) -> BTreeSet<u64> {
-        let entries =
-            self.log.entries.iter().filter(|entry| entry.deleted == deleted && entry.segment == name);
-        entries.flat_map(|entry| entry.places.iter().copied()).collect()
+    /// Chunks that were erased by order, and can be read all the same.
+    fn restored(&mut self, name: &str, rows: &[IndexRow]) {
+        for row in rows {
+            if self.orders.chunks(name).has_of(row.offset, row.chunk.owner) {
+                self.find(name, Fault::Restored(row.offset));
+            }
+        }
     }
 
     fn index(&mut self, known: &KnownSegment, dir: &Path, seal: &Seal) -> Result<(), Error> {
         let (name, path) = (known.segment.as_str(), known.segment.index_path(dir));
-        let Some(stated) = &seal.index else { return Ok(()) };
-        match if_present(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))? {
+        let Some(stated) = seal.index.as_ref().filter(|_| known.is_regular("idx")) else { return Ok(()) };
+        match if_present(read_regular(&path)).map_err(|error| Error::io(&path, "read", error))? {
             None => self.find(name, Fault::NoIndex),
             Some(bytes) if sha256_hex(&bytes) != *stated => {
                 let page = |page: &&[u8]| {
@@ -234,7 +261,10 @@ impl Verifier<'_> {
 
     fn keys(&mut self, known: &KnownSegment, dir: &Path, seal: Option<&Seal>) -> Result<(), Error> {
         let (name, path) = (known.segment.as_str(), known.segment.keys_path(dir));
-        let bytes = if_present(fs::read(&path)).map_err(|error| Error::io(&path, "read", error))?;
+        if !known.is_regular("keys") {
+            return Ok(());
+        }
+        let bytes = if_present(read_regular(&path)).map_err(|error| Error::io(&path, "read", error))?;
         let stated = seal.map(|seal| seal.keys.as_deref());
         let Some(bytes) = bytes else {
             if let Some(Some(_)) = stated {
@@ -255,17 +285,19 @@ impl Verifier<'_> {
                 (None, _) => {}
             }
         }
-        // A copy has the keys of its own chunks alone; the log has orders about the original.
-        if self.copies {
-            return Ok(());
-        }
-        let ordered = self.places(DeletionKind::Keys, name);
+        let orders = self.orders;
+        let ordered = orders.keys(name);
         for (number, row) in (0..).zip(&rows) {
-            if matches!(row, KeyRow::Forgotten(_)) {
-                match ordered.contains(&number) {
+            match (row, row.owner()) {
+                (KeyRow::Key(_), Some(owner)) if ordered.has_of(number, owner) => {
+                    self.find(name, Fault::KeyRestored(number));
+                }
+                // A copy has the keys of its own chunks alone; all others are forgotten in it.
+                (KeyRow::Forgotten(_), _) if !self.copies => match ordered.has(number) {
                     true => self.report.forgotten += 1,
                     false => self.find(name, Fault::Forgotten(number)),
-                }
+                },
+                _ => {}
             }
         }
         Ok(())
@@ -292,9 +324,9 @@ impl Verifier<'_> {
     fn checksums(&mut self, known: &KnownSegment, dir: &Path, closed: bool) -> Result<(), Error> {
         let name = known.segment.as_str();
         let file =
-            |path: &Path| if_present(File::open(path)).map_err(|error| Error::io(path, "opened", error));
+            |path: &Path| if_present(open_regular(path)).map_err(|error| Error::io(path, "opened", error));
         let index_path = known.segment.index_path(dir);
-        let index = match file(&index_path)? {
+        let index = match if known.is_regular("idx") { file(&index_path)? } else { None } {
             None => None,
             Some(file) => {
                 let read = |error| Error::io(&index_path, "read", error);
@@ -340,13 +372,8 @@ impl Verifier<'_> {
                 self.find(name, Fault::Changed(damage));
             }
         }
-        let ordered = self.places(DeletionKind::Chunks, name);
-        for row in &erased {
-            match ordered.contains(&row.offset) {
-                true => self.report.erased += 1,
-                false => self.find(name, Fault::Erased(row.offset)),
-            }
-        }
+        self.erased(name, &erased);
+        self.restored(name, &rows);
         if let Some(index) = index {
             let key = |row: &IndexRow| (row.offset, row.chunk.owner, row.chunk.number, row.chunk.length);
             let there: BTreeSet<_> = rows.iter().chain(&erased).chain(&spoiled).map(key).collect();

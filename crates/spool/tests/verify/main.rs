@@ -1,5 +1,7 @@
 //! Changes, cuts, additions and reordering are found and named; what was done by order is not.
 
+mod attacks;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

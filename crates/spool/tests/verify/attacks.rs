@@ -1,0 +1,101 @@
+//! What somebody does who can write to the disk, has an older copy of it, and has no key.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use super::*;
+
+/// Puts something at a path.
+type Put = fn(&Path);
+
+const END: Nanos = Nanos(START.0 + 60_000_000_000);
+
+fn deletions(dir: &Path) -> DeletionLog {
+    DeletionLog::of(dir, Some(signer()))
+}
+
+fn faults(report: &VerifyReport) -> Vec<(&str, &Fault)> {
+    report.findings.iter().map(|finding| (finding.place.as_str(), &finding.fault)).collect()
+}
+
+#[test]
+fn forgotten_keys_that_are_put_back_are_found_one_by_one() {
+    let case = Case::new();
+    let dir = case.copied();
+    let done = forget(&[dir], None, &[4], START..END, &deletions(dir), ORDER).unwrap();
+    assert_eq!((done.keys > 0, look(dir).findings), (true, vec![]));
+    for segment in of(dir, Category::Media) {
+        fs::copy(segment.keys_path(&case.dir), segment.keys_path(dir)).unwrap();
+    }
+    let report = look(dir);
+    assert_eq!(report.findings.len() as u64, done.keys);
+    assert!(report.findings.iter().all(|finding| matches!(finding.fault, Fault::KeyRestored(_))));
+    assert_eq!((report.forgotten, report.proven), (0, report.segments - done.keys));
+    // As after a kill between the log and the disk: the order is repeated, and all is well.
+    let again = forget(&[dir], None, &[4], START..END, &deletions(dir), ORDER).unwrap();
+    assert_eq!((again.keys, look(dir).findings), (done.keys, vec![]));
+}
+
+#[test]
+fn erased_chunks_that_are_put_back_are_found_one_by_one() {
+    let case = Case::with(|settings| WriterSettings { seal: None, ..settings });
+    let dir = case.copied();
+    let done = forget(&[dir], None, &[4], START..END, &deletions(dir), ORDER).unwrap();
+    // The whole segments, as they were sealed.
+    for segment in of(dir, Category::Media) {
+        fs::copy(segment.path(&case.dir), segment.path(dir)).unwrap();
+    }
+    let report = look(dir);
+    assert_eq!(report.findings.len() as u64, done.chunks);
+    assert!(report.findings.iter().all(|finding| matches!(finding.fault, Fault::Restored(_))));
+    assert_eq!(report.erased, 0);
+}
+
+#[test]
+fn a_deleted_segment_that_is_put_back_is_found() {
+    let case = Case::new();
+    let dir = case.copied();
+    let gone = &of(dir, Category::Media)[0];
+    deletions(dir).append(&[Deletion::segment(dir, gone, START, "older than 90d").unwrap()]).unwrap();
+    let report = look(dir);
+    assert_eq!(faults(&report), [(gone.as_str(), &Fault::Returned)]);
+    for path in gone.files(dir) {
+        fs::remove_file(path).unwrap();
+    }
+    assert_eq!(look(dir).findings, []);
+}
+
+/// A pipe would stop whoever opens it, a link lead elsewhere; a directory cannot be read.
+#[test]
+fn what_is_no_file_is_a_finding_and_stops_nobody() {
+    let case = Case::new();
+    let puts: [(&str, Put); 3] = [
+        ("a pipe", |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success())),
+        ("a directory", |path| fs::create_dir(path).unwrap()),
+        ("a link", |path| symlink("/etc/passwd", path).unwrap()),
+    ];
+    for (what, put) in puts {
+        for extension in ["pcap", "idx", "keys", "seal"] {
+            // In place of a file, and beside all of them.
+            for name in ["", "2026-11-21/030000.000-w0-m-99.x"] {
+                let dir = case.copied();
+                let segment = &of(dir, Category::Media)[1];
+                let path = match name {
+                    "" => segment.path(dir).with_extension(extension),
+                    name => dir.join(name).with_extension(extension),
+                };
+                let _ = fs::remove_file(&path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                put(&path);
+                let report = look(dir);
+                let fault = Fault::Irregular(extension.to_owned());
+                let found = report.findings.iter().any(|finding| finding.fault == fault);
+                assert!(found, "{what} as {}: {:?}", path.display(), report.findings);
+                let mut reader = Reader::open(dir).unwrap();
+                let segments = reader.between(Nanos::ZERO, Nanos::MAX).unwrap();
+                let _ = reader.read(&[4], &segments).map(|found| found.gone);
+            }
+        }
+    }
+}
