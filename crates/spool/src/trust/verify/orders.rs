@@ -26,8 +26,8 @@ impl Erasures {
         self.0.contains_key(&place)
     }
 
-    /// Whether what is there should have been erased. The owner counts: a held copy has places of its own, and
-    /// the log has orders about both.
+    /// Whether what is there should have been erased. The owner counts: a held copy has places of its own,
+    /// and the log has orders about both.
     pub(crate) fn has_of(&self, place: u64, owner: u64) -> bool {
         self.0.get(&place).is_some_and(|owners| owners.contains(&owner))
     }

@@ -93,20 +93,20 @@ pub enum Fault {
     Forgotten(u64),
     /// A key that was erased by order can be used again.
     #[error(
-        "key {0} was forgotten by order, and is there again: it was put back, or ringtap was stopped before it \
-         erased it; forget the call again"
+        "key {0} was forgotten by order, and is there again: it was put back, or ringtap was \
+         stopped before it erased it; forget the call again"
     )]
     KeyRestored(u64),
     /// A chunk that was erased by order can be read again.
     #[error(
-        "the chunk at byte {0} was erased by order, and is there again: it was put back, or ringtap was stopped \
-         before it erased it; forget the call again"
+        "the chunk at byte {0} was erased by order, and is there again: it was put back, or ringtap was \
+         stopped before it erased it; forget the call again"
     )]
     Restored(u64),
     /// A segment that was deleted by order exists.
     #[error(
-        "it was deleted by order, and is there again: it was put back, or ringtap was stopped before it deleted \
-         it; a running ringtap deletes it"
+        "it was deleted by order, and is there again: it was put back, or ringtap was stopped before it \
+         deleted it; a running ringtap deletes it"
     )]
     Returned,
     /// One of its files is no regular file.
