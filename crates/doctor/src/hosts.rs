@@ -1,4 +1,4 @@
-//! Machines to judge in tests.
+//! Example machines for the tests.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -42,7 +42,7 @@ fn softnet(dropped: u64, squeezed: u64) -> Vec<Softnet> {
     vec![Softnet { processed: 1_000_000, dropped, squeezed }; 2]
 }
 
-/// Two sockets, a card of 10 Gbit/s set up as it should be.
+/// A server with two NUMA nodes and a well configured 10 Gbit/s card.
 pub(super) fn good_server() -> Host {
     let machine = Machine {
         kernel: Some("6.12.9".into()),
@@ -120,7 +120,7 @@ pub(super) fn good_server() -> Host {
     Host { machine, interfaces: vec![card], directory: Some(directory) }
 }
 
-/// The same server as it came, with everything that can be wrong.
+/// The same server with default settings, on which nearly everything is wrong.
 pub(super) fn bad_server() -> Host {
     let mut host = good_server();
     let machine = &mut host.machine;
@@ -174,7 +174,7 @@ pub(super) fn bad_server() -> Host {
     host
 }
 
-/// A virtual machine with one queue.
+/// A virtual machine with one receive queue.
 pub(super) fn guest() -> Host {
     let mut host = good_server();
     let machine = &mut host.machine;
@@ -213,7 +213,7 @@ pub(super) fn guest() -> Host {
     host
 }
 
-/// Debian 12 as installed, a card of 1 Gbit/s.
+/// A laptop with default settings of Debian 12 and a 1 Gbit/s card.
 pub(super) fn laptop() -> Host {
     let mut host = good_server();
     let machine = &mut host.machine;
@@ -243,7 +243,7 @@ pub(super) fn laptop() -> Host {
     host
 }
 
-/// A container with a veth, and the loopback.
+/// A container with a veth interface and the loopback.
 pub(super) fn container() -> Host {
     let mut host = good_server();
     host.machine.container = Some("docker".into());

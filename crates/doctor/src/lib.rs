@@ -1,23 +1,23 @@
-//! A machine judged: what a good operator would look at before a capture, and say.
+//! Judges a machine as an experienced operator would before a capture.
 //!
-//! Not here: looking. `ringtap_capture::host` describes the machine, and nothing is changed by either.
+//! This crate does not inspect: `ringtap_capture::host` describes the machine. Neither changes anything.
 //!
-//! The one invariant: a finding is a function of a [`Host`] and nothing else, so that every judgement has a
-//! test without such a machine.
+//! The one invariant: a finding depends on a [`Host`] and nothing else, so every judgement can be tested
+//! without such a machine.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `machine` | processors, memory, clock, kernel settings, rights |
+//! | `machine` | processors, memory, clock, kernel settings, capabilities of the process |
 //! | `interface` | link, rings, queues, offloads, losses |
-//! | `place` | the directory of the store |
+//! | `directory` | the directory that records are written to |
 //! | `report` | [`Finding`], and the report that collects them |
-//! | `text` | values as text |
+//! | `text` | numbers, sizes and shell words as text |
 //! | [`show`] | findings as text and as JSON lines |
 #![forbid(unsafe_code)]
 
+mod directory;
 mod interface;
 mod machine;
-mod place;
 mod report;
 pub mod show;
 mod text;
@@ -27,7 +27,7 @@ use ringtap_capture::host::Host;
 use report::Report;
 pub use report::{Finding, Level};
 
-/// Everything there is to say about `host`: the machine, each interface, the store.
+/// All findings about `host`: the machine, each interface, the directory of the records.
 pub fn judge(host: &Host) -> Vec<Finding> {
     let mut report = Report { area: "machine".to_string(), findings: Vec::new() };
     machine::judge(&host.machine, &mut report);
@@ -35,9 +35,9 @@ pub fn judge(host: &Host) -> Vec<Finding> {
         report.area.clone_from(&interface.name);
         interface::judge(interface, &host.machine, &mut report);
     }
-    if let Some(place) = &host.directory {
+    if let Some(directory) = &host.directory {
         report.area = "store".to_string();
-        place::judge(place, &mut report);
+        directory::judge(directory, &mut report);
     }
     report.findings
 }
@@ -63,13 +63,13 @@ mod tests {
     }
 
     #[test]
-    fn a_good_server_has_nothing_to_mend() {
+    fn a_good_server_needs_no_change() {
         assert_eq!(at_least(&hosts::good_server(), Level::Warn), []);
         golden("doctor-good.txt", &shown(&hosts::good_server()));
     }
 
     #[test]
-    fn a_bad_server_is_told_all_of_it() {
+    fn a_bad_server_is_told_everything_that_is_wrong() {
         let text = shown(&hosts::bad_server());
         golden("doctor-bad.txt", &text);
         manual("doctor.md", "bad", &text);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn every_complaint_has_a_reason_and_no_praise_has_a_command() {
+    fn every_finding_but_a_good_one_has_a_reason_and_a_good_one_has_no_command() {
         for host in
             [hosts::good_server(), hosts::bad_server(), hosts::guest(), hosts::laptop(), hosts::container()]
         {
@@ -107,34 +107,34 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_is_not_asked_for_what_its_host_has() {
+    fn a_virtual_machine_is_not_judged_by_what_only_its_host_has() {
         let text = shown(&hosts::guest());
         golden("doctor-guest.txt", &text);
         assert!(!text.contains("CPU governor") && !text.contains("pause frames"), "{text}");
     }
 
     #[test]
-    fn a_laptop_may_stay_as_it_is_for_a_look_at_a_call() {
+    fn a_laptop_has_nothing_bad() {
         assert_eq!(at_least(&hosts::laptop(), Level::Bad), []);
         golden("doctor-laptop.txt", &shown(&hosts::laptop()));
     }
 
     #[test]
-    fn a_container_and_the_loopback_have_no_card() {
+    fn a_container_and_the_loopback_are_not_judged_as_cards() {
         let text = shown(&hosts::container());
         golden("doctor-container.txt", &text);
-        for topic in ["ring ", "interrupts", "queues", "memory node"] {
+        for topic in ["ring ", "interrupts", "queues", "NUMA node"] {
             assert!(!text.contains(&format!("  {topic}")), "{topic}\n{text}");
         }
     }
 
     #[test]
-    fn nothing_known_is_nothing_said() {
+    fn an_unknown_machine_gets_no_complaint() {
         assert_eq!(at_least(&Host::default(), Level::Note), []);
     }
 
     #[test]
-    fn a_link_that_is_down_or_dark_is_bad() {
+    fn a_link_that_is_down_or_without_carrier_is_bad() {
         let with = |change: fn(&mut ringtap_capture::host::Interface)| {
             let mut host = hosts::good_server();
             change(&mut host.interfaces[0]);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_interfaces_cannot_become_commands() {
+    fn interface_names_are_quoted_in_commands() {
         let mut host = hosts::bad_server();
         host.interfaces[0].name = "a;reboot".into();
         let commands: Vec<String> = judge(&host).into_iter().flat_map(|finding| finding.mend).collect();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_json_too() {
+    fn findings_are_printed_as_json() {
         let mut out = Vec::new();
         show::write_json(&mut out, &judge(&hosts::bad_server())).unwrap();
         let lines: Vec<serde_json::Value> = out

@@ -18,25 +18,30 @@ pub(super) fn judge(machine: &Machine, report: &mut Report) {
 fn kernel(machine: &Machine, report: &mut Report) {
     let release = machine.kernel.as_deref().unwrap_or("unknown");
     match version(release) {
-        Some(version) if version < (5, 9) => _ = report.warn(
-            "kernel",
-            release,
-            "Before 5.9 there is no CAP_BPF, and AF_XDP shares no memory between queues: only AF_PACKET is worth trying.",
-        ),
+        Some(version) if version < (5, 9) => {
+            _ = report.warn(
+                "kernel",
+                release,
+                "Kernels before 5.9 have no CAP_BPF, and their AF_XDP cannot share packet memory between \
+                    queues: use AF_PACKET.",
+            )
+        }
         _ => report.good("kernel", release),
     }
     if let Some(container) = &machine.container {
         report.note(
             "container",
-            format!("{container}: interfaces are those of its network namespace"),
-            "Counters of the card, its interrupts and the CPU governor belong to the host: run the doctor there too.",
+            format!("{container}: only the interfaces of its network namespace are visible"),
+            "The card's counters, its interrupts and the CPU governor belong to the host: run `ringtap \
+                doctor` there too.",
         );
     }
     if machine.hypervisor {
         report.note(
             "virtual machine",
-            "a hypervisor shares out CPUs and network",
-            "What it drops or delays before this machine is counted nowhere here: look at the host, and at steal time in `top`.",
+            "a hypervisor shares the CPUs and the network",
+            "Packets that the hypervisor drops or delays are not counted on this machine: check the host, \
+                and the steal time in `top`.",
         );
     }
 }
@@ -50,12 +55,12 @@ pub(super) fn version(release: &str) -> Option<(u32, u32)> {
 fn rights(machine: &Machine, report: &mut Report) {
     const GRANT: &str = "setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep \"$(command -v ringtap)\"";
     match (machine.has(Capability::NetRaw), machine.has(Capability::NetAdmin)) {
-        (Some(true), Some(true)) => report.good("rights", "may capture and set up interfaces"),
+        (Some(true), Some(true)) => report.good("rights", "may capture and configure interfaces"),
         (Some(true), _) => {
             _ = report
                 .note(
                     "rights",
-                    "may capture, but not set up interfaces (no CAP_NET_ADMIN)",
+                    "may capture, but not configure interfaces (no CAP_NET_ADMIN)",
                     "Hardware timestamps and AF_XDP need it; AF_PACKET does not.",
                 )
                 .mend(GRANT)
@@ -65,7 +70,7 @@ fn rights(machine: &Machine, report: &mut Report) {
                 .bad(
                     "rights",
                     "may not capture (no CAP_NET_RAW)",
-                    "Without it no packet socket can be opened.",
+                    "Opening a packet socket needs CAP_NET_RAW.",
                 )
                 .mend(GRANT)
         }
@@ -80,7 +85,7 @@ fn rights(machine: &Machine, report: &mut Report) {
                 .warn(
                     "locked memory",
                     format!("at most {}", bytes(most)),
-                    "The packet memory of AF_XDP is locked; with less than it takes, it cannot be opened.",
+                    "AF_XDP locks its packet memory: opening a queue fails if the limit is lower.",
                 )
                 .mend("ulimit -l unlimited")
                 .mend("systemctl edit ringtap   # [Service] LimitMEMLOCK=infinity")
@@ -107,16 +112,19 @@ fn processors(machine: &Machine, report: &mut Report) {
             .warn(
                 "CPU governor",
                 slow.join(", "),
-                "A clock that has to speed up first loses the beginning of a burst.",
+                "A CPU that must first raise its clock loses packets at the start of a burst.",
             )
-            .mend("for f in /sys/devices/system/cpu/cpufreq/policy*/scaling_governor; do echo performance > $f; done");
+            .mend(
+                "for f in /sys/devices/system/cpu/cpufreq/policy*/scaling_governor; do echo performance > \
+                    $f; done",
+            );
     } else if !machine.governors.is_empty() {
         report.good("CPU governor", "performance");
     }
     if !machine.isolated.is_empty() {
         report.good(
             "CPU isolation",
-            format!("CPUs {} are left to whoever is pinned there", list(&machine.isolated)),
+            format!("CPUs {} are reserved for programs pinned to them", list(&machine.isolated)),
         );
     } else if count >= 4 {
         let last = list(&machine.cpus[count / 2..]);
@@ -124,29 +132,33 @@ fn processors(machine: &Machine, report: &mut Report) {
             .note(
                 "CPU isolation",
                 format!("none of {count} CPUs"),
-                "Near line rate, a worker that another program interrupts for a few milliseconds fills its ring.",
+                "Near line rate, a receive ring overflows when another program interrupts its worker for a \
+                    few milliseconds.",
             )
             .mend(format!(
-                "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX isolcpus={last} nohz_full={last}\"' > /etc/default/grub.d/ringtap.cfg && update-grub   # then reboot"
+                "echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX isolcpus={last} nohz_full={last}\"' > \
+                    /etc/default/grub.d/ringtap.cfg && update-grub   # then reboot"
             ));
     }
     if machine.smt == Some(true) {
         report.note(
             "SMT",
             "two threads share each core",
-            "Two workers on one core disturb one another: pin workers to one thread a core (`lscpu -e` shows which).",
+            "Two workers on one core slow each other down: pin each worker to a core of its own (`lscpu -e` \
+                lists them).",
         );
     }
     if machine.runs("irqbalance") {
         report
             .warn(
                 "irqbalance",
-                "runs",
-                "It moves the card's interrupts between CPUs during a capture; each move reorders packets and empties caches.",
+                "is running",
+                "It moves the card's interrupts between CPUs during a capture; each move reorders packets \
+                    and leaves the caches cold.",
             )
             .mend("systemctl disable --now irqbalance");
     } else {
-        report.good("irqbalance", "does not run");
+        report.good("irqbalance", "is not running");
     }
 }
 
@@ -159,19 +171,20 @@ fn memory(machine: &Machine, report: &mut Report) {
         report
             .note(
                 "huge pages",
-                "none set aside",
-                "Tables and rings in huge pages cost fewer address translations: some percent of the packet rate.",
+                "none reserved",
+                "Without huge pages, address translation for tables and rings costs a few percent of the \
+                    packet rate.",
             )
             .mend("sysctl -w vm.nr_hugepages=512");
     }
     if memory.total > 0 && memory.available < memory.total / 20 {
         report.warn(
             "memory",
-            format!("{} of {} left", bytes(memory.available), bytes(memory.total)),
-            "A machine that swaps loses packets; capture tables are in memory from the start.",
+            format!("{} of {} available", bytes(memory.available), bytes(memory.total)),
+            "A machine that swaps loses packets; ringtap allocates its capture tables when it starts.",
         );
     } else if memory.total > 0 {
-        report.good("memory", format!("{} of {} can be had", bytes(memory.available), bytes(memory.total)));
+        report.good("memory", format!("{} of {} available", bytes(memory.available), bytes(memory.total)));
     }
 }
 
@@ -182,7 +195,8 @@ fn clock(machine: &Machine, report: &mut Report) {
             let finding = report.bad(
                 "clock source",
                 slow,
-                "Every timestamp is read from a slow device: at a million packets a second that takes a whole CPU.",
+                "Reading this clock is slow: at a million packets per second, timestamps alone take a whole \
+                    CPU.",
             );
             if clock.sources.iter().any(|source| source == "tsc") {
                 finding.mend("echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource");
@@ -191,25 +205,38 @@ fn clock(machine: &Machine, report: &mut Report) {
         Some(source) => report.good("clock source", source),
         None => {}
     }
-    let keeper: Vec<&str> = KEEPERS.into_iter().filter(|name| machine.runs(name)).collect();
+    let services: Vec<&str> = TIME_SERVICES.into_iter().filter(|name| machine.runs(name)).collect();
     match clock.synchronised {
         Some(true) => {
-            let by = if keeper.is_empty() { String::new() } else { format!(" by {}", keeper.join(", ")) };
-            let off = clock.error.map_or(String::new(), |error| format!(", at most {:.1} ms off", error.as_secs_f64() * 1e3));
-            report.good("clock", format!("kept in step{by}{off}"));
+            let by = if services.is_empty() { String::new() } else { format!(" by {}", services.join(", ")) };
+            let error = clock.error.map_or(String::new(), |error| {
+                format!(", error at most {:.1} ms", error.as_secs_f64() * 1e3)
+            });
+            report.good("clock", format!("synchronised{by}{error}"));
         }
-        Some(false) if keeper.contains(&"ptp4l") || keeper.contains(&"phc2sys") => _ = report.note(
-            "clock",
-            format!("{} runs, but the kernel's clock is not marked as kept in step", keeper.join(" and ")),
-            "Without phc2sys, PTP sets only the card's clock: check its log.",
-        ),
-        Some(false) => _ = report
-            .warn(
+        Some(false) if services.contains(&"ptp4l") || services.contains(&"phc2sys") => {
+            _ = report.note(
                 "clock",
-                "not kept in step by NTP or PTP",
-                "Records of several machines, and other programs' logs, can only be laid side by side with one time.",
+                format!("not marked as synchronised, although {} is running", services.join(" and ")),
+                "ptp4l sets only the card's clock; phc2sys sets the system clock from it: check the log of \
+                    phc2sys.",
             )
-            .mend(if keeper.is_empty() { "apt-get install chrony" } else { "chronyc tracking   # or timedatectl timesync-status" }),
+        }
+        Some(false) => {
+            _ = report
+                .warn(
+                    "clock",
+                    "not synchronised by NTP or PTP",
+                    "Records of several machines and logs of other programs can be compared only if their \
+                        clocks agree.",
+                )
+                .mend(if services.is_empty() {
+                    "apt-get install chrony"
+                } else {
+                    "chronyc tracking   # or \
+                        timedatectl timesync-status"
+                })
+        }
         None => {}
     }
 }
@@ -225,32 +252,33 @@ fn network(machine: &Machine, report: &mut Report) {
     });
     if let Some(backlog) = network.backlog {
         let is = format!(
-            "{backlog} packets a CPU, {dropped} dropped of {processed} ({})",
+            "{backlog} packets per CPU, {dropped} of {processed} dropped ({})",
             share(dropped, processed)
         );
         if dropped > 0 {
-            let why = "What RPS or a veth hands to a CPU waits in this queue; when it is full, packets go, and no interface counts them.";
-            let more = format!(
+            let why = "Packets passed to a CPU by RPS or a veth wait in this queue; when it is full they \
+                are dropped, and no interface counts them.";
+            let command = format!(
                 "sysctl -w net.core.netdev_max_backlog={}",
                 backlog.saturating_mul(8).clamp(8_000, 300_000)
             );
             let much = dropped > processed / 10_000;
             if much { report.bad("kernel backlog", is, why) } else { report.warn("kernel backlog", is, why) }
-                .mend(more);
+                .mend(command);
         } else {
             report.good("kernel backlog", is);
         }
     }
     if let (Some(budget), Some(usecs)) = (network.budget, network.budget_usecs) {
-        let is = format!("{budget} packets or {usecs} us a round, {squeezed} rounds cut short");
-        // Each round takes hundreds of packets when it is cut: one in ten thousand packets is one round in
-        // thirty or so.
+        let is = format!("{budget} packets or {usecs} us per poll, {squeezed} polls cut short");
+        // A poll that is cut short has received hundreds of packets: one cut in 10,000 packets is about one
+        // poll in 30.
         if squeezed > 100 && squeezed > processed / 10_000 {
             report
                 .warn(
                     "receive budget",
                     is,
-                    "A round that is cut leaves packets in the card's ring until its next turn.",
+                    "A poll that is cut short leaves packets in the card's ring until the next one.",
                 )
                 .mend(format!(
                     "sysctl -w net.core.netdev_budget={} net.core.netdev_budget_usecs={}",
@@ -266,7 +294,8 @@ fn network(machine: &Machine, report: &mut Report) {
             .note(
                 "socket buffers",
                 format!("at most {}", bytes(most)),
-                "Rings for capture do not need them; sockets that receive bursts of mirrored packets (HEP) do.",
+                "Capture rings do not use them, but sockets that receive bursts of mirrored packets (HEP) \
+                    do.",
             )
             .mend(format!("sysctl -w net.core.rmem_max={}", BUFFER * 2)),
         Some(most) => report.good("socket buffers", format!("at most {}", bytes(most))),
@@ -278,18 +307,19 @@ fn network(machine: &Machine, report: &mut Report) {
             report.note(
                 "receiving CPUs",
                 format!(
-                    "one of {} took {} of all packets",
+                    "one of {} received {} of all packets",
                     counted(network.softnet.len() as u64, "CPU"),
                     share(busiest, processed)
                 ),
-                "One queue, or all interrupts on one CPU: see the interface's channels and interrupts.",
+                "There is one receive queue, or all interrupts go to one CPU: see `queues` and `interrupts` \
+                    of the interface.",
             );
         }
     }
 }
 
-/// Less locked memory than this is not enough for one queue of AF_XDP with a deep ring.
+/// One AF_XDP queue with a deep ring locks about this much memory.
 const LOCKED: u64 = 64 << 20;
 /// A quarter of a second at 100 Mbit/s.
 const BUFFER: u64 = 4 << 20;
-const KEEPERS: [&str; 6] = ["chronyd", "ntpd", "ntpsec", "systemd-timesyn", "ptp4l", "phc2sys"];
+const TIME_SERVICES: [&str; 6] = ["chronyd", "ntpd", "ntpsec", "systemd-timesyn", "ptp4l", "phc2sys"];

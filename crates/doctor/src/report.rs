@@ -2,34 +2,34 @@
 
 use serde::Serialize;
 
-/// How it is.
+/// How serious a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// As it should be.
     Good,
-    /// To be known; whether it matters depends on the use.
+    /// For information; whether it matters depends on the use.
     Note,
-    /// Costs quality or rate.
+    /// Reduces quality or packet rate.
     Warn,
     /// Loses packets or records, or makes figures wrong.
     Bad,
 }
 
-/// One thing that was looked at.
+/// The judgement of one property.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How it is.
+    /// How serious it is.
     pub level: Level,
     /// `machine`, the name of an interface, or `store`.
     pub area: String,
-    /// What was looked at, in a word or two.
+    /// The property, in a word or two.
     pub topic: &'static str,
-    /// What is.
+    /// What was found.
     pub is: String,
-    /// Why it matters, one sentence; none where all is well.
+    /// Why it matters, in a sentence; `None` if the level is good.
     pub why: Option<&'static str>,
-    /// Commands that would mend it, for a root shell; never run.
+    /// Commands for a root shell that would fix it; they are never run.
     pub mend: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl Finding {
     }
 }
 
-/// Findings as they come, of one area at a time.
+/// Collects findings of one area at a time, in order.
 pub(crate) struct Report {
     pub(crate) area: String,
     pub(crate) findings: Vec<Finding>,

@@ -1,4 +1,4 @@
-//! Findings for people and programs.
+//! Prints findings, for people and for programs.
 
 use std::io::{self, Write};
 
@@ -8,12 +8,12 @@ use ringtap_report::text::{self, Align, fit};
 
 use crate::report::{Finding, Level};
 
-/// Where the text of a finding begins.
+/// Column where the text of a finding begins.
 const INDENT: usize = 8;
-/// Room for a topic.
+/// Width of a topic.
 const TOPIC: usize = 17;
 
-/// As text: a heading for each area, what is not good with its reason and commands, and a count at the end.
+/// Prints text: a heading for each area, its findings with reasons and commands, and the counts at the end.
 pub fn write(out: &mut dyn Write, findings: &[Finding], width: usize, colour: bool) -> io::Result<()> {
     let mut area = None;
     for finding in findings {
@@ -39,7 +39,7 @@ pub fn write(out: &mut dyn Write, findings: &[Finding], width: usize, colour: bo
     if findings.iter().any(|finding| !finding.mend.is_empty()) {
         writeln!(
             out,
-            "Nothing was changed. The commands are for a root shell; what they set lasts until the next start."
+            "Nothing was changed. The commands are for a root shell; their effect lasts until the next boot."
         )?;
     }
     Ok(())
@@ -58,13 +58,13 @@ fn one(out: &mut dyn Write, finding: &Finding, width: usize, colour: bool) -> io
         writeln!(out, "{:INDENT$}{}", "", Style::Dim.paint(&line, colour))?;
     }
     for command in &finding.mend {
-        // Never wrapped: it is there to be copied.
+        // Never wrapped, so that it can be copied.
         writeln!(out, "{:1$}{2}", "", INDENT + 2, Style::Bold.paint(&text::shown(command), colour))?;
     }
     Ok(())
 }
 
-/// One object a line.
+/// Prints one JSON object a line.
 pub fn write_json(out: &mut dyn Write, findings: &[Finding]) -> io::Result<()> {
     findings.iter().try_for_each(|finding| json::line(out, finding))
 }

@@ -1,6 +1,6 @@
-//! Values as text: for people, for the kernel, for a shell.
+//! Numbers, sizes and words as text: for people, for the kernel, for a shell.
 
-/// CPUs or other numbers as the kernel writes them: `0-3,8`.
+/// A list of CPUs in the kernel's format: `0-3,8`.
 pub(crate) fn list(numbers: &[usize]) -> String {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for number in numbers {
@@ -16,7 +16,7 @@ pub(crate) fn list(numbers: &[usize]) -> String {
     ranges.iter().map(range).collect::<Vec<_>>().join(",")
 }
 
-/// A word for a shell: an interface or a directory may have any name.
+/// Quotes a word for a shell: an interface or a directory may have any name.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./@:+%,".contains(c);
     if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
@@ -40,7 +40,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A part of a whole in percent, small parts told as such.
+/// A part of a whole in percent.
 pub(crate) fn share(part: u64, whole: u64) -> String {
     ringtap_report::calls::percent(Some(part as f64 * 100.0 / whole.max(1) as f64))
 }

@@ -1,4 +1,4 @@
-//! `ringtap doctor`: whether this machine is fit for a capture.
+//! `ringtap doctor`: checks this machine before a capture.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,21 +11,21 @@ use ringtap_doctor::{Level, show};
 use crate::exit::Exit;
 use crate::screen::Screen;
 
-/// Look at this machine as a good operator would: what would lose packets or make figures wrong
+/// Check this machine before a capture: settings that would lose packets or make figures wrong
 ///
-/// Looks at the interfaces (link, rings, queues, interrupts, offloads, flow control, timestamps, losses), the
-/// machine (CPUs, memory, clock, kernel settings, rights of this process) and the directory of the store.
-/// Each thing is `good`, `note`, `warn` or `bad`; where it is not good, a sentence says why it matters, and a
-/// command how to mend it. Nothing is changed: only with `--store`, 20 kB are written into a file without a
-/// name, to learn how fast the disk is.
+/// Checks the interfaces (link, rings, queues, interrupts, offloads, flow control, timestamps, losses), the
+/// machine (CPUs, memory, clock, kernel settings, capabilities of this process) and the directory of the
+/// records. Each finding is `good`, `note`, `warn` or `bad`. Where it is not good, a sentence says why it
+/// matters, and a command shows how to fix it. Nothing is changed: only with `--store`, 20 kB are written to
+/// an unnamed file, to measure how fast the disk is.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[group(skip)]
 pub(crate) struct Doctor {
-    /// Look at this interface; may be given several times [default: all but the loopback]
+    /// Check this interface; may be repeated [default: all that are up, but the loopback]
     #[arg(short, long, value_name = "IFACE")]
     interface: Vec<String>,
-    /// Also look at the directory that records are or will be written to
+    /// Also check the directory that records are or will be written to
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
     /// How to print
@@ -56,7 +56,7 @@ impl Doctor {
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let mut host = Host::inspect(&self.interface, self.store.as_deref())?;
         if self.interface.is_empty() {
-            // Nobody captures there unless asked, nor on what is switched off.
+            // Without a request, nobody captures on the loopback, or on an interface that is down.
             host.interfaces.retain(|interface| interface.name != "lo" && interface.up);
         }
         let findings = ringtap_doctor::judge(&host);
