@@ -59,8 +59,8 @@ impl Capture {
     fn compressed(name: String, packed: Content, compression: Compression) -> Result<Self, Error> {
         let (content, damage) = compression.unpack(&packed).map_err(|failure| failed(&name, failure))?;
         match damage {
-            Some(Damage { what, .. }) if content.is_empty() => {
-                Err(Error::Undecodable { path: name, what, tool: compression.tool() })
+            Some(Damage { kind, .. }) if content.is_empty() => {
+                Err(Error::Undecodable { path: name, what: kind, tool: compression.tool() })
             }
             _ if content.is_empty() => Err(Error::Empty { path: name }),
             _ => Self::plain(name, content, Some(compression), damage),
@@ -77,7 +77,7 @@ impl Capture {
             return Err(Error::NotACapture { path: name, begins: beginning(&content) });
         };
         if Frames::new(&content, format, None).is_none() {
-            return Err(Error::CutHeader { path: name, format, size: content.len() as u64 });
+            return Err(Error::TruncatedHeader { path: name, format, size: content.len() as u64 });
         }
         Ok(Self { name, content, format, compression, damage })
     }
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(
             message(b"\xff\xd8\xff\xe0\0\x10JFIF"),
             "`x.pcap` is not a capture file: it begins with ff d8 ff e0 (a JPEG image?); \
-             ringtap reads pcap, pcapng, ERF, also gzip or zstd compressed"
+                ringtap reads pcap, pcapng, ERF, also gzip or zstd compressed"
         );
         assert!(message(b"Dear all,\n").contains("44 65 61 72 (a text file?)"));
         assert!(message(b"\xfd7zXZ\0").contains("unxz"));

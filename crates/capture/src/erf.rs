@@ -6,7 +6,7 @@
 
 use ringtap_model::{Frame, LinkType, Nanos};
 
-use crate::error::{Damage, Flaw};
+use crate::error::{Damage, DamageKind};
 use crate::sys;
 
 /// The link type of pcap files whose packets are ERF records.
@@ -46,14 +46,14 @@ impl<'a> Records<'a> {
             let header = match self.rest.first_chunk::<HEADER>() {
                 Some(header) => header,
                 None if self.rest.is_empty() => return None,
-                None => return self.stop(Flaw::Cut),
+                None => return self.stop(DamageKind::Truncated),
             };
             let length = usize::from(u16::from_be_bytes([header[10], header[11]]));
             if length < HEADER {
-                return self.stop(Flaw::Length(length as u32));
+                return self.stop(DamageKind::Length(length as u32));
             }
             let Some((record, rest)) = self.rest.split_at_checked(length) else {
-                return self.stop(Flaw::Cut);
+                return self.stop(DamageKind::Truncated);
             };
             sys::prefetch(rest);
             self.rest = rest;
@@ -84,8 +84,8 @@ impl<'a> Records<'a> {
     }
 
     #[cold]
-    fn stop(&mut self, what: Flaw) -> Option<Frame<'a>> {
-        self.damage.get_or_insert(Damage { offset: (self.size - self.rest.len()) as u64, what });
+    fn stop(&mut self, kind: DamageKind) -> Option<Frame<'a>> {
+        self.damage.get_or_insert(Damage { offset: (self.size - self.rest.len()) as u64, kind });
         None
     }
 }
@@ -303,13 +303,13 @@ mod tests {
             assert!(is_format(&file));
             let (frames, _, damage) = read(&file);
             assert_eq!(frames.len(), 1);
-            assert_eq!(damage, Some(Damage { offset: good.len() as u64, what: Flaw::Cut }));
+            assert_eq!(damage, Some(Damage { offset: good.len() as u64, kind: DamageKind::Truncated }));
         }
         let mut file = good.repeat(21);
         file[20 * good.len() + 11] = 15;
         let (frames, _, damage) = read(&file);
         assert_eq!(frames.len(), 20);
-        assert_eq!(damage, Some(Damage { offset: 20 * good.len() as u64, what: Flaw::Length(15) }));
+        assert_eq!(damage, Some(Damage { offset: 20 * good.len() as u64, kind: DamageKind::Length(15) }));
     }
 
     #[test]

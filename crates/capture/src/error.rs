@@ -35,7 +35,7 @@ pub enum Error {
     /// Not a supported format.
     #[error(
         "`{path}` is not a capture file: it begins with {begins}; \
-         ringtap reads pcap, pcapng, ERF, also gzip or zstd compressed"
+            ringtap reads pcap, pcapng, ERF, also gzip or zstd compressed"
     )]
     NotACapture {
         /// As it was given.
@@ -46,9 +46,9 @@ pub enum Error {
     /// The file ends inside its header.
     #[error(
         "`{path}` ends inside its {format} file header, after {size} bytes, and holds no packet; \
-         capture or copy it again"
+            capture or copy it again"
     )]
-    CutHeader {
+    TruncatedHeader {
         /// As it was given.
         path: String,
         /// The format according to its first bytes.
@@ -62,21 +62,21 @@ pub enum Error {
         /// As it was given.
         path: String,
         /// What is wrong with it.
-        what: Flaw,
+        what: DamageKind,
         /// A command that tests the file.
         tool: &'static str,
     },
     /// Decompressed data did not fit into the temporary directory.
     #[error(
         "`{path}` could not be unpacked into a temporary file in `{directory}`: {source}; \
-         set TMPDIR to a directory with more room"
+            set TMPDIR to a directory with more room"
     )]
     Unpack {
         /// As it was given.
         path: String,
         /// The temporary directory.
         directory: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Any other error of the operating system.
@@ -84,7 +84,7 @@ pub enum Error {
     Io {
         /// As it was given.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -103,21 +103,21 @@ impl Error {
 
 /// The offset at which a file became unreadable. All packets before it were given, none after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}, at byte {offset}")]
+#[error("{kind}, at byte {offset}")]
 pub struct Damage {
     /// Offset in the decompressed content.
     pub offset: u64,
     /// What is wrong there.
-    pub what: Flaw,
+    pub kind: DamageKind,
 }
 
 /// What can be wrong inside a capture file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Flaw {
+pub enum DamageKind {
     /// The file ends inside a record: the usual end of a capture that was killed or is still being written.
     #[error("the file ends inside a packet record")]
-    Cut,
+    Truncated,
     /// A record states a length above that of any packet.
     #[error("a packet record claims {0} bytes, more than any packet has")]
     Oversize(u32),
@@ -135,13 +135,13 @@ pub enum Flaw {
     Interfaces(u32),
     /// gzip data that end before their trailer.
     #[error("the gzip data end too early")]
-    GzipCut,
+    GzipTruncated,
     /// gzip data that do not decode, or whose checksum is wrong.
     #[error("the gzip data are damaged")]
     Gzip,
     /// zstd data that end inside a frame.
     #[error("the zstd data end too early")]
-    ZstdCut,
+    ZstdTruncated,
     /// zstd data that do not decode, or whose checksum is wrong.
     #[error("the zstd data are damaged")]
     Zstd,

@@ -2,7 +2,7 @@
 
 use ringtap_model::Frame;
 
-use crate::error::{Damage, Flaw};
+use crate::error::{Damage, DamageKind};
 use crate::{Format, erf, pcap, pcapng};
 
 /// Iterator over the frames of one [`Capture`](crate::Capture) in file order, numbered from 1.
@@ -43,7 +43,7 @@ impl<'a> Frames<'a> {
         };
         match (damage, self.unpacked) {
             // A truncated record is only the consequence of damaged compression.
-            (None | Some(Damage { what: Flaw::Cut, .. }), Some(unpacked)) => {
+            (None | Some(Damage { kind: DamageKind::Truncated, .. }), Some(unpacked)) => {
                 (damage.is_some() || self.offset() == unpacked.offset).then_some(unpacked)
             }
             (damage, _) => damage,

@@ -38,7 +38,7 @@
 //! | `merge` | [`Merge`], many files |
 //! | `writer` | [`Writer`] |
 //! | [`host`] | properties of this machine that matter for a capture |
-//! | `error` | [`Error`], [`Damage`], [`Flaw`] |
+//! | `error` | [`Error`], [`Damage`], [`DamageKind`] |
 //! | [`live`] | interfaces: capturing packets and sending frames |
 #![deny(unsafe_code)]
 
@@ -61,7 +61,7 @@ mod unpack;
 mod writer;
 
 pub use capture::Capture;
-pub use error::{Damage, Error, Flaw};
+pub use error::{Damage, DamageKind, Error};
 pub use format::Format;
 pub use frames::Frames;
 pub use merge::Merge;

@@ -152,7 +152,7 @@ mod tests {
 
         let mut merge = Merge::new(&merge_input);
         assert_eq!(merge.by_ref().count(), 3);
-        let damage = Damage { offset: 41, what: crate::Flaw::Cut };
+        let damage = Damage { offset: 41, kind: crate::DamageKind::Truncated };
         assert_eq!(merge.damages(), [(1, damage)]);
         assert_eq!(merge.offset(), merge_input[0].size() + 41);
     }

@@ -2,7 +2,7 @@
 
 use ringtap_model::{Frame, LinkType, Nanos};
 
-use crate::error::{Damage, Flaw};
+use crate::error::{Damage, DamageKind};
 use crate::{erf, sys};
 
 /// Bytes of the file header.
@@ -79,10 +79,10 @@ impl<'a> Records<'a> {
             rest = rest.get(extra..).unwrap_or_default();
         }
         if captured > MAX_CAPTURED {
-            return self.stop(Flaw::Oversize(captured));
+            return self.stop(DamageKind::Oversize(captured));
         }
         let Some((data, rest)) = rest.split_at_checked(captured as usize) else {
-            return self.stop(Flaw::Cut);
+            return self.stop(DamageKind::Truncated);
         };
         sys::prefetch(rest);
         self.rest = rest;
@@ -112,12 +112,12 @@ impl<'a> Records<'a> {
 
     #[cold]
     fn end(&mut self) -> Option<Frame<'a>> {
-        if self.rest.is_empty() { None } else { self.stop(Flaw::Cut) }
+        if self.rest.is_empty() { None } else { self.stop(DamageKind::Truncated) }
     }
 
     #[cold]
-    fn stop(&mut self, what: Flaw) -> Option<Frame<'a>> {
-        self.damage.get_or_insert(Damage { offset: (self.size - self.rest.len()) as u64, what });
+    fn stop(&mut self, kind: DamageKind) -> Option<Frame<'a>> {
+        self.damage.get_or_insert(Damage { offset: (self.size - self.rest.len()) as u64, kind });
         None
     }
 }
@@ -190,7 +190,7 @@ mod tests {
         assert!(records.next().is_some());
         for _ in 0..2 {
             assert!(records.next().is_none());
-            let damage = Damage { offset: good.len() as u64, what: Flaw::Oversize(262_145) };
+            let damage = Damage { offset: good.len() as u64, kind: DamageKind::Oversize(262_145) };
             assert_eq!(records.damage(), Some(damage));
         }
     }
@@ -207,7 +207,7 @@ mod tests {
             assert_eq!(records.next().is_some(), end >= first);
             assert!(records.next().is_none());
             let start = if end >= first { first } else { HEADER };
-            let damage = Damage { offset: start as u64, what: Flaw::Cut };
+            let damage = Damage { offset: start as u64, kind: DamageKind::Truncated };
             assert_eq!(records.damage(), (end != start).then_some(damage));
         }
     }

@@ -6,7 +6,7 @@
 use ringtap_model::{Frame, LinkType, Nanos};
 
 use crate::clock::Clock;
-use crate::error::{Damage, Flaw};
+use crate::error::{Damage, DamageKind};
 use crate::pcap::MAX_CAPTURED;
 use crate::{erf, sys};
 
@@ -20,7 +20,7 @@ pub(crate) fn has_header(content: &[u8]) -> bool {
     let mut records = Records::new(content);
     match records.block() {
         Ok(_) => true,
-        Err(flaw) => flaw != Flaw::Cut,
+        Err(kind) => kind != DamageKind::Truncated,
     }
 }
 
@@ -78,8 +78,8 @@ impl<'a> Records<'a> {
             match self.next_block() {
                 Ok(Some(frame)) => return Some(frame),
                 Ok(None) => {}
-                Err(what) => {
-                    self.damage = Some(Damage { offset: self.offset(), what });
+                Err(kind) => {
+                    self.damage = Some(Damage { offset: self.offset(), kind });
                     return None;
                 }
             }
@@ -97,7 +97,7 @@ impl<'a> Records<'a> {
 
     /// Reads one block; consumes it only if it is valid.
     #[inline]
-    fn next_block(&mut self) -> Result<Option<Frame<'a>>, Flaw> {
+    fn next_block(&mut self) -> Result<Option<Frame<'a>>, DamageKind> {
         let (kind, body, rest) = self.block()?;
         let frame = match kind {
             ENHANCED => Some(self.frame(self.enhanced_packet(body)?)?),
@@ -120,8 +120,8 @@ impl<'a> Records<'a> {
 
     /// Splits off the next block: its type, its body and the bytes after it.
     #[inline]
-    fn block(&mut self) -> Result<(u32, &'a [u8], &'a [u8]), Flaw> {
-        let head = self.rest.first_chunk::<8>().ok_or(Flaw::Cut)?;
+    fn block(&mut self) -> Result<(u32, &'a [u8], &'a [u8]), DamageKind> {
+        let head = self.rest.first_chunk::<8>().ok_or(DamageKind::Truncated)?;
         let [b0, b1, b2, b3, ..] = *head;
         if u32::from_le_bytes([b0, b1, b2, b3]) == SECTION {
             self.begin_section()?;
@@ -129,37 +129,37 @@ impl<'a> Records<'a> {
         let (kind, length) = (self.u32(head, 0), self.u32(head, 4));
         let least = if kind == SECTION { MIN_SECTION } else { MIN_BLOCK };
         if length < least || length % 4 != 0 {
-            return Err(Flaw::Length(length));
+            return Err(DamageKind::Length(length));
         }
-        let (block, rest) = self.rest.split_at_checked(length as usize).ok_or(Flaw::Cut)?;
+        let (block, rest) = self.rest.split_at_checked(length as usize).ok_or(DamageKind::Truncated)?;
         let (front, tail) = block.split_at(block.len() - 4);
         // The second length is for reading backwards; here it serves as a check.
         if self.u32(tail, 0) != length {
-            return Err(Flaw::Length(self.u32(tail, 0)));
+            return Err(DamageKind::Length(self.u32(tail, 0)));
         }
         Ok((kind, &front[8..], rest))
     }
 
     /// A section header sets the byte order of everything up to the next one (section 4.1).
     #[cold]
-    fn begin_section(&mut self) -> Result<(), Flaw> {
-        let mark = self.rest.get(8..12).ok_or(Flaw::Cut)?;
+    fn begin_section(&mut self) -> Result<(), DamageKind> {
+        let mark = self.rest.get(8..12).ok_or(DamageKind::Truncated)?;
         self.big = match mark {
             [0x4d, 0x3c, 0x2b, 0x1a] => false,
             [0x1a, 0x2b, 0x3c, 0x4d] => true,
-            _ => return Err(Flaw::ByteOrder),
+            _ => return Err(DamageKind::ByteOrder),
         };
         Ok(())
     }
 
     /// An Interface Description Block (section 4.2).
     #[cold]
-    fn add_interface(&mut self, body: &[u8]) -> Result<(), Flaw> {
+    fn add_interface(&mut self, body: &[u8]) -> Result<(), DamageKind> {
         let Some((fixed, mut options)) = body.split_at_checked(8) else {
-            return Err(Flaw::Length(body.len() as u32));
+            return Err(DamageKind::Length(body.len() as u32));
         };
         if self.interfaces.len() == MAX_INTERFACES as usize {
-            return Err(Flaw::Interfaces(MAX_INTERFACES));
+            return Err(DamageKind::Interfaces(MAX_INTERFACES));
         }
         let mut clock = Clock::MICROSECONDS;
         while let Some((code, value, rest)) = self.option(options) {
@@ -191,8 +191,8 @@ impl<'a> Records<'a> {
 
     /// An Enhanced Packet Block (section 4.3).
     #[inline]
-    fn enhanced_packet(&self, body: &'a [u8]) -> Result<Packet<'a>, Flaw> {
-        let (fixed, data) = body.split_at_checked(20).ok_or(Flaw::Length(body.len() as u32))?;
+    fn enhanced_packet(&self, body: &'a [u8]) -> Result<Packet<'a>, DamageKind> {
+        let (fixed, data) = body.split_at_checked(20).ok_or(DamageKind::Length(body.len() as u32))?;
         Ok(Packet {
             interface: self.u32(fixed, 0),
             ticks: Some(self.ticks(fixed, 4)),
@@ -205,8 +205,8 @@ impl<'a> Records<'a> {
     /// A Simple Packet Block (section 4.4): on the first interface, without a time, truncated at its snapshot
     /// length.
     #[cold]
-    fn simple_packet(&self, body: &'a [u8]) -> Result<Packet<'a>, Flaw> {
-        let (fixed, data) = body.split_at_checked(4).ok_or(Flaw::Length(body.len() as u32))?;
+    fn simple_packet(&self, body: &'a [u8]) -> Result<Packet<'a>, DamageKind> {
+        let (fixed, data) = body.split_at_checked(4).ok_or(DamageKind::Length(body.len() as u32))?;
         let wire_len = self.u32(fixed, 0);
         let snap = self.interfaces.first().map_or(0, |interface| interface.snap);
         let captured = if snap == 0 { wire_len } else { wire_len.min(snap) };
@@ -216,8 +216,8 @@ impl<'a> Records<'a> {
 
     /// The obsolete Packet Block (appendix A): a 16-bit interface, then a count of drops.
     #[cold]
-    fn obsolete_packet(&self, body: &'a [u8]) -> Result<Packet<'a>, Flaw> {
-        let (fixed, data) = body.split_at_checked(20).ok_or(Flaw::Length(body.len() as u32))?;
+    fn obsolete_packet(&self, body: &'a [u8]) -> Result<Packet<'a>, DamageKind> {
+        let (fixed, data) = body.split_at_checked(20).ok_or(DamageKind::Length(body.len() as u32))?;
         Ok(Packet {
             interface: u32::from(self.u16(fixed, 0)),
             ticks: Some(self.ticks(fixed, 4)),
@@ -228,16 +228,16 @@ impl<'a> Records<'a> {
     }
 
     #[inline]
-    fn frame(&mut self, packet: Packet<'a>) -> Result<Frame<'a>, Flaw> {
+    fn frame(&mut self, packet: Packet<'a>) -> Result<Frame<'a>, DamageKind> {
         let Packet { interface, ticks, captured, wire_len, data } = packet;
         let Some(Interface { link, clock, .. }) = self.interfaces.get(interface as usize) else {
-            return Err(Flaw::Interface(interface));
+            return Err(DamageKind::Interface(interface));
         };
         if captured > MAX_CAPTURED {
-            return Err(Flaw::Oversize(captured));
+            return Err(DamageKind::Oversize(captured));
         }
         let Some(data) = data.get(..captured as usize) else {
-            return Err(Flaw::Length(captured));
+            return Err(DamageKind::Length(captured));
         };
         if let Some(ticks) = ticks {
             self.time = clock.time(ticks);
@@ -398,20 +398,20 @@ mod tests {
         let good =
             || Blocks::new(false).section().interface(1, 0, b"").block(ENHANCED, &[0, 0, 1, 1, 1], b"a");
         let offset = good().bytes.len() as u64;
-        let check = |bytes: Vec<u8>, what: Flaw| {
+        let check = |bytes: Vec<u8>, kind: DamageKind| {
             let (seen, damage) = read(&bytes);
-            assert_eq!((seen.len(), damage), (1, Some(Damage { offset, what })));
+            assert_eq!((seen.len(), damage), (1, Some(Damage { offset, kind })));
         };
-        check(good().block(ENHANCED, &[3, 0, 1, 1, 1], b"a").bytes, Flaw::Interface(3));
-        check(good().block(ENHANCED, &[0, 0, 1, 9, 9], b"a").bytes, Flaw::Length(9));
-        check(good().block(ENHANCED, &[0, 0, 1, 262_145, 9], b"a").bytes, Flaw::Oversize(262_145));
-        check(good().block(ENHANCED, &[0, 0, 1], b"").bytes, Flaw::Length(12));
-        check(good().block(SECTION, &[0, 0, 0, 0], b"").bytes, Flaw::ByteOrder);
-        check([good().bytes, vec![6, 0, 0, 0, 8, 0, 0, 0]].concat(), Flaw::Length(8));
-        check([good().bytes, vec![6, 0, 0, 0, 33, 0, 0, 0]].concat(), Flaw::Length(33));
+        check(good().block(ENHANCED, &[3, 0, 1, 1, 1], b"a").bytes, DamageKind::Interface(3));
+        check(good().block(ENHANCED, &[0, 0, 1, 9, 9], b"a").bytes, DamageKind::Length(9));
+        check(good().block(ENHANCED, &[0, 0, 1, 262_145, 9], b"a").bytes, DamageKind::Oversize(262_145));
+        check(good().block(ENHANCED, &[0, 0, 1], b"").bytes, DamageKind::Length(12));
+        check(good().block(SECTION, &[0, 0, 0, 0], b"").bytes, DamageKind::ByteOrder);
+        check([good().bytes, vec![6, 0, 0, 0, 8, 0, 0, 0]].concat(), DamageKind::Length(8));
+        check([good().bytes, vec![6, 0, 0, 0, 33, 0, 0, 0]].concat(), DamageKind::Length(33));
         let mut unequal = good().block(0x0bad, &[], b"").bytes;
         *unequal.last_mut().expect("not empty") = 1;
-        check(unequal, Flaw::Length(0x0100_000c));
+        check(unequal, DamageKind::Length(0x0100_000c));
     }
 
     #[test]
@@ -425,7 +425,7 @@ mod tests {
             assert_eq!(seen.len(), end.saturating_sub(header) / each);
             let whole = end == 28 || end == header || end == header + each;
             assert_eq!(damage.is_none(), whole, "cut at {end}");
-            assert!(damage.is_none_or(|damage| damage.what == Flaw::Cut));
+            assert!(damage.is_none_or(|damage| damage.kind == DamageKind::Truncated));
         }
         assert!((4..28).all(|end| !has_header(&file[..end])));
     }
@@ -446,6 +446,6 @@ mod tests {
             file = file.interface(1, 0, b"");
         }
         let (_, damage) = read(&file.bytes);
-        assert_eq!(damage.map(|damage| damage.what), Some(Flaw::Interfaces(MAX_INTERFACES)));
+        assert_eq!(damage.map(|damage| damage.kind), Some(DamageKind::Interfaces(MAX_INTERFACES)));
     }
 }

@@ -1,4 +1,5 @@
-//! The one place with `unsafe`: memory maps and prefetching here, sockets and rings of the kernel below.
+//! All `unsafe` code of this crate but that of `host`: memory maps and prefetching here, the kernel's sockets
+//! and rings in the modules below.
 
 #[cfg(target_os = "linux")]
 pub(crate) mod bpf;
@@ -20,24 +21,23 @@ use std::io;
 
 use memmap2::{Advice, Mmap};
 
-/// Maps a whole regular file for reading and tells the kernel that it is read from front to back.
+/// Maps a regular file for reading and tells the kernel that it is read sequentially.
 pub(crate) fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the map is private to this process, read-only, and only ever read as bytes, for which every
-    // value is valid; all lengths found in it are checked against the length of the map. What remains is a
-    // file that another process changes meanwhile: changed bytes give other packets, a file made shorter ends
-    // the process with SIGBUS, as it does for every program that maps its input. Capture programs only
-    // append.
+    // SAFETY: the map is private to this process, read-only, and only read as bytes, for which every value is
+    // valid; all lengths found in it are checked against the length of the map. Another process may still
+    // change the file: changed bytes give other packets, and a truncated file ends the process with SIGBUS,
+    // as with every program that maps its input. Capture programs only append.
     let map = unsafe { Mmap::map(file)? };
     // Read-ahead is a hint: a file system that refuses it is only slower.
     let _ = map.advise(Advice::Sequential);
     Ok(map)
 }
 
-/// Asks for the cache lines that readers of records come to next.
+/// Prefetches the cache lines of the records to be read next.
 ///
-/// Where a record begins is known only from the one before it, so the processor cannot see far enough ahead
-/// by itself: without this, a record from the page cache costs the latency of memory, five times as much as
-/// all the rest.
+/// The start of a record is known only from the record before it, so the processor cannot prefetch far enough
+/// by itself. Without this, each record from the page cache costs a memory access, which takes five times as
+/// long as all other work on it.
 #[inline(always)]
 pub(crate) fn prefetch(rest: &[u8]) {
     #[cfg(target_arch = "x86_64")]
@@ -52,9 +52,9 @@ pub(crate) fn prefetch(rest: &[u8]) {
     let _ = rest;
 }
 
-/// A few records ahead; half and twice as far measure the same.
+/// Distance in bytes: a few records. Half and twice this distance measure the same.
 #[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 1024;
-/// As many lines as a voice packet has.
+/// Cache lines of a voice packet.
 #[cfg(target_arch = "x86_64")]
 const LINES: usize = 4;

@@ -6,7 +6,7 @@ use flate2::{Crc, Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
 use crate::content::{CHUNK, Content, Failure, MEMORY, Store};
-use crate::error::{Damage, Flaw};
+use crate::error::{Damage, DamageKind};
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +40,11 @@ impl Compression {
     /// Decompresses; the damage is an offset in the decompressed content.
     pub(crate) fn unpack(self, packed: &[u8]) -> Result<(Content, Option<Damage>), Failure> {
         let mut store = Store::new(MEMORY);
-        let flaw = match self {
+        let kind = match self {
             Self::Gzip => gunzip(packed, &mut store)?,
             Self::Zstd => unzstd(packed, &mut store)?,
         };
-        let damage = flaw.map(|what| Damage { offset: store.size(), what });
+        let damage = kind.map(|kind| Damage { offset: store.size(), kind });
         Ok((store.finish()?, damage))
     }
 }
@@ -60,19 +60,19 @@ impl fmt::Display for Compression {
 
 /// All members of a gzip file. The readers of `flate2` are not used: they discard what a failing call has
 /// already decoded.
-fn gunzip(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
+fn gunzip(packed: &[u8], store: &mut Store) -> Result<Option<DamageKind>, Failure> {
     let mut rest = packed;
     loop {
-        let Some(body) = member(rest) else { return Ok(Some(Flaw::GzipCut)) };
+        let Some(body) = member(rest) else { return Ok(Some(DamageKind::GzipTruncated)) };
         let after = match inflate(body, store)? {
             Ok(after) => after,
-            Err(flaw) => return Ok(Some(flaw)),
+            Err(kind) => return Ok(Some(kind)),
         };
         match Compression::detect(after) {
             Some(Compression::Gzip) => rest = after,
             // Tapes and block devices pad with zeros.
             _ if after.iter().all(|byte| *byte == 0) => return Ok(None),
-            _ => return Ok(Some(Flaw::Trailing)),
+            _ => return Ok(Some(DamageKind::Trailing)),
         }
     }
 }
@@ -97,7 +97,7 @@ fn member(packed: &[u8]) -> Option<&[u8]> {
 }
 
 /// Decompresses one deflate stream with its trailer; returns the bytes after it, or what is wrong.
-fn inflate<'p>(body: &'p [u8], store: &mut Store) -> Result<Result<&'p [u8], Flaw>, Failure> {
+fn inflate<'p>(body: &'p [u8], store: &mut Store) -> Result<Result<&'p [u8], DamageKind>, Failure> {
     let mut stream = Decompress::new(false);
     let mut checksum = Crc::new();
     let mut chunk = vec![0; CHUNK];
@@ -112,25 +112,25 @@ fn inflate<'p>(body: &'p [u8], store: &mut Store) -> Result<Result<&'p [u8], Fla
         store.push(&chunk[..written])?;
         match status {
             Ok(Status::StreamEnd) => break,
-            Ok(_) if read == 0 && written == 0 => return Ok(Err(Flaw::GzipCut)),
+            Ok(_) if read == 0 && written == 0 => return Ok(Err(DamageKind::GzipTruncated)),
             Ok(_) => {}
-            Err(_) => return Ok(Err(Flaw::Gzip)),
+            Err(_) => return Ok(Err(DamageKind::Gzip)),
         }
     }
     let Some((trailer, after)) = rest.split_first_chunk::<8>() else {
-        return Ok(Err(Flaw::GzipCut));
+        return Ok(Err(DamageKind::GzipTruncated));
     };
     let [a, b, c, d, e, f, g, h] = *trailer;
     let good = u32::from_le_bytes([a, b, c, d]) == checksum.sum()
         && u32::from_le_bytes([e, f, g, h]) == checksum.amount();
-    Ok(if good { Ok(after) } else { Err(Flaw::Gzip) })
+    Ok(if good { Ok(after) } else { Err(DamageKind::Gzip) })
 }
 
 /// All frames of a zstd file.
 ///
 /// The decoder gets exactly as many bytes as it asks for, one block at a time, so that a bad block does not
 /// lose the blocks before it.
-fn unzstd(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
+fn unzstd(packed: &[u8], store: &mut Store) -> Result<Option<DamageKind>, Failure> {
     let mut decoder = Decoder::new().map_err(Failure::Unpack)?;
     let mut chunk = vec![0; CHUNK];
     let mut rest = packed;
@@ -144,15 +144,15 @@ fn unzstd(packed: &[u8], store: &mut Store) -> Result<Option<Flaw>, Failure> {
         rest = &rest[read..];
         store.push(&chunk[..written])?;
         match hint {
-            Err(_) => return Ok(Some(Flaw::Zstd)),
+            Err(_) => return Ok(Some(DamageKind::Zstd)),
             // The frame is complete and all of it written.
             Ok(0) if rest.is_empty() => return Ok(None),
             Ok(0) if Compression::detect(rest) != Some(Compression::Zstd) => {
                 let padding = rest.iter().all(|byte| *byte == 0);
-                return Ok(if padding { None } else { Some(Flaw::Trailing) });
+                return Ok(if padding { None } else { Some(DamageKind::Trailing) });
             }
             Ok(0) => wanted = MIN_FRAME_HEADER,
-            Ok(_) if rest.is_empty() && written == 0 => return Ok(Some(Flaw::ZstdCut)),
+            Ok(_) if rest.is_empty() && written == 0 => return Ok(Some(DamageKind::ZstdTruncated)),
             Ok(hint) => wanted = hint,
         }
     }
@@ -194,11 +194,11 @@ mod tests {
         encoder.finish().expect("a vector takes everything")
     }
 
-    fn unpack(packed: &[u8]) -> (Vec<u8>, Option<Flaw>) {
+    fn unpack(packed: &[u8]) -> (Vec<u8>, Option<DamageKind>) {
         let compression = Compression::detect(packed).expect("compressed");
         let (content, damage) = compression.unpack(packed).expect("memory");
         assert!(damage.is_none_or(|damage| damage.offset == content.len() as u64));
-        (content.to_vec(), damage.map(|damage| damage.what))
+        (content.to_vec(), damage.map(|damage| damage.kind))
     }
 
     #[test]
@@ -209,7 +209,7 @@ mod tests {
             let several = [pack(front), pack(b""), pack(back), vec![0; 512]].concat();
             assert_eq!(unpack(&several), (plain.clone(), None));
             let followed = [pack(&plain), b"and more".to_vec()].concat();
-            assert_eq!(unpack(&followed), (plain.clone(), Some(Flaw::Trailing)));
+            assert_eq!(unpack(&followed), (plain.clone(), Some(DamageKind::Trailing)));
         }
     }
 
@@ -224,7 +224,7 @@ mod tests {
         let packed = encoder.finish().expect("a vector takes everything");
         assert_eq!(unpack(&packed), (b"content".to_vec(), None));
         for end in 3..packed.len() {
-            assert_eq!(unpack(&packed[..end]).1, Some(Flaw::GzipCut), "cut at {end}");
+            assert_eq!(unpack(&packed[..end]).1, Some(DamageKind::GzipTruncated), "cut at {end}");
         }
     }
 
@@ -237,12 +237,14 @@ mod tests {
     #[test]
     fn what_comes_before_a_cut_is_kept() {
         let plain = plain();
-        for (pack, what) in [(gzip as fn(&[u8]) -> Vec<u8>, Flaw::GzipCut), (zstd, Flaw::ZstdCut)] {
+        for (pack, what) in
+            [(gzip as fn(&[u8]) -> Vec<u8>, DamageKind::GzipTruncated), (zstd, DamageKind::ZstdTruncated)]
+        {
             let packed = pack(&plain);
             for part in 1..20 {
                 let end = packed.len() * part / 20;
-                let (content, flaw) = unpack(&packed[..end]);
-                assert_eq!(flaw, Some(what));
+                let (content, kind) = unpack(&packed[..end]);
+                assert_eq!(kind, Some(what));
                 assert!(plain.starts_with(&content));
                 // The content is nearly incompressible; no more than one block of 128 KiB may be missing.
                 let due = plain.len() * part / 20;
@@ -254,12 +256,12 @@ mod tests {
     #[test]
     fn what_comes_before_wrong_bytes_is_kept() {
         let plain = plain();
-        for (pack, what) in [(gzip as fn(&[u8]) -> Vec<u8>, Flaw::Gzip), (zstd, Flaw::Zstd)] {
+        for (pack, what) in [(gzip as fn(&[u8]) -> Vec<u8>, DamageKind::Gzip), (zstd, DamageKind::Zstd)] {
             let mut packed = pack(&plain);
             let middle = packed.len() / 2;
             packed[middle..middle + 64].fill(0xff);
-            let (content, flaw) = unpack(&packed);
-            assert_eq!(flaw, Some(what));
+            let (content, kind) = unpack(&packed);
+            assert_eq!(kind, Some(what));
             let same = plain.iter().zip(&content).take_while(|(a, b)| a == b).count();
             assert!(same + (160 << 10) > plain.len() / 2, "{same} good bytes");
         }
@@ -268,7 +270,9 @@ mod tests {
     #[test]
     fn a_wrong_checksum_is_damage_after_everything() {
         let plain = plain();
-        for (pack, back, what) in [(gzip as fn(&[u8]) -> Vec<u8>, 8, Flaw::Gzip), (zstd, 4, Flaw::Zstd)] {
+        for (pack, back, what) in
+            [(gzip as fn(&[u8]) -> Vec<u8>, 8, DamageKind::Gzip), (zstd, 4, DamageKind::Zstd)]
+        {
             let mut packed = pack(&plain);
             let at = packed.len() - back;
             packed[at] ^= 1;

@@ -220,7 +220,7 @@ struct Fed {
 
 #[cfg(test)]
 mod tests {
-    use ringtap_capture::Flaw;
+    use ringtap_capture::DamageKind;
 
     use super::*;
     use crate::screen::tests::captured;
@@ -229,7 +229,7 @@ mod tests {
     fn damage_and_interruption_are_told() {
         let pass = |interrupted| Pass {
             counters: Counters::default(),
-            damages: vec![("a.pcap".into(), Damage { offset: 44, what: Flaw::Cut })],
+            damages: vec![("a.pcap".into(), Damage { offset: 44, kind: DamageKind::Truncated })],
             interrupted,
             span: None,
         };

@@ -27,7 +27,7 @@ pub fn capture(bytes: &[u8]) {
     offset = frames.offset().max(offset);
     assert!(offset <= capture.size());
     assert!(frames.damage().is_some() || offset == capture.size(), "all is read, or it says why not");
-    assert!(frames.damage().is_none_or(|damage| !damage.what.to_string().is_empty()));
+    assert!(frames.damage().is_none_or(|damage| !damage.kind.to_string().is_empty()));
     merged(&capture, count, in_order);
 }
 

@@ -13,27 +13,27 @@ use super::tree::Tree;
 /// A directory on a file system.
 #[derive(Clone, Debug, Default)]
 pub struct Directory {
-    /// As it was named, without links.
+    /// Its path, with symbolic links resolved.
     pub path: PathBuf,
     /// Type of its file system: `ext4`.
     pub file_system: Option<String>,
-    /// Where that is mounted.
+    /// Where the file system is mounted.
     pub mounted_at: Option<String>,
-    /// How: `rw`, `relatime`.
+    /// Mount options: `rw`, `relatime`.
     pub options: Vec<String>,
-    /// The device.
+    /// The device, or the exported directory of a server.
     pub source: Option<String>,
-    /// A disk that turns.
+    /// The disk rotates, according to the kernel.
     pub rotational: Option<bool>,
-    /// Bytes of the file system.
+    /// Size of the file system in bytes.
     pub total: u64,
     /// Bytes that may still be written.
     pub free: u64,
-    /// This process may write there.
+    /// This process may write to it.
     pub writable: bool,
-    /// The median time of a few small writes that were made durable, in a file without a name.
+    /// Median time of a small durable write, measured with an unnamed file.
     pub sync: Option<Duration>,
-    /// Databases in it.
+    /// Database files in it, sorted by name.
     pub days: Vec<DayFile>,
 }
 
@@ -44,13 +44,13 @@ pub struct DayFile {
     pub name: String,
     /// Readers and the writer do not block one another (write-ahead log).
     pub write_ahead: bool,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Bytes of its write-ahead log.
+    /// Size of its write-ahead log in bytes.
     pub log: u64,
 }
 
-/// Looks at a directory; writes a few kilobytes into a file without a name, to learn how long the disk takes.
+/// Inspects a directory. Writes 20 kB to an unnamed file to measure the time of a durable write.
 pub(crate) fn inspect(tree: &Tree, path: &Path) -> Result<Directory, Error> {
     let named = |source: io::Error| Error::Directory { path: path.display().to_string(), source };
     let real = fs::canonicalize(path).map_err(named)?;
@@ -61,7 +61,7 @@ pub(crate) fn inspect(tree: &Tree, path: &Path) -> Result<Directory, Error> {
     let (total, free) = sys::space(&real).map_err(named)?;
     let mount = mount(&tree.text("proc/self/mountinfo").unwrap_or_default(), &real);
     let sync = sync(&real);
-    let mut place = Directory {
+    let mut directory = Directory {
         rotational: rotational(tree, metadata.dev()),
         total,
         free,
@@ -72,12 +72,12 @@ pub(crate) fn inspect(tree: &Tree, path: &Path) -> Result<Directory, Error> {
         ..Directory::default()
     };
     if let Some(mount) = mount {
-        place.file_system = Some(mount.kind);
-        place.mounted_at = Some(mount.at);
-        place.options = mount.options;
-        place.source = Some(mount.source);
+        directory.file_system = Some(mount.kind);
+        directory.mounted_at = Some(mount.at);
+        directory.options = mount.options;
+        directory.source = Some(mount.source);
     }
-    Ok(place)
+    Ok(directory)
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -88,7 +88,8 @@ struct Mount {
     options: Vec<String>,
 }
 
-/// The mount that holds `path`: the longest, and of equals the last (proc(5), `mountinfo`).
+/// The mount that contains `path`: the one with the longest path, the last of several there (proc(5),
+/// `mountinfo`).
 fn mount(text: &str, path: &Path) -> Option<Mount> {
     let line = |line: &str| {
         let (own, of_file_system) = line.split_once(" - ")?;
@@ -107,20 +108,20 @@ fn mount(text: &str, path: &Path) -> Option<Mount> {
     text.lines().filter_map(line).filter(holds).max_by_key(|mount| mount.at.len())
 }
 
-/// Spaces and the like are written in octal.
+/// Replaces the octal escapes of spaces, tabs and backslashes.
 fn unescaped(text: &str) -> String {
     text.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
 }
 
 fn rotational(tree: &Tree, device: u64) -> Option<bool> {
     let (major, minor) = (libc::major(device), libc::minor(device));
-    // A partition has no queue of its own, its disk has.
+    // Only a disk has this entry; a partition is a folder below its disk.
     let queues =
         ["queue", "../queue"].map(|queue| format!("sys/dev/block/{major}:{minor}/{queue}/rotational"));
     queues.iter().find_map(|queue| tree.value::<u8>(queue)).map(|value| value == 1)
 }
 
-/// Five times a page, made durable: the median.
+/// Writes and syncs a page five times, and returns the median time.
 fn sync(directory: &Path) -> io::Result<Duration> {
     let mut file = tempfile::tempfile_in(directory)?;
     let mut times = Vec::with_capacity(5);
@@ -165,7 +166,7 @@ mod tests {
 31 22 0:41 / /mnt/my\\040disk rw - nfs4 server:/x rw,vers=4.2";
 
     #[test]
-    fn the_longest_mount_holds() {
+    fn the_mount_with_the_longest_path_contains_the_directory() {
         let found = mount(MOUNTS, Path::new("/var/lib/ringtap")).unwrap();
         assert_eq!(
             (found.kind.as_str(), found.at.as_str(), found.source.as_str()),
@@ -178,17 +179,22 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_looked_at_and_left_as_it_was() {
+    fn inspection_leaves_no_file_in_the_directory() {
         let folder = tempfile::tempdir().unwrap();
         let mut head = b"SQLite format 3\0".to_vec();
         head.extend([16, 0, 2, 2, 0, 0]);
         fs::write(folder.path().join("2026-11-21.sqlite"), &head).unwrap();
         fs::write(folder.path().join("2026-11-21.sqlite-wal"), [0; 7]).unwrap();
         fs::write(folder.path().join("x.sqlite"), b"no database").unwrap();
-        let place = inspect(&Tree::new("/"), folder.path()).unwrap();
-        assert!(place.writable && place.sync.is_some() && place.total >= place.free && place.total > 0);
+        let directory = inspect(&Tree::new("/"), folder.path()).unwrap();
+        assert!(
+            directory.writable
+                && directory.sync.is_some()
+                && directory.total >= directory.free
+                && directory.total > 0
+        );
         let day = DayFile { name: "2026-11-21.sqlite".into(), write_ahead: true, size: 22, log: 7 };
-        assert_eq!(place.days, [day]);
+        assert_eq!(directory.days, [day]);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
         let missing = inspect(&Tree::new("/"), &folder.path().join("none")).unwrap_err().to_string();
         assert!(missing.contains("create it"), "{missing}");

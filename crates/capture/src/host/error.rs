@@ -14,12 +14,12 @@ pub enum Error {
         /// The existing names.
         names: String,
     },
-    /// The directory cannot be looked at.
+    /// The directory cannot be inspected.
     #[error("cannot inspect `{path}`: {source}; create it, or name another directory")]
     Directory {
         /// As it was given.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

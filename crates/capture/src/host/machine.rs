@@ -63,10 +63,10 @@ pub enum Limit {
     Bytes(u64),
 }
 
-/// A right of the process, by its bit (`include/uapi/linux/capability.h`).
+/// A capability of the process, by its bit (`include/uapi/linux/capability.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
-    /// Settings of interfaces, promiscuity.
+    /// Configuring interfaces; promiscuous mode.
     NetAdmin = 12,
     /// Packet sockets.
     NetRaw = 13,

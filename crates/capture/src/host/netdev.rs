@@ -1,5 +1,5 @@
-//! What each interface's driver can do with XDP, from the kernel's `netdev` family of generic netlink (since
-//! 6.3).
+//! The XDP features of each interface's driver, from the kernel's `netdev` family of generic netlink (since
+//! Linux 6.3).
 //!
 //! Formats: `include/uapi/linux/netlink.h`, `genetlink.h`, `netdev.h`.
 
@@ -7,14 +7,14 @@ use std::io;
 
 use super::sys::Netlink;
 
-/// What a driver can do with XDP.
+/// The XDP features of a driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct XdpFeatures {
-    /// It runs programs itself (`NETDEV_XDP_ACT_BASIC`), before the kernel makes a packet of its own of it.
+    /// The driver runs XDP programs itself, before the kernel allocates a packet (`NETDEV_XDP_ACT_BASIC`).
     pub native: bool,
-    /// It can redirect (`NETDEV_XDP_ACT_REDIRECT`), which AF_XDP needs.
+    /// It can redirect packets, which AF_XDP needs (`NETDEV_XDP_ACT_REDIRECT`).
     pub redirect: bool,
-    /// AF_XDP without a copy (`NETDEV_XDP_ACT_XSK_ZEROCOPY`).
+    /// It supports AF_XDP with zero copy (`NETDEV_XDP_ACT_XSK_ZEROCOPY`).
     pub zero_copy: bool,
 }
 
@@ -24,20 +24,20 @@ impl XdpFeatures {
     }
 }
 
-/// Of each interface of this network namespace, by index. An error where the kernel does not know the family.
+/// The features of each interface of this network namespace, by index. Fails if the kernel does not know the
+/// family.
 pub(crate) fn features() -> io::Result<Vec<(u32, XdpFeatures)>> {
     let netlink = Netlink::open()?;
     let mut buffer = vec![0; 64 << 10];
-    // CTRL_CMD_GETFAMILY of "netdev"; the controller is the one family with a fixed number, 0x10.
+    // CTRL_CMD_GETFAMILY of "netdev". Only the controller family has a fixed number, 0x10.
     let name = attribute(ATTR_FAMILY_NAME, b"netdev\0");
     netlink.send(&request(GENL_CONTROL, NLM_F_REQUEST, CTRL_CMD_GETFAMILY, &name))?;
     let family = family(netlink.receive(&mut buffer)?).ok_or(io::ErrorKind::Unsupported)?;
     netlink.send(&request(family, NLM_F_REQUEST | NLM_F_DUMP, NETDEV_CMD_DEV_GET, &[]))?;
     let mut found = Vec::new();
-    // A dump of every interface there can be takes fewer datagrams; a kernel that never ends must not hold
-    // us.
+    // A dump of all possible interfaces takes fewer datagrams. The limit ends a dump that never ends.
     for _ in 0..MAX_DATAGRAMS {
-        if !devices(netlink.receive(&mut buffer)?, &mut found) {
+        if !read_devices(netlink.receive(&mut buffer)?, &mut found) {
             break;
         }
     }
@@ -49,7 +49,7 @@ fn request(kind: u16, flags: u16, command: u8, attributes: &[u8]) -> Vec<u8> {
     message.extend_from_slice(&((HEADER + GENERIC + attributes.len()) as u32).to_ne_bytes());
     message.extend_from_slice(&kind.to_ne_bytes());
     message.extend_from_slice(&flags.to_ne_bytes());
-    // Sequence and port are nobody else's on this socket.
+    // Sequence number and port are zero: this socket has one request at a time.
     message.extend_from_slice(&[0; 8]);
     message.extend_from_slice(&[command, 1, 0, 0]);
     message.extend_from_slice(attributes);
@@ -65,7 +65,7 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The messages of a datagram: type and what follows the header.
+/// The messages of a datagram: the type, and the bytes after the header.
 fn messages(mut datagram: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = u32::from_ne_bytes(*datagram.first_chunk()?) as usize;
@@ -81,7 +81,7 @@ fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
         let length = usize::from(u16::from_ne_bytes([a, b])).max(4);
         let value = bytes.get(4..length)?;
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
-        // The two highest bits say how it is nested and ordered.
+        // The two highest bits are flags (NLA_F_NESTED, NLA_F_NET_BYTEORDER).
         Some((u16::from_ne_bytes([c, d]) & 0x3fff, value))
     })
 }
@@ -92,8 +92,8 @@ fn family(datagram: &[u8]) -> Option<u16> {
     Some(u16::from_ne_bytes(*id.first_chunk()?))
 }
 
-/// Takes the interfaces of a datagram; whether more will come.
-fn devices(datagram: &[u8], found: &mut Vec<(u32, XdpFeatures)>) -> bool {
+/// Appends the interfaces of a datagram to `found`. Returns whether more datagrams follow.
+fn read_devices(datagram: &[u8], found: &mut Vec<(u32, XdpFeatures)>) -> bool {
     for (kind, body) in messages(datagram) {
         if kind == NLMSG_DONE || kind == NLMSG_ERROR {
             return false;
@@ -144,28 +144,28 @@ mod tests {
     #[test]
     fn devices_are_read() {
         let mut found = Vec::new();
-        assert!(devices(&[device(1, 0), device(2, 0x2b)].concat(), &mut found));
+        assert!(read_devices(&[device(1, 0), device(2, 0x2b)].concat(), &mut found));
         let able = XdpFeatures { native: true, redirect: true, zero_copy: true };
         assert_eq!(found, [(1, XdpFeatures::default()), (2, able)]);
         let mut end = request(NLMSG_DONE, 2, 0, &[]);
-        assert!(!devices(&end, &mut found));
+        assert!(!read_devices(&end, &mut found));
         end.truncate(7);
-        assert!(devices(&end, &mut found), "half a message is none");
+        assert!(read_devices(&end, &mut found), "a truncated message is ignored");
     }
 
     #[test]
-    fn the_family_has_a_number() {
+    fn the_family_number_is_read() {
         let answer = request(GENL_CONTROL, 0, 1, &attribute(ATTR_FAMILY_ID, &0x1c_u16.to_ne_bytes()));
         assert_eq!(family(&answer), Some(0x1c));
         assert_eq!(family(&request(NLMSG_ERROR, 0, 0, &[])), None);
     }
 
     proptest! {
-        #[test]
-        fn any_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let mut found = Vec::new();
-            devices(&bytes, &mut found);
-            family(&bytes);
+            #[test]
+            fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+                let mut found = Vec::new();
+    read_devices(&bytes, &mut found);
+                family(&bytes);
+            }
         }
-    }
 }

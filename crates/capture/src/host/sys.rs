@@ -1,5 +1,5 @@
-//! System calls that have no safe form: ethtool's ioctl, generic netlink, the clock's state, a file system's
-//! size.
+//! System calls without a safe form: the ethtool ioctl, generic netlink, the state of the clock, and the size
+//! of a file system.
 
 use std::ffi::{CString, c_char};
 use std::io;
@@ -9,11 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// The largest answer of ethtool that is asked for, in 32-bit words: 8,192 strings of 32 bytes, twice what
-/// [`super::ethtool`] accepts as their number.
+/// Size of the buffer for an ethtool answer in 32-bit words: 8,192 strings of 32 bytes, twice the number that
+/// [`super::ethtool`] accepts.
 pub(crate) const ANSWER: usize = 8_192 * 8 + 64;
 
-/// A socket to ask the kernel about interfaces through.
+/// A socket for requests about interfaces.
 pub(crate) struct Control {
     socket: OwnedFd,
 }
@@ -23,14 +23,14 @@ impl Control {
         Ok(Self { socket: socket(libc::AF_INET, libc::SOCK_DGRAM, 0)? })
     }
 
-    /// One request of ethtool: its words go in, the answer takes their place.
+    /// Makes one ethtool request: `words` holds the request, and then the answer.
     ///
-    /// The buffer has one size whatever the request, since the kernel writes as much as the request's
-    /// structure has, and for strings and statistics as many as the driver has.
+    /// The buffer has the same size for every request, because the kernel writes the whole structure of the
+    /// request and, for strings and statistics, as many as the driver has.
     pub(crate) fn ethtool(&self, interface: &str, words: &mut [u32; ANSWER]) -> io::Result<()> {
         // SAFETY: all-zero bytes are a valid `ifreq`.
         let mut request: libc::ifreq = unsafe { zeroed() };
-        // One byte stays 0: the kernel's names end so.
+        // The last byte stays 0: the kernel expects a terminated name.
         if interface.len() >= request.ifr_name.len() || interface.as_bytes().contains(&0) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -38,9 +38,9 @@ impl Control {
             *to = from as c_char;
         }
         request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
-        // SAFETY: the socket is open; `request` lives through the call; `ifru_data` points at ANSWER words
-        // that this call alone may write. No fixed structure of ethtool has more than 1 KiB; for strings and
-        // statistics the caller first asked for their number and refused more than half of what fits here.
+        // SAFETY: the socket is open, `request` outlives the call, and `ifru_data` points to ANSWER words
+        // that only this call writes. No fixed structure of ethtool is larger than 1 KiB. Before it requests
+        // strings or statistics, the caller reads their number and rejects more than half of what fits here.
         match unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) } {
             0.. => Ok(()),
             _ => Err(io::Error::last_os_error()),
@@ -48,17 +48,17 @@ impl Control {
     }
 }
 
-/// A conversation with generic netlink.
+/// A generic netlink socket.
 pub(crate) struct Netlink {
     socket: OwnedFd,
 }
 
 impl Netlink {
-    /// A socket whose answers are waited for a second at most.
+    /// Opens the socket. It waits at most one second for each answer.
     pub(crate) fn open() -> io::Result<Self> {
         let socket = socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_GENERIC)?;
         let second = libc::timeval { tv_sec: 1, tv_usec: 0 };
-        // SAFETY: the option's value is a `timeval` that lives through the call, and its length is given.
+        // SAFETY: the option's value is a `timeval` that outlives the call, and the length is its size.
         let set = unsafe {
             libc::setsockopt(
                 socket.as_raw_fd(),
@@ -72,13 +72,13 @@ impl Netlink {
     }
 
     pub(crate) fn send(&self, message: &[u8]) -> io::Result<()> {
-        // SAFETY: pointer and length are those of a slice that lives through the call. Without an address it
-        // goes to the kernel.
+        // SAFETY: pointer and length are those of a slice that outlives the call. Without an address the
+        // message goes to the kernel.
         let sent = unsafe { libc::send(self.socket.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) };
         if sent == message.len() as isize { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// The next datagram of the answer, in `buffer`.
+    /// Receives the next datagram of the answer into `buffer`.
     pub(crate) fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
         // SAFETY: the kernel writes at most as many bytes as the slice has.
         let got = unsafe { libc::recv(self.socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
@@ -90,20 +90,20 @@ impl Netlink {
 }
 
 fn socket(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
-    // SAFETY: takes no pointer.
+    // SAFETY: the call takes no pointer.
     let socket = unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) };
     if socket < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel just gave this descriptor to us, and nobody else has it.
+    // SAFETY: the kernel just returned this descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(socket) })
 }
 
-/// Whether the kernel's clock is kept in step by something (NTP, PTP), and by how much it may be off at most.
+/// Whether NTP or PTP synchronises the kernel's clock, and its maximum error.
 pub(crate) fn clock() -> Option<(bool, Duration)> {
-    // SAFETY: all-zero bytes are a valid `timex`; with `modes` 0 nothing is set.
+    // SAFETY: all-zero bytes are a valid `timex`; with `modes` 0 the call sets nothing.
     let mut state: libc::timex = unsafe { zeroed() };
-    // SAFETY: the structure lives through the call, which fills it.
+    // SAFETY: the structure outlives the call, which fills it.
     let result = unsafe { libc::adjtimex(&raw mut state) };
     if result < 0 {
         return None;
@@ -112,16 +112,16 @@ pub(crate) fn clock() -> Option<(bool, Duration)> {
     Some((result != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0, error))
 }
 
-/// Bytes of the file system that holds `path`: all, and those that this process may still fill.
+/// Size of the file system that holds `path`, and the space that this process may still use, in bytes.
 pub(crate) fn space(path: &Path) -> io::Result<(u64, u64)> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: all-zero bytes are a valid `statvfs`.
     let mut state: libc::statvfs = unsafe { zeroed() };
-    // SAFETY: the path ends with 0, and both live through the call.
+    // SAFETY: the path ends with 0, and both arguments outlive the call.
     if unsafe { libc::statvfs(path.as_ptr(), &raw mut state) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // The types differ between platforms.
+    // The types of these fields differ between platforms.
     let bytes = |blocks: u64| blocks.saturating_mul(state.f_frsize as u64);
     Ok((bytes(state.f_blocks as u64), bytes(state.f_bavail as u64)))
 }

@@ -1,11 +1,11 @@
-//! Files of `/sys` and `/proc`, small and line-shaped, below a root.
+//! Reads small text files of `/sys` and `/proc` below a root.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Where `sys` and `proc` are looked for.
+/// The folder that contains `sys` and `proc`.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     root: PathBuf,
@@ -21,25 +21,24 @@ impl Tree {
         self.root.join(path)
     }
 
-    /// The text of a file without the white space at its ends; `None` where it cannot be read, as `speed` of
-    /// a link that is down.
+    /// The trimmed text of a file; `None` if it cannot be read, such as `speed` of a link that is down.
     pub(crate) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         let mut text = Vec::new();
         File::open(self.at(path)).ok()?.take(MAX_FILE).read_to_end(&mut text).ok()?;
         Some(String::from_utf8_lossy(&text).trim().to_owned())
     }
 
-    /// A file that holds one value.
+    /// The value of a file that holds one value.
     pub(crate) fn value<T: FromStr>(&self, path: impl AsRef<Path>) -> Option<T> {
         self.text(path)?.parse().ok()
     }
 
-    /// A list of CPUs.
+    /// The CPUs of a file that holds a list of CPUs.
     pub(crate) fn cpus(&self, path: impl AsRef<Path>) -> Vec<usize> {
         self.text(path).map(|text| cpus(&text)).unwrap_or_default()
     }
 
-    /// Names in a directory, in order.
+    /// The names in a directory, sorted.
     pub(crate) fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
         let entries = fs::read_dir(self.at(path)).into_iter().flatten().flatten();
         let mut names: Vec<String> =
@@ -52,14 +51,14 @@ impl Tree {
         self.at(path).exists()
     }
 
-    /// The last part of what a symbolic link points to.
+    /// The file name of a symbolic link's target.
     pub(crate) fn target(&self, path: impl AsRef<Path>) -> Option<String> {
         let target = fs::read_link(self.at(path)).ok()?;
         Some(target.file_name()?.to_string_lossy().into_owned())
     }
 }
 
-/// A list as the kernel writes it: `0-3,8`.
+/// Parses a CPU list in the kernel's format: `0-3,8`.
 pub(crate) fn cpus(text: &str) -> Vec<usize> {
     let mut found = Vec::new();
     for part in text.trim().split(',').filter(|part| !part.is_empty()) {
@@ -71,7 +70,7 @@ pub(crate) fn cpus(text: &str) -> Vec<usize> {
     found
 }
 
-/// A mask as the kernel writes it, highest word first: `ff,00000001`.
+/// Parses a CPU mask in the kernel's format, highest word first: `ff,00000001`.
 pub(crate) fn mask(text: &str) -> Vec<usize> {
     let mut found = Vec::new();
     for (word, digits) in text.trim().rsplit(',').enumerate() {
@@ -81,7 +80,7 @@ pub(crate) fn mask(text: &str) -> Vec<usize> {
     found
 }
 
-/// No file that is read here is longer; `/proc/interrupts` of a machine with hundreds of CPUs comes near.
+/// Upper bound for a file; `/proc/interrupts` of a machine with hundreds of CPUs comes near it.
 const MAX_FILE: u64 = 16 << 20;
 const MAX_CPUS: usize = 65_536;
 

@@ -102,7 +102,7 @@ impl Injector {
         loop {
             kick(xsk, &self.interface, &mut self.sent)?;
             xsk.reclaim();
-            if xsk.under_way() == 0 {
+            if xsk.in_flight() == 0 {
                 return Ok(());
             }
             if began.elapsed() > FLUSH_TIMEOUT {

@@ -237,7 +237,7 @@ impl PacketTap {
 fn enable_timestamps(settings: &Settings, socket: &Socket, warnings: &mut Vec<String>) -> Result<(), Error> {
     let name = &settings.interface;
     if settings.hardware_time {
-        match socket.stamp_in_hardware(name) {
+        match socket.timestamp_in_hardware(name) {
             Ok(_) => {
                 let raw = libc::SOF_TIMESTAMPING_RAW_HARDWARE as i32;
                 socket

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ringtap_model::{Frame, LinkType, Nanos};
 
 use crate::Capture;
-use crate::sys::owned_merge::{Choice, OwnedMerge};
+use crate::sys::owned_merge::{FrameChoice, OwnedMerge};
 
 use super::counters::TapCounters;
 use super::error::Error;
@@ -105,18 +105,18 @@ impl ReplayTap {
             let filter = &mut self.filter;
             let filled = self.frames.fill(&mut frames, |frame| {
                 if frame.time > due {
-                    return Choice::Stop;
+                    return FrameChoice::Stop;
                 }
                 if workers > 1 && fanout::source_hash(frame.link.0, frame.data) % workers != worker {
-                    return Choice::Skip;
+                    return FrameChoice::Skip;
                 }
                 if filter.as_mut().is_some_and(|filter| !filter.matches(frame)) {
                     counters.filtered += 1;
-                    return Choice::Skip;
+                    return FrameChoice::Skip;
                 }
                 counters.bytes += u64::from(frame.wire_len);
                 counters.cut += u64::from(frame.wire_len as usize > frame.data.len());
-                Choice::Take
+                FrameChoice::Deliver
             });
             if filled > 0 {
                 take(&frames[..filled]);

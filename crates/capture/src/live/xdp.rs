@@ -69,7 +69,8 @@ pub(super) fn open(settings: &Settings, mode: XdpMode) -> Result<Vec<XdpTap>, Er
     for queue in 0..settings.workers as u32 {
         let xsk = Xsk::new(&plan).map_err(|source| memory(name, settings.ring >> 20, source))?;
         bind(&xsk, &interface, queue, mode)?;
-        bpf::put(&map, queue, xsk.socket().fd()).map_err(failed("naming the socket to the program"))?;
+        bpf::set_socket(&map, queue, xsk.socket().fd())
+            .map_err(failed("naming the socket to the program"))?;
         sockets.push(xsk);
     }
     let (link, generic) = attach(&program, &interface, mode)?;
@@ -125,8 +126,8 @@ fn check(settings: &Settings, interface: &Interface) -> Result<usize, Error> {
     {
         let right = format!(
             "with AF_XDP one worker serves one receive queue, and `{name}` has {queues}; change the workers, \
-             or the \
-             queues with `ethtool -L {name} combined {}`",
+                or the \
+                queues with `ethtool -L {name} combined {}`",
             settings.workers
         );
         return Err(Error::Setting { name: "workers", value: settings.workers.to_string(), right });

@@ -1,4 +1,4 @@
-//! `bpf(2)`: a map of AF_XDP sockets, a program for it, and its attachment to an interface.
+//! `bpf(2)`: creates a map of AF_XDP sockets, loads a program, and attaches it to an interface.
 
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -9,13 +9,13 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 #[repr(C)]
 pub(crate) struct Instruction {
     pub(crate) code: u8,
-    /// Destination in the low four bits, source in the high ones.
+    /// Destination register in the low four bits, source register in the high four.
     pub(crate) registers: u8,
     pub(crate) offset: i16,
     pub(crate) immediate: i32,
 }
 
-/// The beginning of `union bpf_attr` for BPF_MAP_CREATE.
+/// The first fields of `union bpf_attr` for BPF_MAP_CREATE.
 #[repr(C)]
 struct MapCreate {
     kind: u32,
@@ -24,7 +24,7 @@ struct MapCreate {
     max_entries: u32,
 }
 
-/// The same for BPF_MAP_UPDATE_ELEM.
+/// `union bpf_attr` for BPF_MAP_UPDATE_ELEM.
 #[repr(C)]
 struct MapUpdate {
     map: u32,
@@ -34,7 +34,7 @@ struct MapUpdate {
     flags: u64,
 }
 
-/// The same for BPF_PROG_LOAD, up to `expected_attach_type`.
+/// `union bpf_attr` for BPF_PROG_LOAD, up to `expected_attach_type`.
 #[repr(C)]
 struct ProgramLoad {
     kind: u32,
@@ -51,7 +51,7 @@ struct ProgramLoad {
     attach: u32,
 }
 
-/// The same for BPF_LINK_CREATE.
+/// `union bpf_attr` for BPF_LINK_CREATE.
 #[repr(C)]
 struct LinkCreate {
     program: u32,
@@ -60,15 +60,15 @@ struct LinkCreate {
     flags: u32,
 }
 
-/// A map from the number of a receive queue to an AF_XDP socket.
+/// Creates a map from receive queue numbers to AF_XDP sockets.
 pub(crate) fn socket_map(entries: u32) -> io::Result<OwnedFd> {
     let attributes = MapCreate { kind: MAP_XSK, key_size: 4, value_size: 4, max_entries: entries };
-    // SAFETY: attributes of this command, all integers.
+    // SAFETY: the attributes are those of this command, and hold no pointer.
     unsafe { call(MAP_CREATE, &attributes) }.map(owned)
 }
 
-/// Puts a socket under a queue's number.
-pub(crate) fn put(map: &OwnedFd, queue: u32, socket: RawFd) -> io::Result<()> {
+/// Maps a queue number to a socket.
+pub(crate) fn set_socket(map: &OwnedFd, queue: u32, socket: RawFd) -> io::Result<()> {
     let value = socket as u32;
     let attributes = MapUpdate {
         map: map.as_raw_fd() as u32,
@@ -77,14 +77,15 @@ pub(crate) fn put(map: &OwnedFd, queue: u32, socket: RawFd) -> io::Result<()> {
         value: (&raw const value) as u64,
         flags: 0,
     };
-    // SAFETY: attributes of this command; key and value live and have the sizes that the map was made with.
+    // SAFETY: the attributes are those of this command; key and value outlive the call and have the sizes
+    // that the map was created with.
     unsafe { call(MAP_UPDATE, &attributes) }.map(drop)
 }
 
-/// Loads an XDP program, which the kernel verifies.
+/// Loads an XDP program; the kernel verifies it.
 pub(crate) fn load(program: &[Instruction]) -> io::Result<OwnedFd> {
     let license = c"Apache-2.0";
-    // SAFETY: integers; all zeros are a value.
+    // SAFETY: a structure of integers, for which all zeros are valid.
     let mut attributes: ProgramLoad = unsafe { zeroed() };
     attributes.kind = PROGRAM_XDP;
     attributes.count = program.len() as u32;
@@ -92,32 +93,34 @@ pub(crate) fn load(program: &[Instruction]) -> io::Result<OwnedFd> {
     attributes.license = license.as_ptr() as u64;
     attributes.name[..7].copy_from_slice(b"ringtap");
     attributes.attach = ATTACH_XDP;
-    // SAFETY: attributes of this command; instructions, so many, and license live and are only read.
+    // SAFETY: the attributes are those of this command; `count` instructions and the license outlive the
+    // call, and the kernel only reads them.
     unsafe { call(PROGRAM_LOAD, &attributes) }.map(owned)
 }
 
-/// Attaches a program to an interface, natively in the driver or generically, until the descriptor is closed.
+/// Attaches a program to an interface, in the driver or in generic mode, until the descriptor is closed.
 pub(crate) fn attach(program: &OwnedFd, interface: u32, generic: bool) -> io::Result<OwnedFd> {
     let flags = if generic { XDP_SKB_MODE } else { XDP_DRIVER_MODE };
     let program = program.as_raw_fd() as u32;
     let attributes = LinkCreate { program, interface, attach: ATTACH_XDP, flags };
-    // SAFETY: attributes of this command, all integers.
+    // SAFETY: the attributes are those of this command, and hold no pointer.
     unsafe { call(LINK_CREATE, &attributes) }.map(owned)
 }
 
 /// # Safety
 ///
-/// `attributes` have to be those of the command, and what they point to has to live.
+/// `attributes` must be those of the command, and what they point to must outlive the call.
 unsafe fn call<T>(command: i32, attributes: &T) -> io::Result<i32> {
-    // SAFETY: pointer and size are those of one living value; the kernel takes what follows as zero.
+    // SAFETY: pointer and size are those of one value that outlives the call; the kernel treats the fields
+    // after it as zero.
     let result =
         unsafe { libc::syscall(libc::SYS_bpf, command, &raw const *attributes, size_of::<T>() as u32) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as i32) }
 }
 
 fn owned(fd: i32) -> OwnedFd {
-    // SAFETY: the kernel just gave this descriptor (with close-on-exec, as always for bpf), nobody else owns
-    // it.
+    // SAFETY: the kernel just returned this descriptor, and nothing else owns it. bpf(2) always sets
+    // close-on-exec.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 

@@ -1,4 +1,4 @@
-//! Captures together with the iterator that borrows from them.
+//! Captures, owned together with the iterator that borrows from them.
 
 use std::sync::Arc;
 
@@ -6,64 +6,64 @@ use ringtap_model::Frame;
 
 use crate::{Capture, Damage, Merge};
 
-/// The merged frames of captures that it keeps open.
+/// Merges the frames of captures that it owns.
 #[derive(Debug)]
 pub(crate) struct OwnedMerge {
-    // INVARIANT: borrows from `captures`, which is never given up or changed; 'static only in name.
+    // INVARIANT: borrows from `captures`, which is neither dropped nor changed before it. The lifetime is
+    // 'static in name only.
     merge: Merge<'static>,
     head: Option<Frame<'static>>,
     captures: Arc<[Capture]>,
 }
 
-/// What becomes of the next frame.
+/// What to do with the next frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
-    Take,
-    /// It is nobody's.
+pub(crate) enum FrameChoice {
+    Deliver,
+    /// It belongs to nobody.
     Skip,
-    /// Its time has not come.
+    /// It is not due yet.
     Stop,
 }
 
 impl OwnedMerge {
     pub(crate) fn new(captures: Arc<[Capture]>) -> Self {
-        // SAFETY: what is borrowed lies in the memory of the `Arc`, which does not move and is not changed
-        // while one exists, and `captures` is one that lives as long as the borrow: both are dropped
-        // together, nothing in `Merge` looks at its captures when dropped, and no method gives out anything
-        // that lives longer than a borrow of `self`.
+        // SAFETY: the borrow points into the allocation of the `Arc`, which neither moves nor changes while a
+        // clone of it exists, and `captures` is such a clone. Both fields are dropped together, `Merge` does
+        // not use its captures when dropped, and no method returns anything that outlives a borrow of `self`.
         let borrowed: &'static [Capture] = unsafe { &*Arc::as_ptr(&captures) };
         let mut merge = Merge::new(borrowed);
         let head = merge.next();
         Self { merge, head, captures }
     }
 
-    /// The frame that comes next.
+    /// The next frame.
     pub(crate) fn head(&self) -> Option<Frame<'_>> {
         self.head
     }
 
-    /// Fills `frames` with the next ones that are chosen; how many they are.
+    /// Fills `frames` with the next frames that `choose` selects, and returns their number.
     pub(crate) fn fill<'a>(
         &'a mut self,
         frames: &mut [Frame<'a>],
-        mut choose: impl FnMut(&Frame<'_>) -> Choice,
+        mut choose: impl FnMut(&Frame<'_>) -> FrameChoice,
     ) -> usize {
         let mut filled = 0;
-        while let (Some(head), Some(place)) = (self.head, frames.get_mut(filled)) {
+        while let (Some(head), Some(slot)) = (self.head, frames.get_mut(filled)) {
             match choose(&head) {
-                Choice::Take => {
-                    *place = head;
+                FrameChoice::Deliver => {
+                    *slot = head;
                     filled += 1;
                 }
-                Choice::Skip => {}
-                Choice::Stop => break,
+                FrameChoice::Skip => {}
+                FrameChoice::Stop => break,
             }
             self.head = self.merge.next();
         }
         filled
     }
 
-    /// Captures that turned out to be damaged so far: their names, and where.
+    /// The captures found damaged so far: name and damage.
     pub(crate) fn damages(&self) -> impl Iterator<Item = (&str, Damage)> {
         let named = |(index, damage): (usize, _)| Some((self.captures.get(index)?.name(), damage));
         self.merge.damages().into_iter().filter_map(named)

@@ -12,16 +12,15 @@ pub(super) struct Mapping {
     length: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone and to no thread in particular.
+// SAFETY: this value alone owns the mapping, which is not bound to a thread.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// Maps `length` bytes, to read and write, shared with the kernel or (without a descriptor) of this
-    /// process alone.
+    /// Maps `length` bytes for reading and writing: shared with the kernel, or private without a descriptor.
     pub(super) fn new(fd: Option<RawFd>, offset: u64, length: usize, flags: i32) -> io::Result<Self> {
         let kind = if fd.is_some() { libc::MAP_SHARED } else { libc::MAP_PRIVATE | libc::MAP_ANONYMOUS };
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping where the kernel likes: no memory that exists is touched.
+        // SAFETY: the kernel chooses the address of the new mapping, so existing memory is not affected.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -51,12 +50,12 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: exactly what was mapped; borrows of it end before the value does.
+        // SAFETY: the range is exactly what was mapped, and borrows of it end before this value does.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
     }
 }
 
-/// The receive ring of an AF_PACKET socket in version 3: blocks that the kernel fills and hands over whole.
+/// The receive ring of an AF_PACKET socket (TPACKET_V3): blocks that the kernel fills and hands over whole.
 #[derive(Debug)]
 pub(crate) struct Blocks {
     map: Mapping,
@@ -66,31 +65,30 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Maps the ring of `count` blocks of `size` bytes that the socket was given.
+    /// Maps the socket's ring of `count` blocks of `size` bytes.
     pub(crate) fn new(fd: RawFd, size: usize, count: usize) -> io::Result<Self> {
         let length = size.checked_mul(count).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         if size < HEADER || count == 0 {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        // The kernel's pages cannot be swapped out; to populate is what spares the first round its page
-        // faults.
+        // The kernel's pages cannot be swapped out anyway; populating the map avoids page faults in the first
+        // round.
         let map = Mapping::new(Some(fd), 0, length, libc::MAP_POPULATE | libc::MAP_LOCKED)
             .or_else(|_| Mapping::new(Some(fd), 0, length, libc::MAP_POPULATE))?;
         Ok(Self { map, size, count, next: 0 })
     }
 
-    /// The block that is next in turn, when the kernel has handed it over: its status, and its bytes from
-    /// [`STATUS_END`] on.
+    /// The next block, if the kernel has handed it over: its status, and its bytes from [`STATUS_END`] on.
     #[inline]
     pub(crate) fn ready(&mut self) -> Option<(u32, &mut [u8])> {
         let status = self.status(self.next).load(Ordering::Acquire);
         if status & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        // SAFETY: the block lies within the map (`new`, `release`). Its status says that it is ours, read
-        // with acquire order, so that all the kernel wrote is seen; the kernel does not touch it until
-        // `release` gives it back, which needs `&mut self` and so outlives this borrow. The status word
-        // itself is left out.
+        // SAFETY: the block lies within the map (`new`, `release`). Its status, read with acquire order, says
+        // that it is ours and makes all of the kernel's writes visible. The kernel does not touch it until
+        // `release` returns it, which needs `&mut self`, so this borrow has ended by then. The slice excludes
+        // the status word.
         let bytes = unsafe {
             let block = self.map.base().add(self.next * self.size);
             std::slice::from_raw_parts_mut(block.add(STATUS_END), self.size - STATUS_END)
@@ -104,7 +102,7 @@ impl Blocks {
         self.status(self.next).load(Ordering::Relaxed) & libc::TP_STATUS_USER != 0
     }
 
-    /// Gives the block that [`ready`](Self::ready) gave back to the kernel.
+    /// Returns to the kernel the block that [`ready`](Self::ready) returned.
     #[inline]
     pub(crate) fn release(&mut self) {
         let status = self.status(self.next);
@@ -114,7 +112,7 @@ impl Blocks {
         }
     }
 
-    /// Blocks that wait to be read, out of how many.
+    /// The number of blocks that wait to be read, and of all blocks.
     pub(crate) fn waiting(&self) -> (usize, usize) {
         let ours = |block: &usize| self.status(*block).load(Ordering::Relaxed) & libc::TP_STATUS_USER != 0;
         ((0..self.count).filter(ours).count(), self.count)
@@ -123,15 +121,15 @@ impl Blocks {
     #[inline]
     fn status(&self, block: usize) -> &AtomicU32 {
         debug_assert!(block < self.count);
-        // SAFETY: within the map, since `block` is below `count`; aligned, since blocks are whole pages;
-        // nobody has a plain reference to this word: the slice of `ready` begins after it.
+        // SAFETY: the word lies within the map, since `block` is below `count`, and is aligned, since blocks
+        // are whole pages. No plain reference to it exists: the slice of `ready` begins after it.
         unsafe { AtomicU32::from_ptr(self.map.base().add(block * self.size + STATUS).cast()) }
     }
 }
 
-/// `block_status` in a block's descriptor.
+/// Offset of `block_status` in a block descriptor.
 const STATUS: usize = 8;
-/// The byte after it, with which the slices of [`Blocks::ready`] begin.
+/// Offset after `block_status`, where the slices of [`Blocks::ready`] begin.
 pub(crate) const STATUS_END: usize = 12;
-/// A block's descriptor.
+/// Size of a block descriptor.
 const HEADER: usize = 48;

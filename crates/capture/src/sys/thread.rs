@@ -1,4 +1,4 @@
-//! Where a thread runs, and where its memory comes from.
+//! CPU affinity and memory policy of a thread; the offset of atomic time.
 
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -7,37 +7,37 @@ use super::socket::check;
 
 /// Pins the calling thread to one CPU.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {
-    // SAFETY: a set of bits; all zeros are the empty one.
+    // SAFETY: a set of bits; all zeros are the empty set.
     let mut set: libc::cpu_set_t = unsafe { zeroed() };
     if cpu >= 8 * size_of::<libc::cpu_set_t>() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     // SAFETY: `cpu` is within the set.
     unsafe { libc::CPU_SET(cpu, &mut set) };
-    // SAFETY: 0 is the calling thread; the size is that of the living set.
+    // SAFETY: 0 is the calling thread; the size is that of a set that outlives the call.
     check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) })?;
     Ok(())
 }
 
 /// CPUs that the calling thread may run on.
 pub(crate) fn cpus() -> Vec<usize> {
-    // SAFETY: a set of bits; all zeros are the empty one.
+    // SAFETY: a set of bits; all zeros are the empty set.
     let mut set: libc::cpu_set_t = unsafe { zeroed() };
     let size = size_of::<libc::cpu_set_t>();
-    // SAFETY: 0 is the calling thread; the kernel fills at most `size` bytes of the living set.
+    // SAFETY: 0 is the calling thread; the kernel fills at most `size` bytes of a set that outlives the call.
     if unsafe { libc::sched_getaffinity(0, size, &raw mut set) } < 0 {
         return Vec::new();
     }
-    // SAFETY: each number is within the set.
+    // SAFETY: each CPU number is within the set.
     (0..8 * size).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
 }
 
-/// While it lives, new memory of the calling thread comes from one NUMA node where that has some.
+/// While it exists, the calling thread allocates from one NUMA node if that has free memory.
 #[derive(Debug)]
 pub(crate) struct NodePreference(());
 
 impl NodePreference {
-    /// Nothing happens where the node is not known or the kernel has no NUMA: all memory is as near then.
+    /// `None` if the node is unknown or the kernel has no NUMA: all memory is equally near then.
     pub(crate) fn new(node: Option<u32>) -> Option<Self> {
         let node = node.filter(|node| *node < 64)?;
         policy(libc::MPOL_PREFERRED, 1 << node).ok().map(|()| Self(()))
@@ -52,24 +52,24 @@ impl Drop for NodePreference {
 
 fn policy(mode: i32, nodes: u64) -> io::Result<()> {
     let (mask, bits) = if nodes == 0 { (std::ptr::null(), 0) } else { (&raw const nodes, 65u64) };
-    // SAFETY: the kernel reads `bits - 1` bits from one living u64, or nothing.
+    // SAFETY: the kernel reads at most `bits - 1` bits of one u64 that outlives the call.
     if unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, mask, bits) } < 0 {
         return Err(io::Error::last_os_error());
     }
     Ok(())
 }
 
-/// Nanoseconds that international atomic time, as the kernel knows it, is ahead of UTC: whole seconds, 0
-/// where nobody told it.
+/// Offset of international atomic time (TAI) from UTC in nanoseconds, in whole seconds, as the kernel knows
+/// it: 0 if it was never set.
 pub(crate) fn atomic_time_offset() -> u64 {
     let read = |clock| {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the kernel fills one living timespec.
+        // SAFETY: the kernel fills one timespec that outlives the call.
         let done = unsafe { libc::clock_gettime(clock, &raw mut time) };
         (done == 0).then_some(time.tv_sec * 1_000_000_000 + time.tv_nsec)
     };
     let (Some(utc), Some(atomic)) = (read(libc::CLOCK_REALTIME), read(libc::CLOCK_TAI)) else { return 0 };
-    // They are read one after the other, so that a little is missing or, after a pause, too much is there.
+    // The clocks are read one after the other, so the difference may be slightly off: round to seconds.
     let seconds = (atomic - utc + 500_000_000).div_euclid(1_000_000_000);
     u64::try_from(seconds).unwrap_or(0) * 1_000_000_000
 }
