@@ -1,5 +1,5 @@
-//! Programs, networks and reference captures that tests need, and a list of the tests that were skipped without
-//! them.
+//! Programs, networks and reference captures that tests need, and a list of the tests that were skipped
+//! without them.
 //!
 //! Not here: test data, or anything that a crate uses outside its tests.
 //!
@@ -64,11 +64,11 @@ pub fn program(name: &str) -> bool {
 }
 
 /// Runs a test in a thread that has a network namespace of its own, in which `setup`, a list of `ip` commands
-/// without the word `ip`, is carried out first. Programs that the test starts are in the namespace too; it is gone
-/// when all of them have ended. Skips where namespaces may not be made or `ip` is not installed.
+/// without the word `ip`, is carried out first. Programs that the test starts are in the namespace too; it is
+/// gone when all of them have ended. Skips where namespaces may not be made or `ip` is not installed.
 ///
-/// The thread leaves its namespace of mounts alone, unlike `ip netns exec`: so it works in a changed root too, and
-/// `/sys/class/net` shows the interfaces of the host.
+/// The thread leaves its namespace of mounts alone, unlike `ip netns exec`: so it works in a changed root too,
+/// and `/sys/class/net` shows the interfaces of the host.
 ///
 /// # Panics
 ///

@@ -16,7 +16,8 @@ const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../demo/calls.pcap")
 /// Set for the tests that run inside the namespace.
 const INSIDE: &str = "RINGTAP_RUN_INSIDE";
 
-/// What is sent on `vb` comes in on `va`, on `vd` on `vc`. No address, or the kernel sends packets of its own.
+/// What is sent on `vb` comes in on `va`, on `vd` on `vc`. No address, or the kernel sends packets of its
+/// own.
 const VETH_PAIRS: [&str; 11] = [
     "link set lo up",
     "link add va type veth peer name vb",
