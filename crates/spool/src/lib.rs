@@ -94,6 +94,7 @@ pub use trust::deletion_entry::{
     Deletion, DeletionKind, DeletionSummary, DeletionTotal, SealRun, SealSummary,
 };
 pub use trust::deletion_log::{DeletionLog, LogFlaw, LoggedDeletions};
+pub use trust::head::{KnownHead, NotAHead};
 pub use trust::master_key::MasterKey;
 pub use trust::secret_file::read as secret;
 pub use trust::sign::{NotAKey, PublicKey, Signer};

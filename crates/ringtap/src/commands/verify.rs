@@ -8,7 +8,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_report::summary::grouped;
 use ringtap_report::text::{counted, shown};
-use ringtap_spool::{FarStorage, PublicKey, VerifyOptions, VerifyReport};
+use ringtap_spool::{FarStorage, KnownHead, PublicKey, VerifyOptions, VerifyReport};
 
 use crate::distant;
 use crate::exit::Exit;
@@ -30,6 +30,10 @@ pub(crate) struct Verify {
     /// Who may have signed: a public key, as a file or as 64 hex digits. Without it, whoever signed most
     #[arg(long, value_name = "PUBLIC")]
     key: Vec<String>,
+    /// The head of a chain that was noted elsewhere, as `verify` prints it (w0-m:17: and 64 hex digits), or a
+    /// file in which such heads are, a log for example: the chain must still have that seal
+    #[arg(long, value_name = "HEAD")]
+    head: Vec<String>,
     /// Leave the segments unread: look at seals, indexes, keys and lengths
     #[arg(long)]
     quick: bool,
@@ -42,6 +46,7 @@ const EXAMPLES: &str = "\
 Examples:
   ringtap verify /var/lib/ringtap/spool --key /etc/ringtap/sign.pub
   ringtap verify --near /var/lib/ringtap/spool    # nothing is fetched
+  ringtap verify /var/lib/ringtap/spool --head heads-of-last-month.txt
   ringtap verify --quick /var/lib/ringtap/spool || echo 'look at it'
 
 A seal by hand, in the directory of its day:
@@ -57,7 +62,8 @@ impl Verify {
         let keys = self.key.iter().map(|key| public(key)).collect::<Result<Vec<_>, _>>()?;
         let dirs: Vec<&Path> = self.dirs.iter().map(PathBuf::as_path).collect();
         let far = distant::of(dirs.first().copied().unwrap_or(Path::new(".")))?;
-        let look = VerifyOptions { keys, quick: self.quick, near: self.near, far };
+        let heads = self.head.iter().map(|head| noted(head)).collect::<Result<Vec<_>, _>>()?.concat();
+        let look = VerifyOptions { keys, heads, quick: self.quick, near: self.near, far };
         let bar = bar(screen);
         let verified = ringtap_spool::verify(&dirs, &look, &mut |done, total| {
             bar.set_length(total);
@@ -145,14 +151,29 @@ impl Verify {
         row(findings.len() as u64, "finding, above", "findings, above, the oldest first")?;
         for head in &verified.heads {
             let (worker, category) = (head.worker, head.category);
-            writeln!(
-                out,
-                "worker {worker}, {category}: seal {} of {}, {}",
-                head.number, head.segment, head.sha256
-            )?;
+            writeln!(out, "worker {worker}, {category}: seal {} of {}", head.number, head.segment)?;
+            writeln!(out, "  head {}", head.noted())?;
         }
         out.flush()
     }
+}
+
+/// A head, or all heads in a file.
+fn noted(text: &str) -> anyhow::Result<Vec<KnownHead>> {
+    if let Ok(head) = text.parse() {
+        return Ok(vec![head]);
+    }
+    let file = std::fs::read_to_string(text).with_context(|| {
+        format!(
+            "`--head {text}` is neither a head, such as w0-m:17: and 64 hex digits, nor a file to be read"
+        )
+    })?;
+    let heads = KnownHead::all_in(&file);
+    anyhow::ensure!(
+        !heads.is_empty(),
+        "`{text}` has no heads of chains: `ringtap verify` prints them, as w0-m:17: and 64 hex digits"
+    );
+    Ok(heads)
 }
 
 /// A file, or the key itself.

@@ -75,6 +75,16 @@ fn a_sealed_spool_is_proven_forgotten_in_part_and_a_change_found() {
     assert_eq!(status, Some(0), "{shown}{told}");
     assert!(shown.contains("forgotten by order"), "{shown}");
 
+    // What it prints is what `--head` reads; an empty spool is no older state of this one.
+    fs::write(at("heads"), &shown).unwrap();
+    let noted = |spool: &str| ringtap(&["verify", spool, "--key", &public, "--head", &at("heads")]);
+    assert_eq!(noted(&spool).0, Some(0));
+    fs::create_dir(at("empty")).unwrap();
+    let (status, shown, _) = noted(&at("empty"));
+    assert!(status == Some(3) && shown.contains("has no seals, and had seal"), "{shown}");
+    let (status, _, told) = ringtap(&["verify", &spool, "--head", "w0-m:17"]);
+    assert!(status == Some(1) && told.contains("w0-m:17"), "{told}");
+
     // A byte is changed; then the segment is removed.
     let path = &all[all.len() / 2];
     let mut bytes = fs::read(path).unwrap();

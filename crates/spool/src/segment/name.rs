@@ -49,7 +49,7 @@ impl Category {
         }
     }
 
-    fn of_letter(letter: &str) -> Option<Self> {
+    pub(crate) fn of_letter(letter: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|category| category.letter() == letter)
     }
 }

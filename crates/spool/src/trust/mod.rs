@@ -4,6 +4,7 @@ pub(crate) mod chunk_sealer;
 pub(crate) mod deletion_entry;
 pub(crate) mod deletion_log;
 pub(crate) mod deletion_summary;
+pub(crate) mod head;
 pub(crate) mod keys;
 pub(crate) mod master_key;
 pub(crate) mod random;

@@ -22,6 +22,7 @@ use crate::segment::listing::segments;
 use crate::segment::name::{Category, Segment};
 use crate::segment::scan::scan_file;
 use crate::time::utc;
+use crate::trust::head::head_name;
 use crate::trust::keys;
 use crate::trust::sign::{self, Line, PublicKey, Signer};
 
@@ -207,11 +208,6 @@ pub(crate) fn of_copy(
     let path = segment.seal_path(dir);
     let line = sign::line(Some(signer), &json);
     replace(&path, line.as_bytes()).map_err(|error| Error::io(&path, "written", error))
-}
-
-/// The file with a chain's newest seal.
-pub(crate) fn head_name(worker: u16, category: Category) -> String {
-    format!("w{worker}-{}.head", category.letter())
 }
 
 /// The content for a segment whose writer was stopped, as it is now. Writes its index if it has none.

@@ -99,3 +99,79 @@ fn what_is_no_file_is_a_finding_and_stops_nobody() {
         }
     }
 }
+
+/// The heads that a verification finds, as somebody notes them elsewhere.
+fn heads(dir: &Path) -> Vec<KnownHead> {
+    look(dir).heads.iter().map(|head| head.noted().parse().expect("a head")).collect()
+}
+
+fn look_with(dir: &Path, heads: Vec<KnownHead>) -> VerifyReport {
+    let options = VerifyOptions { keys: vec![signer().public()], heads, ..VerifyOptions::default() };
+    verify(&[dir], &options, &mut |_, _| ()).expect("readable")
+}
+
+#[test]
+fn a_head_that_is_gone_or_changed_or_older_is_a_finding() {
+    let case = Case::new();
+    let all = of(&case.dir, Category::Media);
+    let head = fs::read(case.dir.join("w0-m.head")).unwrap();
+    for at in (0..head.len()).step_by(7) {
+        let dir = case.copied();
+        let mut bad = head.clone();
+        bad[at] ^= 1;
+        fs::write(dir.join("w0-m.head"), &bad).unwrap();
+        assert_eq!(faults(&look(dir)), [("w0-m.head", &Fault::BadHead)], "byte {at}");
+    }
+    for end in [0, 1, head.len() / 2, head.len() - 1] {
+        let dir = case.copied();
+        fs::write(dir.join("w0-m.head"), &head[..end]).unwrap();
+        assert_eq!(faults(&look(dir)), [("w0-m.head", &Fault::BadHead)], "{end} bytes");
+    }
+    let dir = case.copied();
+    fs::remove_file(dir.join("w0-m.head")).unwrap();
+    assert_eq!(faults(&look(dir)), [("w0-m.head", &Fault::NoHead)]);
+    let newest = all.len() as u64 - 1;
+    fs::copy(all[0].seal_path(&case.dir), dir.join("w0-m.head")).unwrap();
+    assert_eq!(faults(&look(dir)), [("w0-m.head", &Fault::OldHead { head: 0, newest })]);
+}
+
+#[test]
+fn an_older_state_does_not_pass_for_the_present_one_with_a_head_that_was_noted() {
+    let case = Case::new();
+    let noted = heads(&case.dir);
+    let all = of(&case.dir, Category::Media);
+    let newest = all.len() as u64 - 1;
+    assert_eq!(look_with(&case.dir, noted.clone()).findings, []);
+    // The newest segments go, and the head of their time comes back.
+    for gone in 1..=all.len() {
+        let dir = case.copied();
+        let left = all.len() - gone;
+        for path in all[left..].iter().flat_map(|segment| segment.files(dir)) {
+            fs::remove_file(path).unwrap();
+        }
+        match left.checked_sub(1) {
+            Some(last) => drop(fs::copy(all[last].seal_path(dir), dir.join("w0-m.head")).unwrap()),
+            None => fs::remove_file(dir.join("w0-m.head")).unwrap(),
+        }
+        assert_eq!(look(dir).findings, [], "a head beside the spool proves nothing against this");
+        let ends = Fault::CutBack { newest: left.checked_sub(1).map(|last| last as u64), number: newest };
+        assert_eq!(faults(&look_with(dir, noted.clone())), [("w0-m.head", &ends)], "{gone} gone");
+    }
+    // Nothing is left.
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!(look_with(empty.path(), noted.clone()).findings.len(), noted.len());
+    // Another history with the same signer.
+    let other = Case::with(|settings| WriterSettings { seal: Some(MasterKey::of([8; 32])), ..settings });
+    let report = look_with(&other.dir, noted.clone());
+    assert!(report.findings.iter().all(|finding| matches!(finding.fault, Fault::OtherSeal(_))));
+    assert_eq!(report.findings.len(), noted.len());
+    // What was deleted by order is no loss, and the chain goes on.
+    let dir = case.copied();
+    for segment in &all {
+        deletions(dir).append(&[Deletion::segment(dir, segment, START, "older than 90d").unwrap()]).unwrap();
+        segment.files(dir).iter().for_each(|path| fs::remove_file(path).unwrap());
+    }
+    assert_eq!(look_with(dir, noted.clone()).findings, []);
+    write(settings(dir), START + Nanos::from_secs(100), 3);
+    assert_eq!(look_with(dir, noted).findings, []);
+}

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::Error;
-use crate::files::{if_present, read_regular};
+use crate::files::{entry_names, if_present, is_irregular, read_regular};
 use crate::hex::{hex, sha256_hex};
 use crate::segment::name::{Category, Segment};
 use crate::trust::deletion_entry::{DeletionKind, SealSummary};
 use crate::trust::deletion_log::LoggedDeletions;
-use crate::trust::seal::{Seal, head_name};
+use crate::trust::head::{KnownHead, chain_of_head, head_name};
+use crate::trust::seal::Seal;
 use crate::trust::sign::PublicKey;
-use crate::trust::verify::inventory::KnownSegment;
+use crate::trust::verify::inventory::{KnownSegment, signer};
 use crate::trust::verify::report::{ChainHead, Fault};
 
 /// The first and the last segment with a seal, by worker and category.
@@ -34,10 +35,17 @@ pub(crate) fn check_chains(
     known: &[KnownSegment],
     keys: &[PublicKey],
     log: &LoggedDeletions,
+    heads: &[KnownHead],
 ) -> Result<ChainCheck, Error> {
     let (gone, deleted) = deleted_seals(log);
     let mut check = ChainCheck { deleted, ..ChainCheck::default() };
+    // A chain is known by its seals, by its head, or by what was noted of it.
     let mut chains: BTreeMap<(u16, Category), Vec<&KnownSegment>> = BTreeMap::new();
+    let names = entry_names(root).map_err(|error| Error::io(root, "read", error))?;
+    let known_chains = heads.iter().map(|head| (head.worker, head.category));
+    for chain in names.iter().filter_map(|name| chain_of_head(name)).chain(known_chains) {
+        chains.entry(chain).or_default();
+    }
     for known in known.iter().filter(|known| known.seal.is_some()) {
         if let Some((worker, _)) = known.segment.origin() {
             chains.entry((worker, known.segment.category())).or_default().push(known);
@@ -45,7 +53,29 @@ pub(crate) fn check_chains(
     }
     for ((worker, category), sealed) in chains {
         let (mut links, broken) = links_of(&sealed, keys);
-        if let Some(head) = head_link(root, worker, category, keys)?
+        let name = head_name(worker, category);
+        let head = match HeadFile::read(&root.join(&name), keys)? {
+            HeadFile::Link(head) => Some(head),
+            HeadFile::Missing if links.is_empty() => None,
+            HeadFile::Missing => {
+                check.faults.push((name.clone(), Fault::NoHead));
+                None
+            }
+            HeadFile::Bad(fault) => {
+                check.faults.push((name.clone(), fault));
+                None
+            }
+        };
+        if let (Some(head), Some(last)) = (&head, links.last()) {
+            // A kill may have come between the seal and the head.
+            if head.number.saturating_add(1) < last.number {
+                let fault = Fault::OldHead { head: head.number, newest: last.number };
+                check.faults.push((name.clone(), fault));
+            } else if head.number == last.number && head.hash != last.hash {
+                check.faults.push((name.clone(), Fault::BadHead));
+            }
+        }
+        if let Some(head) = head
             && links.last().is_none_or(|last| last.number < head.number)
         {
             if !gone.contains_key(head.hash.as_str()) && broken == 0 {
@@ -57,6 +87,10 @@ pub(crate) fn check_chains(
             links.push(head);
         }
         follow(&links, &gone, broken, &mut check.faults);
+        let noted = heads.iter().filter(|head| (head.worker, head.category) == (worker, category));
+        for fault in noted.filter_map(|head| compare(head, &links, &gone)) {
+            check.faults.push((name.clone(), fault));
+        }
         if let Some(ChainLink { segment, number, hash: sha256, .. }) = links.pop() {
             check.heads.push(ChainHead { worker, category, segment, number, sha256 });
         }
@@ -96,16 +130,56 @@ fn links_of(sealed: &[&KnownSegment], keys: &[PublicKey]) -> (Vec<ChainLink>, u6
     (links, broken)
 }
 
-/// The newest seal of a chain, which is also in the spool's directory.
-fn head_link(
-    root: &Path,
-    worker: u16,
-    category: Category,
-    keys: &[PublicKey],
-) -> Result<Option<ChainLink>, Error> {
-    let path = root.join(head_name(worker, category));
-    let bytes = if_present(read_regular(&path)).map_err(|error| Error::io(&path, "read", error))?;
-    Ok(bytes.and_then(|bytes| ChainLink::of(&bytes, keys)))
+/// What is wrong with a chain that once had this head.
+fn compare(head: &KnownHead, links: &[ChainLink], gone: &BTreeMap<&str, &SealSummary>) -> Option<Fault> {
+    let sha256 = hex(&head.sha256);
+    let newest = links.last().map(|last| last.number);
+    let is_there = links.iter().any(|link| link.number == head.number && link.hash == sha256);
+    match newest {
+        _ if is_there || gone.contains_key(sha256.as_str()) || is_in_run(head.number, links, gone) => None,
+        Some(newest) if newest >= head.number => Some(Fault::OtherSeal(head.number)),
+        newest => Some(Fault::CutBack { newest, number: head.number }),
+    }
+}
+
+/// Whether the seal is in a run of deleted ones that the chain goes back through. Of a run the log has the hash
+/// of its last seal alone; the chain proves the others.
+fn is_in_run(number: u64, links: &[ChainLink], gone: &BTreeMap<&str, &SealSummary>) -> bool {
+    links.iter().any(|link| {
+        let (mut wanted, mut end) = (link.previous.as_str(), link.number);
+        while let Some(seal) = gone.get(wanted)
+            && let (Some(first), Some(previous)) = (seal.number, &seal.previous)
+            && first < end
+        {
+            if (first..end - 1).contains(&number) {
+                return true;
+            }
+            (wanted, end) = (previous, first);
+        }
+        false
+    })
+}
+
+/// The file with a chain's newest seal, in the spool's directory.
+enum HeadFile {
+    Missing,
+    /// It is no seal, or none of the keys signed it.
+    Bad(Fault),
+    Link(ChainLink),
+}
+
+impl HeadFile {
+    fn read(path: &Path, keys: &[PublicKey]) -> Result<Self, Error> {
+        match if_present(read_regular(path)) {
+            Ok(None) => Ok(Self::Missing),
+            Ok(Some(bytes)) => {
+                let bad = || Self::Bad(signer(&bytes).map_or(Fault::BadHead, Fault::Key));
+                Ok(ChainLink::of(&bytes, keys).map_or_else(bad, Self::Link))
+            }
+            Err(error) if is_irregular(&error) => Ok(Self::Bad(Fault::BadHead)),
+            Err(error) => Err(Error::io(path, "read", error)),
+        }
+    }
 }
 
 /// A seal in its chain.

@@ -7,6 +7,7 @@ use crate::far::storage::FarStorage;
 use crate::segment::name::{Category, Segment};
 use crate::segment::scan::Damage;
 use crate::trust::deletion_log::LogFlaw;
+use crate::trust::head::KnownHead;
 use crate::trust::sign::PublicKey;
 
 /// A difference from what was written.
@@ -112,6 +113,34 @@ pub enum Fault {
     /// One of its files is no regular file.
     #[error("its file .{0} is no file but a directory, a link, a pipe or a device: it was put there")]
     Irregular(String),
+    /// A chain has seals, and its head is missing.
+    #[error("it is gone: whoever removes it can remove the newest segments unnoticed")]
+    NoHead,
+    /// A chain's head cannot be read, or its signature does not match.
+    #[error("it was changed, or another key signed it")]
+    BadHead,
+    /// A chain's head is older than its newest seal.
+    #[error("it is seal {head}, and the newest seal is {newest}: an older head was put back")]
+    OldHead {
+        /// Number of the seal in it.
+        head: u64,
+        /// Number of the chain's newest seal.
+        newest: u64,
+    },
+    /// A chain ends before a seal that it had.
+    #[error(
+        "the chain {}, and had seal {number} once: the newest segments were removed, or an older state of \
+         the spool was put back", end_of_chain(*.newest)
+    )]
+    CutBack {
+        /// Number of the newest seal.
+        newest: Option<u64>,
+        /// Number of the seal that was its head.
+        number: u64,
+    },
+    /// A chain has another seal than it had.
+    #[error("seal {0} of the chain is another than the one that was noted: seals were written anew")]
+    OtherSeal(u64),
     /// A flaw of the log of deletions.
     #[error("line {0} {1}")]
     Log(usize, LogFlaw),
@@ -119,6 +148,10 @@ pub enum Fault {
 
 fn index_page(page: Option<u64>) -> String {
     page.map(|page| format!(", in the 4 KiB from byte {}", page * 4096)).unwrap_or_default()
+}
+
+fn end_of_chain(newest: Option<u64>) -> String {
+    newest.map_or_else(|| "has no seals".to_owned(), |newest| format!("ends with seal {newest}"))
 }
 
 fn count(segments: u64) -> String {
@@ -153,6 +186,13 @@ pub struct ChainHead {
     pub number: u64,
     /// See `segment`.
     pub sha256: String,
+}
+
+impl ChainHead {
+    /// As it is noted elsewhere.
+    pub fn noted(&self) -> String {
+        format!("w{}-{}:{}:{}", self.worker, self.category.letter(), self.number, self.sha256)
+    }
 }
 
 /// The result of a verification.
@@ -200,6 +240,9 @@ pub struct VerifyReport {
 pub struct VerifyOptions {
     /// The keys that may have signed. Empty: only the key that signed most seals.
     pub keys: Vec<PublicKey>,
+    /// Heads of chains that were noted elsewhere: each chain must still have these seals, or have deleted
+    /// their segments by order.
+    pub heads: Vec<KnownHead>,
     /// Does not read segments: only their seals, indexes, keys and lengths.
     pub quick: bool,
     /// Skips segments in far storage: only their files here are checked.

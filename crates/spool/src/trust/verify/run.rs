@@ -44,7 +44,7 @@ pub fn verify(
     let signed = key.is_some() || !options.keys.is_empty();
     let log = LoggedDeletions::read(root, if signed { &keys } else { &[] })?;
     let orders = Orders::of(&log.entries);
-    let chains = check_chains(root, &segments, &keys, &log)?;
+    let chains = check_chains(root, &segments, &keys, &log, &options.heads)?;
     let report =
         VerifyReport { key, heads: chains.heads, deleted: chains.deleted, ..VerifyReport::default() };
     let mut verifier =
