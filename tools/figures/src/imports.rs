@@ -252,7 +252,14 @@ impl<'a> Scan<'a> {
             && self.text(2) == ":"
             && follows != ":"
             && follows != "."
+            && !self.is_visibility()
             && (matches!(word, "crate" | "super" | "self") || known())
+    }
+
+    /// Whether the path at hand says where a name is visible: `pub(in crate::media)` uses nothing.
+    fn is_visibility(&self) -> bool {
+        let before = self.tokens[..self.at].iter().rev();
+        before.map(|token| token.text).take(3).eq(["in", "(", "pub"])
     }
 
     fn inline_path(&mut self) {
@@ -406,6 +413,12 @@ mod tests {
         assert_eq!(joined(&module.uses), ["a", "a::b::C", "a::b::D", "a::F", "x::g"]);
         assert_eq!(module.imports["E"].join("::"), "a::b::D");
         assert_eq!(module.imports["I"].join("::"), "x::y::h::I");
+    }
+
+    #[test]
+    fn a_visibility_uses_nothing() {
+        let module = scan(&["x", "y"], "pub(in crate::x) fn f() { for z in crate::x::all() {} }");
+        assert_eq!(joined(&module.uses), ["x::all"]);
     }
 
     #[test]
