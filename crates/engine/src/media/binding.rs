@@ -2,9 +2,10 @@
 
 use ringtap_model::{Endpoint, Nanos};
 
+use super::endpoints::OwnerList;
 use super::flow::{FAX, FlowKey, PROVISIONAL, SPLIT};
 use super::replicas::{CallReplica, Leg};
-use super::{Figures, MAX_LEGS, OwnerList, StreamTable};
+use super::{Figures, MAX_LEGS, StreamTable};
 use crate::table::slots::Ticket;
 use crate::table::timers::PrefetchStage;
 use crate::update::{CallRef, InputOrder, LearnedEndpoint, MediaUpdate, PayloadTypes, Side};

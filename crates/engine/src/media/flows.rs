@@ -1,53 +1,11 @@
 //! The table of flows: what every packet touches in one array, the rest in another, and the index that finds
 //! them.
 
-use std::net::IpAddr;
-
-use super::FlowDetails;
-use super::flow::{Flow, FlowKey, HASHED, VACANT};
+use super::details::FlowDetails;
+use super::flow::{Flow, FlowKey, HASHED, Key, VACANT};
 use crate::table::hash::Hasher;
 use crate::table::index::Index;
 use crate::table::slots::Ticket;
-
-/// What a flow is found by: addresses, ports and SSRC of IPv4 as they are; of IPv6, a keyed hash of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key([u64; 2]);
-
-impl Key {
-    pub(crate) const NONE: Self = Self([0; 2]);
-
-    /// Of IPv4.
-    #[inline]
-    pub(crate) fn v4(src: u32, dst: u32, ports: (u16, u16), ssrc: u32) -> Self {
-        let ports = u32::from(ports.0) << 16 | u32::from(ports.1);
-        Self([u64::from(src) << 32 | u64::from(dst), u64::from(ports) << 32 | u64::from(ssrc)])
-    }
-
-    /// Of any; true where it is a hash.
-    pub(crate) fn of(key: &FlowKey, hasher: &Hasher) -> (Self, bool) {
-        let FlowKey { src, dst, ssrc } = key;
-        match (src.ip, dst.ip) {
-            (IpAddr::V4(from), IpAddr::V4(to)) => {
-                (Self::v4(from.to_bits(), to.to_bits(), (src.port, dst.port), *ssrc), false)
-            }
-            (from, to) => {
-                let Self(ports) = Self::v4(0, 0, (src.port, dst.port), *ssrc);
-                let families = u64::from(from.is_ipv4()) << 1 | u64::from(to.is_ipv4());
-                let words = |ip: IpAddr| match ip {
-                    IpAddr::V4(ip) => [0, u64::from(ip.to_bits())],
-                    IpAddr::V6(ip) => [(ip.to_bits() >> 64) as u64, ip.to_bits() as u64],
-                };
-                (Self(hasher.wide(&[words(from), words(to), [families, ports[1]]])), true)
-            }
-        }
-    }
-
-    /// Where the index has it.
-    #[inline]
-    pub(crate) fn hash(&self, hasher: &Hasher) -> u64 {
-        hasher.pair(self.0)
-    }
-}
 
 /// Flows under numbers that stay the same while they live. All places are reserved at the start; freed ones
 /// are used again, newest first.
@@ -282,39 +240,6 @@ mod tests {
                 assert_eq!(flows.find(&other), None);
             }
         }
-    }
-
-    #[test]
-    fn keys_of_ipv4_are_the_addresses_and_of_ipv6_a_hash() {
-        let hasher = Hasher::new(1);
-        let (short, hashed) = Key::of(&key(V4.0, V4.1, 7), &hasher);
-        assert_eq!((short, hashed), (Key::v4(0xc000_0201, 0xc633_6401, (4000, 6000), 7), false));
-        assert_eq!(short, Key([0xc000_0201_c633_6401, 0x0fa0_1770_0000_0007]));
-        let keys = [
-            key(V6.0, V6.1, 7),
-            key(V6.1, V6.0, 7),
-            key(V6.0, V6.1, 8),
-            key(V4.0, V6.1, 7),
-            key(V6.0, V4.1, 7),
-            key("[::c000:201]:4000", V6.1, 7),
-        ];
-        let hashes: std::collections::HashSet<[u64; 2]> = keys
-            .iter()
-            .map(|key| {
-                let (Key(words), hashed) = Key::of(key, &hasher);
-                assert!(hashed);
-                words
-            })
-            .collect();
-        assert_eq!(hashes.len(), keys.len());
-    }
-
-    #[test]
-    fn hashes_of_neighbouring_ports_differ() {
-        let hasher = Hasher::new(1);
-        let hash = |port| Key::v4(1, 2, (port, 6000), 7).hash(&hasher);
-        let hashes: std::collections::HashSet<u64> = (4000..4100).map(hash).collect();
-        assert_eq!(hashes.len(), 100);
     }
 
     #[test]

@@ -5,11 +5,13 @@
 //! unreported.
 
 mod binding;
+mod details;
 mod endpoints;
 mod far_end;
 mod flow;
 mod flows;
 mod numbering;
+mod payload_types;
 mod record;
 mod replicas;
 mod rtcp_lookup;
@@ -21,32 +23,26 @@ mod tests;
 use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::rtp;
 
-use endpoints::OwnerList;
 pub(crate) use far_end::FarEnd;
-pub(crate) use flow::{FlowKey, RtpPacket};
-pub(crate) use flows::Key;
+pub(crate) use flow::{FlowKey, Key, RtpPacket};
 pub(crate) use numbering::Arrival;
 pub(crate) use record::{Figures, StreamContext};
-use siblings::{FAX_GAP, FAX_LEAD, Siblings};
 
-use crate::codecs::{CodecId, Codecs};
+use crate::codecs::Codecs;
 use crate::config::Config;
 use crate::sink::RecordedPackets;
 use crate::table::hash::Hasher;
-use crate::table::rows::{Chain, Rows};
+use crate::table::rows::Rows;
 use crate::table::slots::Ticket;
 use crate::table::timers::{Timer, TimerOwner, TimerWheel};
-use crate::update::{CallRef, InputOrder, LearnedEndpoint, Side};
-use endpoints::Endpoints;
-use flow::{
-    ADVANCED, EVENT, FAX, Flow, HASHED, IntervalRow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT,
-    SlowState, Timing,
-};
+use crate::update::{CallRef, InputOrder, LearnedEndpoint};
+use details::{Digit, FlowDetails, NONE, count_type, main_type};
+use endpoints::{Endpoints, OwnerList};
+use flow::{ADVANCED, EVENT, FAX, Flow, HASHED, IntervalRow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT};
 use flows::Flows;
-use replicas::{CallReplicas, Leg};
+use replicas::CallReplicas;
+use siblings::{FAX_GAP, FAX_LEAD, Siblings};
 
-/// Payload types of one stream that are counted apart.
-const MAX_TYPES: usize = 4;
 /// Sequence and clock must have advanced together this often before a stream that nothing announced is
 /// believed.
 const MIN_SEQUENTIAL: u16 = 5;
@@ -54,65 +50,6 @@ const MIN_SEQUENTIAL: u16 = 5;
 const EVENT_BYTES: u32 = 4;
 /// Media legs of one call.
 const MAX_LEGS: usize = 32;
-
-/// A payload type that a stream used.
-#[derive(Clone, Copy, Debug, Default)]
-struct TypeCount {
-    payload_type: u8,
-    packets: u32,
-    codec: Option<CodecId>,
-    event: bool,
-}
-
-/// A pressed digit.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Digit {
-    pub(crate) time: Nanos,
-    pub(crate) code: u8,
-}
-
-/// What packets do not change, or rarely.
-#[derive(Clone, Copy)]
-struct FlowDetails {
-    slow: SlowState,
-    serial: u64,
-    /// The view of its call and the entries of its ends, [`NONE`] where there is none.
-    call: u32,
-    nodes: [u32; 2],
-    types: [TypeCount; MAX_TYPES],
-    intervals: Chain,
-    digits: Chain,
-    /// Timestamp of the last telephone-event, if there was one.
-    event: u32,
-    /// Codec of the payload type in use.
-    codec: Option<CodecId>,
-    score: u8,
-    /// Side that sends.
-    side: Option<Side>,
-}
-
-impl FlowDetails {
-    /// Of a flow that has no packet yet.
-    const NONE: Self = Self {
-        slow: SlowState::NONE,
-        serial: 0,
-        call: NONE,
-        nodes: [NONE; 2],
-        types: [TypeCount { payload_type: 0, packets: 0, codec: None, event: false }; MAX_TYPES],
-        intervals: Chain::EMPTY,
-        digits: Chain::EMPTY,
-        event: 0,
-        codec: None,
-        score: 0,
-        side: None,
-    };
-
-    fn call(&self) -> Option<u32> {
-        (self.call != NONE).then_some(self.call)
-    }
-}
-
-const NONE: u32 = u32::MAX;
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -380,96 +317,6 @@ impl StreamTable {
         }
     }
 
-    /// A payload type that was not in use: its codec, its clock, whether it is telephone-event.
-    #[cold]
-    fn switch_type(&mut self, slot: u32, packet: &RtpPacket) {
-        self.add_type_count(slot);
-        self.begin_type(slot, packet.payload_type, packet.payload_len);
-    }
-
-    /// Adds the packets of the type in use to its count.
-    fn add_type_count(&mut self, slot: u32) {
-        let (flow, details) = self.flows.both_mut(slot);
-        let packets = flow.type_packets(&details.slow);
-        flow.set_type_packets(&mut details.slow, 0);
-        count_type(&mut details.types, flow.payload_type, packets, details.codec, flow.is_event());
-    }
-
-    /// Brings a payload type into use.
-    fn begin_type(&mut self, slot: u32, payload_type: u8, payload_len: u32) {
-        let codec = self.codec_of(slot, payload_type);
-        let (flow, details) = self.flows.both_mut(slot);
-        // Nothing names it, but only a telephone-event is four bytes long (RFC 4733 section 2.3).
-        let guessed = codec.is_none() && payload_type >= 96 && payload_len == EVENT_BYTES;
-        details.codec = codec;
-        let known = codec.map(|id| self.codecs.get(id));
-        let event = known.map_or(guessed, |codec| codec.event);
-        let tick = known.map_or(0.0, |codec| (1e9 / f64::from(codec.clock.0.max(1))) as f32);
-        let was_new = flow.type_packets(&details.slow);
-        flow.switch(&mut details.slow, payload_type, Timing { tick, event });
-        if flow.packets() == 1 {
-            flow.set_type_packets(&mut details.slow, was_new);
-        }
-        let is_g711 = known.is_some_and(|codec| matches!(codec.name.as_str(), "PCMU" | "PCMA"));
-        flow.flags &= !SOUND;
-        if is_g711 && self.measure_sound && matches!(payload_type, 0 | 8) {
-            flow.flags |= SOUND;
-        }
-    }
-
-    /// The codec of a payload type: what the receiver announced (RFC 3264 section 5.1), else the sender, else
-    /// any leg of the call, else RFC 3551.
-    fn codec_of(&mut self, slot: u32, payload_type: u8) -> Option<CodecId> {
-        let details = self.flows.details(slot);
-        let named =
-            |leg: &Leg| leg.types.iter().find(|(number, _)| *number == payload_type).map(|&(_, codec)| codec);
-        let announced = details.call().and_then(|call| self.replicas.get(call)).and_then(|call| {
-            let of_end =
-                |end: Endpoint| call.legs.iter().rev().filter(move |leg| leg.endpoint == end).find_map(named);
-            let of_side =
-                |side: Side| call.legs.iter().rev().filter(move |leg| leg.side == side).find_map(named);
-            of_end(details.slow.key.dst)
-                .or_else(|| of_end(details.slow.key.src))
-                .or_else(|| details.side.and_then(|side| of_side(side.other())))
-                .or_else(|| call.legs.iter().rev().find_map(named))
-        });
-        announced.or_else(|| self.codecs.of_static(payload_type))
-    }
-
-    /// A telephone-event packet: a new digit unless it continues the one before (RFC 4733 section 2.5.1).
-    #[cold]
-    fn telephone_event(&mut self, slot: u32, packet: &RtpPacket, view: &rtp::View<'_>) {
-        let (flow, details) = self.flows.both_mut(slot);
-        if flow.flags & EVENT != 0 && details.event == packet.timestamp {
-            return;
-        }
-        if let Some(event) = rtp::TelephoneEvent::parse(view.payload()) {
-            flow.flags |= EVENT;
-            details.event = packet.timestamp;
-            if event.code <= 16 {
-                self.digits.push(&mut details.digits, Digit { time: packet.now, code: event.code });
-            }
-        }
-    }
-
-    /// After a new announcement: the codec of the type in use may only now be known.
-    fn refresh_type(&mut self, slot: u32) {
-        let (payload_type, event) = {
-            let flow = self.flows.flow(slot);
-            (flow.payload_type, flow.is_event())
-        };
-        let codec = self.codec_of(slot, payload_type);
-        if codec != self.flows.details(slot).codec {
-            let type_packets = self.flows.flow(slot).type_packets(&self.flows.details(slot).slow);
-            let len = if event { EVENT_BYTES } else { 0 };
-            self.begin_type(slot, payload_type, len);
-            let (flow, details) = self.flows.both_mut(slot);
-            flow.set_type_packets(&mut details.slow, type_packets);
-            // The same packets as before, whose clock is only now known.
-            flow.flags &= !RECLOCKED;
-        }
-    }
-
     /// When a flow was last heard.
     pub(crate) fn last(&self, slot: u32) -> Nanos {
         self.flows.get(slot).map_or(Nanos::ZERO, |(flow, _)| flow.last)
@@ -539,37 +386,4 @@ impl StreamTable {
         slots.sort_by_key(|slot| self.flows.details(*slot).serial);
         slots
     }
-}
-
-/// Adds packets to the count of their type; past the ceiling the rarest makes room.
-fn count_type(
-    types: &mut [TypeCount; MAX_TYPES],
-    payload_type: u8,
-    packets: u32,
-    codec: Option<CodecId>,
-    event: bool,
-) {
-    if packets == 0 {
-        return;
-    }
-    let known = types.iter().position(|count| count.packets > 0 && count.payload_type == payload_type);
-    let place = known.unwrap_or_else(|| {
-        let rarest = (0..MAX_TYPES).min_by_key(|&place| types[place].packets).unwrap_or(0);
-        types[rarest] = TypeCount { payload_type, ..TypeCount::default() };
-        rarest
-    });
-    let count = &mut types[place];
-    count.packets = count.packets.saturating_add(packets);
-    count.codec = codec.or(count.codec);
-    count.event = event;
-}
-
-/// The payload type of most packets; telephone-event and comfort noise only where there is nothing else.
-fn main_type(types: &[TypeCount], is_noise: impl Fn(&TypeCount) -> bool) -> TypeCount {
-    types
-        .iter()
-        .copied()
-        .filter(|count| count.packets > 0)
-        .max_by_key(|count| (!count.event && !is_noise(count), count.packets))
-        .unwrap_or_default()
 }

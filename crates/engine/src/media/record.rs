@@ -4,7 +4,7 @@ use ringtap_model::{Hz, Id, Interval, Nanos, RttSource, Stream};
 use ringtap_quality::judge::{Counts, Path, judge, listening};
 use ringtap_quality::{CodecProfile, burst, codec, jitterbuffer};
 
-use super::Digit;
+use super::details::Digit;
 use super::far_end::FarEnd;
 use super::flow::{IntervalRow, Totals};
 use super::sound::Sound;

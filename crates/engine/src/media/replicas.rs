@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use ringtap_model::Endpoint;
 
-use super::Figures;
+use super::record::Figures;
 use crate::table::hash::Hasher;
 use crate::table::index::Index;
 use crate::table::slots::Slots;

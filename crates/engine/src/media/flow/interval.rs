@@ -3,7 +3,7 @@
 use ringtap_model::Nanos;
 
 use super::clock::coarse;
-use super::state::{Flow, SlowState};
+use super::state::{BINS, Flow, INTERVAL, SlowState};
 
 /// Ten seconds of a stream, as kept until its record is made.
 #[derive(Clone, Copy, Debug)]
@@ -17,11 +17,6 @@ pub(crate) struct IntervalRow {
     pub(crate) jitter: f32,
     pub(crate) bins: [u16; BINS],
 }
-
-/// Bins of delay variation, see [`ringtap_quality::jitterbuffer`].
-pub(crate) const BINS: usize = ringtap_quality::jitterbuffer::BINS;
-/// Length of an interval.
-pub(crate) const INTERVAL: Nanos = Nanos::from_secs(10);
 
 impl Flow {
     /// Ends the running interval if it is over, and begins the one that `now` lies in.

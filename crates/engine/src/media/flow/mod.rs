@@ -2,6 +2,7 @@
 
 mod clock;
 mod interval;
+mod key;
 mod packet;
 mod sizes;
 mod state;
@@ -12,16 +13,16 @@ use ringtap_model::Nanos;
 
 pub(crate) use clock::Timing;
 use clock::{OPENERS, REBASE, coarse, larger, signed, smaller};
-pub(crate) use interval::{INTERVAL, IntervalRow};
-pub(crate) use packet::{FlowKey, RtpPacket};
+pub(crate) use interval::IntervalRow;
+pub(crate) use key::{FlowKey, Key};
+pub(crate) use packet::RtpPacket;
 use sizes::short;
 pub(crate) use state::{
     ADVANCED, EVENT, FAX, Flow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT, SlowState,
 };
 pub(in crate::media) use state::{HASHED, VACANT};
-use state::{LASTS_DIFFER, OPENING, SHORTER, SLOW, UNSETTLED};
+use state::{INTERVAL, LASTS_DIFFER, OPENING, SHORTER, SLOW, UNSETTLED};
 
-use super::flows::Key;
 use super::numbering::{Arrival, JumpEvidence, Numbering, SequenceCounts};
 use super::sound::Sound;
 

@@ -1,15 +1,7 @@
 //! An RTP packet, as far as the figures of its stream need it.
 
-use ringtap_model::{Endpoint, Nanos};
+use ringtap_model::Nanos;
 use ringtap_wire::rtp;
-
-/// Who sends what to whom: one SSRC from one endpoint to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct FlowKey {
-    pub(crate) src: Endpoint,
-    pub(crate) dst: Endpoint,
-    pub(crate) ssrc: u32,
-}
 
 /// An RTP packet, as far as figures need it.
 #[derive(Clone, Copy, Debug)]

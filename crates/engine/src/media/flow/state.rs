@@ -5,9 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use ringtap_model::{Endpoint, Nanos};
 
-use super::interval::{BINS, INTERVAL};
-use super::packet::FlowKey;
-use crate::media::flows::Key;
+use super::key::{FlowKey, Key};
 use crate::media::numbering::{Numbering, RunTotals};
 use crate::media::sound::Sound;
 
@@ -100,6 +98,11 @@ pub(crate) struct SlowState {
     /// While provisional: sequence and clock have advanced together this often.
     pub(crate) sequential: u16,
 }
+
+/// Bins of delay variation, see [`ringtap_quality::jitterbuffer`].
+pub(super) const BINS: usize = ringtap_quality::jitterbuffer::BINS;
+/// Length of an interval.
+pub(super) const INTERVAL: Nanos = Nanos::from_secs(10);
 
 /// The next packet begins another record: another call has taken these endpoints over.
 pub(crate) const SPLIT: u16 = 1;

@@ -1,0 +1,103 @@
+//! Which payload type a stream uses, with which codec, and the digits in its telephone-events.
+
+use ringtap_model::Endpoint;
+use ringtap_wire::rtp;
+
+use super::details::{Digit, count_type};
+use super::flow::{EVENT, RECLOCKED, RtpPacket, SOUND, Timing};
+use super::replicas::Leg;
+use super::{EVENT_BYTES, StreamTable};
+use crate::codecs::CodecId;
+use crate::update::Side;
+
+impl StreamTable {
+    /// A payload type that was not in use: its codec, its clock, whether it is telephone-event.
+    #[cold]
+    pub(super) fn switch_type(&mut self, slot: u32, packet: &RtpPacket) {
+        self.add_type_count(slot);
+        self.begin_type(slot, packet.payload_type, packet.payload_len);
+    }
+
+    /// Adds the packets of the type in use to its count.
+    fn add_type_count(&mut self, slot: u32) {
+        let (flow, details) = self.flows.both_mut(slot);
+        let packets = flow.type_packets(&details.slow);
+        flow.set_type_packets(&mut details.slow, 0);
+        count_type(&mut details.types, flow.payload_type, packets, details.codec, flow.is_event());
+    }
+
+    /// Brings a payload type into use.
+    pub(super) fn begin_type(&mut self, slot: u32, payload_type: u8, payload_len: u32) {
+        let codec = self.codec_of(slot, payload_type);
+        let (flow, details) = self.flows.both_mut(slot);
+        // Nothing names it, but only a telephone-event is four bytes long (RFC 4733 section 2.3).
+        let guessed = codec.is_none() && payload_type >= 96 && payload_len == EVENT_BYTES;
+        details.codec = codec;
+        let known = codec.map(|id| self.codecs.get(id));
+        let event = known.map_or(guessed, |codec| codec.event);
+        let tick = known.map_or(0.0, |codec| (1e9 / f64::from(codec.clock.0.max(1))) as f32);
+        let was_new = flow.type_packets(&details.slow);
+        flow.switch(&mut details.slow, payload_type, Timing { tick, event });
+        if flow.packets() == 1 {
+            flow.set_type_packets(&mut details.slow, was_new);
+        }
+        let is_g711 = known.is_some_and(|codec| matches!(codec.name.as_str(), "PCMU" | "PCMA"));
+        flow.flags &= !SOUND;
+        if is_g711 && self.measure_sound && matches!(payload_type, 0 | 8) {
+            flow.flags |= SOUND;
+        }
+    }
+
+    /// The codec of a payload type: what the receiver announced (RFC 3264 section 5.1), else the sender, else
+    /// any leg of the call, else RFC 3551.
+    fn codec_of(&mut self, slot: u32, payload_type: u8) -> Option<CodecId> {
+        let details = self.flows.details(slot);
+        let named =
+            |leg: &Leg| leg.types.iter().find(|(number, _)| *number == payload_type).map(|&(_, codec)| codec);
+        let announced = details.call().and_then(|call| self.replicas.get(call)).and_then(|call| {
+            let of_end =
+                |end: Endpoint| call.legs.iter().rev().filter(move |leg| leg.endpoint == end).find_map(named);
+            let of_side =
+                |side: Side| call.legs.iter().rev().filter(move |leg| leg.side == side).find_map(named);
+            of_end(details.slow.key.dst)
+                .or_else(|| of_end(details.slow.key.src))
+                .or_else(|| details.side.and_then(|side| of_side(side.other())))
+                .or_else(|| call.legs.iter().rev().find_map(named))
+        });
+        announced.or_else(|| self.codecs.of_static(payload_type))
+    }
+
+    /// A telephone-event packet: a new digit unless it continues the one before (RFC 4733 section 2.5.1).
+    #[cold]
+    pub(super) fn telephone_event(&mut self, slot: u32, packet: &RtpPacket, view: &rtp::View<'_>) {
+        let (flow, details) = self.flows.both_mut(slot);
+        if flow.flags & EVENT != 0 && details.event == packet.timestamp {
+            return;
+        }
+        if let Some(event) = rtp::TelephoneEvent::parse(view.payload()) {
+            flow.flags |= EVENT;
+            details.event = packet.timestamp;
+            if event.code <= 16 {
+                self.digits.push(&mut details.digits, Digit { time: packet.now, code: event.code });
+            }
+        }
+    }
+
+    /// After a new announcement: the codec of the type in use may only now be known.
+    pub(super) fn refresh_type(&mut self, slot: u32) {
+        let (payload_type, event) = {
+            let flow = self.flows.flow(slot);
+            (flow.payload_type, flow.is_event())
+        };
+        let codec = self.codec_of(slot, payload_type);
+        if codec != self.flows.details(slot).codec {
+            let type_packets = self.flows.flow(slot).type_packets(&self.flows.details(slot).slow);
+            let len = if event { EVENT_BYTES } else { 0 };
+            self.begin_type(slot, payload_type, len);
+            let (flow, details) = self.flows.both_mut(slot);
+            flow.set_type_packets(&mut details.slow, type_packets);
+            // The same packets as before, whose clock is only now known.
+            flow.flags &= !RECLOCKED;
+        }
+    }
+}
