@@ -41,6 +41,7 @@
 //! | `record`, `day_files` | a record with its table, columns and day; the day files that are written |
 //! | [`import_writer`] | [`ImportWriter`], for a run that ends and may fail |
 //! | [`store_writer`] | [`StoreWriter`], for a program that runs for months |
+//! | [`settings`] | [`StoreSettings`]: where it writes, and how much may wait |
 //! | `holds` | [`hold`], [`release`]: records that outlive their day |
 //! | [`journal`] | [`Journal`] of calls in progress |
 //! | `outbox`, `entry_file` | records that wait on disk; files of which a kill can tear the end |
@@ -61,6 +62,7 @@ pub mod query;
 pub mod reader;
 mod record;
 mod schema;
+pub mod settings;
 mod state;
 pub mod store_writer;
 
@@ -71,5 +73,6 @@ pub use import_writer::{ImportWriter, RecordCounts};
 pub use journal::{Journal, Recovered};
 pub use query::Query;
 pub use reader::{FoundCalls, Reader};
+pub use settings::StoreSettings;
 pub use state::Counts;
-pub use store_writer::{CountsHandle, RecordSender, StoreEvent, StoreSettings, StoreWriter};
+pub use store_writer::{CountsHandle, RecordSender, StoreEvent, StoreWriter};

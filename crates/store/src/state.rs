@@ -8,7 +8,7 @@ use ringtap_model::Nanos;
 
 use crate::import_writer::RecordCounts;
 use crate::record::RecordType;
-use crate::store_writer::StoreSettings;
+use crate::settings::StoreSettings;
 
 /// What a writer counted since it was opened, and what waits now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,6 @@ mod sender;
 mod thread;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -18,28 +17,12 @@ use crate::day_files::DayFiles;
 use crate::journal::Journal;
 use crate::outbox::Outbox;
 use crate::record::{AnyRecord, PendingRecord};
+use crate::settings::StoreSettings;
 use crate::state::{Counts, SharedState};
 pub use event::StoreEvent;
 use sender::Job;
 pub use sender::RecordSender;
 use thread::{OnEvent, WriterThread};
-
-/// Where records go, and how many may wait.
-#[derive(Clone, Debug)]
-pub struct StoreSettings {
-    /// The day files.
-    pub directory: PathBuf,
-    /// Records that may wait in memory; a call and its streams count as one.
-    pub queue: usize,
-    /// The directory of the outbox: records that wait on disk.
-    pub outbox: PathBuf,
-    /// Bytes that the outbox may use.
-    pub outbox_size: u64,
-    /// The journal of calls in progress; `None` writes none.
-    pub journal: Option<PathBuf>,
-    /// Day files are deleted once they are older than this; never where it is zero.
-    pub retain: Nanos,
-}
 
 /// Writes records to the day files, or to the outbox while those are slow or unavailable.
 ///

@@ -1,0 +1,22 @@
+//! What a store writer is told when it is opened.
+
+use std::path::PathBuf;
+
+use ringtap_model::Nanos;
+
+/// Where records go, and how many may wait.
+#[derive(Clone, Debug)]
+pub struct StoreSettings {
+    /// The day files.
+    pub directory: PathBuf,
+    /// Records that may wait in memory; a call and its streams count as one.
+    pub queue: usize,
+    /// The directory of the outbox: records that wait on disk.
+    pub outbox: PathBuf,
+    /// Bytes that the outbox may use.
+    pub outbox_size: u64,
+    /// The journal of calls in progress; `None` writes none.
+    pub journal: Option<PathBuf>,
+    /// Day files are deleted once they are older than this; never where it is zero.
+    pub retain: Nanos,
+}
