@@ -1,20 +1,16 @@
 //! Finds a call's packets in the spool and compares their number with the call's record.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use anyhow::bail;
-use ringtap_model::{Call, LinkType, Nanos, Stream};
-use ringtap_report::summary::grouped;
-use ringtap_report::text::counted;
-use ringtap_spool::{Category, LocatedChunks, MissingChunks, Packet, Reader, of_call, of_stream};
-use ringtap_store::Query;
+use ringtap_model::{Call, Frame, LinkType, Stream};
+use ringtap_spool::{Category, LocatedChunks, MissingChunks, OrderedPackets, Packet, Reader};
 use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::rtcp::looks_like_rtcp;
 use serde_json::{Value, json};
 
+use crate::batch::{BATCH, FrameBuffer, OnBatch};
+use crate::call_part::{CallPart, PacketCount, parts};
 use crate::connections::ConnectionBuilder;
-use crate::source::{OnBatch, PassResult, Source, SpoolPass};
 
 /// The packets of a call in the spool: their position, and the counts of the first pass.
 pub struct CallPackets {
@@ -28,32 +24,6 @@ pub struct CallPackets {
     connections: Option<ConnectionBuilder>,
     /// Packets that the first pass read.
     pub packets: u64,
-}
-
-/// The signalling or one stream of a call, with the packets that the spool should have.
-#[derive(Clone, Debug, Default)]
-pub struct CallPart {
-    /// Name shown to users.
-    pub name: String,
-    /// Key of the owner in the spool.
-    pub key: u64,
-    from: Nanos,
-    to: Nanos,
-    is_media: bool,
-    /// Packets according to the record; `None` if the record has no count.
-    counted: Option<u64>,
-    count: PacketCount,
-}
-
-/// Packets of a part that are in the spool.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PacketCount {
-    /// RTP packets of a stream, or all packets of the signalling.
-    packets: u64,
-    /// RTCP packets.
-    reports: u64,
-    /// Media packets recorded without their payload.
-    cut: u64,
 }
 
 impl CallPackets {
@@ -83,7 +53,7 @@ impl CallPackets {
         let chunks = spool.locate(&[(&owners(false), &signalling), (&owners(true), &media)])?;
         let mut packets = Self { parts, chunks, missing: BTreeMap::new(), connections: None, packets: 0 };
         packets.connections = ConnectionBuilder::of(call, |on_batch| {
-            Source::Spool { packets: &packets, reader: spool }.for_each_batch(on_batch)
+            SpoolPass::new(&packets, spool).for_each_batch(on_batch).map(drop)
         })?;
         Ok(packets)
     }
@@ -179,154 +149,56 @@ impl CallPackets {
     }
 }
 
-impl CallPart {
-    /// The times between which packets of the owner may belong to this part.
-    pub fn time_range(&self) -> (Nanos, Nanos) {
-        match self.is_media {
-            true => (self.from - REPORTS, self.to + REPORTS),
-            false => (self.from, self.to),
-        }
-    }
-
-    fn has(&self, time: Nanos, is_report: bool) -> bool {
-        let (from, to) = if is_report { self.time_range() } else { (self.from, self.to) };
-        (from..=to).contains(&time)
-    }
-
-    fn is_incomplete(&self) -> bool {
-        self.counted.is_some_and(|counted| counted > self.count.packets)
-    }
-
-    fn describe(&self, missing: Option<&MissingChunks>) -> String {
-        let mut line = match self.counted {
-            // The spool also has mirrored copies, which the record does not count.
-            Some(counted) if counted > self.count.packets => {
-                format!("{}: {} of {} packets", self.name, grouped(self.count.packets), grouped(counted))
-            }
-            _ => format!("{}: {}", self.name, packets(self.count.packets)),
-        };
-        if self.count.reports > 0 {
-            line.push_str(&format!(", {} RTCP", grouped(self.count.reports)));
-        }
-        if self.count.cut > 0 {
-            line.push_str(", headers only");
-        }
-        let Some(missing) = missing else { return line };
-        for (count, what) in
-            [(missing.damaged, "damaged or missing"), (missing.erased, "erased"), (missing.sealed, "sealed")]
-        {
-            if count > 0 {
-                line.push_str(&format!("; {} {what}", counted(count, "chunk")));
-            }
-        }
-        line
-    }
+/// One pass over a call's packets in the spool.
+pub struct SpoolPass<'a> {
+    packets: &'a CallPackets,
+    ordered: OrderedPackets<'a>,
+    connections: Option<ConnectionBuilder>,
+    counts: Vec<PacketCount>,
 }
 
-fn packets(count: u64) -> String {
-    format!("{} {}", grouped(count), if count == 1 { "packet" } else { "packets" })
+/// Counts of a finished pass.
+pub struct PassResult {
+    /// Packets of each part.
+    pub counts: Vec<PacketCount>,
+    /// Missing chunks by owner key.
+    pub missing: BTreeMap<u64, MissingChunks>,
+    /// Packets passed on, after connections were rebuilt.
+    pub packets: u64,
+}
+
+impl<'a> SpoolPass<'a> {
+    /// Starts a pass.
+    pub fn new(packets: &'a CallPackets, spool: &'a mut Reader) -> Self {
+        let counts = vec![PacketCount::default(); packets.parts.len()];
+        let connections = packets.connection_builder();
+        Self { packets, ordered: spool.in_order(&packets.chunks), connections, counts }
+    }
+
+    /// Passes all packets to `on_batch`.
+    pub fn for_each_batch(mut self, on_batch: OnBatch<'_>) -> anyhow::Result<PassResult> {
+        let (mut batch, mut packets) = (FrameBuffer::default(), 0);
+        while let Some((owner, link, packet)) = self.ordered.next_packet()? {
+            if !self.packets.count(owner, link, &packet, &mut self.counts) {
+                continue;
+            }
+            let frame =
+                Frame { time: packet.time, number: 0, link, wire_len: packet.wire_len, data: packet.data };
+            match &mut self.connections {
+                Some(builder) => builder.push(&frame, &mut |frame| batch.push(frame)),
+                None => batch.push(&frame),
+            }
+            if batch.len() >= BATCH {
+                packets = batch.flush(packets, on_batch)?;
+            }
+        }
+        packets = batch.flush(packets, on_batch)?;
+        Ok(PassResult { counts: self.counts, missing: self.ordered.lacks().clone(), packets })
+    }
 }
 
 /// Whether a packet is RTCP, which the spool stores with the stream that it reports on.
 fn is_rtcp(link: LinkType, packet: &Packet<'_>) -> bool {
     let decoded = decode(link.0, packet.wire_len, packet.data);
     matches!(decoded.map(|packet| packet.payload), Ok(Payload::Udp(udp)) if looks_like_rtcp(udp.data))
-}
-
-/// The call with this Call-ID or record id.
-pub fn named_call(dir: &Path, store: &ringtap_store::Reader, call: &str) -> anyhow::Result<Call> {
-    if let Ok(id) = call.parse()
-        && let Some(call) = store.call(&id)?
-    {
-        return Ok(call);
-    }
-    let query = Query { call_id: Some(call.to_owned()), limit: 2, ..Query::default() };
-    let mut calls = store.calls(&query)?.calls;
-    match (calls.pop(), calls.len()) {
-        (Some(call), 0) => Ok(call),
-        (None, _) => {
-            let store = dir.display();
-            bail!(
-                "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists them; a call in progress is \
-                 written there when it ends"
-            )
-        }
-        _ => bail!("several calls have the Call-ID `{call}`: select one by the id of its record"),
-    }
-}
-
-/// The signalling and the streams that the records describe.
-pub fn parts(call: &Call, streams: &[Stream]) -> Vec<CallPart> {
-    let start = call.start().unwrap_or_default();
-    let end = call.end.unwrap_or(start);
-    let last = streams.iter().map(|stream| stream.last).max().unwrap_or(end);
-    let signalling = CallPart {
-        name: "signalling".to_owned(),
-        key: of_call(call.call_id.as_bytes()),
-        from: start - BEFORE,
-        to: end.max(last) + AFTER,
-        counted: Some(call.messages.into()),
-        ..CallPart::default()
-    };
-    let media = streams.iter().map(|stream| CallPart {
-        name: format!("{} to {}", stream.src, stream.dst),
-        key: of_stream(stream.src, stream.dst, stream.ssrc),
-        from: stream.first,
-        // Records have microseconds, packets have nanoseconds.
-        to: stream.last + Nanos(999),
-        is_media: true,
-        counted: Some(stream.packets),
-        ..CallPart::default()
-    });
-    std::iter::once(signalling).chain(media).collect()
-}
-
-/// Challenges and retransmissions may come this long before and after the record's time.
-const BEFORE: Nanos = Nanos::from_secs(1);
-const AFTER: Nanos = Nanos::from_secs(64);
-/// RTCP may come this long before a stream's first and after its last packet.
-const REPORTS: Nanos = Nanos::from_secs(10);
-
-#[cfg(test)]
-mod tests {
-    use ringtap_cases::samples;
-    use ringtap_model::Endpoint;
-
-    use super::*;
-
-    #[test]
-    fn parts_are_those_of_the_record() {
-        let call = Call {
-            call_id: "a@b".into(),
-            invite: Some(Nanos::from_secs(3)),
-            end: Some(Nanos::from_secs(9)),
-            messages: 7,
-            ..samples::call()
-        };
-        let stream = Stream {
-            src: "192.0.2.1:4000".parse().unwrap(),
-            dst: "[2001:db8::1]:4002".parse().unwrap(),
-            ssrc: u32::MAX,
-            first: Nanos::from_secs(4),
-            last: Nanos::from_micros(8_500_000),
-            packets: 200,
-            ..samples::stream()
-        };
-        let mut parts = parts(&call, &[stream]);
-        assert_eq!(parts.len(), 2);
-        assert_eq!((parts[0].key, parts[0].counted), (of_call(b"a@b"), Some(7)));
-        assert_eq!((parts[0].from, parts[0].to), (Nanos::from_secs(2), Nanos::from_secs(73)));
-        let ends: [Endpoint; 2] = ["192.0.2.1:4000".parse().unwrap(), "[2001:db8::1]:4002".parse().unwrap()];
-        assert_eq!(parts[1].key, of_stream(ends[0], ends[1], u32::MAX));
-        parts[1].count = PacketCount { packets: 199, reports: 2, cut: 0 };
-        let found = MissingChunks { damaged: 1, ..MissingChunks::default() };
-        assert_eq!(
-            parts[1].describe(Some(&found)),
-            "192.0.2.1:4000 to [2001:db8::1]:4002: 199 of 200 packets, 2 RTCP; 1 chunk damaged or missing"
-        );
-        assert!(parts[1].is_incomplete());
-        // RTCP may come later than the last packet, media may not.
-        let late = Nanos::from_secs(18);
-        assert!(parts[1].has(late, true) && !parts[1].has(late, false));
-    }
 }

@@ -12,7 +12,7 @@ use ringtap_model::{Call, Endpoint, Frame, LinkType, Nanos, Transport};
 use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::sip::{Message, sniff};
 
-use crate::source::OnBatch;
+use crate::batch::OnBatch;
 
 /// Rebuilds the connections of one call, packet by packet in order of time.
 pub struct ConnectionBuilder {

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
+use anyhow::bail;
 use ringtap_engine::{Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Id, Message, Nanos, Registration};
 use ringtap_report::text::{counted, shown};
+use ringtap_store::{Query, Reader};
 
 /// Ambiguous calls that an error lists by Call-ID.
 const ALIKE: usize = 8;
@@ -17,6 +20,28 @@ pub trait Listener: Sink {
     /// Whether to stop reading, because the sink's output is closed.
     fn has_enough(&self) -> bool {
         false
+    }
+}
+
+/// The call with this Call-ID or record id.
+pub fn named_call(dir: &Path, store: &Reader, call: &str) -> anyhow::Result<Call> {
+    if let Ok(id) = call.parse()
+        && let Some(call) = store.call(&id)?
+    {
+        return Ok(call);
+    }
+    let query = Query { call_id: Some(call.to_owned()), limit: 2, ..Query::default() };
+    let mut calls = store.calls(&query)?.calls;
+    match (calls.pop(), calls.len()) {
+        (Some(call), 0) => Ok(call),
+        (None, _) => {
+            let store = dir.display();
+            bail!(
+                "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists \
+                 them; a call in progress is written there when it ends"
+            )
+        }
+        _ => bail!("several calls have the Call-ID `{call}`: select one by the id of its record"),
     }
 }
 

@@ -11,16 +11,20 @@
 //! | [`find`] | search for the call that the user named |
 //! | [`collect`] | selection of its packets and its sound from a capture |
 //! | [`steps`] | its messages as steps of a ladder |
-//! | [`call_packets`] | its packets in the spool, and how many are missing |
+//! | [`call_part`], [`call_packets`] | its packets in the spool, and how many are missing |
 //! | [`source`] | its packets in order of time, for one or more passes |
 //! | [`connections`] | TCP, WebSocket and SCTP connections rebuilt around its messages |
+//! | [`batch`], [`engine`] | batches of packets, and an engine for those of one call |
 //! | [`replay`] | a second run of its packets through an engine |
 //! | [`page`] | its record as JSON, its ladder as text and SVG |
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod call_packets;
+pub mod call_part;
 pub mod collect;
 pub mod connections;
+pub mod engine;
 pub mod find;
 pub mod page;
 pub mod replay;

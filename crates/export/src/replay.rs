@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use ringtap_audio::Decoders;
-use ringtap_engine::{Config, Engine, RtcpSeen, Sink, SipSeen, StreamEnd};
-use ringtap_model::{Call, Endpoint, Frame, Message, Nanos, Registration, Stream, Transport};
+use ringtap_engine::{RtcpSeen, Sink, SipSeen, StreamEnd};
+use ringtap_model::{Call, Endpoint, Message, Nanos, Registration, Stream, Transport};
 use ringtap_report::ladder::Band;
 use ringtap_report::streams::codec;
 use ringtap_report::style::Style;
@@ -89,30 +89,6 @@ pub fn band(stream: &Stream, reports: Vec<Nanos>) -> Band {
         packets: stream.packets,
         style: Style::of_mos(stream.mos),
         reports,
-    }
-}
-
-/// Runs `frames` through a new engine. The same frames give the same, ascending serials in each run.
-pub fn run<S: Sink>(frames: &[Frame<'_>], config: &Config, sink: &mut S) {
-    let mut engine = Engine::new(config.clone());
-    for batch in frames.chunks(512) {
-        engine.batch(batch, sink);
-    }
-    engine.close(sink);
-}
-
-/// Limits for an engine that reads so many packets of one call. They are small because a search exports many
-/// calls one after the other.
-pub fn small(packets: usize) -> Config {
-    let few = packets.clamp(64, 100_000);
-    Config {
-        max_calls: few.min(1_000),
-        max_streams: few,
-        max_registrations: few.min(1_000),
-        max_messages: few.min(1_000),
-        max_fragmented: 256,
-        max_connections: few.min(1_000),
-        ..Config::default()
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_anonymise::{Frames, Key, Mask, MediaMask, TooLong};
 use ringtap_engine::{Config, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
-use ringtap_export::replay::run;
+use ringtap_export::engine::run;
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Registration};
 use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::sdp::Sdp;

@@ -11,9 +11,12 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_anonymise::Mask;
 use ringtap_engine::Engine;
-use ringtap_export::call_packets::{self, CallPackets};
-use ringtap_export::replay::{Replay, small};
-use ringtap_export::source::{FrameBuffer, Source};
+use ringtap_export::batch::FrameBuffer;
+use ringtap_export::call_packets::CallPackets;
+use ringtap_export::engine::small_config;
+use ringtap_export::find::named_call;
+use ringtap_export::replay::Replay;
+use ringtap_export::source::Source;
 use ringtap_model::{Call, Frame, Id, LinkType, Nanos, Stream};
 use ringtap_report::file::Target;
 use ringtap_report::json as lines;
@@ -107,7 +110,7 @@ impl Export {
         let Some(call) = &self.call else {
             return self.search(&store, &mut spool, mask.as_mut(), screen);
         };
-        let call = call_packets::named_call(&self.store, &store, call)?;
+        let call = named_call(&self.store, &store, call)?;
         let outcome = self.export(&call, &store, &mut spool, mask.as_mut(), screen)?;
         Ok(outcome.exit)
     }
@@ -177,7 +180,7 @@ impl Export {
         let streams = store.streams_of(&call.id)?;
         let mut call_packets = CallPackets::find(spool, call, &streams, self.product)?;
         let (mut replay, mut links) = (Replay::default(), Vec::new());
-        let mut engine = Engine::new(small(call_packets.packet_limit()));
+        let mut engine = Engine::new(small_config(call_packets.packet_limit()));
         // Without names all of it is held in memory: what names whom has to be known before the first packet
         // is written.
         let mut whole = FrameBuffer::default();
@@ -197,8 +200,9 @@ impl Export {
             screen.remark(part);
         }
         let found = whole.frames();
-        let anonymous =
-            mask.map(|mask| Anonymous::of(&found, mask, self.anonymise.how.keep_voice, &small(found.len())));
+        let anonymous = mask.map(|mask| {
+            Anonymous::of(&found, mask, self.anonymise.how.keep_voice, &small_config(found.len()))
+        });
         let own = anonymous.as_ref().map(Anonymous::frames);
         let mut source = match &own {
             Some(frames) => Source::Frames(frames),

@@ -7,8 +7,8 @@ use clap::Args;
 use ringtap_anonymise::Mask;
 use ringtap_engine::SipSeen;
 use ringtap_export::collect::{CallCollector, RtcpFilter, Sound};
+use ringtap_export::engine::small_config;
 use ringtap_export::find::{Finder, FoundCall, SelectedCalls};
-use ringtap_export::replay::small;
 use ringtap_model::Frame;
 use ringtap_report::file::Target;
 use ringtap_report::summary::grouped;
@@ -196,7 +196,7 @@ fn packets(
             bail!(Interrupted);
         }
     }
-    let anonymous = mask.map(|(mask, voice)| Anonymous::of(&kept, mask, voice, &small(kept.len())));
+    let anonymous = mask.map(|(mask, voice)| Anonymous::of(&kept, mask, voice, &small_config(kept.len())));
     let own = anonymous.as_ref().map(Anonymous::frames);
     let kept = own.as_deref().unwrap_or(&kept);
     files::frames(kept, target)?;

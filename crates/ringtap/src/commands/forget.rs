@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
 use clap::Args;
-use ringtap_export::call_packets::{self, CallPart};
+use ringtap_export::call_part::{self, CallPart};
+use ringtap_export::find::named_call;
 use ringtap_model::Nanos;
 use ringtap_report::text::counted;
 use ringtap_spool::{DeletionLog, FarStorage, ForgetOrder, ForgetReport, Signer, forget};
@@ -57,8 +58,8 @@ impl Forget {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let store = ringtap_store::Reader::open(&self.store)?;
-        let call = call_packets::named_call(&self.store, &store, &self.call)?;
-        let parts = call_packets::parts(&call, &store.streams_of(&call.id)?);
+        let call = named_call(&self.store, &store, &self.call)?;
+        let parts = call_part::parts(&call, &store.streams_of(&call.id)?);
         let signer = self.sign.as_deref().map(Signer::read).transpose()?.map(Arc::new);
         if signer.is_none() && self.is_signed() {
             let problem = "the spool is signed: give `--sign FILE`, the key of `[spool] sign`, or `ringtap verify` will call it damage";
