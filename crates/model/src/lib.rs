@@ -38,7 +38,7 @@ pub use call::{Call, CallState, Dtmf, DtmfSource, Party, Protocol, Recorded, Tra
 pub use frame::{Frame, LinkType};
 pub use id::Id;
 pub use message::Message;
-pub use record::{Field, FieldType, Record, Unit, Value};
+pub use record::{Field, FieldType, PartList, Record, Unit, Value};
 pub use registration::{Registration, RegistrationState};
 pub use stream::{Direction, Interval, RttSource, Stream};
 pub use units::{Hz, Nanos};

@@ -4,7 +4,9 @@
 //! enumeration whose values have names in records. JSON, CSV, the columns of the database and the tables of
 //! the manual follow from these.
 
-use crate::{Dtmf, Endpoint, Hz, Id, Interval, Nanos};
+use std::fmt;
+
+use crate::{Endpoint, Hz, Id, Nanos};
 
 /// A structure whose fields are written out under their names.
 pub trait Record: Sized + 'static {
@@ -52,16 +54,14 @@ pub enum FieldType {
     Texts,
     /// A list of ids.
     Ids,
-    /// A list of [`Dtmf`].
-    Digits,
-    /// A list of [`Interval`].
-    Intervals,
+    /// A list of records that are part of this one, by their [`Record::NAME`].
+    Parts(&'static str),
 }
 
 impl FieldType {
     /// Whether it is one value, not a list. The database has a column for each of these.
     pub const fn is_scalar(self) -> bool {
-        !matches!(self, Self::Texts | Self::Ids | Self::Digits | Self::Intervals)
+        !matches!(self, Self::Texts | Self::Ids | Self::Parts(_))
     }
 }
 
@@ -112,7 +112,7 @@ impl Unit {
 }
 
 /// The value of a field.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Value<'a> {
     /// Not known.
     Null,
@@ -130,10 +130,27 @@ pub enum Value<'a> {
     Texts(&'a [String]),
     /// A list of ids.
     Ids(&'a [Id]),
-    /// The digits that were pressed.
-    Digits(&'a [Dtmf]),
-    /// The intervals of a stream.
-    Intervals(&'a [Interval]),
+    /// A list of records.
+    Parts(&'a dyn PartList),
+}
+
+/// A list of records that are part of another.
+pub trait PartList: fmt::Debug {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// The value of a field of one of them, both numbered from 0.
+    fn value(&self, part: usize, field: usize) -> Value<'_>;
+}
+
+impl<R: Record + fmt::Debug> PartList for Vec<R> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn value(&self, part: usize, field: usize) -> Value<'_> {
+        (R::FIELDS[field].value)(&self[part])
+    }
 }
 
 /// A Rust type that a field of a record can have.
@@ -186,8 +203,14 @@ field_values! {
     Hz: Integer in Hertz, |rate| Value::Integer(u64::from(rate.0));
     Vec<String>: Texts, |texts| Value::Texts(texts);
     Vec<Id>: Ids, |ids| Value::Ids(ids);
-    Vec<Dtmf>: Digits, |digits| Value::Digits(digits);
-    Vec<Interval>: Intervals, |intervals| Value::Intervals(intervals);
+}
+
+impl<R: Record + fmt::Debug> FieldValue for Vec<R> {
+    const KIND: FieldType = FieldType::Parts(R::NAME);
+
+    fn value(&self) -> Value<'_> {
+        Value::Parts(self)
+    }
 }
 
 /// Defines a record: the structure, how it is read and written as JSON, and its [`Record::FIELDS`].
@@ -319,7 +342,7 @@ pub(crate) use {names, record};
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Call, Message, Registration, Stream};
+    use crate::{Call, Dtmf, Interval, Message, Registration, Stream};
 
     fn check<R: Record>() {
         for field in R::FIELDS {

@@ -42,7 +42,7 @@ fn names<R: Record>() -> impl Iterator<Item = &'static str> {
 
 /// The fields that fit a cell: all but the intervals of a stream, which have a CSV of their own.
 fn columns<R: Record>() -> impl Iterator<Item = &'static Field<R>> {
-    R::FIELDS.iter().filter(|field| field.kind != FieldType::Intervals)
+    R::FIELDS.iter().filter(|field| field.kind != FieldType::Parts(Interval::NAME))
 }
 
 fn cells<R: Record>(record: &R) -> impl Iterator<Item = String> {
@@ -86,11 +86,11 @@ fn row<T: AsRef<[u8]>>(out: &mut dyn Write, fields: impl Iterator<Item = T>) -> 
     out.write_all(&line)
 }
 
-/// Unknown is empty; a list is joined with spaces, the digits of DTMF without. Controls are escaped as in
-/// tables, since a line feed inside a cell breaks most readers.
+/// Unknown is empty. A list is joined with spaces; of parts, the digits of DTMF, the first field alone and
+/// without spaces. Controls are escaped as in tables, since a line feed inside a cell breaks most readers.
 fn cell(value: Value<'_>) -> String {
     match value {
-        Value::Null | Value::Intervals(_) => String::new(),
+        Value::Null => String::new(),
         Value::Text(text) => text::shown(text).into_owned(),
         Value::Id(id) => id.to_string(),
         Value::Endpoint(endpoint) => endpoint.to_string(),
@@ -99,7 +99,7 @@ fn cell(value: Value<'_>) -> String {
         Value::Real(number) => Number::from_f64(number).map(|number| number.to_string()).unwrap_or_default(),
         Value::Texts(texts) => texts.iter().map(|text| text::shown(text)).collect::<Vec<_>>().join(" "),
         Value::Ids(ids) => ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
-        Value::Digits(digits) => digits.iter().map(|digit| text::shown(&digit.digit)).collect(),
+        Value::Parts(parts) => (0..parts.count()).map(|part| cell(parts.value(part, 0))).collect(),
     }
 }
 

@@ -251,12 +251,9 @@ fn sql_value(value: Value<'_>) -> ToSqlOutput<'_> {
         Value::Integer(number) => integer(number).into(),
         // JSON has no infinities either.
         Value::Real(number) if number.is_finite() => number.into(),
-        Value::Null
-        | Value::Real(_)
-        | Value::Texts(_)
-        | Value::Ids(_)
-        | Value::Digits(_)
-        | Value::Intervals(_) => ToSqlOutput::Borrowed(ValueRef::Null),
+        Value::Null | Value::Real(_) | Value::Texts(_) | Value::Ids(_) | Value::Parts(_) => {
+            ToSqlOutput::Borrowed(ValueRef::Null)
+        }
     }
 }
 
