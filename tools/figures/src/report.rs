@@ -33,12 +33,24 @@ pub fn percentile(sorted: &[usize], percent: usize) -> usize {
     sorted.get(at).copied().unwrap_or(0)
 }
 
+fn sorted(values: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut values: Vec<usize> = values.collect();
+    values.sort_unstable();
+    values
+}
+
+/// Four cells of a table: median, 90 %, 95 %, all.
+fn percentiles(sorted: &[usize]) -> String {
+    [50, 90, 95, 100].map(|percent| percentile(sorted, percent).to_string()).join(" | ")
+}
+
 fn sizes(page: &mut String, files: &[File]) {
     let functions = longest_first(files);
-    let mut lengths: Vec<usize> = functions.iter().map(|(_, function)| function.lines).collect();
-    lengths.reverse();
-    let mut lines: Vec<usize> = files.iter().map(|file| file.lines).collect();
-    lines.sort_unstable();
+    let lengths = sorted(functions.iter().map(|(_, function)| function.lines));
+    let bodies = sorted(functions.iter().map(|(_, function)| function.body));
+    let own = functions.iter().filter(|(_, function)| !function.is_test);
+    let own_bodies = sorted(own.map(|(_, function)| function.body));
+    let lines = sorted(files.iter().map(|file| file.lines));
     let (all, tests) =
         files.iter().fold((0, 0), |(all, tests), file| (all + file.lines, tests + file.test_lines));
     let over_80 = lengths.iter().filter(|length| **length > 80).count();
@@ -51,19 +63,17 @@ fn sizes(page: &mut String, files: &[File]) {
         page,
         "\n## Sizes\n\n\
          | | median | 90 % | 95 % | longest | too long |\n|---|---|---|---|---|---|\n\
-         | lines of a function | {} | {} | {} | {} | {over_80} over 80 |\n\
-         | lines of a file | {} | {} | {} | {} | {over_600} over {FILE_LINES} |\n\
+         | lines of a function | {} | {over_80} over 80 |\n\
+         | lines of a function's body | {} | |\n\
+         | the same without tests | {} | |\n\
+         | lines of a file | {} | {over_600} over {FILE_LINES} |\n\
          | columns of a line | | | | {widest} | {long_lines} over {COLUMNS} |\n\n\
          {} functions, {count} tests; {tests} lines of tests to {} lines of code, a ratio of {:.2}.\n\n\
          The longest functions:\n\n| lines | function | file |\n|---|---|---|\n",
-        percentile(&lengths, 50),
-        percentile(&lengths, 90),
-        percentile(&lengths, 95),
-        lengths.last().copied().unwrap_or(0),
-        percentile(&lines, 50),
-        percentile(&lines, 90),
-        percentile(&lines, 95),
-        lines.last().copied().unwrap_or(0),
+        percentiles(&lengths),
+        percentiles(&bodies),
+        percentiles(&own_bodies),
+        percentiles(&lines),
         lengths.len(),
         all - tests,
         tests as f64 / (all - tests).max(1) as f64,
@@ -138,10 +148,12 @@ fn tree(page: &mut String, files: &[File]) {
 }
 
 const HEAD: &str = "# Figures of the source tree\n\n\
-    `make figures` writes this page. A function counts from the line with `fn` to its closing brace, comments and blank\n\
-    lines included. Lines of tests are those in `tests`, `benches` and `examples` and in modules under `#[cfg(test)]`.\n\
-    An import cycle is a set of files or folders of one folder that use each other in a circle, tests and re-exports\n\
-    aside.\n";
+    `make figures` writes this page. A function counts from the line with `fn` to its closing brace,\n\
+    comments and blank lines included. Its body is what lies between the lines of its braces, comments and\n\
+    blank lines included, signature and closing brace not; a body on the line of its brace counts one.\n\
+    Lines of tests are those in `tests`, `benches` and `examples` and in modules under `#[cfg(test)]`, and\n\
+    so are functions there. An import cycle is a set of files or folders of one folder that use each other\n\
+    in a circle, tests and re-exports aside.\n";
 /// Figures that take long to measure, and the files with them.
 const MEASURED: [(&str, &str); 2] =
     [("Builds", "bench/results/builds.md"), ("Mutants of the engine", "bench/results/mutants.md")];

@@ -1,6 +1,7 @@
 //! A Rust file, measured.
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use crate::lexer::{Token, tokens};
@@ -34,6 +35,11 @@ pub struct Function {
     /// From the line with `fn` to the closing brace, comments and blank lines included; attributes and
     /// documentation are not.
     pub lines: usize,
+    /// Lines between the braces of the body; 1 where all of it is on the line of the brace, 0 where there is
+    /// nothing.
+    pub body: usize,
+    /// Whether it is in a folder of tests, benchmarks or examples, or in a module under `#[cfg(test)]`.
+    pub is_test: bool,
 }
 
 /// Columns that a line may have.
@@ -54,6 +60,8 @@ impl File {
         let is_test = path.components().any(|part| {
             ["tests", "benches", "examples", "tests.rs"].iter().any(|name| part.as_os_str() == *name)
         });
+        let modules = test_modules(&tokens);
+        let in_tests = |line: usize| is_test || modules.iter().any(|module| module.contains(&line));
         let long = |(index, line): (usize, &str)| {
             let columns = line.chars().count();
             (columns > COLUMNS).then_some((index + 1, columns))
@@ -61,9 +69,13 @@ impl File {
         Self {
             path: path.to_owned(),
             lines,
-            test_lines: if is_test { lines } else { test_modules(&tokens) },
+            test_lines: if is_test {
+                lines
+            } else {
+                modules.iter().map(|module| module.clone().count()).sum()
+            },
             long_lines: text.lines().enumerate().filter_map(long).collect(),
-            functions: functions(&tokens),
+            functions: functions(&tokens, &in_tests),
             types: types(&tokens),
             tests: tests(&tokens),
         }
@@ -90,19 +102,26 @@ pub fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn functions(tokens: &[Token<'_>]) -> Vec<Function> {
+fn functions(tokens: &[Token<'_>], in_tests: &dyn Fn(usize) -> bool) -> Vec<Function> {
     let named = |(at, pair): (usize, &[Token<'_>])| {
         // `fn(u8)` is a type.
         let is_function =
             pair[0].text == "fn" && pair[1].text.starts_with(|c: char| c == '_' || c.is_alphabetic());
-        let last = if is_function { end_of_body(tokens, at) } else { None }?;
-        Some(Function { name: pair[1].text.to_owned(), line: pair[0].line, lines: last - pair[0].line + 1 })
+        let (open, close) = if is_function { body(tokens, at) } else { None }?;
+        let [first, last] = [open, close].map(|brace| tokens[brace].line);
+        Some(Function {
+            name: pair[1].text.to_owned(),
+            line: pair[0].line,
+            lines: last - pair[0].line + 1,
+            body: if first < last { last - first - 1 } else { usize::from(close > open + 1) },
+            is_test: in_tests(pair[0].line),
+        })
     };
     tokens.windows(2).enumerate().filter_map(named).collect()
 }
 
-/// The line of the brace that closes the body of the item at `at`; None for an item without one.
-fn end_of_body(tokens: &[Token<'_>], at: usize) -> Option<usize> {
+/// The braces of the body of the item at `at`; None for an item without one.
+fn body(tokens: &[Token<'_>], at: usize) -> Option<(usize, usize)> {
     let mut brackets = 0_usize;
     let begin = (at..tokens.len()).find(|index| match tokens[*index].text {
         "(" | "[" => {
@@ -117,14 +136,14 @@ fn end_of_body(tokens: &[Token<'_>], at: usize) -> Option<usize> {
         _ => false,
     })?;
     let mut depth = 0_usize;
-    for token in &tokens[begin..] {
+    for (index, token) in tokens.iter().enumerate().skip(begin) {
         match token.text {
             "{" => depth += 1,
             "}" => depth -= 1,
             _ => {}
         }
         if depth == 0 {
-            return (token.text == "}").then_some(token.line);
+            return (token.text == "}").then_some((begin, index));
         }
     }
     None
@@ -142,20 +161,20 @@ fn tests(tokens: &[Token<'_>]) -> usize {
     tokens.windows(4).filter(|four| texts(four) == ["#", "[", "test", "]"]).count()
 }
 
-/// Lines of modules under `#[cfg(test)]`.
-fn test_modules(tokens: &[Token<'_>]) -> usize {
+/// The lines of each module under `#[cfg(test)]`.
+fn test_modules(tokens: &[Token<'_>]) -> Vec<RangeInclusive<usize>> {
     let mark = ["#", "[", "cfg", "(", "test", ")", "]"];
-    let mut lines = 0;
+    let mut modules = Vec::new();
     for (at, seven) in tokens.windows(mark.len()).enumerate() {
         let item = at + mark.len();
         if texts(seven) == mark
             && tokens[item..].iter().take(3).any(|token| token.text == "mod")
-            && let Some(last) = end_of_body(tokens, item)
+            && let Some((_, close)) = body(tokens, item)
         {
-            lines += last - seven[0].line + 1;
+            modules.push(seven[0].line..=tokens[close].line);
         }
     }
-    lines
+    modules
 }
 
 fn texts<'a>(tokens: &[Token<'a>]) -> Vec<&'a str> {
@@ -197,6 +216,15 @@ mod tests {
         let file = File::of(Path::new("crates/x/src/lib.rs"), TEXT);
         let found: Vec<_> = file.functions.iter().map(|f| (f.name.as_str(), f.line, f.lines)).collect();
         assert_eq!(found, [("one", 7, 1), ("two", 9, 10), ("inner", 16, 1), ("three", 22, 2)]);
+    }
+
+    #[test]
+    fn bodies_lie_between_their_braces() {
+        let file = File::of(Path::new("crates/x/src/lib.rs"), TEXT);
+        let found: Vec<_> = file.functions.iter().map(|f| (f.name.as_str(), f.body, f.is_test)).collect();
+        assert_eq!(found, [("one", 1, false), ("two", 5, false), ("inner", 0, false), ("three", 0, true)]);
+        let file = File::of(Path::new("crates/x/benches/y.rs"), "fn f() {\n    g();\n}\n");
+        assert!(file.functions[0].body == 1 && file.functions[0].is_test);
     }
 
     #[test]
