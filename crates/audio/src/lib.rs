@@ -38,7 +38,7 @@
 //! | `codec` | [`Codec`]: names, clocks, duration of a payload |
 //! | `decode` | [`Decoder`], and the decoders without libraries |
 //! | `built_in` | [`Decoders`]: [`BuiltIn`], those decoders by codec |
-//! | `remote` | [`Remote`], [`RemoteEncoder`], [`serve`]: decoding and encoding with libraries in another process |
+//! | `remote` | [`Remote`], [`RemoteEncoder`], [`serve`]: codecs from libraries, in another process |
 //! | `sys` | those libraries, and the confinement of that process: all unsafe code |
 //! | `track` | [`Track`], one direction on a time line |
 //! | `playout` | [`Player`]: plays a track; [`PlayoutRules`] decide on loss, pauses, tones and drift |

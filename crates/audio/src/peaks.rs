@@ -67,8 +67,8 @@ impl<W: Write> Output for Peaks<W> {
         let duration = shape.frames as f64 / f64::from(shape.rate.0);
         write!(
             to,
-            "{{\"version\":1,\"start_us\":{},\"duration\":{duration:.6},\"sample_rate\":{},\"samples_per_peak\":{span},\
-             \"channels\":{},\"length\":{},\"peaks\":[",
+            "{{\"version\":1,\"start_us\":{},\"duration\":{duration:.6},\"sample_rate\":{},\
+             \"samples_per_peak\":{span},\"channels\":{},\"length\":{},\"peaks\":[",
             shape.start.micros(),
             shape.rate.0,
             shape.channels,
@@ -110,8 +110,9 @@ mod tests {
         let text = String::from_utf8(to).expect("text");
         assert_eq!(
             text,
-            "{\"version\":1,\"start_us\":3000,\"duration\":0.000625,\"sample_rate\":8000,\"samples_per_peak\":2,\"channels\":2,\
-             \"length\":3,\"peaks\":[[0,0.5,-0.5,-0.25,0,0],[0,0,-1,0,1,1]]}\n"
+            "{\"version\":1,\"start_us\":3000,\"duration\":0.000625,\"sample_rate\":8000,\
+             \"samples_per_peak\":2,\"channels\":2,\"length\":3,\
+             \"peaks\":[[0,0.5,-0.5,-0.25,0,0],[0,0,-1,0,1,1]]}\n"
         );
     }
 }

@@ -186,7 +186,9 @@ proptest! {
         while !rest.is_empty() {
             let (after, block) = pcap_parser::pcapng::parse_block_le(rest).expect("a good block");
             match block {
-                pcap_parser::Block::InterfaceDescription(interface) => links.push(interface.linktype.0 as u16),
+                pcap_parser::Block::InterfaceDescription(interface) => {
+                    links.push(interface.linktype.0 as u16);
+                }
                 pcap_parser::Block::EnhancedPacket(packet) => {
                     let time = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
                     let link = links[packet.if_id as usize];

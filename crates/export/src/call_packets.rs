@@ -123,8 +123,8 @@ impl CallPackets {
         let sum = |of: fn(&MissingChunks) -> u64| self.missing.values().map(of).sum::<u64>();
         let parts = self.parts.iter().map(|part| {
             json!({
-                "part": part.name, "packets": part.count.packets, "of": part.counted, "rtcp": part.count.reports,
-                "headers_only": part.count.cut,
+                "part": part.name, "packets": part.count.packets, "of": part.counted,
+                "rtcp": part.count.reports, "headers_only": part.count.cut,
             })
         });
         json!({

@@ -129,7 +129,11 @@ mod tests {
     use super::*;
 
     fn message(cseq: u32, call_id: &str) -> Vec<u8> {
-        format!("OPTIONS sip:a@b SIP/2.0\r\nCall-ID: {call_id}\r\nCSeq: {cseq} OPTIONS\r\nContent-Length: 0\r\n\r\n").into_bytes()
+        format!(
+            "OPTIONS sip:a@b SIP/2.0\r\nCall-ID: {call_id}\r\nCSeq: {cseq} OPTIONS\r\n\
+             Content-Length: 0\r\n\r\n"
+        )
+        .into_bytes()
     }
 
     #[test]

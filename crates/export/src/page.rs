@@ -24,7 +24,9 @@ pub fn json(
     replay: &Replay,
     kept: Value,
 ) -> io::Result<()> {
-    let export = json!({ "type": "export", "call": call, "streams": streams, "messages": replay.messages, "kept": kept });
+    let messages = &replay.messages;
+    let export =
+        json!({ "type": "export", "call": call, "streams": streams, "messages": messages, "kept": kept });
     json::line(out, &export)
 }
 

@@ -59,7 +59,8 @@ impl Naming {
                 let secret = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
                 if secret.trim_ascii().len() < SECRET {
                     bail!(
-                        "the secret in `{}` has fewer than {SECRET} bytes; make one with `head -c 32 /dev/urandom > {}`",
+                        "the secret in `{}` has fewer than {SECRET} bytes; \
+                         make one with `head -c 32 /dev/urandom > {}`",
                         path.display(),
                         path.display()
                     );

@@ -4,7 +4,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, value_parser};
 use ringtap_audio::{
     ChannelLayout, Decoders, EncoderSettings, Flac, MixSettings, Opus, Output, OutputFormat, Peaks,
     PlayoutRules, Recording, Wav, mix, play,
@@ -24,7 +24,7 @@ use crate::screen::Screen;
 pub(crate) struct How {
     /// Samples a second; without it the highest rate that was sent (8000 for G.711 and G.729, 16000 for
     /// G.722, 48000 for Opus)
-    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(4_000..=192_000))]
+    #[arg(long, value_name = "HZ", value_parser = value_parser!(u32).range(4_000..=192_000))]
     rate: Option<u32>,
     /// Both sides on two channels, both on one, or one side alone
     #[arg(long, value_enum, value_name = "SIDES", default_value_t)]
@@ -34,17 +34,17 @@ pub(crate) struct How {
     loss: Loss,
     /// As a telephone with a jitter buffer of this depth would have played it: packets that came later are
     /// lost. Without it, whatever came is heard
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(0..=10_000))]
+    #[arg(long, value_name = "MS", value_parser = value_parser!(u64).range(0..=10_000))]
     buffer_ms: Option<u64>,
     /// Let dialled digits (telephone events) be heard as tones; without it they are silent, since digits can
     /// be secrets
     #[arg(long)]
     tones: bool,
     /// Bit rate of `--opus`, about, in kbit/s for each channel; a side that is silent takes 2
-    #[arg(long, value_name = "KBPS", default_value_t = 24, value_parser = clap::value_parser!(u32).range(6..=256))]
+    #[arg(long, value_name = "KBPS", default_value_t = 24, value_parser = value_parser!(u32).range(6..=256))]
     opus_kbps: u32,
     /// The span of one minimum and maximum of `--peaks`
-    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = value_parser!(u64).range(1..=60_000))]
     peaks_ms: u64,
 }
 

@@ -62,8 +62,8 @@ const VERSION_1: &str = r#"
 CREATE TABLE calls (
     id TEXT NOT NULL PRIMARY KEY, start_us INTEGER NOT NULL, call_id TEXT NOT NULL,
     protocol TEXT, transport TEXT, src TEXT, dst TEXT,
-    from_user TEXT, from_host TEXT, from_display TEXT, to_user TEXT, to_host TEXT, ruri_user TEXT, ruri_host TEXT,
-    asserted_identity TEXT,
+    from_user TEXT, from_host TEXT, from_display TEXT, to_user TEXT, to_host TEXT,
+    ruri_user TEXT, ruri_host TEXT, asserted_identity TEXT,
     state TEXT NOT NULL, final_code INTEGER, final_reason TEXT, cause INTEGER, released_by TEXT,
     invite_us INTEGER, trying_us INTEGER, ringing_us INTEGER, answer_us INTEGER, end_us INTEGER,
     pdd_ms REAL, duration_ms REAL, messages INTEGER, retransmissions INTEGER,
@@ -98,7 +98,8 @@ CREATE INDEX streams_call ON streams (call);
 
 CREATE TABLE registrations (
     id TEXT NOT NULL PRIMARY KEY, aor TEXT NOT NULL, contact TEXT, src TEXT, dst TEXT, user_agent TEXT,
-    state TEXT, code INTEGER, first_us INTEGER NOT NULL, last_us INTEGER, expires_us INTEGER, requests INTEGER,
+    state TEXT, code INTEGER, first_us INTEGER NOT NULL, last_us INTEGER, expires_us INTEGER,
+    requests INTEGER,
     json TEXT NOT NULL
 ) STRICT;
 CREATE INDEX registrations_first ON registrations (first_us, id);
@@ -195,12 +196,13 @@ mod tests {
         let id = "000102030405060708090a0b0c0d0e0f";
         // As version 1 wrote it, without the fields that came later.
         let json = concat!(
-            r#"{"type":"call","id":"000102030405060708090a0b0c0d0e0f","call_id":"x","protocol":"sip","transport":"udp","#,
-            r#""src":"192.0.2.1:5060","dst":"192.0.2.2:5060","from_user":null,"from_host":null,"from_display":null,"#,
-            r#""to_user":null,"to_host":null,"ruri_user":null,"ruri_host":null,"asserted_identity":null,"#,
-            r#""diverted_to":["4711","0815"],"state":"failed","final_code":404,"final_reason":null,"cause":null,"#,
-            r#""released_by":null,"invite_us":5,"trying_us":null,"ringing_us":null,"answer_us":null,"end_us":null,"#,
-            r#""pdd_ms":null,"duration_ms":null,"messages":2,"retransmissions":0,"user_agent_caller":null,"#,
+            r#"{"type":"call","id":"000102030405060708090a0b0c0d0e0f","call_id":"x","protocol":"sip","#,
+            r#""transport":"udp","src":"192.0.2.1:5060","dst":"192.0.2.2:5060","from_user":null,"#,
+            r#""from_host":null,"from_display":null,"to_user":null,"to_host":null,"ruri_user":null,"#,
+            r#""ruri_host":null,"asserted_identity":null,"diverted_to":["4711","0815"],"state":"failed","#,
+            r#""final_code":404,"final_reason":null,"cause":null,"released_by":null,"invite_us":5,"#,
+            r#""trying_us":null,"ringing_us":null,"answer_us":null,"end_us":null,"pdd_ms":null,"#,
+            r#""duration_ms":null,"messages":2,"retransmissions":0,"user_agent_caller":null,"#,
             r#""user_agent_callee":null,"streams":[],"mos":null,"mos_worst_interval":null,"dtmf":[],"#,
             r#""capture_drops":0,"recorded":"none"}"#
         );

@@ -332,7 +332,11 @@ proptest! {
         let calls: Vec<_> = users
             .iter()
             .enumerate()
-            .map(|(number, user)| Call { from_user: Some(user.clone()), asserted_identity: None, ..call(number as u64) })
+            .map(|(number, user)| Call {
+                from_user: Some(user.clone()),
+                asserted_identity: None,
+                ..call(number as u64)
+            })
             .collect();
         let dir = stored(&calls);
         for pattern in patterns {
@@ -340,7 +344,8 @@ proptest! {
                 Some(prefix) => user.starts_with(prefix),
                 None => *user == pattern,
             };
-            let expected: Vec<_> = (0_u8..).zip(&users).filter(|(_, user)| matches(user)).map(|(n, _)| n).collect();
+            let numbered = (0_u8..).zip(&users);
+            let expected: Vec<_> = numbered.filter(|(_, user)| matches(user)).map(|(n, _)| n).collect();
             let found = find(dir.path(), &Query { from: Some(pattern.clone()), ..Query::default() });
             prop_assert_eq!(numbers(&found), expected, "{}", pattern);
         }

@@ -7,10 +7,11 @@
 //! was sent, not what was requested.
 //!
 //! ```
-//! use ringtap_traffic::{Scenario, Share, Traffic, Truth};
+//! use ringtap_traffic::{Mix, Scenario, Traffic, Truth};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let scenario = Scenario { calls: 3, loss: ringtap_traffic::Mix::only("bernoulli:1%".parse()?), ..Scenario::new(7) };
+//! let loss = Mix::only("bernoulli:1%".parse()?);
+//! let scenario = Scenario { calls: 3, loss, ..Scenario::new(7) };
 //! let mut traffic = Traffic::new(scenario)?;
 //! let mut frames = 0;
 //! while let Some((_time, _frame)) = traffic.next() {
@@ -25,7 +26,8 @@
 //! | module | holds |
 //! |---|---|
 //! | `scenario` | [`Scenario`], all parameters of the traffic |
-//! | `share`, `hold`, `loss`, `jitter`, `codec` | its values: [`Share`], [`Mix`], [`HoldingTime`], [`Loss`], [`Jitter`], [`Codec`] |
+//! | `share`, `hold` | its values: [`Share`], [`Mix`], [`HoldingTime`] |
+//! | `loss`, `jitter`, `codec` | its values: [`Loss`], [`Jitter`], [`Codec`] |
 //! | `traffic`, `batch` | [`Traffic`], the frames, one by one or by the [`Batch`] |
 //! | `queue`, `slab` | the next frame of all active calls |
 //! | `plan`, `options`, `dialog` | the course of one call, its transport, its messages |

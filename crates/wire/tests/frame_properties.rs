@@ -465,7 +465,10 @@ proptest! {
         payload in vec(any::<u8>(), 0..200),
         v6: bool,
     ) {
-        let address = |bits: u32| if v6 { Ipv4Addr::from(bits).to_ipv6_mapped().into() } else { IpAddr::V4(bits.into()) };
+        let address = |bits: u32| match Ipv4Addr::from(bits) {
+            ip if v6 => ip.to_ipv6_mapped().into(),
+            ip => IpAddr::V4(ip),
+        };
         let ip = Ip { src: address(src), dst: address(dst), proto, len, header_len };
         let packet = decode_payload(ip, depth, &payload);
         check(packet.map(|packet| Packet { depth: packet.depth.min(MAX_DEPTH), ..packet }), &payload)?;

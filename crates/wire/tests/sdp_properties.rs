@@ -125,7 +125,8 @@ proptest! {
     fn line_ends_do_not_matter(end in prop::sample::select(vec!["\r\n", "\n", "\n\r", "\r", "\r\n\r\n"]),
         port in any::<u16>()) {
         let text = format!(
-            "v=0|o=- 1 2 IN IP4 h|c=IN IP6 ff02::1/3|m=audio {port} RTP/AVP 96 0|a=rtpmap:96 L16/44100/2|a=recvonly|m=video 1 x 5"
+            "v=0|o=- 1 2 IN IP4 h|c=IN IP6 ff02::1/3|m=audio {port} RTP/AVP 96 0|\
+             a=rtpmap:96 L16/44100/2|a=recvonly|m=video 1 x 5"
         );
         let text = text.replace('|', end);
         let sdp = Sdp::parse(text.as_bytes()).unwrap();

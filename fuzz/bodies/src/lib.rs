@@ -21,7 +21,7 @@
 //! | [`sdp`] | every accessor; ports, types and clocks within their ranges |
 //! | [`websocket`] | headers and handshakes cut anywhere |
 //! | [`capture`] | pcap, pcapng, ERF, gzip, zstd: frames numbered, offsets within the file |
-//! | [`audio`] | any packets of any codec on a time line, by any rules: no longer than a day, as many samples as announced |
+//! | [`audio`] | any packets of any codec, by any rules: no longer than a day, as many samples as announced |
 //! | [`engine`] | deep state with tiny tables: the same records for every batch size, sums that agree |
 #![forbid(unsafe_code)]
 

@@ -66,9 +66,10 @@ macro_rules! targets {
         #[test]
         fn each_body_has_a_test_and_a_target() {
             let tests = [$(stringify!($name)),*];
+            let targets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz_targets");
             for (name, _) in BODIES {
                 assert!(tests.contains(&name), "{name} has no test");
-                let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz_targets").join(format!("{name}.rs"));
+                let target = targets.join(format!("{name}.rs"));
                 assert!(target.is_file(), "{name} has no target");
             }
         }

@@ -50,7 +50,8 @@ fn builds(root: &Path) -> Result<(), Box<dyn Error>> {
     let cores = std::thread::available_parallelism()?;
     let text = format!(
         "From a clean checkout on {cores} cores:\n\n| | |\n|---|---|\n| `make demo` | {demo:.1} minutes |\n\
-         | `make test` | {test:.1} minutes |\n| program, stripped | {:.1} MB |\n| its debug information | {:.1} MB |\n",
+         | `make test` | {test:.1} minutes |\n| program, stripped | {:.1} MB |\n\
+         | its debug information | {:.1} MB |\n",
         megabytes("shipped/ringtap")?,
         megabytes("shipped/ringtap.debug")?,
     );

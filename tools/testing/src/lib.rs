@@ -48,7 +48,8 @@ pub fn skip(missing: &str, reason: impl Display) {
     let in_ci = env::var_os("CI").is_some_and(|value| value == "true");
     assert!(
         !in_ci || is_allowed(missing, ALLOWED),
-        "CI may not skip this test for want of `{missing}` ({reason}): install it, or add it to cases/allowed-skips.txt"
+        "CI may not skip this test for want of `{missing}` ({reason}): install it, \
+         or add it to cases/allowed-skips.txt"
     );
 }
 
@@ -67,8 +68,8 @@ pub fn program(name: &str) -> bool {
 /// without the word `ip`, is carried out first. Programs that the test starts are in the namespace too; it is
 /// gone when all of them have ended. Skips where namespaces may not be made or `ip` is not installed.
 ///
-/// The thread leaves its namespace of mounts alone, unlike `ip netns exec`: so it works in a changed root too,
-/// and `/sys/class/net` shows the interfaces of the host.
+/// The thread leaves its namespace of mounts alone, unlike `ip netns exec`: so it works in a changed root
+/// too, and `/sys/class/net` shows the interfaces of the host.
 ///
 /// # Panics
 ///

@@ -163,8 +163,10 @@ mod tests {
     fn figures_of_an_interface() {
         let text = "Inter-|   Receive                                                |  Transmit\n \
              face |bytes    packets errs drop fifo frame compressed multicast|bytes\n    \
-             lo:     100       2    0    0    0     0          0         0      100       2    0    0    0     0       0          0\n  \
-             eth0:9000000   12345    1    7    3     0          0         0        0       0    0    0    0     0       0          0\n";
+             lo:     100       2    0    0    0     0          0         0      \
+             100       2    0    0    0     0       0          0\n  \
+             eth0:9000000   12345    1    7    3     0          0         0        \
+             0       0    0    0    0     0       0          0\n";
         let rows: Vec<_> = rows(text).map(|(name, row)| (name, lost(row))).collect();
         assert_eq!(rows, [("lo", Some(0)), ("eth0", Some(10))]);
         assert_eq!(lost(" 1 2 x"), None);

@@ -42,7 +42,8 @@ pub(crate) struct Anonymise {
 const EXAMPLES: &str = "\
 Examples:
   ringtap anonymise trunk.pcap --out for-the-vendor.pcap
-  ringtap anonymise monday.pcap --out m.pcap --anonymise-key ~/names.key && ringtap anonymise tuesday.pcap --out t.pcap --anonymise-key ~/names.key";
+  ringtap anonymise monday.pcap --out m.pcap --anonymise-key ~/names.key && \
+ringtap anonymise tuesday.pcap --out t.pcap --anonymise-key ~/names.key";
 
 impl Anonymise {
     /// Runs it.

@@ -32,7 +32,12 @@ pub(crate) struct Bench {
     #[arg(value_enum, value_name = "WORKLOAD")]
     workloads: Vec<What>,
     /// Your own traffic instead: capture files, held in memory and read from the files
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["workloads", "calls", "codec", "packets"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 1..,
+        conflicts_with_all = ["workloads", "calls", "codec", "packets"]
+    )]
     file: Vec<PathBuf>,
     /// Calls under way at once; each has two streams
     #[arg(long, value_name = "N", default_value_t = Load::default().calls)]

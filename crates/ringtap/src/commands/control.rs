@@ -30,8 +30,13 @@ pub(crate) struct Keep {
     #[arg(value_name = "CALL-ID")]
     call: String,
     /// What of it: nothing, signalling, headers (of its media, without what is said), full
-    #[arg(long, value_name = "WHAT", default_value = "full", value_parser = ["nothing", "signalling", "headers", "full"],
-          hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "full",
+        value_parser = ["nothing", "signalling", "headers", "full"],
+        hide_possible_values = true
+    )]
     what: String,
     #[command(flatten)]
     at: Where,

@@ -81,10 +81,12 @@ pub(crate) struct Export {
 
 const EXAMPLES: &str = "\
 Examples:
-  ringtap export 4f2a19@192.0.2.1 --store /var/lib/ringtap/records --spool /var/lib/ringtap/spool --pcap call.pcap --wav call.wav
+  ringtap export 4f2a19@192.0.2.1 --store /var/lib/ringtap/records --spool /var/lib/ringtap/spool \
+--pcap call.pcap --wav call.wav
   ringtap export 4f2a19@192.0.2.1 --store records --spool spool --svg ladder.svg --json call.json
   ringtap export 4f2a19@192.0.2.1 --store records --spool spool --pcap to-vendor.pcap --anonymise
-  ringtap export --store records --spool spool --number '+4202*' --since 2026-11-20 --mos-below 3 --out bad --pcap --flac --svg
+  ringtap export --store records --spool spool --number '+4202*' --since 2026-11-20 --mos-below 3 \
+--out bad --pcap --flac --svg
   ringtap export --store records --spool spool --until 2026-10-01 --out october --opus
 
 Put CALL before an option whose name of a file you leave out.";
@@ -120,8 +122,8 @@ impl Export {
         self.wanted.refuse_one_file_for_two()?;
         if self.wanted.is_empty() {
             return misuse(
-                "nothing to write: say `--pcap`, `--wav`, `--flac`, `--opus`, `--peaks`, `--json`, `--text` or \
-                 `--svg`"
+                "nothing to write: say `--pcap`, `--wav`, `--flac`, `--opus`, `--peaks`, `--json`, `--text` \
+                 or `--svg`"
                     .into(),
             );
         }
@@ -132,7 +134,11 @@ impl Export {
             return misuse("filters find calls, and CALL names one: leave one of them out".into());
         }
         if self.anonymise.anonymise && self.wanted.sound() && !self.anonymise.how.keep_voice {
-            return misuse("without names there are no voices: leave `--wav`, `--flac`, `--opus` and `--peaks` out, or add `--keep-voice`".into());
+            return misuse(
+                "without names there are no voices: leave `--wav`, `--flac`, `--opus` and `--peaks` out, \
+                 or add `--keep-voice`"
+                    .into(),
+            );
         }
         Ok(())
     }
@@ -307,7 +313,8 @@ impl Export {
                 Err(error) => {
                     failed += 1;
                     let id = mask.is_none().then(|| call.id.to_string());
-                    json!({ "id": id, "start_us": start.micros(), "error": format!("{error:#}"), "files": [] })
+                    let error = format!("{error:#}");
+                    json!({ "id": id, "start_us": start.micros(), "error": error, "files": [] })
                 }
             };
             lines::line(&mut index, &line).with_context(|| format!("cannot write {}", path.display()))?;

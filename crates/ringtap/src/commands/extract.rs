@@ -71,9 +71,9 @@ Examples:
   ringtap extract trunk.pcap --call 4f2a19 --flac call.flac --peaks call.json
   ringtap extract trunk.pcap --call 4f2a19 --opus call.opus --opus-kbps 16
 
-G.711, L16, G.722, G.726, G.729 and GSM need nothing else. AMR, AMR-WB and Opus need Debian's libopencore-amrnb0,
-libopencore-amrwb0 and libopus0, iLBC its libavcodec59 (or libilbc 3); they are loaded in a process of its own when a call has such sound
-or `--opus` asks for it.";
+G.711, L16, G.722, G.726, G.729 and GSM need nothing else. AMR, AMR-WB and Opus need Debian's
+libopencore-amrnb0, libopencore-amrwb0 and libopus0, iLBC its libavcodec59 (or libilbc 3); they are loaded in
+a process of its own when a call has such sound or `--opus` asks for it.";
 
 impl Extract {
     /// Runs it.

@@ -62,7 +62,8 @@ impl Forget {
         let parts = call_part::parts(&call, &store.streams_of(&call.id)?);
         let signer = self.sign.as_deref().map(Signer::read).transpose()?.map(Arc::new);
         if signer.is_none() && self.is_signed() {
-            let problem = "the spool is signed: give `--sign FILE`, the key of `[spool] sign`, or `ringtap verify` will call it damage";
+            let problem = "the spool is signed: give `--sign FILE`, the key of `[spool] sign`, \
+                           or `ringtap verify` will call it damage";
             return Err(Misuse(problem.to_owned()).into());
         }
         if !self.yes {
@@ -102,13 +103,17 @@ impl Forget {
         }
         if all.versions > 0 {
             screen.remark(format!(
-                "{} keeps older versions: what was forgotten can be had from them until they are deleted there",
+                "{} keeps older versions: what was forgotten can be had from them \
+                 until they are deleted there",
                 place(far.as_deref())
             ));
         }
         if all.missed > 0 {
             let missed = counted(all.missed, "chunk");
-            screen.remark(format!("{missed} could not be reached: still on the way to the disk, or damaged; do it again in a minute"));
+            screen.remark(format!(
+                "{missed} could not be reached: still on the way to the disk, or damaged; \
+                 do it again in a minute"
+            ));
             return Ok(Exit::Damaged);
         }
         if all.keys + all.chunks + all.already == 0 {

@@ -25,11 +25,13 @@ use crate::interrupt;
 use crate::screen::Screen;
 use crate::send::{self, Sent, Speed};
 
-/// Make calls that never were, into a capture or onto an interface, and the records that a monitor should find in them
+/// Make calls that never were, into a capture or onto an interface, and the records that a monitor should
+/// find in them
 ///
-/// SIP calls, registrations and RTP between addresses and numbers that are reserved for documentation, over a network that
-/// loses, delays, reorders and repeats packets as told. The same options give the same file, byte for byte, on every
-/// machine. `--truth` has what was sent, with the names of `analyze --format jsonl`: compare the two.
+/// SIP calls, registrations and RTP between addresses and numbers that are reserved for documentation, over a
+/// network that loses, delays, reorders and repeats packets as told. The same options give the same file,
+/// byte for byte, on every machine. `--truth` has what was sent, with the names of `analyze --format jsonl`:
+/// compare the two.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[group(skip)]
@@ -40,7 +42,8 @@ pub(crate) struct Generate {
     /// Send the frames on this interface, each at its time; they begin now unless `--start` says when it was
     #[arg(long, short, value_name = "IFACE", conflicts_with = "out")]
     interface: Option<String>,
-    /// How they get there: packet (AF_PACKET, any interface) or xdp (AF_XDP, the best that the driver can) [default: packet]
+    /// How they get there: packet (AF_PACKET, any interface) or xdp (AF_XDP, the best that the driver can)
+    /// [default: packet]
     #[arg(long, value_name = "WAY", value_enum, hide_possible_values = true)]
     via: Option<Via>,
     /// How many times as fast as it was made for, or max: as fast as the interface takes them [default: 1]
@@ -58,13 +61,16 @@ pub(crate) struct Generate {
     /// Call attempts per second, on average; they come independently of each other
     #[arg(long, value_name = "CALLS", default_value_t = 1.0)]
     rate: f64,
-    /// When it begins: 2026-11-21T02:00:00Z, or 2026-11-21 02:00 (UTC) [default: 2026-01-01T08:00:00Z; now on an interface]
+    /// When it begins: 2026-11-21T02:00:00Z, or 2026-11-21 02:00 (UTC) [default: 2026-01-01T08:00:00Z; now on
+    /// an interface]
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     start: Option<Nanos>,
-    /// No call begins later than so many seconds after the first may; cross traffic goes on for at least so long
+    /// No call begins later than so many seconds after the first may; cross traffic goes on for at least so
+    /// long
     #[arg(long, value_name = "SECONDS")]
     duration: Option<f64>,
-    /// `all` impairments and all turns that calls can take, each by a share; what other options say comes before it
+    /// `all` impairments and all turns that calls can take, each by a share; what other options say comes
+    /// before it
     #[arg(long, value_name = "PRESET", value_enum, default_value_t, hide_default_value = true)]
     impair: Impair,
     /// Seconds from answer to release, the same for every call
@@ -76,15 +82,16 @@ pub(crate) struct Generate {
     /// Codecs and their weights: PCMU, PCMA, G722, G729, GSM, iLBC, opus [default: PCMU=60,PCMA=40]
     #[arg(long, value_name = "NAME=WEIGHT,...")]
     codec: Option<Mix<Codec>>,
-    /// Milliseconds of sound in a packet, with weights: each call takes one that suits its codec [default: 20]
+    /// Milliseconds of sound in a packet, with weights: each call takes one that suits its codec
+    /// [default: 20]
     #[arg(long, value_name = "MS=WEIGHT,...")]
     ptime: Option<Mix<PacketTime>>,
-    /// none, bernoulli:SHARE, or gilbert:P,R[,BAD[,GOOD]] for bursts; @SHARE behind it for a part of the streams [default:
-    /// none]
+    /// none, bernoulli:SHARE, or gilbert:P,R[,BAD[,GOOD]] for bursts; @SHARE behind it for a part of the
+    /// streams [default: none]
     #[arg(long, value_name = "MODEL")]
     loss: Vec<ModelShare<Loss>>,
-    /// none, or gamma:SHAPE,SCALE with the scale in milliseconds; @SHARE behind it for a part of the streams [default:
-    /// gamma:2,0.5]
+    /// none, or gamma:SHAPE,SCALE with the scale in milliseconds; @SHARE behind it for a part of the streams
+    /// [default: gamma:2,0.5]
     #[arg(long, value_name = "MODEL")]
     jitter: Vec<ModelShare<Jitter>>,
     /// RTP packets that the next one overtakes [default: 0%]
@@ -146,7 +153,8 @@ pub(crate) struct Generate {
         requires = "cross"
     )]
     cross_mix: Mix<CrossKind>,
-    /// What is said in G.711 calls: a WAV of 16 bits at 8 kHz, caller left, callee right. Without it, noise like speech
+    /// What is said in G.711 calls: a WAV of 16 bits at 8 kHz, caller left, callee right. Without it, noise
+    /// like speech
     #[arg(long, value_name = "FILE")]
     wav: Option<PathBuf>,
 }
@@ -196,8 +204,8 @@ Examples:
   sudo ringtap generate --interface veth0 --calls 1000 --rate 20 --truth sent.jsonl
   ringtap generate --out phones.pcap --calls 0 --registrations 500 --transport tcp
 
-A share is written 5% or 0.05. The file grows by about 25 kB per second of a G.711 call: unless told otherwise calls last two
-minutes on average, half of them less than 40 seconds and a few an hour.";
+A share is written 5% or 0.05. The file grows by about 25 kB per second of a G.711 call: unless told otherwise
+calls last two minutes on average, half of them less than 40 seconds and a few an hour.";
 
 impl Generate {
     /// Runs it.
@@ -249,7 +257,8 @@ impl Generate {
         let mut truth = self.truth.as_deref().map(Target::create).transpose()?.map(BufWriter::new);
         let mut injector = Injector::open(interface, self.via.unwrap_or_default().source())?;
         let speed = self.speed.unwrap_or(Speed::Times(1.0));
-        // Times of the truth are those of the wire, unless they were chosen: what was set up until here costs nothing of them.
+        // Times of the truth are those of the wire, unless they were chosen: what was set up until here costs
+        // nothing of them.
         let ahead = if self.start.is_none() { traffic.start() - now() } else { Nanos::ZERO };
         let began = Instant::now() + Duration::from_nanos(ahead.0);
         let (traffic, sent) = send::all(traffic, &mut injector, speed, began, truth.as_mut())?;
@@ -474,7 +483,8 @@ mod tests {
         generate: Generate,
     }
 
-    /// Runs it in a folder of its own, which `FOLDER` in the arguments stands for; gives the folder and the remarks.
+    /// Runs it in a folder of its own, which `FOLDER` in the arguments stands for; gives the folder and the
+    /// remarks.
     fn run(arguments: &str) -> Result<(TempDir, String), String> {
         let folder = tempfile::tempdir().unwrap();
         let words = arguments.replace("FOLDER", &folder.path().display().to_string());

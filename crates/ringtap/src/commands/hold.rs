@@ -54,7 +54,8 @@ pub(crate) struct Hold {
 
 const HOLD: &str = "\
 Examples:
-  ringtap hold 4f2a19@192.0.2.1 --case K-2026-17 --store /var/lib/ringtap/records --spool /var/lib/ringtap/spool
+  ringtap hold 4f2a19@192.0.2.1 --case K-2026-17 --store /var/lib/ringtap/records \
+--spool /var/lib/ringtap/spool
   ringtap hold --number '+4202*' --since 2026-11-20 --case K-2026-17 --store ... --spool ...
   ringtap holds --spool /var/lib/ringtap/spool
   ringtap release --case K-2026-17 --store ... --spool ...";
@@ -178,8 +179,8 @@ impl Hold {
         if found.is_empty() {
             let store = self.store.display();
             bail!(
-                "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists them; and none under way is put on \
-                 hold: {error:#}"
+                "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists \
+                 them; and none under way is put on hold: {error:#}"
             );
         }
         Ok(found)

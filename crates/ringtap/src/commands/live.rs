@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{Args, value_parser};
 use ringtap_engine::{Config, Engine, Sink, StreamEnd};
 use ringtap_live::calls::{Limits, View};
 use ringtap_live::feed::{self, Feed, FeedStatus, Files, Taps};
@@ -51,13 +51,18 @@ pub(crate) struct Live {
     #[arg(short, long)]
     calls_only: bool,
     /// Keep at most this many calls and other dialogs to be looked at
-    #[arg(long, value_name = "N", default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 5_000, value_parser = value_parser!(u32).range(1..))]
     max_calls: u32,
     /// Keep at most this many messages of each
-    #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = value_parser!(u32).range(1..))]
     max_messages: u32,
     /// Keep at most this many MiB of messages and records
-    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(
+        long,
+        value_name = "MIB",
+        default_value_t = 256,
+        value_parser = value_parser!(u32).range(1..=65_536)
+    )]
     memory: u32,
     /// Print records as JSON lines instead of drawing
     #[arg(long)]

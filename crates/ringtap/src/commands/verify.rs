@@ -92,8 +92,8 @@ impl Verify {
         if verified.unsigned > 0 {
             let segments = counted(verified.unsigned, "segment");
             screen.remark(format!(
-                "{segments} without a seal: checksums tell what a disk does to them, not what a person does, nor what is missing; \
-                 `[spool] sign` signs"
+                "{segments} without a seal: checksums tell what a disk does to them, not what a person \
+                 does, nor what is missing; `[spool] sign` signs"
             ));
         }
         Ok(if verified.findings.is_empty() { Exit::Done } else { Exit::Damaged })

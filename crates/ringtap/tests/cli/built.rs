@@ -174,7 +174,8 @@ fn message(start: &str, cseq: &str, tag: &str, body: &str) -> String {
     let kind = if body.is_empty() { "" } else { "Content-Type: application/sdp\r\n" };
     format!(
         "{start}\r\nVia: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK{}\r\nFrom: <sip:221@192.0.2.1>;tag=a\r\n\
-         To: <sip:602@192.0.2.2>{tag}\r\nCall-ID: {CALL_ID}\r\nCSeq: {cseq}\r\n{kind}Content-Length: {}\r\n\r\n{body}",
+         To: <sip:602@192.0.2.2>{tag}\r\nCall-ID: {CALL_ID}\r\nCSeq: {cseq}\r\n{kind}\
+         Content-Length: {}\r\n\r\n{body}",
         cseq.replace(' ', ""),
         body.len(),
     )

@@ -47,6 +47,8 @@ struct Packet {
 }
 
 const AMR: &str = "rtp-codecs/rtpdump-sample1_ipv4_amr-nb.pcap";
+const PORT: &str = "udp.port==12002,rtp";
+const NULL: &str = "rtp-quality/rtpproxy-DLT_NULL.a.rtp.pcap";
 const VOLTE: &str = "volte/open5gs-ipsec_to_nonipsec_call.pcapng";
 
 #[rustfmt::skip]
@@ -63,7 +65,7 @@ const ALL: [Captured; 16] = [
     opus("sip-outcomes/kuko6-hovor_rtp.pcapng", 317_857_361, 96),
     opus("sip-video/vitaly-opus.pcap", 0x9ad6_8ae5, 111),
     opus("dtmf/asterisk-opus-2013785496.pcap", 0x1c2c_77ca, 96),
-    Captured { port: Some("udp.port==12002,rtp"), ..narrow("rtp-quality/rtpproxy-DLT_NULL.a.rtp.pcap", 3_467_455_019, 3, "GSM/8000", By::Sox, EXACT) },
+    Captured { port: Some(PORT), ..narrow(NULL, 3_467_455_019, 3, "GSM/8000", By::Sox, EXACT) },
     narrow("rtp-quality/rtpproxy-c1.a.rtp.pcap", 0, 18, "G729/8000", By::Bcg729, 20.0),
     narrow("rtp-codecs/russo-rtp_g729abr8.pcapng", 0x8b44_e1a2, 18, "G729/8000", By::Bcg729, 20.0),
     narrow("rtp-quality/rtpproxy-c1.a.rtp.pcap", 0, 18, "G729/8000", By::Ffmpeg, 15.0),
@@ -351,7 +353,8 @@ fn correlation(samples: &[i16], lag: usize) -> f64 {
     sum(lag) / sum(0)
 }
 
-/// The one frame of a payload that is bandwidth-efficient (RFC 4867 section 4.3), as files have it (section 5.3).
+/// The one frame of a payload that is bandwidth-efficient (RFC 4867 section 4.3), as files have it (section
+/// 5.3).
 fn stored(payload: &[u8], wide: bool) -> Vec<u8> {
     let bit = |at: usize| payload[at / 8] >> (7 - at % 8) & 1;
     let number = |from: usize, count: usize| (from..from + count).fold(0, |sum, at| sum << 1 | bit(at));
@@ -416,7 +419,8 @@ said = bytes.fromhex(sys.argv[1])
 codec.av_new_packet(packet, len(said))
 ctypes.memmove(pointer.from_address(packet.value + 24).value, said, len(said))
 for _ in range(140):
-    assert codec.avcodec_send_packet(context, packet) == 0 and codec.avcodec_receive_frame(context, frame) == 0
+    assert codec.avcodec_send_packet(context, packet) == 0
+    assert codec.avcodec_receive_frame(context, frame) == 0
     count = ctypes.c_int.from_address(frame.value + 112).value
     sys.stdout.buffer.write(ctypes.string_at(pointer.from_address(frame.value).value, 2 * count))
 ";

@@ -46,12 +46,15 @@ impl Phones {
         let port = Self::port(&self.media[from]);
         let body = match sdp {
             true => format!(
-                "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio {port} RTP/AVP 8\r\n"
+                "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n\
+                 m=audio {port} RTP/AVP 8\r\n"
             ),
             false => String::new(),
         };
         let message = format!(
-            "{start}\r\nVia: SIP/2.0/UDP 127.0.0.1;branch=z9hG4bK{}\r\nFrom: <sip:221@127.0.0.1>;tag=a\r\nTo: <sip:602@127.0.0.1>{tag}\r\nCall-ID: {}\r\nCSeq: {cseq}\r\nContent-Type: application/sdp\r\nContent-Length: {}\r\n\r\n{body}",
+            "{start}\r\nVia: SIP/2.0/UDP 127.0.0.1;branch=z9hG4bK{}\r\nFrom: <sip:221@127.0.0.1>;tag=a\r\n\
+             To: <sip:602@127.0.0.1>{tag}\r\nCall-ID: {}\r\nCSeq: {cseq}\r\n\
+             Content-Type: application/sdp\r\nContent-Length: {}\r\n\r\n{body}",
             cseq.replace(' ', ""),
             self.call_id,
             body.len()

@@ -143,7 +143,8 @@ fn amr_is_what_ffmpeg_decodes() {
     }
 }
 
-/// The bits of one frame of 12.2 kbit/s after four bits of request and six of contents (RFC 4867 section 4.3).
+/// The bits of one frame of 12.2 kbit/s after four bits of request and six of contents (RFC 4867 section
+/// 4.3).
 fn efficient(frame: &[u8]) -> Vec<u8> {
     let bit = |at: usize| u8::from(frame[1 + at / 8] >> (7 - at % 8) & 1 == 1);
     let head = [1, 1, 1, 1, 0, 0, 1, 1, 1, 1];

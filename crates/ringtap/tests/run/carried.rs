@@ -14,7 +14,8 @@ use crate::replayed::{ringtap, tshark};
 /// by which messages wait and are kept one by one.
 const RULES: [&str; 2] = [
     "",
-    "[[keep]]\ncaller = [\"nobody\"]\nkeep = \"nothing\"\n[[keep]]\nanswered = true\nkeep = \"full\"\n[[keep]]\nkeep = \"full\"\n",
+    "[[keep]]\ncaller = [\"nobody\"]\nkeep = \"nothing\"\n[[keep]]\nanswered = true\nkeep = \"full\"\n\
+     [[keep]]\nkeep = \"full\"\n",
 ];
 
 #[test]

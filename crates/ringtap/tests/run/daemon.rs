@@ -33,8 +33,10 @@ impl Place {
     pub(crate) fn configure(&self, capture: &str, store: &str) -> PathBuf {
         let dir = self.dir.display();
         let text = format!(
-            "[capture]\n{capture}\n[engine]\nlinger = \"1s\"\n[store]\ndirectory = \"{dir}/records\"\noutbox = \"{dir}/outbox\"\n{store}\n\
-             [journal]\npath = \"{dir}/journal\"\n[metrics]\nlisten = \"127.0.0.1:0\"\n[log]\nlevel = \"debug\"\nstatus = \"1s\"\n"
+            "[capture]\n{capture}\n[engine]\nlinger = \"1s\"\n\
+             [store]\ndirectory = \"{dir}/records\"\noutbox = \"{dir}/outbox\"\n{store}\n\
+             [journal]\npath = \"{dir}/journal\"\n[metrics]\nlisten = \"127.0.0.1:0\"\n\
+             [log]\nlevel = \"debug\"\nstatus = \"1s\"\n"
         );
         let path = self.dir.join("ringtap.toml");
         fs::write(&path, text).expect("a temporary file");

@@ -52,7 +52,8 @@ impl Sensor {
     fn moves(&self) -> String {
         let (port, credentials) = (self.port, self.at("credentials"));
         format!(
-            "free = \"0%\"\ntier = \"s3://{BUCKET}/sensor-1\"\ntier_after = \"1m\"\ntier_endpoint = \"http://127.0.0.1:{port}\"\n\
+            "free = \"0%\"\ntier = \"s3://{BUCKET}/sensor-1\"\ntier_after = \"1m\"\n\
+             tier_endpoint = \"http://127.0.0.1:{port}\"\n\
              tier_http = true\ntier_credentials = \"{credentials}\"\n"
         )
     }

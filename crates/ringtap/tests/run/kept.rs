@@ -314,7 +314,8 @@ fn pauses_on_a_wire() {
     inside("kept::inside_pauses");
 }
 
-const PAUSES: &str = "pause_digits = \"*7\"\nresume_digits = \"*8\"\npause_header = \"X-Recording: off\"\nresume_header = \"X-Recording: on\"";
+const PAUSES: &str = "pause_digits = \"*7\"\nresume_digits = \"*8\"\n\
+    pause_header = \"X-Recording: off\"\nresume_header = \"X-Recording: on\"";
 
 const MASKED: &str = r#"
 [[keep]]

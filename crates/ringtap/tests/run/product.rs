@@ -102,8 +102,10 @@ fn intercepted(workers: usize) {
     // The one is known at once, the other when it is answered, two cases want it, and the third matches
     // nobody.
     let rules = format!(
-        "[[keep]]\nproduct = \"LI-17\"\n{}keep = \"full\"\n[[keep]]\nproduct = \"LI-18\"\ncodec = [\"OPUS\"]\nanswered = true\nkeep = \"full\"\n\
-         {own}[[keep]]\nproduct = \"LI-19\"\n{}answered = true\nkeep = \"signalling\"\n[[keep]]\nproduct = \"LI-20\"\ncaller = [\"1\"]\nkeep = \"full\"\n",
+        "[[keep]]\nproduct = \"LI-17\"\n{}keep = \"full\"\n\
+         [[keep]]\nproduct = \"LI-18\"\ncodec = [\"OPUS\"]\nanswered = true\nkeep = \"full\"\n{own}\
+         [[keep]]\nproduct = \"LI-19\"\n{}answered = true\nkeep = \"signalling\"\n\
+         [[keep]]\nproduct = \"LI-20\"\ncaller = [\"1\"]\nkeep = \"full\"\n",
         numbers(&before, TARGET),
         numbers(&before, OPUS),
     );

@@ -30,7 +30,8 @@ fn place(dir: &Path, speed: &str, rules: &str) -> (Place, PathBuf) {
     let text = fs::read_to_string(&path).unwrap();
     let (dir, spool) = (dir.display(), dir.join("spool"));
     let text = format!(
-        "{text}[process]\ncontrol = \"{dir}/control\"\n[spool]\ndirectory = \"{}\"\nsegment = \"5s\"\n{rules}",
+        "{text}[process]\ncontrol = \"{dir}/control\"\n\
+         [spool]\ndirectory = \"{}\"\nsegment = \"5s\"\n{rules}",
         spool.display()
     );
     fs::write(&path, text).unwrap();
@@ -89,7 +90,8 @@ fn the_first_rule_that_matches_says_what_is_kept() {
     fs::write(&list, "+1 808 *  # an island\n").unwrap();
     let rules = format!(
         "[[keep]]\nnumber = [\"@{}\"]\nkeep = \"nothing\"\n[[keep]]\ncodec = [\"OPUS\"]\nkeep = \"headers\"\n\
-         [[keep]]\nname = \"bad\"\nmos_below = 3.0\nkeep = \"full\"\n[[keep]]\ntrunk = [\"198.51.100.39\"]\nkeep = \"signalling\"\n",
+         [[keep]]\nname = \"bad\"\nmos_below = 3.0\nkeep = \"full\"\n\
+         [[keep]]\ntrunk = [\"198.51.100.39\"]\nkeep = \"signalling\"\n",
         list.display()
     );
     let calls = run(dir.path(), &rules);

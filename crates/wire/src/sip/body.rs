@@ -134,7 +134,8 @@ mod tests {
     #[test]
     fn mixed() {
         let body = b"preamble\r\n--b1\r\nContent-Type: application/sdp\r\n\r\nv=0\r\n\r\n--b1\r\n\
-            c : application/rs-metadata+xml\r\nContent-Disposition: recording-session\r\n\r\n<a/>\r\n--b1--\r\nend";
+            c : application/rs-metadata+xml\r\n\
+            Content-Disposition: recording-session\r\n\r\n<a/>\r\n--b1--\r\nend";
         let expected: [(&[u8], &[u8]); 2] =
             [(b"application/sdp", b"v=0\r\n"), (b"application/rs-metadata+xml", b"<a/>")];
         assert_eq!(bodies(b"multipart/mixed;boundary=b1", body), expected);
