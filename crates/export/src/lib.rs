@@ -16,9 +16,11 @@
 //! | [`connections`] | TCP, WebSocket and SCTP connections rebuilt around its messages |
 //! | [`batch`], [`engine`] | batches of packets, and an engine for those of one call |
 //! | [`replay`] | a second run of its packets through an engine |
+//! | [`anonymous`] | its packets without what names anybody |
 //! | [`page`] | its record as JSON, its ladder as text and SVG |
 #![forbid(unsafe_code)]
 
+pub mod anonymous;
 pub mod batch;
 pub mod call_packets;
 pub mod call_part;

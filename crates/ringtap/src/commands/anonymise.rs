@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_engine::Config;
+use ringtap_export::anonymous::Anonymous;
 use ringtap_model::Frame;
 use ringtap_report::file::Target;
 use ringtap_report::summary::grouped;
 use ringtap_report::text::counted;
 
-use crate::anonymous::{Anonymous, Naming};
+use crate::anonymous::Naming;
 use crate::exit::{Exit, Interrupted, Misuse};
 use crate::files;
 use crate::input::Input;

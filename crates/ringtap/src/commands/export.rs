@@ -11,6 +11,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_anonymise::Mask;
 use ringtap_engine::Engine;
+use ringtap_export::anonymous::Anonymous;
 use ringtap_export::batch::FrameBuffer;
 use ringtap_export::call_packets::CallPackets;
 use ringtap_export::engine::small_config;
@@ -25,7 +26,7 @@ use ringtap_report::time;
 use ringtap_spool::{MasterKey, Reader};
 use serde_json::{Value, json};
 
-use crate::anonymous::{Anonymise, Anonymous};
+use crate::anonymous::Anonymise;
 use crate::distant;
 use crate::exit::{Exit, Misuse};
 use crate::files::{Content, Files, Wanted};

@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_anonymise::Mask;
 use ringtap_engine::SipSeen;
+use ringtap_export::anonymous::Anonymous;
 use ringtap_export::collect::{CallCollector, RtcpFilter, Sound};
 use ringtap_export::engine::small_config;
 use ringtap_export::find::{Finder, FoundCall, SelectedCalls};
@@ -13,7 +14,7 @@ use ringtap_model::Frame;
 use ringtap_report::file::Target;
 use ringtap_report::summary::grouped;
 
-use crate::anonymous::{Anonymise, Anonymous};
+use crate::anonymous::Anonymise;
 use crate::exit::{Exit, Interrupted, Misuse};
 use crate::files;
 use crate::helper::Helpers;
