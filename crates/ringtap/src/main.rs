@@ -6,10 +6,10 @@
 //! | `input` | captures to read, in one thread or several |
 //! | `filter`, `search` | which calls; those of a database |
 //! | `files`, `sound` | a call into files: packets, pages, sound |
-//! | `anonymous` | frames without what names anybody |
+//! | `anonymous` | whether names are replaced, and how |
 //! | `distant` | the bucket that older segments of a spool are in |
 //! | `helper` | the process that decodes with codec libraries |
-//! | `send` | generated frames onto an interface |
+//! | `write`, `send` | generated frames into a file, onto an interface |
 //! | `page` | records for people and programs |
 //! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and what the shell is told |
 #![forbid(unsafe_code)]
@@ -29,6 +29,7 @@ mod screen;
 mod search;
 mod send;
 mod sound;
+mod write;
 
 use std::process::ExitCode;
 

@@ -14,10 +14,10 @@ use anyhow::{Context, anyhow, bail};
 use ringtap_capture::live::Injector;
 use ringtap_model::Nanos;
 use ringtap_report::file::Target;
-use ringtap_report::json;
 use ringtap_traffic::{Batch, Traffic};
 
 use crate::interrupt;
+use crate::write::tell;
 
 /// How fast time goes by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,15 +81,6 @@ pub(crate) fn all(
     Ok((traffic, sender.sent))
 }
 
-fn tell(traffic: &mut Traffic, mut truth: Option<&mut BufWriter<Target>>) -> anyhow::Result<()> {
-    for record in traffic.truth() {
-        if let Some(truth) = &mut truth {
-            json::line(truth, &record).context("cannot write the truth")?;
-        }
-    }
-    Ok(())
-}
-
 /// Makes batches until there is no more, or nobody wants them.
 fn make(
     traffic: &mut Traffic,
@@ -100,7 +91,7 @@ fn make(
     while let Ok(mut batch) = emptied.recv() {
         batch.clear();
         let made = traffic.fill(&mut batch);
-        tell(traffic, truth.as_deref_mut())?;
+        tell(traffic, truth.as_deref_mut()).context("cannot write the truth")?;
         if made == 0 || full.send(batch).is_err() {
             break;
         }
@@ -132,7 +123,7 @@ impl Sender {
             for (due, _) in batch.frames() {
                 self.note(Duration::from_nanos((now - due).0).div_f64(times));
             }
-            tell(traffic, truth.as_deref_mut())?;
+            tell(traffic, truth.as_deref_mut()).context("cannot write the truth")?;
             let Some(next) = next else { return Ok(()) };
             let due = Duration::from_nanos((next - begin).0).div_f64(times);
             if !whole || !wait(self.began, due) {

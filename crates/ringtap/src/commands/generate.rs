@@ -1,29 +1,27 @@
 //! `ringtap generate`: telephone traffic with a known truth.
 
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+mod scenario;
+
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ringtap_capture::Writer;
 use ringtap_capture::live::{Injector, Source, XdpMode};
-use ringtap_model::{Frame, LinkType, Nanos};
+use ringtap_model::Nanos;
 use ringtap_report::file::Target;
-use ringtap_report::json;
 use ringtap_report::summary::grouped;
 use ringtap_report::time;
 use ringtap_traffic::{
-    Codec, Cross, CrossKind, Error, HoldingTime, Jitter, Loss, Mix, ModelShare, PacketTime, Rate, Scenario,
-    Share, Traffic, Transport, Voice,
+    Codec, CrossKind, HoldingTime, Jitter, Loss, Mix, ModelShare, PacketTime, Rate, Share, Traffic, Transport,
 };
 
-use crate::exit::{Exit, Interrupted, Misuse};
-use crate::interrupt;
+use crate::exit::{Exit, Misuse};
 use crate::screen::Screen;
 use crate::send::{self, Sent, Speed};
+use crate::write::write;
 
 /// Make calls that never were, into a capture or onto an interface, and the records that a monitor should
 /// find in them
@@ -285,10 +283,6 @@ impl Generate {
         Ok(Exit::Done)
     }
 
-    fn traffic(&self) -> anyhow::Result<Traffic> {
-        Ok(Traffic::new(self.scenario()?).map_err(|error| misuse(&error))?)
-    }
-
     /// A progress bar where the file becomes large and people look on; hidden otherwise.
     fn progress(&self, screen: &Screen) -> ProgressBar {
         let total = self.calls.saturating_add(self.registrations.unwrap_or(0));
@@ -301,83 +295,12 @@ impl Generate {
         bar.set_message("making calls");
         bar
     }
-
-    fn scenario(&self) -> anyhow::Result<Scenario> {
-        let named = |option: &'static str| move |error: Error| Misuse(format!("`{option}`: {error}"));
-        let hold = match &self.hold {
-            Some(seconds) => {
-                let wrong = || Misuse(format!("`--hold {seconds}`: write seconds, from 0.001 to 86400"));
-                format!("constant:{seconds}").parse().map_err(|_| wrong())?
-            }
-            None => self.hold_distribution,
-        };
-        let base = match self.impair {
-            Impair::None => Scenario::new(self.seed),
-            Impair::All => Scenario { registrations: self.calls / 5, ..Scenario::everything(self.seed) },
-        };
-        let duration = self.duration.map(|seconds| {
-            let right = (1e-3..=1e7).contains(&seconds);
-            let wrong = || Misuse(format!("`--duration {seconds}`: write seconds, from 0.001 to 10000000"));
-            right.then(|| Nanos::from_micros((seconds * 1e6) as u64)).ok_or_else(wrong)
-        });
-        let loss = Mix::of_shares(&self.loss).map_err(named("--loss"))?;
-        let jitter = Mix::of_shares(&self.jitter).map_err(named("--jitter"))?;
-        Ok(Scenario {
-            start: self.start.unwrap_or(if self.interface.is_some() { now() + SET_UP } else { base.start }),
-            calls: self.calls,
-            rate: self.rate,
-            hold,
-            codecs: self.codec.clone().unwrap_or(base.codecs),
-            ptime: self.ptime.clone().map_or(base.ptime, |mix| mix.map(|ptime| ptime.0)),
-            loss: if self.loss.is_empty() { base.loss } else { loss },
-            jitter: if self.jitter.is_empty() { base.jitter } else { jitter },
-            reorder: self.reorder.unwrap_or(base.reorder),
-            duplicate: self.duplicate.unwrap_or(base.duplicate),
-            failed: self.failed.unwrap_or(base.failed),
-            cancelled: self.cancelled.unwrap_or(base.cancelled),
-            challenged: self.challenged.unwrap_or(base.challenged),
-            retransmit: self.retransmit.unwrap_or(base.retransmit),
-            reinvite: self.reinvite.unwrap_or(base.reinvite),
-            on_hold: self.on_hold.unwrap_or(base.on_hold),
-            early: self.early_media.unwrap_or(base.early),
-            forked: self.forked.unwrap_or(base.forked),
-            rtcp: self.rtcp.unwrap_or(base.rtcp),
-            ipv6: self.ipv6.unwrap_or(base.ipv6),
-            vlan: self.vlan.unwrap_or(base.vlan),
-            dtmf: self.dtmf.unwrap_or(base.dtmf),
-            registrations: self.registrations.unwrap_or(base.registrations),
-            transport: self.transport.clone().unwrap_or(base.transport),
-            cross: self.cross.map(|rate| Cross { rate, kinds: self.cross_mix.clone() }),
-            duration: duration.transpose()?,
-            voice: self.wav.as_deref().map_or(Ok(base.voice), voice)?,
-            seed: self.seed,
-        })
-    }
 }
 
 /// In whole microseconds, as all times of generated traffic.
 fn now() -> Nanos {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Nanos::from_micros(since.as_micros() as u64)
-}
-
-fn voice(path: &Path) -> anyhow::Result<Voice> {
-    let failed = || format!("`--wav`: cannot use {}", path.display());
-    let file = File::open(path).with_context(failed)?;
-    Voice::from_wav(BufReader::new(file)).with_context(failed)
-}
-
-/// Values that do not go together: which options they came from.
-fn misuse(error: &Error) -> Misuse {
-    let options = match error {
-        Error::PacketTime { .. } => "`--ptime` and `--codec`",
-        Error::Rate(_) => "`--rate`",
-        Error::Calls(_) => "`--calls` and `--registrations`",
-        Error::Outcomes { .. } => "`--failed` and `--cancelled`",
-        Error::Start => "`--start`",
-        _ => return Misuse(error.to_string()),
-    };
-    Misuse(format!("{options}: {error}"))
 }
 
 /// Calls and registrations, for a sentence.
@@ -408,60 +331,6 @@ fn honestly(sent: &Sent, speed: Speed) -> String {
     )
 }
 
-struct Made {
-    packets: u64,
-    span: Nanos,
-}
-
-fn write(
-    traffic: &mut Traffic,
-    out: impl Write,
-    name: &str,
-    truth: Option<Target>,
-    bar: &ProgressBar,
-) -> anyhow::Result<Made> {
-    let writing = || format!("cannot write {name}");
-    let telling =
-        truth.as_ref().map(|target| format!("cannot write {}", target.path().display())).unwrap_or_default();
-    let mut truth = truth.map(BufWriter::new);
-    let mut writer = Writer::new(out, &[ETHERNET]).with_context(writing)?;
-    let mut made = Made { packets: 0, span: Nanos::ZERO };
-    let mut first = None;
-    while let Some((time, data)) = traffic.next() {
-        made.packets += 1;
-        made.span = time - *first.get_or_insert(time);
-        let frame = Frame { time, number: made.packets, link: ETHERNET, wire_len: data.len() as u32, data };
-        writer.write(&frame).with_context(writing)?;
-        tell(traffic, truth.as_mut()).with_context(|| telling.clone())?;
-        if made.packets.is_multiple_of(4096) {
-            bar.set_position(traffic.calls() + traffic.registrations());
-            if interrupt::asked() {
-                bail!(Interrupted);
-            }
-        }
-    }
-    tell(traffic, truth.as_mut()).with_context(|| telling.clone())?;
-    writer.finish().with_context(writing)?;
-    if let Some(mut truth) = truth {
-        truth.flush().with_context(|| telling.clone())?;
-        truth.into_inner().map_err(|error| error.into_error()).with_context(|| telling.clone())?.keep()?;
-    }
-    Ok(made)
-}
-
-/// Writes the records that have become complete.
-fn tell(traffic: &mut Traffic, mut truth: Option<&mut BufWriter<Target>>) -> std::io::Result<()> {
-    for record in traffic.truth() {
-        if let Some(truth) = &mut truth {
-            json::line(truth, &record)?;
-        }
-    }
-    Ok(())
-}
-
-const ETHERNET: LinkType = LinkType(1);
-/// Until everything is ready to send.
-const SET_UP: Nanos = Nanos::from_millis(300);
 /// From so many calls on a progress bar is worth its line.
 const MANY: u64 = 500;
 
