@@ -1,6 +1,6 @@
 //! The call record: one call attempt.
 
-use crate::record::{names, record};
+use crate::definition::{names, record};
 use crate::{Endpoint, Id, Nanos};
 
 names! {

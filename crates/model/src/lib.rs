@@ -19,12 +19,14 @@
 //! | [`address`] | [`Endpoint`] |
 //! | [`id`] | [`Id`], the 128-bit name of a record |
 //! | [`frame`] | [`Frame`], one captured packet, and [`LinkType`] |
-//! | [`record`] | [`Record`]: the fields of a record, each defined once |
+//! | [`record`] | [`Record`]: what is known of a record's fields |
+//! | `definition` | macros that define each field once |
 //! | [`call`], [`stream`], [`registration`], [`message`] | the records |
 #![forbid(unsafe_code)]
 
 pub mod address;
 pub mod call;
+mod definition;
 pub mod frame;
 pub mod id;
 pub mod message;

@@ -1,6 +1,6 @@
 //! The record of a SIP MESSAGE.
 
-use crate::record::record;
+use crate::definition::record;
 use crate::{Endpoint, Id, Nanos};
 
 record! {

@@ -1,6 +1,6 @@
 //! The stream record: one SSRC in one direction.
 
-use crate::record::{names, record};
+use crate::definition::{names, record};
 use crate::{Endpoint, Hz, Id, Nanos};
 
 names! {
