@@ -6,6 +6,7 @@
 
 mod binding;
 mod details;
+mod ending;
 mod endpoints;
 mod far_end;
 mod flow;
@@ -30,13 +31,12 @@ pub(crate) use record::{Figures, StreamContext};
 
 use crate::codecs::Codecs;
 use crate::config::Config;
-use crate::sink::RecordedPackets;
 use crate::table::hash::Hasher;
 use crate::table::rows::Rows;
 use crate::table::slots::Ticket;
 use crate::table::timers::{Timer, TimerOwner, TimerWheel};
 use crate::update::{CallRef, InputOrder, LearnedEndpoint};
-use details::{Digit, FlowDetails, NONE, count_type, main_type};
+use details::{Digit, FlowDetails, NONE};
 use endpoints::{Endpoints, OwnerList};
 use flow::{ADVANCED, EVENT, FAX, Flow, HASHED, IntervalRow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT};
 use flows::Flows;
@@ -333,52 +333,6 @@ impl StreamTable {
 
     pub(crate) fn redeem(&self, ticket: Ticket) -> Option<u32> {
         self.flows.redeem(ticket)
-    }
-
-    /// Ends a flow whose endpoints another call took over; its call's record will ask for it.
-    pub(crate) fn retire(&mut self, slot: u32) {
-        let call = self.flows.get(slot).and_then(|(_, details)| details.call());
-        let Some(call) = call.filter(|call| self.replicas.get(*call).is_some()) else { return };
-        let figures = self.end(slot);
-        if let Some(view) = self.replicas.get_mut(call) {
-            view.flows.retain(|other| *other != slot);
-            view.retired.extend(figures);
-        }
-    }
-
-    /// Takes a flow out of the table.
-    pub(crate) fn end(&mut self, slot: u32) -> Option<Figures> {
-        let figures = self.figures(slot)?;
-        let (_, mut details) = self.flows.remove(slot)?;
-        for node in details.nodes.into_iter().filter(|node| *node != NONE) {
-            self.endpoints.remove(node);
-        }
-        self.intervals.release(&mut details.intervals);
-        self.digits.release(&mut details.digits);
-        Some(figures)
-    }
-
-    /// All that is known of a flow, as if it ended now.
-    pub(crate) fn figures(&self, slot: u32) -> Option<Figures> {
-        let (flow, details) = self.flows.get(slot)?;
-        let mut types = details.types;
-        let packets = flow.type_packets(&details.slow);
-        count_type(&mut types, flow.payload_type, packets, details.codec, flow.is_event());
-        let row = flow.running_interval(&details.slow);
-        let running = (row.packets > 0 || row.lost > 0).then_some(row);
-        let main = main_type(&types, |count| count.codec.is_some_and(|id| self.codecs.get(id).noise));
-        Some(Figures {
-            serial: details.serial,
-            side: details.side,
-            packets_of_type: main.packets,
-            payload_type: main.payload_type,
-            codec: main.codec.map(|id| self.codecs.get(id)).filter(|codec| !codec.event).cloned(),
-            intervals: self.intervals.iter(details.intervals).copied().chain(running).collect(),
-            digits: self.digits.iter(details.digits).copied().collect(),
-            flow: flow.totals(&details.slow),
-            recorded: RecordedPackets::default(),
-            far_end: None,
-        })
     }
 
     pub(crate) fn slots(&self) -> Vec<u32> {
