@@ -1,6 +1,6 @@
 //! Source descriptions (RFC 3550 section 6.5).
 
-use super::word;
+use super::word::word;
 
 /// Source description item CNAME (RFC 3550 section 6.5.1).
 pub const CNAME: u8 = 1;
