@@ -15,6 +15,7 @@ pub(crate) mod socket;
 pub(crate) mod thread;
 #[cfg(target_os = "linux")]
 pub(crate) mod xsk;
+mod xsk_ring;
 
 use std::fs::File;
 use std::io;
