@@ -44,13 +44,15 @@
 //! | `playout` | [`Player`]: plays a track; [`PlayoutRules`] decide on loss, pauses, tones and drift |
 //! | `stereo` | [`mix`], [`Recording`]: both directions |
 //! | `output`, `play` | [`play`] into several [`Output`]s at once |
-//! | `wav`, `flac`, `opus`, `peaks` | [`Wav`], [`Flac`], [`Opus`] with its [`Encoder`], [`Peaks`] |
+//! | `wav`, `flac`, `opus`, `peaks` | [`Wav`], [`Flac`], [`Opus`], [`Peaks`] |
+//! | `encoder` | [`Encoder`]: speech into packets |
 //! | `error` | [`Error`] |
 #![deny(unsafe_code)]
 
 mod built_in;
 mod codec;
 mod decode;
+mod encoder;
 mod error;
 mod flac;
 mod opus;
@@ -67,9 +69,10 @@ mod wav;
 pub use built_in::{BuiltIn, Decoders};
 pub use codec::Codec;
 pub use decode::{DecodeStep, Decoder, Packing};
+pub use encoder::{Encoder, EncoderSettings};
 pub use error::Error;
 pub use flac::Flac;
-pub use opus::{Encoder, EncoderSettings, Opus};
+pub use opus::Opus;
 pub use output::{Output, OutputFormat};
 pub use peaks::Peaks;
 pub use play::play;

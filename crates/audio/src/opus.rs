@@ -11,44 +11,9 @@ use ogg::{PacketWriteEndInfo, PacketWriter};
 use ringtap_model::Hz;
 
 use crate::Error;
+use crate::encoder::{CLOCK, Encoder, EncoderSettings};
 use crate::output::{Output, OutputFormat};
 use crate::playout::resample::Resampler;
-
-/// Settings of an encoder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EncoderSettings {
-    /// Sampling rate: 8000, 12000, 16000, 24000 or 48000.
-    pub rate: Hz,
-    /// Channels, one or two, each a separate stream.
-    pub channels: u16,
-    /// Approximate bits per second for each channel; 6000 to 256000.
-    pub bits: u32,
-}
-
-impl EncoderSettings {
-    /// Settings for a recording in that format: at its rate, or at 48000 if Opus does not support it.
-    pub fn of(shape: OutputFormat, bits: u32) -> Self {
-        let rate = if RATES.contains(&shape.rate.0) { shape.rate } else { Hz(CLOCK) };
-        Self { rate, channels: shape.channels, bits }
-    }
-
-    /// Samples of each channel in a packet of 20 ms.
-    pub fn frame(self) -> usize {
-        (self.rate.0 / 50) as usize
-    }
-}
-
-/// Encodes samples into packets and keeps the state between them.
-pub trait Encoder {
-    /// Its settings.
-    fn coding(&self) -> EncoderSettings;
-
-    /// Samples of each channel that a decoder outputs before the encoded ones.
-    fn lookahead(&self) -> u32;
-
-    /// Encodes whole frames of interleaved samples into one packet for each 20 ms.
-    fn encode(&mut self, samples: &[i16]) -> Result<Vec<Vec<u8>>, Error>;
-}
 
 /// Writes an Ogg Opus file, a page a second.
 pub struct Opus<W: Write> {
@@ -213,14 +178,10 @@ fn tags(comments: &[String]) -> Vec<u8> {
     tags
 }
 
-/// Granule positions count samples at 48 kHz, whatever the rate (section 4).
-const CLOCK: u32 = 48_000;
 /// Granule units in a packet.
 const SAMPLES: u64 = 960;
 /// Packets per page: a second, the maximum that section 6 recommends.
 const PAGE: usize = 50;
-/// The rates that an encoder supports.
-const RATES: [u32; 5] = [8_000, 12_000, 16_000, 24_000, CLOCK];
 
 #[cfg(test)]
 mod tests {
