@@ -37,6 +37,7 @@ mod names;
 mod network;
 mod sdp;
 mod sip;
+mod sip_body;
 mod uri;
 
 pub use frame::{Frames, TooLong};
