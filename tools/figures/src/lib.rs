@@ -10,12 +10,14 @@
 //! |---|---|
 //! | [`lexer`] | [`lexer::tokens`]: a Rust file without comments and text |
 //! | [`source`] | [`source::File`]: a file, its functions, types and tests |
+//! | `modules` | what each module of a crate declares, imports and uses |
 //! | [`imports`] | which file of a crate uses which, and the cycles among them |
 //! | [`report`] | all figures as Markdown |
 #![forbid(unsafe_code)]
 
 pub mod imports;
 pub mod lexer;
+mod modules;
 pub mod report;
 pub mod source;
 
