@@ -142,8 +142,8 @@ fn compare(head: &KnownHead, links: &[ChainLink], gone: &BTreeMap<&str, &SealSum
     }
 }
 
-/// Whether the seal is in a run of deleted ones that the chain goes back through. Of a run the log has the hash
-/// of its last seal alone; the chain proves the others.
+/// Whether the seal is in a run of deleted ones that the chain goes back through. Of a run the log has the
+/// hash of its last seal alone; the chain proves the others.
 fn is_in_run(number: u64, links: &[ChainLink], gone: &BTreeMap<&str, &SealSummary>) -> bool {
     links.iter().any(|link| {
         let (mut wanted, mut end) = (link.previous.as_str(), link.number);

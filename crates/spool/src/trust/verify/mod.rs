@@ -5,7 +5,8 @@
 //! (the head of the chain beside them shows that they are missing, but whoever removes them can put an older
 //! head back); and what the holder of the signing key writes anew. Note the heads in
 //! [`VerifyReport`](report::VerifyReport) elsewhere, and give them to a later run
-//! ([`VerifyOptions::heads`](report::VerifyOptions::heads)): it then proves that nothing before them has changed.
+//! ([`VerifyOptions::heads`](report::VerifyOptions::heads)): it then proves that nothing before them has
+//! changed.
 
 pub(crate) mod chain;
 pub(crate) mod inventory;
