@@ -135,6 +135,13 @@ impl Threads {
         let (orders, eraser) = (Arc::clone(&recording.orders), recording.erasing.eraser());
         let mut recorder =
             Recorder::open(settings, streams, undecided, orders, Some(eraser)).context("[spool]")?;
+        for segment in recorder.written().quarantined() {
+            log::error!(
+                target: "spool",
+                "{segment} has no seal and was not begun by this spool's writers: moved to quarantine/; find \
+                 out who put it there, or whether the signing key was changed after a kill"
+            );
+        }
         if let Some(amending) = &self.amending {
             recorder.amend_by(amending.amender());
         }

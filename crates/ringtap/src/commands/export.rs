@@ -19,7 +19,7 @@ use ringtap_export::source::Source;
 use ringtap_model::{Call, Frame, Id, LinkType, Nanos, Stream};
 use ringtap_report::text::counted;
 use ringtap_report::time;
-use ringtap_spool::{MasterKey, Reader};
+use ringtap_spool::{MasterKey, Reader, Segment};
 use serde_json::{Value, json};
 
 use crate::anonymous::Anonymise;
@@ -96,6 +96,18 @@ struct Outcome {
     exit: Exit,
 }
 
+/// Says what was left out because nothing proves that the spool's writers wrote it.
+fn remark_unproven(spool: &Reader, screen: &mut Screen) {
+    let segments: Vec<&str> = spool.unproven().map(Segment::as_str).collect();
+    if let Some(first) = segments.first() {
+        screen.remark(format!(
+            "left out: {} without a seal, the first `{first}`; the spool is signed, so nothing proves who \
+             wrote that. `ringtap verify` names all",
+            counted(segments.len() as u64, "segment")
+        ));
+    }
+}
+
 impl Export {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
@@ -105,11 +117,14 @@ impl Export {
         let store = ringtap_store::Reader::open(&self.store)?;
         let mut spool = self.spool()?;
         let Some(call) = &self.call else {
-            return self.search(&store, &mut spool, mask.as_mut(), screen);
+            let exit = self.search(&store, &mut spool, mask.as_mut(), screen);
+            remark_unproven(&spool, screen);
+            return exit;
         };
         let call = named_call(&self.store, &store, call)?;
-        let outcome = self.export(&call, &store, &mut spool, mask.as_mut(), screen)?;
-        Ok(outcome.exit)
+        let outcome = self.export(&call, &store, &mut spool, mask.as_mut(), screen);
+        remark_unproven(&spool, screen);
+        Ok(outcome?.exit)
     }
 
     fn refuse_nonsense(&self) -> anyhow::Result<()> {

@@ -102,6 +102,44 @@ fn a_sealed_spool_is_proven_forgotten_in_part_and_a_change_found() {
 }
 
 #[test]
+fn packets_that_somebody_puts_in_are_no_evidence() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (spool, records, master, sign) = (at("spool"), at("records"), at("seal.key"), at("sign.pem"));
+    assert_eq!(ringtap(&["key", "--seal", &master, "--sign", &sign]).0, Some(0));
+    let public = format!("{sign}.pub");
+    let mut place = Place::new(dir.path());
+    let keys = format!("seal = \"{master}\"\nsign = \"{sign}\"");
+    let mut run = |capture: &str| {
+        let path = place.configure(capture, "");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{text}[spool]\ndirectory = \"{spool}\"\nsegment = \"5s\"\n{keys}\n"))
+            .unwrap();
+        place.start().end()
+    };
+    let (status, log) = run(&format!("files = [\"{DEMO}\"]\nspeed = \"max\""));
+    assert_eq!(status, Some(0), "{log}");
+    let all = segments(&spool);
+    let media = all.iter().find(|path| path.to_string_lossy().ends_with("-m-0.pcap")).unwrap();
+    let forged = PathBuf::from(media.to_str().unwrap().replace("-m-0.", "-m-99."));
+    fs::copy(media, &forged).unwrap();
+    let name = forged.strip_prefix(&spool).unwrap().display().to_string();
+    let (status, shown, _) = ringtap(&["verify", &spool, "--key", &public]);
+    assert!(status == Some(3) && shown.starts_with(&format!("{name}: it has no seal")), "{shown}");
+    let out = at("exports");
+    let export =
+        ["export", "--store", &records, "--spool", &spool, "--out", &out, "--pcap", "--key", &master];
+    let (_, _, told) = ringtap(&export);
+    assert!(told.contains("left out: 1 segment without a seal") && told.contains(&name), "{told}");
+    // A restart does not seal it.
+    let (_, log) = run(&nothing(dir.path()));
+    assert!(log.contains(&format!("{name} has no seal")), "{log}");
+    assert!(!forged.exists() && Path::new(&spool).join("quarantine").join(&name).exists());
+    let (status, shown, told) = ringtap(&["verify", &spool, "--key", &public]);
+    assert_eq!(status, Some(0), "{shown}{told}");
+}
+
+#[test]
 fn a_held_copy_is_proven_when_its_segments_are_gone() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();

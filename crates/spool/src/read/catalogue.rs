@@ -132,6 +132,6 @@ pub(crate) fn size(dir: &Path, segment: &Segment) -> u64 {
 }
 
 /// The longest span of a segment that the configuration allows.
-const LONGEST: Nanos = Nanos::from_secs(3_600);
+pub(crate) const LONGEST: Nanos = Nanos::from_secs(3_600);
 /// Clocks of file systems advance in ticks of some milliseconds, of some in two seconds.
 const TICK: Duration = Duration::from_secs(3);

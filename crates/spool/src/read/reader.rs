@@ -1,7 +1,7 @@
 //! Reads the packets of a call from its segments.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -24,6 +24,7 @@ use crate::segment::scan::{self, Content, Packet};
 use crate::trust::chunk_sealer;
 use crate::trust::keys::{KeyRow, Keys, OwnerKey, Unwrapped};
 use crate::trust::master_key::MasterKey;
+use crate::trust::provenance::Provenance;
 
 /// The longest that a packet may have waited in memory: for a decision (`rules`), then for its chunk and its
 /// block.
@@ -34,6 +35,9 @@ const MARGIN: Nanos = Nanos::from_secs(300);
 pub struct Reader {
     /// The spool's directories, and others of the same layout.
     dirs: Vec<PathBuf>,
+    /// Of the first directory.
+    provenance: Provenance,
+    unproven: BTreeSet<Segment>,
     far: Option<Arc<dyn FarStorage>>,
     masters: Vec<MasterKey>,
     reads: u64,
@@ -116,7 +120,8 @@ impl Reader {
     pub fn open(dir: &Path) -> Result<Self, Error> {
         std::fs::read_dir(dir).map_err(|error| Error::io(dir, "read", error))?;
         let dirs = vec![dir.to_owned(), dir.join(TIER), dir.join(FAR), dir.join(HELD)];
-        Ok(Self { dirs, far: None, masters: Vec::new(), reads: 0 })
+        let provenance = Provenance::of(dir)?;
+        Ok(Self { dirs, provenance, unproven: BTreeSet::new(), far: None, masters: Vec::new(), reads: 0 })
     }
 
     /// Searches another directory of the same layout as well, for example one to which segments were moved.
@@ -196,11 +201,24 @@ impl Reader {
         Ok(found)
     }
 
+    /// Segments that were left out so far: the spool is signed, they have no seal, and no writer has begun
+    /// them.
+    pub fn unproven(&self) -> impl Iterator<Item = &Segment> {
+        self.unproven.iter()
+    }
+
     /// Opens the segment in the first directory that has it.
-    pub(crate) fn open_segment(&self, segment: &Segment) -> Result<Option<(PathBuf, SegmentSource)>, Error> {
+    pub(crate) fn open_segment(
+        &mut self,
+        segment: &Segment,
+    ) -> Result<Option<(PathBuf, SegmentSource)>, Error> {
         for dir in &self.dirs {
             let path = segment.path(dir);
             match open_regular(&path) {
+                Ok(_) if !self.provenance.vouches_for(dir, segment)? => {
+                    self.unproven.insert(segment.clone());
+                    continue;
+                }
                 Ok(file) => return Ok(Some((dir.clone(), SegmentSource::Here(file)))),
                 // A pipe or a link in a segment's place has none of its packets.
                 Err(error) if error.kind() == io::ErrorKind::NotFound || is_irregular(&error) => {}
@@ -208,6 +226,10 @@ impl Reader {
             }
             let stub = Stub::read(dir, segment).map_err(|error| Error::io(&path, "read", error))?;
             if let Some(stub) = stub {
+                if !self.provenance.vouches_for(dir, segment)? {
+                    self.unproven.insert(segment.clone());
+                    continue;
+                }
                 return Ok(Some((dir.clone(), SegmentSource::Far(self.far.clone(), stub))));
             }
         }

@@ -10,14 +10,16 @@ use crate::error::Error;
 use crate::far::storage::{FarSegment, FarStorage, Stub};
 use crate::files::{entry_names, give_to_owner_of, open_regular, read_regular, remove_if_present};
 use crate::layout::HELD;
+use crate::read::catalogue::LONGEST;
 use crate::retain::holds::Holds;
 use crate::segment::index::{self, IndexRow};
 use crate::segment::listed::ListedSegment;
 use crate::segment::lookup::{indexed, scanned};
 use crate::segment::marker::{self, GLOBAL, Link, Marker};
 use crate::segment::name::Segment;
+use crate::segment::scan::{Scan, scan_file};
 use crate::trust::keys::{self, KeyRow};
-use crate::trust::seal::{self, State};
+use crate::trust::seal;
 use crate::trust::sign::Signer;
 
 /// Copies the held chunks out of a segment in `from` that is about to be deleted. Returns their number.
@@ -81,8 +83,8 @@ pub(crate) fn held_in_far_storage(
     Ok(rows)
 }
 
-/// Deletes chunks that nothing holds any more from the copies. Without a key, signed copies that still hold
-/// other chunks are left as they are; with a key, copies without a seal get one.
+/// Deletes chunks that nothing holds any more from the copies. Copies that still hold other chunks are left
+/// as they are if they are signed and there is no key, or if there is a key and no seal proves them.
 pub(crate) fn prune(dir: &Path, holds: &Holds, signer: Option<&Signer>) -> Result<(), Error> {
     let held = dir.join(HELD);
     let read = |error| Error::io(&held, "read", error);
@@ -107,21 +109,30 @@ fn prune_segment(
     let path = segment.path(held);
     let wrong = |error| Error::io(&path, "read", error);
     let file = open_regular(&path).map_err(wrong)?;
-    let all = scanned_all(&file).map_err(wrong)?;
-    let mut kept = all.clone();
+    let Scan { rows: all, damages, .. } = scan_file(&file).map_err(wrong)?;
     let category = segment.category();
+    if let (false, Some((_, begins))) = (damages.is_empty(), segment.origin())
+        && !holds.between(category, begins, begins + LONGEST).is_empty()
+    {
+        // It may have held chunks that cannot be told any more: `verify` names it.
+        return Ok(());
+    }
+    let mut kept = all.clone();
     kept.retain(|row| holds.is_held(category, row.chunk.owner, row.chunk.first, row.chunk.last));
     if kept.is_empty() {
         for path in segment.files(held) {
             remove_if_present(&path).map_err(|error| Error::io(&path, "deleted", error))?;
         }
     } else if kept.len() < all.len() {
-        if signer.is_some() || !segment.seal_path(held).exists() {
+        let may_rewrite = match signer {
+            // A new seal would make evidence of a copy that was changed or put in. A copy that a kill left
+            // without a seal is made anew: its segment was not deleted yet.
+            Some(signer) => seal::proves_copy(held, &format!("{HELD}/{segment}"), segment, &signer.public())?,
+            None => !segment.seal_path(held).exists(),
+        };
+        if may_rewrite {
             rewrite(held, &file, segment, &mut kept, held, dir, signer)?;
         }
-    } else if let Some(signer) = signer.filter(|_| !segment.seal_path(held).exists()) {
-        // It was copied before copies had seals, or ringtap was killed before it sealed the copy.
-        sign_copy(dir, held, segment, kept.len() as u64, State::Recovered, signer)?;
     }
     Ok(())
 }
@@ -131,12 +142,6 @@ fn rows(dir: &Path, segment: &Segment, file: &File, owners: &[u64]) -> io::Resul
         Some(rows) => Ok(rows),
         None => scanned(file, owners),
     }
-}
-
-fn scanned_all(mut file: &File) -> io::Result<Vec<IndexRow>> {
-    let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut file, &mut bytes)?;
-    Ok(crate::segment::scan::scan(&bytes).rows)
 }
 
 /// Writes a segment of that name with only these chunks of another, markers and content unchanged. Returns
@@ -190,21 +195,14 @@ fn rewrite(
     };
     let count = write().map_err(|error| Error::io(&path, "written", error))?;
     if let Some(signer) = signer.filter(|_| count > 0) {
-        sign_copy(dir, to, segment, count, State::Closed, signer)?;
+        sign_copy(dir, to, segment, count, signer)?;
     }
     Ok(count)
 }
 
 /// Writes the seal of a copy whose files are on the disk.
-fn sign_copy(
-    dir: &Path,
-    held: &Path,
-    segment: &Segment,
-    chunks: u64,
-    state: State,
-    signer: &Signer,
-) -> Result<(), Error> {
-    seal::of_copy(held, &format!("{HELD}/{segment}"), segment, chunks, state, signer)?;
+fn sign_copy(dir: &Path, held: &Path, segment: &Segment, chunks: u64, signer: &Signer) -> Result<(), Error> {
+    seal::of_copy(held, &format!("{HELD}/{segment}"), segment, chunks, signer)?;
     let path = segment.seal_path(held);
     give_to_owner_of(dir, &path).map_err(|error| Error::io(&path, "given to the user of the spool", error))
 }

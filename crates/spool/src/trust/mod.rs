@@ -1,5 +1,6 @@
 //! Encryption, signatures and proofs.
 
+pub(crate) mod chain;
 pub(crate) mod chunk_sealer;
 pub(crate) mod deletion_entry;
 pub(crate) mod deletion_log;
@@ -7,7 +8,10 @@ pub(crate) mod deletion_summary;
 pub(crate) mod head;
 pub(crate) mod keys;
 pub(crate) mod master_key;
+pub(crate) mod open_list;
+pub(crate) mod provenance;
 pub(crate) mod random;
+pub(crate) mod recovery;
 pub(crate) mod seal;
 pub(crate) mod secret_file;
 pub(crate) mod sign;

@@ -17,8 +17,9 @@ use crate::hex::{hex, sha256_hex};
 use crate::segment::index::{self, IndexRow};
 use crate::segment::marker::{self, Chunk, Link};
 use crate::segment::name::{Category, Segment};
+use crate::trust::chain::Chain;
 use crate::trust::keys::{self, Proof};
-use crate::trust::seal::{self, Chain, Content, State};
+use crate::trust::seal::{self, Content, State};
 
 /// Bytes of a block: one write.
 pub(crate) const BLOCK: usize = 2 << 20;
@@ -98,6 +99,7 @@ pub struct WriterStatus {
     /// The open segment of each category.
     open: Mutex<[Option<Segment>; Category::ALL.len()]>,
     stopped: AtomicBool,
+    quarantined: Mutex<Vec<Segment>>,
 }
 
 impl WriterStatus {
@@ -164,6 +166,16 @@ impl WriterStatus {
     pub fn open(&self) -> Vec<Segment> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.iter().flatten().cloned().collect()
+    }
+
+    /// Segments without a seal that lay in the signed spool at the start, and that no writer of it had begun.
+    /// They are in `quarantine/` now: nobody reads them there, and nothing deletes them.
+    pub fn quarantined(&self) -> Vec<Segment> {
+        self.quarantined.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_quarantined(&self, segments: Vec<Segment>) {
+        *self.quarantined.lock().unwrap_or_else(PoisonError::into_inner) = segments;
     }
 
     /// Stops recording, or resumes it. Packets that the writer has accepted are written all the same.
@@ -288,7 +300,11 @@ impl DiskWriter {
         }
     }
 
-    fn open(&self, segment: Segment) -> OpenSegment {
+    fn open(&mut self, segment: Segment) -> OpenSegment {
+        if let Some(chain) = &mut self.chains[segment.category() as usize] {
+            // If it fails, packets are recorded all the same; after a kill nothing would prove them.
+            self.written.record(chain.open(&segment));
+        }
         let path = segment.path(&self.dir);
         let created = self.create(&path).map_err(|error| Error::io(&path, "created", error));
         let (file, result) = match created {

@@ -13,8 +13,8 @@ use ringtap_model::Nanos;
 use crate::error::Error;
 use crate::segment::marker::Link;
 use crate::segment::name::Category;
+use crate::trust::chain::Chain;
 use crate::trust::chunk_sealer::ChunkSealer;
-use crate::trust::seal::Chain;
 use crate::write::chunk_writer::ChunkWriter;
 use crate::write::disk::{Block, DiskWriter, Job, WriterStatus};
 use crate::write::growing::{GrowingChunks, IncomingPacket};
@@ -60,8 +60,11 @@ impl Packer {
         let (spare, back) = channel();
         let (rows_back, spare_rows) = channel();
         let written = Arc::new(WriterStatus::default());
+        let chains = chains(settings)?;
+        written
+            .set_quarantined(chains.iter().flatten().flat_map(|chain| chain.quarantined.clone()).collect());
         let disk = DiskWriter {
-            chains: chains(settings)?,
+            chains,
             dir: settings.dir.clone(),
             link,
             direct: settings.direct,
@@ -224,7 +227,8 @@ fn chains(settings: &WriterSettings) -> Result<[Option<Chain>; Category::ALL.len
     if let Some(signer) = &settings.sign {
         for (chain, category) in chains.iter_mut().zip(Category::ALL) {
             let signer = Arc::clone(signer);
-            *chain = Some(Chain::resume(&settings.dir, settings.worker, category, signer)?);
+            let master = settings.seal.as_ref();
+            *chain = Some(Chain::resume(&settings.dir, settings.worker, category, signer, master)?);
         }
     }
     Ok(chains)

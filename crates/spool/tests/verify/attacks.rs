@@ -175,3 +175,106 @@ fn an_older_state_does_not_pass_for_the_present_one_with_a_head_that_was_noted()
     write(settings(dir), START + Nanos::from_secs(100), 3);
     assert_eq!(look_with(dir, noted).findings, []);
 }
+
+/// A segment of another spool under a new name, without its seal: packets that nobody captured here.
+fn plant(foreign: &Path, dir: &Path, worker: u16) -> Segment {
+    let segment = &of(foreign, Category::Media)[1];
+    let name = segment.as_str().replace("-w0-", &format!("-w{worker}-")).replace("-m-1", "-m-99");
+    let forged: Segment = name.parse().expect("a segment");
+    for (from, to) in
+        [(segment.path(foreign), forged.path(dir)), (segment.index_path(foreign), forged.index_path(dir))]
+    {
+        fs::copy(from, to).expect("a copy");
+    }
+    forged
+}
+
+fn packets(dir: &Path) -> (usize, Vec<Segment>) {
+    let mut reader = Reader::open(dir).expect("a directory");
+    reader.add_key(MasterKey::of([7; 32]));
+    let segments = reader.between(Nanos::ZERO, Nanos::MAX).expect("segments");
+    let found = reader.read(&[1, 4, 7], &segments).expect("readable");
+    (found.len(), reader.unproven().cloned().collect())
+}
+
+#[test]
+fn forged_segments_are_findings_and_their_packets_are_left_out() {
+    let case = Case::new();
+    let foreign = Case::with(|settings| WriterSettings { sign: None, seal: None, ..settings });
+    let whole = packets(&case.dir).0;
+    // Under a worker that there is, and under one that never was; open, and as if it had been closed.
+    for worker in [0, 9] {
+        for index in [true, false] {
+            let dir = case.copied();
+            let forged = plant(&foreign.dir, dir, worker);
+            if !index {
+                fs::remove_file(forged.index_path(dir)).unwrap();
+            }
+            let report = look(dir);
+            assert!(faults(&report).contains(&(forged.as_str(), &Fault::Unsealed)), "{:?}", report.findings);
+            assert_eq!(packets(dir), (whole, vec![forged.clone()]));
+            // A restart does not make it evidence.
+            write(settings(dir), START + Nanos::from_secs(100), 3);
+            let report = look(dir);
+            let still_there = worker == 9;
+            assert_eq!(report.findings.iter().any(|finding| finding.place == forged.as_str()), still_there);
+            assert_eq!(dir.join("quarantine").join(forged.as_str()).exists(), !still_there);
+            assert_eq!(report.recovered, 0);
+        }
+    }
+}
+
+/// Chunks that are added to a segment which a kill left open are no evidence either.
+#[test]
+fn a_segment_left_open_is_sealed_only_if_all_its_chunks_were_sealed_here() {
+    let case = Case::new();
+    let all = of(&case.dir, Category::Media);
+    let (before, last) = (&all[all.len() - 2], &all[all.len() - 1]);
+    let killed = |dir: &Path| {
+        fs::copy(before.seal_path(dir), dir.join("w0-m.head")).unwrap();
+        fs::remove_file(last.index_path(dir)).unwrap();
+        fs::remove_file(last.seal_path(dir)).unwrap();
+    };
+    let foreign = Case::with(|settings| WriterSettings { sign: None, seal: None, ..settings });
+    let other_key = Case::with(|settings| WriterSettings { seal: Some(MasterKey::of([8; 32])), ..settings });
+    for (what, from, quarantined) in [
+        ("nothing", None, false),
+        ("plain chunks", Some(&foreign), true),
+        ("another spool's chunks", Some(&other_key), true),
+    ] {
+        let dir = case.copied();
+        killed(dir);
+        if let Some(from) = from {
+            // In place of the end of the segment.
+            let mut bytes = fs::read(last.path(dir)).unwrap();
+            let rows = scan(&bytes).rows;
+            bytes.truncate(rows[rows.len() / 2].offset as usize);
+            let other = fs::read(of(&from.dir, Category::Media)[0].path(&from.dir)).unwrap();
+            let first = scan(&other).rows[0];
+            bytes.extend_from_slice(&other[first.offset as usize..]);
+            fs::write(last.path(dir), bytes).unwrap();
+        }
+        write(settings(dir), START + Nanos::from_secs(100), 3);
+        assert_eq!(dir.join("quarantine").join(last.as_str()).exists(), quarantined, "{what}");
+        assert_eq!(look(dir).recovered, u64::from(!quarantined), "{what}");
+    }
+}
+
+/// The list that named a segment while it was written is no proof once its chain has gone on.
+#[test]
+fn an_older_list_of_open_segments_proves_nothing() {
+    let case = Case::with(|settings| WriterSettings { span: Nanos::from_secs(60), ..settings });
+    let dir = case.copied();
+    let old = fs::read(dir.join("w0-m.open")).unwrap();
+    write(settings(dir), START + Nanos::from_secs(100), 6);
+    assert_eq!(look(dir).findings, []);
+    let first = &of(dir, Category::Media)[0];
+    fs::remove_file(first.seal_path(dir)).unwrap();
+    fs::write(dir.join("w0-m.open"), &old).unwrap();
+    assert!(faults(&look(dir)).contains(&(first.as_str(), &Fault::Unsealed)));
+    // A list that was changed names nothing.
+    let mut bad = old;
+    bad[20] ^= 1;
+    fs::write(dir.join("w0-m.open"), &bad).unwrap();
+    assert!(faults(&look(dir)).contains(&("w0-m.open", &Fault::BadOpenList)));
+}

@@ -137,8 +137,8 @@ fn a_spool_as_it_was_written_is_proven() {
     .unwrap();
     assert_eq!(told.proven, 0);
     assert!(told.findings.iter().all(|finding| finding.fault == Fault::Key(signer().public())));
-    // One for each segment, and one for the head of each chain.
-    assert_eq!(told.findings.len() as u64, all + 3);
+    // One for each segment, and for the head and the list of open segments of each chain.
+    assert_eq!(told.findings.len() as u64, all + 6);
 }
 
 #[test]

@@ -6,22 +6,21 @@ use std::path::Path;
 use crate::error::Error;
 use crate::files::{entry_names, if_present, is_irregular, read_regular};
 use crate::hex::{hex, sha256_hex};
-use crate::segment::name::{Category, Segment};
+use crate::segment::name::Category;
 use crate::trust::deletion_entry::{DeletionKind, SealSummary};
 use crate::trust::deletion_log::LoggedDeletions;
 use crate::trust::head::{KnownHead, chain_of_head, head_name};
+use crate::trust::open_list::{OpenListFile, open_list_name};
 use crate::trust::seal::Seal;
 use crate::trust::sign::PublicKey;
 use crate::trust::verify::inventory::{KnownSegment, signer};
 use crate::trust::verify::report::{ChainHead, Fault};
 
-/// The first and the last segment with a seal, by worker and category.
-pub(crate) type ChainEnds = BTreeMap<(u16, Category), (Segment, Segment)>;
-
 /// What the chains show.
 #[derive(Default)]
 pub(crate) struct ChainCheck {
-    pub(crate) ends: ChainEnds,
+    /// The signed lists of open segments, and the number of the next seal, by worker and category.
+    pub(crate) open: BTreeMap<(u16, Category), (OpenListFile, u64)>,
     /// Faults by segment.
     pub(crate) faults: Vec<(String, Fault)>,
     pub(crate) heads: Vec<ChainHead>,
@@ -94,9 +93,14 @@ pub(crate) fn check_chains(
         if let Some(ChainLink { segment, number, hash: sha256, .. }) = links.pop() {
             check.heads.push(ChainHead { worker, category, segment, number, sha256 });
         }
-        if let (Some(first), Some(last)) = (sealed.first(), sealed.last()) {
-            check.ends.insert((worker, category), (first.segment.clone(), last.segment.clone()));
+        let open = OpenListFile::read(root, worker, category, keys)?;
+        if let OpenListFile::Bad(signer) = open {
+            let fault = signer.map_or(Fault::BadOpenList, Fault::Key);
+            check.faults.push((open_list_name(worker, category), fault));
         }
+        let next = check.heads.last().filter(|head| (head.worker, head.category) == (worker, category));
+        let next = next.map_or(0, |head| head.number.saturating_add(1));
+        check.open.insert((worker, category), (open, next));
     }
     Ok(check)
 }

@@ -28,8 +28,11 @@ pub enum Fault {
     /// Two segments were swapped, or one was renamed or copied.
     #[error("its seal is that of `{0}`: it was renamed, or put in another's place")]
     Misplaced(String),
-    /// A segment between others that have seals.
-    #[error("it has no seal, though older segments have: the seal was removed, or the segment was put in")]
+    /// A segment that nothing proves, in a spool whose segments are signed.
+    #[error(
+        "it has no seal, and the signed list of open segments does not name it: its seal was removed, the \
+         segment was put in, or it was written before segments were signed"
+    )]
     Unsealed,
     /// Only the seal is left.
     #[error("the segment is gone, and no order to delete it is in the log; its seal is there")]
@@ -127,6 +130,9 @@ pub enum Fault {
         /// Number of the chain's newest seal.
         newest: u64,
     },
+    /// A chain's list of open segments cannot be read, or its signature does not match.
+    #[error("it was changed, or another key signed it")]
+    BadOpenList,
     /// A chain ends before a seal that it had.
     #[error(
         "the chain {}, and had seal {number} once: the newest segments were removed, or an older state of \

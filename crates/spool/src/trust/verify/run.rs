@@ -47,14 +47,24 @@ pub fn verify(
     let chains = check_chains(root, &segments, &keys, &log, &options.heads)?;
     let report =
         VerifyReport { key, heads: chains.heads, deleted: chains.deleted, ..VerifyReport::default() };
-    let mut verifier =
-        Verifier { options, keys, orders: &orders, signed, copies: false, report, done: 0, total, progress };
+    let mut verifier = Verifier {
+        options,
+        keys,
+        orders: &orders,
+        open: &chains.open,
+        signed,
+        copies: false,
+        report,
+        done: 0,
+        total,
+        progress,
+    };
     for known in &segments {
         let before = verifier.report.findings.len();
         for (_, fault) in chains.faults.iter().filter(|(segment, _)| *segment == known.segment.as_str()) {
             verifier.find(known.segment.as_str(), fault.clone());
         }
-        verifier.segment(known, &chains.ends, before)?;
+        verifier.segment(known, before)?;
     }
     verifier.copies = true;
     copies.iter().try_for_each(|copy| verifier.held(copy))?;

@@ -1,9 +1,7 @@
 //! Checks one segment against its seal, or its checksums.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-use ringtap_model::Nanos;
 
 use crate::error::{Error, FarError};
 use crate::far::storage;
@@ -12,11 +10,12 @@ use crate::hex::{hex, sha256_hex};
 use crate::layout::{FAR, HELD};
 use crate::segment::index::{Index, IndexRow};
 use crate::segment::marker;
+use crate::segment::name::Category;
 use crate::segment::scan::{Damage, Flaw, Scan, scan_bytes};
 use crate::trust::keys::{KeyRow, ROW, is_header, proof};
+use crate::trust::open_list::OpenListFile;
 use crate::trust::seal::{self, Seal, State};
 use crate::trust::sign::PublicKey;
-use crate::trust::verify::chain::ChainEnds;
 use crate::trust::verify::inventory::{KnownSegment, scanned};
 use crate::trust::verify::orders::Orders;
 use crate::trust::verify::report::{Fault, Finding, VerifyOptions, VerifyReport};
@@ -28,6 +27,8 @@ pub(crate) struct Verifier<'a> {
     pub(crate) orders: &'a Orders<'a>,
     /// Segments are signed.
     pub(crate) signed: bool,
+    /// What is being written, by worker and category, and the number of the next seal.
+    pub(crate) open: &'a BTreeMap<(u16, Category), (OpenListFile, u64)>,
     /// The segments are held copies.
     pub(crate) copies: bool,
     pub(crate) report: VerifyReport,
@@ -98,12 +99,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    pub(crate) fn segment(
-        &mut self,
-        known: &KnownSegment,
-        chains: &ChainEnds,
-        before: usize,
-    ) -> Result<(), Error> {
+    pub(crate) fn segment(&mut self, known: &KnownSegment, before: usize) -> Result<(), Error> {
         let name = known.segment.as_str();
         self.irregular(known);
         let Some(dir) = &known.dir else {
@@ -127,7 +123,7 @@ impl Verifier<'_> {
                 return Ok(());
             }
         }
-        let Some(bytes) = &known.seal else { return self.unsealed(known, dir, chains) };
+        let Some(bytes) = &known.seal else { return self.unsealed(known, dir, before) };
         let Some((seal, line)) = Seal::parse(bytes) else {
             self.find(name, Fault::Seal);
             return self.checksums(known, dir, true);
@@ -303,18 +299,18 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn unsealed(&mut self, known: &KnownSegment, dir: &Path, chains: &ChainEnds) -> Result<(), Error> {
+    fn unsealed(&mut self, known: &KnownSegment, dir: &Path, before: usize) -> Result<(), Error> {
         let segment = &known.segment;
-        let Some((worker, at)) = segment.origin() else { return Ok(()) };
-        if let Some((first, last)) = chains.get(&(worker, segment.category())) {
-            // A segment that is being written may have begun with an older packet than the last one that was
-            // closed.
-            let late = last.origin().is_some_and(|(_, newest)| at + LATE >= newest);
-            if segment > first && !(segment > last || late && !known.indexed) {
-                self.find(segment.as_str(), Fault::Unsealed);
-            } else if segment > last || late && !known.indexed {
-                return self.checksums(known, dir, false);
-            }
+        let chain = segment.origin().and_then(|(worker, _)| self.open.get(&(worker, segment.category())));
+        if chain.is_some_and(|(list, next)| list.names(segment, *next)) {
+            return self.checksums(known, dir, false);
+        }
+        // It may have been sealed since the files were listed.
+        if self.signed && segment.seal_path(dir).exists() {
+            return self.checksums(known, dir, false);
+        }
+        if self.signed && !self.report.findings[before..].iter().any(|other| other.fault == Fault::Unsealed) {
+            self.find(segment.as_str(), Fault::Unsealed);
         }
         self.report.unsigned += 1;
         self.checksums(known, dir, known.indexed)
@@ -385,6 +381,3 @@ impl Verifier<'_> {
         Ok(())
     }
 }
-
-/// A segment that is being written begins at most this long before the newest sealed one.
-const LATE: Nanos = Nanos::from_secs(120);

@@ -1,0 +1,102 @@
+//! The segments of a chain that have no seal yet, in a signed line beside its head: `w0-m.open`.
+//!
+//! It is written before a segment is created. A segment without a seal that the list does not name was put
+//! into the spool by somebody else. The list has the number of the next seal, so that an older list proves
+//! nothing.
+
+use std::path::Path;
+
+use ringtap_model::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::files::{if_present, is_irregular, read_regular, replace};
+use crate::segment::name::{Category, Segment};
+use crate::time::utc;
+use crate::trust::sign::{self, Line, PublicKey, Signer};
+
+/// A list as it is on the disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OpenList {
+    chain: String,
+    /// Number of the next seal of the chain when the list was written.
+    pub(crate) next: u64,
+    pub(crate) open: Vec<String>,
+    at: String,
+    key: String,
+}
+
+/// What lies where a list should.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum OpenListFile {
+    Missing,
+    /// It is no list of this chain, or none of the keys signed it; the key that did.
+    Bad(Option<PublicKey>),
+    List(OpenList),
+}
+
+impl OpenListFile {
+    pub(crate) fn read(
+        dir: &Path,
+        worker: u16,
+        category: Category,
+        keys: &[PublicKey],
+    ) -> Result<Self, Error> {
+        let path = dir.join(open_list_name(worker, category));
+        let bytes = match if_present(read_regular(&path)) {
+            Ok(None) => return Ok(Self::Missing),
+            Ok(Some(bytes)) => bytes,
+            Err(error) if is_irregular(&error) => return Ok(Self::Bad(None)),
+            Err(error) => return Err(Error::io(&path, "read", error)),
+        };
+        let read = || {
+            let line = Line::parse(&bytes)?;
+            let list: OpenList = serde_json::from_str(line.json).ok()?;
+            if keys.iter().any(|key| line.is_by(key)) {
+                return (list.chain == chain_name(worker, category)).then_some(Self::List(list));
+            }
+            Some(Self::Bad(list.key.parse().ok().filter(|key| line.is_by(key))))
+        };
+        Ok(read().unwrap_or(Self::Bad(None)))
+    }
+
+    /// Whether the list names the segment, and no seal of its chain was written before the list.
+    pub(crate) fn names(&self, segment: &Segment, next: u64) -> bool {
+        let Self::List(list) = self else { return false };
+        list.next >= next && list.open.iter().any(|open| open == segment.as_str())
+    }
+}
+
+/// Writes the list of a chain: it is on the disk once this has returned.
+pub(crate) fn write(
+    dir: &Path,
+    worker: u16,
+    category: Category,
+    open: &[Segment],
+    next: u64,
+    now: Nanos,
+    signer: &Signer,
+) -> Result<(), Error> {
+    let list = OpenList {
+        chain: chain_name(worker, category),
+        next,
+        open: open.iter().map(ToString::to_string).collect(),
+        at: utc(now),
+        key: signer.public().to_string(),
+    };
+    // Serialising numbers and texts cannot fail.
+    let json = serde_json::to_string(&list).unwrap_or_default();
+    let path = dir.join(open_list_name(worker, category));
+    let line = sign::line(Some(signer), &json);
+    replace(&path, line.as_bytes()).map_err(|error| Error::io(&path, "written", error))
+}
+
+/// The file with the list of a chain.
+pub(crate) fn open_list_name(worker: u16, category: Category) -> String {
+    format!("{}.open", chain_name(worker, category))
+}
+
+fn chain_name(worker: u16, category: Category) -> String {
+    format!("w{worker}-{}", category.letter())
+}
