@@ -23,6 +23,7 @@
 //! | `status`, `metrics`, `http` | that as a line, as figures, on two pages |
 //! | `system` | user, capabilities, service manager |
 //! | [`control`] | the socket that brings commands |
+//! | `locks` | a second daemon is kept away |
 //! | `far_tier` | the far place that segments move to |
 //! | `tend` | the thread that keeps the spool within its clocks and its disk |
 //! | `logger` | lines for the operator |
@@ -33,6 +34,7 @@ pub mod control;
 mod far_tier;
 mod housekeeping;
 mod http;
+mod locks;
 mod logger;
 mod main_loop;
 mod metrics;
@@ -59,6 +61,7 @@ use sd_notify::NotifyState;
 use crate::config::Span;
 pub use crate::config::{Config, Wrong, default_file};
 use crate::far_tier::FarTier;
+use crate::locks::Locks;
 use crate::main_loop::{MainLoop, listen_to_signals};
 use crate::source::Source;
 use crate::threads::Threads;
@@ -123,6 +126,7 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
         far_tier.open(directory, &config.retention)?;
     }
     system::give_up(user.as_ref())?;
+    let _locks = Locks::take(&config)?;
     let signals = listen_to_signals()?;
     let keeper = StoreWriter::open(&store::settings(&config), store::tell)?;
     let threads = Threads::start(&config, source, &keeper, &secrets, &far_tier)?;

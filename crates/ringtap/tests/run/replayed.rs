@@ -410,3 +410,34 @@ fn a_wrong_configuration_starts_nothing() {
     let (status, said) = ringtap(&["run", "-c", "/nowhere.toml"]);
     assert!(status == Some(2) && said.contains("ringtap run --print-default"), "{said}");
 }
+
+/// Two daemons on one spool, store, outbox or journal would each write over what the other has.
+#[test]
+fn a_second_daemon_on_the_same_files_does_not_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut place = Place::new(dir.path());
+    place.configure(&files("2"), "");
+    let mut first = place.start();
+    first.says("/metrics and /health");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut second = Place::new(elsewhere.path());
+    let path = second.configure(&files("\"max\""), "");
+    let own = fs::read_to_string(&path).unwrap();
+    for (name, key) in
+        [("records", "[store] directory"), ("outbox", "[store] outbox"), ("journal", "[journal] path")]
+    {
+        let shared = |dir: &Path| format!("\"{}/{name}\"", dir.display());
+        fs::write(&path, own.replace(&shared(elsewhere.path()), &shared(dir.path()))).unwrap();
+        let (status, log) = second.start().end();
+        let told = format!("{key}: another ringtap, process {}, writes to", first.id());
+        assert!(status == Some(1) && log.contains(&told), "{name}: {log}");
+    }
+    // Of the first nothing is lost, and what a kill leaves locks nobody out.
+    first.signal("KILL");
+    assert_eq!(first.end().0, None);
+    fs::write(&path, own.replace(&elsewhere.path().display().to_string(), &dir.path().display().to_string()))
+        .unwrap();
+    let (status, log) = second.start().end();
+    assert_eq!(status, Some(0), "{log}");
+    assert_eq!(place.calls().len(), 12);
+}
