@@ -283,6 +283,7 @@ impl<X: Tracker> Engine<X> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::testing::{CALLEE, CALLER, Tap, fragment, ip, request, response};
 
     /// What of the counters is not zero, frames and bytes aside.
@@ -325,6 +326,37 @@ mod tests {
             tap.udp(0, "192.0.2.1:7000", "198.51.100.1:7000", payload);
             assert_eq!(counted(&tap), [(kind, 1)]);
         }
+    }
+
+    /// HEP version 3: each chunk is vendor, type and length, then its value.
+    #[test]
+    fn a_mirrored_message_has_the_addresses_that_its_agent_saw() {
+        let mut chunks = Vec::new();
+        for (kind, value) in [
+            (1u16, &[2][..]),
+            (2, &[17]),
+            (3, &[10, 0, 0, 1]),
+            (4, &[10, 0, 0, 2]),
+            (7, &[0x13, 0xc5]),
+            (8, &[0x13, 0xc6]),
+            (11, &[1]),
+            (15, &request("INVITE", 1).bytes()),
+        ] {
+            chunks.extend([0, 0]);
+            chunks.extend(kind.to_be_bytes());
+            chunks.extend((6 + value.len() as u16).to_be_bytes());
+            chunks.extend(value);
+        }
+        let hep = [&b"HEP3"[..], &(6 + chunks.len() as u16).to_be_bytes(), &chunks].concat();
+        let mut tap = Tap::new();
+        tap.udp(0, "192.0.2.1:9060", "198.51.100.1:9060", &hep);
+        assert_eq!(counted(&tap), [("sip", 1), ("hep", 1)]);
+        let (call, _) = tap.call();
+        assert_eq!(
+            (call.src.to_string(), call.dst.to_string()),
+            ("10.0.0.1:5061".into(), "10.0.0.2:5062".into())
+        );
+        assert_eq!(call.transport, Transport::Hep);
     }
 
     #[test]

@@ -337,6 +337,36 @@ mod tests {
         }
     }
 
+    /// Of two reports in one batch, one precedes the stream that it concerns. Other ports send the reports.
+    #[test]
+    fn all_workers_handle_a_report_in_its_place_among_the_packets() {
+        let senders = ["192.0.2.1:4000", "192.0.2.1:4002", "192.0.2.1:4004", "192.0.2.1:4006"];
+        let receivers = ["198.51.100.1:6000", "198.51.100.1:6002", "198.51.100.1:6004", "198.51.100.1:6006"];
+        let mut packets: Vec<Packet> = Vec::new();
+        for (ssrc, (sender, receiver)) in (0..).zip(senders.into_iter().zip(receivers)) {
+            let invite = request("INVITE", 1).call_id(receiver).sdp(sender, "RTP/AVP 8");
+            packets.push((0, CALLER, CALLEE, invite.bytes()));
+            let report = [0x81c9_0007u32, 9, ssrc, 7, 99, 80, 0, 0].map(u32::to_be_bytes).concat();
+            packets.push((10, receiver, sender, report.clone()));
+            for number in 0..10u16 {
+                let packet = rtp(8, number, u32::from(number) * 160, ssrc);
+                packets.push((20 + 20 * u64::from(number), sender, receiver, packet));
+            }
+            packets.push((300, receiver, sender, report));
+        }
+        packets.sort_by_key(|packet| packet.0);
+        let one = in_lockstep(&packets, 1);
+        assert_eq!(one.len(), 4);
+        assert!(
+            one.iter().all(|call| call.contains("rtcp_reports: Some(1), rtcp_lost: Some(7)")),
+            "{}",
+            one[0]
+        );
+        for workers in 2..=5 {
+            assert_eq!(in_lockstep(&packets, workers), one, "{workers} workers");
+        }
+    }
+
     /// RFC 791 section 3.2: which worker captured a fragment says nothing about who has the sender's other
     /// packets.
     #[test]
@@ -363,6 +393,9 @@ mod tests {
             }
             datas.push((u64::from(id), ip(1, &[8, 0, 0, 0, 0, 1, 0, 1])));
         }
+        // Reassembled, they are too short for a TCP header.
+        datas.push((6, fragment(6, 6, 0, true, &[0; 8])));
+        datas.push((6, fragment(6, 6, 8, false, &[0; 4])));
         let frames: Vec<Frame<'_>> = datas.iter().enumerate().map(frame).collect();
         let counted = |workers| {
             let (mut records, mut team) = (Records::default(), RoundRobin::new(&config(), workers));
@@ -374,7 +407,8 @@ mod tests {
         let mut records = Records::default();
         engine.batch(&frames, &mut records);
         engine.close(&mut records);
-        assert_eq!((records.calls.len(), engine.counters().fragments), (6, 20));
+        assert_eq!((records.calls.len(), engine.counters().fragments), (6, 22));
+        assert_eq!(engine.counters().skipped.iter().sum::<u64>(), 1);
         for workers in 1..=4 {
             assert_eq!(counted(workers), (engine.counters().clone(), 6), "{workers} workers");
         }

@@ -246,3 +246,95 @@ fn is_wanted(wants: &Wants, frame: &Frame<'_>) -> bool {
 
 /// Datagrams up to this length are searched for a slash first.
 const SHORT: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use ringtap_model::LinkType;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::engine::Engine;
+    use crate::testing::{Records, at, end, ip, request, rtp, udp};
+
+    const ETHERNET: [u8; 14] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+
+    /// Wants the ports of MGCP, and heartbeats.
+    struct Added;
+
+    impl Tracker for Added {
+        const WANTS: Wants = Wants { ports: &[2427], sniff: Some(is_beat), ..Wants::NOTHING };
+    }
+
+    fn is_beat(datagram: &Datagram<'_>) -> bool {
+        datagram.data.starts_with(b"BEAT")
+    }
+
+    /// What is counted of IPv4 packets, alone or in Ethernet.
+    fn counted<X: Tracker>(added: X, is_ethernet: bool, packets: &[Vec<u8>]) -> Vec<(&'static str, u64)> {
+        let config = Config { max_calls: 4, max_streams: 4, ..Config::default() };
+        let mut engine = Engine::with_tracker(config, added);
+        let (link, header) = if is_ethernet { (1, &ETHERNET[..]) } else { (101, &[][..]) };
+        let datas: Vec<Vec<u8>> = packets.iter().map(|packet| [header, packet].concat()).collect();
+        let frames: Vec<Frame<'_>> = (1..)
+            .zip(&datas)
+            .map(|(number, data)| {
+                let (link, wire_len) = (LinkType(link), data.len() as u32);
+                Frame { time: at(20 * number), number, link, wire_len, data }
+            })
+            .collect();
+        engine.batch(&frames, &mut Records::default());
+        engine.counters().kinds().into_iter().filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Only Ethernet frames are decoded while they are prefetched.
+    #[test]
+    fn a_prefetched_packet_is_counted_as_any_other() {
+        let stun = [0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+        let datagram = |payload: &[u8]| udp(end("192.0.2.1:7000"), end("198.51.100.1:7000"), payload);
+        let tcp = [0, 1, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 0, 0, 0, 0, 0, 0];
+        for (packet, kind) in [
+            (datagram(&request("OPTIONS", 1).bytes()), "sip"),
+            (datagram(b"\x80\xc9\x00\x01\x00\x00\x00\x01"), "rtcp"),
+            (datagram(&stun), "stun"),
+            (datagram(b"HEP3\x00\x06"), "hep"),
+            (datagram(b"EEP3\x00\x06"), "hep"),
+            (datagram(b"anything else"), "udp_other"),
+            (ip(6, &tcp), "tcp"),
+            (ip(1, &[8, 0, 0, 0, 0, 1, 0, 1]), "icmp"),
+        ] {
+            for is_ethernet in [false, true] {
+                let counts = counted((), is_ethernet, &vec![packet.clone(); 20]);
+                assert_eq!(counts, [(kind, 20)], "in Ethernet: {is_ethernet}");
+            }
+        }
+    }
+
+    /// In Ethernet all but the first take the fast path.
+    #[test]
+    fn every_packet_of_a_stream_is_counted_once_on_either_path() {
+        let packet = |number: u16| {
+            let packet = rtp(8, number, u32::from(number) * 160, 1);
+            udp(end("192.0.2.1:4000"), end("198.51.100.1:6000"), &packet)
+        };
+        let packets: Vec<Vec<u8>> = (0..40).map(packet).collect();
+        for is_ethernet in [false, true] {
+            assert_eq!(counted((), is_ethernet, &packets), [("rtp", 40)], "in Ethernet: {is_ethernet}");
+        }
+    }
+
+    #[test]
+    fn an_added_tracker_gets_the_datagrams_of_its_ports_and_of_its_content() {
+        for (src, dst, payload, kind) in [
+            ("192.0.2.1:2427", "198.51.100.1:7000", &b"AUEP 1 a"[..], "tracked"),
+            ("192.0.2.1:7000", "198.51.100.1:2427", b"AUEP 1 a", "tracked"),
+            ("192.0.2.1:7000", "198.51.100.1:7000", b"BEAT 1", "tracked"),
+            ("192.0.2.1:7000", "198.51.100.1:7000", b"AUEP 1 a", "udp_other"),
+        ] {
+            for is_ethernet in [false, true] {
+                let packets = vec![udp(end(src), end(dst), payload); 20];
+                let counts = counted(Added, is_ethernet, &packets);
+                assert_eq!(counts, [(kind, 20)], "{src} to {dst}, in Ethernet: {is_ethernet}");
+            }
+        }
+    }
+}

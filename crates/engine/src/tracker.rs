@@ -113,3 +113,44 @@ pub(crate) trait EngineTracker: Tracker {
 
 /// Follows nothing.
 impl Tracker for () {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{at, end};
+
+    fn datagram<'a>(src: &str, dst: &str, data: &'a [u8]) -> Datagram<'a> {
+        let len = data.len();
+        Datagram {
+            time: at(0),
+            src: end(src),
+            dst: end(dst),
+            ip_len: 28 + len as u32,
+            data,
+            len,
+            frames: &[1],
+        }
+    }
+
+    fn is_hello(datagram: &Datagram<'_>) -> bool {
+        datagram.data == b"hello"
+    }
+
+    #[test]
+    fn a_datagram_is_wanted_by_either_port_or_by_its_content() {
+        const WANTS: Wants = Wants { ports: &[2427, 2727], sniff: Some(is_hello), ..Wants::NOTHING };
+        let is_wanted = |src, dst, data: &[u8]| WANTS.datagram(&datagram(src, dst, data));
+        assert!(is_wanted("192.0.2.1:2427", "198.51.100.1:9", b"x"));
+        assert!(is_wanted("192.0.2.1:9", "198.51.100.1:2727", b"x"));
+        assert!(is_wanted("192.0.2.1:9", "198.51.100.1:9", b"hello"));
+        assert!(!is_wanted("192.0.2.1:9", "198.51.100.1:9", b"x"));
+    }
+
+    #[test]
+    fn a_tracker_that_names_nothing_wants_no_datagram() {
+        assert!(!Wants::NOTHING.any_datagram());
+        assert!(!Wants::NOTHING.datagram(&datagram("192.0.2.1:0", "198.51.100.1:0", b"hello")));
+        assert!(Wants { ports: &[2427], ..Wants::NOTHING }.any_datagram());
+        assert!(Wants { sniff: Some(is_hello), ..Wants::NOTHING }.any_datagram());
+    }
+}

@@ -112,6 +112,16 @@ impl Feed {
         let port = 4000 + 2 * u16::from(call);
         self.udp(millis, back, (port, port), &rtp);
     }
+
+    /// The callee's receiver report on the caller's stream (RFC 3550 section 6.4.2).
+    fn report(&mut self, millis: u64, call: u8, lost: u8) {
+        let mut rtcp = vec![0x81, 201, 0, 7, 0, 0, call, 1];
+        rtcp.extend([0, 0, call, 0]);
+        rtcp.extend([0, 0, 0, lost]);
+        rtcp.extend([0; 16]);
+        let port = 4001 + 2 * u16::from(call);
+        self.udp(millis, true, (port, port), &rtcp);
+    }
 }
 
 impl Feed {
@@ -203,17 +213,20 @@ fn a_snapshot_is_what_the_end_would_tell() {
     let (call, ended) = {
         let mut feed = Feed::new();
         feed.call_of_24_s(|_| {});
+        feed.report(24_300, 1, 7);
         feed.engine.close(&mut feed.watcher);
         feed.watcher.ended.pop().expect("one call")
     };
     // The same again, looked at before the end; looking changes nothing.
     let mut feed = Feed::new();
     feed.call_of_24_s(|engine| assert!(engine.snapshot(&call.id).is_some()));
+    feed.report(24_300, 1, 7);
     let (seen, streams) = feed.engine.snapshot(&call.id).expect("it is under way");
     assert_eq!(seen, call);
     assert_eq!(streams, ended.iter().map(|stream| stream.record.clone()).collect::<Vec<_>>());
     assert_eq!(streams[1].lost, 3);
     assert_eq!(streams[0].intervals.len(), 3);
+    assert_eq!((streams[0].rtcp_reports, streams[0].rtcp_lost), (Some(1), Some(7)));
     feed.engine.close(&mut feed.watcher);
     assert_eq!(feed.watcher.ended[0].0, call);
     assert!(feed.engine.snapshot(&call.id).is_none());

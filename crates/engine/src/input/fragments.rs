@@ -445,6 +445,16 @@ mod tests {
         assert_eq!(table.counts, FragmentCounts::default());
     }
 
+    /// RFC 8200 section 4.5: the IPv6 header names the Fragment header (44), which names what was cut.
+    #[test]
+    fn a_datagram_has_the_protocol_that_its_fragments_name() {
+        let mut table = table(1);
+        let ipv6 = Ip { proto: 44, header_len: 48, ..ip() };
+        table.push((&ipv6, 0), &piece(1, 0, b"12345678", true), NOW, &[1]);
+        let whole = table.push((&ipv6, 0), &piece(1, 8, b"x", false), NOW, &[2]).map(|whole| whole.ip);
+        assert_eq!(whole.map(|ip| (ip.proto, ip.header_len, ip.len)), Some((17, 48, 57)));
+    }
+
     #[test]
     fn the_header_of_the_first_fragment_counts() {
         let mut table = table(1);

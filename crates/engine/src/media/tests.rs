@@ -334,11 +334,11 @@ fn numbers_missing_while_t38_runs_are_not_lost() {
     }
 }
 
-/// RTP goes on for a while after T.38 was offered, and pauses for a second at least.
+/// RTP goes on for a while after T.38 was offered, and pauses for more than a second.
 #[test]
 fn a_short_gap_or_one_long_after_the_offer_of_t38_is_loss() {
     // When the sound after the gap begins, and how many packets came before it, from 2 s on.
-    for (millis, packets, lost) in [(5000, 50, 30), (3900, 50, 30), (16_000, 400, 30)] {
+    for (millis, packets, lost) in [(5000, 50, 30), (3900, 50, 30), (3980, 50, 30), (16_000, 400, 30)] {
         let mut tap = call(CALLER_RTP, CALLEE_RTP);
         tap.stream(2000, CALLER_RTP, CALLEE_RTP, 1, 0..20);
         tap.caller(2395, request("INVITE", 2).body("application/sdp", T38));
@@ -403,6 +403,27 @@ fn intervals_and_figures_of_a_stream_add_up() {
     assert_eq!((stream.call, call.streams.as_slice()), (Some(call.id), [stream.id].as_slice()));
     assert_eq!(call.mos, stream.mos);
     assert!(stream.mos.is_some_and(|mos| (4.3..4.5).contains(&mos)), "{:?}", stream.mos);
+    assert!(stream.intervals.iter().all(|interval| interval.mos == stream.mos));
+}
+
+/// Payload type 8 is PCMA (RFC 3551 table 4), unless SDP says otherwise.
+#[test]
+fn sound_is_measured_in_the_g711_of_rfc_3551_where_that_is_wanted() {
+    let pcma = "RTP/AVP 8 96\r\na=rtpmap:96 PCMA/8000";
+    let other = "RTP/AVP 8\r\na=rtpmap:8 G722/8000";
+    for (measure_sound, types, payload_type, silence) in
+        [(true, pcma, 8, Some(100.0)), (false, pcma, 8, None), (true, pcma, 96, None), (true, other, 8, None)]
+    {
+        let mut tap = Tap::with(|config| config.measure_sound = measure_sound);
+        tap.caller(0, invite(CALLER_RTP, types));
+        tap.callee(1000, answer(CALLEE_RTP, types));
+        for number in 0..10 {
+            let packet = rtp(payload_type, number, u32::from(number) * 160, 1);
+            tap.udp(2000 + 20 * u64::from(number), CALLER_RTP, CALLEE_RTP, &packet);
+        }
+        let stream = &tap.call().1[0];
+        assert_eq!(stream.silence_pct, silence, "{measure_sound}, payload type {payload_type}, {types}");
+    }
 }
 
 #[test]
@@ -425,6 +446,18 @@ fn loss_is_counted_by_stream_by_interval_and_by_burst() {
     let mos: Vec<_> = stream.intervals.iter().filter_map(|part| part.mos).collect();
     assert!(mos[1] < mos[0] && mos[0] < 4.4, "{mos:?}");
     assert_eq!(call.mos_worst_interval, Some(mos[1]));
+}
+
+#[test]
+fn a_stream_of_one_interval_sounds_as_its_interval() {
+    let mut tap = call(CALLER_RTP, CALLEE_RTP);
+    tap.stream(2000, CALLER_RTP, CALLEE_RTP, 1, 0..200);
+    // Ten are lost in a row.
+    tap.stream(2000 + 20 * 210, CALLER_RTP, CALLEE_RTP, 1, 210..400);
+    let stream = &tap.call().1[0];
+    let of_interval: Vec<_> = stream.intervals.iter().map(|interval| (interval.lost, interval.mos)).collect();
+    assert_eq!(of_interval, [(10, stream.mos)]);
+    assert!(stream.mos.is_some_and(|mos| mos < 4.3), "{:?}", stream.mos);
 }
 
 /// Reports about streams, RFC 3550 section 6.

@@ -196,6 +196,31 @@ fn segments_that_overtake_each_other_give_messages_in_order_with_their_frames() 
     assert_eq!(stream.table.counts, TcpCounts::default());
 }
 
+/// RFC 9293 section 3.7: what is sent again may be cut in other places.
+#[test]
+fn behind_a_hole_the_longest_copy_of_a_segment_is_held() {
+    let (a, b) = (message(1), message(2));
+    let wire = [&a[..], &b].concat();
+    let behind = |len: usize| (160, &wire[60..60 + len]);
+    for copies in [[behind(10), behind(wire.len() - 60)], [behind(wire.len() - 60), behind(10)]] {
+        let mut stream = Stream::new();
+        stream.segment(99, SYN, &[]);
+        copies.into_iter().for_each(|(seq, bytes)| stream.segment(seq, ACK, bytes));
+        stream.segment(100, ACK, &wire[..60]);
+        assert_eq!(stream.got, [a.clone(), b.clone()]);
+    }
+}
+
+#[test]
+fn a_segment_that_is_sent_again_behind_a_hole_is_held_once() {
+    let mut stream = Stream::new();
+    stream.segment(99, SYN, &[]);
+    for _ in 0..=MAX_HELD {
+        stream.segment(1000, ACK, b"0123456789");
+    }
+    assert_eq!(stream.table.counts.holes, 0, "the hole is not given up");
+}
+
 #[test]
 fn a_segment_that_is_sent_again_is_delivered_once() {
     let mut stream = Stream::new();

@@ -52,6 +52,23 @@ fn jitter_by_hand() {
     assert_eq!((flow.step, flow.jitters), (160, 3));
 }
 
+/// Every other packet is 4 ms late, for 25 seconds.
+#[test]
+fn the_sum_of_jitter_is_over_all_intervals() {
+    let late = |index: u32| u64::from(index % 2) * 4000;
+    let (flow, slow, rows) =
+        run((0..1250).map(|index| packet(index, u64::from(index) * 20_000 + late(index))));
+    assert_eq!(rows.len(), 2, "intervals that have ended");
+    let (mut jitter, mut sum) = (0.0, 0.0);
+    for _ in 1..1250 {
+        jitter += (4.0 - jitter) / 16.0;
+        sum += jitter;
+    }
+    let totals = flow.totals(&slow);
+    assert!((totals.jitter_sum / 1e6 - sum).abs() < 1.0, "{} ms", totals.jitter_sum / 1e6);
+    assert_eq!(totals.jitters, 1249);
+}
+
 #[test]
 fn repeats_leave_jitter_and_delta_alone() {
     let once: Vec<_> =
