@@ -6,7 +6,7 @@ use crate::{Endpoint, Id, Nanos};
 names! {
     /// How far a registration has come.
     pub enum RegistrationState {
-        /// Accepted, not expired when the input ended.
+        /// Accepted, not expired when the input ended or a week after the last refresh.
         Active = "active",
         /// Accepted once, then expired, or never answered.
         Expired = "expired",

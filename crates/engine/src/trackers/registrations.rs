@@ -15,6 +15,8 @@ use crate::tracker::{EngineTracker, Tracker, Wants};
 const DEFAULT_EXPIRES: u32 = 3600;
 /// A REGISTER without an answer: timer F (RFC 3261 section 17.1.2.2) and a margin.
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(40);
+/// A binding that is not refreshed ends after a week, whatever was granted: 136 years would pin its entry.
+const LONGEST_BINDING: Nanos = Nanos::from_secs(604_800);
 
 struct Entry {
     call_id: Box<[u8]>,
@@ -59,7 +61,8 @@ impl Tracker for Registrations {
             cx.arm(deadline, ticket);
             return;
         }
-        if entry.state == RegistrationState::Active {
+        if entry.state == RegistrationState::Active && entry.expires.is_none_or(|expires| expires <= deadline)
+        {
             entry.state = RegistrationState::Expired;
         }
         if let Some(record) = self.remove(slot) {
@@ -211,7 +214,9 @@ impl Entry {
 
     fn deadline(&self) -> Nanos {
         match (self.state, self.expires) {
-            (RegistrationState::Active, Some(expires)) => expires.max(self.last + ANSWER_LIMIT),
+            (RegistrationState::Active, Some(expires)) => {
+                expires.clamp(self.last + ANSWER_LIMIT, self.last + LONGEST_BINDING)
+            }
             _ => self.last + ANSWER_LIMIT,
         }
     }
@@ -301,6 +306,18 @@ mod tests {
         let other = "Contact: <sip:alice@192.0.2.99>;expires=9";
         assert_eq!(expires(&[CONTACT, "Expires: 100"], &[other, &of(60)]), Some(60));
         assert_eq!(expires(&[CONTACT, "Expires: 100"], &[other]), Some(9));
+    }
+
+    #[test]
+    fn a_binding_for_136_years_leaves_the_table_after_a_week() {
+        let mut tap = Tap::new();
+        tap.caller(0, register(1, &[CONTACT, "Expires: 4294967295"]));
+        tap.callee(0, answer("200 OK", 1, &[]));
+        tap.wait_until(604_799_000);
+        assert_eq!(tap.records.registrations, []);
+        tap.wait_until(604_802_000);
+        let record = &tap.records.registrations[0];
+        assert_eq!((record.state, record.expires), (RegistrationState::Active, Some(at(4_294_967_295_000))));
     }
 
     /// RFC 3261 section 10.2.2.
