@@ -4,8 +4,9 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     analyze::Analyze, anonymise::Anonymise, bench::Bench, call::CallArgs, calls::Calls, compare::Compare,
-    control, doctor::Doctor, export::Export, extract::Extract, forget::Forget, generate::Generate,
-    hold::Hold, hold::Holds, hold::Release, key::KeyArgs, live::Live, mos::Mos, run::Run, verify::Verify,
+    doctor::Doctor, export::Export, extract::Extract, forget::Forget, generate::Generate, hold::Hold,
+    holds::Holds, keep::Keep, key::KeyArgs, live::Live, mos::Mos, pause::Pause, release::Release,
+    resume::Resume, rules::Rules, run::Run, verify::Verify,
 };
 use crate::screen::Colour;
 
@@ -49,10 +50,10 @@ pub(crate) enum Command {
     Compare(Compare),
     Mos(Mos),
     Run(Run),
-    Keep(control::Keep),
-    Pause(control::Pause),
-    Resume(control::Resume),
-    Rules(control::Rules),
+    Keep(Keep),
+    Pause(Pause),
+    Resume(Resume),
+    Rules(Rules),
     Live(Live),
     Doctor(Doctor),
     Bench(Bench),

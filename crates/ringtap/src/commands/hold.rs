@@ -1,18 +1,15 @@
-//! `ringtap hold`, `holds`, `release`: calls that outlive every clock.
+//! `ringtap hold`: calls that outlive every clock.
 
-use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 use ringtap_daemon::control::{Request, ask};
-use ringtap_model::{Call, Id, Nanos};
+use ringtap_model::{Call, Nanos};
 use ringtap_recorder::holding::{self, By, named};
 use ringtap_report::summary::grouped;
-use ringtap_report::text::{counted, shown};
-use ringtap_report::time;
-use ringtap_spool::{Category, Hold as Held, Holds as AllHeld, Reader, release};
+use ringtap_report::text::counted;
+use ringtap_spool::{Category, Hold as Held, Reader};
 use ringtap_store::Query;
 
 use crate::distant;
@@ -54,52 +51,10 @@ pub(crate) struct Hold {
 
 const HOLD: &str = "\
 Examples:
-  ringtap hold 4f2a19@192.0.2.1 --case K-2026-17 --store /var/lib/ringtap/records \
---spool /var/lib/ringtap/spool
+  ringtap hold 4f2a19@192.0.2.1 --case K-2026-17 --store /var/lib/ringtap/records --spool /var/lib/ringtap/spool
   ringtap hold --number '+4202*' --since 2026-11-20 --case K-2026-17 --store ... --spool ...
   ringtap holds --spool /var/lib/ringtap/spool
   ringtap release --case K-2026-17 --store ... --spool ...";
-
-/// List the calls that are on hold, by case
-#[derive(Args, Debug)]
-pub(crate) struct Holds {
-    /// Directory of the spool
-    #[arg(long, value_name = "DIR")]
-    spool: PathBuf,
-    /// Of this case alone
-    #[arg(long, value_name = "NAME")]
-    case: Option<String>,
-    /// Holds of interception product, and no others
-    #[arg(long)]
-    product: bool,
-    /// As JSON lines
-    #[arg(long)]
-    json: bool,
-}
-
-/// End the hold of a case, or of one call in it: the clocks count again
-///
-/// What has outlived them already is deleted: copied packets at once, records with their day. Where segments
-/// are signed, a copy in which other calls are held as well is shortened by the running ringtap, which has
-/// the key.
-#[derive(Args, Debug)]
-pub(crate) struct Release {
-    /// A Call-ID or the id of a record; all of the case where it is left out
-    #[arg(value_name = "CALL")]
-    call: Option<String>,
-    /// The case
-    #[arg(long, value_name = "NAME")]
-    case: String,
-    /// Directory of the database
-    #[arg(long, value_name = "DIR")]
-    store: PathBuf,
-    /// Directory of the spool
-    #[arg(long, value_name = "DIR")]
-    spool: PathBuf,
-    /// Holds of interception product, and no others
-    #[arg(long)]
-    product: bool,
-}
 
 impl Hold {
     /// Runs it.
@@ -179,66 +134,11 @@ impl Hold {
         if found.is_empty() {
             let store = self.store.display();
             bail!(
-                "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists \
-                 them; and none under way is put on hold: {error:#}"
+                "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists them; and none under way is put on \
+                 hold: {error:#}"
             );
         }
         Ok(found)
-    }
-}
-
-impl Holds {
-    /// Runs it.
-    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        std::fs::read_dir(&self.spool).with_context(|| format!("{} cannot be read", self.spool.display()))?;
-        let holds = AllHeld::read(&self.spool)?;
-        let asked = |hold: &&Held| {
-            hold.product == self.product && self.case.as_ref().is_none_or(|case| hold.case == *case)
-        };
-        let failed = "cannot write the list";
-        for hold in holds.all().iter().filter(asked) {
-            if self.json {
-                let line = serde_json::to_string(hold).context(failed)?;
-                writeln!(screen.out, "{line}").context(failed)?;
-            } else {
-                let since = time::rfc3339(Nanos(hold.since));
-                let id = if hold.pending.is_some() { UNDER_WAY } else { &hold.id };
-                let call_id = shown(&hold.call_id);
-                writeln!(screen.out, "{}  {since}  {id:<32}  {call_id}", hold.case).context(failed)?;
-            }
-        }
-        screen.out.flush().context(failed)?;
-        let calls: BTreeSet<&str> =
-            holds.all().iter().filter(|hold| hold.product == self.product).map(|hold| &*hold.id).collect();
-        screen.remark(format!("{} on hold", counted(calls.len() as u64, "call")));
-        Ok(Exit::Done)
-    }
-}
-
-impl Release {
-    /// Runs it.
-    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let released = release(&self.spool, &self.case, self.call.as_deref(), self.product)?;
-        if released.is_empty() {
-            let call = self.call.map_or_else(|| "no call".to_owned(), |call| format!("`{call}` is not"));
-            bail!(
-                "{call} on hold for `{}`: `ringtap holds --spool {}` lists them",
-                self.case,
-                self.spool.display()
-            );
-        }
-        let still = AllHeld::read(&self.spool)?;
-        for hold in &released {
-            let others: Vec<&Held> = still.all().iter().filter(|other| other.id == hold.id).collect();
-            // That its product is held as well is nothing for who does not ask for that.
-            if others.iter().any(|other| self.product || !other.product) {
-                screen.remark(format!("{} stays on hold for another case", hold.call_id));
-            } else if let (true, Ok(id)) = (others.is_empty(), hold.id.parse::<Id>()) {
-                ringtap_store::release(&self.store, &id)?;
-            }
-        }
-        screen.remark(format!("{} released", counted(released.len() as u64, "call")));
-        Ok(Exit::Done)
     }
 }
 
@@ -276,6 +176,3 @@ fn now() -> Nanos {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
 }
-
-/// In place of an id.
-const UNDER_WAY: &str = "under way";
