@@ -4,7 +4,7 @@ use ringtap_model::{Call, CallState, Dtmf, DtmfSource, Id, Nanos, Stream};
 
 use crate::context::{Context, SipVerdict};
 use crate::engine::{Engine, context};
-use crate::media::{Figures, StreamContext};
+use crate::media::{EndedStream, StreamContext};
 use crate::sink::{Sink, StreamEnd};
 use crate::table::timers::TimerOwner;
 use crate::tracker::Tracker;
@@ -42,14 +42,14 @@ impl<X: Tracker> Engine<X> {
     }
 
     /// Collects the streams of a call that this worker has.
-    pub(crate) fn end_streams<S: Sink>(&mut self, call: CallRef, sink: &mut S) -> Vec<Figures> {
+    pub(crate) fn end_streams<S: Sink>(&mut self, call: CallRef, sink: &mut S) -> Vec<EndedStream> {
         let mut figures = self.streams.end_streams(call);
         figures.iter_mut().for_each(|figures| self.finish(figures, sink));
         figures
     }
 
     /// No packet of this stream follows: collects what trackers and the sink know of it.
-    fn finish<S: Sink>(&mut self, figures: &mut Figures, sink: &mut S) {
+    fn finish<S: Sink>(&mut self, figures: &mut EndedStream, sink: &mut S) {
         self.trackers.stream_ended(figures);
         if S::PACKETS {
             figures.recorded = sink.stream_finished(figures.serial);
@@ -57,7 +57,12 @@ impl<X: Tracker> Engine<X> {
     }
 
     /// Delivers a call's record and those of its streams.
-    pub(crate) fn deliver_call<S: Sink>(&mut self, ended: EndedCall, figures: Vec<Figures>, sink: &mut S) {
+    pub(crate) fn deliver_call<S: Sink>(
+        &mut self,
+        ended: EndedCall,
+        figures: Vec<EndedStream>,
+        sink: &mut S,
+    ) {
         let (record, streams) = complete(ended, figures);
         if X::WANTS.calls {
             self.trackers.added.call_ended(&record, &streams);
@@ -68,7 +73,7 @@ impl<X: Tracker> Engine<X> {
     /// Delivers the record of a stream without a call; a provisional one is only counted.
     pub(crate) fn deliver_stream<S: Sink>(
         &mut self,
-        mut figures: Figures,
+        mut figures: EndedStream,
         is_provisional: bool,
         sink: &mut S,
     ) {
@@ -114,7 +119,7 @@ impl<X: Tracker> Engine<X> {
 }
 
 /// A call's record with those of its streams.
-fn complete(ended: EndedCall, mut figures: Vec<Figures>) -> (Call, Vec<StreamEnd>) {
+fn complete(ended: EndedCall, mut figures: Vec<EndedStream>) -> (Call, Vec<StreamEnd>) {
     let EndedCall { record: mut call, rtt, .. } = ended;
     // Usually sorted already: then nothing is moved.
     if !figures.is_sorted_by_key(|figures| figures.serial) {

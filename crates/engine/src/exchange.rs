@@ -8,7 +8,7 @@ use ringtap_wire::sip::Message;
 
 use crate::context::{Datagram, Hop};
 use crate::engine::Engine;
-use crate::media::Figures;
+use crate::media::EndedStream;
 use crate::sink::Sink;
 use crate::table::timers::TimerOwner;
 use crate::team::{ForwardedSip, SharedDatagram, WorkerMessage};
@@ -209,7 +209,7 @@ impl<X: Tracker> Engine<X> {
     /// Leaves the team: delivers the calls that still wait for other workers.
     pub(crate) fn leave_team<S: Sink>(&mut self, sink: &mut S) {
         let Some(member) = self.member.take() else { return };
-        let ending: Vec<(Box<EndedCall>, Vec<Figures>)> = member.into_ending();
+        let ending: Vec<(Box<EndedCall>, Vec<EndedStream>)> = member.into_ending();
         ending.into_iter().for_each(|(ended, figures)| self.deliver_call(*ended, figures, sink));
     }
 

@@ -8,7 +8,7 @@ use ringtap_model::{Call, Nanos};
 
 use crate::context::{Context, Datagram, SipMessage};
 use crate::counters::Counters;
-use crate::media::{Figures, StreamTable};
+use crate::media::{EndedStream, StreamTable};
 use crate::sink::{CallNumber, CallPhase, RtpSeen, Sink, StreamEnd};
 use crate::table::slots::Ticket;
 use crate::table::timers::PrefetchStage;
@@ -102,10 +102,10 @@ pub(crate) trait EngineTracker: Tracker {
     fn count(_counters: &mut Counters) {}
 
     /// Adds what this tracker knows of a stream in progress to its figures.
-    fn describe_stream(&self, _figures: &mut Figures) {}
+    fn describe_stream(&self, _figures: &mut EndedStream) {}
 
     /// A stream has ended: moves what this tracker knows of it into its figures.
-    fn stream_ended(&mut self, _figures: &mut Figures) {}
+    fn stream_ended(&mut self, _figures: &mut EndedStream) {}
 
     /// A timer will fire soon: prefetches what it will touch.
     fn prefetch_timer(&self, _ticket: Ticket, _now: Nanos, _stage: PrefetchStage, _streams: &StreamTable) {}

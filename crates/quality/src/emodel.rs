@@ -11,7 +11,7 @@ use crate::rating::{Model, Rating, Terms, mos_from_r};
 /// The parameters of G.107 table 3; [`Default`] holds its default values.
 ///
 /// Any value may be set. NaN counts as the default; outliers are clamped far outside the permitted range, so
-/// that every result is finite. [`Parameters::outside`] names what lies outside table 3.
+/// that every result is finite. [`Parameters::out_of_range`] names what lies outside table 3.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// Send loudness rating, dB.
@@ -90,10 +90,10 @@ impl Parameters {
         mt: 100.0,
     };
 
-    /// The parameters that lie outside the range that table 3 permits, where the model is not validated.
+    /// The parameters outside the range that table 3 permits. The model is not validated there.
     ///
-    /// Nfor has no range of its own there; LSTR is held to STMR + Dr by a note, not by this check.
-    pub fn outside(&self) -> Vec<Outside> {
+    /// Table 3 has no range for Nfor. Its note that LSTR equals STMR + Dr is not checked here.
+    pub fn out_of_range(&self) -> Vec<OutOfRange> {
         let ranges = [
             ("SLR", self.slr, 0.0, 18.0),
             ("RLR", self.rlr, -5.0, 14.0),
@@ -119,7 +119,7 @@ impl Parameters {
         ranges
             .into_iter()
             .filter(|&(_, value, min, max)| !(min..=max).contains(&value))
-            .map(|(name, value, min, max)| Outside { name, value, min, max })
+            .map(|(name, value, min, max)| OutOfRange { name, value, min, max })
             .collect()
     }
 
@@ -136,7 +136,7 @@ impl Parameters {
             ds: level(self.ds, d.ds),
             dr: level(self.dr, d.dr),
             telr: level(self.telr, d.telr),
-            // Rle is about -10.5 (WEPL + 7): a negative echo path loss would turn it over.
+            // Rle is about -10.5 (WEPL + 7): a negative echo path loss would change its sign.
             wepl: bounded(self.wepl, d.wepl, 0.0, 200.0),
             t: span(self.t, d.t),
             tr: span(self.tr, d.tr),
@@ -174,14 +174,14 @@ impl Default for Parameters {
 
 /// A parameter outside its range in G.107 table 3.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outside {
+pub struct OutOfRange {
     /// Its symbol.
     pub name: &'static str,
-    /// What was given.
+    /// The given value.
     pub value: f64,
-    /// Lowest value permitted.
+    /// Lowest permitted value.
     pub min: f64,
-    /// Highest value permitted.
+    /// Highest permitted value.
     pub max: f64,
 }
 
@@ -368,7 +368,7 @@ mod tests {
         close(rating.idle, 0.149, 0.001);
         assert_eq!((rating.idte, rating.idd, rating.ie_eff), (0.0, 0.0, 0.0));
         assert_eq!(rating.class.name(), "best");
-        assert!(Parameters::default().outside().is_empty());
+        assert!(Parameters::default().out_of_range().is_empty());
     }
 
     /// Planning values of G.113 appendix I: R is 93.2 less Ie.
@@ -411,7 +411,7 @@ mod tests {
     #[test]
     fn outside_table_3() {
         let p = Parameters { ppl: 30.0, slr: f64::NAN, ..Parameters::default() };
-        let names: Vec<_> = p.outside().iter().map(|outside| outside.name).collect();
+        let names: Vec<_> = p.out_of_range().iter().map(|outside| outside.name).collect();
         assert_eq!(names, ["SLR", "Ppl"]);
     }
 }

@@ -7,33 +7,33 @@
 //! # What is exact and what is approximate
 //!
 //! *Fixed buffers.* A receiver that plays the fastest packet after 50 ms of buffering plays every packet 50
-//! ms after the earliest moment it could have come. A packet is late when its delay beyond the fastest one's
-//! exceeds 50 ms; exactly 50 is in time. The bins have edges at 50 and 200 ms, so the count is exact where
-//! the fastest transit is known when the packet is binned. With a running minimum it is a lower bound:
-//! packets binned before a faster one came stand too low by the difference. A real receiver buffers against
-//! its first packet rather than its fastest, so its buffer is longer by the first packet's own delay
-//! variation.
+//! ms after the earliest time at which it could have arrived. A packet is late if its delay beyond the
+//! fastest packet's exceeds 50 ms; exactly 50 is in time. The bins have edges at 50 and 200 ms, so the count
+//! is exact if the fastest transit is known when the packet is binned. With a running minimum it is a lower
+//! bound: packets binned before a faster one arrived are counted too low by the difference. A real receiver
+//! buffers against its first packet rather than its fastest, so its buffer is longer by the first packet's
+//! own delay variation.
 //!
-//! *Adaptive buffer.* It grows when a late packet comes and shrinks when there is room, so it discards only
-//! packets beyond 500 ms. The stretching of sound is not rated: the E-model has no term for it. Its delay is
-//! taken as the smallest edge of the histogram that at most 1 % of the packets it can play exceed: where a
-//! buffer settles that follows the 99th percentile. It is constant over the interval, while a real buffer
-//! stretches for a spike and shrinks after it: see the tolerance in `tests/jitterbuffer.rs`. Listening
-//! quality does not depend on it.
+//! *Adaptive buffer.* It grows when a late packet arrives and shrinks when it can, so it discards only
+//! packets later than 500 ms. Time stretching is not rated: the E-model has no term for it. Its delay is the
+//! smallest edge of the histogram that at most 1 % of the playable packets exceed: a buffer that follows the
+//! 99th percentile settles there. The delay is constant over the interval, while a real buffer grows for a
+//! spike and shrinks after it: see the tolerance in `tests/jitterbuffer.rs`. Listening quality does not
+//! depend on it.
 //!
 //! *The base.* Clocks drift, and routes may become longer permanently. A receiver adapts to both within a
-//! second or two; so should the fastest packet that delay is measured against: the engine takes the minimum
-//! of the running and the last whole second. Packets that are late until then are late for a receiver too.
+//! second or two, and so does the engine: it measures delay against the fastest packet of the running and the
+//! last whole second. Packets that are late until then are late for a receiver, too.
 
 use ringtap_model::Nanos;
 
 /// Number of bins.
 pub const BINS: usize = 16;
 
-/// Upper edges of the bins in milliseconds; a delay that equals an edge is below it. The last bin has none.
+/// Upper edges of the bins in milliseconds, inclusive. The last bin has none.
 pub const EDGES: [u64; BINS - 1] = [5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 400, 500];
 
-/// The bin of a packet that came `delta` later than the fastest one would have.
+/// The bin of a packet that arrived `delta` later than the fastest packet would have.
 // HOT: once per packet. All edges are multiples of 5 ms: a division by a constant and a table of two cache
 // lines.
 pub const fn bin(delta: Nanos) -> usize {
@@ -47,7 +47,7 @@ pub const fn bin(delta: Nanos) -> usize {
 pub struct DelayBins(pub [u16; BINS]);
 
 impl DelayBins {
-    /// Counts a packet that came `delta` later than the fastest one would have. Bins saturate.
+    /// Counts a packet that arrived `delta` later than the fastest packet would have. Bins saturate.
     pub fn add(&mut self, delta: Nanos) {
         let slot = &mut self.0[bin(delta)];
         *slot = slot.saturating_add(1);
@@ -64,12 +64,12 @@ impl DelayBins {
     }
 
     /// See [`delay`].
-    pub fn delay(&self) -> Added {
+    pub fn delay(&self) -> BufferDelays {
         delay(&self.0)
     }
 }
 
-/// Packets too late for each buffer.
+/// Packets that each buffer discards because they are too late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Discards {
     /// Fixed 50 ms.
@@ -82,16 +82,16 @@ pub struct Discards {
 
 /// Delay that each buffer adds to every packet's path, beyond the fastest packet's transit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Added {
-    /// Fixed 50 ms: just that.
+pub struct BufferDelays {
+    /// Fixed 50 ms: 50 ms.
     pub fixed50: Nanos,
-    /// Fixed 200 ms: just that.
+    /// Fixed 200 ms: 200 ms.
     pub fixed200: Nanos,
     /// Adaptive: its settled delay.
     pub adaptive500: Nanos,
 }
 
-/// Packets too late for each buffer.
+/// Counts the packets that each buffer discards because they are too late.
 pub fn discards(bins: &[u16; BINS]) -> Discards {
     Discards {
         fixed50: late(bins, BEYOND_50),
@@ -100,13 +100,13 @@ pub fn discards(bins: &[u16; BINS]) -> Discards {
     }
 }
 
-/// Delay that each buffer adds. The adaptive one: the smallest edge that at most 1 % of packets exceed, or
-/// 500 ms.
-pub fn delay(bins: &[u16; BINS]) -> Added {
+/// The delay that each buffer adds. For the adaptive buffer: the smallest edge that at most 1 % of the
+/// packets exceed, or 500 ms.
+pub fn delay(bins: &[u16; BINS]) -> BufferDelays {
     let allowed = late(bins, 0) / 100;
     let settled =
         (0..EDGES.len()).find(|&edge| late(bins, edge + 1) <= allowed).map_or(500, |edge| EDGES[edge]);
-    Added {
+    BufferDelays {
         fixed50: Nanos::from_millis(50),
         fixed200: Nanos::from_millis(200),
         adaptive500: Nanos::from_millis(settled),

@@ -4,15 +4,15 @@
 //!
 //! A packet discarded by the jitter buffer is as inaudible as one lost by the network; both count as lost:
 //! Ppl = 100 (lost + discarded) / expected. The burst ratio is measured on the network's losses alone;
-//! discards come from a histogram that does not know their order, and count as random: BurstR = 1 + (BurstR
-//! of losses - 1) lost / (lost + discarded). It is kept within G.107's 1 to 8.
+//! discards come from a histogram without their order and count as random: BurstR is 1 + (BurstR of the
+//! losses minus 1) times lost / (lost + discarded), clamped to the range of G.107, 1 to 8.
 //!
 //! # Which delay counts
 //!
-//! Mouth to ear as far as it can be known at a tap: the packet's speech (ptime, or one frame where that is
-//! longer), the codec's lookahead, the jitter buffer, and half the round trip where one was measured, else
-//! nothing for the network. It enters as Ta; echo paths are not visible on the wire, so T and Tr stay 0
-//! (perfect echo control).
+//! The mouth-to-ear delay as far as a tap can know it: the speech in a packet (ptime, or one frame if that is
+//! longer), the codec's lookahead, the jitter buffer, and half the round trip if one was measured, otherwise
+//! nothing for the network. It is the parameter Ta. Echo paths are not visible on the wire, so T and Tr stay
+//! 0 (perfect echo control).
 
 use ringtap_model::Nanos;
 
@@ -22,19 +22,19 @@ use crate::{burst, cole, emodel, fullband, wideband};
 
 /// Packet counts of an interval or a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Sequence numbers that should have come: unique ones received and lost.
+pub struct LossCounts {
+    /// Expected packets (RFC 3550 section 6.4.1): unique packets received, and packets lost.
     pub expected: u64,
     /// Lost in the network.
     pub lost: u64,
     /// Received too late for the jitter buffer.
     pub discarded: u64,
-    /// Runs of consecutive numbers that `lost` falls into.
+    /// Runs of consecutive lost packets.
     pub bursts: u64,
 }
 
-impl Counts {
-    /// Packet-loss probability in percent, losses and discards together; 0 where nothing was expected.
+impl LossCounts {
+    /// Packet-loss probability in percent, losses and discards together; 0 if no packet was expected.
     pub fn ppl(&self) -> f64 {
         let missing = self.lost.saturating_add(self.discarded);
         if missing == 0 {
@@ -54,16 +54,16 @@ impl Counts {
 
 /// The delays of the speech path besides the codec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Path {
+pub struct PathDelay {
     /// Speech in one packet.
     pub ptime: Nanos,
     /// Delay that the jitter buffer adds.
     pub buffer: Nanos,
-    /// Round trip of the network, where it was measured.
+    /// Round-trip time of the network, if it was measured.
     pub rtt: Option<Nanos>,
 }
 
-impl Path {
+impl PathDelay {
     /// One-way delay in milliseconds with this codec.
     pub fn delay_ms(&self, codec: &CodecProfile) -> f64 {
         let network = self.rtt.map_or(0.0, |rtt| rtt.millis_f64() / 2.0);
@@ -74,9 +74,9 @@ impl Path {
 /// The result of [`judge`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
-    /// Transmission rating, delay counted, on the scale of the codec's model.
+    /// Transmission rating including delay, on the scale of the codec's model.
     pub r: f64,
-    /// The same without delay: the basis of `mos_lq`.
+    /// Transmission rating without delay: the basis of `mos_lq`.
     pub r_lq: f64,
     /// Listening quality.
     pub mos_lq: f64,
@@ -84,18 +84,18 @@ pub struct Judgement {
     pub mos_cq: f64,
     /// Simplified E-model of Cole and Rosenbluth, if it covers the codec.
     pub mos_cole: Option<f64>,
-    /// Packet loss rated, in percent.
+    /// The packet loss that was rated, in percent.
     pub ppl: f64,
-    /// Burst ratio rated.
+    /// The burst ratio that was rated.
     pub burst_r: f64,
-    /// One-way delay rated, in milliseconds.
+    /// The one-way delay that was rated, in milliseconds.
     pub delay_ms: f64,
     /// Every term.
     pub rating: Rating,
 }
 
 /// Rates packets sent with `codec` over `path`.
-pub fn judge(codec: &CodecProfile, packets: Counts, path: Path) -> Judgement {
+pub fn judge(codec: &CodecProfile, packets: LossCounts, path: PathDelay) -> Judgement {
     let (ppl, burst_r, delay_ms) = (packets.ppl(), packets.burst_r(), path.delay_ms(codec));
     let rating = rate(codec, ppl, burst_r, delay_ms);
     let mos_cole = cole::fit(codec).map(|fit| cole::rate(fit, delay_ms, ppl / 100.0).mos);
@@ -103,9 +103,8 @@ pub fn judge(codec: &CodecProfile, packets: Counts, path: Path) -> Judgement {
     Judgement { r, r_lq, mos_lq, mos_cq, mos_cole, ppl, burst_r, delay_ms, rating }
 }
 
-/// Only the listening quality of [`judge`] for packets sent with `codec`, which does not depend on delay: the
-/// same value for a fraction of the work.
-pub fn listening(codec: &CodecProfile, packets: Counts) -> f64 {
+/// The listening quality of [`judge`] alone. It does not depend on delay and costs a fraction of the work.
+pub fn listening(codec: &CodecProfile, packets: LossCounts) -> f64 {
     let CodecProfile { ie, bpl, model, .. } = *codec;
     let (ppl, burst_r) = (packets.ppl(), packets.burst_r());
     match model {
@@ -129,25 +128,26 @@ mod tests {
     use super::*;
     use crate::codec::lookup;
 
-    const PATH: Path = Path { ptime: Nanos::from_millis(20), buffer: Nanos::from_millis(50), rtt: None };
+    const PATH: PathDelay =
+        PathDelay { ptime: Nanos::from_millis(20), buffer: Nanos::from_millis(50), rtt: None };
 
     #[test]
     fn discards_are_losses() {
         let g711 = lookup("PCMU", None).unwrap();
-        let lost = judge(g711, Counts { expected: 100, lost: 2, discarded: 0, bursts: 2 }, PATH);
-        let discarded = judge(g711, Counts { expected: 100, lost: 0, discarded: 2, bursts: 0 }, PATH);
+        let lost = judge(g711, LossCounts { expected: 100, lost: 2, discarded: 0, bursts: 2 }, PATH);
+        let discarded = judge(g711, LossCounts { expected: 100, lost: 0, discarded: 2, bursts: 0 }, PATH);
         assert_eq!((lost.ppl, discarded.ppl), (2.0, 2.0));
         assert_eq!(lost.mos_lq, discarded.mos_lq);
-        let burst = judge(g711, Counts { expected: 100, lost: 4, discarded: 4, bursts: 1 }, PATH);
+        let burst = judge(g711, LossCounts { expected: 100, lost: 4, discarded: 4, bursts: 1 }, PATH);
         assert!((burst.burst_r - (1.0 + (4.0 * 0.96 - 1.0) / 2.0)).abs() < 1e-12);
     }
 
     #[test]
     fn delay_adds_up() {
         let g729 = lookup("G729", None).unwrap();
-        let path = Path { rtt: Some(Nanos::from_millis(90)), ..PATH };
+        let path = PathDelay { rtt: Some(Nanos::from_millis(90)), ..PATH };
         assert_eq!(path.delay_ms(g729), 20.0 + 5.0 + 50.0 + 45.0);
-        let long = Path { ptime: Nanos::ZERO, ..path };
+        let long = PathDelay { ptime: Nanos::ZERO, ..path };
         assert_eq!(long.delay_ms(g729), 10.0 + 5.0 + 50.0 + 45.0);
     }
 
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn nothing_wrong() {
         let judgement =
-            judge(lookup("PCMU", None).unwrap(), Counts { expected: 500, ..Counts::default() }, PATH);
+            judge(lookup("PCMU", None).unwrap(), LossCounts { expected: 500, ..LossCounts::default() }, PATH);
         assert!((judgement.r - 93.2).abs() < 0.05);
         assert!((judgement.mos_lq - 4.41).abs() < 0.005);
         assert_eq!(judgement.rating.idd, 0.0);
@@ -164,11 +164,11 @@ mod tests {
     #[test]
     fn impossible_counts() {
         let g711 = lookup("PCMU", None).unwrap();
-        let hostile = Counts { expected: 1, lost: u64::MAX, discarded: u64::MAX, bursts: u64::MAX };
-        let path = Path { ptime: Nanos::MAX, buffer: Nanos::MAX, rtt: Some(Nanos::MAX) };
+        let hostile = LossCounts { expected: 1, lost: u64::MAX, discarded: u64::MAX, bursts: u64::MAX };
+        let path = PathDelay { ptime: Nanos::MAX, buffer: Nanos::MAX, rtt: Some(Nanos::MAX) };
         let judgement = judge(g711, hostile, path);
         assert_eq!((judgement.ppl, judgement.mos_cq), (100.0, 1.0));
         assert!(judgement.r.is_finite());
-        assert_eq!(judge(g711, Counts::default(), Path::default()).ppl, 0.0);
+        assert_eq!(judge(g711, LossCounts::default(), PathDelay::default()).ppl, 0.0);
     }
 }

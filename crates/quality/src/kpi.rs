@@ -3,7 +3,7 @@
 //! An attempt is counted once, however many INVITEs, challenges and forks it took: a 401 or 407 that is then
 //! answered is the same attempt, and its code here is the last final one.
 
-/// How call attempts ended: pairs of final code and number of attempts. Code 0: no final answer.
+/// Call attempts by outcome: pairs of final code and number of attempts. Code 0 is no final answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcomes<'a>(pub &'a [(u16, u64)]);
 
@@ -19,23 +19,23 @@ impl Outcomes<'_> {
     }
 }
 
-/// A share with its counts, which are always shown together.
+/// A ratio of call attempts. It keeps both counts, which are always shown with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct KpiRatio {
     /// Matching attempts.
     pub part: u64,
     /// All attempts.
     pub of: u64,
 }
 
-impl Share {
+impl KpiRatio {
     /// In percent; `None` without attempts.
     pub fn percent(self) -> Option<f64> {
         (self.of > 0).then(|| 100.0 * self.part as f64 / self.of as f64)
     }
 }
 
-/// An indicator that is a share of attempts.
+/// An indicator that is a ratio of attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kpi {
     /// Answer-seizure ratio, ITU-T E.411.
@@ -77,7 +77,7 @@ impl Kpi {
     }
 
     /// Its value with the counts.
-    pub fn of(self, outcomes: Outcomes<'_>) -> Share {
+    pub fn of(self, outcomes: Outcomes<'_>) -> KpiRatio {
         let answered = |code: u16| (200..300).contains(&code);
         let redirected = outcomes.count(|code| (300..400).contains(&code));
         let attempts = outcomes.attempts();
@@ -94,7 +94,7 @@ impl Kpi {
             }
             Self::Isa => (outcomes.count(|code| matches!(code, 408 | 500 | 503 | 504)), attempts),
         };
-        Share { part, of }
+        KpiRatio { part, of }
     }
 }
 
@@ -107,11 +107,11 @@ mod tests {
         let outcomes =
             Outcomes(&[(200, 50), (486, 10), (487, 5), (503, 8), (302, 7), (404, 6), (0, 4), (603, 10)]);
         let value = |kpi: Kpi| kpi.of(outcomes);
-        assert_eq!(value(Kpi::Asr), Share { part: 50, of: 100 });
-        assert_eq!(value(Kpi::Ner), Share { part: 75, of: 100 });
-        assert_eq!(value(Kpi::Ser), Share { part: 50, of: 93 });
-        assert_eq!(value(Kpi::Seer), Share { part: 70, of: 93 });
-        assert_eq!(value(Kpi::Isa), Share { part: 8, of: 100 });
+        assert_eq!(value(Kpi::Asr), KpiRatio { part: 50, of: 100 });
+        assert_eq!(value(Kpi::Ner), KpiRatio { part: 75, of: 100 });
+        assert_eq!(value(Kpi::Ser), KpiRatio { part: 50, of: 93 });
+        assert_eq!(value(Kpi::Seer), KpiRatio { part: 70, of: 93 });
+        assert_eq!(value(Kpi::Isa), KpiRatio { part: 8, of: 100 });
         assert_eq!(value(Kpi::Ner).percent(), Some(75.0));
     }
 

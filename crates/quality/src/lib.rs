@@ -8,11 +8,11 @@
 //!
 //! ```
 //! use ringtap_model::{Hz, Nanos};
-//! use ringtap_quality::{Counts, Path, codec, judge};
+//! use ringtap_quality::{LossCounts, PathDelay, codec, judge};
 //!
 //! let g729 = codec::lookup("G729", Some(Hz(8000))).unwrap();
-//! let counts = Counts { expected: 500, lost: 5, discarded: 0, bursts: 5 };
-//! let path = Path {
+//! let counts = LossCounts { expected: 500, lost: 5, discarded: 0, bursts: 5 };
+//! let path = PathDelay {
 //!     ptime: Nanos::from_millis(20),
 //!     buffer: Nanos::from_millis(50),
 //!     rtt: Some(Nanos::from_millis(80)),
@@ -46,7 +46,7 @@ pub mod rating;
 pub mod wideband;
 
 pub use codec::CodecProfile;
-pub use judge::{Counts, Judgement, Path, judge};
+pub use judge::{Judgement, LossCounts, PathDelay, judge};
 pub use rating::{Class, Model, Rating};
 
 /// `value` clamped to the limits; `default` for NaN.

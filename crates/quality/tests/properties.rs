@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use ringtap_model::Nanos;
 use ringtap_quality::emodel::{self, Parameters};
 use ringtap_quality::rating::{Model, Rating, mos_from_r, r_from_mos};
-use ringtap_quality::{Counts, Path, burst, codec, cole, fullband, judge, wideband};
+use ringtap_quality::{LossCounts, PathDelay, burst, codec, cole, fullband, judge, wideband};
 
 /// Any bits as a number, NaN, infinities and subnormals among them, beside everyday ones.
 fn number() -> impl Strategy<Value = f64> {
@@ -61,7 +61,7 @@ proptest! {
     fn narrowband_is_sound(p in parameters()) {
         let rating = emodel::rate(&p);
         prop_assert!(sound(&rating), "{rating:?}");
-        prop_assert!(p.outside().len() <= 20);
+        prop_assert!(p.out_of_range().len() <= 20);
     }
 
     #[test]
@@ -94,8 +94,8 @@ proptest! {
         (expected, lost, discarded, bursts) in any::<(u64, u64, u64, u64)>(),
         (ptime, buffer, rtt) in any::<(u64, u64, Option<u64>)>(),
     ) {
-        let path = Path { ptime: Nanos(ptime), buffer: Nanos(buffer), rtt: rtt.map(Nanos) };
-        let judgement = judge(codec, Counts { expected, lost, discarded, bursts }, path);
+        let path = PathDelay { ptime: Nanos(ptime), buffer: Nanos(buffer), rtt: rtt.map(Nanos) };
+        let judgement = judge(codec, LossCounts { expected, lost, discarded, bursts }, path);
         prop_assert!(sound(&judgement.rating));
         prop_assert!((0.0..=100.0).contains(&judgement.ppl) && (1.0..=8.0).contains(&judgement.burst_r));
         prop_assert!(judgement.mos_cq <= judgement.mos_lq);

@@ -25,7 +25,7 @@ fn main() {
             break;
         }
     }
-    let (calls, took) = (traffic.under_way(), processor() - begun);
+    let (calls, took) = (traffic.active_sessions(), processor() - begun);
     let each = (resident() - before) / calls.max(1) as u64;
     println!("{calls} calls under way, {each} bytes each");
     println!("{:.2} M frames/s while they begin", frames as f64 / took / 1e6);

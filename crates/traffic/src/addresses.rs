@@ -39,8 +39,8 @@ impl Subnet {
             Self::Callees => 2_718_281,
             Self::Relays => 3_141_593,
         };
-        let place = call % ENDPOINTS * factor % ENDPOINTS;
-        SocketAddr::new(self.host(place, v6), FIRST_PORT + 2 * (place / HOSTS) as u16)
+        let index = call % ENDPOINTS * factor % ENDPOINTS;
+        SocketAddr::new(self.host(index, v6), FIRST_PORT + 2 * (index / HOSTS) as u16)
     }
 }
 
@@ -85,8 +85,8 @@ mod tests {
                 let endpoint = network.media(call, false);
                 let IpAddr::V4(ip) = endpoint.ip() else { panic!("{endpoint}") };
                 let host = u64::from(ip.octets()[3]) - 1;
-                let place = host * PORTS + u64::from(endpoint.port() - FIRST_PORT) / 2;
-                assert!(!std::mem::replace(&mut seen[place as usize], true), "{endpoint}");
+                let index = host * PORTS + u64::from(endpoint.port() - FIRST_PORT) / 2;
+                assert!(!std::mem::replace(&mut seen[index as usize], true), "{endpoint}");
             }
         }
     }

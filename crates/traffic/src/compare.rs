@@ -144,13 +144,13 @@ pub enum CompareError {
     /// The truth ends before its last line.
     #[error(
         "the truth lacks its last line, the summary: the program that wrote it was interrupted; generate it \
-         again"
+            again"
     )]
     Unfinished,
     /// The truth has fewer or more records than its summary says.
     #[error(
         "the truth has {found} {kind} records and its summary says {told}: lines are gone, or two files are \
-         one"
+            one"
     )]
     Summary {
         /// The kind of records.
@@ -237,16 +237,16 @@ impl Comparison {
         let lines = self.waiting.get_mut(key)?;
         let began = |record: &Map<String, Value>| record.get("first_us").and_then(Value::as_i64).unwrap_or(0);
         let (mut nearest, mut least) = (None, i64::MAX);
-        for (place, line) in lines.iter().enumerate() {
+        for (index, line) in lines.iter().enumerate() {
             // INVARIANT: it was parsed when it was added.
             let truth = parse(line).ok()?;
             let off = (began(&truth) - began(record)).abs();
             if off < least {
-                (nearest, least) = (Some((place, truth)), off);
+                (nearest, least) = (Some((index, truth)), off);
             }
         }
-        let (place, truth) = nearest?;
-        lines.swap_remove(place);
+        let (index, truth) = nearest?;
+        lines.swap_remove(index);
         if lines.is_empty() {
             self.waiting.remove(key);
         }
@@ -404,8 +404,8 @@ mod tests {
         assert!(report.first[0].ends_with("is invented, or recorded twice"), "{:?}", report.first);
 
         let report = after(Tolerance::default(), |records| {
-            let place = records.iter().position(|line| line.contains(r#""type":"stream""#)).unwrap();
-            records[place] = records[place].replace(r#""lost":"#, r#""lost":1"#);
+            let index = records.iter().position(|line| line.contains(r#""type":"stream""#)).unwrap();
+            records[index] = records[index].replace(r#""lost":"#, r#""lost":1"#);
         });
         assert_eq!(report.differing, BTreeMap::from([((RecordKind::Stream, "lost".to_owned()), 1)]));
     }

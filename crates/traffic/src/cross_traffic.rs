@@ -70,8 +70,8 @@ impl CrossTraffic {
     /// Writes the next packet.
     // HOT: once for each packet of cross traffic.
     pub(crate) fn emit(&mut self, framer: &mut Framer) {
-        let place = self.rng.below(FLOWS) as usize;
-        self.flows[place].emit(&self.noise, &mut self.rng, framer);
+        let index = self.rng.below(FLOWS) as usize;
+        self.flows[index].emit(&self.noise, &mut self.rng, framer);
         self.wait(framer.frame().len());
     }
 

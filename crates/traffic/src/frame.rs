@@ -82,19 +82,19 @@ impl Head {
         self.end(1)
     }
 
-    fn end(&self, place: usize) -> SocketAddr {
+    fn end(&self, index: usize) -> SocketAddr {
         let ports = usize::from(self.length) - 4;
-        let port = ports + 2 * place;
+        let port = ports + 2 * index;
         let port = u16::from_be_bytes([self.bytes[port], self.bytes[port + 1]]);
         let ip = match self.v6 {
             true => {
                 let mut octets = [0_u8; 16];
-                octets.copy_from_slice(&self.bytes[ports - 32 + 16 * place..][..16]);
+                octets.copy_from_slice(&self.bytes[ports - 32 + 16 * index..][..16]);
                 IpAddr::from(octets)
             }
             false => {
                 let mut octets = [0_u8; 4];
-                octets.copy_from_slice(&self.bytes[ports - 8 + 4 * place..][..4]);
+                octets.copy_from_slice(&self.bytes[ports - 8 + 4 * index..][..4]);
                 IpAddr::from(octets)
             }
         };

@@ -1,24 +1,24 @@
-//! Whose frame it is when: the sources of frames, in order of time.
+//! The queue of scheduled frames, in order of time.
 //!
-//! A calendar (Brown, "Calendar queues", 1988): near frames lie in days of 64 us, unsorted until their day
-//! comes; what is further off waits in a heap. With 100,000 streams that costs a tenth of one heap, which has
-//! to be searched from top to bottom for each packet.
+//! A calendar queue (Brown, "Calendar queues", 1988): the frames of the next second are in days of 64 us,
+//! which are sorted when their day begins; later frames wait in a heap. With 100,000 streams this costs a
+//! tenth of a single heap, which would be traversed from top to bottom for each packet.
 
 use std::collections::BinaryHeap;
 
 use ringtap_model::Nanos;
 
-/// A frame of a source.
+/// The time at which a source sends its next frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ScheduledFrame {
     pub(crate) at: Nanos,
-    /// Of two at the same time the one that was entered first.
+    /// Number of insertion: of two frames at the same time, the one inserted first is sent first.
     pub(crate) order: u64,
     pub(crate) source: u32,
 }
 
 impl Ord for ScheduledFrame {
-    /// The greatest is the earliest: it is taken from the end of a list, or from the top of a heap.
+    /// The greatest is the earliest, at the end of a sorted list and at the top of a heap.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (other.at, other.order).cmp(&(self.at, self.order))
     }
@@ -30,23 +30,23 @@ impl PartialOrd for ScheduledFrame {
     }
 }
 
-/// Turns, the earliest first.
+/// Scheduled frames; the earliest comes first.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// The day that has come, sorted: its earliest frame is the last.
+    /// The frames of the current day, sorted: the earliest is the last.
     today: Vec<ScheduledFrame>,
-    /// Its number.
+    /// Number of the current day.
     day: u64,
-    /// The `DAYS - 1` days that follow, each at its number modulo `DAYS`.
+    /// The following `DAYS - 1` days, each at its number modulo `DAYS`.
     days: Vec<Vec<ScheduledFrame>>,
-    /// A bit for each day with frames.
+    /// A bitmap of the days that have frames.
     busy: Vec<u64>,
-    /// Turns that lie in `days`.
+    /// Number of frames in `days`.
     near: usize,
     far: BinaryHeap<ScheduledFrame>,
-    /// Lists that were used, to be used again.
+    /// Empty lists to reuse.
     spare: Vec<Vec<ScheduledFrame>>,
-    entered: u64,
+    inserted: u64,
 }
 
 impl Queue {
@@ -59,23 +59,23 @@ impl Queue {
             near: 0,
             far: BinaryHeap::new(),
             spare: Vec::new(),
-            entered: 0,
+            inserted: 0,
         }
     }
 
-    /// Enters a frame: not before one that was already taken.
+    /// Inserts a frame, which may not be earlier than one already removed.
     pub(crate) fn push(&mut self, at: Nanos, source: u32) {
-        self.entered += 1;
-        let frame = ScheduledFrame { at, order: self.entered, source };
+        self.inserted += 1;
+        let frame = ScheduledFrame { at, order: self.inserted, source };
         let day = day(at);
         if day <= self.day {
-            let place = self.today.partition_point(|other| *other < frame);
-            self.today.insert(place, frame);
+            let index = self.today.partition_point(|other| *other < frame);
+            self.today.insert(index, frame);
         } else if day - self.day < DAYS {
-            let place = (day % DAYS) as usize;
-            let frames = &mut self.days[place];
+            let index = (day % DAYS) as usize;
+            let frames = &mut self.days[index];
             if frames.is_empty() {
-                self.busy[place / 64] |= 1 << (place % 64);
+                self.busy[index / 64] |= 1 << (index % 64);
                 if frames.capacity() == 0 {
                     *frames = self.spare.pop().unwrap_or_default();
                 }
@@ -87,7 +87,7 @@ impl Queue {
         }
     }
 
-    /// When the earliest frame is, without taking it. None when there is none.
+    /// The time of the earliest frame; `None` if the queue is empty.
     pub(crate) fn next_at(&mut self) -> Option<Nanos> {
         if self.today.is_empty() {
             self.next_day()?;
@@ -95,7 +95,7 @@ impl Queue {
         self.today.last().map(|frame| frame.at)
     }
 
-    /// Takes the earliest frame.
+    /// Removes the earliest frame.
     pub(crate) fn pop(&mut self) -> Option<ScheduledFrame> {
         if self.today.is_empty() {
             self.next_day()?;
@@ -103,21 +103,21 @@ impl Queue {
         self.today.pop()
     }
 
-    /// The sources of some frames that come next, as far as they are known.
+    /// The sources of the next frames of the current day, up to [`AHEAD`].
     pub(crate) fn upcoming(&self) -> impl Iterator<Item = u32> {
         self.today.iter().rev().take(AHEAD).map(|frame| frame.source)
     }
 
-    /// Goes on to the next day with a frame; None where there is none left.
+    /// Advances to the next day that has a frame; `None` if there is none.
     #[cold]
     fn next_day(&mut self) -> Option<()> {
         let far = self.far.peek().map(|frame| day(frame.at));
         let next = self.next_near().into_iter().chain(far).min()?;
         self.day = next;
-        let place = (next % DAYS) as usize;
-        if self.busy[place / 64] & 1 << (place % 64) != 0 {
-            self.busy[place / 64] &= !(1 << (place % 64));
-            let used = std::mem::replace(&mut self.today, std::mem::take(&mut self.days[place]));
+        let index = (next % DAYS) as usize;
+        if self.busy[index / 64] & 1 << (index % 64) != 0 {
+            self.busy[index / 64] &= !(1 << (index % 64));
+            let used = std::mem::replace(&mut self.today, std::mem::take(&mut self.days[index]));
             self.spare.push(used);
             self.near -= self.today.len();
         }
@@ -134,17 +134,17 @@ impl Queue {
             return None;
         }
         let first = self.day + 1;
-        let mut place = (first % DAYS) as usize;
+        let mut index = (first % DAYS) as usize;
         let mut passed = 0;
-        // INVARIANT: `near` is not 0, so a bit is set, and this ends.
+        // INVARIANT: `near` is not 0, so a bit is set and the loop ends.
         while passed < DAYS {
-            let bits = self.busy[place / 64] >> (place % 64);
+            let bits = self.busy[index / 64] >> (index % 64);
             if bits != 0 {
                 return Some(first + passed + u64::from(bits.trailing_zeros()));
             }
-            let step = 64 - place as u64 % 64;
+            let step = 64 - index as u64 % 64;
             passed += step;
-            place = (place + step as usize) % DAYS as usize;
+            index = (index + step as usize) % DAYS as usize;
         }
         None
     }
@@ -156,10 +156,10 @@ fn day(at: Nanos) -> u64 {
 
 /// Days of 65,536 ns.
 const DAY_BITS: u32 = 16;
-/// One second and a bit.
+/// A little more than one second.
 const DAYS: u64 = 1 << 14;
 
-/// Turns that are looked ahead.
+/// Number of frames to look ahead.
 pub(crate) const AHEAD: usize = 32;
 
 #[cfg(test)]
@@ -167,32 +167,32 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// Against a sort: frames near and far, some at the same time, entered while others are taken.
+    /// Compares with a sort: near and far frames, some at the same time, inserted while others are removed.
     #[test]
-    fn turns_come_in_order_of_time_then_of_entry() {
+    fn frames_come_in_order_of_time_then_of_insertion() {
         let mut rng = Rng::new(3, 3);
         for spread in [1, 50_000, 40_000_000, 3_000_000_000, 100_000_000_000] {
             let start = Nanos::from_secs(1_767_254_400);
             let mut queue = Queue::new(start);
-            let (mut entered, mut taken) = (Vec::new(), Vec::new());
+            let (mut inserted, mut removed) = (Vec::new(), Vec::new());
             let mut now = start;
             for source in 0..3_000 {
                 let at = now + Nanos(rng.below(spread));
                 queue.push(at, source);
-                entered.push((at, source));
+                inserted.push((at, source));
                 if rng.chance(0.6) {
                     now = queue.next_at().unwrap();
                     let frame = queue.pop().unwrap();
                     assert_eq!(frame.at, now);
-                    taken.push((frame.at, frame.source));
+                    removed.push((frame.at, frame.source));
                 }
             }
             while let Some(frame) = queue.pop() {
-                taken.push((frame.at, frame.source));
+                removed.push((frame.at, frame.source));
             }
-            // Nothing was entered before what was already taken: a stable sort of all is the order.
-            entered.sort_by_key(|(at, _)| *at);
-            assert_eq!(taken, entered, "spread {spread}");
+            // No frame was inserted before one already removed, so a stable sort gives the order.
+            inserted.sort_by_key(|(at, _)| *at);
+            assert_eq!(removed, inserted, "spread {spread}");
             assert_eq!(queue.next_at(), None);
         }
     }

@@ -104,7 +104,7 @@ impl Reporter {
     fn info<'a>(&mut self, at: Nanos, own: impl Iterator<Item = &'a Stream>) -> Vec<u8> {
         let sent = at - self.trip;
         let (mut packets, mut octets, mut rtp, mut ssrc) = (0, 0, 0, None);
-        for (place, stream) in own.enumerate() {
+        for (index, stream) in own.enumerate() {
             let sender = stream.sender();
             if ssrc.replace(sender.ssrc) != Some(sender.ssrc) {
                 // A new source counts from 0.
@@ -113,7 +113,7 @@ impl Reporter {
             let here = sender.sent_by(sent);
             // Only new packets are counted: finished streams cost nothing.
             octets += match self.counted {
-                (to, bytes) if place == 0 && to <= here => {
+                (to, bytes) if index == 0 && to <= here => {
                     let bytes = bytes + sender.octets(to..here);
                     self.counted = (here, bytes);
                     bytes

@@ -104,11 +104,11 @@ impl Sender {
 
     /// Send time of a packet.
     pub(crate) fn time(&self, index: u32) -> Nanos {
-        self.start + Nanos(self.ptime.0 * u64::from(self.place(index)))
+        self.start + Nanos(self.ptime.0 * u64::from(self.interval_of(index)))
     }
 
-    /// Packet times since the start.
-    fn place(&self, index: u32) -> u32 {
+    /// Number of packet intervals from the start to a packet, with the pause.
+    fn interval_of(&self, index: u32) -> u32 {
         index + self.pause.filter(|pause| index >= pause.before).map_or(0, |pause| pause.length)
     }
 
@@ -133,7 +133,7 @@ impl Sender {
         let event = self.event(index);
         // All packets of an event have the timestamp of its start.
         let clocked = event.map_or(index, |digit| digit.first);
-        let timestamp = self.timestamp.wrapping_add(self.place(clocked).wrapping_mul(ticks));
+        let timestamp = self.timestamp.wrapping_add(self.interval_of(clocked).wrapping_mul(ticks));
         let payload_type = if event.is_some() { sip::EVENT } else { self.codec.payload_type() };
         // RFC 3551 section 4.1: the first packet after a silence.
         let resumes = self.pause.is_some_and(|pause| pause.before == index);
@@ -159,11 +159,11 @@ impl Sender {
     }
 
     /// RFC 4733 section 2.3.
-    fn event_payload(&self, digit: Digit, place: u32) -> [u8; 4] {
+    fn event_payload(&self, digit: Digit, index: u32) -> [u8; 4] {
         let last = EVENT_PACKETS - EVENT_ENDS;
-        let duration = self.codec.ticks(self.ptime) * (place.min(last) + 1);
+        let duration = self.codec.ticks(self.ptime) * (index.min(last) + 1);
         let [high, low] = (duration as u16).to_be_bytes();
-        [digit.code, if place >= last { 0x80 } else { 0 } | VOLUME, high, low]
+        [digit.code, if index >= last { 0x80 } else { 0 } | VOLUME, high, low]
     }
 
     /// The random value of a packet, the same on each call.
@@ -185,10 +185,10 @@ impl Sender {
 
     /// Packets sent up to a time.
     pub(crate) fn sent_by(&self, at: Nanos) -> u32 {
-        let places = ((at - self.start).0 / self.ptime.0) as u32 + u32::from(at >= self.start);
+        let slots = ((at - self.start).0 / self.ptime.0) as u32 + u32::from(at >= self.start);
         let sent = match self.pause {
-            Some(pause) if places > pause.before => pause.before.max(places.saturating_sub(pause.length)),
-            _ => places,
+            Some(pause) if slots > pause.before => pause.before.max(slots.saturating_sub(pause.length)),
+            _ => slots,
         };
         sent.min(self.count)
     }
@@ -197,9 +197,9 @@ impl Sender {
         let (least, most) = self.codec.sizes(self.ptime);
         let Some(law) = self.codec.law() else {
             // A duplicated packet must be identical.
-            let place = self.draw(index);
-            let size = size_of(place, least, most);
-            let from = place as usize % (sounds.noise.len() - size);
+            let index = self.draw(index);
+            let size = size_of(index, least, most);
+            let from = index as usize % (sounds.noise.len() - size);
             let begin = to.len();
             to.extend_from_slice(&sounds.noise[from..from + size]);
             return self.codec.mark(self.ptime, &mut to[begin..]);

@@ -75,16 +75,16 @@ impl<T> Mix<T> {
     }
 
     pub(crate) fn pick(&self, rng: &mut Rng) -> &T {
-        self.at(self.place(rng))
+        self.at(self.pick_index(rng))
     }
 
     /// The index of a random value. INVARIANT: there are at most 256.
-    pub(crate) fn place(&self, rng: &mut Rng) -> u8 {
+    pub(crate) fn pick_index(&self, rng: &mut Rng) -> u8 {
         let total: f64 = self.0.iter().map(|(_, weight)| weight).sum();
         let mut left = rng.unit() * total;
-        for (place, (_, weight)) in self.0.iter().enumerate() {
+        for (index, (_, weight)) in self.0.iter().enumerate() {
             if left < *weight {
-                return place as u8;
+                return index as u8;
             }
             left -= weight;
         }
@@ -92,9 +92,9 @@ impl<T> Mix<T> {
         self.0.iter().rposition(|(_, weight)| *weight > 0.0).unwrap_or(0) as u8
     }
 
-    /// The value at an index from [`Self::place`].
-    pub(crate) fn at(&self, place: u8) -> &T {
-        &self.0[usize::from(place)].0
+    /// The value at an index from [`Self::pick_index`].
+    pub(crate) fn at(&self, index: u8) -> &T {
+        &self.0[usize::from(index)].0
     }
 
     /// The suitable values; None if there are none.

@@ -88,8 +88,8 @@ impl Stream {
             );
         });
         if !self.later.is_empty() {
-            let first = (0..self.later.len()).min_by_key(|place| self.later[*place]);
-            self.due = first.map(|place| self.later.swap_remove(place));
+            let first = (0..self.later.len()).min_by_key(|index| self.later[*index]);
+            self.due = first.map(|index| self.later.swap_remove(index));
         }
         self.advance(scenario);
     }

@@ -49,8 +49,8 @@ impl Connection {
         let most = max_segment(self.heads[0].is_v6());
         let pieces: Vec<&[u8]> = head.chunks(most).chain(tail.chunks(most)).collect();
         let mut at = step.at;
-        for (place, piece) in pieces.iter().enumerate() {
-            let completes = (place + 1 == pieces.len()).then_some(step);
+        for (index, piece) in pieces.iter().enumerate() {
+            let completes = (index + 1 == pieces.len()).then_some(step);
             let header = self.header(from, TcpHeader::ACK | TcpHeader::PUSH);
             self.push(Segment { at, from, header, data: piece.to_vec(), completes });
             if completes.is_some() && step.resend {
@@ -109,8 +109,8 @@ impl Connection {
     }
 
     fn push(&mut self, segment: Segment) {
-        let place = self.outbox.partition_point(|other| other.at <= segment.at);
-        self.outbox.insert(place, segment);
+        let index = self.outbox.partition_point(|other| other.at <= segment.at);
+        self.outbox.insert(index, segment);
     }
 }
 

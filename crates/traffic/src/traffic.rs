@@ -27,13 +27,13 @@ pub struct Traffic {
     cross_traffic: Option<CrossTraffic>,
     /// The next frame of every source of every session.
     queue: Queue,
-    /// Frames until [`Self::look_ahead`] reads on.
+    /// Frames left until [`Self::look_ahead`] touches memory again.
     ahead: u32,
     sessions: Slab<Session>,
     streams: Slab<Stream>,
     records: Records,
     summary: SummaryTruth,
-    /// Whether the summary was given.
+    /// Whether the summary record was made.
     ended: bool,
     /// Earliest capture time, see [`Self::fill_due`].
     now: Nanos,
@@ -69,7 +69,7 @@ impl Arrivals {
     }
 
     /// Returns the number and time of the next arrival.
-    fn take(&mut self) -> (u64, Nanos) {
+    fn next_arrival(&mut self) -> (u64, Nanos) {
         let arrival = (self.begun, self.next);
         self.begun += 1;
         self.step();
@@ -107,7 +107,7 @@ impl Traffic {
     }
 
     /// The next frame, from its Ethernet header on, and its capture time; None when all calls have ended.
-    /// Times never go back, and are whole microseconds.
+    /// Times never decrease, and are whole microseconds.
     #[expect(clippy::should_implement_trait, reason = "the frame borrows from the generator")]
     pub fn next(&mut self) -> Option<(Nanos, &[u8])> {
         let at = self.step()?;
@@ -124,9 +124,9 @@ impl Traffic {
         batch.len() - before
     }
 
-    /// Appends the frames that are due at `now`, as far as the batch has room, and returns when the next one
-    /// is due; None when the traffic has ended. Their capture time is `now`: if each batch is sent at once,
-    /// the truth has the times on the wire, even if they are late. `now` must not go back.
+    /// Appends the frames that are due at `now`, as far as the batch has room, and returns when the next
+    /// frame is due; None when the traffic has ended. Their capture time is `now`: if each batch is sent at
+    /// once, the truth has the times on the wire, even if frames are late. `now` must not decrease.
     pub fn fill_due(&mut self, now: Nanos, batch: &mut Batch) -> Option<Nanos> {
         self.now = now;
         loop {
@@ -162,7 +162,7 @@ impl Traffic {
     }
 
     /// Calls and registrations in progress.
-    pub fn under_way(&self) -> usize {
+    pub fn active_sessions(&self) -> usize {
         self.sessions.len()
     }
 
@@ -230,8 +230,8 @@ impl Traffic {
         Some(at)
     }
 
-    /// Touches the memory that the next frames need. With 100,000 streams each access misses the cache; this
-    /// way the misses overlap.
+    /// Touches the memory that the next frames need, so that cache misses overlap: with 100,000 streams, each
+    /// access misses the cache.
     fn look_ahead(&mut self) {
         if self.ahead > 0 {
             self.ahead -= 1;
@@ -283,9 +283,9 @@ impl Traffic {
             return;
         }
         if let Some(ended) = self.sessions.remove(session) {
-            let told = self.records.len();
+            let known = self.records.len();
             ended.truth(&self.streams, &mut self.records);
-            self.records.range(told..).for_each(|record| self.summary.count(record));
+            self.records.range(known..).for_each(|record| self.summary.count(record));
             for stream in ended.streams() {
                 self.streams.remove(stream);
             }
@@ -309,10 +309,10 @@ impl Traffic {
                 return;
             }
             let new_session = if call == Some(next) {
-                let (number, at) = self.calls.take();
+                let (number, at) = self.calls.next_arrival();
                 plan::call(&self.scenario, number, at)
             } else {
-                let (number, at) = self.registrations.take();
+                let (number, at) = self.registrations.next_arrival();
                 plan::registration(&self.scenario, number, at)
             };
             self.add_session(new_session);
@@ -321,16 +321,16 @@ impl Traffic {
 
     fn add_session(&mut self, new_session: NewSession) {
         let NewSession { session, streams } = new_session;
-        let place = self.sessions.insert(session);
-        let session = &mut self.sessions[place];
-        let signalling = session.next_at().map(|at| (at, place | SIGNALLING));
-        let reports = session.next_report_at().map(|at| (at, place | REPORTS));
+        let index = self.sessions.insert(session);
+        let session = &mut self.sessions[index];
+        let signalling = session.next_at().map(|at| (at, index | SIGNALLING));
+        let reports = session.next_report_at().map(|at| (at, index | REPORTS));
         for (at, source) in signalling.into_iter().chain(reports) {
             self.queue.push(at, source);
             session.live += 1;
         }
         for (mut stream, fork) in streams {
-            stream.session = place;
+            stream.session = index;
             let (at, side) = (stream.next_at(), stream.sender().side);
             let number = self.streams.insert(stream);
             session.add(number, side, fork);

@@ -63,8 +63,8 @@ impl Voice {
 
     /// Offset at which a stream begins: random for noise.
     pub(crate) fn begin(&self, rng: &mut Rng) -> u64 {
-        let place = rng.below(self.caller.mu_law.len() as u64);
-        if self.recorded { 0 } else { place }
+        let index = rng.below(self.caller.mu_law.len() as u64);
+        if self.recorded { 0 } else { index }
     }
 
     /// Appends `count` octets from sample `at` on.
@@ -119,11 +119,11 @@ fn speech(rng: &mut Rng, pitch: u64) -> Vec<i16> {
             let loudness = 3_000.0 + 5_000.0 * rng.unit();
             filter.tune(300.0 + 500.0 * rng.unit());
             let period = rng.between(pitch * 9 / 10, pitch * 11 / 10) as usize;
-            for place in 0..syllable {
+            for index in 0..syllable {
                 // A parabola from 0 over 1 to 0.
-                let x = place as f64 / syllable as f64;
+                let x = index as f64 / syllable as f64;
                 let envelope = 4.0 * x * (1.0 - x);
-                let pulse = if place % period == 0 { 1.0 } else { 0.0 };
+                let pulse = if index % period == 0 { 1.0 } else { 0.0 };
                 samples.push(sample(filter.next(rng, pulse), loudness * envelope));
             }
         }

@@ -5,7 +5,7 @@ use ringtap_model::{Endpoint, Nanos};
 use super::endpoints::OwnerList;
 use super::flow::{FAX, FlowKey, PROVISIONAL, SPLIT};
 use super::replicas::{CallReplica, Leg};
-use super::{Figures, MAX_LEGS, StreamTable};
+use super::{EndedStream, MAX_LEGS, StreamTable};
 use crate::table::slots::Ticket;
 use crate::table::timers::PrefetchStage;
 use crate::update::{CallRef, InputOrder, LearnedEndpoint, MediaUpdate, PayloadTypes, Side};
@@ -108,7 +108,7 @@ impl StreamTable {
     }
 
     /// Ends a call: takes its streams, and gives back all that it held.
-    pub(crate) fn end_streams(&mut self, call: CallRef) -> Vec<Figures> {
+    pub(crate) fn end_streams(&mut self, call: CallRef) -> Vec<EndedStream> {
         let Some(view) = self.replicas.remove(call) else { return Vec::new() };
         for leg in &view.legs {
             self.endpoints.remove(leg.node);
@@ -119,7 +119,7 @@ impl StreamTable {
     }
 
     /// The streams of a call as if it ended now.
-    pub(crate) fn figures_of(&self, call: CallRef) -> Vec<Figures> {
+    pub(crate) fn figures_of(&self, call: CallRef) -> Vec<EndedStream> {
         let view = self.replicas.find(call).and_then(|slot| self.replicas.get(slot));
         let retired = view.into_iter().flat_map(|view| view.retired.iter().cloned());
         let flows = view.into_iter().flat_map(|view| &view.flows);

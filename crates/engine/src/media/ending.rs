@@ -1,7 +1,7 @@
 //! The end of a flow: out of the table, with all that its record tells.
 
 use super::details::{NONE, count_type, main_type};
-use super::{Figures, StreamTable};
+use super::{EndedStream, StreamTable};
 use crate::sink::RecordedPackets;
 
 impl StreamTable {
@@ -17,7 +17,7 @@ impl StreamTable {
     }
 
     /// Takes a flow out of the table.
-    pub(crate) fn end(&mut self, slot: u32) -> Option<Figures> {
+    pub(crate) fn end(&mut self, slot: u32) -> Option<EndedStream> {
         let figures = self.figures(slot)?;
         let (_, mut details) = self.flows.remove(slot)?;
         for node in details.nodes.into_iter().filter(|node| *node != NONE) {
@@ -29,7 +29,7 @@ impl StreamTable {
     }
 
     /// All that is known of a flow, as if it ended now.
-    pub(crate) fn figures(&self, slot: u32) -> Option<Figures> {
+    pub(crate) fn figures(&self, slot: u32) -> Option<EndedStream> {
         let (flow, details) = self.flows.get(slot)?;
         let mut types = details.types;
         let packets = flow.type_packets(&details.slow);
@@ -37,7 +37,7 @@ impl StreamTable {
         let row = flow.running_interval(&details.slow);
         let running = (row.packets > 0 || row.lost > 0).then_some(row);
         let main = main_type(&types, |count| count.codec.is_some_and(|id| self.codecs.get(id).noise));
-        Some(Figures {
+        Some(EndedStream {
             serial: details.serial,
             side: details.side,
             packets_of_type: main.packets,

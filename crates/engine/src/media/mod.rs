@@ -27,7 +27,7 @@ use ringtap_wire::rtp;
 pub(crate) use far_end::FarEnd;
 pub(crate) use flow::{FlowKey, Key, RtpPacket};
 pub(crate) use numbering::Arrival;
-pub(crate) use record::{Figures, StreamContext};
+pub(crate) use record::{EndedStream, StreamContext};
 
 use crate::codecs::Codecs;
 use crate::config::Config;

@@ -1,7 +1,7 @@
 //! The record of a stream that has ended.
 
 use ringtap_model::{Hz, Id, Interval, Nanos, RttSource, Stream};
-use ringtap_quality::judge::{Counts, Path, judge, listening};
+use ringtap_quality::judge::{LossCounts, PathDelay, judge, listening};
 use ringtap_quality::{CodecProfile, burst, codec, jitterbuffer};
 
 use super::details::Digit;
@@ -25,7 +25,7 @@ pub(crate) struct StreamContext<'a> {
 
 /// A stream that has ended, with all that its record tells: it needs no table any more.
 #[derive(Clone)]
-pub(crate) struct Figures {
+pub(crate) struct EndedStream {
     /// Order of the streams by their first packet.
     pub(crate) serial: u64,
     pub(super) flow: Totals,
@@ -80,8 +80,8 @@ struct Listened {
 impl Listened {
     /// Where two buffers threw away as much they sound the same. `adaptive500` is known where that was judged
     /// already.
-    fn new(profile: &CodecProfile, counts: Counts, buffers: &Buffers, adaptive500: Option<f64>) -> Self {
-        let with = |discarded| listening(profile, Counts { discarded, ..counts });
+    fn new(profile: &CodecProfile, counts: LossCounts, buffers: &Buffers, adaptive500: Option<f64>) -> Self {
+        let with = |discarded| listening(profile, LossCounts { discarded, ..counts });
         let adaptive500 = adaptive500.unwrap_or_else(|| with(buffers.adaptive500));
         let fixed200 =
             if buffers.fixed200 == buffers.adaptive500 { adaptive500 } else { with(buffers.fixed200) };
@@ -99,7 +99,7 @@ fn ms(nanos: f64) -> f64 {
     round(nanos / 1e6)
 }
 
-impl Figures {
+impl EndedStream {
     pub(crate) fn packets(&self) -> u64 {
         u64::from(self.flow.packets())
     }
@@ -194,14 +194,14 @@ impl Figures {
     fn rate(&self, codec: Option<&Codec>, ptime: Option<Nanos>) -> StreamRating {
         let numbering = &self.flow.numbering;
         let (lost, expected) = (u64::from(numbering.lost()), u64::from(numbering.expected()));
-        let counts = Counts { expected, lost, discarded: 0, bursts: u64::from(numbering.bursts) };
+        let counts = LossCounts { expected, lost, discarded: 0, bursts: u64::from(numbering.bursts) };
         let mut buffers = Buffers::default();
         self.intervals.iter().for_each(|row| buffers.add(row));
         let profile = codec.and_then(|codec| self.profile(codec, ptime));
         let judged = profile.map(|profile| {
-            let counts = Counts { discarded: buffers.adaptive500, ..counts };
+            let counts = LossCounts { discarded: buffers.adaptive500, ..counts };
             let buffer = buffers.adaptive_delay();
-            judge(profile, counts, Path { ptime: ptime.unwrap_or_default(), buffer, rtt: None })
+            judge(profile, counts, PathDelay { ptime: ptime.unwrap_or_default(), buffer, rtt: None })
         });
         let listened = profile
             .zip(judged.as_ref())
@@ -287,7 +287,7 @@ fn rate_bps(bytes: u64, span: Nanos) -> Option<f64> {
     (span > Nanos::ZERO).then(|| round3(bytes as f64 * 8.0 / span.secs_f64()))
 }
 
-impl Figures {
+impl EndedStream {
     /// The codec's model; where a codec has modes, the one nearest to the rate of its payload.
     fn profile(&self, codec: &Codec, ptime: Option<Nanos>) -> Option<&'static CodecProfile> {
         let (name, clock) = (&codec.name, Some(codec.clock));
@@ -329,7 +329,7 @@ fn interval(row: &IntervalRow, profile: Option<&'static CodecProfile>, burst_len
     buffers.add(row);
     let lost = u64::from(row.lost);
     let bursts = (f64::from(row.lost) / burst_len).ceil() as u64;
-    let counts = Counts { expected: u64::from(row.unique) + lost, lost, discarded: 0, bursts };
+    let counts = LossCounts { expected: u64::from(row.unique) + lost, lost, discarded: 0, bursts };
     let listened = profile.map(|profile| Listened::new(profile, counts, &buffers, None));
     let mos = |pick: fn(&Listened) -> f64| listened.as_ref().map(|listened| round3(pick(listened)));
     Interval {

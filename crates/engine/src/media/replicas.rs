@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use ringtap_model::Endpoint;
 
-use super::record::Figures;
+use super::record::EndedStream;
 use crate::table::hash::Hasher;
 use crate::table::index::Index;
 use crate::table::slots::Slots;
@@ -32,7 +32,7 @@ pub(super) struct CallReplica {
     /// Its streams in this worker, in order of their first packet.
     pub(super) flows: Vec<u32>,
     /// Its streams that ended before it: at most one per stream that replaced one, so bounded.
-    pub(super) retired: Vec<Figures>,
+    pub(super) retired: Vec<EndedStream>,
 }
 
 impl CallReplica {

@@ -12,7 +12,7 @@ use rtrb::{Consumer, Producer, PushError, RingBuffer};
 
 use crate::codecs::Codec;
 use crate::context::Hop;
-use crate::media::Figures;
+use crate::media::EndedStream;
 use crate::table::timers::TimerOwner;
 use crate::update::{CallRef, InputOrder, LearnedEndpoint, MediaUpdate};
 
@@ -93,7 +93,7 @@ pub(crate) enum WorkerMessage {
     /// A call has ended: its owner wants its streams.
     EndStreams(CallRef),
     /// The answer to [`WorkerMessage::EndStreams`].
-    StreamsEnded(CallRef, Vec<Figures>),
+    StreamsEnded(CallRef, Vec<EndedStream>),
     /// An endpoint learned from a stream.
     LearnedEndpoint(Box<LearnedEndpoint>),
 }

@@ -8,7 +8,7 @@ use ringtap_model::{Endpoint, Nanos};
 use super::links::{ForwardedSip, Links, ReassembledDatagram, SharedDatagram, TunnelFragment, WorkerMessage};
 use crate::codecs::{Codec, CodecId, Codecs};
 use crate::context::Datagram;
-use crate::media::Figures;
+use crate::media::EndedStream;
 use crate::table::timers::TimerOwner;
 use crate::update::{CallRef, EndedCall, InputOrder, MediaUpdate, PayloadTypes};
 
@@ -23,7 +23,7 @@ struct Pending<T> {
 }
 
 /// A call that has ended, and its streams so far.
-pub(crate) type EndingCall = (Box<EndedCall>, Vec<Figures>);
+pub(crate) type EndingCall = (Box<EndedCall>, Vec<EndedStream>);
 
 /// See the module.
 pub(crate) struct Member {
@@ -253,7 +253,7 @@ impl Member {
         &mut self,
         call: CallRef,
         ended: Box<EndedCall>,
-        figures: Vec<Figures>,
+        figures: Vec<EndedStream>,
         now: Nanos,
     ) -> Option<EndingCall> {
         let missing = self.links.send_all(|| WorkerMessage::EndStreams(call));
@@ -268,7 +268,7 @@ impl Member {
     }
 
     /// An answer to [`Member::ask_streams`]; the call with all its streams once all have answered.
-    pub(crate) fn streams_ended(&mut self, call: CallRef, figures: Vec<Figures>) -> Option<EndingCall> {
+    pub(crate) fn streams_ended(&mut self, call: CallRef, figures: Vec<EndedStream>) -> Option<EndingCall> {
         let pending = self.ending.get_mut(&call)?;
         pending.answers.1.extend(figures);
         pending.missing -= 1;

@@ -14,7 +14,7 @@ use ringtap_model::Nanos;
 use crate::config::Config;
 use crate::context::{Context, Datagram, SipMessage};
 use crate::counters::Counters;
-use crate::media::{Figures, StreamTable};
+use crate::media::{EndedStream, StreamTable};
 use crate::sink::Sink;
 use crate::table::hash::Hasher;
 use crate::table::timers::{PrefetchStage, Timer, TimerOwner};
@@ -111,12 +111,12 @@ macro_rules! trackers {
             }
 
             /// Each tracker adds what it knows of a stream in progress.
-            pub(crate) fn describe_stream(&self, figures: &mut Figures) {
+            pub(crate) fn describe_stream(&self, figures: &mut EndedStream) {
                 $(self.$name.describe_stream(figures);)*
             }
 
             /// A stream has ended: each tracker moves what it knows of it into the figures.
-            pub(crate) fn stream_ended(&mut self, figures: &mut Figures) {
+            pub(crate) fn stream_ended(&mut self, figures: &mut EndedStream) {
                 $(self.$name.stream_ended(figures);)*
             }
 

@@ -9,7 +9,7 @@ use ringtap_wire::rtp;
 use crate::config::Config;
 use crate::context::{Context, Datagram};
 use crate::counters::Counters;
-use crate::media::{Accepted, Figures, FlowKey, RtpPacket, StreamTable};
+use crate::media::{Accepted, EndedStream, FlowKey, RtpPacket, StreamTable};
 use crate::sink::Sink;
 use crate::table::slots::Ticket;
 use crate::table::timers::PrefetchStage;
@@ -22,7 +22,7 @@ pub(crate) struct StreamTracker {
     /// What became of the last packet.
     pub(crate) accepted: Option<Accepted>,
     /// A stream without a call that has ended, and whether it was still provisional.
-    pub(crate) ended: Option<(Figures, bool)>,
+    pub(crate) ended: Option<(EndedStream, bool)>,
 }
 
 impl Tracker for StreamTracker {

@@ -1,4 +1,4 @@
-//! The rows. Of each name and clock, the usual mode comes first.
+//! The table of codecs. For each name and clock, the usual mode comes first.
 
 use ringtap_model::Hz;
 
@@ -7,20 +7,20 @@ use crate::rating::Model;
 
 const KHZ_8: &[Hz] = &[Hz(8_000)];
 const KHZ_16: &[Hz] = &[Hz(16_000)];
-/// RFC 3551 section 4.5.2: G.722 samples at 16 kHz and is announced as 8000.
+/// RFC 3551 section 4.5.2: G.722 samples at 16 kHz but is announced with a clock of 8000.
 const G722: &[Hz] = &[Hz(8_000), Hz(16_000)];
 
 const I3: &str = "G.113 (11/2007) table I.3";
-const I1_WAVEFORM: &str = "Ie: G.113 table I.1; Bpl: none published, that of G.711 without concealment";
+const I1_WAVEFORM: &str = "Ie: G.113 table I.1; Bpl: none published, G.711 without concealment instead";
 const I1_MODEL: &str =
-    "Ie: G.113 table I.1; Bpl: none published, that of GSM-EFR, the lowest of a codec that conceals";
-const IV_G722: &str = "Ie,WB: G.113 table IV.1; Bpl,WB: none published, the lowest of table IV.4";
+    "Ie: G.113 table I.1; Bpl: none published, GSM-EFR instead (the lowest of any codec with concealment)";
+const IV_G722: &str = "Ie,WB: G.113 table IV.1; Bpl,WB: none published, the lowest in table IV.4 instead";
 const IV: &str = "Ie,WB: G.113 table IV.1 (handset); Bpl,WB: table IV.4, measured with headphones";
 const IV_NEAR: &str =
-    "Ie,WB: G.113 table IV.1 (handset); Bpl,WB: none for this mode, table IV.4 at 12.65 kbit/s";
+    "Ie,WB: G.113 table IV.1 (handset); Bpl,WB: none for this mode, 12.65 kbit/s in table IV.4 instead";
 const V: &str = "G.113 appendix V, EVS in super-wideband mode (erratum 1 of 01/2026)";
 
-/// Algorithmic delay: frame and lookahead in ms.
+/// Algorithmic delay: frame and lookahead, in ms.
 type Delay = (f64, f64);
 
 const fn row(
@@ -48,7 +48,7 @@ const fn amr_wb(kbps: f64, ie: f64, bpl: f64, from: &'static str) -> CodecProfil
 }
 
 const fn evs(kbps: f64, ie: f64, bpl: f64) -> CodecProfile {
-    // TS 26.445: 32 ms of algorithmic delay in all.
+    // TS 26.445: the algorithmic delay is 32 ms in total.
     row(("EVS", KHZ_16, kbps), Model::Fullband, (ie, bpl), (20.0, 12.0), (Basis::Published, V))
 }
 
@@ -70,14 +70,14 @@ pub(super) const PROFILES: &[CodecProfile] = &[
     // G.711 appendix I: concealment adds 3.75 ms.
     nb(("PCMU+PLC", 64.0), (0.0, 25.1), (0.125, 3.75), (Basis::Published, I3)),
     nb(("PCMA+PLC", 64.0), (0.0, 25.1), (0.125, 3.75), (Basis::Published, I3)),
-    // SDP does not tell annex A from the full coder; annex A with annex B is what is deployed.
+    // SDP does not distinguish annex A from the full coder; deployed coders use annex A with annex B.
     nb(("G729", 8.0), (11.0, 19.0), (10.0, 5.0), (Basis::Published, I3)),
     nb(("G723", 6.3), (15.0, 16.1), (30.0, 7.5), (Basis::Published, I3)),
     nb(
         ("G723", 5.3),
         (19.0, 16.1),
         (30.0, 7.5),
-        (Basis::Derived, "Ie: G.113 table I.1; Bpl: that of 6.3 kbit/s"),
+        (Basis::Derived, "Ie: G.113 table I.1; Bpl: none published, 6.3 kbit/s instead"),
     ),
     nb(("GSM", 13.0), (20.0, 10.0), (20.0, 0.0), (Basis::Derived, I1_MODEL)),
     nb(("GSM-EFR", 12.2), (5.0, 10.0), (20.0, 0.0), (Basis::Published, I3)),
@@ -101,13 +101,13 @@ pub(super) const PROFILES: &[CodecProfile] = &[
     nb(("L16", 128.0), (0.0, 4.3), (0.125, 0.0), (Basis::Derived, L16_NB)),
     row(("L16", KHZ_16, 256.0), Model::Wideband, (0.0, 4.3), (0.0625, 0.0), (Basis::Derived, L16_WB)),
     row(("L16", &[Hz(48_000)], 768.0), Model::Fullband, (0.0, 4.3), (0.0208, 0.0), (Basis::Derived, L16_FB)),
-    // The QMF banks of G.722 delay by 3 ms together, half of it in the coder.
+    // The QMF filter banks of G.722 add 3 ms in total, half of it in the coder.
     row(("G722", G722, 64.0), Model::Wideband, (13.0, 4.3), (0.125, 1.5), (Basis::Derived, IV_G722)),
     row(("G722", G722, 56.0), Model::Wideband, (20.0, 4.3), (0.125, 1.5), (Basis::Derived, IV_G722)),
     row(("G722", G722, 48.0), Model::Wideband, (31.0, 4.3), (0.125, 1.5), (Basis::Derived, IV_G722)),
     row(("G7221", KHZ_16, 32.0), Model::Wideband, (13.0, 4.3), (20.0, 20.0), (Basis::Derived, IV_G722)),
     row(("G7221", KHZ_16, 24.0), Model::Wideband, (19.0, 4.3), (20.0, 20.0), (Basis::Derived, IV_G722)),
-    // 23.85 kbit/s rates below 23.05 in G.113; not a slip.
+    // G.113 indeed rates 23.85 kbit/s below 23.05.
     amr_wb(12.65, 13.0, 4.3, IV),
     amr_wb(6.6, 41.0, 4.3, IV_NEAR),
     amr_wb(8.85, 26.0, 4.3, IV_NEAR),
@@ -129,14 +129,14 @@ pub(super) const PROFILES: &[CodecProfile] = &[
     opus(KHZ_8, Model::Narrowband, 12.0, 5.0, 10.0, OPUS_NB),
 ];
 
-const ILBC: &str = "none published: G.729A's (G.113 (11/2007) table I.3), which iLBC was designed to equal";
-const AMR_12_2: &str = "this mode is GSM-EFR (TS 26.071 section 4): its values, G.113 (11/2007) table I.3";
-const AMR_7_4: &str = "this mode is IS-641 (TS 26.071 section 4): its Ie, G.113 table I.1; Bpl of GSM-EFR";
-const AMR_BETWEEN: &str = "none published: the nearest AMR mode with a value";
-const AMR_LOW: &str = "none published: Ie of G.723.1 at 5.3 kbit/s (G.113 table I.1), Bpl of GSM-EFR";
-const L16_NB: &str = "uncoded: Ie 0 by definition (at most G.711's); Bpl of G.711 without concealment";
-const L16_WB: &str = "uncoded: the reference of the wideband scale; Bpl of G.711 without concealment";
-const L16_FB: &str = "uncoded: the reference of the fullband scale; Bpl of G.711 without concealment";
+const ILBC: &str = "none published: G.729A (G.113 (11/2007) table I.3), which iLBC was designed to match";
+const AMR_12_2: &str = "this mode is GSM-EFR (TS 26.071 section 4): G.113 (11/2007) table I.3";
+const AMR_7_4: &str = "this mode is IS-641 (TS 26.071 section 4): Ie: G.113 table I.1; Bpl: GSM-EFR";
+const AMR_BETWEEN: &str = "none published: the nearest AMR mode that has values";
+const AMR_LOW: &str = "none published: Ie: G.723.1 at 5.3 kbit/s (G.113 table I.1); Bpl: GSM-EFR";
+const L16_NB: &str = "uncoded: Ie is 0 by definition; Bpl: G.711 without concealment";
+const L16_WB: &str = "uncoded: the reference of the wideband scale; Bpl: G.711 without concealment";
+const L16_FB: &str = "uncoded: the reference of the fullband scale; Bpl: G.711 without concealment";
 const OPUS_FB: &str =
     "none published for Opus: EVS at 32 kbit/s (G.113 appendix V), its usual rate in WebRTC";
 const OPUS_SWB: &str = "none published for Opus: EVS at 24.4 kbit/s (G.113 appendix V)";

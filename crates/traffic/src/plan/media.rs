@@ -64,16 +64,16 @@ impl Planner<'_> {
     pub(super) fn packets(&self, times: SendTimes) -> (u32, Option<Pause>) {
         let ptime = self.options.ptime.0;
         let until = |at: Nanos| ((at - times.start).0 / ptime) as u32 + 1;
-        let places = until(times.end);
+        let slots = until(times.end);
         let pause = times.pause.map(|(from, to)| {
             let before = until(from);
             Pause { before, length: until(to) - before }
         });
         // A pause that begins before the first packet, is shorter than a packet, or ends after the last does
         // not count.
-        let pause = pause
-            .filter(|pause| pause.before > 1 && pause.length > 0 && pause.before + pause.length < places);
-        (places - pause.map_or(0, |pause| pause.length), pause)
+        let pause =
+            pause.filter(|pause| pause.before > 1 && pause.length > 0 && pause.before + pause.length < slots);
+        (slots - pause.map_or(0, |pause| pause.length), pause)
     }
 
     pub(super) fn sender(
@@ -126,8 +126,8 @@ impl Planner<'_> {
     pub(super) fn network(&mut self) -> NetworkPath {
         let Self { scenario, rng, .. } = self;
         NetworkPath {
-            loss: LossState::new(scenario.loss.place(rng)),
-            jitter: scenario.jitter.place(rng),
+            loss: LossState::new(scenario.loss.pick_index(rng)),
+            jitter: scenario.jitter.pick_index(rng),
             rng: Rng::new(rng.next_u64(), 0),
         }
     }

@@ -58,10 +58,10 @@ impl Planner<'_> {
     /// Sends the same request again, with credentials (RFC 3261 section 22.2).
     pub(super) fn retry(&mut self, transaction: u8, code: u16) -> u8 {
         let Transaction { method, by, sequence, challenge, .. } = *self.at(transaction);
-        let place = self.transaction(method, by, sequence + 1);
-        self.at(place).authorised = Some(code);
-        self.at(place).challenge = challenge;
-        place
+        let index = self.transaction(method, by, sequence + 1);
+        self.at(index).authorised = Some(code);
+        self.at(index).challenge = challenge;
+        index
     }
 
     /// INVITE and 100, after a challenge if there is one. Returns the final transaction.
@@ -250,9 +250,9 @@ impl Planner<'_> {
         self.requests[by as usize] += 1;
         // Each side numbers its own requests (RFC 3261 section 12.2.1.1).
         let base = if by == Side::Caller { self.at(invite).sequence } else { CALLEE_BASE };
-        let place = self.transaction(method, by, base + self.requests[by as usize]);
-        self.at(place).in_dialog = true;
-        place
+        let index = self.transaction(method, by, base + self.requests[by as usize]);
+        self.at(index).in_dialog = true;
+        index
     }
 
     /// BYE and its response. Returns when each side stops sending.

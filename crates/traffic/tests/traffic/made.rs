@@ -19,7 +19,7 @@ pub(crate) fn make(scenario: Scenario) -> Made {
     while let Some((time, frame)) = traffic.next() {
         frames.push((time, frame.to_vec()));
     }
-    assert_eq!(traffic.under_way(), 0);
+    assert_eq!(traffic.active_sessions(), 0);
     Made { frames, truth: traffic.truth().collect() }
 }
 

@@ -172,7 +172,7 @@ fn memory_is_that_of_the_calls_under_way() {
     let mut traffic = Traffic::new(scenario).unwrap();
     let (mut most, mut told) = (0, 0);
     while traffic.next().is_some() {
-        most = most.max(traffic.under_way());
+        most = most.max(traffic.active_sessions());
         told += traffic.truth().filter(|truth| matches!(truth, Truth::Call(_))).count();
     }
     assert_eq!(told, 3_000);

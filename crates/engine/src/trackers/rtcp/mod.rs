@@ -9,7 +9,7 @@ use ringtap_wire::rtcp::{self, Compound, Packet, Reports};
 
 use crate::context::{Context, Datagram};
 use crate::counters::Counters;
-use crate::media::{FarEnd, Figures};
+use crate::media::{EndedStream, FarEnd};
 use crate::sink::Sink;
 use crate::table::hash::Hasher;
 use crate::tracker::{EngineTracker, Sharing, Tracker, Wants};
@@ -42,12 +42,12 @@ impl Tracker for RtcpTracker {
 }
 
 impl EngineTracker for RtcpTracker {
-    fn describe_stream(&self, figures: &mut Figures) {
+    fn describe_stream(&self, figures: &mut EndedStream) {
         let found = self.entries.find(self.hasher.of(figures.serial), |entry| entry.serial == figures.serial);
         figures.far_end = found.map(|entry| entry.far_end.clone());
     }
 
-    fn stream_ended(&mut self, figures: &mut Figures) {
+    fn stream_ended(&mut self, figures: &mut EndedStream) {
         let found =
             self.entries.find_entry(self.hasher.of(figures.serial), |entry| entry.serial == figures.serial);
         figures.far_end = found.ok().map(|entry| entry.remove().0.far_end);
