@@ -62,7 +62,7 @@ fn a_short_disk_loses_the_oldest_then_recording_stops_and_goes_on_by_itself() {
 #[test]
 fn older_segments_move_to_the_tier_and_are_read_there() {
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    spool(dir.path(), 10);
+    spool(settings(dir.path()), 10);
     let limits = Limits { tier_after: Some(HOUR), age: [None, Some(DAY), None], ..Limits::default() };
     let mut janitor = janitor(dir.path(), limits);
     let tier = other.path().join("archive");

@@ -81,7 +81,7 @@ fn held_call_outlives_its_segments(seal: Option<MasterKey>) {
 #[test]
 fn a_hold_taken_away_by_hand_is_pruned_and_one_that_cannot_be_read_stops_every_deletion() {
     let dir = tempfile::tempdir().unwrap();
-    spool(dir.path(), 3);
+    spool(settings(dir.path()), 3);
     for call in [0, 2] {
         hold(call, "a").save(dir.path()).unwrap();
     }

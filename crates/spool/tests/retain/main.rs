@@ -1,6 +1,8 @@
 //! What is deleted when segments expire and disks fill up, and what stays.
 
+mod common;
 mod disk;
+mod far;
 mod holds;
 
 use std::fs;
@@ -10,78 +12,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use ringtap_model::{Frame, LinkType, Nanos};
+use ringtap_model::Nanos;
 use ringtap_spool::{
     Category, Deletion, DeletionLog, DeletionReason, DiskSpace, Fault, ForgetOrder, HeldRange, Hold, Holds,
     Janitor, JanitorEvent, Limits, Location, LoggedDeletions, MasterKey, Reader, Segment, Signer,
-    SpaceThreshold, SpoolWriter, VerifyOptions, Watermarks, WriterSettings, forget, release, scan, space,
-    verify,
+    SpaceThreshold, VerifyOptions, Watermarks, WriterSettings, forget, release, scan, space, verify,
 };
 
-const START: Nanos = Nanos::from_secs(1_795_219_200);
-const MINUTE: Nanos = Nanos::from_secs(60);
-const HOUR: Nanos = Nanos::from_secs(3_600);
-const DAY: Nanos = Nanos::from_secs(86_400);
-
-fn settings(dir: &Path) -> WriterSettings {
-    WriterSettings {
-        memory: 1 << 20,
-        owners: 1000,
-        blocks: 8,
-        wait: true,
-        ..WriterSettings::new(dir.to_owned())
-    }
-}
-
-/// A call's two owners.
-fn owners(call: u64) -> [u64; 2] {
-    [1_000 + call, 2_000 + call]
-}
-
-/// So many calls of a minute each, one after the other, each with signalling and media of so many packets.
-struct Calls {
-    writer: SpoolWriter,
-    now: Nanos,
-    /// Packets written.
-    put: u64,
-}
-
-impl Calls {
-    fn new(settings: WriterSettings) -> Self {
-        Self { writer: SpoolWriter::open(settings).expect("a spool"), now: START, put: 0 }
-    }
-
-    fn call(&mut self, call: u64, packets: u64) {
-        let [signalling, media] = owners(call);
-        let signalling = self.writer.begin(Category::Signalling, signalling).expect("a place");
-        let media = self.writer.begin(Category::Media, media).expect("a place");
-        for number in 0..packets {
-            let mut data = [call as u8; 1_000];
-            data[..8].copy_from_slice(&number.to_be_bytes());
-            let owner = if number % 10 == 0 { signalling } else { media };
-            let (time, link, wire_len) = (self.now, LinkType(1), data.len() as u32);
-            self.writer.put(owner, &Frame { time, number, link, wire_len, data: &data });
-            self.put += 1;
-            self.now += Nanos(MINUTE.0 / packets);
-            self.writer.tick(self.now);
-        }
-        for owner in [signalling, media] {
-            self.writer.finish(owner, self.now).expect("an owner");
-        }
-    }
-}
-
-/// A spool with recorded calls, a minute each.
-fn spool(dir: &Path, calls: u64) {
-    let mut spool = Calls::new(settings(dir));
-    (0..calls).for_each(|call| spool.call(call, 50));
-    spool.writer.close(spool.now);
-}
-
-/// A disk that is never short of space.
-fn roomy(_: &Path) -> std::io::Result<DiskSpace> {
-    Ok(DiskSpace { total: 1 << 40, free: 1 << 40 })
-}
+use common::{Calls, DAY, HOUR, MINUTE, START, owners, readable_packets, roomy, settings, spool};
 
 fn janitor(dir: &Path, limits: Limits) -> Janitor {
     Janitor::new(dir.to_owned(), limits, DeletionLog::of(dir, None), Vec::new()).with_measure(roomy)
@@ -106,12 +44,7 @@ fn packets(dir: &Path, call: u64) -> usize {
 fn packets_with(dir: &Path, call: u64, key: Option<&MasterKey>) -> usize {
     let mut reader = Reader::open(dir).expect("a spool");
     key.into_iter().for_each(|key| reader.add_key(key.clone()));
-    let all = reader.between(Nanos::ZERO, Nanos::MAX).expect("a directory");
-    let found = reader.read(&owners(call), &all).expect("readable");
-    for packet in found.packets() {
-        assert!(packet.data[8..].iter().all(|byte| *byte == call as u8));
-    }
-    found.len()
+    readable_packets(&mut reader, call)
 }
 
 /// Waits until the disk has that many packets of a call.
@@ -154,7 +87,7 @@ fn on_disk(dir: &Path) -> u64 {
 #[test]
 fn each_category_goes_when_its_clock_has_run_out() {
     let dir = tempfile::tempdir().unwrap();
-    spool(dir.path(), 12);
+    spool(settings(dir.path()), 12);
     let all = segments(dir.path());
     assert!(all.len() >= 20, "{all:?}");
     let before = on_disk(dir.path());
@@ -199,7 +132,7 @@ fn each_category_goes_when_its_clock_has_run_out() {
 #[test]
 fn a_size_is_kept_to_category_by_category() {
     let dir = tempfile::tempdir().unwrap();
-    spool(dir.path(), 10);
+    spool(settings(dir.path()), 10);
     let mut janitor =
         janitor(dir.path(), Limits { size: [None, Some(300 << 10), None], ..Limits::default() });
     tend(&mut janitor, START + HOUR);

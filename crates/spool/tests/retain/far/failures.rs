@@ -7,14 +7,14 @@ fn a_place_that_is_away_stops_nothing_and_is_tried_again() {
     let dir = tempfile::tempdir().expect("a directory");
     spool(settings(dir.path()), 6);
     let all = pcaps(dir.path()) as u64;
-    let cellar = Cellar::default();
-    cellar.stock().away = true;
+    let storage = MemoryStorage::default();
+    storage.state().away = true;
     let limits = Limits { age: [None, Some(DAY), None], ..moving() };
-    let mut janitor = janitor(dir.path(), limits, &cellar);
+    let mut janitor = janitor(dir.path(), limits, &storage);
     let mut now = START + HOUR + HOUR;
     let told = until(&mut janitor, &mut now, |janitor| janitor.status().is_far_lost);
     assert!(
-        matches!(&told[..], [JanitorEvent::FarLost(error)] if says(error, "the cellar is locked")),
+        matches!(&told[..], [JanitorEvent::FarLost(error)] if says(error, "the storage is away")),
         "{told:?}"
     );
     assert_eq!((at(&janitor, Location::Spool), packets(dir.path(), 1, None, None)), (all, 50));
@@ -27,7 +27,7 @@ fn a_place_that_is_away_stops_nothing_and_is_tried_again() {
     let told = until(&mut janitor, &mut now, |janitor| janitor.status().deleted[0] == 2);
     assert!(matches!(told[..], [JanitorEvent::Deleted { segments: 2, .. }]), "{told:?}");
     let left = at(&janitor, Location::Spool);
-    cellar.stock().away = false;
+    storage.state().away = false;
     now += HOUR;
     let told = until(&mut janitor, &mut now, |janitor| {
         at(janitor, Location::Far) == left && janitor.status().loose == 0
@@ -35,7 +35,7 @@ fn a_place_that_is_away_stops_nothing_and_is_tried_again() {
     assert!(told.iter().any(|notice| matches!(notice, JanitorEvent::FarRestored)), "{told:?}");
     assert!(!janitor.status().is_far_lost);
     // The storage has the listed objects alone; nothing is left of what was deleted meanwhile.
-    assert_eq!(cellar.stock().objects.keys().filter(|name| name.ends_with(".pcap")).count() as u64, left);
+    assert_eq!(storage.state().objects.keys().filter(|name| name.ends_with(".pcap")).count() as u64, left);
 }
 
 /// Segments on a disk of 1 MiB that is too small for them.
@@ -43,8 +43,8 @@ fn a_place_that_is_away_stops_nothing_and_is_tried_again() {
 fn a_disk_that_fills_up_while_the_place_is_away_loses_the_oldest() {
     let dir = tempfile::tempdir().expect("a directory");
     spool(settings(dir.path()), 9);
-    let cellar = Cellar::default();
-    cellar.stock().away = true;
+    let storage = MemoryStorage::default();
+    storage.state().away = true;
     let free = Limits {
         free: ringtap_spool::Watermarks {
             low: SpaceThreshold::Thousandths(100),
@@ -59,7 +59,7 @@ fn a_disk_that_fills_up_while_the_place_is_away_loses_the_oldest() {
     let mut janitor =
         Janitor::new(dir.path().to_owned(), free, DeletionLog::of(dir.path(), None), Vec::new())
             .with_measure(measure);
-    janitor.set_far(cellar.far(), UploadRate::Unlimited);
+    janitor.set_far(storage.far(), UploadRate::Unlimited);
     let mut now = START + HOUR;
     // Below the low watermark, with the storage away: the oldest segments are deleted.
     let told = until(&mut janitor, &mut now, |janitor| janitor.status().deleted[2] > 0);
@@ -67,7 +67,7 @@ fn a_disk_that_fills_up_while_the_place_is_away_loses_the_oldest() {
     assert!(!told.iter().any(|notice| matches!(notice, JanitorEvent::RecordingStopped(_))), "{told:?}");
     assert_eq!((packets(dir.path(), 0, None, None), packets(dir.path(), 8, None, None)), (0, 50));
     // The storage works again: segments move instead.
-    cellar.stock().away = false;
+    storage.state().away = false;
     *left.lock().expect("a lock") = 1_000;
     now += HOUR;
     until(&mut janitor, &mut now, |janitor| janitor.status().loose == 0 && !janitor.status().is_far_lost);
@@ -85,9 +85,9 @@ fn what_is_not_there_as_it_was_sent_stays_here() {
     let dir = tempfile::tempdir().expect("a directory");
     spool(settings(dir.path()), 3);
     let all = pcaps(dir.path());
-    let cellar = Cellar::default();
-    (cellar.stock().unproven, cellar.stock().spoils) = (true, true);
-    let mut janitor = janitor(dir.path(), moving(), &cellar);
+    let storage = MemoryStorage::default();
+    (storage.state().unproven, storage.state().spoils) = (true, true);
+    let mut janitor = janitor(dir.path(), moving(), &storage);
     let mut now = START + HOUR + HOUR;
     let told = until(&mut janitor, &mut now, |janitor| janitor.status().far_failures == 1);
     assert!(
@@ -95,10 +95,10 @@ fn what_is_not_there_as_it_was_sent_stays_here() {
         "{told:?}"
     );
     assert_eq!((pcaps(dir.path()), packets(dir.path(), 1, None, None)), (all, 50));
-    cellar.stock().spoils = false;
+    storage.state().spoils = false;
     now += HOUR;
     until(&mut janitor, &mut now, |janitor| at(janitor, Location::Spool) == 0);
-    assert_eq!(packets(dir.path(), 1, Some(cellar.far()), None), 50);
+    assert_eq!(packets(dir.path(), 1, Some(storage.far()), None), 50);
 }
 
 /// After a kill between any two steps, each file that may be left over is handled.
@@ -106,7 +106,7 @@ fn what_is_not_there_as_it_was_sent_stays_here() {
 fn what_was_killed_on_its_way_is_cleared_up() {
     let dir = tempfile::tempdir().expect("a directory");
     spool(settings(dir.path()), 3);
-    let cellar = Cellar::default();
+    let storage = MemoryStorage::default();
     let far = dir.path().join("far");
     let segment = Reader::open(dir.path())
         .and_then(|reader| reader.between(Nanos::ZERO, Nanos::MAX))
@@ -117,24 +117,24 @@ fn what_was_killed_on_its_way_is_cleared_up() {
     fs::create_dir_all(far.join("loose")).expect("a directory");
     for name in [orphan, segment.as_str()] {
         fs::write(far.join("loose").join(name.replace('/', "_")), "").expect("a file");
-        cellar.stock().objects.insert(name.to_owned(), b"half".to_vec());
+        storage.state().objects.insert(name.to_owned(), b"half".to_vec());
     }
     let (_, mut now) = {
-        let mut janitor = janitor(dir.path(), Limits::default(), &cellar);
+        let mut janitor = janitor(dir.path(), Limits::default(), &storage);
         let mut now = START + HOUR;
-        until(&mut janitor, &mut now, |_| !cellar.stock().objects.contains_key(orphan));
+        until(&mut janitor, &mut now, |_| !storage.state().objects.contains_key(orphan));
         (janitor, now)
     };
-    assert_eq!(cellar.stock().objects.len(), 1);
+    assert_eq!(storage.state().objects.len(), 1);
     now += HOUR;
-    let mut again = janitor(dir.path(), moving(), &cellar);
+    let mut again = janitor(dir.path(), moving(), &storage);
     until(&mut again, &mut now, |janitor| at(janitor, Location::Spool) == 0 && janitor.status().loose == 0);
-    assert_eq!(packets(dir.path(), 1, Some(cellar.far()), None), 50);
+    assert_eq!(packets(dir.path(), 1, Some(storage.far()), None), 50);
     // A stub and a name in `loose/`: the stub counts.
     fs::write(far.join("loose").join(segment.as_str().replace('/', "_")), "").expect("a file");
     now += HOUR;
     until(&mut again, &mut now, |janitor| janitor.status().loose == 0);
-    assert_eq!(packets(dir.path(), 1, Some(cellar.far()), None), 50);
+    assert_eq!(packets(dir.path(), 1, Some(storage.far()), None), 50);
 }
 
 fn says(error: &ringtap_spool::Error, text: &str) -> bool {
