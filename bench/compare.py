@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Times `ringtap analyze` against `tshark -q -z rtp,streams` on one generated capture, in turn, on one core.
+"""Compares the time of `ringtap analyze` and `tshark -q -z rtp,streams` on one generated capture, alternately, on one core.
 
-These figures are ratios within one run: machines are shared and noisy. The capture is made once, from a seed, under
-target/bench. Both programs must find the same streams and packets, or the comparison fails.
+The figures are ratios within one run, because machines are shared and noisy. The capture is generated once, from a seed, in
+target/bench. The comparison fails unless both programs find the same streams and packets.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import time
 
 
 def watch(pid, peak):
-    """Keeps the peak of anonymous memory, in kB, until the process is gone."""
+    """Records the peak of anonymous memory, in kB, until the process ends."""
     status = pathlib.Path(f"/proc/{pid}/status")
     while True:
         try:
@@ -34,8 +34,8 @@ def watch(pid, peak):
 
 
 def run(command, core):
-    """Runs a command pinned to a core; gives wall seconds, CPU seconds, peak anonymous memory in MiB, and its output."""
-    # Into a file: a pipe that is not read at once would hold the program up.
+    """Runs a command pinned to a core; returns wall seconds, CPU seconds, peak anonymous memory in MiB, and its output."""
+    # To a file: a pipe that is not read at once would block the program.
     with tempfile.TemporaryFile() as results:
         start = time.monotonic()
         before = os.times()
@@ -90,7 +90,7 @@ def main():
         part.rename(capture)
     capture.read_bytes()  # into the page cache
 
-    # tshark finds media by its own dissection of SIP and SDP, as it does for anybody.
+    # tshark finds media by its own dissection of SIP and SDP.
     commands = {
         "tshark": ["tshark", "-n", "-q", "-r", str(capture), "-z", "rtp,streams"],
         "ringtap": [options.ringtap, "analyze", "--format", "jsonl", str(capture)],

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Replays 24 hours of generated calls as fast as it goes: memory has to stay flat, and every call has to be recorded once.
+"""Replays 24 hours of generated calls as fast as possible: memory must stay constant, and every call must have one record.
 
-The capture is made once, from a seed, under target/bench (about 3 GB). Memory is the process's anonymous memory: the capture itself
-is mapped. Prints one line of JSON; ends with 77 where there is no room for the capture.
+The capture is generated once, from a seed, in target/bench (about 3 GB). Memory is the process's anonymous memory, because the
+capture is mapped. Prints one line of JSON; the exit status is 77 if the disk has no room for the capture.
 """
 
 import argparse
@@ -20,7 +20,7 @@ DAY = 86_400
 
 
 def anonymous(pid):
-    """Anonymous memory in MB, or None when the process is gone."""
+    """Anonymous memory in MB, or None if the process has ended."""
     try:
         found = re.search(r"RssAnon:\s+(\d+) kB", pathlib.Path(f"/proc/{pid}/status").read_text())
     except (FileNotFoundError, ProcessLookupError):
@@ -80,7 +80,7 @@ def main():
     most = max(samples[len(samples) // 4 :])
     missing = sum((wanted - found).values())
     twice = sum((found - wanted).values())
-    # A twentieth and 2 MB: what the allocator keeps more or less.
+    # A twentieth and 2 MB: the variation of what the allocator holds.
     flat = most <= quarter * 1.05 + 2
     print(json.dumps({
         "calls": sum(wanted.values()), "missing": missing, "twice": twice, "packets": packets, "seconds": seconds,

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Ground truth over a wire: calls with every impairment on through a veth pair, what ringtap records live at its other end, and
-# whether that is all and nothing else. Makes two network namespaces of its own and takes them away again. Needs root.
+# Ground truth over a wire: sends calls with every impairment over a veth pair, records them live with ringtap at the other end, and
+# compares the records with the truth. Creates two network namespaces and removes them again. Needs root.
 #
 #   bench/live-truth.sh [CALLS [RATE]]
-#       RINGTAP=path      of the program, target/release/ringtap unless set
-#       MONITOR=live|run  `ringtap live --records`, or the daemon with its store
+#       RINGTAP=path      the program [default: target/release/ringtap]
+#       MONITOR=live|run  `ringtap live --records`, or the daemon with its database
 #       VIA=packet|xdp    how frames are sent
-#       WITHIN=MS         how far times may be off, 5 unless set: a machine that does other work is late now and then
+#       WITHIN=MS         tolerance of times [default: 5], because a busy machine is late now and then
 #
-# Exit status 0 when every call, stream and registration was recorded once, with every field equal.
+# The exit status is 0 if every call, stream and registration was recorded once, with every field equal.
 set -eu
 calls=${1:-5000}
 rate=${2:-50}
@@ -32,7 +32,7 @@ ip netns add "$from" 2>/dev/null || { echo "skipped: cannot make a network names
 ip netns add "$to"
 ip link add "$from" netns "$from" type veth peer name "$to" netns "$to"
 for end in "$from" "$to"; do
-    # Nothing but what is generated: no neighbour discovery, and room for a tag.
+    # Only generated frames: no neighbour discovery; and room for a VLAN tag.
     ip netns exec "$end" sysctl -qw "net.ipv6.conf.$end.disable_ipv6=1" 2>/dev/null || true
     ip -n "$end" link set "$end" mtu 1600 up
 done
@@ -51,7 +51,7 @@ kill -0 "$monitor" 2>/dev/null || { cat "$folder/log" >&2; exit 1; }
 ip netns exec "$from" "$ringtap" generate --interface "$from" --via "${VIA:-packet}" --truth "$folder/truth.jsonl" \
     --impair all --calls "$calls" --rate "$rate" --hold-distribution lognormal:10,0.7
 sleep 2
-# Ctrl-C for the one, what systemd sends for the other.
+# SIGINT for `live`, SIGTERM as from systemd for `run`.
 if [ "${MONITOR:-live}" = run ]; then kill -TERM "$monitor"; else kill -INT "$monitor"; fi
 wait "$monitor" || true
 monitor=

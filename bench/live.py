@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Finds the highest rate at which no packet is lost between the two ends of a veth pair: for a bare counter, and for the whole
-engine; over AF_PACKET and over AF_XDP. And for the daemon, without its spool and with everything kept.
+"""Finds the highest rate at which no packet is lost between the two ends of a veth pair: for a bare packet counter and for the
+whole engine, with AF_PACKET and with AF_XDP; and for the daemon, without recording and with everything recorded.
 
-Short runs bisect the sending rate, then long ones run in turn, those of a pair one after the other; where one loses a packet
-its rate is lowered and it runs again. Where the sender does no more, it sends as fast as it can. The pair is in two network
-namespaces that are made here, and gone afterwards. Prints one line of JSON; ends with 77 where namespaces cannot be made.
+Short runs bisect the sending rate. Then long runs follow, those of a pair one after another; if one loses a packet, its rate is
+lowered and it runs again. If the sender is the limit, it sends as fast as it can. The pair is in two network namespaces that this
+script creates and removes. Prints one line of JSON; the exit status is 77 if namespaces cannot be created.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import time
 CALLS = 500
 SHORT = 2
 STEPS = 7
-# Packets a second: what a veth pair carries lies between these on any machine.
+# Packets per second: the rate of a veth pair is between these on any machine.
 LEAST, MOST = 20_000, 2_000_000
 
 
@@ -60,11 +60,11 @@ class Pair:
         self.close()
 
     def inside(self, place, *command):
-        """A command in the sender's or the receiver's namespace."""
+        """Runs a command in the sender's or the receiver's namespace."""
         return ["ip", "netns", "exec", self.names[place == "receiver"], *command]
 
     def run(self, role, rate, seconds):
-        """One run. The rate that was really sent, and whether all of it came."""
+        """Makes one run. Returns the rate that was really sent, and whether all packets arrived."""
         with role.receive(self) as receiver:
             sender = self.inside("sender", role.program, "send", "veth0", role.source, str(rate), str(seconds), str(CALLS), "0")
             send = subprocess.run(sender, stdout=subprocess.PIPE, text=True, check=True, timeout=seconds + 60)
@@ -110,7 +110,7 @@ class Measured:
 
 
 class Daemon:
-    """`ringtap run`, with everything kept or nothing."""
+    """`ringtap run`, with everything recorded or nothing."""
 
     def __init__(self, ringtap, program, folder, keeps):
         self.ringtap, self.program, self.keeps, self.source = ringtap, program, keeps, "packet"
@@ -166,7 +166,7 @@ listen = ""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def lost(self, sent):
-        # What lies in the ring is taken first.
+        # Packets in the ring are processed first.
         time.sleep(1)
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(timeout=120)
@@ -185,7 +185,7 @@ listen = ""
 
 
 def bisected(pair, role):
-    """The rate at which the long run begins; what bounds it: loss above it, or the sender."""
+    """The rate for the long run, and what limits it: loss above it, or the sender."""
     low, high = LEAST, MOST
     for _ in range(STEPS):
         rate = (low * high) ** 0.5
@@ -193,7 +193,7 @@ def bisected(pair, role):
         if not whole:
             high = min(high, rate)
         elif reached < rate * 0.97:
-            # The sender does no more.
+            # The sender is the limit.
             return MOST, "sender"
         else:
             low = rate
@@ -201,7 +201,7 @@ def bisected(pair, role):
 
 
 def highest(pair, roles, seconds, rounds):
-    """The highest rate of each role without loss, held for so many seconds, and what bounds it."""
+    """The highest rate of each role without loss over so many seconds, and what limits it."""
     found = {name: bisected(pair, role) for name, role in roles.items()}
     rates = {name: [] for name in roles}
     for _ in range(rounds):

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Other people's telephones over a wire of our own, and what ringtap makes of them: SIPp plays a recording to an echo, baresip
-# calls baresip. The calls must be in the store with the right codecs and a good MOS.
+# Calls between other programs over a veth pair: SIPp plays a recording to an echo, and baresip calls baresip. ringtap must have the
+# calls in its database, with the right codecs and a good MOS.
 #
 #   bench/peers.sh [RINGTAP]     default: target/release/ringtap
 #
-# Needs root, network namespaces, sipp (sip-tester), baresip (baresip-core), sox, jq. Skips, and says so, what is not there.
-# Makes two namespaces joined by a veth pair and takes them down again; ends within two minutes.
+# Needs root, network namespaces, sipp (sip-tester), baresip (baresip-core), sox, jq; says what it skips without them. Creates two
+# namespaces joined by a veth pair and removes them again; ends within two minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 RINGTAP=$(realpath "${1:-${CARGO_TARGET_DIR:-target}/release/ringtap}")
@@ -55,7 +55,7 @@ ip netns exec $B "$RINGTAP" run -c "$DIR/ringtap.toml" 2> "$DIR/log" & MONITOR=$
 PIDS+=($MONITOR)
 for _ in $(seq 50); do grep -q 'timestamps by' "$DIR/log" && break; sleep 0.1; done
 
-# SIPp: its own recording of G.711 A-law, as `sipp -sn uac_pcap` sends it, to a user agent that sends it back.
+# SIPp sends its recording of G.711 A-law, like `sipp -sn uac_pcap`, to a user agent that echoes it.
 (cd "$DIR" && mkdir pcap && cp /usr/share/sip-tester/*.pcap pcap/ 2>/dev/null || true)
 (cd "$DIR" && exec ip netns exec $B sipp -sn uas -i 192.0.2.2 -mp 30000 -rtp_echo -nostdin > uas.log 2>&1) & PIDS+=($!)
 sleep 0.5
@@ -63,7 +63,7 @@ SIPP=5
 (cd "$DIR" && timeout 60 ip netns exec $A sipp -sn uac_pcap -i 192.0.2.1 -mp 20000 -m $SIPP -r 2 -nostdin 192.0.2.2:5060 > uac.log 2>&1) ||
     echo "sipp ended with status $?"
 
-# baresip: each in a directory of its own; a tone from a file for a microphone, a file for a loudspeaker.
+# baresip: each in its own directory; a file with a tone as microphone, a file as loudspeaker.
 phone() { # address codec-module user rate
     local dir=$DIR/$3
     mkdir -p "$dir"
@@ -110,7 +110,7 @@ check() { # what jq-filter wanted
 FAILED=0
 check "completed calls of sipp" '[.[] | select(.from_user == "sipp" and .state == "completed" and .mos > 4)] | length' $SIPP
 check "completed calls of baresip" '[.[] | select((.from_user // "" | startswith("caller-")) and .state == "completed" and .mos > 4)] | length' $BARESIP
-# The codecs, out of what the spool kept: the whole way.
+# The codecs, from the recorded packets.
 for pair in "sipp PCMA" "caller-g711 PCMU" "caller-g722 G722"; do
     set -- $pair
     id=$(jq -rs "[.[] | select(.from_user == \"$1\")][0].id // empty" "$DIR/calls.jsonl")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The two ends of bench/recording.sh: a recording as RTP, with loss on purpose; and how near to it what was kept sounds."""
+"""Both ends of bench/recording.sh: sends a recording as RTP with deliberate loss, and measures how close the recorded sound is."""
 
 import argparse
 import array
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import wave
 
-# 240 samples of G.711, as SIPp's recording has them.
+# SIPp's recording has packets of 240 samples of G.711.
 SIZE = 240
 RATE = 8000
 
@@ -34,13 +34,13 @@ def rtp(path):
 
 
 def lost(kind, count):
-    """Which packets do not come; the first and the last always do, so that all of it lies between them."""
+    """Which packets are lost; never the first and the last, so that the sound has its full length."""
     chance, missing, burst = random.Random(7), set(), False
     for number in range(1, count - 1):
         if kind == "random":
             burst = chance.random() < 0.03
         elif kind == "bursts":
-            # Gilbert: 5 % in runs of three on average.
+            # Gilbert model: 5 % loss in runs of three on average.
             burst = chance.random() > 1 / 3 if burst else chance.random() < 0.05 / 3 / 0.95
         if burst:
             missing.add(number)
@@ -48,7 +48,7 @@ def lost(kind, count):
 
 
 def make(options):
-    """Writes the recording, several times over, as G.711 A-law, and as a capture of RTP for SIPp to play."""
+    """Writes the recording, repeated several times, as G.711 A-law and as a capture of RTP for SIPp to play."""
     payloads = [payload for payload in rtp(options.source) if len(payload) == SIZE] * options.times
     options.out.with_suffix(".al").write_bytes(b"".join(payloads))
     missing = lost(options.loss, len(payloads))
@@ -67,7 +67,7 @@ def make(options):
 
 
 def decoded(bytes_of_alaw):
-    """By sox."""
+    """Converts a file with sox."""
     command = ["sox", "-t", "al", "-r", "8000", "-c", "1", "-", "-t", "s16", "-L", "-"]
     done = subprocess.run(command, input=bytes_of_alaw, stdout=subprocess.PIPE, check=True)
     return array.array("h", done.stdout)
@@ -81,7 +81,7 @@ def heard(path):
 
 
 def exported(capture, ssrc):
-    """What tshark's payloads give in sox: nothing is there where packets are missing."""
+    """Decodes tshark's payloads with sox: missing packets leave no gap."""
     command = ["tshark", "-r", str(capture), "-d", "udp.port==1-65535,rtp", "-Y", f"rtp.ssrc=={ssrc} && ip.src==192.0.2.1",
                "-T", "fields", "-e", "rtp.payload"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True)
@@ -89,7 +89,7 @@ def exported(capture, ssrc):
 
 
 def segmental(source, found, missing):
-    """Signal to noise in dB, each 10 ms that loss touches between -10 and 35, and how many there are."""
+    """Signal-to-noise ratio in dB over the 10 ms frames that loss affects, each from -10 to 35, and their number."""
     figures = []
     for number in sorted(missing):
         for start in range(number * SIZE, (number + 1) * SIZE, 80):
@@ -103,7 +103,7 @@ def segmental(source, found, missing):
 
 
 def spectral(source, found, missing):
-    """How far the logarithms of the spectra of 32 ms around what is lost are apart, in dB."""
+    """Log-spectral distance in dB over windows of 32 ms around losses."""
     turns = [(math.cos(2 * math.pi * k / 256), math.sin(2 * math.pi * k / 256)) for k in range(256)]
     window = [0.5 - 0.5 * turn[0] for turn in turns]
 
@@ -128,7 +128,7 @@ def spectral(source, found, missing):
 
 
 def judge(options):
-    """Without loss every sample has to be that of the source; with it, the concealed recording has to be nearer than the others."""
+    """Without loss, every sample must equal the source; with loss, the concealed recording must be closer than the others."""
     source = decoded(options.made.with_suffix(".al").read_bytes())
     missing = json.loads(options.made.with_suffix(".json").read_text())
     sounds = {"ringtap": heard(options.concealed), "silence": heard(options.silent)}

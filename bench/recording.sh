@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# A known recording over a wire: SIPp plays it, `ringtap run` keeps the call, `ringtap export` gives it back, and what is heard then is
-# compared with what was played: sample for sample where nothing was lost, else by how near it comes, beside what tshark and sox make of the
+# A known recording over a wire: SIPp plays it, `ringtap run` records the call, and `ringtap export` writes its sound. The sound is
+# compared with the recording: sample for sample without loss, otherwise by its distance, beside the output of tshark and sox for the
 # same packets.
 #
 #   bench/recording.sh [RINGTAP]     default: target/release/ringtap
 #
-# The recording is SIPp's own, of speech: 7 s of G.711 A-law, three times over, in three calls at once: whole, with 3 % of the packets lost at
-# random, with 5 % lost in bursts. SIPp leaves those out as it plays, so no kernel module is needed. Needs root, network namespaces,
-# sipp (sip-tester), sox, tshark, jq. Skips, and says so, what is not there. Makes two namespaces joined by a veth pair and takes them
-# down again; ends within two minutes.
+# The recording is SIPp's: 7 s of speech in G.711 A-law, repeated three times, in three concurrent calls: without loss, with 3 % random
+# loss, and with 5 % loss in bursts. SIPp omits the lost packets itself, so no kernel module is needed. Needs root, network namespaces,
+# sipp (sip-tester), sox, tshark, jq; says what it skips without them. Creates two namespaces joined by a veth pair and removes them
+# again; ends within two minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 RINGTAP=$(realpath "${1:-${CARGO_TARGET_DIR:-target}/release/ringtap}")
@@ -109,7 +109,7 @@ for loss in none random bursts; do
     done
     python3 bench/recording.py judge $loss "$DIR/$loss.pcap" "$DIR/$loss-conceal.wav" "$DIR/$loss-silence.wav" --capture "$capture" --ssrc $PORT || FAILED=1
     if [ $loss = none ]; then
-        # SIPp's other end sends everything back: the callee is heard too, and both in one file.
+        # SIPp's other end echoes everything, so the file has both the caller and the callee.
         "$RINGTAP" extract "$capture" --call "$id" --wav "$DIR/back.wav" --mix callee 2>> "$DIR/extract.log"
         python3 bench/recording.py judge "sent back" "$DIR/none.pcap" "$DIR/back.wav" "$DIR/back.wav" || FAILED=1
     fi

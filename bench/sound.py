@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Measures how many calls of 120 s become stereo WAV in a second on one core, in memory, and how fast others decode the same G.729.
+"""Measures how many calls of 120 s are converted to stereo WAV per second on one core, in memory, and how fast other decoders
+decode the same G.729.
 
-The sound is made here: pulses of a voice through three formants, with pauses and noise, encoded by libbcg729; without it, frames of
-noise are decoded, and compared with nobody. Prints one line of JSON.
+The sound is synthesised: voice pulses through three formants, with pauses and noise, encoded by libbcg729. Without that library,
+frames of noise are decoded and not compared with other decoders. Prints one line of JSON.
 """
 
 import argparse
@@ -23,7 +24,7 @@ SECONDS = 120
 
 
 def voice():
-    """Something like speech at 8 kHz: syllables of changing pitch and formants, pauses between them."""
+    """Speech-like sound at 8 kHz: syllables of changing pitch and formants, with pauses between them."""
     chance = random.Random(1)
     samples, phase = array.array("h"), 0.0
     filters = [[0.0, 0.0] for _ in range(3)]
@@ -48,7 +49,7 @@ def voice():
 
 
 def encoded(library, samples):
-    """G.729, ten bytes a frame."""
+    """G.729 with ten bytes per frame."""
     library.initBcg729EncoderChannel.restype = ctypes.c_void_p
     state = ctypes.c_void_p(library.initBcg729EncoderChannel(0))
     data, frame, length = samples.tobytes(), ctypes.create_string_buffer(10), ctypes.c_uint8()
@@ -71,7 +72,7 @@ def spent(work):
 
 
 def others(library, raw):
-    """Sides of 120 s that libbcg729 and ffmpeg decode in a second; a call has two."""
+    """Sides of 120 s that libbcg729 and ffmpeg decode per second; a call has two sides."""
     library.initBcg729DecoderChannel.restype = ctypes.c_void_p
     state = ctypes.c_void_p(library.initBcg729DecoderChannel())
     frames, out = raw.read_bytes(), ctypes.create_string_buffer(160)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures how packets are kept and read back, on the disk that the bench's folder is on.
+"""Measures how fast packets are recorded and read back, on the disk of the given folder.
 
-    kept      `ringtap run` replays a capture as fast as it goes and keeps everything, between two runs of fio that write as much with
-              O_DIRECT, one megabyte after the other; and without the spool
-    order     strace looks whether any write goes elsewhere than where the last one ended
-    hour      an hour of 2,000 calls at once, one call read back with nothing of it in the page cache
-    memory    52,000 calls at once: resident memory of all that keeps them
+    kept      `ringtap run` replays a capture as fast as possible and records everything, between two runs of fio that write as
+              many bytes with O_DIRECT, in sequential writes of one megabyte; and again without recording
+    order     strace checks that each write begins where the last one ended
+    hour      an hour of 2,000 concurrent calls, from which one call is read back without the page cache
+    memory    52,000 concurrent calls: resident memory of the daemon
 
-Needs room for some 16 GB, and deletes it. Prints one line of JSON; ends with 77 where there is no room or no fio.
+Needs 16 GB of disk space, and frees it again. Prints one line of JSON; the exit status is 77 without that space or without fio.
 """
 
 import argparse
@@ -21,12 +21,12 @@ import subprocess
 import sys
 import time
 
-# What the largest part needs at once, and what shall stay free.
+# Space that the largest part needs, and space that must stay free.
 ROOM, SPARE = 14e9, 4e9
 
 
 def generate(ringtap, path, calls, seconds, seed):
-    """A capture of so many calls that all last as long, made once."""
+    """Generates a capture of concurrent calls of equal length, once."""
     if not path.exists():
         part = path.with_suffix(".part")
         subprocess.run(
@@ -37,7 +37,7 @@ def generate(ringtap, path, calls, seconds, seed):
 
 
 def forget(paths):
-    """Takes files out of the page cache."""
+    """Removes files from the page cache."""
     for path in paths:
         descriptor = os.open(path, os.O_RDONLY)
         os.fsync(descriptor)
@@ -46,7 +46,7 @@ def forget(paths):
 
 
 def fio(folder, size):
-    """Bytes a second that the disk takes from fio."""
+    """Bytes per second that fio writes to the disk."""
     target = folder / "fio.dat"
     try:
         done = subprocess.run(
@@ -59,7 +59,7 @@ def fio(folder, size):
 
 
 def configured(folder, capture, spool):
-    """The daemon's configuration; `spool` says whether packets are kept."""
+    """The daemon's configuration; `spool` says whether packets are recorded."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     text = f"""[capture]
@@ -83,7 +83,7 @@ status = "0s"
 
 
 class Threads:
-    """What the threads of a process have done, by their names, as long as it runs."""
+    """Samples the processor time of a process's threads, by name, while it runs."""
 
     def __init__(self, pid):
         self.tasks = pathlib.Path(f"/proc/{pid}/task")
@@ -101,12 +101,12 @@ class Threads:
             return
 
     def of(self, begin):
-        """The samples of each thread whose name begins so."""
+        """The samples of each thread whose name begins with a prefix."""
         return [samples for (name, _), samples in self.found.items() if name.startswith(begin)]
 
 
 def replay(ringtap, folder, capture, spool):
-    """One run of the daemon: packets, seconds of its worker, and what was written, from the first write to the last."""
+    """Runs the daemon once: packets, seconds of its worker, and bytes written between the first and the last write."""
     capture.read_bytes()
     process = subprocess.Popen([ringtap, "run", "-c", configured(folder, capture, spool)], stderr=subprocess.PIPE, text=True)
     threads = Threads(process.pid)
@@ -140,7 +140,7 @@ def replay(ringtap, folder, capture, spool):
 
 
 def kept(options, folder):
-    """What is kept against what fio writes, run by run."""
+    """The rate of recording compared with that of fio, run by run."""
     capture = folder / "spool.pcap"
     generate(options.ringtap, capture, 2000, 90, 2)
     size = capture.stat().st_size >> 20 << 20
@@ -161,7 +161,7 @@ def kept(options, folder):
 
 
 def order(options, folder):
-    """How many writes of segments there are, and how many of them do not begin where the one before ended."""
+    """Counts the writes of segments, and those that do not begin where the previous one ended."""
     if not shutil.which("strace"):
         return None
     capture = folder / "order.pcap"
@@ -177,7 +177,7 @@ def order(options, folder):
     for line in trace.read_text(errors="replace").splitlines():
         thread, _, call = line.partition(" ")
         call = call.strip()
-        # A call that another thread's interrupts is in two parts.
+        # strace prints a call in two parts if another thread interrupts it.
         if call.endswith("<unfinished ...>"):
             begun[thread] = call.removesuffix("<unfinished ...>").rstrip()
             continue
@@ -202,7 +202,7 @@ def order(options, folder):
 
 
 def hour(options, folder):
-    """One call out of an hour, cold."""
+    """Reads one call of an hour, without the page cache."""
     spool = folder / "hour"
     shutil.rmtree(spool, ignore_errors=True)
     program = str(options.programs / "measure")
@@ -225,7 +225,7 @@ def hour(options, folder):
 
 
 def memory(options, folder):
-    """Resident memory with 52,000 calls."""
+    """Resident memory with 52,000 concurrent calls."""
     spool = folder / "many"
     shutil.rmtree(spool, ignore_errors=True)
     try:

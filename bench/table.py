@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures everything that has a target and prints the table: target, reached, met or missed.
+"""Measures everything that has a target and prints the table: target, result, met or missed.
 
-Each row is one run of `ringtap bench` or of a script beside this one. Figures are processor time, medians over rounds, as ratios
-to the reference loop of the same round wherever a target is one. Targets in packets or calls a second are for a machine whose
-reference loop reads 72 M packets of 214 bytes a second; on another one, or one that is shared, they are scaled by what
-the loop does in the same run, and the row says so. The table and the figures are kept in bench/results.
+Each row is one run of `ringtap bench` or of a script in this folder. Figures are medians of processor time over rounds, as ratios
+to the reference loop of the same round if the target is such a ratio. Targets in packets or calls per second are for a machine
+whose reference loop reads 72 M packets of 214 bytes per second; on other or shared machines they are scaled by the rate of the
+loop in the same run, and the row says so. The table and the figures are stored in bench/results.
 """
 
 import argparse
@@ -17,13 +17,13 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Packets of 214 bytes that the reference loop reads in a second on the machine that the targets are for.
+# Packets of 214 bytes per second that the reference loop reads on the machine that the targets are for.
 LOOP = 72e6
 PARTS = ["media", "calls", "analyze", "sound", "spool", "live", "day", "tshark"]
 
 
 class Bench:
-    """Runs the program, and remembers what it said."""
+    """Runs the program and stores its output."""
 
     def __init__(self, options):
         self.options = options
@@ -31,7 +31,7 @@ class Bench:
         self.machine = None
 
     def run(self, name, *arguments):
-        """One run of `ringtap bench`; its outcome."""
+        """Runs `ringtap bench` once and returns the result."""
         command = [self.options.ringtap, "bench", *arguments, "--format", "json", "--rounds", str(self.options.rounds)]
         if arguments[0] != "workers":
             command = ["taskset", "-c", str(self.options.core), *command]
@@ -63,7 +63,7 @@ class Table:
         print(f"    {what}: {reached} (target {target}): {'met' if met else 'missed'}", file=sys.stderr)
 
     def rate(self, what, target, reached, unit, loop):
-        """A rate with a target for the machine whose loop does LOOP."""
+        """A rate with a target for a machine whose reference loop reaches LOOP."""
         scaled = reached / loop * LOOP
         met = reached >= target or scaled >= target
         remark = "" if reached >= target else f"where the loop does 72 M as on the machine of the target: {short(scaled)}"
@@ -78,7 +78,7 @@ class Table:
 
 
 def media(bench, table):
-    """The engine alone, on media. Gives the reference loop's rate."""
+    """The engine alone, on media. Returns the rate of the reference loop."""
     g711 = bench.run("g711", "media")
     loop = measure(g711, "reference")
     engine = measure(g711, "engine")
@@ -98,7 +98,7 @@ def media(bench, table):
 
 
 def calls(bench, table, loop):
-    """Calls, their signalling, what comes and goes, two workers."""
+    """Calls, signalling, single changes, two workers."""
     lives = bench.run("calls", "calls")
     table.rate("calls from set-up to record, first media packet never missed", 100e3, measure(lives, "engine"), "calls/s", loop)
     changes = bench.run("changes", "changes", "--calls", "25000")
@@ -121,7 +121,7 @@ def calls(bench, table, loop):
 
 
 def analyze(bench, table, folder):
-    """The program on a capture in the page cache, against the engine alone on the same frames."""
+    """The program on a capture in the page cache, compared with the engine alone on the same frames."""
     capture = folder / "analyze.pcap"
     if not capture.exists():
         part = capture.with_suffix(".part")
@@ -152,7 +152,7 @@ def analyze(bench, table, folder):
 
 
 def script(name, *arguments):
-    """The JSON that a script beside this one prints last; None where it cannot run here."""
+    """The last JSON line of a script in this folder; None if it cannot run here."""
     print(f"... {name}", file=sys.stderr)
     done = subprocess.run([sys.executable, str(HERE / name), *arguments], stdout=subprocess.PIPE, check=False, text=True)
     if done.returncode == 77:
@@ -163,7 +163,7 @@ def script(name, *arguments):
 
 
 def live(bench, table):
-    """Live on a veth pair."""
+    """Live capture on a veth pair."""
     found = script("live.py", "--seconds", str(bench.options.live), "--programs", bench.options.programs, "--ringtap", bench.options.ringtap)
     if found is None:
         print("    live rows left out: they need root and network namespaces", file=sys.stderr)
@@ -187,7 +187,7 @@ def live(bench, table):
 
 
 def spool(bench, table):
-    """Packets kept and read back."""
+    """Packets recorded and read back."""
     found = script("spool.py", "--programs", bench.options.programs, "--ringtap", bench.options.ringtap)
     if found is None:
         print("    the spool left out: it needs fio and 18 GB", file=sys.stderr)
@@ -225,7 +225,7 @@ def spool(bench, table):
 
 
 def sound(bench, table):
-    """Calls to WAV."""
+    """Calls converted to WAV."""
     found = script("sound.py", "--programs", bench.options.programs, "--core", str(bench.options.core))
     bench.outcomes["sound"] = found
     slowest = min(found[name] for name in ("PCMU", "PCMA"))
@@ -258,7 +258,7 @@ def day(bench, table):
 
 
 def keep(bench, table, comparison, began):
-    """The page, printed and kept with the figures."""
+    """Prints the page, and stores it with the figures."""
     commit = subprocess.run(["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, text=True, check=False)
     dirty = subprocess.run(["git", "-C", str(HERE), "status", "--porcelain", "--untracked-files=no"], stdout=subprocess.PIPE, text=True, check=False)
     commit = (commit.stdout.strip() or "unknown") + ("-changed" if dirty.stdout.strip() else "")

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Ground truth: calls with every impairment on into a file, what ringtap finds in it, and whether that is all and nothing else.
+# Ground truth: generates a capture of calls with every impairment, analyses it, and compares the records with the truth.
 #
-#   bench/truth.sh [CALLS [SEED]]        RINGTAP=path of the program, target/release/ringtap unless set
+#   bench/truth.sh [CALLS [SEED]]        RINGTAP=path of the program [default: target/release/ringtap]
 #
-# Exit status 0 when every call, stream and registration was found once, with every field equal.
+# The exit status is 0 if every call, stream and registration was found once, with every field equal.
 set -eu
 calls=${1:-5000}
 seed=${2:-1}

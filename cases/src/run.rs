@@ -1,4 +1,4 @@
-//! A capture in, its records out.
+//! Runs a capture and collects its records.
 
 use std::path::Path;
 
@@ -8,18 +8,18 @@ use ringtap_engine::{Config, Counters, Engine, Sink, StreamEnd};
 use ringtap_model::{Call, Frame, Message, Registration, Stream};
 use serde_json::Value;
 
-/// Every record of a run, in the order in which the engine gave them.
+/// All records of a run, in the engine's order.
 #[derive(Debug, Default)]
 pub struct Records {
     /// Calls.
     pub calls: Vec<Call>,
-    /// Streams, those of calls and the others.
+    /// Streams, with and without a call.
     pub streams: Vec<Stream>,
     /// Registrations.
     pub registrations: Vec<Registration>,
     /// MESSAGE transactions.
     pub messages: Vec<Message>,
-    /// What the engine counted.
+    /// The engine's counters.
     pub counters: Counters,
     lines: Vec<Value>,
 }
@@ -63,7 +63,7 @@ impl Sink for Records {
 ///
 /// # Errors
 ///
-/// What opening the file says.
+/// The file cannot be opened.
 pub fn file(path: &Path, config: Config, batch: usize) -> Result<Records, Error> {
     let capture = Capture::open(path)?;
     Ok(frames(capture.frames(), config, batch))
@@ -87,8 +87,8 @@ pub fn frames<'a>(frames: impl Iterator<Item = Frame<'a>>, config: Config, batch
     records
 }
 
-/// Runs frames through a team of so many workers, `batch` at a time. Its records come in another order than
-/// those of one.
+/// Runs frames through a team of workers, `batch` at a time. The records are in another order than those of a
+/// single engine.
 pub fn team<'a>(
     frames: impl Iterator<Item = Frame<'a>>,
     config: &Config,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Every capture file below a folder, in order of name.
+/// All capture files below a folder, sorted by name.
 pub fn captures(folder: &std::path::Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];

@@ -1,14 +1,14 @@
-//! The golden cases as stories: captures made from what somebody did, with the answers worked out by hand.
+//! The golden cases as stories: captures built from a scenario, with expected records worked out by hand.
 //!
-//! Not here: running them; `tests/golden.rs` does. The one invariant: a story gives the same bytes every
-//! time, and every byte of it was made by this code.
+//! Not here: running them; `tests/golden.rs` does that. The one invariant: a story builds the same bytes
+//! every time, and all of them come from this code.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`packet`] | headers from Ethernet to UDP, TCP and ICMP, tunnels, fragments |
-//! | [`wire`] | frames with their times |
+//! | [`wire`] | frames and their times |
 //! | [`sip`], [`rtp`] | dialogs and their messages, streams and their packets |
-//! | [`want`] | what the records must say |
+//! | [`want`] | the expected records |
 //! | [`cases`] | one function per case |
 
 pub mod cases;
@@ -28,10 +28,10 @@ use crate::run::Records;
 use want::Want;
 use wire::{Sent, Wire};
 
-/// When every story begins: 2026-01-05 08:00:00 UTC.
+/// Start of every story: 2026-01-05 08:00:00 UTC.
 pub const START: Nanos = Nanos::from_secs(1_767_600_000);
 
-/// A moment of a story in milliseconds after [`START`], as records tell it.
+/// A time of a story, in milliseconds after [`START`], in the form of records.
 pub const fn at_us(millis: u64) -> u64 {
     START.micros() + millis * 1_000
 }
@@ -46,7 +46,7 @@ pub const fn secs(seconds: u64) -> Nanos {
     Nanos::from_secs(seconds)
 }
 
-/// One case: its capture, its configuration and what the records must say.
+/// A case: its capture, its configuration and the expected records.
 pub struct Story {
     /// Name of its folder.
     pub name: &'static str,
@@ -57,54 +57,54 @@ pub struct Story {
 }
 
 impl Story {
-    /// A story of what passed on the wire. Of each kind of record it wants none until told otherwise.
+    /// A story of what was on the wire. By default it expects no records.
     pub fn new(name: &'static str, wire: Wire) -> Self {
         Self { name, config: "", frames: wire.into_frames(), want: Want::default() }
     }
 
-    /// With keys of the engine's configuration, as TOML.
+    /// Sets keys of the engine's configuration, as TOML.
     #[must_use]
     pub fn config(mut self, config: &'static str) -> Self {
         self.config = config;
         self
     }
 
-    /// Exactly these calls in order of their first INVITE; each names the fields that matter.
+    /// Expects exactly these calls in order of their first INVITE; each names the fields that matter.
     #[must_use]
     pub fn calls<const N: usize>(mut self, calls: [Value; N]) -> Self {
         self.want.calls = calls.into();
         self
     }
 
-    /// Exactly these streams in order of their first packet.
+    /// Expects exactly these streams in order of their first packet.
     #[must_use]
     pub fn streams<const N: usize>(mut self, streams: [Value; N]) -> Self {
         self.want.streams = streams.into();
         self
     }
 
-    /// Exactly these registrations in order of their first REGISTER.
+    /// Expects exactly these registrations in order of their first REGISTER.
     #[must_use]
     pub fn registrations<const N: usize>(mut self, registrations: [Value; N]) -> Self {
         self.want.registrations = registrations.into();
         self
     }
 
-    /// Exactly these MESSAGE records in order of time.
+    /// Expects exactly these MESSAGE records in order of time.
     #[must_use]
     pub fn messages<const N: usize>(mut self, messages: [Value; N]) -> Self {
         self.want.messages = messages.into();
         self
     }
 
-    /// A counter of the engine, by its name in the summary, has this value.
+    /// Expects a value of an engine counter, by its name in the summary.
     #[must_use]
     pub fn counter(mut self, name: &'static str, value: u64) -> Self {
         self.want.counters.push((name, value));
         self
     }
 
-    /// The frames, as a source would give them.
+    /// The frames, as a source would deliver them.
     pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
         self.frames.iter().zip(1..).map(|(sent, number)| Frame {
             time: START + sent.at + sent.ahead,
@@ -115,7 +115,7 @@ impl Story {
         })
     }
 
-    /// Name of the capture in the folder: classic pcap holds one link type, pcapng several.
+    /// Name of the capture in the folder: a classic pcap has one link type, a pcapng several.
     pub fn file_name(&self) -> &'static str {
         let same = self.frames.windows(2).all(|pair| pair[0].link == pair[1].link);
         if same { "in.pcap" } else { "in.pcapng" }
@@ -125,7 +125,7 @@ impl Story {
     ///
     /// # Errors
     ///
-    /// What the writer says, of a frame that no capture may hold.
+    /// A frame cannot be stored in a capture.
     pub fn capture(&self) -> io::Result<Vec<u8>> {
         let links: Vec<LinkType> = self.frames.iter().map(|sent| LinkType(sent.link)).collect();
         let mut writer = Writer::new(Vec::new(), &links)?;
@@ -133,7 +133,7 @@ impl Story {
         writer.finish()
     }
 
-    /// Where records and wants disagree; empty where they agree.
+    /// The differences between the records and the expected ones; empty if there are none.
     pub fn disagreements(&self, records: &Records) -> Vec<String> {
         self.want.disagreements(records)
     }

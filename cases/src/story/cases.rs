@@ -1,5 +1,5 @@
-//! One function per case, named as its folder. Each says what the right answer is and why, before it is asked
-//! for.
+//! One function per case, with the name of its folder. The comment of each states the expected records and
+//! the reason.
 
 mod corners;
 mod dialogs;

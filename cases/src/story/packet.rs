@@ -1,4 +1,4 @@
-//! Packets made header by header, with their lengths and checksums.
+//! Builds packets header by header, with lengths and checksums.
 
 use std::net::IpAddr;
 
@@ -19,7 +19,7 @@ pub mod flag {
     pub const FIN: u8 = 1;
     /// Synchronises sequence numbers.
     pub const SYN: u8 = 2;
-    /// The acknowledgment counts.
+    /// The acknowledgment number is valid.
     pub const ACK: u8 = 16;
 }
 
@@ -41,7 +41,7 @@ pub fn tagged(tags: &[(u16, u16)], packet: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// UDP in IP, the version that the addresses are of.
+/// UDP in IP, of the version of the addresses.
 pub fn udp(src: Endpoint, dst: Endpoint, payload: &[u8]) -> Vec<u8> {
     let mut segment = [src.port.to_be_bytes(), dst.port.to_be_bytes()].concat();
     segment.extend((payload.len() as u16 + 8).to_be_bytes());
@@ -89,7 +89,7 @@ pub fn sctp(src: Endpoint, dst: Endpoint, first: u32, messages: &[&[u8]]) -> Vec
     ip(src.ip, dst.ip, SCTP, &packet)
 }
 
-/// RFC 9260 appendix A, bit by bit.
+/// CRC32c by RFC 9260 appendix A, bit by bit.
 fn crc32c(bytes: &[u8]) -> u32 {
     const POLYNOMIAL: u32 = 0x82f6_3b78;
     let bit = |crc: u32| if crc & 1 == 1 { crc >> 1 ^ POLYNOMIAL } else { crc >> 1 };
@@ -132,7 +132,7 @@ pub fn vxlan(src: IpAddr, dst: IpAddr, network: u32, frame: &[u8]) -> Vec<u8> {
     udp(Endpoint::new(src, 49_152), Endpoint::new(dst, 4789), &content)
 }
 
-/// The parts of an IP packet, each with at most `size` bytes of payload (a multiple of 8).
+/// The fragments of an IP packet, each with at most `size` bytes of payload (a multiple of 8).
 pub fn fragments(packet: &[u8], id: u32, size: usize) -> Vec<Vec<u8>> {
     let is_v6 = packet[0] >> 4 == 6;
     let (head, payload) = packet.split_at(if is_v6 { 40 } else { 20 });
@@ -149,7 +149,7 @@ pub fn fragments(packet: &[u8], id: u32, size: usize) -> Vec<Vec<u8>> {
     payload.chunks(size).enumerate().map(part).collect()
 }
 
-/// RFC 791: length, identification and offset change.
+/// A fragment by RFC 791: length, identification and offset change.
 fn fragment_v4(head: &[u8], payload: &[u8], id: u16, offset: u16) -> Vec<u8> {
     let mut head = head.to_vec();
     head[2..4].copy_from_slice(&(20 + payload.len() as u16).to_be_bytes());
@@ -161,7 +161,7 @@ fn fragment_v4(head: &[u8], payload: &[u8], id: u16, offset: u16) -> Vec<u8> {
     [&head, payload].concat()
 }
 
-/// RFC 8200 section 4.5: the fragment header goes between.
+/// A fragment by RFC 8200 section 4.5: the fragment header is inserted.
 fn fragment_v6(head: &[u8], payload: &[u8], id: u32, offset: u16) -> Vec<u8> {
     let mut packet = head.to_vec();
     packet[4..6].copy_from_slice(&(8 + payload.len() as u16).to_be_bytes());
@@ -173,11 +173,11 @@ fn fragment_v6(head: &[u8], payload: &[u8], id: u32, offset: u16) -> Vec<u8> {
     packet
 }
 
-/// IP, the version that the addresses are of.
+/// An IP packet, of the version of the addresses.
 ///
 /// # Panics
 ///
-/// Where one address is IPv4 and the other IPv6: no story has that.
+/// If one address is IPv4 and the other IPv6.
 pub fn ip(src: IpAddr, dst: IpAddr, proto: u8, payload: &[u8]) -> Vec<u8> {
     let len = payload.len() as u16;
     match (src, dst) {
@@ -203,7 +203,7 @@ pub fn ip(src: IpAddr, dst: IpAddr, proto: u8, payload: &[u8]) -> Vec<u8> {
     }
 }
 
-/// RFC 768, RFC 8200 section 8.1: what UDP and TCP sum besides themselves.
+/// The pseudo-header of UDP and TCP (RFC 768, RFC 8200 section 8.1).
 fn pseudo(src: IpAddr, dst: IpAddr, proto: u8, len: usize) -> Vec<u8> {
     let octets = |ip: IpAddr| match ip {
         IpAddr::V4(ip) => ip.octets().to_vec(),
@@ -212,7 +212,7 @@ fn pseudo(src: IpAddr, dst: IpAddr, proto: u8, len: usize) -> Vec<u8> {
     [&octets(src)[..], &octets(dst), &(len as u32).to_be_bytes(), &[0, 0, 0, proto]].concat()
 }
 
-/// RFC 1071. Every part but the last has an even length.
+/// The checksum of RFC 1071. Every part but the last must have an even length.
 fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0u32;
     for part in parts {
@@ -230,7 +230,7 @@ fn checksum(parts: &[&[u8]]) -> u16 {
 mod tests {
     use super::*;
 
-    /// The sums of RFC 1071 section 3, and a header whose sum is known.
+    /// The sums of RFC 1071 section 3, and a header with a known checksum.
     #[test]
     fn checksums() {
         assert_eq!(checksum(&[&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]]), !0xddf2);
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(checksum(&[&header]), 0);
     }
 
-    /// The check value that every description of this sum gives.
+    /// The check value published for this CRC.
     #[test]
     fn crc() {
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);

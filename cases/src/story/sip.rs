@@ -1,4 +1,4 @@
-//! Dialogs and their messages.
+//! SIP dialogs and their messages.
 
 use std::fmt::Write;
 
@@ -6,11 +6,11 @@ use ringtap_model::{Endpoint, Nanos};
 
 use super::{ms, wire::Wire};
 
-/// An endpoint from its text.
+/// Parses an endpoint.
 ///
 /// # Panics
 ///
-/// Where the text is none: stories are made of constants.
+/// If the text is not an endpoint: stories use constants.
 pub fn end(text: &str) -> Endpoint {
     let address: std::net::SocketAddr = text.parse().expect("address and port");
     Endpoint::new(address.ip(), address.port())
@@ -29,14 +29,14 @@ pub struct Msg {
 }
 
 impl Msg {
-    /// With one more header line.
+    /// Adds a header line.
     #[must_use]
     pub fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers.push((name.to_owned(), value.as_ref().to_vec()));
         self
     }
 
-    /// With another value in a header that is there.
+    /// Replaces the value of an existing header.
     #[must_use]
     pub fn replace(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.headers.iter_mut().filter(|(other, _)| other == name).for_each(|(_, old)| {
@@ -45,7 +45,7 @@ impl Msg {
         self
     }
 
-    /// To another Request-URI.
+    /// Sets another Request-URI.
     #[must_use]
     pub fn uri(mut self, uri: &str) -> Self {
         let method = self.start.split(' ').next().unwrap_or_default();
@@ -53,20 +53,20 @@ impl Msg {
         self
     }
 
-    /// With a body.
+    /// Sets the body.
     #[must_use]
     pub fn body(mut self, kind: &str, body: impl AsRef<[u8]>) -> Self {
         self.body = body.as_ref().to_vec();
         self.header("Content-Type", kind)
     }
 
-    /// With a session description.
+    /// Sets an SDP as body.
     #[must_use]
     pub fn sdp(self, sdp: &str) -> Self {
         self.body("application/sdp", sdp)
     }
 
-    /// The same message on another hop, through a proxy that adds its Via to a request.
+    /// The same message on another hop, behind a proxy that adds its Via to a request.
     #[must_use]
     pub fn on(mut self, src: Endpoint, dst: Endpoint) -> Self {
         if !self.start.starts_with("SIP/") {
@@ -77,7 +77,7 @@ impl Msg {
         self
     }
 
-    /// The answer to this request, from its receiver to its sender; `tag` is the answering side's.
+    /// A response to this request, from its receiver to its sender; `tag` is the To tag.
     pub fn answer(&self, code: u16, reason: &str, tag: &str) -> Self {
         let copied = ["Via", "From", "To", "Call-ID", "CSeq"];
         let mut headers: Vec<(String, Vec<u8>)> =
@@ -91,7 +91,7 @@ impl Msg {
         Self { src: self.dst, dst: self.src, start, headers, body: Vec::new() }
     }
 
-    /// The bytes, with Content-Length.
+    /// The bytes of the message, with Content-Length.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = format!("{}\r\n", self.start).into_bytes();
         for (name, value) in &self.headers {
@@ -114,20 +114,20 @@ impl Msg {
 pub struct Peer {
     /// User part of its URI.
     pub user: &'static str,
-    /// Where its signalling comes from and goes to.
+    /// Its signalling endpoint.
     pub end: Endpoint,
 }
 
-/// A dialog between two peers: what every message of it carries.
+/// A dialog between two peers: the values that all its messages have.
 #[derive(Clone, Debug)]
 pub struct Dialog {
     /// Call-ID.
     pub call_id: String,
-    /// Who calls.
+    /// The caller.
     pub caller: Peer,
-    /// Who is called.
+    /// The callee.
     pub callee: Peer,
-    /// In Via: UDP, TCP, WS.
+    /// The transport in Via: UDP, TCP, WS.
     pub transport: &'static str,
 }
 
@@ -141,12 +141,12 @@ pub fn bob() -> Peer {
     Peer { user: "bob", end: end("198.51.100.20:5060") }
 }
 
-/// Where Alice's media is.
+/// Alice's media endpoint.
 pub fn alice_media() -> Endpoint {
     end("192.0.2.10:40000")
 }
 
-/// Where Bob's media is.
+/// Bob's media endpoint.
 pub fn bob_media() -> Endpoint {
     end("198.51.100.20:50000")
 }
@@ -157,7 +157,7 @@ impl Dialog {
         Self::between(call_id, alice(), bob())
     }
 
-    /// One peer calls another.
+    /// A dialog in which one peer calls another.
     pub fn between(call_id: &str, caller: Peer, callee: Peer) -> Self {
         Self { call_id: call_id.to_owned(), caller, callee, transport: "UDP" }
     }
@@ -244,7 +244,7 @@ pub fn sdp_of(host: Endpoint, line: &str, attributes: &[&str]) -> String {
     text
 }
 
-/// The host as a URI writes it.
+/// The host in the form of a URI.
 trait HostText {
     fn ip_text(&self) -> String;
 }

@@ -1,16 +1,15 @@
-//! What the records must say, worked out by hand.
+//! The expected records, worked out by hand.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::run::Records;
 
-/// Figures that are worked out by hand agree to a nanosecond of a millisecond figure, and of long spans to
-/// seven digits.
+/// Values worked out by hand must agree within a nanosecond, and long durations within seven digits.
 const TOLERANCE: f64 = 1.5e-6;
 const RELATIVE: f64 = 1e-7;
 
-/// The wanted records of each kind, none more and none less, and counters.
+/// Exactly the expected records of each kind, and expected counters.
 #[derive(Debug, Default)]
 pub struct Want {
     pub(super) calls: Vec<Value>,
@@ -21,7 +20,7 @@ pub struct Want {
 }
 
 impl Want {
-    /// One sentence per disagreement.
+    /// One sentence per difference.
     pub(super) fn disagreements(&self, records: &Records) -> Vec<String> {
         let mut found = Vec::new();
         compare("call", &self.calls, in_order(&records.calls, "invite_us"), &mut found);
@@ -42,7 +41,7 @@ impl Want {
     }
 }
 
-/// Records as JSON in order of a time; the order in which the engine gave them decides between equals.
+/// Records as JSON, sorted by a time, and by the engine's order if times are equal.
 fn in_order<T: Serialize>(records: &[T], time: &str) -> Vec<Value> {
     let mut values: Vec<Value> =
         records.iter().filter_map(|record| serde_json::to_value(record).ok()).collect();
@@ -62,7 +61,7 @@ fn compare(kind: &str, wanted: &[Value], ours: Vec<Value>, found: &mut Vec<Strin
     }
 }
 
-/// Each wanted field of an object, element of a list, or value.
+/// Compares each expected field of an object, element of a list, or value.
 fn differ(place: &str, wanted: &Value, ours: &Value, found: &mut Vec<String>) {
     match (wanted, ours) {
         (Value::Object(wanted), Value::Object(ours)) => {

@@ -1,4 +1,4 @@
-//! Frames with their times.
+//! Frames and their times.
 
 use ringtap_model::{Endpoint, Nanos};
 
@@ -8,42 +8,42 @@ use super::{packet, sip::Msg};
 const ETHERNET: u16 = 1;
 const RAW: u16 = 101;
 
-/// A frame as it was captured.
+/// A captured frame.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// After the beginning of the story.
+    /// Time after the start of the story.
     pub at: Nanos,
     /// LINKTYPE of `data`.
     pub link: u16,
-    /// Length that the capture declares.
+    /// The wire length that the capture states.
     pub wire_len: u32,
-    /// What was captured.
+    /// The captured bytes.
     pub data: Vec<u8>,
-    /// How far the record's time is ahead of the truth; the frame keeps its place.
+    /// How far the record's time is ahead of the true time; it does not change the order of the frames.
     pub ahead: Nanos,
 }
 
-/// What passes the tap. Frames may be put on it in any order; they pass in order of time, equal times as put.
+/// The frames that pass the tap. They may be added in any order and are sorted by time, then by insertion.
 #[derive(Clone, Debug, Default)]
 pub struct Wire(Vec<Sent>);
 
 impl Wire {
-    /// An idle one.
+    /// A wire without frames.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An Ethernet frame.
+    /// Adds an Ethernet frame.
     pub fn frame(&mut self, at: Nanos, data: Vec<u8>) {
         self.0.push(Sent { at, link: ETHERNET, wire_len: data.len() as u32, data, ahead: Nanos::ZERO });
     }
 
-    /// An IP packet in Ethernet.
+    /// Adds an IP packet in Ethernet.
     pub fn packet(&mut self, at: Nanos, packet: &[u8]) {
         self.frame(at, packet::ethernet(packet));
     }
 
-    /// An IP packet on an interface without link layer.
+    /// Adds an IP packet on an interface without link layer.
     pub fn raw(&mut self, at: Nanos, packet: &[u8]) {
         self.0.push(Sent {
             at,
@@ -54,17 +54,17 @@ impl Wire {
         });
     }
 
-    /// A UDP datagram.
+    /// Adds a UDP datagram.
     pub fn udp(&mut self, at: Nanos, src: Endpoint, dst: Endpoint, payload: &[u8]) {
         self.packet(at, &packet::udp(src, dst, payload));
     }
 
-    /// A SIP message in UDP, from its sender to its receiver.
+    /// Adds a SIP message over UDP, from its sender to its receiver.
     pub fn send(&mut self, at: Nanos, message: &Msg) {
         self.udp(at, message.src, message.dst, &message.bytes());
     }
 
-    /// Every frame so far, for stories that change them.
+    /// All frames so far, for stories that change them.
     pub fn frames_mut(&mut self) -> &mut Vec<Sent> {
         &mut self.0
     }

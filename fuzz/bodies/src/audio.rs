@@ -1,4 +1,4 @@
-//! Sound out of packets.
+//! Decodes and plays arbitrary packets.
 
 use std::io::Cursor;
 
@@ -10,8 +10,8 @@ use ringtap_model::{Hz, Nanos};
 
 use crate::choices::Choices;
 
-/// Packets for four tracks of any codec of ours, two on each side: times, numbers, timestamps and types near
-/// each other or anywhere; played by any rules.
+/// Plays packets of four tracks, two on each side, of any codec that we decode: times, sequence numbers,
+/// timestamps and payload types are close together or arbitrary, and so are the play-out rules.
 pub fn audio(bytes: &[u8]) {
     let mut choices = Choices::new(bytes);
     let mut tracks = [0; 4].map(|_| {
@@ -37,7 +37,7 @@ pub fn audio(bytes: &[u8]) {
         let payload = if control & 0x80 == 0 { &[0x55; 160] } else { choices.bytes() };
         let payload_type = choices.pick(&[0, 8, 13, 96, 101, 127]);
         for codec in CODECS.into_iter().chain(LIBRARIES) {
-            // A second a byte would be a way to make hours of a few packets.
+            // With a second per byte, a few packets would last for hours.
             assert!(
                 codec.samples(payload).is_none_or(|samples| (1..=5_760 * payload.len()).contains(&samples))
             );
@@ -78,7 +78,7 @@ fn rules(choices: &mut Choices<'_>) -> PlayoutRules {
 
 fn check(track: &Track, pushed: u64, rules: PlayoutRules) {
     let clock = u64::from(track.clock().0);
-    // One sample can lie a second before the first packet, and one payload behind the end.
+    // A sample may be up to a second before the first packet, and up to one payload after the end.
     assert!(
         track.ticks() <= 24 * 3600 * clock + 300 * 160 * clock / 1_000 + clock,
         "{} ticks",
@@ -95,14 +95,14 @@ fn check(track: &Track, pushed: u64, rules: PlayoutRules) {
         match player.read(&mut out) {
             Ok(0) => break,
             Ok(count) => played += count as u64,
-            // A payload type of a codec that needs a library.
+            // The payload type of a codec that needs a library.
             Err(_) => return,
         }
     }
     assert_eq!(played, frames);
 }
 
-/// Long ones are not written, for the time it takes.
+/// Recordings longer than this are not written, to save time.
 fn write(left: &[Track], right: &[Track], settings: MixSettings) {
     let mut recording = mix(left, right, settings, &BuiltIn).expect("a rate that exists");
     let (frames, channels) = (recording.frames(), u64::from(recording.channels()));
@@ -121,10 +121,10 @@ fn write(left: &[Track], right: &[Track], settings: MixSettings) {
     match play(&mut recording, outputs) {
         Ok(()) => {
             assert_eq!(wav.into_inner().len() as u64, 44 + frames * 2 * channels);
-            // Never much more than the samples themselves.
+            // Hardly more than the samples themselves.
             assert!(flac.into_inner().len() as u64 <= 42 + frames * 2 * channels + (frames / 4_096 + 1) * 24);
             assert!(peaks.ends_with(b"]]}\n"));
-            // A page a second with 50 packets of a byte, whatever the rate.
+            // At any rate, one page per second with 50 packets of one byte.
             let seconds = frames / u64::from(shape.rate.0) + 1;
             assert!(opus.len() as u64 <= 200 + seconds * (27 + 2 * 50));
         }
@@ -134,7 +134,7 @@ fn write(left: &[Track], right: &[Track], settings: MixSettings) {
     }
 }
 
-/// Encodes nothing.
+/// An encoder that produces fixed bytes.
 struct Silent(EncoderSettings);
 
 impl Encoder for Silent {
@@ -151,7 +151,7 @@ impl Encoder for Silent {
     }
 }
 
-/// Whose payloads are only measured here.
+/// A decoder that only measures its payloads.
 const LIBRARIES: [Codec; 4] = [Codec::AmrNb, Codec::AmrWb, Codec::Opus, Codec::Ilbc];
 const CODECS: [Codec; 10] = [
     Codec::Pcmu,

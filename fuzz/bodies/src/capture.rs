@@ -1,9 +1,9 @@
-//! Capture files.
+//! Reads arbitrary bytes as capture files.
 
 use ringtap_capture::{Capture, Merge};
 use ringtap_model::Nanos;
 
-/// The bytes as a capture file in any format, compressed or not.
+/// Reads the bytes as a capture file of any format, compressed or not.
 pub fn capture(bytes: &[u8]) {
     let capture = match Capture::from_bytes("input", bytes.to_vec()) {
         Ok(capture) => capture,
@@ -31,7 +31,7 @@ pub fn capture(bytes: &[u8]) {
     merged(&capture, count, in_order);
 }
 
-/// The file twice, merged by time.
+/// Merges the file with itself by time.
 fn merged(capture: &Capture, count: usize, in_order: bool) {
     let captures = std::slice::from_ref(capture);
     assert_eq!(Merge::new(captures).count(), count);

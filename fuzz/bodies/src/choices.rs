@@ -1,6 +1,6 @@
-//! Decisions out of bytes.
+//! Makes decisions from bytes.
 
-/// Takes decisions from the front of the bytes; all are 0 once those are used up.
+/// Makes decisions from the next bytes; every decision is 0 when none are left.
 pub(crate) struct Choices<'a> {
     rest: &'a [u8],
 }
@@ -31,7 +31,7 @@ impl<'a> Choices<'a> {
         from[usize::from(self.byte()) % from.len()]
     }
 
-    /// A length of one byte and as many bytes.
+    /// Reads a length of one byte, and that many bytes.
     pub(crate) fn bytes(&mut self) -> &'a [u8] {
         let len = usize::from(self.byte()).min(self.rest.len());
         let (bytes, rest) = self.rest.split_at(len);

@@ -1,14 +1,14 @@
-//! Link layers, tunnels, IP and transport.
+//! Decodes arbitrary frames: link layers, tunnels, IP and transport.
 
 use ringtap_wire::frame::{DecodeError, Packet, Payload, decode, decode_payload, link};
 
-/// Link type and declared length by the first three bytes, the frame behind them; a fragment's content goes
-/// on as the payload of its datagram.
+/// Decodes a frame whose link type and declared length are in the first three bytes. The content of a
+/// fragment is then decoded as the payload of its datagram.
 pub fn frame(bytes: &[u8]) {
     let Some((&[kind, h, l], frame)) = bytes.split_first_chunk::<3>() else { return };
     let any = u16::from_be_bytes([h, l]);
     let link = LINKS.get(usize::from(kind)).copied().unwrap_or(any);
-    // Also a length that is smaller than what was captured.
+    // The declared length may be smaller than the captured length.
     let wire_len = if kind & 0x80 == 0 { frame.len() as u32 } else { u32::from(any) };
     match decode(link, wire_len, frame) {
         Ok(packet) => check(&packet, frame),
@@ -38,7 +38,7 @@ fn check(packet: &Packet<'_>, frame: &[u8]) {
         Payload::Fragment(fragment) => {
             within(fragment.data, fragment.len, frame);
             assert!(fragment.offset < 1 << 16);
-            // The payload is shorter than the fragment's: no endless descent.
+            // The payload is shorter than the fragment, so the recursion ends.
             match decode_payload(packet.ip, packet.depth, fragment.data) {
                 Ok(inner) => check(&inner, fragment.data),
                 Err(reason) => check_reason(reason),
@@ -48,14 +48,14 @@ fn check(packet: &Packet<'_>, frame: &[u8]) {
     }
 }
 
-/// Data is a part of the frame, and what was captured is no more than what was sent.
+/// Checks that data is part of the frame, and that the captured length is at most the sent length.
 fn within(data: &[u8], len: usize, frame: &[u8]) {
     assert!(data.len() <= len, "{} captured of {len}", data.len());
     let (inner, outer) = (data.as_ptr_range(), frame.as_ptr_range());
     assert!(data.is_empty() || outer.start <= inner.start && inner.end <= outer.end);
 }
 
-/// The link types that are decoded; seeds name them by their place here.
+/// The decoded link types; seeds refer to them by their index here.
 const LINKS: [u16; 18] = [
     link::ETHERNET,
     link::RAW,

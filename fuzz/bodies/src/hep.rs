@@ -1,8 +1,8 @@
-//! HEP packets, as datagrams and in a stream.
+//! Decodes arbitrary HEP packets, as datagrams and in a stream.
 
 use ringtap_wire::hep::{View, total_len};
 
-/// The bytes as a HEP packet, whole and one byte short of what it says it needs.
+/// Decodes the bytes as a HEP packet, whole and one byte shorter than it says it needs.
 pub fn hep(bytes: &[u8]) {
     let stated = total_len(bytes);
     let Ok(view) = View::parse(bytes) else { return };

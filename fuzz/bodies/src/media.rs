@@ -1,8 +1,8 @@
-//! What shares the ports of media: RTP, RTCP, STUN and what TURN relays.
+//! Decodes arbitrary datagrams of media ports: RTP, RTCP, STUN and TURN.
 
 use ringtap_wire::{rtcp, rtp, stun};
 
-/// The bytes as a datagram, to each of the parsers that may be asked of it.
+/// Passes the bytes as a datagram to each parser for media ports.
 pub fn media(bytes: &[u8]) {
     check_rtp(bytes, bytes.len());
     check_rtp(bytes, bytes.len() * 2);

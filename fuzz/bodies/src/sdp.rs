@@ -1,8 +1,8 @@
-//! Session descriptions.
+//! Parses arbitrary session descriptions.
 
 use ringtap_wire::sdp::{Media, Sdp, static_payload};
 
-/// The bytes as a session description, with everything that can be asked of it.
+/// Parses the bytes as a session description, and calls every accessor.
 pub fn sdp(bytes: &[u8]) {
     let Ok(sdp) = Sdp::parse(bytes) else { return };
     let _ = (sdp.connection(), sdp.direction(), sdp.attribute(b"group"), sdp.line(b't'));

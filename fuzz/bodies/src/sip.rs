@@ -1,11 +1,11 @@
-//! SIP messages, and streams of them.
+//! Parses arbitrary SIP messages and streams of messages.
 
 use ringtap_anonymise::{Key, Mask};
 use ringtap_wire::sip::{
     Framing, MAX_MESSAGE, Message, NameAddr, Uri, Via, framing, params, sniff, unfolded,
 };
 
-/// The bytes as a datagram with SIP in it, and everything that can be asked of the message.
+/// Parses the bytes as a SIP datagram, and calls every accessor of the message.
 pub fn sip(bytes: &[u8]) {
     if let Some(start) = sniff(bytes) {
         assert!(start < bytes.len());
@@ -15,7 +15,7 @@ pub fn sip(bytes: &[u8]) {
     check(bytes);
 }
 
-/// Without its names it is a message still, of the same kind.
+/// Checks that the anonymised message is still a message of the same kind.
 fn check_masked(message: &Message<'_>) {
     let masked = Mask::new(&Key([0; 32])).sip(message);
     let again = Message::parse(&masked).expect("a message without its names is one");
@@ -67,7 +67,7 @@ fn check_value(value: &[u8]) {
 }
 
 fn check_party(party: &NameAddr<'_>) {
-    // Between brackets it may be empty.
+    // The text between brackets may be empty.
     if !party.uri.raw.is_empty() {
         check_uri(&party.uri);
     }
@@ -79,7 +79,7 @@ fn check_uri(uri: &Uri<'_>) {
     assert!(uri.user.map_or(0, <[u8]>::len) + uri.host.len() + uri.scheme.len() <= uri.raw.len());
     let _ = (uri.ip(), uri.param(b"transport"), uri.port);
     if uri.raw.starts_with(b"<") {
-        // Brackets within brackets: each reading takes one pair off.
+        // Nested brackets: each parse removes one pair.
         return;
     }
     let again = Uri::parse(uri.raw).map(|again| (again.scheme, again.user, again.host));
@@ -91,8 +91,8 @@ fn check_via(via: &Via<'_>) {
     let _ = (via.ip(), via.received_ip(), via.param(b"branch"), via.rport);
 }
 
-/// The first byte cuts the rest, one direction of a stream, into segments: the messages must be those of the
-/// whole.
+/// Cuts the bytes, one direction of a stream, into segments by the first byte: the messages must be the same
+/// as those of the whole.
 pub fn stream(bytes: &[u8]) {
     let Some((&cut, stream)) = bytes.split_first() else { return };
     let whole = messages(stream, stream.len());
@@ -100,7 +100,7 @@ pub fn stream(bytes: &[u8]) {
     assert_eq!(whole, cut);
 }
 
-/// The messages of a stream that comes in segments of that many bytes.
+/// The messages of a stream in segments of that many bytes.
 fn messages(stream: &[u8], segment: usize) -> Vec<&[u8]> {
     let (mut found, mut at) = (Vec::new(), 0);
     for end in (0..stream.len()).step_by(segment.max(1)).map(|from| (from + segment).min(stream.len())) {

@@ -1,13 +1,13 @@
-//! WebSocket: handshakes and frames.
+//! Parses arbitrary WebSocket handshakes and frames.
 
 use ringtap_wire::websocket::{Header, MAX_PAYLOAD, Upgrade, unmask, upgrade};
 
-/// A handshake, if there is one, and the frames behind it.
+/// Parses a handshake, if there is one, and the frames after it.
 pub fn websocket(bytes: &[u8]) {
     let mut at = match upgrade(bytes) {
         Upgrade::Complete(len) => {
             assert!((1..=bytes.len()).contains(&len));
-            // Bytes behind it change nothing, and it is not seen before it is whole.
+            // Bytes after it change nothing, and it is recognised only when complete.
             assert_eq!(upgrade(&bytes[..len]), Upgrade::Complete(len));
             assert_eq!(upgrade(&bytes[..len - 1]), Upgrade::Incomplete);
             len

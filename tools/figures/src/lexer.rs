@@ -1,11 +1,11 @@
-//! The tokens of a Rust file.
+//! Splits a Rust file into tokens.
 
-/// A word, or one character of punctuation, and its line. Literals are one token each, without their content.
+/// A word or one character of punctuation, with its line. A literal is one token without its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
     /// The word or the character; `"` for text, `'` for a character or lifetime, `0` for a number.
     pub text: &'a str,
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Text that begins `prefix` bytes further, with escapes.
+    /// Reads a string literal with escapes that begins `prefix` bytes further.
     fn quoted(&mut self, prefix: usize) -> &'a str {
         let rest = self.rest().as_bytes();
         let mut end = prefix + 1;
@@ -80,7 +80,7 @@ impl<'a> Lexer<'a> {
         "\""
     }
 
-    /// Raw text: `prefix` bytes, hashes, a quotation mark.
+    /// Reads a raw string: `prefix` bytes, hashes, a quotation mark.
     fn raw(&mut self, prefix: usize, hashes: usize) -> &'a str {
         let begin = prefix + hashes + 1;
         let end = format!("\"{}", "#".repeat(hashes));
@@ -114,7 +114,7 @@ impl<'a> Lexer<'a> {
         "0"
     }
 
-    /// A word; or text whose prefix looks like one: `b"`, `r#"`, `br"`, `c"`, `b'`.
+    /// Reads a word, or a literal with a prefix: `b"`, `r#"`, `br"`, `c"`, `b'`.
     fn word_or_text(&mut self) -> &'a str {
         let rest = self.rest();
         let word = &rest[..word_length(rest)];
@@ -144,7 +144,7 @@ fn word_length(text: &str) -> usize {
     text.find(|character| !is_word(character)).unwrap_or(text.len())
 }
 
-/// The length of a comment that may hold others.
+/// The length of a block comment, which may contain others.
 fn block_comment(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut at = 0;

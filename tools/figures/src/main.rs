@@ -1,7 +1,7 @@
 //! `make figures`: prints the figures of the source tree, and writes them to `docs/figures.md`.
 //!
-//! With `--builds` it first clones the project's last commit into a temporary folder, and times `make demo`
-//! and `make test` there.
+//! With `--builds` it first clones the last commit into a temporary folder, and measures the time of `make
+//! demo` and `make test` there.
 #![expect(clippy::print_stdout, reason = "a program that prints")]
 #![forbid(unsafe_code)]
 
@@ -26,13 +26,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(&path, page).map_err(|error| format!("{} cannot be written: {error}", path.display()).into())
 }
 
-/// Times both commands in a clone without anything compiled, and writes the result for later pages.
+/// Measures both commands in a fresh clone, and stores the result for later pages.
 fn builds(root: &Path) -> Result<(), Box<dyn Error>> {
     let clone = std::env::temp_dir().join(format!("ringtap-builds-{}", std::process::id()));
     run(Command::new("git").args(["clone", "--quiet"]).arg(root).arg(&clone))?;
     let make = |target: &str| -> Result<f64, Box<dyn Error>> {
         let begun = Instant::now();
-        // Captures beside the project are beside the clone no longer.
+        // The reference captures are not beside the clone.
         let shared = root.join("../shared");
         run(Command::new("make")
             .arg(target)

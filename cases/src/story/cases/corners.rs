@@ -1,4 +1,4 @@
-//! Corners: late beyond belief, events without their voice, ports that calls share, limits that cross.
+//! Corner cases: very late packets, events without voice, ports shared by calls, limits that interact.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Within a dialog: parties, digits, offers that are refused, messages that cross.
+//! Within a dialog: parties, digits, refused offers, messages that cross.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn answer() -> String {
     sdp(bob_media(), "0", &[])
 }
 
-/// Who is who: From, To, Request-URI and P-Asserted-Identity each say their own; the agents of both sides.
+/// The parties: From, To, Request-URI and P-Asserted-Identity all differ; both sides name their user agent.
 pub(super) fn parties() -> Story {
     let mut wire = Wire::new();
     let dialog = Dialog::new("parties@example.com");

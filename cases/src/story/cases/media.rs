@@ -1,4 +1,4 @@
-//! Whose stream it is: copies, relays, address translation, shared ports, ceilings.
+//! Which call a stream belongs to: copies, relays, address translation, shared ports, ceilings.
 
 use serde_json::{Value, json};
 

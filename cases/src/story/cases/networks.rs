@@ -1,4 +1,4 @@
-//! What lies between the tap and the messages: tags, tunnels, fragments, ICMP, records that contradict
+//! Layers below the messages: VLAN tags, tunnels, fragments, ICMP, and capture records that contradict
 //! themselves.
 
 use ringtap_model::{Endpoint, Nanos};

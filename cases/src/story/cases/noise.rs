@@ -1,4 +1,4 @@
-//! What is no signalling or no media, and what hardly is.
+//! Traffic that is not signalling or media, and traffic that hardly is.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Sequence numbers that are used again, spent elsewhere, lost, repeated and out of order.
+//! Sequence numbers that are reused, sent elsewhere, lost, duplicated and out of order.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Session descriptions: where they stand in a message, and what they name.
+//! Session descriptions: their position in a message, and what they announce.
 
 use serde_json::json;
 

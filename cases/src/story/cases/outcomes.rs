@@ -1,4 +1,4 @@
-//! How calls end: answered, refused, cancelled, redirected, forgotten.
+//! How calls end: answered, refused, cancelled, redirected, timed out.
 
 use serde_json::json;
 

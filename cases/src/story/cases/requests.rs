@@ -1,4 +1,4 @@
-//! Requests that are no calls: REGISTER, MESSAGE and what makes no record.
+//! Requests that are not calls: REGISTER, MESSAGE, and those without a record.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! SIP over TCP, WebSocket and SCTP, however the bytes are cut, ordered and repeated.
+//! SIP over TCP, WebSocket and SCTP, with segments cut, reordered and repeated.
 
 use ringtap_model::{Endpoint, Nanos};
 use serde_json::json;
@@ -72,7 +72,7 @@ impl Connection {
     }
 }
 
-/// A dialog over a byte stream and its messages: who sends each, and when.
+/// The messages of a dialog over a byte stream: the sender and the time of each.
 fn conversation(call_id: &str, transport: &'static str) -> (Dialog, Vec<(u64, usize, Vec<u8>)>) {
     let dialog = Dialog { transport, ..Dialog::new(call_id) };
     let invite = dialog.open("INVITE", 1).sdp(&sdp(alice_media(), "0", &[]));
@@ -91,7 +91,7 @@ fn conversation(call_id: &str, transport: &'static str) -> (Dialog, Vec<(u64, us
     (dialog, messages)
 }
 
-/// What every one of these stories must give.
+/// The records that all these stories must give.
 fn told(name: &'static str, wire: Wire, call_id: &str, transport: &str) -> Story {
     Story::new(name, wire)
         .calls([json!({ "call_id": call_id, "state": "completed", "transport": transport, "messages": 7,
@@ -207,7 +207,7 @@ pub(super) fn websocket() -> Story {
     let mut connection = Connection::open(&mut wire, ms(0), dialog.caller.end, dialog.callee.end);
     let ask = b"GET / HTTP/1.1\r\nHost: example.com\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
         Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: sip\r\nSec-WebSocket-Version: \
-        13\r\n\r\n";
+            13\r\n\r\n";
     let agree = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
         Sec-WebSocket-Accept: ICX+Yqv66kxgM0FcWaLWlFLwTAI=\r\nSec-WebSocket-Protocol: sip\r\n\r\n";
     connection.send(&mut wire, ms(10), CLIENT, ask, &[1400]);

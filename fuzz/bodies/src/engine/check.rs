@@ -1,4 +1,4 @@
-//! What must hold of any records.
+//! Checks that hold for any records.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use ringtap_model::{Call, CallState, Id, Interval, Stream};
 use super::Record;
 use super::script::Event;
 
-/// Sums of the counters.
+/// Checks the sums of the counters.
 pub(super) fn counters(counters: &Counters, events: &[Event]) {
     let packets = events.iter().filter_map(|event| match event {
         Event::Packet { data, .. } => Some(data.len() as u64),
@@ -18,11 +18,11 @@ pub(super) fn counters(counters: &Counters, events: &[Event]) {
     assert!(counters.rtp_unconfirmed <= counters.rtp, "{counters:?}");
     assert!(counters.sip_without_call_id <= counters.sip);
     let kinds: u64 = counters.kinds().iter().map(|(_, count)| count).sum();
-    // A fragment, a segment or a HEP packet is counted, and what it completes is counted again.
+    // A fragment, a segment or a HEP packet is counted, and so is the packet that it completes.
     assert!(kinds + counters.sip_bad >= counters.frames, "each frame is of some kind: {counters:?}");
 }
 
-/// Each record alone, and the streams against the counters.
+/// Checks each record, and the streams against the counters.
 pub(super) fn records(records: &[Record], counters: &Counters) {
     let mut ids = HashSet::new();
     let mut packets = 0;
@@ -70,7 +70,7 @@ fn stream(stream: &Stream) {
     assert!(stream.packets > 0 && stream.unique > 0, "{stream:?}");
     assert_eq!(stream.unique + stream.duplicates, stream.packets, "{stream:?}");
     assert!(stream.reordered < stream.unique, "{stream:?}");
-    // A jump beyond this is a restart; what was seen lies between two such.
+    // A larger jump is a restart, so the packets seen lie between two of them.
     assert!(stream.lost <= stream.unique * (1 << 16), "{stream:?}");
     assert!(stream.first <= stream.last, "{stream:?}");
     assert!(stream.payload_type < 128 && stream.clock.is_none_or(|clock| clock.0 > 0), "{stream:?}");
@@ -88,7 +88,7 @@ fn stream(stream: &Stream) {
     let judged =
         [stream.mos, stream.mos_fixed50, stream.mos_fixed200, stream.mos_adaptive500, stream.mos_cole];
     judged.into_iter().flatten().for_each(mos);
-    // Long bursts of loss take it far below 0, where MOS stays 1.
+    // Long bursts of loss give an R far below 0, where MOS is 1.
     assert!(stream.r_factor.is_none_or(|r| r.is_finite() && r <= 150.0), "{stream:?}");
     [stream.silence_pct, stream.clipped_pct].into_iter().flatten().for_each(|share| {
         assert!((0.0..=100.0).contains(&share), "{stream:?}");
@@ -127,7 +127,7 @@ fn mos(value: f64) {
     assert!((1.0..=5.0).contains(&value), "MOS {value}");
 }
 
-/// Up to what rounding takes: three digits, and what single precision keeps.
+/// Compares up to rounding: three digits, in single precision.
 fn ascending<const N: usize>(values: [Option<f64>; N]) {
     let known: Vec<f64> = values.into_iter().flatten().collect();
     assert!(known.windows(2).all(|pair| pair[0] <= pair[1] * 1.000_001 + 0.002), "{values:?}");

@@ -1,18 +1,18 @@
-//! SIP and SDP of a small network.
+//! SIP messages and SDP of a small network.
 
 use ringtap_model::Endpoint;
 
 use super::packets::{HOSTS, endpoint};
 use crate::choices::Choices;
 
-/// A SIP message with the two it passes between.
+/// A SIP message with its sender and receiver.
 pub(super) struct Sip {
     pub(super) src: Endpoint,
     pub(super) dst: Endpoint,
     pub(super) text: Vec<u8>,
 }
 
-/// Start lines: a method, or a code with the method that it answers.
+/// Start lines: a method, or a status code with the method of its request.
 const KINDS: [(&str, u16); 32] = [
     ("INVITE", 0),
     ("INVITE", 100),
@@ -48,7 +48,7 @@ const KINDS: [(&str, u16); 32] = [
     ("INVITE", 699),
 ];
 
-/// Kind, call and way, body: three bytes, and more where they ask for it.
+/// Builds a message from three bytes (kind, call and direction, body), and more if these need it.
 pub(super) fn sip(choices: &mut Choices<'_>) -> Sip {
     let (method, code) = choices.pick(&KINDS);
     let way = choices.byte();
@@ -83,7 +83,7 @@ pub(super) fn sip(choices: &mut Choices<'_>) -> Sip {
     Sip { src, dst, text: text.into_bytes() }
 }
 
-/// Headers that change a call's record or a registration's.
+/// Headers that affect the record of a call or registration.
 fn extra(text: &mut String, choices: &mut Choices<'_>, call: u8) {
     let bits = choices.byte();
     let lines: [(u8, String); 8] = [
@@ -99,7 +99,7 @@ fn extra(text: &mut String, choices: &mut Choices<'_>, call: u8) {
     lines.iter().filter(|(bit, _)| bits & bit != 0).for_each(|(_, line)| *text += line);
 }
 
-/// Nothing, digits, or a description with the port that media will use.
+/// Builds a body: none, digits, or an SDP with the port that media will use.
 fn body(choices: &mut Choices<'_>, method: &str) -> String {
     let choice = choices.byte();
     if choice == 0 {
@@ -124,7 +124,7 @@ fn body(choices: &mut Choices<'_>, method: &str) -> String {
         _ => "m=audio 9 RTP/AVP 0\r\n{candidates}",
     };
     let candidate = |port| format!("a=candidate:1 1 udp 1 {host} {port} typ host\r\n");
-    // As many as are taken of one description.
+    // As many as the engine accepts from one SDP.
     let candidates: String = (port..).step_by(2).take(8).map(candidate).collect();
     let media = media.replace("{port}", &port.to_string()).replace("{candidates}", &candidates);
     format!("v=0\r\no=- 1 1 IN {family} {host}\r\ns=-\r\nc=IN {family} {host}\r\nt=0 0\r\n{media}")

@@ -1,4 +1,4 @@
-//! The whole engine: bytes become a script of packets that reach deep state, over tables so small that they
+//! The whole engine: bytes become a script of packets that reaches deep state, with tables so small that they
 //! overflow.
 
 mod check;
@@ -12,13 +12,13 @@ use ringtap_model::{Call, Frame, LinkType, Message, Nanos, Registration};
 use crate::choices::Choices;
 use script::{Event, Script};
 
-/// Runs a script frame by frame, and again in larger batches with packets asked for: the records and counters
-/// must be the same, and each of them must make sense.
+/// Runs a script frame by frame, and again in larger batches with a sink that wants packets: records and
+/// counters must be the same and consistent.
 pub fn engine(bytes: &[u8]) {
     engine_counters(bytes);
 }
 
-/// As [`engine`]; gives what was counted, to see how deep an input reaches.
+/// Like [`engine`], and returns the counters, which show how deep an input reaches.
 pub fn engine_counters(bytes: &[u8]) -> Counters {
     let mut choices = Choices::new(bytes);
     let config = config(choices.byte());
@@ -34,7 +34,7 @@ pub fn engine_counters(bytes: &[u8]) -> Counters {
     counters
 }
 
-/// Ceilings that a few packets reach, or the limits of every day with room for a hundred.
+/// Ceilings that a few packets reach, or the default limits with room for a hundred entries.
 fn config(choice: u8) -> Config {
     let n = match choice & 7 {
         7 => 100,
@@ -53,7 +53,7 @@ fn config(choice: u8) -> Config {
     }
 }
 
-/// A record in the order it came out, with the serials of its streams.
+/// A record, with the serials of its streams.
 #[derive(Debug, PartialEq)]
 enum Record {
     Call(Box<Call>, Vec<(u64, ringtap_model::Stream)>),
@@ -101,7 +101,7 @@ fn within_ceilings(engine: &Engine, config: &Config) {
     assert!(calls <= config.max_calls && streams <= config.max_streams, "{calls} calls, {streams} streams");
 }
 
-/// Keeps the records.
+/// A sink that collects records.
 #[derive(Default)]
 struct Alone(Vec<Record>);
 
@@ -124,11 +124,11 @@ impl Sink for Alone {
     }
 }
 
-/// Keeps the records, and counts the packets of each stream to compare.
+/// A sink that collects records and counts the packets of each stream.
 #[derive(Default)]
 struct Watching {
     records: Alone,
-    /// Packets and repeats by serial; the first serial is 1.
+    /// Packets and duplicates by serial; the first serial is 1.
     streams: Vec<(u64, u64)>,
     last: Nanos,
 }
@@ -178,7 +178,7 @@ impl Watching {
         for (serial, stream) in streams {
             let (packets, repeats) = self.streams.get(serial as usize).copied().unwrap_or_default();
             assert_eq!(packets, stream.packets, "packets as they passed: {stream:?}");
-            // That a packet far behind was a repeat may show only later.
+            // A packet far behind may turn out to be a duplicate only later.
             assert!(repeats <= stream.duplicates, "{repeats} repeats as they passed: {stream:?}");
         }
         self.records.0

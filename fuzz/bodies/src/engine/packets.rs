@@ -1,10 +1,10 @@
-//! Frames around payloads, and the few addresses that they use.
+//! Builds frames around payloads, with a few addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ringtap_model::Endpoint;
 
-/// Hosts: some that signal, some that send media, two of IPv6, and the address of a party on hold.
+/// Hosts: some for signalling, some for media, two with IPv6, and the address of a party on hold.
 pub(super) const HOSTS: [IpAddr; 8] = [
     IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
     IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)),
@@ -16,7 +16,7 @@ pub(super) const HOSTS: [IpAddr; 8] = [
     IpAddr::V4(Ipv4Addr::UNSPECIFIED),
 ];
 
-/// Ports of media.
+/// Media ports.
 pub(super) const PORTS: [u16; 4] = [10_000, 10_002, 20_000, 5060];
 
 pub(super) fn endpoint(host: u8, port: u16) -> Endpoint {
@@ -44,12 +44,12 @@ pub(super) fn sctp(src: Endpoint, dst: Endpoint, tsn: u32, flags: u8, payload: &
     packet
 }
 
-/// A whole Ethernet frame; both addresses of the family of `src`.
+/// A whole Ethernet frame; both addresses have the family of `src`.
 pub(super) fn frame(src: IpAddr, dst: IpAddr, proto: u8, payload: &[u8]) -> Vec<u8> {
     ip(src, dst, proto, payload, None)
 }
 
-/// The same in fragments of `size` bytes, a multiple of 8.
+/// The frame in fragments of `size` bytes, a multiple of 8.
 pub(super) fn fragments(
     src: IpAddr,
     dst: IpAddr,
@@ -96,7 +96,7 @@ fn v6(address: IpAddr) -> [u8; 16] {
     }
 }
 
-/// A HEP packet with a SIP message that was seen between two IPv4 or IPv6 endpoints.
+/// A HEP packet with a SIP message between two IPv4 or IPv6 endpoints.
 pub(super) fn hep(src: Endpoint, dst: Endpoint, payload: &[u8]) -> Vec<u8> {
     let mut chunks = Vec::new();
     let mut chunk = |kind: u8, content: &[u8]| {

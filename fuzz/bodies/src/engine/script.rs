@@ -1,7 +1,7 @@
-//! A script of packets out of bytes.
+//! Turns bytes into a script of packets.
 //!
-//! Each step is an action (a byte, modulo the number of them) and its parameters; what it adds goes to the
-//! end of the packets, with the running time.
+//! Each step is an action (a byte, modulo the number of actions) and its parameters. It appends packets with
+//! the running time.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::messages::{self, Sip};
 use super::packets::{self, HOSTS, PORTS, endpoint};
 use crate::choices::Choices;
 
-/// What the engine is given.
+/// The input of the engine.
 #[derive(Clone)]
 pub(super) enum Event {
     Packet { time: Nanos, link: u16, wire_len: u32, data: Vec<u8> },
@@ -23,12 +23,12 @@ pub(super) struct Script<'a> {
     now: Nanos,
     events: Vec<Event>,
     flows: [Flow; 8],
-    /// Next byte or chunk of each direction of a connection.
+    /// The next sequence number of each direction of a connection.
     next: HashMap<(Endpoint, Endpoint), u32>,
     datagrams: u16,
 }
 
-/// Where the numbers of a sender of RTP stand.
+/// The state of an RTP sender.
 #[derive(Clone, Copy, Default)]
 struct Flow {
     sequence: u16,
@@ -70,7 +70,7 @@ impl<'a> Script<'a> {
         self.push(packets::frame(src.ip, dst.ip, UDP, &packets::udp(src, dst, payload)));
     }
 
-    /// A SIP message over any of the transports.
+    /// Sends a SIP message over any transport.
     fn signal(&mut self) {
         let Sip { src, dst, text } = messages::sip(&mut self.choices);
         let carrier = self.choices.byte();
@@ -86,7 +86,7 @@ impl<'a> Script<'a> {
             11 | 12 => self.fragments(src, dst, &text, size),
             13 => self.push_udp(endpoint(3, 9060), endpoint(4, 9060), &packets::hep(src, dst, &text)),
             14 => self.udp_over_ipv6(src.port, dst.port, &text),
-            // Two mirrors: the same twice.
+            // Mirrored twice: the same frame twice.
             _ => (0..2).for_each(|_| self.push_udp(src, dst, &text)),
         }
     }
@@ -104,7 +104,7 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// A frame of text; the handshakes of both sides come before the first.
+    /// Sends a WebSocket text frame; both handshakes precede the first one.
     fn websocket(&mut self, src: Endpoint, dst: Endpoint, text: &[u8], size: usize) {
         let (src, dst) = (Endpoint::new(src.ip, 8080), Endpoint::new(dst.ip, 80));
         if !self.next.contains_key(&(src, dst)) {
@@ -139,7 +139,8 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Packets of one sender: who, how many, how they are numbered, how far apart.
+    /// Sends packets of one sender; parameters are the sender, their number, their numbering and their
+    /// spacing.
     fn media(&mut self) {
         let who = self.choices.byte();
         let index = usize::from(who & 7);
@@ -171,7 +172,7 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Time passes, stands still, leaps or goes back.
+    /// Lets time pass, stand still, jump or go back.
     fn wait(&mut self) {
         let length = self.choices.byte();
         let n = u64::from(length >> 4) + 1;
@@ -190,7 +191,7 @@ impl<'a> Script<'a> {
         };
     }
 
-    /// One of the last packets comes once more.
+    /// Duplicates one of the last packets.
     fn again(&mut self) {
         let back = usize::from(self.choices.byte()) + 1;
         let Some(Event::Packet { data, .. }) = self.events.iter().rev().nth(back % 32) else { return };
@@ -198,7 +199,7 @@ impl<'a> Script<'a> {
         self.push(data);
     }
 
-    /// The last packet is cut, or one of its bytes is another.
+    /// Truncates the last packet, or changes one of its bytes.
     fn damage(&mut self) {
         let (at, value) = (usize::from(self.choices.short()), self.choices.byte());
         let Some(Event::Packet { data, wire_len, .. }) = self.events.last_mut() else { return };
@@ -213,7 +214,7 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Any bytes between two of the endpoints.
+    /// Sends arbitrary bytes between two endpoints.
     fn datagram(&mut self) {
         let who = self.choices.byte();
         let src = endpoint(who & 7, PORTS[usize::from(who >> 6)]);
@@ -222,14 +223,14 @@ impl<'a> Script<'a> {
         self.push_udp(src, dst, payload);
     }
 
-    /// Any frame of any link type.
+    /// Adds an arbitrary frame of any link type.
     fn raw(&mut self) {
         let link = self.choices.pick(&[1, 101, 113, 276, 0, 9, 105, 127, 197]);
         let data = self.choices.bytes().to_vec();
         self.events.push(Event::Packet { time: self.now, link, wire_len: data.len() as u32, data });
     }
 
-    /// A segment with flags and a number: beginnings, ends, resets, holes.
+    /// Sends a TCP segment with any flags and sequence number: SYN, FIN, RST, or after a hole.
     fn control(&mut self) {
         let who = self.choices.byte();
         let (mut src, mut dst) = (endpoint(who & 3, 5060), endpoint((who & 3) + 1, 5060));
@@ -246,7 +247,7 @@ impl<'a> Script<'a> {
         self.push(packets::frame(src.ip, dst.ip, TCP, &packets::tcp(src, dst, seq, flags, payload)));
     }
 
-    /// One of the last packets never came.
+    /// Removes one of the last packets.
     fn lose(&mut self) {
         let back = usize::from(self.choices.byte() % 32) + 1;
         if let Some(at) = self.events.len().checked_sub(back) {
@@ -254,7 +255,7 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Two of the last packets came in the other order, each at the other's time.
+    /// Swaps two of the last packets; each takes the other's time.
     fn swap(&mut self) {
         let back = usize::from(self.choices.byte() % 32) + 2;
         let Some(at) = self.events.len().checked_sub(back) else { return };
@@ -268,7 +269,7 @@ impl<'a> Script<'a> {
         std::mem::swap(one_len, wire_len);
     }
 
-    /// RTCP, STUN, or media that a relay carries.
+    /// Sends RTCP, STUN, or relayed media.
     fn report(&mut self) {
         let who = self.choices.byte();
         let (src, dst) = (endpoint(who & 3, PORTS[0]), endpoint(who >> 2 & 3, PORTS[1]));
@@ -288,5 +289,5 @@ const UDP: u8 = 17;
 const SCTP: u8 = 132;
 const MAX_EVENTS: usize = 1_200;
 
-/// The hosts that media and signalling are picked from by two bits have the same family.
+/// Hosts that two bits select for media and signalling have the same address family.
 const _: () = assert!(HOSTS[0].is_ipv4() && HOSTS[1].is_ipv4() && HOSTS[2].is_ipv4() && HOSTS[3].is_ipv4());
