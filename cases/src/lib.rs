@@ -1,16 +1,14 @@
-//! Captures run through the engine, for the tests of this folder.
+//! Runs captures through the engine, for the tests of this folder.
 //!
-//! Not here: a program. The one invariant: what a test sees is what the sink of the engine saw, in its order.
+//! Not here: a program. The one invariant: a test sees exactly what the sink of the engine saw, in its order.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`run`] | a capture in, its records out |
-//! | [`samples`] | records made up for tests, and comparison with golden files |
-//! | [`shared`] | the reference captures, where they are at hand |
-//! | [`story`] | the golden cases: captures made here, answers worked out by hand |
+//! | [`run`] | runs a capture and collects its records |
+//! | [`shared`] | the reference captures, if they are available |
+//! | [`story`] | the golden cases: captures built here, with expected records worked out by hand |
 #![forbid(unsafe_code)]
 
 pub mod run;
-pub mod samples;
 pub mod shared;
 pub mod story;

@@ -95,8 +95,8 @@ fn report_blocks_and_sender_reports_add_up_as_tshark_reads_them() {
         }
     }
     println!(
-        "rtcp: {captures} captures; {reported} streams with report blocks ({round_trips} with a round trip) and {sent} \
-         with sender reports agree"
+        "rtcp: {captures} captures; {reported} streams with report blocks ({round_trips} with a round trip) \
+         and {sent} with sender reports agree"
     );
     assert!(reported >= 10 && sent >= 10 && round_trips >= 5, "{reported} and {sent} streams were compared");
 }

@@ -8,7 +8,7 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use ringtap_capture::live::Timestamps;
-use ringtap_recorder::recorder::Figures;
+use ringtap_recorder::recorder::RecordingCounts;
 use ringtap_spool::rules::RecordingScope;
 use ringtap_spool::{ByCategory, Category, DeletionReason, DiskSpace, Location, SpoolStatus};
 use ringtap_store::RecordCounts;
@@ -331,7 +331,7 @@ fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
 
 /// What each worker writes.
 fn of_recording(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
-    let counter = |name, help, figure: &dyn Fn(&Figures) -> u64| {
+    let counter = |name, help, figure: &dyn Fn(&RecordingCounts) -> u64| {
         let of = |(post, report): (&Post, &WorkerReport)| {
             let figures = report.kept.unwrap_or_default();
             (vec![("worker", post.number.to_string())], Value::Whole(figure(&figures)))

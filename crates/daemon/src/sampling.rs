@@ -132,7 +132,7 @@ fn both_legs_of_one_in_a_hundred_calls() {
     }
     engine.close(&mut RecordingSink::new(&mut outlet, &mut recorder, &[]));
     assert_eq!((ids.len() as u64, engine.counters().calls_refused), (CALLS, 0));
-    let decided = recorder.figures().decisions.calls;
+    let decided = recorder.counts().decisions.calls;
     assert_eq!(decided.iter().sum::<u64>(), 2 * CALLS);
     recorder.close(now);
 

@@ -8,7 +8,7 @@ use ringtap_capture::live::{self, Timestamps};
 use ringtap_engine::Counters;
 use ringtap_model::Nanos;
 use ringtap_recorder::corrections::Corrections;
-use ringtap_recorder::recorder::Figures;
+use ringtap_recorder::recorder::RecordingCounts;
 use ringtap_spool::SpoolStatus;
 use ringtap_store::{Counts, CountsHandle};
 
@@ -32,7 +32,7 @@ pub(crate) struct WorkerReport {
     /// When this was reported.
     pub(crate) beat: Option<Instant>,
     /// What was kept of calls; None where nothing is.
-    pub(crate) kept: Option<Figures>,
+    pub(crate) kept: Option<RecordingCounts>,
     /// Nothing follows.
     pub(crate) done: bool,
 }
@@ -195,8 +195,9 @@ impl Snapshot {
             tables: self.sum(|report| table_drops(&report.counters)),
             reassembly: self.sum(|report| reassembly_drops(&report.counters)),
             store: self.store.records_dropped(),
-            spool: self
-                .sum(|report| report.kept.iter().flat_map(Figures::lost).map(|(_, packets)| packets).sum()),
+            spool: self.sum(|report| {
+                report.kept.iter().flat_map(RecordingCounts::lost).map(|(_, packets)| packets).sum()
+            }),
         }
     }
 }

@@ -201,7 +201,7 @@ impl Worker {
             timestamps: Some(tap.timestamps()),
             now: self.now,
             beat: Some(Instant::now()),
-            kept: self.recorder.as_ref().map(Recorder::figures),
+            kept: self.recorder.as_ref().map(Recorder::counts),
             done,
         };
         self.board.report(self.number, report);

@@ -47,7 +47,7 @@ mod hosts;
 
 #[cfg(test)]
 mod tests {
-    use ringtap_cases::samples::{golden, manual};
+    use ringtap_testing::samples::{golden, manual};
 
     use super::*;
 

@@ -1,4 +1,5 @@
-//! Frames of calls without what names anybody, made anew around what an engine finds in them.
+//! Anonymises the frames of calls: an engine finds messages and packets, and each gets a new frame without
+//! personal data.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,11 +11,11 @@ use ringtap_wire::sdp::Sdp;
 
 use crate::engine::run;
 
-/// Frames that name nobody.
+/// Anonymised frames.
 #[derive(Default)]
 pub struct Anonymous {
     frames: Vec<(Nanos, Vec<u8>)>,
-    /// Messages and packets that fit into no datagram.
+    /// Messages and packets that are too long for a datagram.
     pub left_out: u64,
 }
 
@@ -24,12 +25,13 @@ impl Anonymous {
     pub fn of(frames: &[Frame<'_>], mask: &mut Mask, keep_voice: bool, config: &Config) -> Self {
         let frames: Vec<Frame<'_>> =
             frames.iter().zip(1..).map(|(frame, number)| Frame { number, ..*frame }).collect();
-        let mut known = Known::default();
+        let mut known = KnownStreams::default();
         run(&frames, config, &mut known);
         let mut anonymous = Self::default();
-        let mut veil =
-            Veil { frames: &frames, mask, keep_voice, known, wire: Frames::default(), to: &mut anonymous };
-        run(&frames, config, &mut veil);
+        let wire = Frames::default();
+        let mut writer =
+            AnonymousWriter { frames: &frames, mask, keep_voice, known, wire, to: &mut anonymous };
+        run(&frames, config, &mut writer);
         anonymous
     }
 
@@ -49,22 +51,22 @@ impl Anonymous {
     }
 }
 
-/// What must be known before the first packet is written: which streams are some, and which payload types are
-/// digits.
+/// What must be known before the first packet is written: the confirmed streams, and the payload types of
+/// telephone events.
 #[derive(Default)]
-struct Known {
-    /// The payload type of most packets, by a stream's serial.
+struct KnownStreams {
+    /// The most frequent payload type, by a stream's serial.
     streams: HashMap<u64, u8>,
     events: HashSet<u8>,
 }
 
-impl Known {
+impl KnownStreams {
     fn add(&mut self, stream: &StreamEnd) {
         self.streams.insert(stream.serial, stream.record.payload_type);
     }
 }
 
-impl Sink for Known {
+impl Sink for KnownStreams {
     const PACKETS: bool = true;
 
     fn call(&mut self, _: Call, streams: Vec<StreamEnd>) {
@@ -91,16 +93,17 @@ impl Sink for Known {
     }
 }
 
-struct Veil<'a> {
+/// Writes a new frame for each message and packet.
+struct AnonymousWriter<'a> {
     frames: &'a [Frame<'a>],
     mask: &'a mut Mask,
     keep_voice: bool,
-    known: Known,
+    known: KnownStreams,
     wire: Frames,
     to: &'a mut Anonymous,
 }
 
-impl Veil<'_> {
+impl AnonymousWriter<'_> {
     fn push(&mut self, time: Nanos, frame: Result<Vec<u8>, TooLong>) {
         match frame {
             Ok(frame) => self.to.frames.push((time, frame)),
@@ -112,8 +115,8 @@ impl Veil<'_> {
         (self.mask.endpoint(src), self.mask.endpoint(dst))
     }
 
-    /// Digits are told from voices by their type, and by being short: a wrong description must not let a
-    /// voice pass.
+    /// A packet counts as digits only if its payload type says so and it is short: a wrong SDP must not let a
+    /// voice through.
     fn voice(&self, seen: &RtpSeen<'_>) -> MediaMask {
         let is_main =
             self.known.streams.get(&seen.serial) == Some(&seen.payload_type) && seen.payload.len() > 4;
@@ -125,7 +128,7 @@ impl Veil<'_> {
     }
 }
 
-impl Sink for Veil<'_> {
+impl Sink for AnonymousWriter<'_> {
     const PACKETS: bool = true;
 
     fn call(&mut self, _: Call, _: Vec<StreamEnd>) {}
@@ -174,5 +177,5 @@ impl Sink for Veil<'_> {
     }
 }
 
-/// The longest payload of telephone events: three of them.
+/// Longest payload of telephone events: three of them.
 const EVENTS: usize = 12;

@@ -113,8 +113,8 @@ const REPORTS: Nanos = Nanos::from_secs(10);
 
 #[cfg(test)]
 mod tests {
-    use ringtap_cases::samples;
     use ringtap_model::Endpoint;
+    use ringtap_testing::samples;
 
     use super::*;
 

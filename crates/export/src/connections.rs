@@ -124,7 +124,7 @@ const ETHERNET: LinkType = LinkType(1);
 
 #[cfg(test)]
 mod tests {
-    use ringtap_cases::samples;
+    use ringtap_testing::samples;
 
     use super::*;
 

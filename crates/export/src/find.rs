@@ -274,7 +274,7 @@ impl std::error::Error for NotFound {}
 
 #[cfg(test)]
 mod tests {
-    use ringtap_cases::samples;
+    use ringtap_testing::samples;
 
     use super::*;
 

@@ -305,7 +305,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 #[cfg(test)]
 mod tests {
-    use ringtap_cases::samples;
+    use ringtap_testing::samples;
 
     use super::*;
 

@@ -41,7 +41,7 @@ pub(crate) fn complete(
 
 #[cfg(test)]
 mod tests {
-    use ringtap_cases::samples;
+    use ringtap_testing::samples;
 
     use super::*;
 

@@ -112,7 +112,7 @@ const AFTER: Nanos = Nanos::from_secs(64);
 
 #[cfg(test)]
 mod tests {
-    use ringtap_cases::samples;
+    use ringtap_testing::samples;
 
     use super::*;
 

@@ -5,7 +5,7 @@
 
 mod call;
 mod command;
-mod figures;
+mod counts;
 mod pause;
 mod product;
 mod sink;
@@ -26,7 +26,7 @@ use ringtap_spool::{
 };
 
 use self::call::{CallState, OtherDialog, mask, standing};
-pub use self::figures::{Decisions, Figures};
+pub use self::counts::{Decisions, RecordingCounts};
 use self::pause::{PressedDigits, pause_or_resume};
 use self::product::{InterceptedCall, Interceptions};
 pub use self::sink::RecordingSink;
@@ -254,10 +254,10 @@ impl Recorder {
         }
     }
 
-    /// What was kept and what was lost.
-    pub fn figures(&self) -> Figures {
+    /// What was recorded and what was lost.
+    pub fn counts(&self) -> RecordingCounts {
         let written = self.output.keeper.written();
-        Figures {
+        RecordingCounts {
             counts: self.output.keeper.counts(),
             left_out: self.output.left_out,
             refused: written.lost_packets(),

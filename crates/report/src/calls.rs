@@ -201,7 +201,7 @@ fn written(
 
 #[cfg(test)]
 mod tests {
-    use ringtap_cases::samples;
+    use ringtap_testing::samples;
 
     use super::*;
     use crate::text;

@@ -105,7 +105,7 @@ fn cell(value: Value<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ringtap_cases::samples;
+    use ringtap_testing::samples;
     use serde::Serialize;
 
     use super::*;

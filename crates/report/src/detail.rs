@@ -114,7 +114,7 @@ fn times(call: &Call) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
-    use ringtap_cases::samples;
+    use ringtap_testing::samples;
 
     use super::*;
     use crate::text;

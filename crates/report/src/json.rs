@@ -70,7 +70,7 @@ impl Formatter for Harmless {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use ringtap_cases::samples;
+    use ringtap_testing::samples;
     use serde_json::Value;
 
     use super::*;

@@ -1,4 +1,4 @@
-//! The message ladder of a call: endpoints as columns, messages as arrows, time going down.
+//! The message ladder of a call (a sequence diagram): hosts as lifelines, messages as arrows, time downwards.
 
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -8,9 +8,9 @@ use ringtap_model::{Endpoint, Nanos};
 use crate::style::Style;
 use crate::text::{self, Align};
 
-/// Between two lanes, at the least: `─ INVITE ─▶` still says something.
+/// Least distance between two lifelines: `─ INVITE ─▶` is still readable.
 const NARROWEST: usize = 14;
-/// Between two lanes, beside the longest label: more would only stretch the arrows.
+/// Distance between two lifelines beyond the longest label: more would only stretch the arrows.
 const AIR: usize = 8;
 
 /// One message between two endpoints.
@@ -22,25 +22,25 @@ pub struct Step {
     pub src: Endpoint,
     /// Receiver.
     pub dst: Endpoint,
-    /// `INVITE (SDP)`, `180 Ringing`; bytes from the wire are welcome.
+    /// `INVITE (SDP)`, `180 Ringing`; may have any bytes from the wire.
     pub label: String,
     /// Colour of its line.
     pub style: Style,
-    /// The same bytes passed before.
+    /// The same bytes were seen before.
     pub retransmission: bool,
     /// Message, stream or event.
     pub kind: StepKind,
 }
 
-/// What a line of the ladder is.
+/// The kind of a line of the ladder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StepKind {
     /// A message.
     #[default]
     Message,
-    /// A stream begins or ends.
+    /// The beginning or end of a stream.
     Media,
-    /// Something that happened, such as a digit; whose it was is not told.
+    /// An event such as a digit, without its sender.
     Note,
 }
 
@@ -61,11 +61,11 @@ pub struct Band {
     pub packets: u64,
     /// Colour of its lines.
     pub style: Style,
-    /// When RTCP spoke of it.
+    /// Times of its RTCP reports.
     pub reports: Vec<Nanos>,
 }
 
-/// Messages, media and digits as lines, in order of time.
+/// The lines for messages, media and digits, in order of time.
 pub fn rows(steps: &[Step], bands: &[Band], notes: &[(Nanos, String)]) -> Vec<Step> {
     let mut rows = steps.to_vec();
     for band in bands {
@@ -79,7 +79,7 @@ pub fn rows(steps: &[Step], bands: &[Band], notes: &[(Nanos, String)]) -> Vec<St
         rows.push(row(band.first, band.label.clone()));
         rows.push(row(band.last, format!("ends: {} packets{reports}", band.packets)));
     }
-    // Whose digit it was is not known: it stands beside the lanes.
+    // The sender of a digit is unknown: it is drawn beside the lifelines.
     let end = steps.first().map(|step| step.src).or_else(|| bands.first().map(|band| band.src));
     for ((time, label), end) in notes.iter().zip(end.into_iter().cycle()) {
         let (style, retransmission) = (Style::Plain, false);
@@ -100,7 +100,7 @@ pub fn rows(steps: &[Step], bands: &[Band], notes: &[(Nanos, String)]) -> Vec<St
 /// Characters to draw with.
 #[derive(Clone, Copy)]
 struct Pens {
-    lane: char,
+    lifeline: char,
     line: char,
     dashed: char,
     double: char,
@@ -112,15 +112,23 @@ struct Pens {
 
 const BOX: Pens =
     Pens {
-        lane: '│', line: '─', dashed: '┄', double: '═', right: '▶', left: '◀', turn: '↺', arrow: "→"
+        lifeline: '│', line: '─', dashed: '┄', double: '═', right: '▶', left: '◀', turn: '↺', arrow: "→"
     };
-const ASCII: Pens =
-    Pens { lane: '|', line: '-', dashed: '.', double: '=', right: '>', left: '<', turn: '@', arrow: "->" };
+const ASCII: Pens = Pens {
+    lifeline: '|',
+    line: '-',
+    dashed: '.',
+    double: '=',
+    right: '>',
+    left: '<',
+    turn: '@',
+    arrow: "->",
+};
 
-/// Draws `steps`, in their order, as wide as `width` allows; where the lanes do not fit, as a list.
+/// Draws `steps` in their order within the width of the page; as a list if the lifelines do not fit.
 pub fn draw(out: &mut dyn Write, steps: &[Step], page: Page) -> io::Result<()> {
     let Some(first) = steps.first() else {
-        return writeln!(out, "No message of it was seen.");
+        return writeln!(out, "No message of the call was seen.");
     };
     let participants = participants(steps);
     let offsets: Vec<String> = steps.iter().map(|step| offset(step.time, first.time)).collect();
@@ -131,8 +139,8 @@ pub fn draw(out: &mut dyn Write, steps: &[Step], page: Page) -> io::Result<()> {
         .map(|step| text::width(&text::shown(&step.label)))
         .max()
         .unwrap_or(0);
-    match Lanes::lay(&participants, page.width.saturating_sub(margin), longest) {
-        Some(lanes) => Ladder { lanes, participants, margin, page }.write(out, steps, &offsets)?,
+    match Lifelines::lay_out(&participants, page.width.saturating_sub(margin), longest) {
+        Some(lifelines) => Ladder { lifelines, participants, margin, page }.write(out, steps, &offsets)?,
         None => list(out, steps, &offsets, page)?,
     }
     if steps.iter().any(|step| step.retransmission) {
@@ -141,10 +149,10 @@ pub fn draw(out: &mut dyn Write, steps: &[Step], page: Page) -> io::Result<()> {
     Ok(())
 }
 
-/// What is drawn on.
+/// The page to draw on.
 #[derive(Clone, Copy)]
 pub struct Page {
-    /// Columns that a line may take.
+    /// Columns per line.
     pub width: usize,
     /// Lines may carry colour (SGR).
     pub colour: bool,
@@ -158,23 +166,23 @@ impl Page {
     }
 }
 
-/// A host as a column, or one of its ports where the host talks to itself.
+/// A host, or one of its ports if the host sends to itself.
 #[derive(Debug)]
 pub struct Participant {
     ip: IpAddr,
     ports: Vec<u16>,
-    /// Where its media go, which do not name it.
+    /// Its media ports, which are not part of its name.
     media: Vec<u16>,
 }
 
 impl Participant {
-    /// Whether `endpoint` is one of its own.
+    /// Whether `endpoint` belongs to it.
     pub fn is(&self, endpoint: Endpoint) -> bool {
         self.ip == endpoint.ip && (self.ports.contains(&endpoint.port) || self.media.contains(&endpoint.port))
     }
 
-    /// The port is told where there is only one: over TCP, and with many phones, the port to send from is not
-    /// the one to be reached at.
+    /// Its address, with the port if it has only one: over TCP and with many phones, the source port is not
+    /// the port that it can be reached at.
     pub fn name(&self) -> String {
         match self.ports[..] {
             [port] => Endpoint::new(self.ip, port).to_string(),
@@ -183,12 +191,12 @@ impl Participant {
     }
 }
 
-/// Everyone, in order of the first message.
+/// All participants in order of their first message.
 pub fn participants(steps: &[Step]) -> Vec<Participant> {
     let apart =
         |ip: IpAddr| steps.iter().any(|step| step.src.ip == ip && step.dst.ip == ip && step.src != step.dst);
     let mut found: Vec<Participant> = Vec::new();
-    // Those who speak have their places before those who only play.
+    // Senders of messages come before those that only send media.
     for kind in [StepKind::Message, StepKind::Media, StepKind::Note] {
         let steps = steps.iter().filter(|step| step.kind == kind);
         for endpoint in steps.flat_map(|step| [step.src, step.dst]) {
@@ -206,27 +214,33 @@ pub fn participants(steps: &[Step]) -> Vec<Participant> {
     found
 }
 
-fn offset(time: Nanos, first: Nanos) -> String {
-    // Hops of a capture merged from two clocks may come before the first.
+/// Index of the participant that an endpoint belongs to.
+pub fn participant_of(participants: &[Participant], endpoint: Endpoint) -> usize {
+    participants.iter().position(|participant| participant.is(endpoint)).unwrap_or(0)
+}
+
+/// Time of a line relative to the first: `+1.250`.
+pub(crate) fn offset(time: Nanos, first: Nanos) -> String {
+    // In a capture merged from two clocks, a line may be earlier than the first.
     match time >= first {
         true => format!("+{:.3}", time.since(first).secs_f64()),
         false => format!("-{:.3}", first.since(time).secs_f64()),
     }
 }
 
-/// Where the lanes stand, counted from the end of the time column.
-struct Lanes {
-    /// Of each participant.
+/// The positions of the lifelines.
+struct Lifelines {
+    /// Column of each lifeline, counted from the end of the time column.
     columns: Vec<usize>,
-    /// What stands above each lane.
+    /// The name above each lifeline.
     names: Vec<String>,
     /// The names are letters, explained in a legend.
     lettered: bool,
 }
 
-impl Lanes {
-    /// Lanes with their full names where there is room, else with letters, else none.
-    fn lay(participants: &[Participant], room: usize, longest: usize) -> Option<Self> {
+impl Lifelines {
+    /// Lifelines with full names if there is room, otherwise with letters, otherwise none.
+    fn lay_out(participants: &[Participant], room: usize, longest: usize) -> Option<Self> {
         let full: Vec<String> = participants.iter().map(Participant::name).collect();
         let widest = full.iter().map(String::len).max().unwrap_or(0);
         let gaps = participants.len().saturating_sub(1).max(1);
@@ -256,7 +270,7 @@ fn letter(index: usize) -> String {
 }
 
 struct Ladder {
-    lanes: Lanes,
+    lifelines: Lifelines,
     participants: Vec<Participant>,
     margin: usize,
     page: Page,
@@ -264,8 +278,8 @@ struct Ladder {
 
 impl Ladder {
     fn write(&self, out: &mut dyn Write, steps: &[Step], offsets: &[String]) -> io::Result<()> {
-        if self.lanes.lettered {
-            for (name, participant) in self.lanes.names.iter().zip(&self.participants) {
+        if self.lifelines.lettered {
+            for (name, participant) in self.lifelines.names.iter().zip(&self.participants) {
                 writeln!(out, "{name}  {}", participant.name())?;
             }
         }
@@ -280,7 +294,7 @@ impl Ladder {
 
     fn heading(&self) -> String {
         let mut line = " ".repeat(self.margin);
-        for (name, column) in self.lanes.names.iter().zip(&self.lanes.columns) {
+        for (name, column) in self.lifelines.names.iter().zip(&self.lifelines.columns) {
             let begin = self.margin + column.saturating_sub(name.len() / 2);
             line.extend(std::iter::repeat_n(' ', begin.saturating_sub(line.len()).max(1)));
             line.push_str(name);
@@ -292,13 +306,12 @@ impl Ladder {
         if step.kind == StepKind::Note {
             return self.note(step);
         }
-        let lane = |endpoint| self.participants.iter().position(|known| known.is(endpoint)).unwrap_or(0);
-        let (from, to) = (lane(step.src), lane(step.dst));
+        let [from, to] = [step.src, step.dst].map(|end| participant_of(&self.participants, end));
         let (low, high) = (from.min(to), from.max(to));
         let pens = self.page.pens();
         let mut line = String::new();
         let mut at = 0;
-        for (index, column) in self.lanes.columns.iter().enumerate() {
+        for (index, column) in self.lifelines.columns.iter().enumerate() {
             if index > low && index < high {
                 continue;
             }
@@ -308,7 +321,7 @@ impl Ladder {
             } else {
                 line.extend(std::iter::repeat_n(' ', column - at));
             }
-            line.push(pens.lane);
+            line.push(pens.lifeline);
             at = column + 1;
             if from == to && index == from {
                 let room = self.page.width.saturating_sub(self.margin + at);
@@ -322,13 +335,13 @@ impl Ladder {
 }
 
 impl Ladder {
-    /// Every lane, and the note behind them.
+    /// All lifelines, and the note after them.
     fn note(&self, step: &Step) -> String {
         let mut line = String::new();
         let mut at = 0;
-        for column in &self.lanes.columns {
+        for column in &self.lifelines.columns {
             line.extend(std::iter::repeat_n(' ', column - at));
-            line.push(self.page.pens().lane);
+            line.push(self.page.pens().lifeline);
             at = column + 1;
         }
         let room = self.page.width.saturating_sub(self.margin + at);
@@ -338,7 +351,7 @@ impl Ladder {
     }
 }
 
-/// An arrow of `width` columns with the label in its middle.
+/// An arrow of `width` columns with a centred label.
 fn shaft(step: &Step, width: usize, rightwards: bool, pens: Pens) -> String {
     let fill = match step.kind {
         StepKind::Media => pens.double,
@@ -351,7 +364,7 @@ fn shaft(step: &Step, width: usize, rightwards: bool, pens: Pens) -> String {
     if rightwards { format!("{body}{}", pens.right) } else { format!("{}{body}", pens.left) }
 }
 
-/// One line a message, for more participants than there is room.
+/// Draws one line per message, for more participants than there is room for.
 fn list(out: &mut dyn Write, steps: &[Step], offsets: &[String], page: Page) -> io::Result<()> {
     let widest = offsets.iter().map(String::len).max().unwrap_or(0);
     for (step, offset) in steps.iter().zip(offsets) {
@@ -368,7 +381,7 @@ fn list(out: &mut dyn Write, steps: &[Step], offsets: &[String], page: Page) -> 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use ringtap_cases::samples::{START, endpoint, golden};
+    use ringtap_testing::samples::{START, endpoint, golden};
 
     use super::*;
 
@@ -438,7 +451,7 @@ mod tests {
 
     #[test]
     fn nothing_seen_is_said() {
-        assert_eq!(drawn(&[], 80, false), "No message of it was seen.\n");
+        assert_eq!(drawn(&[], 80, false), "No message of the call was seen.\n");
     }
 
     proptest! {

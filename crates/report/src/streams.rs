@@ -258,7 +258,7 @@ impl Write for Indented<'_> {
 
 #[cfg(test)]
 mod tests {
-    use ringtap_cases::samples;
+    use ringtap_testing::samples;
 
     use super::*;
     use crate::text;

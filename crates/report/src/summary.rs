@@ -263,7 +263,7 @@ const NAME: usize = 15;
 
 #[cfg(test)]
 mod tests {
-    use ringtap_cases::samples;
+    use ringtap_testing::samples;
 
     use super::*;
     use crate::text;

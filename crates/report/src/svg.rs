@@ -5,11 +5,11 @@ use std::io::{self, Write};
 
 use ringtap_model::{Endpoint, Nanos};
 
-use crate::ladder::{Band, Step, StepKind, participants, rows};
+use crate::ladder::{Band, Step, StepKind, offset, participant_of, participants, rows};
 use crate::style::Style;
 use crate::text;
 
-/// Contents of a drawing.
+/// The content of a drawing.
 pub struct Picture<'a> {
     /// Lines above the ladder; the first is the title.
     pub heading: &'a [String],
@@ -23,7 +23,7 @@ pub struct Picture<'a> {
     pub remarks: &'a [String],
 }
 
-/// Measures, in pixels. Text of 12 pixels is at most 7.3 wide a column in common fonts of one width.
+/// Width of a character in pixels: text of 12 pixels is at most this wide in common monospaced fonts.
 const COLUMN: f64 = 7.3;
 const ROW: f64 = 26.0;
 const MARGIN: f64 = 96.0;
@@ -31,7 +31,7 @@ const GAP: f64 = 210.0;
 const WIDEST_GAP: f64 = 340.0;
 /// Between the bars of streams that one host sends.
 const BAR: f64 = 7.0;
-/// Beside the last lane, for messages that turn and for notes.
+/// Room beside the last lifeline, for notes and for messages of a host to itself.
 const ASIDE: f64 = 190.0;
 /// Most rows of a drawing.
 const MOST: usize = 2_000;
@@ -46,8 +46,8 @@ struct Drawing<'a> {
     rows: Vec<Step>,
     left_out: usize,
     names: Vec<String>,
-    /// Of each row's two ends, their lanes.
-    lanes: Vec<(usize, usize)>,
+    /// The lifelines of the sender and the receiver of each row.
+    ends: Vec<(usize, usize)>,
     gap: f64,
     top: f64,
     svg: String,
@@ -59,25 +59,25 @@ impl<'a> Drawing<'a> {
         let left_out = rows.len().saturating_sub(MOST);
         rows.truncate(MOST);
         let participants = participants(&rows);
-        let lane = |end: Endpoint| participants.iter().position(|known| known.is(end)).unwrap_or(0);
-        let lanes: Vec<_> = rows.iter().map(|row| (lane(row.src), lane(row.dst))).collect();
+        let lifeline = |end: Endpoint| participant_of(&participants, end);
+        let ends: Vec<_> = rows.iter().map(|row| (lifeline(row.src), lifeline(row.dst))).collect();
         let names: Vec<String> = participants.iter().map(|participant| participant.name()).collect();
-        // Neighbours stand as far apart as the longest label between two of them needs.
+        // The distance of two lifelines fits the longest label between neighbours.
         let near = rows
             .iter()
-            .zip(&lanes)
+            .zip(&ends)
             .filter(|(row, (from, to))| row.kind != StepKind::Note && from.abs_diff(*to) == 1);
         let longest = near.map(|(row, _)| columns(&row.label)).fold(0.0, f64::max);
         let widest = names.iter().map(|name| columns(name)).fold(0.0, f64::max);
         let gap = (longest * COLUMN + 48.0).max(widest * COLUMN + 24.0).clamp(GAP, WIDEST_GAP);
         let top = 20.0 + 18.0 * picture.heading.len() as f64 + 44.0;
-        Self { picture, rows, left_out, names, lanes, gap, top, svg: String::new() }
+        Self { picture, rows, left_out, names, ends, gap, top, svg: String::new() }
     }
 
     fn drawn(mut self) -> String {
-        let lanes = self.names.len().max(1);
+        let lifelines = self.names.len().max(1);
         let heading = self.picture.heading.iter().map(|line| columns(line)).fold(0.0, f64::max);
-        let width = (self.lane(lanes - 1) + ASIDE).max(heading * COLUMN + 32.0).min(16_000.0);
+        let width = (self.x(lifelines - 1) + ASIDE).max(heading * COLUMN + 32.0).min(16_000.0);
         let remarks = self.remarks();
         let below = self.y(self.rows.len() as f64);
         let height = below + 24.0 + 18.0 * remarks.len() as f64;
@@ -87,7 +87,7 @@ impl<'a> Drawing<'a> {
             self.text(16.0, 26.0 + 18.0 * index as f64, "start", class, line, width - 32.0);
         }
         if self.rows.is_empty() {
-            self.text(16.0, self.top - 20.0, "start", "", "No message of it was seen.", width);
+            self.text(16.0, self.top - 20.0, "start", "", "No message of the call was seen.", width);
         }
         self.columns(below);
         self.bars();
@@ -114,27 +114,29 @@ impl<'a> Drawing<'a> {
 
     fn open(&mut self, width: f64, height: f64) {
         let title = self.picture.heading.first().map(|line| escaped(line)).unwrap_or_default();
-        // Writing to a String cannot fail, here and below.
+        // Writing to a String cannot fail.
         let _ = write!(
             self.svg,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} \
-             {height:.0}\" role=\"img\">\n<title>{title}</title>\n<style>{CSS}</style>\n<defs>{ARROW}</defs>\n\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{title}</title>\n\
+             <style>{CSS}</style>\n<defs>{ARROW}</defs>\n\
              <rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n"
         );
     }
 
-    /// Names and lanes.
+    /// Names and lifelines.
     fn columns(&mut self, below: f64) {
         for index in 0..self.names.len() {
-            let (x, top) = (self.lane(index), self.top);
+            let (x, top) = (self.x(index), self.top);
             let name = self.names[index].clone();
-            let _ = writeln!(self.svg, "<path class=\"lane\" d=\"M{x:.1} {:.1}V{below:.1}\"/>", top - 22.0);
+            let _ =
+                writeln!(self.svg, "<path class=\"lifeline\" d=\"M{x:.1} {:.1}V{below:.1}\"/>", top - 22.0);
             self.text(x, top - 30.0, "middle", "host", &name, self.gap - 8.0);
         }
     }
 
-    /// Each stream as a bar beside its sender's lane, from its first packet to its last, with a tick for each
-    /// RTCP.
+    /// Each stream as a bar beside its sender's lifeline, from its first packet to its last, with a tick for
+    /// each RTCP report.
     fn bars(&mut self) {
         let mut beside: Vec<usize> = vec![0; self.names.len()];
         let bands = self.picture.bands.iter().take(MOST);
@@ -144,19 +146,20 @@ impl<'a> Drawing<'a> {
             let Some(at) = self.rows.iter().position(|row| begins(row) && row.dst == band.dst) else {
                 continue;
             };
-            let (from, to) = self.lanes[at];
+            let (from, to) = self.ends[at];
             let side = if to >= from { 1.0 } else { -1.0 };
-            let place = beside.get_mut(from).map_or(0, |count| {
+            let bars = beside.get_mut(from).map_or(0, |count| {
                 *count += 1;
                 *count - 1
             });
-            let x = self.lane(from) + side * (4.0 + BAR * (place / 2) as f64);
+            let x = self.x(from) + side * (4.0 + BAR * (bars / 2) as f64);
             let (start, end) = (self.at(band.first), self.at(band.last));
             let class = colour(band.style);
             let label = format!("{}, {} packets", band.label, band.packets);
             let _ = writeln!(
                 self.svg,
-                "<rect class=\"bar {class}\" x=\"{:.1}\" y=\"{start:.1}\" width=\"4\" height=\"{:.1}\" rx=\"2\"><title>{}</title></rect>",
+                "<rect class=\"bar {class}\" x=\"{:.1}\" y=\"{start:.1}\" width=\"4\" height=\"{:.1}\" \
+                 rx=\"2\"><title>{}</title></rect>",
                 x - 2.0,
                 (end - start).max(3.0),
                 escaped(&label),
@@ -174,15 +177,11 @@ impl<'a> Drawing<'a> {
 
     fn row(&mut self, index: usize) {
         let row = self.rows[index].clone();
-        let (from, to) = self.lanes[index];
+        let (from, to) = self.ends[index];
         let y = self.y(index as f64);
-        let first = self.rows[0].time;
-        let offset = match row.time >= first {
-            true => format!("+{:.3}", row.time.since(first).secs_f64()),
-            false => format!("-{:.3}", first.since(row.time).secs_f64()),
-        };
+        let offset = offset(row.time, self.rows[0].time);
         self.text(MARGIN - 24.0, y + 4.0, "end", "time", &offset, MARGIN);
-        let last = self.lane(self.names.len().saturating_sub(1));
+        let last = self.x(self.names.len().saturating_sub(1));
         if row.kind == StepKind::Note {
             return self.text(
                 last + 16.0,
@@ -193,14 +192,15 @@ impl<'a> Drawing<'a> {
                 ASIDE - 24.0,
             );
         }
-        let (x1, x2) = (self.lane(from), self.lane(to));
+        let (x1, x2) = (self.x(from), self.x(to));
         let media = if row.kind == StepKind::Media { " media" } else { "" };
         let again = if row.retransmission { " again" } else { "" };
         let class = colour(row.style);
         if from == to {
             let _ = writeln!(
                 self.svg,
-                "<path class=\"arrow {class}{media}{again}\" marker-end=\"url(#{class})\" d=\"M{x1:.1} {:.1}h18v8h-16\"/>",
+                "<path class=\"arrow {class}{media}{again}\" marker-end=\"url(#{class})\" d=\"M{x1:.1} \
+                 {:.1}h18v8h-16\"/>",
                 y - 4.0
             );
             return self.text(x1 + 26.0, y + 4.0, "start", class, &row.label, ASIDE.max(self.gap) - 40.0);
@@ -208,12 +208,13 @@ impl<'a> Drawing<'a> {
         let tip = if x2 > x1 { x2 - 1.0 } else { x2 + 1.0 };
         let _ = writeln!(
             self.svg,
-            "<path class=\"arrow {class}{media}{again}\" marker-end=\"url(#{class})\" d=\"M{x1:.1} {y:.1}H{tip:.1}\"/>"
+            "<path class=\"arrow {class}{media}{again}\" marker-end=\"url(#{class})\" d=\"M{x1:.1} \
+             {y:.1}H{tip:.1}\"/>"
         );
         self.text((x1 + x2) / 2.0, y - 5.0, "middle", class, &row.label, (x2 - x1).abs() - 24.0);
     }
 
-    /// A line of text, cut to that width; whole where the reader points at it.
+    /// A line of text, cut to a width; its whole text is shown when the reader points at it.
     fn text(&mut self, x: f64, y: f64, anchor: &str, class: &str, text: &str, room: f64) {
         let safe = text::shown(text);
         let cut = text::cut(&safe, (room / COLUMN).max(1.0) as usize);
@@ -225,15 +226,17 @@ impl<'a> Drawing<'a> {
         );
     }
 
-    fn lane(&self, index: usize) -> f64 {
+    /// Horizontal position of a lifeline.
+    fn x(&self, index: usize) -> f64 {
         MARGIN + 40.0 + self.gap * index as f64
     }
 
+    /// Vertical position of a row.
     fn y(&self, row: f64) -> f64 {
         self.top + 10.0 + ROW * row
     }
 
-    /// Where a moment lies between the lines.
+    /// Vertical position of a time between the rows.
     fn at(&self, time: Nanos) -> f64 {
         let behind = self.rows.partition_point(|row| row.time < time);
         let Some(next) = self.rows.get(behind) else {
@@ -260,7 +263,8 @@ fn colour(style: Style) -> &'static str {
     }
 }
 
-/// Text for XML 1.0: what is no character there, and what a reader would act on, is shown as an escape first.
+/// Text for XML 1.0. Invalid characters, and those that a terminal or browser would act on, are shown as
+/// escapes first.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len() + 16);
     for c in text::shown(text).chars() {
@@ -278,35 +282,39 @@ fn escaped(text: &str) -> String {
 }
 
 const CSS: &str = "\
-svg{font:12px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;color-scheme:light dark;--paper:#fff;--ink:#1b1f24;\
---dim:#6b737c;--lane:#c8ced5;--good:#157a3c;--fair:#9a6100;--bad:#c0262d}\
-@media(prefers-color-scheme:dark){svg{--paper:#14171a;--ink:#e4e8ec;--dim:#98a1aa;--lane:#3b424a;--good:#58c07c;\
+svg{font:12px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;color-scheme:light dark;\
+--paper:#fff;--ink:#1b1f24;\
+--dim:#6b737c;--lifeline:#c8ced5;--good:#157a3c;--fair:#9a6100;--bad:#c0262d}\
+@media(prefers-color-scheme:dark){svg{--paper:#14171a;--ink:#e4e8ec;--dim:#98a1aa;--lifeline:#3b424a;\
+--good:#58c07c;\
 --fair:#e0aa4a;--bad:#ff7b78}}\
-.paper{fill:var(--paper)}text{fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}.title{font-weight:700;font-size:14px}.host{font-weight:700}\
-.dim,.time{fill:var(--dim)}.time{font-size:11px}.lane{stroke:var(--lane);stroke-width:1;fill:none}\
+.paper{fill:var(--paper)}text{fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}\
+.title{font-weight:700;font-size:14px}.host{font-weight:700}\
+.dim,.time{fill:var(--dim)}.time{font-size:11px}.lifeline{stroke:var(--lifeline);stroke-width:1;fill:none}\
 .arrow{stroke:currentColor;stroke-width:1.4;fill:none}.media{stroke-width:3.2}.again{stroke-dasharray:5 4}\
 .bar{fill:currentColor;stroke:none;opacity:.75}.tick{stroke:currentColor;stroke-width:1.2;fill:none}\
-.plain,.bold{color:var(--ink)}.bold{font-weight:700}.good{color:var(--good)}.fair{color:var(--fair)}.bad{color:var(--bad)}\
+.plain,.bold{color:var(--ink)}.bold{font-weight:700}.good{color:var(--good)}.fair{color:var(--fair)}\
+.bad{color:var(--bad)}\
 text.good{fill:var(--good)}text.fair{fill:var(--fair)}text.bad{fill:var(--bad)}\
 marker path{fill:currentColor}";
 
-/// A head for each colour: the colour of a marker is its own.
+/// An arrow head for each colour, because a marker does not inherit the colour of its line.
 const ARROW: &str = "\
-<marker id=\"plain\" class=\"plain\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" \
-markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
-<marker id=\"bold\" class=\"bold\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" \
-markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
-<marker id=\"good\" class=\"good\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" \
-markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
-<marker id=\"fair\" class=\"fair\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" \
-markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
-<marker id=\"bad\" class=\"bad\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" \
-markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>";
+<marker id=\"plain\" class=\"plain\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
+markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
+<marker id=\"bold\" class=\"bold\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
+markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
+<marker id=\"good\" class=\"good\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
+markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
+<marker id=\"fair\" class=\"fair\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
+markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
+<marker id=\"bad\" class=\"bad\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
+markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>";
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use ringtap_cases::samples::{START, endpoint};
+    use ringtap_testing::samples::{START, endpoint};
 
     use super::*;
 
@@ -349,8 +357,8 @@ mod tests {
         {
             assert!(svg.contains(part), "{part} is not in {svg}");
         }
-        // Media have no lane of their own where their host has one.
-        assert_eq!(svg.matches("class=\"lane\"").count(), 2);
+        // Media share the lifeline of their host.
+        assert_eq!(svg.matches("class=\"lifeline\"").count(), 2);
     }
 
     #[test]

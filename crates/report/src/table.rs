@@ -211,7 +211,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_is_wider_than_asked(names in proptest::collection::vec(any::<String>(), 0..6), width in 20_usize..90) {
+        fn no_line_is_wider_than_asked(
+            names in proptest::collection::vec(any::<String>(), 0..6),
+            width in 20_usize..90,
+        ) {
             let columns = [Column::text("A", 9, 3, 0), Column::figure("B", 2), Column::text("C", 9, 3, 1)];
             let row = |name: &String| vec![Cell::plain(name), Cell::plain("12345"), Cell::plain(name)];
             let rows: Vec<_> = names.iter().map(row).collect();

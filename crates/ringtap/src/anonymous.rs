@@ -10,43 +10,44 @@ use ringtap_anonymise::{Key, Mask};
 
 use crate::exit::Misuse;
 
-/// Whether, and how.
+/// The options of commands that can anonymise.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Without names")]
 pub(crate) struct Anonymise {
-    /// Replace numbers, names, hosts and addresses, each by the same everywhere; voices become silence,
-    /// dialled digits 0
+    /// Replace numbers, names, hosts and addresses, each consistently; voices become silence, dialled digits
+    /// become 0
     #[arg(long)]
     pub(crate) anonymise: bool,
     #[command(flatten)]
     pub(crate) how: Naming,
 }
 
-/// How names are replaced.
+/// The options of how names are replaced.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Without names")]
 pub(crate) struct Naming {
-    /// A file with a secret of 16 bytes or more: the same secret gives the same names in every export, and
-    /// whoever has it can find them out again. Without it, each run has a secret of its own that nobody keeps
+    /// A file with a secret of 16 bytes or more. The same secret gives the same new names in every export,
+    /// and whoever has it can recover the old ones. Without it, each run uses a random secret that is not
+    /// stored
     #[arg(long, value_name = "FILE")]
     pub(crate) anonymise_key: Option<PathBuf>,
-    /// Leave the voices in: people are known by them
+    /// Do not silence voices, although people can be recognised by them
     #[arg(long)]
     pub(crate) keep_voice: bool,
 }
 
 impl Anonymise {
-    /// What replaces, where it is wanted.
+    /// The mask to anonymise with; `None` without `--anonymise`.
     pub(crate) fn mask(&self) -> anyhow::Result<Option<Mask>> {
         if !self.anonymise && (self.how.anonymise_key.is_some() || self.how.keep_voice) {
-            bail!(Misuse("`--anonymise-key` and `--keep-voice` go with `--anonymise`".to_owned()));
+            bail!(Misuse("`--anonymise-key` and `--keep-voice` need `--anonymise`".to_owned()));
         }
         self.anonymise.then(|| self.how.mask()).transpose()
     }
 }
 
 impl Naming {
-    /// What replaces.
+    /// The mask to anonymise with.
     pub(crate) fn mask(&self) -> anyhow::Result<Mask> {
         let key = match &self.anonymise_key {
             Some(path) => {
@@ -54,7 +55,7 @@ impl Naming {
                 if secret.trim_ascii().len() < SECRET {
                     bail!(
                         "the secret in `{}` has fewer than {SECRET} bytes; \
-                         make one with `head -c 32 /dev/urandom > {}`",
+                         create one with `head -c 32 /dev/urandom > {}`",
                         path.display(),
                         path.display()
                     );
@@ -72,5 +73,5 @@ impl Naming {
     }
 }
 
-/// A secret that is worth the name.
+/// Bytes of a secret, at least.
 const SECRET: usize = 16;

@@ -10,10 +10,10 @@ use crate::commands::{
 };
 use crate::screen::Colour;
 
-/// Watches a telephone network from the wire: follows SIP calls and measures their RTP streams.
+/// Monitors a telephone network from the wire: follows SIP calls and measures their RTP streams.
 ///
-/// Begin with `ringtap analyze FILE`: it lists every call with its worst stream. Then `ringtap call` shows
-/// one of them message by message, and `ringtap extract` takes it out as a capture or as sound.
+/// Start with `ringtap analyze FILE`: it lists every call with its worst stream. `ringtap call` then shows
+/// one call message by message, and `ringtap extract` extracts it as a capture or as sound.
 #[derive(Debug, Parser)]
 #[command(name = "ringtap", version, after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(crate) struct Cli {
@@ -27,7 +27,7 @@ pub(crate) struct Cli {
         hide_possible_values = true
     )]
     pub(crate) color: Colour,
-    /// What to do
+    /// Command
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -57,7 +57,7 @@ pub(crate) enum Command {
     Live(Live),
     Doctor(Doctor),
     Bench(Bench),
-    /// Decodes sound with a codec's library; started by `ringtap extract`
+    /// Decodes sound with a codec library; started by `ringtap extract`
     #[command(name = crate::helper::COMMAND, hide = true)]
     DecodeHelper,
 }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_holds_together() {
+    fn the_arguments_of_every_command_are_consistent() {
         Cli::command().debug_assert();
     }
 }

@@ -1,26 +1,26 @@
-//! Exit statuses, and what an error becomes.
+//! Exit statuses, and how errors are reported.
 
 use std::{fmt, io};
 
 use crate::screen::Screen;
 
-/// What the shell is told.
+/// The exit status of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done.
     Done = 0,
-    /// It did not work.
+    /// Failed.
     Failed = 1,
-    /// The command line makes no sense.
+    /// Wrong usage.
     Usage = 2,
-    /// Done, but the input was damaged: results cover what came before the damage.
+    /// Done, but the input was damaged: the results cover what comes before the damage.
     Damaged = 3,
     /// Ended by Ctrl-C: 128 + SIGINT.
     Interrupted = 130,
 }
 
 impl Exit {
-    /// The status of a command that failed, telling why. A reader that has gone away, as `head` does, is no
+    /// Reports why a command failed, and returns its status. A closed pipe, as after `head`, is not a
     /// failure.
     pub(crate) fn of_error(error: &anyhow::Error, screen: &mut Screen) -> Self {
         let kind = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
@@ -37,9 +37,9 @@ impl Exit {
         }
         let remedy = match kind {
             Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
-                "; free some space or write elsewhere"
+                "; free some space or write to another disk"
             }
-            Some(io::ErrorKind::PermissionDenied) => "; check who may write there",
+            Some(io::ErrorKind::PermissionDenied) => "; check the permissions of the file and its directory",
             _ => "",
         };
         screen.remark(format!("{error:#}{remedy}"));
@@ -47,7 +47,7 @@ impl Exit {
     }
 }
 
-/// Arguments that do not go together.
+/// Arguments that are wrong or cannot be combined.
 #[derive(Clone, Debug)]
 pub(crate) struct Misuse(pub(crate) String);
 
@@ -59,13 +59,13 @@ impl fmt::Display for Misuse {
 
 impl std::error::Error for Misuse {}
 
-/// The error of a command that Ctrl-C ended with nothing to show.
+/// The error of a command that Ctrl-C ended before it had a result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interrupted;
 
 impl fmt::Display for Interrupted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("interrupted before there was anything to show")
+        f.write_str("interrupted before there was a result")
     }
 }
 
@@ -85,12 +85,12 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_left_is_no_failure() {
+    fn a_closed_pipe_is_not_a_failure() {
         assert_eq!(of(io::ErrorKind::BrokenPipe), (Exit::Done, String::new()));
     }
 
     #[test]
-    fn a_full_disk_is_told_with_its_remedy() {
+    fn a_full_disk_is_reported_with_its_remedy() {
         let (exit, text) = of(io::ErrorKind::StorageFull);
         assert_eq!(exit, Exit::Failed);
         assert!(

@@ -1,4 +1,4 @@
-//! Every kind of file that a call can become, opened before the work begins and whole when it ends.
+//! The files of an exported call: opened before the work begins, and complete or absent when it ends.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -21,42 +21,43 @@ use crate::helper::Helpers;
 use crate::screen::Screen;
 use crate::sound::{Files as Sounds, How, Paths};
 
-/// Which files are wanted. A name that was left out is made from the call's time and id.
+/// The requested files. A file without a name is named after the call's time and id.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Files (without a name, one is made of the call's time and id)")]
+#[command(next_help_heading = "Files (without a name, the call's time and id are used)")]
 pub(crate) struct Wanted {
-    /// Its packets, as pcap
+    /// Write its packets, as pcap
     #[arg(long, value_name = "FILE")]
     pcap: Option<Option<PathBuf>>,
-    /// Its sound, as WAV (PCM, 16 bits)
+    /// Write its sound, as WAV (PCM, 16 bits)
     #[arg(long, value_name = "FILE")]
     wav: Option<Option<PathBuf>>,
-    /// Its sound, as FLAC: the same samples in about half the space
+    /// Write its sound, as FLAC: the same samples in about half the space
     #[arg(long, value_name = "FILE")]
     flac: Option<Option<PathBuf>>,
-    /// Its sound, as Ogg Opus, for keeping: about 11 MB an hour and side (`--opus-kbps`). Needs Debian's
-    /// libopus0
+    /// Write its sound, as Ogg Opus, for archiving: about 11 MB per hour and side (`--opus-kbps`). Needs
+    /// Debian's libopus0
     #[arg(long, value_name = "FILE")]
     opus: Option<Option<PathBuf>>,
-    /// The outline of its sound, as JSON for a player: minimum and maximum of each span, -1 to 1, by channel
+    /// Write the waveform of its sound, as JSON for a player: minimum and maximum of each span, -1 to 1, by
+    /// channel
     #[arg(long, value_name = "FILE")]
     peaks: Option<Option<PathBuf>>,
-    /// Its record, its streams and every message with its time, as JSON
+    /// Write its record, its streams and every message with its time, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<Option<PathBuf>>,
-    /// Its parties, times, message ladder and streams, as text
+    /// Write its parties, times, message ladder and streams, as text
     #[arg(long, value_name = "FILE")]
     text: Option<Option<PathBuf>>,
-    /// The ladder with messages, streams and digits, as a drawing (SVG)
+    /// Write the ladder with messages, streams and digits, as a drawing (SVG)
     #[arg(long, value_name = "FILE")]
     svg: Option<Option<PathBuf>>,
 }
 
-/// Not at all, by itself, or with a name.
+/// An option that is absent, given without a name, or given with a name.
 type Asked = Option<Option<PathBuf>>;
 
 impl Wanted {
-    /// Each kind: its option, what its name ends in, what was asked for.
+    /// Each kind of file: its option, its extension, and the request.
     fn all(&self) -> [(&'static str, &'static str, &Asked); 8] {
         [
             ("--pcap", "pcap", &self.pcap),
@@ -70,33 +71,33 @@ impl Wanted {
         ]
     }
 
-    /// No kind was asked for.
+    /// Whether no file was requested.
     pub(crate) fn is_empty(&self) -> bool {
         self.all().iter().all(|(_, _, path)| path.is_none())
     }
 
-    /// Sound was asked for.
+    /// Whether sound was requested.
     pub(crate) fn sound(&self) -> bool {
         [&self.wav, &self.flac, &self.opus, &self.peaks].into_iter().any(Option::is_some)
     }
 
-    /// Opus was asked for.
+    /// Whether Opus was requested.
     pub(crate) fn opus(&self) -> bool {
         self.opus.is_some()
     }
 
-    /// Asks for none.
+    /// Removes the requests for sound.
     pub(crate) fn leave_sound_out(&mut self) {
         (self.wav, self.flac, self.opus, self.peaks) = (None, None, None, None);
     }
 
-    /// The first option that has a name of its own.
+    /// The first option with a file name.
     pub(crate) fn named(&self) -> Option<&'static str> {
         let mut all = self.all().into_iter();
         all.find(|(_, _, asked)| asked.as_ref().is_some_and(Option::is_some)).map(|(option, ..)| option)
     }
 
-    /// Two kinds cannot be one file.
+    /// Refuses one file name for two options.
     pub(crate) fn refuse_one_file_for_two(&self) -> anyhow::Result<()> {
         let named: Vec<_> = self
             .all()
@@ -119,11 +120,11 @@ pub(crate) struct Files {
     json: Option<Target>,
     text: Option<Target>,
     svg: Option<Target>,
-    /// Where each of them will be.
+    /// The path of each file.
     pub(crate) paths: Vec<PathBuf>,
 }
 
-/// What is in them.
+/// The content of the files.
 pub(crate) struct Content<'a> {
     /// Packets of the call, in order of time.
     pub(crate) source: Source<'a>,
@@ -134,13 +135,12 @@ pub(crate) struct Content<'a> {
     /// Its record and those of its streams.
     pub(crate) record: (Option<Call>, Vec<Stream>),
     pub(crate) kept: Value,
-    /// Its media were kept without what was said.
+    /// Only the headers of its media were recorded.
     pub(crate) mute: bool,
 }
 
 impl Files {
-    /// Opens those that are wanted; `stem` is the path of a file whose name was left out, without what it
-    /// ends in.
+    /// Opens the requested files. `stem` is the path, without extension, of files without a name.
     pub(crate) fn create(wanted: &Wanted, stem: &Path, force: bool) -> anyhow::Result<Self> {
         let mut paths = Vec::new();
         let mut path = |(_, ending, asked): (&str, &str, &Asked)| -> anyhow::Result<Option<PathBuf>> {
@@ -149,7 +149,7 @@ impl Files {
             let path = asked.clone().unwrap_or_else(made);
             if !force && path.is_file() {
                 bail!(Misuse(format!(
-                    "`{}` is there already: name another file, or add `--force`",
+                    "`{}` already exists: name another file, or add `--force`",
                     path.display()
                 )));
             }
@@ -176,7 +176,7 @@ impl Files {
         })
     }
 
-    /// Writes them all. What can be written is, also where the sound cannot: then the status says so.
+    /// Writes all files. If the sound cannot be written, the others are, and the status says so.
     pub(crate) fn write(self, content: Content<'_>, how: How, screen: &mut Screen) -> anyhow::Result<Exit> {
         let Content { mut source, links, replay, selected, record: (call, streams), kept, mute } = content;
         if let Some(target) = self.pcap {
@@ -202,7 +202,9 @@ impl Files {
             return Ok(Exit::Done);
         }
         if mute {
-            screen.remark("no sound: only the headers of its media were kept ([spool] keep = \"headers\")");
+            screen.remark(
+                "no sound written: only the headers of its media were recorded ([spool] keep = \"headers\")",
+            );
             return Ok(Exit::Failed);
         }
         let decoders = Helpers;
@@ -215,13 +217,13 @@ impl Files {
     }
 }
 
-/// Frames as a capture.
+/// Writes frames as a capture.
 pub(crate) fn frames(frames: &[Frame<'_>], target: Target) -> anyhow::Result<()> {
     let links: Vec<_> = frames.iter().map(|frame| frame.link).collect();
     packets(&mut Source::Frames(frames), &links, target).map(drop)
 }
 
-/// Packets as a capture; how many there were.
+/// Writes packets as a capture, and returns their number.
 fn packets(source: &mut Source<'_>, links: &[LinkType], target: Target) -> anyhow::Result<u64> {
     let mut writer = Writer::new(target, links)?;
     let mut count = 0;

@@ -1,17 +1,17 @@
-//! Which calls a person asked for.
+//! Filters that select calls.
 
 use clap::Args;
 use ringtap_model::{Call, CallState, Nanos};
 use ringtap_report::time;
 
-/// The filters of `analyze` and `calls`. All that are given must hold; without any, every call passes.
+/// The filters of `analyze`, `calls` and others. A call passes if it matches all that are given.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Filters (calls and their streams)")]
 pub(crate) struct Filter {
     /// Caller: From's user or P-Asserted-Identity; exact, or a prefix with a trailing `*`
     #[arg(long, value_name = "NUMBER")]
     pub(crate) from: Option<Pattern>,
-    /// Called: the user of To or of the Request-URI, or a number it was diverted to; exact or prefix`*`
+    /// Callee: the user of To or of the Request-URI, or a number it was diverted to; exact or prefix`*`
     #[arg(long, value_name = "NUMBER")]
     pub(crate) to: Option<Pattern>,
     /// Either party; exact or prefix`*`
@@ -20,8 +20,7 @@ pub(crate) struct Filter {
     /// Call-ID; exact or prefix`*`
     #[arg(long, value_name = "ID")]
     pub(crate) call_id: Option<Pattern>,
-    /// Where the call ended: completed, active, failed, redirected, cancelled, timeout, ringing, trying;
-    /// several with commas
+    /// State: completed, active, failed, redirected, cancelled, timeout, ringing, trying; several with commas
     #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = state)]
     pub(crate) state: Vec<CallState>,
     /// Calls that began at this time or later: 2026-11-21T02:00:00Z, "2026-11-21 02:00" (UTC) or 2026-11-21
@@ -30,7 +29,7 @@ pub(crate) struct Filter {
     /// Calls that began before this time
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     pub(crate) until: Option<Nanos>,
-    /// Calls whose worse direction has a MOS below this; calls without a MOS are left out
+    /// Calls whose worse direction has a MOS below this; calls without a MOS do not match
     #[arg(long, value_name = "MOS", value_parser = mos)]
     pub(crate) mos_below: Option<f64>,
 }
@@ -48,11 +47,11 @@ impl Filter {
             || self.mos_below.is_some()
     }
 
-    /// Whether `call` is one of those asked for.
+    /// Whether `call` matches all filters.
     pub(crate) fn passes(&self, call: &Call) -> bool {
         let caller = |pattern: &Pattern| callers(call).any(|number| pattern.matches(number));
         let called = |pattern: &Pattern| callees(call).any(|number| pattern.matches(number));
-        // A call whose beginning is not known is in no span of time.
+        // A call whose start is unknown matches no time.
         let start = call.start();
         holds(&self.from, caller)
             && holds(&self.to, called)
@@ -78,17 +77,17 @@ fn callees(call: &Call) -> impl Iterator<Item = &str> {
     named.chain(call.diverted_to.iter().map(String::as_str))
 }
 
-/// A text to match as a whole, or its beginning where it ends in `*`.
+/// A text to match exactly, or a prefix if it ends in `*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     /// The text without its `*`.
     pub(crate) text: String,
-    /// Only the beginning has to match.
+    /// The text is a prefix.
     pub(crate) prefix: bool,
 }
 
 impl Pattern {
-    /// Whether `text` is what was meant.
+    /// Whether `text` matches.
     pub(crate) fn matches(&self, text: &str) -> bool {
         if self.prefix { text.starts_with(&self.text) } else { text == self.text }
     }
@@ -106,10 +105,10 @@ impl std::str::FromStr for Pattern {
     fn from_str(text: &str) -> Result<Self, String> {
         let (text, prefix) = text.strip_suffix('*').map_or((text, false), |start| (start, true));
         if text.contains('*') {
-            return Err("only one `*`, at the end, has a meaning".to_string());
+            return Err("`*` is allowed only once, at the end".to_string());
         }
         if text.is_empty() && !prefix {
-            return Err("an empty text matches nothing".to_string());
+            return Err("an empty text matches nothing: write a number or a prefix with `*`".to_string());
         }
         Ok(Self { text: text.to_string(), prefix })
     }
@@ -131,7 +130,7 @@ fn mos(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use ringtap_cases::samples;
+    use ringtap_testing::samples;
 
     use super::*;
 

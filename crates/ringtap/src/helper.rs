@@ -1,4 +1,4 @@
-//! The process that decodes and encodes with codec libraries: this program, started again.
+//! The helper process that decodes and encodes with codec libraries: this program, started again.
 
 use std::io;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -11,10 +11,10 @@ use ringtap_model::Hz;
 
 use crate::exit::Exit;
 
-/// The hidden command that is the process; see `ringtap_audio::serve`.
+/// The hidden command of the helper process; see `ringtap_audio::serve`.
 pub(crate) const COMMAND: &str = "decode-helper";
 
-/// Decoders of the audio crate, and libraries in a process for each stream.
+/// Opens the decoders of the audio crate, and a helper process for each stream that needs a library.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Helpers;
 
@@ -29,8 +29,7 @@ impl Decoders for Helpers {
     }
 }
 
-/// An encoder of Opus, by its library in a process of its own. [`Error::NoEncoder`] where that is not
-/// installed.
+/// Opens an Opus encoder in a helper process. [`Error::NoEncoder`] if its library is not installed.
 pub(crate) fn encoder(coding: EncoderSettings) -> Result<Box<dyn Encoder>, Error> {
     let failed = |error| Error::Encoder { codec: "Opus", why: unstarted(&error) };
     let (child, from, to) = start().map_err(failed)?;
@@ -38,11 +37,11 @@ pub(crate) fn encoder(coding: EncoderSettings) -> Result<Box<dyn Encoder>, Error
 }
 
 fn unstarted(error: &io::Error) -> String {
-    format!("the process for it could not be started: {error}")
+    format!("cannot start the helper process: {error}")
 }
 
 fn start() -> io::Result<(Ended, ChildStdout, ChildStdin)> {
-    // Not by its name: a program that was replaced since would be another version.
+    // Not by name: the program may have been replaced by another version since.
     let child = Command::new("/proc/self/exe")
         .arg(COMMAND)
         .env_clear()
@@ -58,7 +57,7 @@ fn start() -> io::Result<(Ended, ChildStdout, ChildStdin)> {
     }
 }
 
-/// One end, and the process at the other.
+/// A connection to a helper process.
 struct Helper<T> {
     remote: T,
     _child: Ended,
@@ -88,18 +87,18 @@ impl<T: Encoder> Encoder for Helper<T> {
     }
 }
 
-/// Killed and waited for when it is not needed any more.
+/// Kills the process and waits for it when dropped.
 struct Ended(Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        // It may have ended already, which is as well.
+        // It may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Runs as that process.
+/// Runs as the helper process.
 pub(crate) fn run() -> anyhow::Result<Exit> {
     serve(io::stdin().lock(), io::stdout().lock())?;
     Ok(Exit::Done)

@@ -1,4 +1,4 @@
-//! Capture files through the engine, from the first packet to the last or to Ctrl-C.
+//! Passes capture files through the engine, to the last packet or to Ctrl-C.
 
 mod workers;
 
@@ -20,35 +20,35 @@ use crate::interrupt;
 use crate::screen::Screen;
 use workers::Team;
 
-/// Frames handed to the engine at once: enough for its prefetching, few enough to stay in the nearest cache.
+/// Frames passed to the engine at once: enough for its prefetching, few enough to stay in the L1 cache.
 const BATCH: usize = 512;
-/// From here on a progress bar is worth its line.
+/// Bytes of input from which on a progress bar is shown.
 const LARGE: u64 = 64 << 20;
-/// How long standard input may take to end after Ctrl-C, which usually ended its writer too.
+/// How long standard input may take to end after Ctrl-C, which usually also ends its writer.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The files that were named.
+/// The named capture files.
 #[derive(Debug)]
 pub(crate) struct Input {
     captures: Vec<Capture>,
-    /// Ctrl-C came while standard input was read; what had come by then is here.
+    /// Ctrl-C interrupted standard input; what had arrived by then is available.
     cut_short: bool,
 }
 
-/// What there is to say about a whole pass.
+/// The result of a pass over the input.
 #[derive(Debug)]
 pub(crate) struct Pass {
     pub(crate) counters: Counters,
-    /// Which files ended where they should not.
+    /// Damaged files.
     pub(crate) damages: Vec<(String, Damage)>,
-    /// Where Ctrl-C ended it.
+    /// Where Ctrl-C ended the pass.
     pub(crate) interrupted: Option<Interrupted>,
     /// Times of the first and the last frame.
     pub(crate) span: Option<(Nanos, Nanos)>,
 }
 
 impl Pass {
-    /// The status after the pass, telling on standard error what was wrong with its input.
+    /// Reports what was wrong with the input, and returns the exit status.
     pub(crate) fn exit(&self, screen: &mut Screen) -> Exit {
         let mut exit = Exit::Done;
         for (name, damage) in &self.damages {
@@ -57,28 +57,28 @@ impl Pass {
             exit = Exit::Damaged;
         }
         if let Some(interrupted) = self.interrupted {
-            let place = match interrupted {
+            let at = match interrupted {
                 Interrupted::At(percent) => format!("at {percent} % of the input"),
                 Interrupted::Pipe => "before standard input had ended".to_string(),
             };
-            screen.remark(format!("interrupted {place}: the results cover what was read"));
+            screen.remark(format!("interrupted {at}: the results cover what was read"));
             exit = Exit::Interrupted;
         }
         exit
     }
 }
 
-/// What Ctrl-C cut off.
+/// What Ctrl-C interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interrupted {
     /// The reading, at this percentage of the input.
     At(u64),
-    /// Standard input, before it had ended; what had come was read to its end.
+    /// Standard input, before it ended; all that had arrived was read.
     Pipe,
 }
 
 impl Input {
-    /// Opens every file before the first is read, so that a wrong name costs no time.
+    /// Opens every file before it reads the first, so that a wrong name is reported at once.
     pub(crate) fn open(files: &[PathBuf]) -> anyhow::Result<Self> {
         if files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
             bail!("standard input can be read only once: name `-` once");
@@ -88,22 +88,26 @@ impl Input {
             bail!("standard input is the terminal: pipe a capture into it, or name a file");
         }
         let files = files.to_vec();
-        // In a thread of its own: opening reads a pipe to its end, and Ctrl-C must be heard meanwhile.
+        // In another thread, because opening reads a pipe to its end, and Ctrl-C must work meanwhile.
         let (sender, receiver) = channel();
         thread::spawn(move || {
             let captures: Result<Vec<_>, _> = files.iter().map(|file| Capture::open(file)).collect();
-            // Nobody waits any more after an interruption.
+            // After an interruption nobody receives this.
             let _ = sender.send(captures);
         });
-        let mut asked = None;
+        let mut interrupted_at = None;
         loop {
             match receiver.recv_timeout(Duration::from_millis(50)) {
                 Ok(captures) => {
                     return Ok(Self { captures: captures?, cut_short: piped && interrupt::asked() });
                 }
-                Err(RecvTimeoutError::Disconnected) => return Err(anyhow!("opening the input failed")),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(anyhow!(
+                        "opening the input panicked: this is a bug in ringtap, please report it"
+                    ));
+                }
                 Err(RecvTimeoutError::Timeout) if interrupt::asked() => {
-                    if asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                    if interrupted_at.get_or_insert_with(Instant::now).elapsed() > GRACE {
                         bail!(exit::Interrupted);
                     }
                 }
@@ -112,17 +116,17 @@ impl Input {
         }
     }
 
-    /// Bytes to read.
+    /// Size of the input in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.captures.iter().map(Capture::size).sum()
     }
 
-    /// Every frame, in order of time.
+    /// All frames in order of time.
     pub(crate) fn frames(&self) -> Merge<'_> {
         Merge::new(&self.captures)
     }
 
-    /// A progress bar named `what` where the input is large and people look on; hidden otherwise.
+    /// A progress bar named `what` if the input is large and standard error is a terminal; hidden otherwise.
     pub(crate) fn progress(&self, screen: &Screen, what: &'static str) -> ProgressBar {
         if self.size() < LARGE || !screen.watched {
             return ProgressBar::hidden();
@@ -134,26 +138,25 @@ impl Input {
         bar
     }
 
-    /// Feeds everything to a new engine and closes it. Runs over the same input are the same, call for call
-    /// and serial for serial.
+    /// Passes all frames to a new engine and closes it. Two passes over the same input give the same calls
+    /// and serials.
     pub(crate) fn pass<S: Listener>(&self, sink: &mut S, bar: &ProgressBar) -> Pass {
         let mut engine = Engine::new(Config::default());
         let mut frames = self.frames();
-        let fed = self.feed(&mut frames, sink, bar, |batch, sink| {
+        let end = self.feed(&mut frames, sink, bar, |batch, sink| {
             engine.batch(batch, sink);
             Ok(())
         });
         engine.close(sink);
         bar.finish_and_clear();
-        self.passed(&frames, fed.unwrap_or_default(), engine.counters().clone())
+        self.finish(&frames, end.unwrap_or_default(), engine.counters().clone())
     }
 
-    /// The same with the work shared out among so many threads: the same records, in another order, and no
-    /// packets.
+    /// Like [`pass`](Self::pass), with several threads: the same records in another order, and no packets.
     ///
     /// # Errors
     ///
-    /// When a thread fails.
+    /// A thread failed.
     pub(crate) fn pass_shared<S: Listener>(
         &self,
         workers: usize,
@@ -161,59 +164,59 @@ impl Input {
         bar: &ProgressBar,
     ) -> anyhow::Result<Pass> {
         let mut frames = self.frames();
-        let (fed, counters) = thread::scope(|scope| {
+        let (end, counters) = thread::scope(|scope| {
             let mut team = Team::start(workers, scope);
-            let fed = self.feed(&mut frames, sink, bar, |batch, sink| team.batch(batch, sink))?;
-            anyhow::Ok((fed, team.close(sink)?))
+            let end = self.feed(&mut frames, sink, bar, |batch, sink| team.batch(batch, sink))?;
+            anyhow::Ok((end, team.close(sink)?))
         })?;
         bar.finish_and_clear();
-        Ok(self.passed(&frames, fed, counters))
+        Ok(self.finish(&frames, end, counters))
     }
 
-    /// Hands every frame on, until the end, Ctrl-C, or the sink has enough.
+    /// Passes all frames to `process`, until the end, Ctrl-C, or the sink has enough.
     fn feed<'a, S: Listener>(
         &self,
         frames: &mut Merge<'a>,
         sink: &mut S,
         bar: &ProgressBar,
-        mut take: impl FnMut(&[Frame<'a>], &mut S) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Fed> {
+        mut process: impl FnMut(&[Frame<'a>], &mut S) -> anyhow::Result<()>,
+    ) -> anyhow::Result<PassEnd> {
         let mut batch = Vec::with_capacity(BATCH);
-        let mut fed = Fed::default();
+        let mut end = PassEnd::default();
         loop {
             batch.clear();
             batch.extend(frames.by_ref().take(BATCH));
             let (Some(first), Some(last)) = (batch.first(), batch.last()) else { break };
-            fed.span = Some(fed.span.map_or((first.time, last.time), |(begin, _)| (begin, last.time)));
-            take(&batch, sink)?;
+            end.span = Some(end.span.map_or((first.time, last.time), |(begin, _)| (begin, last.time)));
+            process(&batch, sink)?;
             bar.set_position(frames.offset());
             if sink.has_enough() {
                 break;
             }
             if interrupt::asked() && !self.cut_short {
                 let at = frames.offset().saturating_mul(100) / self.size().max(1);
-                fed.interrupted = Some(Interrupted::At(at));
+                end.interrupted = Some(Interrupted::At(at));
                 break;
             }
         }
-        Ok(fed)
+        Ok(end)
     }
 
-    fn passed(&self, frames: &Merge<'_>, fed: Fed, counters: Counters) -> Pass {
+    fn finish(&self, frames: &Merge<'_>, end: PassEnd, counters: Counters) -> Pass {
         let named =
             |(index, damage): (usize, Damage)| Some((self.captures.get(index)?.name().to_string(), damage));
         Pass {
             counters,
             damages: frames.damages().into_iter().filter_map(named).collect(),
-            interrupted: fed.interrupted.or(self.cut_short.then_some(Interrupted::Pipe)),
-            span: fed.span,
+            interrupted: end.interrupted.or(self.cut_short.then_some(Interrupted::Pipe)),
+            span: end.span,
         }
     }
 }
 
-/// How far a pass came.
+/// Where a pass ended.
 #[derive(Default)]
-struct Fed {
+struct PassEnd {
     span: Option<(Nanos, Nanos)>,
     interrupted: Option<Interrupted>,
 }
@@ -226,7 +229,7 @@ mod tests {
     use crate::screen::tests::captured;
 
     #[test]
-    fn damage_and_interruption_are_told() {
+    fn damage_and_interruption_are_reported() {
         let pass = |interrupted| Pass {
             counters: Counters::default(),
             damages: vec![("a.pcap".into(), Damage { offset: 44, kind: DamageKind::Truncated })],

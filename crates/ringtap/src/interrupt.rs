@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first ends the reading, the second the program.
+//! Ctrl-C, SIGTERM and SIGHUP: the first signal ends the reading, the second ends the program.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,17 +8,17 @@ use crate::exit::Exit;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// Begins to listen.
+/// Installs the signal handler.
 pub(crate) fn watch() -> anyhow::Result<()> {
     let handler = || {
         if ASKED.swap(true, Ordering::Relaxed) {
             std::process::exit(Exit::Interrupted as i32);
         }
     };
-    ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")
+    ctrlc::set_handler(handler).context("cannot install a handler for Ctrl-C")
 }
 
-/// Whether the person at the terminal wants the reading to end.
+/// Whether a signal asked to end the reading.
 pub(crate) fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }

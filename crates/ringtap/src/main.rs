@@ -1,17 +1,17 @@
-//! The program: a command line. A command is a file in `commands`; what it does is in the crates below.
+//! The command line. Each command is a file in `commands`; its logic is in the crates below.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `cli`, `commands` | the arguments, one module a command |
 //! | `input` | captures to read, in one thread or several |
-//! | `filter`, `search` | which calls; those of a database |
-//! | `files`, `sound` | a call into files: packets, pages, sound |
-//! | `anonymous` | whether names are replaced, and how |
-//! | `distant` | the bucket that older segments of a spool are in |
-//! | `helper` | the process that decodes with codec libraries |
-//! | `write`, `send` | generated frames into a file, onto an interface |
-//! | `page` | records for people and programs |
-//! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and what the shell is told |
+//! | `filter`, `search` | filters that select calls; searches in a database |
+//! | `files`, `sound` | the files of a call: packets, pages, sound |
+//! | `anonymous` | the options of anonymisation |
+//! | `distant` | the bucket with older segments of a spool |
+//! | `helper` | the helper process for codec libraries |
+//! | `write`, `send` | write generated frames to a file, send them on an interface |
+//! | `page` | prints records for people and programs |
+//! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and the exit status |
 #![forbid(unsafe_code)]
 
 mod anonymous;
@@ -46,13 +46,13 @@ fn main() -> ExitCode {
             let result = run(cli.command, &mut screen);
             result.unwrap_or_else(|error| Exit::of_error(&error, &mut screen))
         }
-        Err(error) => told(&error),
+        Err(error) => report_usage(&error),
     };
     ExitCode::from(exit as u8)
 }
 
 fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
-    // The daemon listens to signals itself.
+    // The daemon handles signals itself.
     if !matches!(command, Command::Run(_)) {
         interrupt::watch()?;
     }
@@ -84,10 +84,10 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
     }
 }
 
-/// Help and version go to standard output; a wrong command line is an error like any other.
-fn told(error: &clap::Error) -> Exit {
+/// Prints help and version to standard output, and a wrong command line as an error.
+fn report_usage(error: &clap::Error) -> Exit {
     if !error.use_stderr() {
-        // Nobody reads further: nothing to tell.
+        // Standard output may be closed.
         let _ = error.print();
         return Exit::Done;
     }

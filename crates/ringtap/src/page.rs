@@ -1,4 +1,4 @@
-//! Where the records of a run go: kept for tables, or printed at once.
+//! Prints the records of a pass: collected for tables, or printed at once.
 
 use std::io::{self, Write};
 
@@ -25,7 +25,7 @@ pub(crate) enum Format {
     Csv,
 }
 
-/// Which records a CSV holds: it has one header, so one kind.
+/// The kind of records in a CSV, which has one header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CsvRecords {
     /// One line a call
@@ -53,7 +53,7 @@ impl From<CsvRecords> for RecordKind {
     }
 }
 
-/// One way to print.
+/// An output in one of the formats.
 pub(crate) enum Page<'a> {
     Table { screen: &'a mut Screen, calls: Vec<calls::Row>, streams: Vec<streams::Row> },
     Jsonl(&'a mut dyn Write, json::Lines),
@@ -61,7 +61,7 @@ pub(crate) enum Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Begins it; a CSV holds records of one kind.
+    /// Begins the output; `kind` is that of a CSV.
     pub(crate) fn begin(format: Format, kind: RecordKind, screen: &'a mut Screen) -> io::Result<Self> {
         Ok(match format {
             Format::Table => Self::Table { screen, calls: Vec::new(), streams: Vec::new() },
@@ -73,7 +73,7 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// A call and its streams.
+    /// Prints a call and its streams.
     pub(crate) fn call(&mut self, call: &Call, streams: &[Stream]) -> io::Result<()> {
         match self {
             Self::Table { calls, .. } => {
@@ -86,7 +86,7 @@ impl<'a> Page<'a> {
         streams.iter().try_for_each(|stream| self.stream(stream))
     }
 
-    /// A stream, with or without a call.
+    /// Prints a stream, with or without a call.
     pub(crate) fn stream(&mut self, stream: &Stream) -> io::Result<()> {
         match self {
             Self::Table { streams, .. } => streams.push(streams::Row::new(stream)),
@@ -99,7 +99,7 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// A record that has no place in the table.
+    /// Prints a record that tables do not show.
     pub(crate) fn record(&mut self, kind: RecordKind, record: &(impl Record + Serialize)) -> io::Result<()> {
         match self {
             Self::Table { .. } => Ok(()),
@@ -108,7 +108,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Ends it: the tables and the summary, where they are for people.
+    /// Ends the output: for people, prints the tables and the summary.
     pub(crate) fn end(self, summary: &Summary, pass: &Pass, stored: Option<String>) -> io::Result<()> {
         let Self::Table { screen, calls, streams } = self else { return Ok(()) };
         let Screen { out, width, colour, .. } = screen;
@@ -124,7 +124,7 @@ impl<'a> Page<'a> {
         let input = summary::Input {
             span: pass.span,
             kinds: pass.counters.kinds(),
-            // Frames without IP (ARP, LLDP) are nothing lost; the kinds have them already.
+            // Frames without IP (ARP, LLDP) are not lost; `kinds` counts them.
             drops: pass.counters.drops().into_iter().filter(|(name, _)| *name != "not_ip").collect(),
             stored,
             damage: pass.damages.iter().map(|(name, damage)| format!("`{name}`: {damage}")).collect(),

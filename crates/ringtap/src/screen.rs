@@ -1,4 +1,4 @@
-//! Where everything is printed: one writer for results, one for remarks, and what is known of the terminal.
+//! Output: a writer for results, a writer for remarks, and the properties of the terminal.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -6,11 +6,11 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use clap::ValueEnum;
 use ringtap_report::text;
 
-/// Width of what goes into a pipe or a file.
+/// Width of output to a pipe or a file.
 const PIPED: usize = 120;
-/// Bytes that are put together before they go out.
+/// Bytes that are buffered before they are written.
 const BUFFER: usize = 256 << 10;
-/// Narrower than this a table says nothing any more.
+/// Tables are unreadable below this width.
 const NARROWEST: usize = 60;
 
 /// When to colour.
@@ -19,7 +19,7 @@ pub(crate) enum Colour {
     /// On a terminal, unless NO_COLOR is set
     #[default]
     Auto,
-    /// Also into a pipe, as for `less -R`
+    /// Also into a pipe, for example for `less -R`
     Always,
     /// Nowhere
     Never,
@@ -31,18 +31,18 @@ pub(crate) struct Screen {
     pub(crate) out: Box<dyn Write>,
     /// Standard error.
     pub(crate) err: Box<dyn Write>,
-    /// Columns that a line may take.
+    /// Columns per line.
     pub(crate) width: usize,
     /// Results may be coloured.
     pub(crate) colour: bool,
-    /// A progress bar may be drawn: people watch standard error.
+    /// A progress bar may be drawn: standard error is a terminal.
     pub(crate) watched: bool,
-    /// Results scroll over a terminal as they are found, and a progress bar would be torn by them.
+    /// Standard output is a terminal: scrolling results would break up a progress bar.
     pub(crate) terminal: bool,
 }
 
 impl Screen {
-    /// The process's own.
+    /// The screen of the process.
     pub(crate) fn standard(colour: Colour) -> Self {
         let stdout = io::stdout();
         let terminal = stdout.is_terminal();
@@ -62,12 +62,12 @@ impl Screen {
         }
     }
 
-    /// One sentence on standard error, made harmless. That it cannot be told is no reason to fail.
+    /// Prints a sentence to standard error, with control characters escaped. Errors are ignored.
     pub(crate) fn remark(&mut self, sentence: impl Display) {
         let _ = writeln!(self.err, "ringtap: {}", text::shown(&sentence.to_string()));
     }
 
-    /// A sentence with lines of explanation below it.
+    /// Prints a sentence with lines of explanation below it.
     pub(crate) fn explain(&mut self, explanation: &str) {
         let mut lines = explanation.lines();
         self.remark(lines.next().unwrap_or_default());
@@ -130,7 +130,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn remarks_are_harmless() {
+    fn control_characters_in_remarks_are_escaped() {
         let (mut screen, _, err) = captured(80);
         screen.remark("no call \x1b[2J\nhere");
         assert_eq!(err.text(), "ringtap: no call \\x1b[2J\\nhere\n");

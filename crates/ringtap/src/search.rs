@@ -1,18 +1,18 @@
-//! Calls in a database that pass the filters of the command line.
+//! Searches a database for calls that match the filters of the command line.
 
 use ringtap_model::{Call, CallState};
 use ringtap_store::{Error, FoundCalls, Query, Reader};
 
 use crate::filter::{Filter, Pattern};
 
-/// At most `limit` calls, the earliest; 0 is all.
+/// Finds at most `limit` calls, the earliest; 0 is all.
 ///
 /// # Errors
 ///
-/// A day that cannot be read: an answer is whole or none.
+/// A day cannot be read: a result is complete or an error.
 pub(crate) fn search(reader: &Reader, filter: &Filter, limit: usize) -> Result<FoundCalls, Error> {
     let limit = if limit == 0 { usize::MAX } else { limit };
-    // One search a state: the database takes one.
+    // One search for each state: a query has one.
     let states: Vec<Option<CallState>> = match &filter.state[..] {
         [] => vec![None],
         states => states.iter().copied().map(Some).collect(),
@@ -34,7 +34,7 @@ pub(crate) fn search(reader: &Reader, filter: &Filter, limit: usize) -> Result<F
 fn query(filter: &Filter, state: Option<CallState>, limit: usize) -> Query {
     let Filter { from, to, number, call_id, since, until, mos_below, .. } = filter;
     let text = |pattern: &Option<Pattern>| pattern.as_ref().map(ToString::to_string);
-    // The database knows whole Call-IDs only: where its beginning is asked for, all are looked through here.
+    // The database searches for whole Call-IDs only: prefixes are matched here.
     let whole = call_id.as_ref().filter(|pattern| !pattern.prefix).map(|pattern| pattern.text.clone());
     let limit = if call_id.is_some() { usize::MAX } else { limit };
     Query {

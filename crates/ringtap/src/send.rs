@@ -1,9 +1,9 @@
-//! Generated frames onto an interface, each at its time.
+//! Sends generated frames on an interface, each at its time.
 //!
-//! At its own pace one thread makes what is due and sends it at once: how late that is goes into the truth,
-//! which so has the times of the wire. As fast as possible, one thread makes batches ahead and this one sends
-//! them. Nothing goes early, and at the end it is said how late things went: a monitor that is measured with
-//! it must not be blamed for that.
+//! In real time, one thread generates the frames that are due and sends them at once; their delay goes into
+//! the truth, which so has the times on the wire. At maximum speed, one thread generates batches in advance
+//! and this one sends them. No frame is sent early, and the delay is reported at the end, so that it is not
+//! blamed on a monitor under test.
 
 use std::io::BufWriter;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -17,14 +17,14 @@ use ringtap_report::file::Target;
 use ringtap_traffic::{Batch, Traffic};
 
 use crate::interrupt;
-use crate::write::tell;
+use crate::write::write_truth;
 
-/// How fast time goes by.
+/// How fast frames are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Speed {
-    /// So many times as fast as the traffic was made for.
+    /// This many times faster than real time.
     Times(f64),
-    /// As fast as frames are taken.
+    /// As fast as the interface accepts frames.
     Unbound,
 }
 
@@ -35,31 +35,31 @@ impl std::str::FromStr for Speed {
         match text.parse::<f64>() {
             _ if text == "max" => Ok(Self::Unbound),
             Ok(times) if (1e-3..=1e6).contains(&times) => Ok(Self::Times(times)),
-            _ => Err("write how many times as fast, as 1 or 0.5 or 10, or max".to_owned()),
+            _ => Err("write a factor such as 1, 0.5 or 10, or max".to_owned()),
         }
     }
 }
 
-/// How the sending went.
+/// The result of sending.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sent {
     pub(crate) frames: u64,
     pub(crate) bytes: u64,
     pub(crate) took: Duration,
-    /// Frames that the interface dropped after it took them, where it says so.
+    /// Frames that the interface accepted and then dropped, if it reports that.
     pub(crate) dropped: u64,
-    /// Times that the kernel had no room, and was asked again.
+    /// How often the kernel's queue was full, and sending was retried.
     pub(crate) refused: u64,
-    /// Frames that went more than a millisecond after their time.
+    /// Frames that were sent more than a millisecond late.
     pub(crate) late: u64,
-    /// The most that one was late.
+    /// The largest delay of a frame.
     pub(crate) latest: Duration,
     /// Ended by Ctrl-C.
     pub(crate) interrupted: bool,
 }
 
-/// Sends all of it, the frame of the traffic's start at `began`. Records go to `truth` as they become
-/// complete. Gives the traffic back.
+/// Sends all traffic; its start is at `began`. Writes records to `truth` as they become complete, and returns
+/// the traffic.
 pub(crate) fn all(
     mut traffic: Traffic,
     injector: &mut Injector,
@@ -81,8 +81,8 @@ pub(crate) fn all(
     Ok((traffic, sender.sent))
 }
 
-/// Makes batches until there is no more, or nobody wants them.
-fn make(
+/// Generates batches until the traffic ends or nobody receives them.
+fn generate(
     traffic: &mut Traffic,
     full: &SyncSender<Batch>,
     emptied: &Receiver<Batch>,
@@ -91,7 +91,7 @@ fn make(
     while let Ok(mut batch) = emptied.recv() {
         batch.clear();
         let made = traffic.fill(&mut batch);
-        tell(traffic, truth.as_deref_mut()).context("cannot write the truth")?;
+        write_truth(traffic, truth.as_deref_mut()).context("cannot write the truth")?;
         if made == 0 || full.send(batch).is_err() {
             break;
         }
@@ -121,9 +121,9 @@ impl Sender {
             let burst: Vec<&[u8]> = batch.frames().map(|(_, frame)| frame).collect();
             let whole = self.offer(injector, &burst)?;
             for (due, _) in batch.frames() {
-                self.note(Duration::from_nanos((now - due).0).div_f64(times));
+                self.record_delay(Duration::from_nanos((now - due).0).div_f64(times));
             }
-            tell(traffic, truth.as_deref_mut()).context("cannot write the truth")?;
+            write_truth(traffic, truth.as_deref_mut()).context("cannot write the truth")?;
             let Some(next) = next else { return Ok(()) };
             let due = Duration::from_nanos((next - begin).0).div_f64(times);
             if !whole || !wait(self.began, due) {
@@ -143,17 +143,19 @@ impl Sender {
             let (full, filled) = sync_channel(QUEUE);
             let (empty, emptied) = sync_channel(QUEUE);
             for _ in 0..QUEUE {
-                // INVARIANT: it has room for all of them.
+                // INVARIANT: the channel has room for all of them.
                 let _ = empty.try_send(Batch::new(BATCH));
             }
-            let maker = scope.spawn(move || -> anyhow::Result<Traffic> {
-                make(&mut traffic, &full, &emptied, truth)?;
+            let generator = scope.spawn(move || -> anyhow::Result<Traffic> {
+                generate(&mut traffic, &full, &emptied, truth)?;
                 Ok(traffic)
             });
             let sent = self.drain(injector, &filled, &empty);
-            // A maker that waits for room, or for something to fill, goes on and ends.
+            // This ends a generator that waits for one of the channels.
             drop((filled, empty));
-            let traffic = maker.join().map_err(|_| anyhow!("the generator ended by a panic"))??;
+            let traffic = generator
+                .join()
+                .map_err(|_| anyhow!("the generator panicked: this is a bug in ringtap"))??;
             sent.map(|()| traffic)
         })
     }
@@ -170,13 +172,13 @@ impl Sender {
                 self.sent.interrupted = true;
                 break;
             }
-            // The maker may have ended.
+            // The generator may have ended.
             let _ = empty.try_send(batch);
         }
         Ok(())
     }
 
-    /// Until the kernel has taken all of them.
+    /// Sends until the kernel has accepted all frames; `false` after Ctrl-C.
     fn offer(&mut self, injector: &mut Injector, mut burst: &[&[u8]]) -> anyhow::Result<bool> {
         let mut stuck: Option<Instant> = None;
         while !burst.is_empty() {
@@ -188,7 +190,7 @@ impl Sender {
                 stuck = None;
             } else if stuck.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
                 bail!(
-                    "the interface has taken no frame for {} s: look at it with `ip -s link`",
+                    "cannot send: the interface has accepted no frame for {} s; check it with `ip -s link`",
                     PATIENCE.as_secs()
                 );
             }
@@ -203,18 +205,18 @@ impl Sender {
         Ok(true)
     }
 
-    fn note(&mut self, late: Duration) {
+    fn record_delay(&mut self, late: Duration) {
         self.sent.late += u64::from(late > LATE);
         self.sent.latest = self.sent.latest.max(late);
     }
 }
 
-/// So much time passes in the traffic.
+/// The time that passes in the traffic.
 fn scaled(span: Duration, times: f64) -> Nanos {
     Nanos(span.mul_f64(times).as_nanos() as u64)
 }
 
-/// Sleeps, and waits awake at the end: a sleep ends when the kernel comes to it. False when Ctrl-C ended it.
+/// Waits until `due`: sleeps, then spins at the end, because a sleep ends late. `false` after Ctrl-C.
 fn wait(began: Instant, due: Duration) -> bool {
     loop {
         let left = due.saturating_sub(began.elapsed());
@@ -232,17 +234,17 @@ fn wait(began: Instant, due: Duration) -> bool {
     }
 }
 
-/// Frames of a batch: at a million a second it lasts for half a millisecond.
+/// Frames in a batch: half a millisecond at a million per second.
 const BATCH: usize = 512;
-/// Batches under way.
+/// Batches in flight.
 const QUEUE: usize = 16;
-/// Frames made and offered to the kernel at once: few, so that the last is not later than its time says.
+/// Frames generated and sent at once: few, so that the last one is not late.
 const BURST: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(5);
 const LATE: Duration = Duration::from_millis(1);
-/// Longer than the kernel is late in ending a sleep, mostly.
+/// Longer than most sleeps overrun.
 const AWAKE: Duration = Duration::from_micros(80);
-/// Ctrl-C is looked for as often.
+/// Interval at which Ctrl-C is checked.
 const NAP: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn time_goes_by_as_fast_as_asked() {
+    fn time_is_scaled_by_the_speed() {
         assert_eq!(scaled(Duration::from_millis(500), 1.0), Nanos::from_millis(500));
         assert_eq!(scaled(Duration::from_millis(500), 10.0), Nanos::from_secs(5));
     }

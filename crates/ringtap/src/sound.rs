@@ -1,4 +1,4 @@
-//! The sound of a call into files: what `extract` takes out of captures and `export` out of the spool.
+//! Writes the sound of a call to files, for `extract` and `export`.
 
 use std::io::BufWriter;
 use std::path::Path;
@@ -18,55 +18,55 @@ use crate::exit::Exit;
 use crate::helper;
 use crate::screen::Screen;
 
-/// How it sounds.
+/// The options of the sound.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Sound")]
 pub(crate) struct How {
-    /// Samples a second; without it the highest rate that was sent (8000 for G.711 and G.729, 16000 for
-    /// G.722, 48000 for Opus)
+    /// Samples per second [default: the highest rate that was sent: 8000 for G.711 and G.729, 16000 for
+    /// G.722, 48000 for Opus]
     #[arg(long, value_name = "HZ", value_parser = value_parser!(u32).range(4_000..=192_000))]
     rate: Option<u32>,
-    /// Both sides on two channels, both on one, or one side alone
+    /// Both sides on two channels, both on one, or one side only
     #[arg(long, value_enum, value_name = "SIDES", default_value_t)]
     mix: Mix,
-    /// What is heard where packets are missing
+    /// What replaces missing packets
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     loss: Loss,
-    /// As a telephone with a jitter buffer of this depth would have played it: packets that came later are
-    /// lost. Without it, whatever came is heard
+    /// Play as a telephone with a jitter buffer of this depth: later packets are lost. Without it, every
+    /// received packet is played
     #[arg(long, value_name = "MS", value_parser = value_parser!(u64).range(0..=10_000))]
     buffer_ms: Option<u64>,
-    /// Let dialled digits (telephone events) be heard as tones; without it they are silent, since digits can
-    /// be secrets
+    /// Play dialled digits (telephone events) as tones; by default they are silent, because digits can be
+    /// secrets
     #[arg(long)]
     tones: bool,
-    /// Bit rate of `--opus`, about, in kbit/s for each channel; a side that is silent takes 2
+    /// Approximate bit rate of `--opus` in kbit/s per channel; a silent side needs 2
     #[arg(long, value_name = "KBPS", default_value_t = 24, value_parser = value_parser!(u32).range(6..=256))]
     opus_kbps: u32,
-    /// The span of one minimum and maximum of `--peaks`
+    /// Span of one minimum and maximum in `--peaks`
     #[arg(long, value_name = "MS", default_value_t = 20, value_parser = value_parser!(u64).range(1..=60_000))]
     peaks_ms: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Mix {
-    /// The caller left, the callee right
+    /// Caller left, callee right
     #[default]
     Stereo,
     /// Both on one channel
     Mono,
-    /// The caller alone
+    /// Only the caller
     Caller,
-    /// The callee alone
+    /// Only the callee
     Callee,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Loss {
-    /// The sound before and after goes on into the gap
+    /// Sound that continues what was before and after
     #[default]
     Conceal,
-    /// Nothing
+    /// Silence
     Silence,
 }
 
@@ -85,7 +85,7 @@ impl How {
     }
 }
 
-/// Which files of sound are wanted, and where.
+/// The paths of the requested sound files.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Paths<'a> {
     pub(crate) wav: Option<&'a Path>,
@@ -94,7 +94,7 @@ pub(crate) struct Paths<'a> {
     pub(crate) peaks: Option<&'a Path>,
 }
 
-/// The files for the sound.
+/// The open sound files.
 pub(crate) struct Files {
     wav: Option<Target>,
     flac: Option<Target>,
@@ -103,14 +103,14 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Opens those that are named, before any work begins.
+    /// Opens the named files before any work begins.
     pub(crate) fn create(paths: Paths<'_>) -> anyhow::Result<Self> {
         let target = |path: Option<&Path>| path.map(Target::create).transpose();
         let Paths { wav, flac, opus, peaks } = paths;
         Ok(Self { wav: target(wav)?, flac: target(flac)?, opus: target(opus)?, peaks: target(peaks)? })
     }
 
-    /// Whether sound is wanted at all.
+    /// Whether any sound was requested.
     pub(crate) fn any(&self) -> bool {
         [&self.wav, &self.flac, &self.opus, &self.peaks].into_iter().any(Option::is_some)
     }
@@ -119,7 +119,7 @@ impl Files {
         [self.wav, self.flac, self.opus, self.peaks].into_iter().flatten()
     }
 
-    /// Plays the sound into all of them, or says why there is none.
+    /// Writes the sound to all files, or reports why there is none.
     pub(crate) fn save(
         mut self,
         sound: Sound,
@@ -132,7 +132,7 @@ impl Files {
         let sides = sides(how.settings().sides, [left.is_empty(), right.is_empty()]);
         match self.fill(&mut recording, how, &sides) {
             Ok(()) => {}
-            // The packets may be written already: this is no reason to fail before the rest is told.
+            // The packets may be written already, so the remaining results are still reported.
             Err(ringtap_audio::Error::Nothing) => {
                 screen.remark(ringtap_audio::Error::Nothing);
                 return Ok(Exit::Failed);
@@ -145,7 +145,7 @@ impl Files {
             target.keep()?;
             screen.remark(format!("{}: {length}, {sides}", text::shown(&path.display().to_string())));
         }
-        made_up(&recording, screen);
+        report_changes(&recording, screen);
         Ok(Exit::Done)
     }
 
@@ -179,13 +179,13 @@ impl Files {
     }
 }
 
-/// Without the library that encodes there is no need to begin.
+/// Fails early if the Opus library is missing.
 pub(crate) fn refuse_without_encoder(wanted: bool) -> Result<(), ringtap_audio::Error> {
     let shape = OutputFormat { rate: Hz(8_000), channels: 1, frames: 0, start: Nanos::ZERO };
     if wanted { helper::encoder(EncoderSettings::of(shape, 24_000)).map(drop) } else { Ok(()) }
 }
 
-/// What the channels are, in words.
+/// Describes the channels.
 fn sides(sides: ChannelLayout, silent: [bool; 2]) -> String {
     let [caller, callee] = silent.map(|silent| if silent { "silent" } else { "sounds" });
     match sides {
@@ -196,8 +196,8 @@ fn sides(sides: ChannelLayout, silent: [bool; 2]) -> String {
     }
 }
 
-/// What is heard that was not sent so: nobody should take it for what was said.
-fn made_up(recording: &Recording<'_>, screen: &mut Screen) {
+/// Reports sound that differs from what was sent, so that nobody takes it for what was said.
+fn report_changes(recording: &Recording<'_>, screen: &mut Screen) {
     for (side, figures) in ["caller", "callee"].into_iter().zip(recording.figures()) {
         let mut parts = Vec::new();
         if figures.concealed > Nanos::ZERO {
@@ -207,13 +207,10 @@ fn made_up(recording: &Recording<'_>, screen: &mut Screen) {
             parts.push(format!("{} too late for the buffer", text::counted(figures.late, "packet")));
         }
         if figures.drift_ppm != 0.0 {
-            parts.push(format!("its clock runs {:+.0} ppm, followed", -figures.drift_ppm));
+            parts.push(format!("its clock drifts by {:+.0} ppm, corrected", -figures.drift_ppm));
         }
         if figures.failures > 0 {
-            parts.push(format!(
-                "{} that could not be decoded",
-                text::counted(figures.failures.into(), "part")
-            ));
+            parts.push(format!("{} not decoded", text::counted(figures.failures.into(), "frame")));
         }
         if !parts.is_empty() {
             screen.remark(format!("the {side}: {}", parts.join(", ")));

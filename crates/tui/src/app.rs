@@ -30,36 +30,36 @@ pub(crate) enum Page {
     Statistics,
 }
 
-/// What stands above the page and takes the keys.
+/// A window in front of the page; it receives the keys.
 #[derive(Clone, Debug)]
-pub(crate) enum Over {
+pub(crate) enum Popup {
     Help,
     Quit,
     Search(Line),
     Filter {
         filter: Filter,
-        /// Which field; after them, calls only and the state.
+        /// The active field; after the text fields come `calls only` and the state.
         at: usize,
     },
     Save {
         path: Line,
-        /// Every call that is shown, not only the selected ones.
+        /// Save every call that is shown, not only the selected ones.
         all: bool,
     },
 }
 
-/// What somebody else has to do.
+/// What the caller must do.
 #[derive(Clone, Debug)]
 pub(crate) enum Effect {
     Nothing,
     Quit,
     Clear,
     Save(PathBuf, Vec<Arc<DialogEntry>>),
-    /// A text was scrolled, perhaps past its end.
+    /// A text was scrolled, possibly past its end.
     Scroll,
 }
 
-/// By what the list is ordered.
+/// The order of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
     Time,
@@ -75,13 +75,13 @@ pub(crate) enum Sort {
     Mos,
 }
 
-/// Colours in the ladder.
+/// How arrows of the ladder are coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Paint {
+pub(crate) enum LadderColours {
     /// By kind of message.
-    Kind,
+    ByKind,
     /// By Call-ID.
-    CallId,
+    ByCallId,
 }
 
 /// A row of the ladder.
@@ -102,37 +102,37 @@ impl Row {
     }
 }
 
-/// Everything that the screen depends on.
+/// The state that the screen shows.
 pub(crate) struct App {
     pub(crate) view: Arc<View>,
     pub(crate) paused: bool,
-    /// Pages behind one another, the list at the bottom.
+    /// The stack of pages, with the list at the bottom.
     pages: Vec<Page>,
-    pub(crate) over: Option<Over>,
-    /// Columns and rows.
+    pub(crate) popup: Option<Popup>,
+    /// Size of the terminal: columns and rows.
     pub(crate) size: (u16, u16),
-    /// What happened last, for the bottom of the screen.
+    /// The last event, shown at the bottom of the screen.
     pub(crate) note: Option<String>,
 
     pub(crate) filter: Filter,
     pub(crate) sort: Sort,
     pub(crate) descending: bool,
     pub(crate) follow: bool,
-    /// Places in the view, filtered and in order.
+    /// Indexes in the view, filtered and in order.
     pub(crate) rows: Vec<usize>,
-    /// Serials.
+    /// Serials of the selected calls.
     pub(crate) selected: BTreeSet<u64>,
     pub(crate) cursor: usize,
     pub(crate) top: usize,
 
-    /// The calls looked at, as they were last seen: they may have left the list.
+    /// The open calls, as they were last seen: they may have left the list.
     pub(crate) open: Vec<Arc<DialogEntry>>,
     pub(crate) flow: Vec<Row>,
     pub(crate) step: usize,
     pub(crate) preview: bool,
-    pub(crate) paint: Paint,
-    /// First lane shown, where there is no room for all.
-    pub(crate) lane: usize,
+    pub(crate) ladder_colours: LadderColours,
+    /// The first lifeline shown, if there is no room for all.
+    pub(crate) first_lifeline: usize,
     pub(crate) stream: usize,
     pub(crate) scroll: usize,
 }
@@ -143,7 +143,7 @@ impl App {
             view,
             paused: false,
             pages: Vec::new(),
-            over: None,
+            popup: None,
             size: (80, 24),
             note: None,
             filter: Filter::default(),
@@ -158,8 +158,8 @@ impl App {
             flow: Vec::new(),
             step: 0,
             preview: true,
-            paint: Paint::Kind,
-            lane: 0,
+            ladder_colours: LadderColours::ByKind,
+            first_lifeline: 0,
             stream: 0,
             scroll: 0,
         }
@@ -275,14 +275,14 @@ impl App {
         if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
             return Effect::Quit;
         }
-        if let Some(over) = self.over.take() {
-            return self.key_over(over, key);
+        if let Some(popup) = self.popup.take() {
+            return self.key_popup(popup, key);
         }
         match key.code {
-            KeyCode::F(1) | KeyCode::Char('h' | '?') => self.over = Some(Over::Help),
+            KeyCode::F(1) | KeyCode::Char('h' | '?') => self.popup = Some(Popup::Help),
             KeyCode::F(2) | KeyCode::Char('s') => {
                 let path = format!("ringtap-{}.pcap", self.view.now.0 / 1_000_000_000);
-                self.over = Some(Over::Save {
+                self.popup = Some(Popup::Save {
                     path: Line(path),
                     all: self.page() == Page::List && self.selected.is_empty(),
                 });
@@ -295,7 +295,7 @@ impl App {
             }
             KeyCode::Esc | KeyCode::Char('q') => match self.pages.pop() {
                 Some(_) => self.scroll = 0,
-                None => self.over = Some(Over::Quit),
+                None => self.popup = Some(Popup::Quit),
             },
             _ => match self.page() {
                 Page::List => return self.key_list(key),
@@ -322,7 +322,7 @@ impl App {
         if self.open.is_empty() {
             return self.tell("there is no call to show yet".to_string());
         }
-        (self.step, self.stream, self.lane) = (0, 0, 0);
+        (self.step, self.stream, self.first_lifeline) = (0, 0, 0);
         self.unroll();
         self.enter(page);
     }
@@ -358,10 +358,10 @@ impl App {
                 self.selected = if self.selected == all { BTreeSet::new() } else { all };
             }
             KeyCode::F(3) | KeyCode::Char('/') => {
-                self.over = Some(Over::Search(Line(self.filter.any.clone())))
+                self.popup = Some(Popup::Search(Line(self.filter.any.clone())))
             }
             KeyCode::F(7) | KeyCode::Char('f') => {
-                self.over = Some(Over::Filter { filter: self.filter.clone(), at: 0 })
+                self.popup = Some(Popup::Filter { filter: self.filter.clone(), at: 0 })
             }
             KeyCode::F(5) => return self.clear(),
             KeyCode::Char('l') if key.modifiers.contains(KeyModifiers::CONTROL) => return self.clear(),
@@ -407,14 +407,18 @@ impl App {
             KeyCode::PageDown => self.step = (self.step + room).min(last),
             KeyCode::Home | KeyCode::Char('g') => self.step = 0,
             KeyCode::End | KeyCode::Char('G') => self.step = last,
-            KeyCode::Left => self.lane = self.lane.saturating_sub(1),
-            KeyCode::Right => self.lane = (self.lane + 1).min(self.flow.len()),
+            KeyCode::Left => self.first_lifeline = self.first_lifeline.saturating_sub(1),
+            KeyCode::Right => self.first_lifeline = (self.first_lifeline + 1).min(self.flow.len()),
             KeyCode::Enter if !self.flow.is_empty() => self.enter(Page::Raw { one: Some(self.step) }),
             KeyCode::F(6) | KeyCode::Char('r') => self.enter(Page::Raw { one: None }),
             KeyCode::F(8) | KeyCode::Char('m') => self.enter(Page::Streams),
             KeyCode::Char('t') => self.preview = !self.preview,
             KeyCode::F(7) | KeyCode::Char('c') => {
-                self.paint = if self.paint == Paint::Kind { Paint::CallId } else { Paint::Kind };
+                self.ladder_colours = if self.ladder_colours == LadderColours::ByKind {
+                    LadderColours::ByCallId
+                } else {
+                    LadderColours::ByKind
+                };
             }
             _ => {}
         }
@@ -445,15 +449,15 @@ impl App {
         Effect::Scroll
     }
 
-    fn key_over(&mut self, over: Over, key: KeyEvent) -> Effect {
-        match over {
-            Over::Help => {}
-            Over::Quit => {
+    fn key_popup(&mut self, popup: Popup, key: KeyEvent) -> Effect {
+        match popup {
+            Popup::Help => {}
+            Popup::Quit => {
                 if matches!(key.code, KeyCode::Enter | KeyCode::Char('y' | 'Y' | 'q')) {
                     return Effect::Quit;
                 }
             }
-            Over::Search(mut line) => match key.code {
+            Popup::Search(mut line) => match key.code {
                 KeyCode::Enter => {}
                 KeyCode::Esc => {
                     self.filter.any.clear();
@@ -463,11 +467,11 @@ impl App {
                     line.key(key);
                     self.filter.any.clone_from(&line.0);
                     self.arrange();
-                    self.over = Some(Over::Search(line));
+                    self.popup = Some(Popup::Search(line));
                 }
             },
-            Over::Filter { filter, at } => self.key_filter(filter, at, key),
-            Over::Save { mut path, mut all } => match key.code {
+            Popup::Filter { filter, at } => self.key_filter(filter, at, key),
+            Popup::Save { mut path, mut all } => match key.code {
                 KeyCode::Esc => {}
                 KeyCode::Enter => return Effect::Save(PathBuf::from(path.0), self.to_save(all)),
                 _ => {
@@ -476,7 +480,7 @@ impl App {
                     } else {
                         path.key(key);
                     }
-                    self.over = Some(Over::Save { path, all });
+                    self.popup = Some(Popup::Save { path, all });
                 }
             },
         }
@@ -501,7 +505,7 @@ impl App {
             KeyCode::Char(' ') | KeyCode::Left | KeyCode::Right => filter.next_state(),
             _ => {}
         }
-        self.over = Some(Over::Filter { filter, at });
+        self.popup = Some(Popup::Filter { filter, at });
     }
 
     /// What is saved: all that the list shows, or the selected ones, or those looked at.

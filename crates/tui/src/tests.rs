@@ -9,11 +9,11 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ringtap_capture::{Capture, Merge};
-use ringtap_cases::samples::{golden, manual};
 use ringtap_engine::{Config, Counters, Engine, Sink, SipSeen, StreamEnd};
 use ringtap_live::calls::{Limits, LiveCalls, View, ids, is_under_way};
 use ringtap_model::{Call, Frame, Message, Registration};
 use ringtap_report::text;
+use ringtap_testing::samples::{golden, manual};
 
 use crate::app::{App, Effect, Page};
 use crate::terminal::handle;
@@ -384,7 +384,9 @@ fn saving_takes_the_selected_or_all() {
 /// A message in an Ethernet frame, with whatever text in it.
 fn hostile(name: &str) -> Capture {
     let sip = format!(
-        "INVITE sip:{name}@x SIP/2.0\r\nVia: SIP/2.0/UDP a;branch=z9hG4bK1\r\nFrom: \"{name}\" <sip:{name}@{name}>;tag=1\r\nTo: <sip:{name}>\r\nCall-ID: {name}\r\nCSeq: 1 INVITE\r\nSubject: {name}\r\n\r\n{name}"
+        "INVITE sip:{name}@x SIP/2.0\r\nVia: SIP/2.0/UDP a;branch=z9hG4bK1\r\n\
+         From: \"{name}\" <sip:{name}@{name}>;tag=1\r\nTo: <sip:{name}>\r\nCall-ID: {name}\r\n\
+         CSeq: 1 INVITE\r\nSubject: {name}\r\n\r\n{name}"
     );
     let mut data = vec![0; 12];
     data.extend([8, 0, 0x45, 0]);
@@ -395,7 +397,7 @@ fn hostile(name: &str) -> Capture {
     data.extend(sip.as_bytes());
     let link = ringtap_model::LinkType(1);
     let mut writer = ringtap_capture::Writer::new(Vec::new(), &[link]).unwrap();
-    let time = ringtap_cases::samples::START;
+    let time = ringtap_testing::samples::START;
     writer.write(&Frame { time, number: 1, link, wire_len: data.len() as u32, data: &data }).unwrap();
     Capture::from_bytes("hostile", writer.finish().unwrap()).unwrap()
 }
@@ -453,7 +455,8 @@ proptest! {
     #[test]
     fn any_keys_on_any_terminal(keys in prop::collection::vec((any_key(), 1_u16..220, 1_u16..60), 1..40)) {
         thread_local! {
-            static VIEWS: [Arc<View>; 2] = [Some(4_600), None].map(|frames| Arc::new(after(capture("demo/calls.pcap"), frames, LIMITS).0));
+            static VIEWS: [Arc<View>; 2] = [Some(4_600), None]
+                .map(|frames| Arc::new(after(capture("demo/calls.pcap"), frames, LIMITS).0));
         }
         VIEWS.with(|views| {
             let mut app = App::new(Arc::clone(&views[0]));

@@ -1,7 +1,7 @@
-//! Programs, networks and reference captures that tests need, and a list of the tests that were skipped
-//! without them.
+//! What the tests of several crates share: sample records, comparison with golden files, the programs,
+//! networks and reference captures that tests need, and a list of the tests that were skipped without them.
 //!
-//! Not here: test data, or anything that a crate uses outside its tests.
+//! Not here: anything that a crate uses outside its tests.
 //!
 //! The one invariant: a test that does not run to its end calls [`skip`]. It never just returns.
 //!
@@ -16,6 +16,8 @@
 //! # }
 //! ```
 #![forbid(unsafe_code)]
+
+pub mod samples;
 
 use std::env;
 use std::fmt::Display;

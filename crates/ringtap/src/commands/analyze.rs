@@ -1,4 +1,4 @@
-//! `ringtap analyze`: every call and every stream of captures.
+//! `ringtap analyze`: lists every call and stream in captures.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -18,19 +18,20 @@ use crate::input::{Input, Listener};
 use crate::page::{CsvRecords, Format, Page};
 use crate::screen::Screen;
 
-/// Find every call in captures and measure its streams: where to begin
+/// Find every call in captures and measure its streams: start here
 ///
-/// Reads pcap, pcapng and ERF, also gzip or zstd compressed, several files in order of time; `-` is standard
-/// input. For people it prints a table of the calls, each with its worst stream, then the streams that no
-/// call announced, then a summary. For programs it prints one JSON object a line (calls, each followed by its
-/// streams; streams without a call; registrations; messages) or one kind of record as CSV.
+/// Reads pcap, pcapng and ERF files, also compressed with gzip or zstd, and merges several files in order of
+/// time; `-` is standard input. For people it prints a table of the calls, each with its worst stream, then
+/// the streams that no call announced, then a summary. For programs it prints one JSON object a line (calls,
+/// each followed by its streams; streams without a call; registrations; messages) or one kind of record as
+/// CSV.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Analyze {
     /// Capture files; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Which records to print as CSV [default: calls]
@@ -39,7 +40,7 @@ pub(crate) struct Analyze {
     /// Also write the records that pass the filters to the database in this directory, for `ringtap calls`
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
-    /// Threads that share the work: the same records, in another order
+    /// Number of threads; more than one give the same records in another order
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(1..=64))]
     workers: u8,
     #[command(flatten)]
@@ -61,12 +62,13 @@ impl Analyze {
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let format = self.format.unwrap_or(if self.csv.is_some() { Format::Csv } else { Format::Table });
         if self.csv.is_some() && format != Format::Csv {
-            return Err(
-                Misuse("`--csv` chooses records for `--format csv`: leave one of them out".into()).into()
-            );
+            return Err(Misuse(
+                "`--csv` selects the records of `--format csv`: leave out `--csv` or `--format`".into(),
+            )
+            .into());
         }
         let input = Input::open(&self.files)?;
-        // Lines that scroll over the same terminal would tear the bar apart.
+        // Results that scroll over the same terminal would break up the progress bar.
         let bar = match format {
             Format::Table => input.progress(screen, "reading"),
             _ if screen.terminal => indicatif::ProgressBar::hidden(),
@@ -84,7 +86,7 @@ impl Analyze {
         if let Some(error) = failed {
             return Err(error);
         }
-        // Before the summary, which tells what is durable by then.
+        // Before the summary, which states what is durable.
         let stored = store.map(ImportWriter::close).transpose()?;
         page.end(&summary, &pass, stored.map(stored_line)).context(WRITING)?;
         screen.out.flush().context(WRITING)?;
@@ -109,7 +111,7 @@ fn stored_line(written: RecordCounts) -> String {
     }
 }
 
-/// Takes the records as the engine finds them.
+/// Prints and stores the records as the engine finds them.
 struct Report<'a> {
     filter: Filter,
     page: Page<'a>,
@@ -120,7 +122,7 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Prints a record, and stores it where there is a database.
+    /// Prints a record, and stores it if there is a database.
     fn keep(
         &mut self,
         print: impl FnOnce(&mut Page<'_>) -> io::Result<()>,
@@ -147,7 +149,7 @@ impl Sink for Report<'_> {
     }
 
     fn stream(&mut self, stream: StreamEnd) {
-        // Filters name calls; what belongs to none is not what was asked for.
+        // Filters select calls, so a stream without a call does not match them.
         if !self.filter.is_set() {
             let stream = stream.record;
             self.summary.stream(&stream);

@@ -1,4 +1,4 @@
-//! `ringtap anonymise`: captures that name nobody.
+//! `ringtap anonymise`: writes captures without personal data.
 
 use std::path::PathBuf;
 
@@ -18,22 +18,22 @@ use crate::input::Input;
 use crate::interrupt;
 use crate::screen::Screen;
 
-/// Make a capture that names nobody: the calls in it, with other numbers, names, hosts and addresses
+/// Write a capture without personal data: the same calls with other numbers, names, hosts and addresses
 ///
-/// Every SIP message, and every packet of a stream that is one, in a frame of its own with right checksums,
-/// at its time; whatever else was in the capture is left out. The same number is the same everywhere, numbers
-/// and networks that began alike begin alike, and `ringtap analyze` finds the same calls with the same
-/// figures. For a bug report, a vendor, a test.
+/// Each SIP message and each packet of a confirmed stream is written to a frame of its own, with correct
+/// checksums, at its time; everything else is left out. A number is replaced by the same number everywhere,
+/// numbers and networks with a common prefix keep a common prefix, and `ringtap analyze` finds the same calls
+/// with the same figures. Use it for a bug report, a vendor or a test.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Anonymise {
     /// Capture files; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Write it here, as pcap
+    /// Write the new capture to this file, as pcap
     #[arg(long, value_name = "OUT")]
     out: PathBuf,
-    /// Replace the file if it is there already
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -51,7 +51,7 @@ impl Anonymise {
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         if self.out.is_file() && !self.force {
             bail!(Misuse(format!(
-                "`{}` is there already: name another file, or add `--force`",
+                "`{}` already exists: name another file, or add `--force`",
                 self.out.display()
             )));
         }
@@ -69,7 +69,7 @@ impl Anonymise {
         let anonymous = Anonymous::of(&frames, &mut mask, self.how.keep_voice, &Config::default());
         let own = anonymous.frames();
         if own.is_empty() {
-            bail!("there is neither a SIP message nor a stream in it");
+            bail!("cannot anonymise the input: it has neither a SIP message nor a stream");
         }
         let path = target.path().display().to_string();
         files::frames(&own, target).with_context(|| format!("cannot write {path}"))?;
@@ -77,7 +77,7 @@ impl Anonymise {
         screen.remark(format!("{path}: {} packets of {}", grouped(after), grouped(before)));
         if anonymous.left_out > 0 {
             screen.remark(format!(
-                "left out: {} longer than a datagram can be",
+                "{} left out, too long for a datagram",
                 counted(anonymous.left_out, "packet")
             ));
         }

@@ -1,4 +1,4 @@
-//! `ringtap bench`: what one core of this machine carries.
+//! `ringtap bench`: measures what one core of this machine can process.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,23 +15,23 @@ use crate::exit::{Exit, Misuse};
 use crate::interrupt;
 use crate::screen::Screen;
 
-/// Measure what one core of this machine carries: to plan capacity, and to compare machines
+/// Measure what one core of this machine can process: to plan capacity, and to compare machines
 ///
-/// Lays traffic out in memory as a capture ring holds it and runs the engine over it, without a network card:
-/// how many packets, calls and messages a second there can be, what a packet costs by stage, how much memory
-/// a call takes. Beside it runs the reference loop, which reads one byte of each header and does nothing
-/// else: what no analysis can be faster than.
+/// Lays out traffic in memory as in a capture ring and runs the engine over it, without a network card. Shows
+/// how many packets, calls and messages per second it processes, what each stage costs per packet, and how
+/// much memory a call needs. A reference loop, which only reads one byte of each header, shows the upper
+/// limit for any analysis.
 ///
-/// Only ratios within one run mean anything on a machine that does other work meanwhile: every round measures
-/// all stages in turn, and the median of the rounds is shown with the least and the most. What the engine
-/// found is checked against what was put in; where it differs there are no figures, and the exit status is 1.
+/// On a machine that does other work meanwhile, only ratios within one run are meaningful: every round
+/// measures all stages one after another, and the median is shown with the minimum and maximum. The engine's
+/// records are checked against the traffic; if they differ, no figures are shown and the exit status is 1.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Bench {
     /// What to measure [default: all]
     #[arg(value_enum, value_name = "WORKLOAD")]
     workloads: Vec<What>,
-    /// Your own traffic instead: capture files, held in memory and read from the files
+    /// Measure your own traffic: capture files, once loaded into memory and once read from the files
     #[arg(
         long,
         value_name = "FILE",
@@ -39,26 +39,26 @@ pub(crate) struct Bench {
         conflicts_with_all = ["workloads", "calls", "codec", "packets"]
     )]
     file: Vec<PathBuf>,
-    /// Calls under way at once; each has two streams
+    /// Concurrent calls; each has two streams
     #[arg(long, value_name = "N", default_value_t = Load::default().calls)]
     calls: u32,
-    /// What media are coded in, 20 ms a packet
+    /// Codec of the media, with 20 ms per packet
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     codec: Sound,
-    /// Frames in memory, and so in each round [default: 4,000,000 of media and other; some 500,000 of sip and
-    /// calls]
+    /// Frames in memory, all processed in each round [default: 4,000,000 for media and other; about 500,000
+    /// for sip and calls]
     #[arg(long, value_name = "N")]
     packets: Option<u32>,
-    /// How often everything is measured
+    /// Number of rounds
     #[arg(long, value_name = "N", default_value_t = Load::default().rounds)]
     rounds: u32,
-    /// Frames handed to the engine at once
+    /// Frames passed to the engine at once
     #[arg(long, value_name = "N", default_value_t = Load::default().batch, hide_short_help = true)]
     batch: usize,
-    /// Leave silence and clipping of G.711 alone: the engine then reads no payload
+    /// Do not measure silence and clipping of G.711; the engine then reads no payload
     #[arg(long)]
     no_sound: bool,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -71,21 +71,21 @@ Examples:
   ringtap bench --file trunk.pcap
   taskset -c 3 ringtap bench --format json | jq '.outcomes[].measures[] | {name, median: .figure.median}'
 
-Media take about 250 bytes of memory for each packet laid out, 4,000,000 packets a gigabyte.";
+Media need about 250 bytes of memory per packet: 4,000,000 packets need a gigabyte.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
     /// Media of calls that SIP has set up: what a sensor does all day
     Media,
-    /// Packets of 64 bytes that are no telephony, told apart and dropped
+    /// Packets of 64 bytes that are not telephony, classified and dropped
     Other,
-    /// SIP alone: calls come and go
+    /// SIP only: calls are set up and released
     Sip,
-    /// Whole lives of calls: set-up, endpoints, first media packets, release, record
+    /// Complete calls: set-up, endpoints, first media packets, release, record
     Calls,
-    /// How long a stream takes to be taken in or ended while many are under way
+    /// How long it takes to add or end a stream while many others are active
     Changes,
-    /// Media by one worker and by two that share them
+    /// Media processed by one worker, and by two that share it
     Workers,
 }
 
@@ -128,7 +128,7 @@ impl Bench {
                 continue;
             }
             bar.set_message(what.name());
-            match self.apart(*what)? {
+            match self.run_in_process(*what)? {
                 Ok(mut outcome) => outcomes.append(&mut outcome),
                 Err(exit) => return Ok(exit),
             }
@@ -157,9 +157,9 @@ impl Bench {
         }
     }
 
-    /// One of several workloads, in a process of its own: none finds memory that another has used and given
-    /// back. The status of a process that failed, which has told why.
-    fn apart(&self, what: What) -> anyhow::Result<Result<Vec<Outcome>, Exit>> {
+    /// Runs one of several workloads in a process of its own, so that it does not reuse memory that another
+    /// one freed. Returns the status of a process that failed; it has printed the reason.
+    fn run_in_process(&self, what: What) -> anyhow::Result<Result<Vec<Outcome>, Exit>> {
         let program = std::env::current_exe().context("cannot find this program to start it again")?;
         let mut command = Command::new(program);
         command.args(["bench", what.name(), "--format", "json"]);
@@ -179,7 +179,7 @@ impl Bench {
             Some(2) => return Ok(Err(Exit::Usage)),
             Some(130) => return Ok(Err(Exit::Interrupted)),
             Some(_) => return Ok(Err(Exit::Failed)),
-            None => bail!("the process for `{}` was killed; it may be short of memory", what.name()),
+            None => bail!("the process for `{}` was killed: the machine may be short of memory", what.name()),
         }
         let report: Report = serde_json::from_slice(&output.stdout).context("cannot read its result")?;
         Ok(Ok(report.outcomes))
@@ -210,7 +210,7 @@ impl What {
     }
 }
 
-/// What the person at the terminal sees meanwhile.
+/// The progress shown at a terminal.
 fn progress(screen: &Screen) -> ProgressBar {
     if !screen.watched {
         return ProgressBar::hidden();
@@ -222,7 +222,7 @@ fn progress(screen: &Screen) -> ProgressBar {
     bar
 }
 
-/// Tells what is done. Ctrl-C ends it here: there is nothing to show of a part.
+/// Shows the current step. Ctrl-C ends the program here: partial figures are not shown.
 fn said(bar: &ProgressBar, step: &str) {
     if interrupt::asked() {
         bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! `ringtap call`: everything about one call.
+//! `ringtap call`: shows everything about one call.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -20,14 +20,14 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::screen::Screen;
 
-/// Show one call: parties, times, the message ladder, its streams second by second
+/// Show one call: parties, times, the message ladder, and its streams in intervals of 10 s
 ///
-/// For a call that `analyze` listed, to see what went wrong in it: who said what when, which message was
-/// repeated, how each direction of the sound was in every 10 s.
+/// Use it for a call that `analyze` listed, to see what went wrong: who sent which message when, which
+/// message was retransmitted, and the quality of each direction in every interval.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CallArgs {
-    /// Its Call-ID, the beginning of it where no other call begins so, or the id of its record
+    /// Call-ID of the call, a unique prefix of it, or the id of its record
     #[arg(value_name = "CALL-ID")]
     call: String,
     /// Capture files; `-` is standard input
@@ -36,7 +36,7 @@ pub(crate) struct CallArgs {
     /// Draw the ladder with ASCII characters only
     #[arg(long)]
     ascii: bool,
-    /// Draw the ladder, with its streams and digits, into this file as SVG instead
+    /// Write the ladder, with its streams and digits, to this file as SVG instead
     #[arg(long, value_name = "OUT", conflicts_with = "ascii")]
     svg: Option<PathBuf>,
 }
@@ -52,7 +52,7 @@ impl CallArgs {
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let input = Input::open(&self.files)?;
         let svg = self.svg.as_deref().map(Target::create).transpose()?;
-        let bar = input.progress(screen, "looking for it");
+        let bar = input.progress(screen, "searching");
         let mut steps = Steps::default();
         let mut push = |seen: &SipSeen<'_>| steps.push(seen);
         let mut finder = Finder::<true>::new(&self.call, &mut push);
@@ -64,7 +64,7 @@ impl CallArgs {
                 return Ok(pass.exit(screen));
             }
             Err(error) => {
-                // What is wrong with the input may be why the call is missing.
+                // Damage of the input may be the reason why the call is missing.
                 return match pass.exit(screen) {
                     Exit::Interrupted => Ok(Exit::Interrupted),
                     _ => Err(error.into()),
@@ -74,8 +74,8 @@ impl CallArgs {
         let call_id = found.first().map(|found| found.call.call_id.clone()).unwrap_or_default();
         let mut found = found;
         if call_id != self.call && pass.interrupted.is_none() {
-            // It was named by its beginning or its record: its messages pass a second time.
-            let bar = input.progress(screen, "reading it");
+            // It was named by a prefix or its record: a second pass reads its messages.
+            let bar = input.progress(screen, "reading");
             let mut push = |seen: &SipSeen<'_>| steps.push(seen);
             let mut finder = Finder::<true>::new(&call_id, &mut push);
             pass = input.pass(&mut finder, &bar);
@@ -110,11 +110,10 @@ impl CallArgs {
         out.flush()
     }
 
-    /// A Call-ID of something else than a call: a registration, OPTIONS.
+    /// Shows the messages of a Call-ID that is not a call, such as a registration or OPTIONS.
     fn without_a_call(&self, steps: &Steps, screen: &mut Screen) -> io::Result<()> {
         let page = self.page(screen);
-        let heading =
-            format!("{} is no call, but these messages have it as Call-ID", text::shown(&self.call));
+        let heading = format!("{} is not a call; these messages have that Call-ID", text::shown(&self.call));
         writeln!(screen.out, "{}", Style::Bold.paint(&heading, screen.colour))?;
         ladder::draw(&mut *screen.out, steps.all(), page)?;
         screen.out.flush()
@@ -125,7 +124,7 @@ impl CallArgs {
     }
 }
 
-/// The ladder of the first of them: where a Call-ID was used again, an id of a record names another.
+/// Draws the ladder of the first call. If a Call-ID was reused, the id of a record selects another one.
 fn draw(
     selected: &SelectedCalls,
     steps: &Steps,
@@ -141,7 +140,7 @@ fn draw(
     screen.remark(&path);
     if selected.0.len() > 1 {
         screen.remark(
-            "several calls have this Call-ID, the first is drawn: name another by the id of its record",
+"several calls have this Call-ID, and the first was drawn: select another by the id of its record",
         );
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `ringtap calls`: search in the database.
+//! `ringtap calls`: searches the database.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -16,20 +16,20 @@ use crate::page::Format;
 use crate::screen::Screen;
 use crate::search::search;
 
-/// Search calls in a database that `analyze --store` wrote
+/// Search calls in a database that `run` or `analyze --store` wrote
 ///
-/// For calls of the past, without their captures. An answer that is not whole says so: on standard error when
-/// there are more than `--limit`, with an error when a day cannot be read.
+/// Finds past calls without their captures. If there are more than `--limit` calls, a remark on standard
+/// error says so; if a day cannot be read, the search fails.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Calls {
     /// Directory of the database
     #[arg(long, value_name = "DIR")]
     store: PathBuf,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// At most this many calls, the earliest; 0 is all
+    /// Show at most this many calls, the earliest; 0 is all
     #[arg(long, value_name = "N", default_value_t = 1000)]
     limit: usize,
     #[command(flatten)]
@@ -50,10 +50,12 @@ impl Calls {
         self.print(&found, screen).context("cannot write the results")?;
         if found.cut {
             let shown = counted(found.calls.len() as u64, "call");
-            screen.remark(format!("there are more than the {shown} shown: raise `--limit`, or ask for less"));
+            screen.remark(format!(
+                "more calls match than the {shown} shown: raise `--limit` or narrow the filters"
+            ));
         }
         if found.days == 0 {
-            screen.remark("nothing is stored for the time asked for: no day was searched");
+            screen.remark("no records are stored for that time: no day was searched");
         }
         Ok(Exit::Done)
     }

@@ -1,4 +1,4 @@
-//! `ringtap compare`: a monitor's records against a known truth.
+//! `ringtap compare`: compares a monitor's records with a known truth.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -14,29 +14,28 @@ use crate::exit::{Exit, Interrupted, Misuse};
 use crate::interrupt;
 use crate::screen::Screen;
 
-/// Prove a monitor right: its records against the truth that `generate` wrote
+/// Check a monitor: compare its records with the truth that `generate` wrote
 ///
-/// Both are files with one JSON object a line and the names of `analyze --format jsonl`, so that any monitor
-/// can be judged whose records can be brought into that form. Every call, stream and registration of the
-/// truth has to be there once, nothing else, and every field that the truth has has to be equal; jitter and
-/// longest gaps within 1 %. The exit status is 1 where anything differs.
+/// Both files have one JSON object a line, with the field names of `analyze --format jsonl`, so any monitor
+/// can be checked whose records can be converted to that form. The records must have every call, stream and
+/// registration of the truth exactly once and no others. Every field of the truth must be equal; jitter and
+/// the longest gaps may differ by 1 %. The exit status is 1 if anything differs.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Compare {
-    /// What was sent: the file that `generate --truth` wrote
+    /// The truth: the file that `generate --truth` wrote
     #[arg(long, value_name = "FILE")]
     truth: PathBuf,
-    /// What was found; `-` is standard input
+    /// The monitor's records; `-` is standard input
     #[arg(required = true, value_name = "RECORDS")]
     records: Vec<PathBuf>,
-    /// Let times differ by so many milliseconds, and jitter and gaps by as much: for traffic that went over a
-    /// wire
+    /// Tolerance for times, jitter and gaps in milliseconds, for traffic that was sent over a wire
     #[arg(long, value_name = "MS", default_value_t = 0.0, hide_default_value = true)]
     within: f64,
-    /// Leave out times and what is measured from them: for traffic that was not sent at its own pace
+    /// Ignore times and all that is measured from them, for traffic that was not sent in real time
     #[arg(long, conflicts_with = "within")]
     ignore_times: bool,
-    /// Tell so many differences one by one
+    /// Describe at most this many differences one by one
     #[arg(long, value_name = "N", default_value_t = 10)]
     show: usize,
 }
@@ -68,7 +67,7 @@ impl Compare {
     }
 }
 
-fn lines(path: &Path, mut take: impl FnMut(&str) -> Result<(), CompareError>) -> anyhow::Result<()> {
+fn lines(path: &Path, mut parse: impl FnMut(&str) -> Result<(), CompareError>) -> anyhow::Result<()> {
     let failed = || format!("cannot read {}", path.display());
     let mut input: Box<dyn BufRead> = match path == Path::new("-") {
         true => Box::new(io::stdin().lock()),
@@ -84,7 +83,7 @@ fn lines(path: &Path, mut take: impl FnMut(&str) -> Result<(), CompareError>) ->
             bail!(Interrupted);
         }
         if !line.trim().is_empty() {
-            take(line.trim()).with_context(|| format!("{}:{number}", path.display()))?;
+            parse(line.trim()).with_context(|| format!("{}:{number}", path.display()))?;
         }
     }
     Ok(())

@@ -8,16 +8,17 @@ use ringtap_daemon::control::{Request, ask};
 use crate::exit::Exit;
 use crate::screen::Screen;
 
-/// Where the daemon listens.
+/// The arguments that name the daemon.
 #[derive(Args, Debug)]
 pub(super) struct ControlArgs {
-    /// The socket that [process] control of the daemon's configuration names
+    /// The control socket: `control` in section [process] of the daemon's configuration
     #[arg(long, value_name = "SOCKET", default_value = "/run/ringtap/control")]
     pub(super) control: PathBuf,
 }
 
-pub(super) fn tell(screen: &mut Screen, at: &ControlArgs, request: &Request) -> anyhow::Result<Exit> {
-    let told = ask(&at.control, request)?;
-    screen.remark(told);
+/// Sends a request and prints the daemon's answer.
+pub(super) fn request(screen: &mut Screen, at: &ControlArgs, request: &Request) -> anyhow::Result<Exit> {
+    let answer = ask(&at.control, request)?;
+    screen.remark(answer);
     Ok(Exit::Done)
 }

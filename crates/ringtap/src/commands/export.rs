@@ -1,4 +1,4 @@
-//! `ringtap export`: calls out of the spool.
+//! `ringtap export`: writes recorded calls to files.
 
 mod search;
 
@@ -30,38 +30,37 @@ use crate::filter::Filter;
 use crate::screen::Screen;
 use crate::sound::{How, refuse_without_encoder};
 
-/// Take calls of the past out of the spool: packets, sound, records, ladders
+/// Export recorded calls from the spool: packets, sound, records, ladders
 ///
-/// For calls that `ringtap run` kept packets of ([spool] in its configuration). One call by its Call-ID, or
-/// with `--out` every call that the filters find, into one directory with an index of what was written. The
-/// record in the database tells which packets there were; what is missing of them is said, and the exit
-/// status is 3. Files appear when they are whole.
+/// For calls whose packets `ringtap run` has recorded ([spool] in its configuration). Exports one call by its
+/// Call-ID, or with `--out` every call that matches the filters, to a directory with an index. The record in
+/// the database says which packets were recorded; missing packets are reported, and the exit status is 3.
+/// Files appear when they are complete.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Export {
-    /// Its Call-ID or the id of its record; without it, every call that the filters find
+    /// Call-ID of the call, or the id of its record [default: every call that matches the filters]
     #[arg(value_name = "CALL", required_unless_present = "out")]
     call: Option<String>,
     /// Directory of the database
     #[arg(long, value_name = "DIR")]
     store: PathBuf,
-    /// Directory of the spool; again for each other place where its segments may lie
+    /// Directory of the spool; repeat it for each further directory with its segments
     #[arg(long, value_name = "DIR", required = true)]
     spool: Vec<PathBuf>,
-    /// A file with a key that the spool was sealed under; again for each key that it was
+    /// A file with a key that the spool was sealed with; repeat it for each further key
     #[arg(long, value_name = "FILE")]
     key: Vec<PathBuf>,
-    /// Interception product: the copy that was kept of calls that were intercepted, whatever else was kept of
-    /// them
+    /// Export the interception product of intercepted calls instead of their recording
     #[arg(long)]
     product: bool,
-    /// Directory for files whose names are made: DAY/TIME-ID.pcap and so on, and index.jsonl, one line a call
+    /// Directory for the files of a search: DAY/TIME-ID.pcap and so on, and index.jsonl with one line a call
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Replace files that are there already
+    /// Overwrite existing files
     #[arg(long)]
     force: bool,
-    /// Of a search, at most this many calls, the earliest; 0 is all
+    /// Export at most this many calls of a search, the earliest; 0 is all
     #[arg(long, value_name = "N", default_value_t = 0)]
     limit: usize,
     #[command(flatten)]
@@ -84,9 +83,9 @@ Examples:
 --out bad --pcap --flac --svg
   ringtap export --store records --spool spool --until 2026-10-01 --out october --opus
 
-Put CALL before an option whose name of a file you leave out.";
+Put CALL before an option that has no file name.";
 
-/// What became of one call.
+/// The result of exporting one call.
 struct Outcome {
     id: Id,
     paths: Vec<PathBuf>,
@@ -132,21 +131,21 @@ impl Export {
         self.wanted.refuse_one_file_for_two()?;
         if self.wanted.is_empty() {
             return misuse(
-                "nothing to write: say `--pcap`, `--wav`, `--flac`, `--opus`, `--peaks`, `--json`, `--text` \
+                "nothing to export: add `--pcap`, `--wav`, `--flac`, `--opus`, `--peaks`, `--json`, `--text` \
                  or `--svg`"
                     .into(),
             );
         }
         if let (Some(option), true) = (self.wanted.named(), self.out.is_some()) {
-            return misuse(format!("with `--out` names of files are made: write `{option}` without one"));
+            return misuse(format!("`--out` chooses the file names: write `{option}` without a name"));
         }
         if self.call.is_some() && (self.filter.is_set() || self.limit > 0) {
-            return misuse("filters find calls, and CALL names one: leave one of them out".into());
+            return misuse("CALL and filters cannot be combined: leave one of them out".into());
         }
         if self.anonymise.anonymise && self.wanted.sound() && !self.anonymise.how.keep_voice {
             return misuse(
-                "without names there are no voices: leave `--wav`, `--flac`, `--opus` and `--peaks` out, \
-                 or add `--keep-voice`"
+                "`--anonymise` replaces voices by silence: leave out `--wav`, `--flac`, `--opus` and \
+                 `--peaks`, or add `--keep-voice`"
                     .into(),
             );
         }
@@ -167,7 +166,7 @@ impl Export {
         Ok(spool)
     }
 
-    /// The files that are wanted of a call, opened.
+    /// Opens the requested files of a call.
     fn files(
         &self,
         start: Nanos,
@@ -177,14 +176,14 @@ impl Export {
     ) -> anyhow::Result<Files> {
         let mut wanted = Cow::Borrowed(&self.wanted);
         if self.call.is_none() && wanted.sound() && call_packets.has_no_media() {
-            // Nothing is missing of a call in which nobody spoke.
-            screen.remark("no media, so no sound");
+            // A call without media is complete without sound.
+            screen.remark("the call has no media, so no sound was written");
             wanted.to_mut().leave_sound_out();
         }
         Files::create(&wanted, &self.stem(start, id)?, self.force)
     }
 
-    /// One call, into its files.
+    /// Writes the files of one call.
     fn export(
         &self,
         call: &Call,
@@ -197,7 +196,7 @@ impl Export {
         let mut call_packets = CallPackets::find(spool, call, &streams, self.product)?;
         let (mut replay, mut links) = (Replay::default(), Vec::new());
         let mut engine = Engine::new(small_config(call_packets.packet_limit()));
-        // Without names all of it is held in memory: what names whom has to be known before the first packet
+        // To be anonymised, the whole call is held in memory: all names must be known before the first packet
         // is written.
         let mut whole = FrameBuffer::default();
         call_packets.first_pass(spool, &mut |frames| {
@@ -229,10 +228,10 @@ impl Export {
             source.run(&mut replay)?;
         }
         let replay = replay.sorted();
-        // Without names the record is that of what is written, or none.
+        // An anonymised call has the record of its new packets, or none.
         let stored = anonymous.is_none().then(|| call.clone());
         let Some(selected) = replay.selected(stored) else {
-            bail!("the packets of the call that are left make no call: its INVITE is missing");
+            bail!("cannot anonymise the call: its remaining packets do not include the INVITE");
         };
         let (id, call_id) = selected.0.first().map_or((call.id, Value::Null), |(found, _)| {
             (found.call.id, Value::from(found.call.call_id.clone()))
@@ -256,7 +255,7 @@ impl Export {
         let exit = files.write(content, self.sound, screen)?;
         let left_out = anonymous.as_ref().map_or(0, |anonymous| anonymous.left_out);
         if left_out > 0 {
-            screen.remark(format!("left out: {} longer than a datagram can be", counted(left_out, "packet")));
+            screen.remark(format!("{} left out, too long for a datagram", counted(left_out, "packet")));
         }
         let exit = match exit {
             Exit::Done if call_packets.is_incomplete() || left_out > 0 => Exit::Damaged,
@@ -265,15 +264,15 @@ impl Export {
         Ok(Outcome { id, paths, packets, kept: kept_value, call_id, exit })
     }
 
-    /// Where files go whose names are made: of the time and the id alone, since everything else came from the
-    /// wire.
+    /// The path of generated file names without their extension. It consists of the time and the id only,
+    /// because everything else came from the wire.
     fn stem(&self, start: Nanos, id: Id) -> anyhow::Result<PathBuf> {
         let time = time::full(start);
         let (day, clock) = time.split_once(' ').unwrap_or(("", &time));
         let clock = clock.replace(':', "");
         let Some(out) = &self.out else { return Ok(PathBuf::from(format!("{day}-{clock}-{id}"))) };
         let folder = out.join(day);
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         Ok(folder.join(format!("{clock}-{id}")))
     }
 }
@@ -287,11 +286,11 @@ fn add_links(links: &mut Vec<LinkType>, frames: &[Frame<'_>]) {
     }
 }
 
-/// The records of what is written, where those of the database would name somebody.
+/// The records of anonymised packets; those of the database have personal data.
 fn of_replay(selected: &ringtap_export::find::SelectedCalls) -> (Option<Call>, Vec<Stream>) {
     let call = selected.0.first().map(|(found, _)| found.call.clone());
     (call, selected.streams().map(|(_, stream)| stream.record.clone()).collect())
 }
 
-/// That of frames that are made.
+/// The link type of anonymised frames.
 const ETHERNET: LinkType = LinkType(1);

@@ -1,4 +1,4 @@
-//! `ringtap extract`: one call's packets and sound.
+//! `ringtap extract`: extracts one call's packets and sound from captures.
 
 use std::path::{Path, PathBuf};
 
@@ -23,12 +23,12 @@ use crate::interrupt;
 use crate::screen::Screen;
 use crate::sound::{Files, How, Paths, refuse_without_encoder};
 
-/// Take one call out: its packets as a capture, its sound as a WAV
+/// Extract one call: its packets as a capture, its sound as a WAV
 ///
-/// The capture has the call's signalling and media in their original order, fragments and RTCP included, each
-/// packet once: to hand on, or to open in Wireshark. The sound has the caller on the left and the callee on
-/// the right, on one time line; where nothing was lost it is, sample for sample, what was sent, and short
-/// loss is concealed. Files appear when they are whole: an error or Ctrl-C leaves none.
+/// The capture has the call's signalling and media in their original order, including fragments and RTCP, and
+/// each packet once. The sound has the caller on the left and the callee on the right, on one time line.
+/// Without loss it equals, sample for sample, the sound that was sent; short losses are concealed. Files
+/// appear when they are complete: an error or Ctrl-C leaves none.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[group(skip)]
@@ -36,24 +36,24 @@ pub(crate) struct Extract {
     /// Capture files; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Its Call-ID, the beginning of it where no other call begins so, or the id of its record
+    /// Call-ID of the call, a unique prefix of it, or the id of its record
     #[arg(long, value_name = "CALL-ID")]
     call: String,
-    /// Write its packets here, as pcap, or as pcapng where they have several link types
+    /// Write its packets to this file, as pcap, or as pcapng if they have several link types
     #[arg(long, value_name = "OUT", required_unless_present_any = ["wav", "flac", "opus", "peaks"])]
     pcap: Option<PathBuf>,
-    /// Write its sound here, as WAV (PCM, 16 bits)
+    /// Write its sound to this file, as WAV (PCM, 16 bits)
     #[arg(long, value_name = "OUT")]
     wav: Option<PathBuf>,
-    /// Write its sound here, as FLAC: the same samples in about half the space
+    /// Write its sound to this file, as FLAC: the same samples in about half the space
     #[arg(long, value_name = "OUT")]
     flac: Option<PathBuf>,
-    /// Write its sound here, as Ogg Opus, for keeping: about 11 MB an hour and side (`--opus-kbps`). Needs
-    /// Debian's libopus0
+    /// Write its sound to this file, as Ogg Opus, for archiving: about 11 MB per hour and side
+    /// (`--opus-kbps`). Needs Debian's libopus0
     #[arg(long, value_name = "OUT")]
     opus: Option<PathBuf>,
-    /// Write the outline of its sound here, as JSON for a player: minimum and maximum of each span, -1 to 1,
-    /// by channel
+    /// Write the waveform of its sound to this file, as JSON for a player: minimum and maximum of each span,
+    /// -1 to 1, by channel
     #[arg(long, value_name = "OUT")]
     peaks: Option<PathBuf>,
     #[command(flatten)]
@@ -72,9 +72,9 @@ Examples:
   ringtap extract trunk.pcap --call 4f2a19 --flac call.flac --peaks call.json
   ringtap extract trunk.pcap --call 4f2a19 --opus call.opus --opus-kbps 16
 
-G.711, L16, G.722, G.726, G.729 and GSM need nothing else. AMR, AMR-WB and Opus need Debian's
-libopencore-amrnb0, libopencore-amrwb0 and libopus0, iLBC its libavcodec59 (or libilbc 3); they are loaded in
-a process of its own when a call has such sound or `--opus` asks for it.";
+G.711, L16, G.722, G.726, G.729 and GSM need no library. AMR, AMR-WB and Opus need Debian's
+libopencore-amrnb0, libopencore-amrwb0 and libopus0, iLBC needs libavcodec59 (or libilbc 3). A separate
+process loads them when a call has such sound or `--opus` is given.";
 
 impl Extract {
     /// Runs it.
@@ -82,14 +82,14 @@ impl Extract {
         self.refuse_one_file_for_two()?;
         let mut mask = self.anonymise.mask()?;
         if mask.is_some() && self.pcap.is_none() {
-            bail!(Misuse("`--anonymise` is for the packets: add `--pcap`".to_owned()));
+            bail!(Misuse("`--anonymise` applies to packets: add `--pcap`".to_owned()));
         }
         if mask.is_some()
             && !self.anonymise.how.keep_voice
             && [&self.wav, &self.flac, &self.opus, &self.peaks].into_iter().any(Option::is_some)
         {
             bail!(Misuse(
-                "without names there are no voices: ask for the sound by itself, or add `--keep-voice`"
+"`--anonymise` replaces voices by silence: extract the sound separately, or add `--keep-voice`"
                     .to_owned()
             ));
         }
@@ -106,8 +106,8 @@ impl Extract {
         let decoders = Helpers;
         let (sound, mute) = Sound::of(&wanted, files.any(), &decoders);
         let mut collector = CallCollector::new(&wanted, sound, pcap.is_some());
-        let pass = input.pass(&mut collector, &input.progress(screen, "taking it out"));
-        whole(&pass)?;
+        let pass = input.pass(&mut collector, &input.progress(screen, "extracting"));
+        refuse_partial(&pass)?;
         let (frames, sound) = collector.finish();
         if let Some(target) = pcap {
             let path = target.path().to_path_buf();
@@ -145,12 +145,12 @@ impl Extract {
         Ok(())
     }
 
-    /// The call that was named.
+    /// Finds the named call.
     fn select(&self, input: &Input, screen: &mut Screen) -> anyhow::Result<SelectedCalls> {
         let mut found = find(&self.call, input, screen)?;
         let call_id = found.first().map(|found| found.call.call_id.clone()).unwrap_or_default();
         if !call_id.starts_with(&self.call) {
-            // By its record: other calls may have used the same Call-ID before and after.
+            // Named by its record: other calls may have the same Call-ID.
             found = find(&call_id, input, screen)?;
         }
         Ok(SelectedCalls::of(found, &self.call))
@@ -160,14 +160,13 @@ impl Extract {
 fn find(wanted: &str, input: &Input, screen: &mut Screen) -> anyhow::Result<Vec<FoundCall>> {
     let mut ignore = |_: &SipSeen<'_>| {};
     let mut finder = Finder::<false>::new(wanted, &mut ignore);
-    let pass = input.pass(&mut finder, &input.progress(screen, "looking for it"));
-    whole(&pass)?;
+    let pass = input.pass(&mut finder, &input.progress(screen, "searching"));
+    refuse_partial(&pass)?;
     finder.found().inspect_err(|_| _ = pass.exit(screen)).map_err(Into::into)
 }
 
-/// Half a call is not what was asked for. After an interruption of standard input alone there is all that
-/// came.
-fn whole(pass: &Pass) -> Result<(), Interrupted> {
+/// Refuses part of a call. If only standard input was interrupted, all that arrived is used.
+fn refuse_partial(pass: &Pass) -> Result<(), Interrupted> {
     match pass.interrupted {
         Some(input::Interrupted::At(_)) => Err(Interrupted),
         _ => Ok(()),
@@ -188,18 +187,19 @@ fn packets(
 ) -> anyhow::Result<u64> {
     let reports = RtcpFilter::of(wanted);
     let mut numbers = numbers.into_iter().peekable();
-    let mut kept: Vec<Frame<'_>> = Vec::new();
+    let mut selected: Vec<Frame<'_>> = Vec::new();
     for frame in input.frames() {
         if numbers.next_if_eq(&frame.number).is_some() || reports.has(&frame) {
-            kept.push(frame);
+            selected.push(frame);
         }
         if frame.number.is_multiple_of(4096) && interrupt::asked() {
             bail!(Interrupted);
         }
     }
-    let anonymous = mask.map(|(mask, voice)| Anonymous::of(&kept, mask, voice, &small_config(kept.len())));
+    let anonymous =
+        mask.map(|(mask, voice)| Anonymous::of(&selected, mask, voice, &small_config(selected.len())));
     let own = anonymous.as_ref().map(Anonymous::frames);
-    let kept = own.as_deref().unwrap_or(&kept);
-    files::frames(kept, target)?;
-    Ok(kept.len() as u64)
+    let frames = own.as_deref().unwrap_or(&selected);
+    files::frames(frames, target)?;
+    Ok(frames.len() as u64)
 }

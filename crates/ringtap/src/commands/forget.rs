@@ -1,4 +1,4 @@
-//! `ringtap forget`: a call out of the spool for good.
+//! `ringtap forget`: makes the packets of a call unreadable for good.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use crate::distant;
 use crate::exit::{Exit, Misuse};
 use crate::screen::Screen;
 
-/// Make what was kept of a call unreadable for good
+/// Make the recorded packets of a call unreadable for good
 ///
-/// Where the spool is sealed, the keys of the call's signalling and streams are overwritten: nobody can read
-/// them any more, and the segments stay as they were signed. Where it is not, the packets are overwritten.
-/// Both are written into the log of deletions first. Of segments that lie far, the keys are replaced there as
-/// well; one with packets that are not sealed is brought back first. The record of the call stays in the
-/// database. A call on hold is not forgotten.
+/// In a sealed spool, the keys of the call's signalling and streams are overwritten: nobody can read the
+/// packets any more, and the segments stay as they were signed. Otherwise the packets are overwritten. Both
+/// are first entered in the deletion log. For segments in a bucket, the keys are replaced there as well; a
+/// segment with unsealed packets is fetched first. The record of the call stays in the database. A call on
+/// hold cannot be forgotten.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Forget {
-    /// Its Call-ID, or the id of its record
+    /// Call-ID of the call, or the id of its record
     #[arg(value_name = "CALL")]
     call: String,
     /// Directory of the database
@@ -35,16 +35,16 @@ pub(crate) struct Forget {
     /// Directory of the spool
     #[arg(long, value_name = "DIR")]
     spool: PathBuf,
-    /// Its interception product, and nothing else of it; without this, everything else
+    /// Forget its interception product and nothing else; without this option, everything else
     #[arg(long)]
     product: bool,
-    /// For the log of deletions: who asked for it
+    /// Reason for the deletion log, such as the number of the request
     #[arg(long, value_name = "TEXT", default_value = "by hand")]
     why: String,
-    /// Sign the log of deletions with this key: that of `[spool] sign`
+    /// Sign the deletion log with this key, the one of `[spool] sign`
     #[arg(long, value_name = "FILE")]
     sign: Option<PathBuf>,
-    /// Yes, for good
+    /// Confirm that the packets may be made unreadable
     #[arg(long)]
     yes: bool,
 }
@@ -62,8 +62,8 @@ impl Forget {
         let parts = call_part::parts(&call, &store.streams_of(&call.id)?);
         let signer = self.sign.as_deref().map(Signer::read).transpose()?.map(Arc::new);
         if signer.is_none() && self.is_signed() {
-            let problem = "the spool is signed: give `--sign FILE`, the key of `[spool] sign`, \
-                           or `ringtap verify` will call it damage";
+            let problem = "the spool is signed: add `--sign FILE` with the key of `[spool] sign`, \
+                           otherwise `ringtap verify` would report damage";
             return Err(Misuse(problem.to_owned()).into());
         }
         if !self.yes {
@@ -81,12 +81,12 @@ impl Forget {
         let order = ForgetOrder { why: &self.why, at, product: self.product };
         let mut all = ForgetReport::default();
         for part in &parts {
-            // To the end of the last microsecond that it may have: a key is forgotten as a whole, and RTCP
-            // lies with its stream.
+            // Up to the end of its last microsecond: a key is forgotten as a whole, and RTCP is recorded with
+            // its stream.
             let (from, to) = part.time_range();
             let done =
                 forget(&[&self.spool], far.as_deref(), &[part.key], from..to + Nanos(1), &deletions, order)?;
-            screen.remark(told(part, &done));
+            screen.remark(outcome(part, &done));
             all.chunks += done.chunks;
             all.keys += done.keys;
             all.already += done.already;
@@ -97,46 +97,49 @@ impl Forget {
         if all.fetched > 0 {
             let segments = counted(all.fetched, "segment");
             screen.remark(format!(
-                "{segments} brought back from {}, to be overwritten here",
-                place(far.as_deref())
+                "{segments} fetched from {}, to be overwritten here",
+                bucket_name(far.as_deref())
             ));
         }
         if all.versions > 0 {
             screen.remark(format!(
-                "{} keeps older versions: what was forgotten can be had from them \
+                "{} keeps older versions: forgotten packets can be read from them \
                  until they are deleted there",
-                place(far.as_deref())
+                bucket_name(far.as_deref())
             ));
         }
         if all.missed > 0 {
             let missed = counted(all.missed, "chunk");
             screen.remark(format!(
-                "{missed} could not be reached: still on the way to the disk, or damaged; \
-                 do it again in a minute"
+                "{missed} could not be forgotten: not yet written to disk, or damaged; \
+                 repeat this in a minute"
             ));
             return Ok(Exit::Damaged);
         }
         if all.keys + all.chunks + all.already == 0 {
-            bail!("nothing of the call is in `{}`: it was not kept, or is no longer", self.spool.display());
+            bail!(
+                "`{}` has no packets of the call: it was not recorded, or its packets were deleted",
+                self.spool.display()
+            );
         }
         Ok(Exit::Done)
     }
 
-    /// Whether somebody signs there: a chain has a head.
+    /// Whether the spool is signed: a chain of seals has a head.
     fn is_signed(&self) -> bool {
         let files = std::fs::read_dir(&self.spool).into_iter().flatten().flatten();
         files.map(|file| file.path()).any(|path| path.extension().is_some_and(|kind| kind == "head"))
     }
 }
 
-fn place(far: Option<&dyn FarStorage>) -> String {
-    far.map_or_else(|| "far".to_owned(), FarStorage::url)
+fn bucket_name(far: Option<&dyn FarStorage>) -> String {
+    far.map_or_else(|| "the bucket".to_owned(), FarStorage::url)
 }
 
-fn told(part: &CallPart, done: &ForgetReport) -> String {
+fn outcome(part: &CallPart, done: &ForgetReport) -> String {
     let what = match (done.keys, done.chunks, done.already) {
-        (0, 0, 0) => "nothing there".to_owned(),
-        (0, 0, already) => format!("forgotten before: {}", counted(already, "piece")),
+        (0, 0, 0) => "no packets".to_owned(),
+        (0, 0, already) => format!("already forgotten: {}", counted(already, "chunk")),
         (0, _, _) => format!("{} overwritten", counted(done.packets, "packet")),
         (keys, 0, _) => format!("{} forgotten", counted(keys, "key")),
         (keys, ..) => {

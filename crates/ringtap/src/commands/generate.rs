@@ -1,4 +1,4 @@
-//! `ringtap generate`: telephone traffic with a known truth.
+//! `ringtap generate`: generates telephone traffic with a known truth.
 
 mod scenario;
 
@@ -23,52 +23,50 @@ use crate::screen::Screen;
 use crate::send::{self, Sent, Speed};
 use crate::write::write;
 
-/// Make calls that never were, into a capture or onto an interface, and the records that a monitor should
-/// find in them
+/// Generate calls, as a capture or on an interface, and the records that a monitor should find in them
 ///
-/// SIP calls, registrations and RTP between addresses and numbers that are reserved for documentation, over a
-/// network that loses, delays, reorders and repeats packets as told. The same options give the same file,
-/// byte for byte, on every machine. `--truth` has what was sent, with the names of `analyze --format jsonl`:
-/// compare the two.
+/// Generates SIP calls, registrations and RTP between addresses and numbers reserved for documentation, over
+/// a simulated network that loses, delays, reorders and duplicates packets. The same options give the same
+/// file, byte for byte, on every machine. `--truth` writes what was sent, with the field names of `analyze
+/// --format jsonl`, for `ringtap compare`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[group(skip)]
 pub(crate) struct Generate {
-    /// Write the capture here, as pcap; `-` is standard output
+    /// Write the capture to this file, as pcap; `-` is standard output
     #[arg(long, value_name = "FILE", required_unless_present = "interface")]
     out: Option<PathBuf>,
-    /// Send the frames on this interface, each at its time; they begin now unless `--start` says when it was
+    /// Send the frames on this interface in real time, starting now; `--start` changes only the times in the
+    /// truth
     #[arg(long, short, value_name = "IFACE", conflicts_with = "out")]
     interface: Option<String>,
-    /// How they get there: packet (AF_PACKET, any interface) or xdp (AF_XDP, the best that the driver can)
+    /// How to send: packet (AF_PACKET, any interface) or xdp (AF_XDP, in the driver's best mode)
     /// [default: packet]
     #[arg(long, value_name = "WAY", value_enum, hide_possible_values = true)]
     via: Option<Via>,
-    /// How many times as fast as it was made for, or max: as fast as the interface takes them [default: 1]
+    /// Send this many times faster than real time, or max: as fast as the interface accepts [default: 1]
     #[arg(long, value_name = "TIMES")]
     speed: Option<Speed>,
-    /// Write the records here, one JSON object a line
+    /// Write the truth to this file, one JSON object a line
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
-    /// What all randomness comes from: another number, another capture
+    /// Seed of all randomness: another number gives another capture
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// Call attempts
+    /// Number of call attempts
     #[arg(long, value_name = "N", default_value_t = 20)]
     calls: u64,
-    /// Call attempts per second, on average; they come independently of each other
+    /// Mean number of call attempts per second (a Poisson process)
     #[arg(long, value_name = "CALLS", default_value_t = 1.0)]
     rate: f64,
-    /// When it begins: 2026-11-21T02:00:00Z, or 2026-11-21 02:00 (UTC) [default: 2026-01-01T08:00:00Z; now on
-    /// an interface]
+    /// Start time: 2026-11-21T02:00:00Z, or 2026-11-21 02:00 (UTC) [default: 2026-01-01T08:00:00Z; now on an
+    /// interface]
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     start: Option<Nanos>,
-    /// No call begins later than so many seconds after the first may; cross traffic goes on for at least so
-    /// long
+    /// Calls begin within this many seconds after the start; cross traffic lasts at least that long
     #[arg(long, value_name = "SECONDS")]
     duration: Option<f64>,
-    /// `all` impairments and all turns that calls can take, each by a share; what other options say comes
-    /// before it
+    /// `all` enables every impairment and every kind of call, each with a share; other options override it
     #[arg(long, value_name = "PRESET", value_enum, default_value_t, hide_default_value = true)]
     impair: Impair,
     /// Seconds from answer to release, the same for every call
@@ -80,34 +78,34 @@ pub(crate) struct Generate {
     /// Codecs and their weights: PCMU, PCMA, G722, G729, GSM, iLBC, opus [default: PCMU=60,PCMA=40]
     #[arg(long, value_name = "NAME=WEIGHT,...")]
     codec: Option<Mix<Codec>>,
-    /// Milliseconds of sound in a packet, with weights: each call takes one that suits its codec
+    /// Milliseconds of sound per packet, with weights: each call uses one that suits its codec
     /// [default: 20]
     #[arg(long, value_name = "MS=WEIGHT,...")]
     ptime: Option<Mix<PacketTime>>,
-    /// none, bernoulli:SHARE, or gilbert:P,R[,BAD[,GOOD]] for bursts; @SHARE behind it for a part of the
+    /// none, bernoulli:SHARE, or gilbert:P,R[,BAD[,GOOD]] for bursts; append @SHARE for a part of the
     /// streams [default: none]
     #[arg(long, value_name = "MODEL")]
     loss: Vec<ModelShare<Loss>>,
-    /// none, or gamma:SHAPE,SCALE with the scale in milliseconds; @SHARE behind it for a part of the streams
+    /// none, or gamma:SHAPE,SCALE with the scale in milliseconds; append @SHARE for a part of the streams
     /// [default: gamma:2,0.5]
     #[arg(long, value_name = "MODEL")]
     jitter: Vec<ModelShare<Jitter>>,
-    /// RTP packets that the next one overtakes [default: 0%]
+    /// RTP packets that are overtaken by the next one [default: 0%]
     #[arg(long, value_name = "SHARE")]
     reorder: Option<Share>,
-    /// RTP packets that come twice [default: 0%]
+    /// RTP packets that are duplicated [default: 0%]
     #[arg(long, value_name = "SHARE")]
     duplicate: Option<Share>,
-    /// Calls that fail: busy, not found, declined, ...; registrations that are refused [default: 5%]
+    /// Calls that fail (busy, not found, declined, ...) and registrations that are refused [default: 5%]
     #[arg(long, value_name = "SHARE")]
     failed: Option<Share>,
-    /// Calls that the caller gives up while it rings [default: 3%]
+    /// Calls that the caller cancels while ringing [default: 3%]
     #[arg(long, value_name = "SHARE")]
     cancelled: Option<Share>,
-    /// Calls and registrations that have to authenticate first: 401, 407 [default: 10%]
+    /// Calls and registrations that must authenticate first: 401, 407 [default: 10%]
     #[arg(long, value_name = "SHARE")]
     challenged: Option<Share>,
-    /// Requests and final answers that are sent again; over TCP, segments [default: 2%]
+    /// Requests and final responses that are retransmitted; over TCP, segments [default: 2%]
     #[arg(long, value_name = "SHARE")]
     retransmit: Option<Share>,
     /// Answered calls whose media move to another host [default: 5%]
@@ -116,16 +114,16 @@ pub(crate) struct Generate {
     /// Answered calls in which one side puts the other on hold for a while [default: 0%]
     #[arg(long, value_name = "SHARE")]
     on_hold: Option<Share>,
-    /// Calls with media before the answer, announcements of calls that fail among them: 183 [default: 0%]
+    /// Calls with early media (183), including announcements of failing calls [default: 0%]
     #[arg(long, value_name = "SHARE")]
     early_media: Option<Share>,
-    /// Calls that ring in two places until one answers [default: 0%]
+    /// Calls that ring at two phones until one answers [default: 0%]
     #[arg(long, value_name = "SHARE")]
     forked: Option<Share>,
-    /// Answered calls in which digits are pressed: telephone-event [default: 5%]
+    /// Answered calls with dialled digits (telephone-event) [default: 5%]
     #[arg(long, value_name = "SHARE")]
     dtmf: Option<Share>,
-    /// Answered calls with RTCP of both sides [default: 0%]
+    /// Answered calls with RTCP from both sides [default: 0%]
     #[arg(long, value_name = "SHARE")]
     rtcp: Option<Share>,
     /// Calls and registrations over IPv6 [default: 0%]
@@ -134,16 +132,16 @@ pub(crate) struct Generate {
     /// Calls and registrations whose frames have an 802.1Q tag [default: 0%]
     #[arg(long, value_name = "SHARE")]
     vlan: Option<Share>,
-    /// Registrations, spread over the time of the calls [default: 0]
+    /// Number of registrations, spread over the time of the calls [default: 0]
     #[arg(long, value_name = "N")]
     registrations: Option<u64>,
-    /// What carries SIP: udp, tcp, or both by weight as in udp=80,tcp=20 [default: udp]
+    /// Transport of SIP: udp, tcp, or both with weights, such as udp=80,tcp=20 [default: udp]
     #[arg(long, value_name = "NAME=WEIGHT,...")]
     transport: Option<Mix<Transport>>,
-    /// Traffic that is no telephony: 100M for bits per second, 50kpps for packets per second
+    /// Rate of other traffic: 100M for bits per second, 50kpps for packets per second
     #[arg(long, value_name = "RATE")]
     cross: Option<Rate>,
-    /// What it is made of, by share of its flows: web, quic, dns, small (64-byte frames)
+    /// Composition of the other traffic, by weight of its flows: web, quic, dns, small (64-byte frames)
     #[arg(
         long,
         value_name = "NAME=WEIGHT,...",
@@ -151,13 +149,13 @@ pub(crate) struct Generate {
         requires = "cross"
     )]
     cross_mix: Mix<CrossKind>,
-    /// What is said in G.711 calls: a WAV of 16 bits at 8 kHz, caller left, callee right. Without it, noise
-    /// like speech
+    /// Sound of G.711 calls: a WAV of 16 bits at 8 kHz, caller left, callee right [default: noise like
+    /// speech]
     #[arg(long, value_name = "FILE")]
     wav: Option<PathBuf>,
 }
 
-/// How frames get to the interface.
+/// How frames are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Via {
     /// AF_PACKET
@@ -176,13 +174,13 @@ impl Via {
     }
 }
 
-/// What a scenario begins from.
+/// The values that a scenario starts from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Impair {
     /// A good network
     #[default]
     None,
-    /// Everything
+    /// Every impairment and every kind of call
     All,
 }
 
@@ -202,8 +200,8 @@ Examples:
   sudo ringtap generate --interface veth0 --calls 1000 --rate 20 --truth sent.jsonl
   ringtap generate --out phones.pcap --calls 0 --registrations 500 --transport tcp
 
-A share is written 5% or 0.05. The file grows by about 25 kB per second of a G.711 call: unless told otherwise
-calls last two minutes on average, half of them less than 40 seconds and a few an hour.";
+A share is written 5% or 0.05. A G.711 call needs about 25 kB per second. By default calls last two minutes on
+average: half of them less than 40 seconds, and a few an hour.";
 
 impl Generate {
     /// Runs it.
@@ -212,12 +210,12 @@ impl Generate {
             bail!(Misuse("`--out` and `--truth` name the same file: name two".to_owned()));
         }
         if self.interface.is_none() && (self.via.is_some() || self.speed.is_some()) {
-            bail!(Misuse("`--via` and `--speed` are about sending: they need `--interface`".to_owned()));
+            bail!(Misuse("`--via` and `--speed` need `--interface`".to_owned()));
         }
         match (&self.interface, &self.out) {
             (Some(interface), _) => self.send(interface, screen),
             (None, Some(out)) => self.write(out, screen),
-            // INVARIANT: the command line was refused without either.
+            // INVARIANT: the parser refuses a command line without either.
             (None, None) => Ok(Exit::Usage),
         }
     }
@@ -229,7 +227,7 @@ impl Generate {
         let made = if out == Path::new("-") {
             if screen.terminal {
                 bail!(Misuse(
-                    "`--out -` writes a capture to the terminal: redirect it, or name a file".to_owned()
+                    "`--out -` would write a capture to the terminal: redirect it, or name a file".to_owned()
                 ));
             }
             write(&mut traffic, &mut screen.out, "standard output", truth, &bar)
@@ -255,8 +253,8 @@ impl Generate {
         let mut truth = self.truth.as_deref().map(Target::create).transpose()?.map(BufWriter::new);
         let mut injector = Injector::open(interface, self.via.unwrap_or_default().source())?;
         let speed = self.speed.unwrap_or(Speed::Times(1.0));
-        // Times of the truth are those of the wire, unless they were chosen: what was set up until here costs
-        // nothing of them.
+        // Unless `--start` chose the times, those of the truth are those on the wire: traffic starts only
+        // after the set-up so far.
         let ahead = if self.start.is_none() { traffic.start() - now() } else { Nanos::ZERO };
         let began = Instant::now() + Duration::from_nanos(ahead.0);
         let (traffic, sent) = send::all(traffic, &mut injector, speed, began, truth.as_mut())?;
@@ -269,7 +267,7 @@ impl Generate {
             grouped((sent.frames as f64 / seconds) as u64),
             sent.bytes as f64 * 8.0 / seconds / 1e6,
         ));
-        screen.remark(honestly(&sent, speed));
+        screen.remark(deviations(&sent, speed));
         if sent.interrupted {
             return Ok(Exit::Interrupted);
         }
@@ -283,7 +281,7 @@ impl Generate {
         Ok(Exit::Done)
     }
 
-    /// A progress bar where the file becomes large and people look on; hidden otherwise.
+    /// A progress bar if the file will be large and standard error is a terminal; hidden otherwise.
     fn progress(&self, screen: &Screen) -> ProgressBar {
         let total = self.calls.saturating_add(self.registrations.unwrap_or(0));
         if total < MANY || !screen.watched {
@@ -292,12 +290,12 @@ impl Generate {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(5));
         let layout = "{msg} {bar:30} {percent:>3} %, {eta} left";
         bar.set_style(ProgressStyle::with_template(layout).unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.set_message("making calls");
+        bar.set_message("generating");
         bar
     }
 }
 
-/// In whole microseconds, as all times of generated traffic.
+/// The current time in whole microseconds, as all times of generated traffic.
 fn now() -> Nanos {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Nanos::from_micros(since.as_micros() as u64)
@@ -312,11 +310,11 @@ fn sessions(traffic: &Traffic) -> String {
     format!("{} calls, {registrations}", grouped(traffic.calls()))
 }
 
-/// What went other than it should have, or that nothing did.
-fn honestly(sent: &Sent, speed: Speed) -> String {
+/// Describes how the sending deviated from the plan.
+fn deviations(sent: &Sent, speed: Speed) -> String {
     let refused = match sent.refused {
-        0 => "the kernel took every frame at once".to_owned(),
-        count => format!("the kernel had no room {} times and was asked again", grouped(count)),
+        0 => "the kernel accepted every frame at once".to_owned(),
+        count => format!("the kernel's queue was full {} times, and sending was retried", grouped(count)),
     };
     let dropped = match sent.dropped {
         0 => String::new(),
@@ -326,9 +324,7 @@ fn honestly(sent: &Sent, speed: Speed) -> String {
         return format!("{refused}{dropped}");
     }
     let (latest, late) = (sent.latest.as_secs_f64() * 1e3, grouped(sent.late));
-    format!(
-        "{refused}{dropped}; {late} frames went more than 1 ms after their time, the latest {latest:.2} ms"
-    )
+    format!("{refused}{dropped}; {late} frames were sent more than 1 ms late, at most {latest:.2} ms")
 }
 
 /// From so many calls on a progress bar is worth its line.

@@ -1,4 +1,4 @@
-//! `ringtap hold`: calls that outlive every clock.
+//! `ringtap hold`: keeps calls past every age limit.
 
 use std::path::PathBuf;
 
@@ -17,20 +17,20 @@ use crate::exit::Exit;
 use crate::filter::Filter;
 use crate::screen::Screen;
 
-/// Put calls on hold for a case: their packets and records stay until they are released
+/// Put calls on hold for a case: their packets and records are not deleted until they are released
 ///
-/// Whatever [retention] and [store] retain say, and however full the disk is. A running `ringtap run` sees it
-/// at once. Other calls are not kept longer for it: what is held is copied out of a segment before that is
-/// deleted. A call can be on hold for several cases; it is held until the last of them is released. A call
-/// that is under way has no record yet: the running ringtap, which is asked over its control socket, holds it
-/// when it has ended, also when it was started again meanwhile; its messages stay from now on.
+/// A hold overrides [retention] and `retain` of [store], and applies however full the disk is. A running
+/// `ringtap run` obeys it at once. Other calls are not kept longer because of it: packets on hold are copied
+/// out of a segment before the segment is deleted. A call can be on hold for several cases, until the last of
+/// them is released. A call under way has no record yet: the running daemon, asked over its control socket,
+/// holds it when it has ended, even after a restart; its messages are held from now on.
 #[derive(Args, Debug)]
 #[command(after_help = HOLD)]
 pub(crate) struct Hold {
-    /// Call-IDs, or ids of records; none where filters say which
+    /// Call-IDs or record ids of the calls; none if filters select them
     #[arg(value_name = "CALL")]
     calls: Vec<String>,
-    /// The case: letters, digits, `-`, `_` and `.`
+    /// Name of the case: letters, digits, `-`, `_` and `.`
     #[arg(long, value_name = "NAME")]
     case: String,
     /// Directory of the database
@@ -39,10 +39,10 @@ pub(crate) struct Hold {
     /// Directory of the spool
     #[arg(long, value_name = "DIR")]
     spool: PathBuf,
-    /// Their interception product, and nothing else of them
+    /// Hold the interception product of the calls, and nothing else
     #[arg(long)]
     product: bool,
-    /// The socket that [process] control of the daemon's configuration names: for a call under way
+    /// The control socket, needed for calls under way: `control` in section [process] of the configuration
     #[arg(long, value_name = "SOCKET", default_value = "/run/ringtap/control")]
     control: PathBuf,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) struct Hold {
 
 const HOLD: &str = "\
 Examples:
-  ringtap hold 4f2a19@192.0.2.1 --case K-2026-17 --store /var/lib/ringtap/records --spool /var/lib/ringtap/spool
+  ringtap hold 4f2a19@192.0.2.1 --case K-2026-17 --store /var/lib/ringtap/records --spool ...
   ringtap hold --number '+4202*' --since 2026-11-20 --case K-2026-17 --store ... --spool ...
   ringtap holds --spool /var/lib/ringtap/spool
   ringtap release --case K-2026-17 --store ... --spool ...";
@@ -65,19 +65,19 @@ impl Hold {
             spool.far(far);
         }
         let (calls, under_way) = self.found(&store)?;
-        under_way.iter().for_each(|told| screen.remark(told));
+        under_way.iter().for_each(|answer| screen.remark(answer));
         let by = By { case: &self.case, since: now(), product: self.product };
         for call in &calls {
             let hold = holding::place(&self.store, &store, &self.spool, call, &by)?;
             let what = match packets(&mut spool, &hold) {
-                Ok((0, 0)) => "nothing of it is in the spool, its record is held".to_owned(),
+                Ok((0, 0)) => "the spool has no packets of it, its record is held".to_owned(),
                 Ok((packets, 0)) => format!("{} packets", grouped(packets)),
-                // What is in them cannot be counted without the key, and is held all the same.
+                // Packets in sealed chunks cannot be counted without the key, but are held.
                 Ok((0, sealed)) => format!("{}, sealed", counted(sealed, "chunk")),
                 Ok((packets, sealed)) => {
                     format!("{} packets, and {}, sealed", grouped(packets), counted(sealed, "chunk"))
                 }
-                // It is in effect all the same: segments may lie where nobody can look now.
+                // The hold is in effect, even if segments in a bucket cannot be reached now.
                 Err(error) => format!("its packets were not counted: {error}"),
             };
             screen.remark(format!("held for {}: {}: {what}", self.case, hold.call_id));
@@ -87,15 +87,18 @@ impl Hold {
         Ok(Exit::Done)
     }
 
-    /// Records of the calls; and what the daemon says of those that are under way.
+    /// The records of the selected calls, and the daemon's answers for those under way.
     fn found(&self, store: &ringtap_store::Reader) -> anyhow::Result<(Vec<Call>, Vec<String>)> {
         match (self.calls.is_empty(), self.filter.is_set()) {
-            (true, false) => bail!("no call is named: name Call-IDs, or filters such as --number"),
-            (false, true) => bail!("calls are named, or filters say which, not both: leave one of them out"),
+            (true, false) => bail!("no call selected: name Call-IDs, or add filters such as --number"),
+            (false, true) => bail!("Call-IDs and filters cannot be combined: leave one of them out"),
             (true, true) => {
                 let calls = search(store, &self.filter)?;
                 if calls.is_empty() {
-                    bail!("no call in `{}` passes the filters: nothing is held", self.store.display());
+                    bail!(
+                        "no call in `{}` matches the filters: nothing was put on hold",
+                        self.store.display()
+                    );
                 }
                 Ok((calls, Vec::new()))
             }
@@ -105,13 +108,14 @@ impl Hold {
                     let mut found = named(store, call)?;
                     if found.is_empty() {
                         match self.under_way(call) {
-                            Ok(told) => {
-                                under_way.push(told);
+                            Ok(answer) => {
+                                under_way.push(answer);
                                 continue;
                             }
-                            // It may have ended this moment.
+                            // It may have ended in the meantime.
                             Err(error) => {
-                                found = named(store, call).and_then(|found| self.some(found, call, &error))?
+                                found = named(store, call)
+                                    .and_then(|found| self.refuse_none(found, call, &error))?
                             }
                         }
                     }
@@ -130,12 +134,13 @@ impl Hold {
         ask(&self.control, &Request::Hold { call, case, product })
     }
 
-    fn some(&self, found: Vec<Call>, call: &str, error: &anyhow::Error) -> anyhow::Result<Vec<Call>> {
+    /// Refuses a call that neither the database nor the daemon knows.
+    fn refuse_none(&self, found: Vec<Call>, call: &str, error: &anyhow::Error) -> anyhow::Result<Vec<Call>> {
         if found.is_empty() {
             let store = self.store.display();
             bail!(
-                "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists them; and none under way is put on \
-                 hold: {error:#}"
+                "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists \
+                    the calls; and none under way is put on hold: {error:#}"
             );
         }
         Ok(found)
@@ -153,12 +158,12 @@ fn search(store: &ringtap_store::Reader, filter: &Filter) -> anyhow::Result<Vec<
         ..Query::default()
     };
     let mut calls = store.calls(&query)?.calls;
-    // What the database does not know: several states, the beginning of a Call-ID.
+    // The database cannot search for several states or for a prefix of a Call-ID.
     calls.retain(|call| filter.passes(call));
     Ok(calls)
 }
 
-/// Packets of it that are in the spool, and sealed chunks.
+/// Counts the packets of a held call in the spool, and its sealed chunks.
 fn packets(spool: &mut Reader, hold: &Held) -> anyhow::Result<(u64, u64)> {
     let (mut packets, mut sealed) = (0, 0);
     for part in &hold.parts {

@@ -20,13 +20,13 @@ pub(crate) struct Holds {
     /// Directory of the spool
     #[arg(long, value_name = "DIR")]
     spool: PathBuf,
-    /// Of this case alone
+    /// List only this case
     #[arg(long, value_name = "NAME")]
     case: Option<String>,
-    /// Holds of interception product, and no others
+    /// List only holds of interception product
     #[arg(long)]
     product: bool,
-    /// As JSON lines
+    /// Print one JSON object a line
     #[arg(long)]
     json: bool,
 }
@@ -34,13 +34,13 @@ pub(crate) struct Holds {
 impl Holds {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        std::fs::read_dir(&self.spool).with_context(|| format!("{} cannot be read", self.spool.display()))?;
+        std::fs::read_dir(&self.spool).with_context(|| format!("cannot read {}", self.spool.display()))?;
         let holds = AllHeld::read(&self.spool)?;
-        let asked = |hold: &&Held| {
+        let wanted = |hold: &&Held| {
             hold.product == self.product && self.case.as_ref().is_none_or(|case| hold.case == *case)
         };
         let failed = "cannot write the list";
-        for hold in holds.all().iter().filter(asked) {
+        for hold in holds.all().iter().filter(wanted) {
             if self.json {
                 let line = serde_json::to_string(hold).context(failed)?;
                 writeln!(screen.out, "{line}").context(failed)?;
@@ -59,5 +59,5 @@ impl Holds {
     }
 }
 
-/// In place of an id.
+/// Shown instead of the id of a record.
 const UNDER_WAY: &str = "under way";

@@ -1,4 +1,4 @@
-//! `ringtap key`: keys for a spool.
+//! `ringtap key`: creates keys for a spool.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -12,19 +12,19 @@ use ringtap_spool::{MasterKey, Signer};
 use crate::exit::Exit;
 use crate::screen::Screen;
 
-/// Make a key that seals a spool, or one that signs it
+/// Create a key that seals a spool, or one that signs it
 ///
-/// A file that exists is never overwritten. Keep a copy of the sealing key in another place: what is sealed
-/// cannot be read without it, by anybody.
+/// Existing files are never overwritten. Keep a copy of the sealing key in another place: without it, nobody
+/// can read sealed packets.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[group(required = true, multiple = true)]
 pub(crate) struct KeyArgs {
-    /// A master key, for `[spool] seal` and `ringtap export --key`
+    /// Write a master key, for `[spool] seal` and `ringtap export --key`
     #[arg(long, value_name = "FILE")]
     seal: Option<PathBuf>,
-    /// A signing key, for `[spool] sign`; its public part, for `ringtap verify --key`, is written beside it
-    /// as FILE.pub
+    /// Write a signing key, for `[spool] sign`; the public key, for `ringtap verify --key`, is written beside
+    /// it as FILE.pub
     #[arg(long, value_name = "FILE")]
     sign: Option<PathBuf>,
 }
@@ -44,8 +44,7 @@ impl KeyArgs {
         if let Some(path) = &self.seal {
             let key = MasterKey::generate()?;
             write(path, 0o600, &format!("{}\n", *key))?;
-            screen
-                .remark(format!("{}: keep a copy in another place, and away from the spool", path.display()));
+            screen.remark(format!("{}: keep a copy in another place, away from the spool", path.display()));
         }
         if let Some(path) = &self.sign {
             let (private, public) = Signer::generate()?;
@@ -55,7 +54,7 @@ impl KeyArgs {
             write(Path::new(&beside), 0o644, &public)?;
             let key = Signer::read(path)?.public();
             screen.remark(format!(
-                "{}: its public part is {}, {key}",
+                "{}: its public key is {}, {key}",
                 path.display(),
                 Path::new(&beside).display()
             ));

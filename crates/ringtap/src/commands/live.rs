@@ -1,4 +1,4 @@
-//! `ringtap live`: calls as they pass.
+//! `ringtap live`: shows calls as they happen.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, IsTerminal, Write};
@@ -23,14 +23,13 @@ use crate::interrupt;
 use crate::page::{Format, Page};
 use crate::screen::Screen;
 
-/// Watch calls in the terminal as they pass: list, ladder, messages, streams
+/// Watch calls in the terminal as they happen: list, ladder, messages, streams
 ///
-/// For who knows sngrep: the same keys do the same things, F1 lists them. Beside the messages there are the
-/// streams of each call, with loss, jitter and MOS of every ten seconds. Captures on interfaces, or reads
-/// capture files. What is kept to be looked at has ceilings, so that it can run for days: the oldest calls
-/// that have ended leave first, and are counted.
+/// The keys are those of sngrep; F1 lists them. Beside the messages it shows the streams of each call, with
+/// loss, jitter and MOS of every ten seconds. It captures on interfaces, or reads capture files. Memory is
+/// limited, so it can run for days: the oldest calls that have ended are removed first, and counted.
 ///
-/// With `--records` nothing is drawn: records are printed as calls end, as `analyze --format jsonl` does.
+/// With `--records` it draws nothing and prints records as calls end, like `analyze --format jsonl`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[group(skip)]
@@ -38,22 +37,23 @@ pub(crate) struct Live {
     /// Capture files to read instead; `-` is standard input
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Capture on this interface; may be given several times
+    /// Capture on this interface; may be repeated
     #[arg(short, long, value_name = "IFACE", conflicts_with = "files")]
     interface: Vec<String>,
-    /// Only packets that match, in the syntax of tcpdump: 'udp port 5060 or udp portrange 10000-20000'
+    /// Capture only packets that match, in the syntax of tcpdump: 'udp port 5060 or udp portrange
+    /// 10000-20000'
     #[arg(short, long, value_name = "EXPRESSION")]
     filter: Option<String>,
-    /// Read files at this multiple of the speed at which they were captured [default: as fast as it goes]
+    /// Read files at this multiple of the speed at which they were captured [default: as fast as possible]
     #[arg(long, value_name = "FACTOR", requires = "files", value_parser = factor)]
     speed: Option<f64>,
-    /// Leave out what is no call: registrations, OPTIONS, subscriptions
+    /// Show only calls, without registrations, OPTIONS and subscriptions
     #[arg(short, long)]
     calls_only: bool,
-    /// Keep at most this many calls and other dialogs to be looked at
+    /// Keep at most this many calls and other dialogs
     #[arg(long, value_name = "N", default_value_t = 5_000, value_parser = value_parser!(u32).range(1..))]
     max_calls: u32,
-    /// Keep at most this many messages of each
+    /// Keep at most this many messages of each call
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = value_parser!(u32).range(1..))]
     max_messages: u32,
     /// Keep at most this many MiB of messages and records
@@ -67,7 +67,7 @@ pub(crate) struct Live {
     /// Print records as JSON lines instead of drawing
     #[arg(long)]
     records: bool,
-    /// End after this long: 10s, 5m, 2h
+    /// Exit after this time: 10s, 5m, 2h
     #[arg(long, value_name = "TIME", requires = "records", value_parser = duration)]
     duration: Option<Duration>,
 }
@@ -84,12 +84,12 @@ impl Live {
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         if self.interface.is_empty() && self.files.is_empty() {
             let why =
-                "nothing to watch: name an interface with `-i` (`ip -br link` lists them), or capture files";
+                "nothing to watch: name an interface with `-i` (`ip -br link` lists them) or capture files";
             return Err(Misuse(why.into()).into());
         }
         let watched = screen.terminal && io::stdin().is_terminal();
         if !self.records && !watched {
-            let why = "`ringtap live` draws on a terminal, and this is none: use `--records` for scripts";
+            let why = "`ringtap live` needs a terminal: use `--records` in scripts";
             return Err(Misuse(why.into()).into());
         }
         if self.interface.is_empty() {
@@ -102,7 +102,7 @@ impl Live {
         names.sort();
         names.dedup();
         if names.len() < self.interface.len() {
-            bail!("an interface is named twice: every packet of it would count twice");
+            bail!("an interface is named twice, so each of its packets would count twice: name it once");
         }
         let taps = Taps::open(&self.interface, self.filter.as_deref())?;
         for note in taps.notes() {
@@ -120,7 +120,7 @@ impl Live {
     ) -> anyhow::Result<Exit> {
         let mut config = Config::default();
         if feed.is_live() {
-            // Nobody outside may know which addresses share a slot of a table.
+            // Senders must not be able to predict which addresses share a slot of a table.
             config.seed = RandomState::new().hash_one("ringtap");
         }
         if self.records {
@@ -142,13 +142,13 @@ impl Live {
             let shown = terminal::run(&shared, colour, interrupt::asked);
             shared.stop();
             if engine.join().is_err() {
-                bail!("the engine's thread ended in a fault of its own; this should not happen");
+                bail!("the engine's thread panicked: this is a bug in ringtap, please report it");
             }
             shown.map(|()| Exit::Done)
         })
     }
 
-    /// Records as they come, until the end of the input, of the time, or Ctrl-C.
+    /// Prints records until the input ends, the time is over, or Ctrl-C.
     fn print(
         &self,
         feed: &mut impl Feed,
@@ -159,7 +159,7 @@ impl Live {
         let begin = Instant::now();
         let mut engine = Engine::new(config);
         if feed.is_live() {
-            // Whoever started it may wait for this before sending anything.
+            // A script may wait for this line before it sends packets.
             screen.remark(format!("capturing on {source}; Ctrl-C ends it"));
         }
         let page = Page::begin(Format::Jsonl, RecordKind::default(), screen).context(WRITING)?;
@@ -205,12 +205,12 @@ impl Live {
         let lost =
             if lost.is_empty() { "nothing lost".to_string() } else { format!("lost: {}", lost.join(", ")) };
         screen.remark(format!("{} packets; {lost}", grouped(counters.frames)));
-        // Ctrl-C is how a capture without an end is ended.
+        // Ctrl-C is the usual way to end a live capture.
         Ok(if feed.is_live() && exit == Exit::Interrupted { Exit::Done } else { exit })
     }
 }
 
-/// Prints records as they come.
+/// Prints records as calls end.
 struct Records<'a> {
     page: Page<'a>,
     calls_only: bool,
@@ -259,12 +259,12 @@ impl Sink for Records<'_> {
 }
 
 fn factor(text: &str) -> Result<f64, String> {
-    let factor: f64 = text.parse().map_err(|_| "write a number: 1, 0.5, 10".to_string())?;
-    if factor.is_finite() && factor > 0.0 { Ok(factor) } else { Err("it has to be above 0".to_string()) }
+    let factor: f64 = text.parse().map_err(|_| "write a number such as 1, 0.5 or 10".to_string())?;
+    if factor.is_finite() && factor > 0.0 { Ok(factor) } else { Err("it must be above 0".to_string()) }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "write it as 10s, 5m or 2h".to_string();
+    let wrong = || "write a time such as 10s, 5m or 2h".to_string();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
     let unit = match &text[digits..] {
@@ -277,9 +277,9 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 const WRITING: &str = "cannot write the records";
-/// How long to wait for packets before looking up.
+/// How long to wait for packets before other work.
 const WAIT: Duration = Duration::from_millis(50);
-/// Between two looks at what was lost.
+/// Interval at which losses are read.
 const LOOK: Duration = Duration::from_millis(500);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One module a command: its arguments, and the rooms wired together for it.
+//! One module for each command: its arguments, and how it calls the crates below.
 
 pub(crate) mod analyze;
 pub(crate) mod anonymise;

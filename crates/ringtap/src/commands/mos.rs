@@ -1,4 +1,4 @@
-//! `ringtap mos`: a quality model worked out by hand.
+//! `ringtap mos`: calculates a MOS from given values.
 
 use std::io::Write;
 
@@ -11,33 +11,33 @@ use ringtap_report::rating::{self, ModelResult};
 use crate::exit::{Exit, Misuse};
 use crate::screen::Screen;
 
-/// Work out a MOS by hand, term by term: to check a figure, or to plan a link
+/// Calculate a MOS term by term: to check a figure, or to plan a link
 ///
-/// Every term is shown with the equation that it comes from. Without `--model` the codec decides: G.107 for
-/// narrowband, G.107.1 for wideband, G.107.2 for super-wideband and fullband codecs, since impairment factors
-/// hold on one scale only.
+/// Every term is shown with its equation. Without `--model` the codec decides: G.107 for narrowband, G.107.1
+/// for wideband, G.107.2 for super-wideband and fullband codecs, because impairment factors are valid on one
+/// scale only.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Mos {
-    /// Codec by its name in SDP; PCMU+PLC and PCMA+PLC are G.711 with loss concealment
+    /// Codec, by its name in SDP; PCMU+PLC and PCMA+PLC are G.711 with loss concealment
     #[arg(long, value_name = "NAME", default_value = "PCMU")]
     codec: String,
-    /// Bit rate, for a codec that has several
+    /// Bit rate, for a codec with several rates
     #[arg(long, value_name = "KBIT/S", value_parser = limited::<1, 1_000>)]
     rate: Option<f64>,
-    /// Packets lost, those that come too late for the jitter buffer included, in percent
+    /// Lost packets in percent, including those that are too late for the jitter buffer
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = limited::<0, 100>)]
     loss: f64,
-    /// How loss bunches: mean observed run over the mean run if loss were random; 1 is random
+    /// Burst ratio: mean length of loss runs over their mean length if loss were random; 1 is random
     #[arg(long, value_name = "RATIO", default_value_t = 1.0, value_parser = limited::<1, 8>)]
     burst_ratio: f64,
     /// One-way delay from mouth to ear: coding, jitter buffer and network
     #[arg(long, value_name = "MS", default_value_t = 0.0, value_parser = limited::<0, 10_000>)]
     delay_ms: f64,
-    /// Which model
+    /// Model [default: the one of the codec]
     #[arg(long, value_enum)]
     model: Option<Choice>,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -94,7 +94,7 @@ impl Mos {
         if self.model == Some(Choice::Cole) {
             let fit = cole::fit(profile).ok_or_else(|| {
                 Misuse(format!(
-                    "the model of Cole and Rosenbluth knows G.711 and G.729 only, not {}",
+                    "the model of Cole and Rosenbluth covers only G.711 and G.729, not {}",
                     profile.name
                 ))
             })?;
@@ -103,7 +103,7 @@ impl Mos {
         Ok(ModelResult::e_model(input, judge::rate(profile, self.loss, self.burst_ratio, self.delay_ms)))
     }
 
-    /// The codec's mode that has factors for the model asked for, the nearest to the rate asked for.
+    /// The codec's mode with factors for the requested model whose rate is nearest to the requested one.
     fn profile(&self) -> Result<&'static CodecProfile, Misuse> {
         let model = self.model.map(Choice::model);
         let all: Vec<_> = codec::modes(&self.codec, None).collect();
@@ -111,7 +111,7 @@ impl Mos {
             let mut names: Vec<_> = codec::all().iter().map(|profile| profile.name).collect();
             names.dedup();
             return Err(Misuse(format!(
-                "no impairment factors are known for codec `{}`; it can be one of {}",
+                "no impairment factors are known for codec `{}`: use one of {}",
                 self.codec,
                 names.join(", ")
             )));
@@ -121,14 +121,14 @@ impl Mos {
         fitting.copied().min_by(|one, other| off(one).total_cmp(&off(other))).ok_or_else(|| {
             let (name, own) = (usual.name, usual.model.recommendation());
             Misuse(format!(
-                "the factors of {name} hold for {own} only: leave `--model` out or take another codec"
+                "the factors of {name} are valid for {own} only: leave `--model` out or use another codec"
             ))
         })
     }
 }
 
 impl Choice {
-    /// Whose scale a codec's factors have to be on.
+    /// The model whose scale the codec's factors must be on.
     fn model(self) -> Model {
         match self {
             Self::G107 | Self::Cole => Model::Narrowband,
@@ -138,18 +138,18 @@ impl Choice {
     }
 }
 
-/// A number within limits, so that no NaN and no infinity gets in.
+/// Parses a number within limits; rejects NaN and infinities.
 fn limited<const LEAST: u32, const MOST: u32>(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (f64::from(LEAST)..=f64::from(MOST)).contains(&value) => Ok(value),
-        _ => Err(format!("it has to be a number from {LEAST} to {MOST}")),
+        _ => Err(format!("it must be a number from {LEAST} to {MOST}")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use ringtap_cases::samples;
+    use ringtap_testing::samples;
 
     use super::*;
     use crate::screen::tests::captured;
@@ -196,7 +196,7 @@ mod tests {
         assert!(run("--codec AMR-WB --model g107").unwrap_err().contains("G.107.1 only"));
         assert!(run("--codec opus --model cole").unwrap_err().contains("G.711 and G.729"));
         for wrong in ["--loss 101", "--loss NaN", "--burst-ratio 0.5", "--delay-ms -1", "--delay-ms inf"] {
-            assert!(run(wrong).unwrap_err().contains("it has to be a number"), "{wrong}");
+            assert!(run(wrong).unwrap_err().contains("it must be a number"), "{wrong}");
         }
     }
 }

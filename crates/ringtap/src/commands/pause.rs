@@ -1,16 +1,16 @@
-//! `ringtap pause`: stops the recording of what is said in a call under way.
+//! `ringtap pause`: stops recording the sound of a call under way.
 
 use clap::Args;
 use ringtap_daemon::control::Request;
 
-use super::control::{ControlArgs, tell};
+use super::control::{ControlArgs, request};
 use crate::exit::Exit;
 use crate::screen::Screen;
 
-/// Stop keeping what is said in a call under way; its messages and the headers of its media are kept on
+/// Stop recording the sound of a call under way; its messages and media headers are still recorded
 #[derive(Args, Debug)]
 pub(crate) struct Pause {
-    /// Its Call-ID
+    /// Call-ID of the call
     #[arg(value_name = "CALL-ID")]
     call: String,
     #[command(flatten)]
@@ -20,6 +20,6 @@ pub(crate) struct Pause {
 impl Pause {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        tell(screen, &self.at, &Request::Pause { call: self.call })
+        request(screen, &self.at, &Request::Pause { call: self.call })
     }
 }

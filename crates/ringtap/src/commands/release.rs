@@ -11,17 +11,17 @@ use ringtap_spool::{Hold as Held, Holds as AllHeld, release};
 use crate::exit::Exit;
 use crate::screen::Screen;
 
-/// End the hold of a case, or of one call in it: the clocks count again
+/// End the hold of a case, or of one call in it: the age limits apply again
 ///
-/// What has outlived them already is deleted: copied packets at once, records with their day. Where segments
-/// are signed, a copy in which other calls are held as well is shortened by the running ringtap, which has
-/// the key.
+/// Data that have already exceeded them are deleted: copied packets at once, records with their day. If
+/// segments are signed and a copy also has packets of other held calls, the running daemon shortens the copy,
+/// because it has the key.
 #[derive(Args, Debug)]
 pub(crate) struct Release {
-    /// A Call-ID or the id of a record; all of the case where it is left out
+    /// Call-ID or record id of one call [default: all calls of the case]
     #[arg(value_name = "CALL")]
     call: Option<String>,
-    /// The case
+    /// Name of the case
     #[arg(long, value_name = "NAME")]
     case: String,
     /// Directory of the database
@@ -30,7 +30,7 @@ pub(crate) struct Release {
     /// Directory of the spool
     #[arg(long, value_name = "DIR")]
     spool: PathBuf,
-    /// Holds of interception product, and no others
+    /// Release only holds of interception product
     #[arg(long)]
     product: bool,
 }
@@ -42,7 +42,7 @@ impl Release {
         if released.is_empty() {
             let call = self.call.map_or_else(|| "no call".to_owned(), |call| format!("`{call}` is not"));
             bail!(
-                "{call} on hold for `{}`: `ringtap holds --spool {}` lists them",
+                "{call} on hold for `{}`: `ringtap holds --spool {}` lists the holds",
                 self.case,
                 self.spool.display()
             );
@@ -50,7 +50,7 @@ impl Release {
         let still = AllHeld::read(&self.spool)?;
         for hold in &released {
             let others: Vec<&Held> = still.all().iter().filter(|other| other.id == hold.id).collect();
-            // That its product is held as well is nothing for who does not ask for that.
+            // Without `--product`, a hold of the call's product is not mentioned.
             if others.iter().any(|other| self.product || !other.product) {
                 screen.remark(format!("{} stays on hold for another case", hold.call_id));
             } else if let (true, Ok(id)) = (others.is_empty(), hold.id.parse::<Id>()) {

@@ -1,16 +1,16 @@
-//! `ringtap resume`: continues the recording of a paused call.
+//! `ringtap resume`: resumes recording the sound of a paused call.
 
 use clap::Args;
 use ringtap_daemon::control::Request;
 
-use super::control::{ControlArgs, tell};
+use super::control::{ControlArgs, request};
 use crate::exit::Exit;
 use crate::screen::Screen;
 
-/// Go on keeping what is said in a call that was paused
+/// Resume recording the sound of a paused call
 #[derive(Args, Debug)]
 pub(crate) struct Resume {
-    /// Its Call-ID
+    /// Call-ID of the call
     #[arg(value_name = "CALL-ID")]
     call: String,
     #[command(flatten)]
@@ -20,6 +20,6 @@ pub(crate) struct Resume {
 impl Resume {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        tell(screen, &self.at, &Request::Resume { call: self.call })
+        request(screen, &self.at, &Request::Resume { call: self.call })
     }
 }

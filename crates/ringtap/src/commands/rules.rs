@@ -10,9 +10,10 @@ use super::control::ControlArgs;
 use crate::exit::Exit;
 use crate::screen::Screen;
 
-/// Show the rules that a running ringtap has, and how many calls each has decided
+/// Show the recording rules of the running daemon, and how many calls each rule has decided
 ///
-/// They come from [[keep]] of its configuration, which it reads again on SIGHUP, with the files of numbers.
+/// The rules are the [[keep]] sections of its configuration. The daemon reads them, and their files of
+/// numbers, again on SIGHUP.
 #[derive(Args, Debug)]
 pub(crate) struct Rules {
     #[command(flatten)]
@@ -23,9 +24,9 @@ impl Rules {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         const WRITING: &str = "cannot write to standard output";
-        let told = ask(&self.at.control, &Request::Rules)?;
+        let answer = ask(&self.at.control, &Request::Rules)?;
         writeln!(screen.out, "{:<10} {:>9}  RULE", "KEEPS", "CALLS").context(WRITING)?;
-        for line in told.lines() {
+        for line in answer.lines() {
             writeln!(screen.out, "{}", ringtap_report::text::shown(line)).context(WRITING)?;
         }
         screen.out.flush().context(WRITING)?;

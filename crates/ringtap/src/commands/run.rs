@@ -11,25 +11,25 @@ use ringtap_model::Nanos;
 use crate::exit::{Exit, Misuse};
 use crate::screen::Screen;
 
-/// Watch the wire: follow calls as they happen, write their records to the store, for months
+/// Run as a daemon: follow calls as they happen, and write their records to the database
 ///
 /// Captures on the interfaces that the configuration names, or replays files. Prints a status line every 10
-/// s, serves Prometheus metrics, reads its configuration again on SIGHUP, ends on SIGTERM or Ctrl-C with
-/// every record written; calls still under way then are recorded as `active`. After a kill the next start
-/// records the calls that it cut off, as `interrupted`. The manual is docs/manual/run.md.
+/// s, serves Prometheus metrics, and reads its configuration again on SIGHUP. On SIGTERM or Ctrl-C it writes
+/// all records and ends; calls under way get the state `active`. After a kill, the next start writes records
+/// of the calls that were cut off, with the state `interrupted`. See docs/manual/run.md.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Run {
     /// Configuration file
     #[arg(short, long, value_name = "FILE", default_value = "/etc/ringtap/ringtap.toml")]
     config: PathBuf,
-    /// Check the configuration and end: 0 when it is right
+    /// Check the configuration and exit; the status is 0 if it is valid
     #[arg(long)]
     check: bool,
-    /// Print a configuration with every key at its default and end
+    /// Print a configuration with every key at its default and exit
     #[arg(long, conflicts_with = "check")]
     print_default: bool,
-    /// Print the status line this often, whatever the configuration says; 0 is never
+    /// Interval of the status line, overriding the configuration; 0 is never
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(0..=86_400))]
     status: Option<u64>,
 }

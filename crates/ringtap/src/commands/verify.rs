@@ -1,4 +1,4 @@
-//! `ringtap verify`: whether a spool is as it was written.
+//! `ringtap verify`: checks that a spool is as it was written.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,29 +15,30 @@ use crate::exit::Exit;
 use crate::interrupt;
 use crate::screen::Screen;
 
-/// Prove that a spool is as it was written: nothing changed, cut out, put in or reordered
+/// Prove that a spool is as it was written: nothing changed, removed, inserted or reordered
 ///
-/// Every segment is compared with its signed seal, and the seals with each other. What is not as it was
-/// written is named, the oldest first, with its place where it can be found, and the exit status is 3. What
-/// was deleted or forgotten by order is in the log of deletions and is no damage. Where segments are not
-/// signed, checksums alone are looked at: they find what a disk does, not what a person does.
+/// Compares every segment with its signed seal, and the seals with each other. Every difference is listed,
+/// the oldest first and with its offset if that is known, and the exit status is 3. Packets that were deleted
+/// or forgotten on purpose are in the deletion log and are not damage. Segments without a signature are only
+/// compared with their checksums, which reveal disk errors but not manipulation.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Verify {
-    /// Directory of the spool; further ones that its segments have been moved to
+    /// Directory of the spool, and further directories that its segments were moved to
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
-    /// Who may have signed: a public key, as a file or as 64 hex digits. Without it, whoever signed most
+    /// A public key whose signatures are accepted, as a file or 64 hex digits; may be repeated [default: the
+    /// key that signed most segments]
     #[arg(long, value_name = "PUBLIC")]
     key: Vec<String>,
     /// The head of a chain that was noted elsewhere, as `verify` prints it (w0-m:17: and 64 hex digits), or a
     /// file in which such heads are, a log for example: the chain must still have that seal
     #[arg(long, value_name = "HEAD")]
     head: Vec<String>,
-    /// Leave the segments unread: look at seals, indexes, keys and lengths
+    /// Check only seals, indexes, keys and lengths, without reading the segments
     #[arg(long)]
     quick: bool,
-    /// Leave segments that lie far (S3) unread: of those, look at seals, indexes and keys, which are here
+    /// Do not fetch segments from the bucket (S3): check only their local seals, indexes and keys
     #[arg(long)]
     near: bool,
 }
@@ -69,7 +70,7 @@ impl Verify {
             bar.set_length(total);
             bar.set_position(done);
             if interrupt::asked() {
-                // It has changed nothing, and half an answer is none.
+                // Nothing was changed, and a partial result would be misleading.
                 bar.finish_and_clear();
                 std::process::exit(Exit::Interrupted as i32);
             }
@@ -80,20 +81,20 @@ impl Verify {
             && let Some(key) = verified.key
         {
             screen.remark(format!(
-                "the key is that of the seals themselves: compare {key} with yours, or give `--key`"
+                "the seals were checked with the key that they name: compare {key} with yours, or add `--key`"
             ));
         }
         if verified.left_out > 0 {
             let segments = counted(verified.left_out, "segment");
             screen.remark(format!(
-                "{segments} that lie far were left unread: only what is known of them here was looked at"
+"{segments} in the bucket were not read: only their local seals, indexes and keys were checked"
             ));
         }
         if verified.unsigned > 0 {
             let segments = counted(verified.unsigned, "segment");
             screen.remark(format!(
-                "{segments} without a seal: checksums tell what a disk does to them, not what a person \
-                 does, nor what is missing; `[spool] sign` signs"
+                "{segments} without a seal: checksums reveal disk errors, but neither manipulation nor \
+                 missing segments; set `[spool] sign` to sign"
             ));
         }
         Ok(if verified.findings.is_empty() { Exit::Done } else { Exit::Damaged })
@@ -120,28 +121,25 @@ impl Verify {
         writeln!(out, "{}{read}", counted(*segments, "segment"))?;
         if verified.far > 0 {
             let place = far_place.map_or_else(String::new, |far| format!(", in {}", far.url()));
-            writeln!(out, "{} of them far{place}", grouped(verified.far))?;
+            writeln!(out, "{} of them in the bucket{place}", grouped(verified.far))?;
         }
         let mut row = |count: u64, one: &str, many: &str| match count {
             0 => Ok(()),
             1 => writeln!(out, "  {:>8} {one}", 1),
             _ => writeln!(out, "  {:>8} {many}", grouped(count)),
         };
-        let sealed = if self.quick {
-            "sealed, and none missing between them"
-        } else {
-            "as sealed, and none missing between them"
-        };
+        let sealed =
+            if self.quick { "sealed, none missing in between" } else { "as sealed, none missing in between" };
         row(*proven, sealed, sealed)?;
-        let rest = "sealed, with chunks erased by order since: checksums alone tell of the rest";
+        let rest = "sealed, some chunks erased by order since: the rest was checked by checksums only";
         row(*altered, rest, rest)?;
         row(*unsigned, "without a seal", "without a seal")?;
         let written = [
-            "not closed: still written, or its writer was stopped",
-            "not closed: still written, or their writers were stopped",
+            "not closed: still being written, or its writer was stopped",
+            "not closed: still being written, or their writers were stopped",
         ];
         row(open.len() as u64, written[0], written[1])?;
-        let later = "sealed by a later writer, since its own was stopped";
+        let later = "sealed by a later writer, because its own was stopped";
         row(verified.recovered, later, later)?;
         let copy = ("copy of held calls, as sealed", "copies of held calls, as sealed");
         row(verified.held_proven, copy.0, copy.1)?;
@@ -176,7 +174,7 @@ fn noted(text: &str) -> anyhow::Result<Vec<KnownHead>> {
     Ok(heads)
 }
 
-/// A file, or the key itself.
+/// Reads a public key: a file, or 64 hex digits.
 fn public(text: &str) -> anyhow::Result<PublicKey> {
     match text.parse() {
         Ok(key) => Ok(key),
@@ -195,5 +193,5 @@ fn bar(screen: &Screen) -> ProgressBar {
     bar
 }
 
-/// Findings that are listed one by one.
+/// Most findings that are listed one by one.
 const SHOWN: usize = 100;

@@ -1,7 +1,7 @@
-//! A team of engines in lockstep, each in a thread of its own: the records of one engine, sooner.
+//! A team of engines in lockstep, one per thread: the records of a single engine, in less time.
 //!
-//! The thread that reads shares frames out and takes records; meanwhile the workers have the batch before.
-//! They meet after each stage, at a barrier that also tells whether any has more to do.
+//! The reading thread distributes frames and collects records, while the workers process the batch before.
+//! The workers meet after each stage at a barrier, which also tells whether any of them has more to do.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -14,14 +14,14 @@ use ringtap_engine::team::{self, BatchCutter, ClockTick, Stage, assign};
 use ringtap_engine::{Config, Counters, Engine, Sink, StreamEnd};
 use ringtap_model::{Call, Frame, Message, Registration};
 
-/// Frames that the workers handle between two meetings: enough that meeting costs little.
+/// Frames in a batch of the team: enough to make the barriers cheap.
 const BATCH: usize = 8192;
 /// Batches that wait for a worker.
 const AHEAD: usize = 2;
-/// How often a worker looks whether the others have come before it lets others have the core.
+/// How often a worker checks the barrier before it yields the core.
 const SPINS: u32 = 2000;
 
-/// What a worker found.
+/// A record of a worker.
 enum Record {
     Call(Box<Call>, Vec<StreamEnd>),
     Stream(Box<StreamEnd>),
@@ -29,7 +29,7 @@ enum Record {
     Message(Box<Message>),
 }
 
-/// Keeps what was found, in its order.
+/// Collects records in order.
 #[derive(Default)]
 struct Found(Vec<Record>);
 
@@ -49,7 +49,7 @@ impl Sink for Found {
 }
 
 impl Record {
-    fn tell<S: Sink>(self, sink: &mut S) {
+    fn pass_to<S: Sink>(self, sink: &mut S) {
         match self {
             Self::Call(call, streams) => sink.call(*call, streams),
             Self::Stream(stream) => sink.stream(*stream),
@@ -59,17 +59,17 @@ impl Record {
     }
 }
 
-/// One worker's part of a batch.
+/// One worker's share of a batch.
 #[derive(Default)]
 struct Job<'a> {
     tick: Option<ClockTick>,
-    /// Whether any worker has some.
+    /// Whether any worker of the team has fragments.
     has_fragments: bool,
     fragments: Vec<Frame<'a>>,
     frames: Vec<Frame<'a>>,
 }
 
-/// What comes back of it; with the last, what the worker counted.
+/// The result of a job; the last one has the worker's counters.
 struct Done {
     found: Vec<Record>,
     counters: Option<Box<Counters>>,
@@ -80,69 +80,69 @@ struct Worker<'a> {
     done: Receiver<Done>,
 }
 
-/// Worker threads, fed from the thread that reads.
+/// Worker threads, and the reading thread's connections to them.
 pub(super) struct Team<'a> {
     workers: Vec<Worker<'a>>,
     cutter: BatchCutter,
     tick: Option<ClockTick>,
     pending: Vec<Frame<'a>>,
-    /// Batches whose records have not been taken yet.
-    under_way: usize,
+    /// Batches whose records have not been collected yet.
+    in_flight: usize,
 }
 
 impl<'a> Team<'a> {
-    /// Starts so many threads. They end when the team is closed, or dropped.
+    /// Starts the threads. They end when the team is closed or dropped.
     pub(super) fn start<'scope>(workers: usize, scope: &'scope Scope<'scope, '_>) -> Self
     where
         'a: 'scope,
     {
         let engines = Engine::team(&Config::default(), workers);
-        let meeting = Arc::new(Meeting::new(engines.len()));
+        let barrier = Arc::new(StageBarrier::new(engines.len()));
         let start = |engine| {
             let (jobs, todo) = sync_channel(AHEAD);
             let (ready, done) = sync_channel(2 * AHEAD);
-            let meeting = Arc::clone(&meeting);
-            scope.spawn(move || work(engine, &todo, &ready, &meeting));
+            let barrier = Arc::clone(&barrier);
+            scope.spawn(move || work(engine, &todo, &ready, &barrier));
             Worker { jobs, done }
         };
         let workers = engines.into_iter().map(start).collect();
-        Self { workers, cutter: BatchCutter::default(), tick: None, pending: Vec::new(), under_way: 0 }
+        Self { workers, cutter: BatchCutter::default(), tick: None, pending: Vec::new(), in_flight: 0 }
     }
 
-    /// Takes frames in order, whose numbers ascend; records come some batches later.
+    /// Processes frames, whose numbers must ascend; their records come some batches later.
     pub(super) fn batch<S: Sink>(&mut self, frames: &[Frame<'a>], sink: &mut S) -> anyhow::Result<()> {
         for frame in frames {
             if let Some(tick) = self.cutter.next_frame(frame.time) {
-                self.hand_out(sink)?;
+                self.distribute(sink)?;
                 self.tick = Some(tick);
             } else if self.pending.len() >= BATCH {
-                self.hand_out(sink)?;
+                self.distribute(sink)?;
             }
             self.pending.push(*frame);
         }
         Ok(())
     }
 
-    /// Ends everything that is under way, and the threads; gives what all workers counted.
+    /// Completes all batches, ends the threads, and returns the sum of their counters.
     pub(super) fn close<S: Sink>(mut self, sink: &mut S) -> anyhow::Result<Counters> {
-        self.hand_out(sink)?;
-        while self.under_way > 0 {
-            self.take(sink)?;
+        self.distribute(sink)?;
+        while self.in_flight > 0 {
+            self.collect(sink)?;
         }
         let mut counters = Counters::default();
         let (jobs, done): (Vec<_>, Vec<_>) =
             self.workers.into_iter().map(|worker| (worker.jobs, worker.done)).unzip();
         drop(jobs);
         for done in &done {
-            let Done { found, counters: counted } = done.recv().map_err(|_| died())?;
-            found.into_iter().for_each(|record| record.tell(sink));
-            counters += counted.as_deref().ok_or_else(died)?;
+            let Done { found, counters: counted } = done.recv().map_err(|_| worker_failed())?;
+            found.into_iter().for_each(|record| record.pass_to(sink));
+            counters += counted.as_deref().ok_or_else(worker_failed)?;
         }
         Ok(counters)
     }
 
-    /// Shares the pending frames out.
-    fn hand_out<S: Sink>(&mut self, sink: &mut S) -> anyhow::Result<()> {
+    /// Distributes the pending frames to the workers.
+    fn distribute<S: Sink>(&mut self, sink: &mut S) -> anyhow::Result<()> {
         if self.pending.is_empty() && self.tick.is_none() {
             return Ok(());
         }
@@ -156,34 +156,34 @@ impl<'a> Team<'a> {
         let has_fragments = jobs.iter().any(|job| !job.fragments.is_empty());
         let tick = self.tick.take();
         for (worker, job) in self.workers.iter().zip(jobs) {
-            worker.jobs.send(Job { tick, has_fragments, ..job }).map_err(|_| died())?;
+            worker.jobs.send(Job { tick, has_fragments, ..job }).map_err(|_| worker_failed())?;
         }
-        self.under_way += 1;
-        while self.under_way > AHEAD {
-            self.take(sink)?;
+        self.in_flight += 1;
+        while self.in_flight > AHEAD {
+            self.collect(sink)?;
         }
         Ok(())
     }
 
-    /// Takes the records of the oldest batch.
-    fn take<S: Sink>(&mut self, sink: &mut S) -> anyhow::Result<()> {
+    /// Collects the records of the oldest batch.
+    fn collect<S: Sink>(&mut self, sink: &mut S) -> anyhow::Result<()> {
         for worker in &self.workers {
-            let done = worker.done.recv().map_err(|_| died())?;
-            done.found.into_iter().for_each(|record| record.tell(sink));
+            let done = worker.done.recv().map_err(|_| worker_failed())?;
+            done.found.into_iter().for_each(|record| record.pass_to(sink));
         }
-        self.under_way -= 1;
+        self.in_flight -= 1;
         Ok(())
     }
 }
 
-fn died() -> anyhow::Error {
-    anyhow!("a worker thread has failed; `--workers 1` reads the same input in one thread")
+fn worker_failed() -> anyhow::Error {
+    anyhow!("a worker thread panicked: read the input in one thread with `--workers 1`, and report the bug")
 }
 
-/// A worker's life: batches until there are no more, then the end of everything under way.
-fn work(mut engine: Engine, todo: &Receiver<Job<'_>>, ready: &SyncSender<Done>, meeting: &Meeting) {
-    let _guard = Guard(meeting);
-    let mut place = Place::default();
+/// Runs a worker: processes batches until there are no more, then closes its engine.
+fn work(mut engine: Engine, todo: &Receiver<Job<'_>>, ready: &SyncSender<Done>, barrier: &StageBarrier) {
+    let _guard = Guard(barrier);
+    let mut round = Round::default();
     let mut sink = Found::default();
     for job in todo {
         team::batch(job.tick, job.has_fragments, |stage| {
@@ -192,41 +192,41 @@ fn work(mut engine: Engine, todo: &Receiver<Job<'_>>, ready: &SyncSender<Done>, 
                 Stage::Decode => &job.frames[..],
                 _ => &[],
             };
-            meeting.any(&mut place, engine.stage(stage, frames, &mut sink))
+            barrier.any(&mut round, engine.stage(stage, frames, &mut sink))
         });
         let found = std::mem::take(&mut sink.0);
-        if meeting.failed() || ready.send(Done { found, counters: None }).is_err() {
-            // Nobody reads any more: nor shall the others wait.
-            return meeting.failed.store(true, Relaxed);
+        if barrier.failed() || ready.send(Done { found, counters: None }).is_err() {
+            // Nobody reads the records any more, so the other workers must not wait either.
+            return barrier.failed.store(true, Relaxed);
         }
     }
-    team::close(|stage| meeting.any(&mut place, engine.stage(stage, &[], &mut sink)));
+    team::close(|stage| barrier.any(&mut round, engine.stage(stage, &[], &mut sink)));
     let counters = Some(Box::new(engine.counters().clone()));
-    // Nobody waits any more where reading failed.
+    // Nobody receives this if reading failed.
     let _ = ready.send(Done { found: sink.0, counters });
 }
 
-/// Where workers wait for each other.
-struct Meeting {
+/// A barrier where workers wait for each other after each stage.
+struct StageBarrier {
     workers: usize,
     arrived: AtomicUsize,
-    held: AtomicUsize,
-    /// Whether anyone said yes, for this meeting, the next, and the one after that, which is made ready.
+    completed: AtomicUsize,
+    /// Whether any worker said yes: at this round, the next, and the one after it, which is being reset.
     yes: [AtomicBool; 3],
-    /// A worker is gone: waiting for it would never end.
+    /// A worker has failed, so waiting for it would never end.
     failed: AtomicBool,
 }
 
-/// How many meetings a worker has been to.
+/// The number of rounds that a worker has passed.
 #[derive(Default)]
-struct Place(usize);
+struct Round(usize);
 
-impl Meeting {
+impl StageBarrier {
     fn new(workers: usize) -> Self {
         Self {
             workers,
             arrived: AtomicUsize::new(0),
-            held: AtomicUsize::new(0),
+            completed: AtomicUsize::new(0),
             yes: [const { AtomicBool::new(false) }; 3],
             failed: AtomicBool::new(false),
         }
@@ -236,21 +236,21 @@ impl Meeting {
         self.failed.load(Relaxed)
     }
 
-    /// Waits for all workers; true if `own` is, for any of them. False at once where a worker is gone.
-    fn any(&self, place: &mut Place, own: bool) -> bool {
-        let number = place.0;
-        place.0 += 1;
+    /// Waits for all workers; true if `own` is true for any of them. False at once if a worker has failed.
+    fn any(&self, round: &mut Round, own: bool) -> bool {
+        let number = round.0;
+        round.0 += 1;
         if own {
             self.yes[number % 3].store(true, Relaxed);
         }
         if self.arrived.fetch_add(1, AcqRel) + 1 == self.workers {
-            // Nobody asks for the meeting after the next before this one is over.
+            // No worker reads the round after the next before this one is over.
             self.yes[(number + 2) % 3].store(false, Relaxed);
             self.arrived.store(0, Relaxed);
-            self.held.store(number + 1, Release);
+            self.completed.store(number + 1, Release);
         }
         let mut spins = 0;
-        while self.held.load(Acquire) <= number {
+        while self.completed.load(Acquire) <= number {
             if self.failed() {
                 return false;
             }
@@ -261,8 +261,8 @@ impl Meeting {
     }
 }
 
-/// Tells the others when a worker dies.
-struct Guard<'a>(&'a Meeting);
+/// Tells the other workers when a worker panics.
+struct Guard<'a>(&'a StageBarrier);
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
@@ -277,18 +277,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everyone_hears_the_same_at_every_meeting() {
-        let meeting = Meeting::new(3);
+    fn all_workers_get_the_same_answer_in_every_round() {
+        let barrier = StageBarrier::new(3);
         thread::scope(|scope| {
             for worker in 0..3 {
-                let meeting = &meeting;
+                let barrier = &barrier;
                 scope.spawn(move || {
-                    let mut place = Place::default();
-                    for round in 0..3000 {
-                        // Each says yes in some rounds, and in every fifth nobody does.
-                        let own = round % 5 == worker + 1;
-                        let anyone = (1..=3).contains(&(round % 5));
-                        assert_eq!(meeting.any(&mut place, own), anyone, "round {round}");
+                    let mut round = Round::default();
+                    for number in 0..3000 {
+                        // Each worker says yes in some rounds, and none in every fifth.
+                        let own = number % 5 == worker + 1;
+                        let anyone = (1..=3).contains(&(number % 5));
+                        assert_eq!(barrier.any(&mut round, own), anyone, "round {number}");
                     }
                 });
             }
@@ -296,9 +296,9 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_the_dead() {
-        let meeting = Meeting::new(2);
-        meeting.failed.store(true, Relaxed);
-        assert!(!meeting.any(&mut Place::default(), true));
+    fn nobody_waits_for_a_failed_worker() {
+        let barrier = StageBarrier::new(2);
+        barrier.failed.store(true, Relaxed);
+        assert!(!barrier.any(&mut Round::default(), true));
     }
 }

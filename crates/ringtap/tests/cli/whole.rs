@@ -359,8 +359,8 @@ fn what_was_stored_is_found_again() {
     assert_eq!(csv.lines().count(), 2, "{csv}");
     let first = run(["calls", "--store", text(&store), "--limit", "1", "--format", "jsonl"]);
     assert_eq!((first.status, first.out.lines().count()), (0, 1));
-    assert!(first.err.contains("there are more than the 1 call shown"), "{first:?}");
+    assert!(first.err.contains("more calls match than the 1 call shown"), "{first:?}");
     let never = run(["calls", "--store", text(&store), "--since", "2027-01-01"]);
     assert_eq!((never.status, never.out.as_str()), (0, "0 calls found; 0 days searched\n"));
-    assert!(never.err.contains("nothing is stored for the time asked for"), "{never:?}");
+    assert!(never.err.contains("no records are stored for that time"), "{never:?}");
 }

@@ -164,7 +164,7 @@ fn a_call_is_read_back_out_of_a_bucket_in_few_requests_verified_and_outlived_by_
 
     let spool = sensor.at("spool");
     let (status, shown) = sensor.command(&["verify", &spool]);
-    assert!(status == Some(0) && shown.contains("of them far, in s3://recordings/sensor-1"), "{shown}");
+    assert!(status == Some(0) && shown.contains("of them in the bucket s3://recordings/sensor-1"), "{shown}");
     // A byte of a packet, far away.
     let name = objects.iter().rfind(|name| name.ends_with(".pcap")).unwrap();
     let good = moto.object(name);
@@ -176,7 +176,7 @@ fn a_call_is_read_back_out_of_a_bucket_in_few_requests_verified_and_outlived_by_
     assert!(status == Some(3) && shown.starts_with(&format!("{segment}: the packets of a chunk")), "{shown}");
     let (status, shown) = sensor.command(&["verify", "--near", &spool]);
     assert!(
-        status == Some(0) && shown.contains(&format!("{segments} segments that lie far were left unread")),
+        status == Some(0) && shown.contains(&format!("{segments} segments in the bucket were not read")),
         "{shown}"
     );
     moto.replace(name, &good);
@@ -184,7 +184,7 @@ fn a_call_is_read_back_out_of_a_bucket_in_few_requests_verified_and_outlived_by_
     // The clock runs out for all but what is on hold.
     let case = ["--case", "K-1", "--store", &sensor.at("records"), "--spool", &spool];
     let (status, told) = sensor.command(&[&["hold", &one][..], &case].concat());
-    assert!(status == Some(0) && !told.contains("nothing of it"), "{told}");
+    assert!(status == Some(0) && !told.contains("no packets of it"), "{told}");
     let clocks = format!("{}signalling = \"1m\"\nmedia = \"1m\"\n", sensor.moves());
     let mut daemon = sensor.tend(&clocks);
     daemon.counts("ringtap_spool_deleted_segments_total", |deleted| deleted == segments as u64);
@@ -277,7 +277,7 @@ fn calls_in_a_bucket_are_forgotten_sealed_or_not() {
         let signed: &[&str] = if sealed { &["--sign", &sign] } else { &[] };
         let (status, told) = sensor.command(&[&forget[..], signed].concat());
         assert_eq!(status, Some(0), "{told}");
-        assert_eq!(told.contains("brought back from s3://recordings/sensor-1"), !sealed, "{told}");
+        assert_eq!(told.contains("fetched from s3://recordings/sensor-1"), !sealed, "{told}");
         assert!(told.contains("keeps older versions"), "{told}");
         let (status, told) = sensor.export(&one);
         assert!(status == Some(1) && told.contains("erased"), "{told}");

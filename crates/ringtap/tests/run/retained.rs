@@ -39,7 +39,7 @@ fn a_held_call_outlives_its_record_and_its_segments() {
 
     let (status, told) = ringtap(&[&["hold", &held][..], &case].concat());
     assert_eq!(status, Some(0), "{told}");
-    assert!(told.contains("1 call on hold for K-2026-17") && !told.contains("nothing of it"), "{told}");
+    assert!(told.contains("1 call on hold for K-2026-17") && !told.contains("no packets of it"), "{told}");
     let (status, told) = ringtap(&[&["hold", "nobody@nowhere"][..], &case].concat());
     assert!(status == Some(1) && told.contains("nobody@nowhere"), "{told}");
     let (_, told) = ringtap(&["holds", "--spool", &spool]);

@@ -70,7 +70,7 @@ fn a_sealed_spool_is_proven_forgotten_in_part_and_a_change_found() {
     let (status, _, told) = forget(&["--sign", &sign, "--yes", "--why", "request 7"]);
     assert!(status == Some(0) && told.contains("signalling: ") && told.contains(" forgotten"), "{told}");
     let (status, _, told) = forget(&["--sign", &sign, "--yes"]);
-    assert!(status == Some(0) && told.contains("forgotten before"), "{told}");
+    assert!(status == Some(0) && told.contains("already forgotten"), "{told}");
     let (status, shown, told) = ringtap(&["verify", &spool, "--key", &public]);
     assert_eq!(status, Some(0), "{shown}{told}");
     assert!(shown.contains("forgotten by order"), "{shown}");

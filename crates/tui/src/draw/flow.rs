@@ -1,8 +1,8 @@
-//! The ladder: hosts as columns, messages as arrows, the message under the cursor beside or below.
+//! The ladder: hosts as lifelines, messages as arrows, the message under the cursor beside or below.
 
 use ratatui::style::Modifier;
 use ringtap_report::calls::{figure, loss_pct, percent};
-use ringtap_report::ladder::{Participant, Step, StepKind, participants};
+use ringtap_report::ladder::{Participant, Step, StepKind, participant_of, participants};
 use ringtap_report::message;
 use ringtap_report::streams::codec;
 use ringtap_report::style::Style;
@@ -11,13 +11,13 @@ use ringtap_report::time;
 
 use super::pen::{self, Ink, Pen, plain};
 use super::raw;
-use crate::app::{App, Paint, Row, mos};
+use crate::app::{App, LadderColours, Row, mos};
 
-/// Between two lanes, at the least.
+/// Least distance between two lifelines.
 const NARROWEST: usize = 18;
-/// Between two lanes, at the most: longer arrows only take the eye further.
+/// Largest distance between two lifelines: longer arrows are harder to follow.
 const WIDEST: usize = 44;
-/// From here on there is room for the text beside the ladder.
+/// Width from which there is room for the text beside the ladder.
 const WIDE: u16 = 110;
 
 pub(super) fn draw(app: &App, pen: &mut Pen<'_>) {
@@ -25,8 +25,9 @@ pub(super) fn draw(app: &App, pen: &mut Pen<'_>) {
         [one] => {
             let duration = one.duration_ms(app.view.now).map(|millis| format!(", {}", time::span(millis)));
             let mos = mos(one).map(|mos| format!(", MOS {mos:.2}"));
-            let told = format!("{}{}{}", one.state(), duration.unwrap_or_default(), mos.unwrap_or_default());
-            format!(" {} -> {}: {told}   {}", one.from, one.to, one.call_id)
+            let outcome =
+                format!("{}{}{}", one.state(), duration.unwrap_or_default(), mos.unwrap_or_default());
+            format!(" {} -> {}: {outcome}   {}", one.from, one.to, one.call_id)
         }
         several => format!(" {} calls", several.len()),
     };
@@ -53,7 +54,7 @@ pub(super) fn draw(app: &App, pen: &mut Pen<'_>) {
     }
 }
 
-/// What stands under the cursor.
+/// The message or stream under the cursor.
 fn preview(app: &App, pen: &mut Pen<'_>) {
     let Some(row) = app.flow.get(app.step) else { return };
     let lines = match row {
@@ -116,32 +117,31 @@ fn step(row: &Row) -> Step {
 fn ladder(app: &App, pen: &mut Pen<'_>) {
     let steps: Vec<Step> = app.flow.iter().map(step).collect();
     let Some(first) = steps.first() else {
-        pen.put(1, 2, &pen::dim("No message of it was kept."));
+        pen.put(1, 2, &pen::dim("No message of the call was kept."));
         return;
     };
     let hosts = participants(&steps);
     let margin = if pen.width() >= 100 { 24 } else { 11 };
     let room = usize::from(pen.width()).saturating_sub(margin);
-    // Names stand over their lane, half of them to each side.
+    // Names are centred above their lifeline.
     let half = hosts.iter().map(|host| host.name().len()).max().unwrap_or(0) / 2;
     let inner = room.saturating_sub(half * 2 + 1);
     let fits = (inner / NARROWEST + 1).min(hosts.len()).max(2);
     let gap = (inner / (fits - 1)).clamp(NARROWEST.min(inner.max(4)), WIDEST);
-    // What the cursor is on is in sight, whatever was chosen.
-    let at = |endpoint| hosts.iter().position(|host| host.is(endpoint)).unwrap_or(0);
+    // The message under the cursor is always visible.
     let current = &steps[app.step.min(steps.len() - 1)];
-    let (from, to) = (at(current.src), at(current.dst));
-    let shown = app.lane.max((from.max(to) + 1).saturating_sub(fits)).min(from.min(to));
+    let [from, to] = [current.src, current.dst].map(|end| participant_of(&hosts, end));
+    let shown = app.first_lifeline.max((from.max(to) + 1).saturating_sub(fits)).min(from.min(to));
     let shown = shown.min(hosts.len().saturating_sub(fits));
-    let lanes: Vec<(usize, usize)> = (shown..hosts.len().min(shown + fits))
+    let lifelines: Vec<(usize, usize)> = (shown..hosts.len().min(shown + fits))
         .map(|host| (host, margin + half + (host - shown) * gap))
         .collect();
 
-    for (host, column) in &lanes {
+    for (host, column) in &lifelines {
         let name = text::cut(&hosts[*host].name(), gap.saturating_sub(1).max(half * 2 + 1)).into_owned();
         pen.put(0, column.saturating_sub(text::width(&name) / 2), &pen::bold(name));
     }
-    let more = hosts.len() - lanes.len();
+    let more = hosts.len() - lifelines.len();
     if more > 0 {
         pen.put(0, 0, &pen::styled(format!("<> {more} more"), Style::Fair));
     }
@@ -163,22 +163,22 @@ fn ladder(app: &App, pen: &mut Pen<'_>) {
             _ => format!("{:>+9.3}", since(first)),
         };
         pen.put(row, 0, &pen::dim(text::fit(&time, margin - 2, Align::Left)));
-        for (_, column) in &lanes {
+        for (_, column) in &lifelines {
             pen.put(row, *column, &pen::dim("│"));
         }
         let belongs = match &app.flow[index] {
             Row::Sip(_, call) | Row::Rtp(_, call) => *call,
         };
         let is_rtp = matches!(app.flow[index], Row::Rtp(..));
-        let mut style = match app.paint {
-            Paint::CallId => pen::coloured("", pen::of_call(belongs)).style,
-            Paint::Kind if is_rtp => pen::coloured("", ratatui::style::Color::Cyan).style,
-            Paint::Kind => pen::of(one.style),
+        let mut style = match app.ladder_colours {
+            LadderColours::ByCallId => pen::coloured("", pen::of_call(belongs)).style,
+            LadderColours::ByKind if is_rtp => pen::coloured("", ratatui::style::Color::Cyan).style,
+            LadderColours::ByKind => pen::of(one.style),
         };
         if index == app.step {
             style = style.add_modifier(Modifier::REVERSED | Modifier::BOLD);
         }
-        arrow(one, is_rtp, &hosts, &lanes, row, style, pen);
+        arrow(one, is_rtp, &hosts, &lifelines, row, style, pen);
     }
 }
 
@@ -186,20 +186,19 @@ fn arrow(
     step: &Step,
     is_rtp: bool,
     hosts: &[Participant],
-    lanes: &[(usize, usize)],
+    lifelines: &[(usize, usize)],
     row: u16,
     style: ratatui::style::Style,
     pen: &mut Pen<'_>,
 ) {
-    let host = |endpoint| hosts.iter().position(|host| host.is(endpoint)).unwrap_or(0);
-    let (from, to) = (host(step.src), host(step.dst));
-    let (Some((first, left)), Some((last, _))) = (lanes.first(), lanes.last()) else { return };
+    let [from, to] = [step.src, step.dst].map(|end| participant_of(hosts, end));
+    let (Some((first, left)), Some((last, _))) = (lifelines.first(), lifelines.last()) else { return };
     let (low, high) = (from.min(to), from.max(to));
     if high < *first || low > *last {
         return;
     }
-    // A lane that is out of sight is reached at the edge.
-    let column = |host: usize| match lanes.iter().find(|(lane, _)| *lane == host) {
+    // An arrow to a lifeline that is not visible ends at the edge.
+    let column = |host: usize| match lifelines.iter().find(|(index, _)| *index == host) {
         Some((_, column)) => *column,
         None if host < *first => left.saturating_sub(2),
         None => usize::from(pen.width()) - 1,

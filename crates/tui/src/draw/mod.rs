@@ -2,8 +2,8 @@
 
 mod flow;
 mod list;
-mod over;
 mod pen;
+mod popup;
 mod raw;
 mod statistics;
 mod streams;
@@ -11,7 +11,7 @@ mod streams;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::app::{App, Over, Page};
+use crate::app::{App, Page, Popup};
 use pen::Pen;
 
 /// Narrower or lower than this, nothing can be shown.
@@ -32,8 +32,8 @@ pub(crate) fn draw(app: &App, area: Rect, buffer: &mut Buffer, colour: bool) {
         Page::Statistics => statistics::draw(app, &mut pen),
     }
     keys(app, &mut pen);
-    if let Some(over) = &app.over {
-        over::draw(app, over, &mut pen);
+    if let Some(popup) = &app.popup {
+        popup::draw(app, popup, &mut pen);
     }
 }
 
@@ -54,16 +54,16 @@ fn keys(app: &App, pen: &mut Pen<'_>) {
     if let Some(note) = &app.note {
         return pen.line(row, &[pen::bold(format!(" {note}"))]);
     }
-    let keys: &[(&str, &str)] = match (&app.over, app.page()) {
-        (Some(Over::Search(_)), _) => &[("Enter", "Keep"), ("Esc", "Show all")],
-        (Some(Over::Filter { .. }), _) => &[
+    let keys: &[(&str, &str)] = match (&app.popup, app.page()) {
+        (Some(Popup::Search(_)), _) => &[("Enter", "Keep"), ("Esc", "Show all")],
+        (Some(Popup::Filter { .. }), _) => &[
             ("Enter", "Apply"),
             ("Esc", "Leave"),
             ("Tab", "Next"),
             ("Space", "Switch"),
             ("Del", "Empty all"),
         ],
-        (Some(Over::Save { .. }), _) => &[("Enter", "Save"), ("Esc", "Leave"), ("Tab", "Selected or all")],
+        (Some(Popup::Save { .. }), _) => &[("Enter", "Save"), ("Esc", "Leave"), ("Tab", "Selected or all")],
         (Some(_), _) => &[],
         (None, Page::List) => &[
             ("Esc", "Quit"),

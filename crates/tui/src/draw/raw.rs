@@ -33,7 +33,7 @@ pub(super) fn lines(app: &App, one: Option<usize>, width: usize) -> Vec<Vec<Ink>
         }
     }
     if lines.is_empty() {
-        lines.push(vec![pen::dim("No message of it was kept.")]);
+        lines.push(vec![pen::dim("No message of the call was kept.")]);
     }
     lines
 }

@@ -22,7 +22,7 @@ use crate::screen::Screen;
 use crate::search::search;
 
 impl Export {
-    /// Every call that the filters find.
+    /// Exports every call that matches the filters.
     pub(super) fn search(
         &self,
         store: &ringtap_store::Reader,
@@ -30,17 +30,19 @@ impl Export {
         mut mask: Option<&mut Mask>,
         screen: &mut Screen,
     ) -> anyhow::Result<Exit> {
-        let Some(out) = &self.out else { bail!(Misuse("a search needs `--out`".to_owned())) };
+        let Some(out) = &self.out else {
+            bail!(Misuse("add `--out` for the files of a search, or name a call".to_owned()))
+        };
         let found = search(store, &self.filter, self.limit)?;
         if found.calls.is_empty() {
-            screen.remark("no call was found: `ringtap calls` takes the same filters");
+            screen.remark("no call matches the filters: try them with `ringtap calls`");
             return Ok(Exit::Done);
         }
-        std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+        std::fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
         let path = out.join(INDEX);
         if path.exists() && !self.force {
             bail!(Misuse(format!(
-                "`{}` is there already: name another directory, or add `--force`",
+                "`{}` already exists: name another directory, or add `--force`",
                 path.display()
             )));
         }
@@ -52,16 +54,16 @@ impl Export {
                 break;
             }
             let start = call.start().unwrap_or_default();
-            let (mut quiet, told) = quiet(screen);
+            let (mut quiet, remarks) = quiet(screen);
             let outcome = self.export(call, store, spool, mask.as_deref_mut(), &mut quiet);
             let line = match outcome {
                 Ok(outcome) => {
                     *(if outcome.exit == Exit::Done { &mut whole } else { &mut lacking }) += 1;
-                    outcome.line(out, start, &told.lines())
+                    outcome.line(out, start, &remarks.lines())
                 }
-                // Nothing more can be written there.
+                // No further file can be written.
                 Err(error) if is_full(&error) => {
-                    // What is told of the calls before it may still find room.
+                    // The index of the calls so far may still fit.
                     let _ = index.keep();
                     return Err(error);
                 }
@@ -79,7 +81,7 @@ impl Export {
         index.keep()?;
         let done = whole + lacking + failed;
         screen.remark(format!(
-            "{}: {} written, {whole} of them whole; {failed} not: {INDEX} tells each",
+            "{}: {} written, {whole} of them complete; {failed} failed: see {INDEX}",
             out.display(),
             counted(whole + lacking, "call")
         ));
@@ -89,7 +91,7 @@ impl Export {
             return Ok(Exit::Interrupted);
         }
         if found.cut {
-            screen.remark("there are more calls than `--limit`");
+            screen.remark("more calls match than `--limit` allows: raise it to export them all");
         }
         Ok(if lacking + failed > 0 { Exit::Damaged } else { Exit::Done })
     }
@@ -97,7 +99,7 @@ impl Export {
 
 impl Outcome {
     /// Its line of the index.
-    fn line(&self, out: &Path, start: Nanos, told: &[String]) -> Value {
+    fn line(&self, out: &Path, start: Nanos, remarks: &[String]) -> Value {
         let name = |path: &PathBuf| path.strip_prefix(out).unwrap_or(path).display().to_string();
         json!({
             "id": self.id.to_string(),
@@ -107,7 +109,7 @@ impl Outcome {
             "packets": self.packets,
             "complete": self.exit == Exit::Done,
             "kept": self.kept,
-            "remarks": told,
+        "remarks": remarks,
             "error": null,
         })
     }
@@ -121,7 +123,7 @@ fn is_full(error: &anyhow::Error) -> bool {
         .any(|error| kinds.contains(&error.kind()))
 }
 
-/// How far the search has come, where people look on.
+/// A progress bar, if standard error is a terminal.
 fn progress(screen: &Screen, calls: u64) -> ProgressBar {
     if !screen.watched {
         return ProgressBar::hidden();
@@ -132,18 +134,18 @@ fn progress(screen: &Screen, calls: u64) -> ProgressBar {
     bar
 }
 
-/// Remarks about one call of many, for the index.
+/// Collects the remarks about one call of a search, for the index.
 #[derive(Clone, Default)]
-struct Told(Rc<RefCell<Vec<u8>>>);
+struct RemarkBuffer(Rc<RefCell<Vec<u8>>>);
 
-impl Told {
+impl RemarkBuffer {
     fn lines(&self) -> Vec<String> {
-        let told = String::from_utf8_lossy(&self.0.borrow()).into_owned();
-        told.lines().map(|line| line.strip_prefix("ringtap: ").unwrap_or(line).to_owned()).collect()
+        let remarks = String::from_utf8_lossy(&self.0.borrow()).into_owned();
+        remarks.lines().map(|line| line.strip_prefix("ringtap: ").unwrap_or(line).to_owned()).collect()
     }
 }
 
-impl Write for Told {
+impl Write for RemarkBuffer {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
         self.0.borrow_mut().extend_from_slice(data);
         Ok(data.len())
@@ -154,18 +156,18 @@ impl Write for Told {
     }
 }
 
-/// A screen that nobody sees, and what is said on it.
-fn quiet(screen: &Screen) -> (Screen, Told) {
-    let told = Told::default();
+/// A screen that prints nothing, and the buffer of its remarks.
+fn quiet(screen: &Screen) -> (Screen, RemarkBuffer) {
+    let remarks = RemarkBuffer::default();
     let quiet = Screen {
         out: Box::new(io::sink()),
-        err: Box::new(told.clone()),
+        err: Box::new(remarks.clone()),
         width: screen.width,
         colour: false,
         watched: false,
         terminal: false,
     };
-    (quiet, told)
+    (quiet, remarks)
 }
 
 const INDEX: &str = "index.jsonl";

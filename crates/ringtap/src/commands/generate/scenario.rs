@@ -75,7 +75,7 @@ fn voice(path: &Path) -> anyhow::Result<Voice> {
     Voice::from_wav(BufReader::new(file)).with_context(failed)
 }
 
-/// Values that do not go together: which options they came from.
+/// Names the options whose values are inconsistent.
 fn misuse(error: &Error) -> Misuse {
     let options = match error {
         Error::PacketTime { .. } => "`--ptime` and `--codec`",

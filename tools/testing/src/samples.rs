@@ -1,4 +1,4 @@
-//! Made-up records for the tests.
+//! Sample records for tests, and comparison with golden files and the manual.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -8,8 +8,12 @@ use ringtap_model::{
     Protocol, Recorded, Registration, RegistrationState, RttSource, Stream, Transport,
 };
 
-/// Holds `text` against `tests/golden/NAME`; with `RINGTAP_BLESS=1` in the environment, writes it there
-/// instead.
+/// Compares `text` with `tests/golden/NAME`. With `RINGTAP_BLESS=1` in the environment, writes it there
+/// first.
+///
+/// # Panics
+///
+/// The text differs, or the file cannot be read or written.
 pub fn golden(name: &str, text: &str) {
     let path = package().join("tests/golden").join(name);
     if std::env::var_os("RINGTAP_BLESS").is_some() {
@@ -79,7 +83,7 @@ pub fn call() -> Call {
     }
 }
 
-/// A call that was refused, with a hostile phrase and display name.
+/// A refused call with a hostile reason phrase and display name.
 pub fn hostile_call() -> Call {
     Call {
         id: Id([0xcd; 16]),
@@ -105,7 +109,7 @@ pub fn hostile_call() -> Call {
     }
 }
 
-/// 60 s of G.711 from the caller with a little loss.
+/// 60 s of G.711 from the caller, with a little loss.
 pub fn stream() -> Stream {
     Stream {
         id: Id([1; 16]),
@@ -168,10 +172,14 @@ pub fn stream() -> Stream {
     }
 }
 
-/// Compares a screen with the block of that name on a page of the manual, or writes it there with
-/// `RINGTAP_BLESS`.
+/// Compares a screen with the block of that name on a page of the manual. With `RINGTAP_BLESS` in the
+/// environment, writes it there instead.
 ///
 /// A block is a fenced text after the line `<!-- screen NAME -->`.
+///
+/// # Panics
+///
+/// The screen differs, or the page or its block does not exist.
 pub fn manual(page: &str, name: &str, screen: &str) {
     let path = package().join("../../docs/manual").join(page);
     let text = std::fs::read_to_string(&path).expect("the page of the manual is there");
@@ -186,11 +194,11 @@ pub fn manual(page: &str, name: &str, screen: &str) {
     assert_eq!(
         &text[at..end],
         screen,
-        "docs/manual/{page} is not what the program shows: RINGTAP_BLESS=1 writes it anew"
+        "docs/manual/{page} is not what the program shows: update it with RINGTAP_BLESS=1"
     );
 }
 
-/// Folder of the crate whose test runs: Cargo names it.
+/// Folder of the crate whose test runs, from Cargo's environment.
 fn package() -> PathBuf {
     std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default()
 }
@@ -208,7 +216,7 @@ fn interval(index: u32) -> Interval {
     }
 }
 
-/// A binding accepted for an hour.
+/// A registration accepted for an hour.
 pub fn registration() -> Registration {
     Registration {
         id: Id([3; 16]),

@@ -1,10 +1,10 @@
-//! What stands above a page.
+//! The windows in front of a page: help, questions and forms.
 
 use ringtap_live::calls::is_under_way;
 use ringtap_report::text::{self, counted};
 
 use super::pen::{self, Pen, plain};
-use crate::app::{App, Over};
+use crate::app::{App, Popup};
 use crate::form::FIELDS;
 
 const HELP: &[(&str, &str)] = &[
@@ -12,26 +12,26 @@ const HELP: &[(&str, &str)] = &[
     ("Enter", "ladder of the call; there: the message"),
     ("Space", "select a call; a selects all that are shown"),
     ("F2 s", "save messages of selected or all calls as pcap"),
-    ("F3 /", "show only what has this text"),
+    ("F3 /", "show only calls with this text"),
     ("F4 x", "extended ladder: all selected calls in one"),
     ("F5 Ctrl-L", "clear the list"),
     ("F6 r", "messages as text"),
     ("F7 f", "filter the list; in the ladder: colours"),
     ("F8 m", "streams, with loss, jitter, MOS of every 10 s"),
     ("F9 i", "statistics"),
-    ("< > z", "order by another column; the other way round"),
-    ("p", "hold the picture; the capture goes on"),
+    ("< > z", "sort by another column; reverse the order"),
+    ("p", "pause the display; the capture continues"),
     ("A", "autoscroll: stay at the newest call"),
     ("t Left Right", "in the ladder: text beside it; other hosts"),
-    ("Esc q", "back, and at last quit; Ctrl-C quits at once"),
+    ("Esc q", "back, finally quit; Ctrl-C quits at once"),
 ];
-/// Where the second column of the help begins.
+/// Column of the explanations in the help.
 const DOES: u16 = 30;
 
-pub(super) fn draw(app: &App, over: &Over, pen: &mut Pen<'_>) {
-    match over {
-        Over::Help => help(pen),
-        Over::Quit => {
+pub(super) fn draw(app: &App, popup: &Popup, pen: &mut Pen<'_>) {
+    match popup {
+        Popup::Help => help(pen),
+        Popup::Quit => {
             let under_way = app.view.entries.iter().filter(|entry| is_under_way(entry)).count();
             let question = if app.view.over.is_some() || under_way == 0 {
                 "Quit ringtap?".to_string()
@@ -42,13 +42,13 @@ pub(super) fn draw(app: &App, over: &Over, pen: &mut Pen<'_>) {
             part.put(2, 3, &plain(question));
             part.put(3, 3, &pen::dim("Enter or y: yes   any other key: no"));
         }
-        Over::Search(line) => {
+        Popup::Search(line) => {
             let row = 2;
             let width = pen.width();
             let mut part = pen.part(0, row, width, 1);
             part.line(0, &[pen::bold(" Search: "), plain(line.0.clone()), pen::bar(" ")]);
         }
-        Over::Filter { filter, at } => {
+        Popup::Filter { filter, at } => {
             let mut part = window(pen, 56, FIELDS.len() as u16 + 6, "Show only calls with");
             let name = |index: usize, name: &str| {
                 let mark = if index == *at { ">" } else { " " };
@@ -57,7 +57,7 @@ pub(super) fn draw(app: &App, over: &Over, pen: &mut Pen<'_>) {
             for (index, field) in FIELDS.iter().enumerate() {
                 let row = index as u16 + 1;
                 let column = part.put(row, 2, &name(index, field));
-                // The end of what is typed stays in sight.
+                // The end of the typed text stays visible.
                 let skip = filter.fields[index].0.chars().count().saturating_sub(34);
                 let end: String = filter.fields[index].0.chars().skip(skip).collect();
                 let column = part.put(row, column, &plain(end));
@@ -73,22 +73,21 @@ pub(super) fn draw(app: &App, over: &Over, pen: &mut Pen<'_>) {
             let column = part.put(row + 1, 2, &name(FIELDS.len() + 1, "State"));
             part.put(row + 1, column, &plain(state));
         }
-        Over::Save { path, all } => {
+        Popup::Save { path, all } => {
             let calls = app.to_save(*all);
             let messages: usize = calls.iter().map(|call| call.messages.len()).sum();
             let mut part = window(pen, 64, 7, "Save messages as pcap");
             let column = part.put(2, 3, &pen::bold("File  "));
             let column = part.put(2, column, &plain(text::cut(&path.0, 50).into_owned()));
             part.put(2, column, &pen::bar(" "));
-            let which =
-                if *all { "every call that is shown" } else { "the selected calls, or the one looked at" };
+            let which = if *all { "every call that is shown" } else { "the selected calls, or the open one" };
             let what = format!(
                 "{which}: {}, {}",
                 counted(calls.len() as u64, "call"),
                 counted(messages as u64, "message")
             );
             part.put(4, 3, &plain(what));
-            part.put(5, 3, &pen::dim("Media is not kept here: see `ringtap extract`."));
+            part.put(5, 3, &pen::dim("Media are not saved here: see `ringtap extract`."));
         }
     }
 }
@@ -107,7 +106,7 @@ fn help(pen: &mut Pen<'_>) {
     }
 }
 
-/// A framed part in the middle.
+/// A framed window in the middle of the screen.
 fn window<'a>(pen: &'a mut Pen<'_>, width: u16, height: u16, title: &str) -> Pen<'a> {
     let (width, height) = (width.min(pen.width()), height.min(pen.height()));
     let (column, row) = ((pen.width() - width) / 2, (pen.height() - height) / 2);

@@ -1,15 +1,15 @@
-//! What a worker recorded, lost and decided.
+//! Counts of what a worker recorded, lost and decided.
 
 use ringtap_spool::WriterCounts;
 
-/// What a worker kept, and what it lost of it.
+/// Packets that a worker recorded and lost, and its decisions.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Figures {
-    /// What the spool's writer counted.
+pub struct RecordingCounts {
+    /// Counts of the spool writer.
     pub counts: WriterCounts,
-    /// Packets that were not given to the spool.
+    /// Packets that were not passed to the spool.
     pub left_out: u64,
-    /// Packets that the disk refused.
+    /// Packets that could not be written to disk.
     pub refused: u64,
     /// Bytes on disk.
     pub bytes: u64,
@@ -17,13 +17,13 @@ pub struct Figures {
     pub writes: u64,
     /// Segments begun.
     pub segments: u64,
-    /// Operations that the disk refused.
+    /// Disk operations that failed.
     pub failures: u64,
-    /// What was decided of calls.
+    /// Decisions about calls.
     pub decisions: Decisions,
 }
 
-impl Figures {
+impl RecordingCounts {
     /// Packets lost, by reason.
     pub fn lost(&self) -> [(&'static str, u64); 6] {
         let WriterCounts { lost_oversized, lost_disk, lost_stopped, .. } = self.counts;
@@ -38,17 +38,17 @@ impl Figures {
     }
 }
 
-/// What a worker decided.
+/// Decisions of a worker about calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decisions {
-    /// Calls, by what is kept of them: in the order of [`RecordingScope::ALL`].
+    /// Calls by what is recorded of them, in the order of [`RecordingScope::ALL`].
     pub calls: [u64; 4],
-    /// Packets that went out of memory before it was known whether they may be kept.
+    /// Packets dropped from memory before their call was decided.
     pub lost: u64,
-    /// Calls that were on the disk until their end and are erased.
+    /// Calls that were on disk until their end and then erased.
     pub erased: u64,
-    /// Calls of whose recording packets are missing.
+    /// Calls whose recording lacks packets.
     pub incomplete: u64,
-    /// Answered calls of which one direction is missing.
+    /// Answered calls whose recording lacks one direction.
     pub one_way: u64,
 }
