@@ -59,11 +59,12 @@ use ringtap_store::StoreWriter;
 use sd_notify::NotifyState;
 
 use crate::config::Span;
-pub use crate::config::{Config, Wrong, default_file};
+pub use crate::config::{Config, ConfigError, default_file};
 use crate::far_tier::FarTier;
 use crate::locks::Locks;
 use crate::main_loop::{MainLoop, listen_to_signals};
 use crate::source::Source;
+pub use crate::threads::Outcome;
 use crate::threads::Threads;
 
 /// What is known of the configuration beside its content.
@@ -74,15 +75,6 @@ pub struct RunOptions {
     pub path: PathBuf,
     /// Takes the place of its `[log] status`.
     pub status: Option<Nanos>,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// As it was asked to, or with its files.
-    Done,
-    /// A worker failed; what it had was written as far as possible, and is in the log.
-    WorkerFailed,
 }
 
 /// Runs until a signal ends it, or its files do.

@@ -15,7 +15,6 @@ use ringtap_report::text::counted;
 use ringtap_spool::DeletionLog;
 use ringtap_store::StoreWriter;
 
-use crate::Outcome;
 use crate::config::{Config, Secrets};
 use crate::far_tier::FarTier;
 use crate::housekeeping::HousekeepingThread;
@@ -23,6 +22,15 @@ use crate::recording::Recording;
 use crate::shared_status::{self, SharedStatus};
 use crate::source::Source;
 use crate::worker::{self, Clock, EndedWorker, StoreSink, Worker};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// As it was asked to, or with its files.
+    Done,
+    /// A worker failed; what it had was written as far as possible, and is in the log.
+    WorkerFailed,
+}
 
 /// Threads at work.
 pub(crate) struct Threads {

@@ -5,7 +5,10 @@
 
 mod capture;
 mod check;
+mod document;
 mod engine;
+mod error;
+mod keep_rule;
 pub(crate) mod key;
 mod page;
 mod process;
@@ -16,27 +19,27 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod values;
-mod wrong;
 
 use std::path::Path;
 
 use serde::Deserialize;
 
 pub(crate) use capture::Capture;
+use document::Document;
 use engine::Limits;
+pub use error::ConfigError;
+pub(crate) use keep_rule::KeepRule;
 use key::{Key, Keys, Section};
 pub use page::default_file;
 #[cfg(test)]
 pub(crate) use page::held;
 use process::{Log, Metrics, Process};
 pub(crate) use retention::Retention;
-pub(crate) use rules::KeepRule;
 pub(crate) use spool::{Secrets, Spool};
 use store::{Journal, Store};
 pub(crate) use values::{Field, Level, Span, Speed};
 #[cfg(test)]
 use values::{Listen, Size};
-pub use wrong::Wrong;
 
 /// Lists the sections of the file, once.
 macro_rules! sections {
@@ -93,13 +96,13 @@ impl Config {
     /// # Errors
     ///
     /// The first thing that is wrong with it: line, key, and what would be right.
-    pub fn load(path: &Path) -> Result<Self, Wrong> {
-        let text = std::fs::read_to_string(path).map_err(|error| Wrong::unreadable(path, &error))?;
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::unreadable(path, &error))?;
         Self::parse(&text).map_err(|wrong| wrong.of(path))
     }
 
-    fn parse(text: &str) -> Result<Self, Wrong> {
-        let document = wrong::Document::parse(text)?;
+    fn parse(text: &str) -> Result<Self, ConfigError> {
+        let document = Document::parse(text, Self::SECTIONS, &KeepRule::SECTION)?;
         document.known_keys_alone()?;
         let config: Self = toml::from_str(text).map_err(|error| document.of_toml(&error))?;
         config.check().map_err(|(section, key, problem)| document.at(section, key, problem))?;

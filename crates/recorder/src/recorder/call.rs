@@ -1,33 +1,25 @@
 //! Calls: what their messages tell, what the rules say of them, and how their recording ends.
 
-use super::*;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
-/// A call under way.
-pub(super) struct CallState {
-    pub(super) number: CallNumber,
-    pub(super) call_id: Box<str>,
-    pub(super) track: OwnerRecording,
-    pub(super) facts: GatheredFacts,
-    pub(super) standing: CallDecision,
-    /// The most that was kept of it until its end should tell.
-    pub(super) most: Option<RecordingScope>,
-    /// That is kept in mind on the disk.
-    pub(super) noted_pending: bool,
-    /// No rule changes it any more.
-    pub(super) fixed: bool,
-    /// By command, when it had begun.
-    pub(super) demanded: bool,
-    pub(super) digits: PressedDigits,
-    /// What the rules say that intercept; None where there are none.
-    pub(super) product: Option<Box<InterceptedCall>>,
-}
+use ringtap_engine::{CallNumber, CallPhase, RecordedPackets, SipSeen, StreamEnd};
+use ringtap_model::{Call, Nanos, Recorded};
+use ringtap_spool::rules::{CallDecision, DecisionState, RecordingScope, Verdict};
+use ringtap_spool::{Category, PendingEntry, of_call, of_stream};
 
-/// Messages of one Call-ID that is no call's.
-pub(super) struct OtherDialog {
-    pub(super) track: OwnerRecording,
-    pub(super) standing: CallDecision,
-    pub(super) last: Nanos,
-}
+use super::call_state::{BEFORE, CallState, OtherDialog, mask};
+use super::digits::PressedDigits;
+use super::limits::{LONGEST, MINUTE};
+use super::state::Recorder;
+use super::verdict::standing;
+use crate::complete::complete;
+use crate::erase::Erasure;
+use crate::facts::{GatheredFacts, events};
+use crate::orders::place;
+use crate::output::{OwnerRecording, PassingPacket};
+use crate::pending::number;
 
 impl Recorder {
     /// The state of a call; a new one where it has none.
@@ -258,27 +250,3 @@ impl Recorder {
         }
     }
 }
-
-pub(super) fn standing(verdict: &Verdict) -> CallDecision {
-    match *verdict {
-        Verdict::Decided { what, mask_digits, may_pause, .. } => CallDecision {
-            state: DecisionState::Decided,
-            what,
-            mask_digits,
-            may_pause,
-            ..CallDecision::default()
-        },
-        Verdict::Open { what, mask_digits, may_pause, until_end } => {
-            let state = if until_end { DecisionState::UntilEnd } else { DecisionState::Open };
-            CallDecision { state, what, mask_digits, may_pause, ..CallDecision::default() }
-        }
-    }
-}
-
-/// The record does not say which digits were pressed.
-pub(super) fn mask(call: &mut Call) {
-    call.dtmf.iter_mut().for_each(|dtmf| dtmf.digit = "x".to_owned());
-}
-
-/// Challenges may come before the record's time.
-pub(super) const BEFORE: Nanos = Nanos::from_secs(10);

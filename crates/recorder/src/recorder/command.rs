@@ -1,6 +1,11 @@
 //! Commands for calls under way.
 
-use super::*;
+use ringtap_spool::rules::{CallDecision, DecisionState};
+use ringtap_spool::{PendingEntry, of_call};
+
+use super::state::Recorder;
+use crate::orders::{CallCommand, Command, place};
+use crate::pending::number;
 
 impl Recorder {
     /// Does what somebody wants of a call, if it is one of this worker's.

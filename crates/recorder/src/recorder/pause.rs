@@ -1,30 +1,11 @@
 //! Pausing and resuming, by those who speak: digits that they press, headers that their telephones send.
 
-use super::*;
+use ringtap_engine::{CallNumber, SipSeen};
 
-/// The last digits that somebody pressed.
-#[derive(Default)]
-pub(super) struct PressedDigits {
-    pub(super) digits: [u8; 16],
-    pub(super) count: usize,
-}
-
-impl PressedDigits {
-    /// Takes a digit; whether it ends the pause or begins one: both where the same digits do both.
-    pub(super) fn press(&mut self, digit: u8, ruling: &Ruling) -> (bool, bool) {
-        self.digits.rotate_left(1);
-        self.digits[15] = digit;
-        self.count = (self.count + 1).min(16);
-        let ends = |switch: &PauseTrigger| {
-            !switch.digits.is_empty() && self.digits[16 - self.count..].ends_with(&switch.digits)
-        };
-        let found = (ends(&ruling.pause), ends(&ruling.resume));
-        if found != (false, false) {
-            self.count = 0;
-        }
-        found
-    }
-}
+use super::digits::pause_or_resume;
+use super::state::Recorder;
+use crate::facts::digit;
+use crate::orders::{PauseTrigger, Ruling};
 
 impl Recorder {
     /// Whether a message pauses its call, or goes on.
@@ -44,19 +25,5 @@ impl Recorder {
             (pause, resume) = (pause || found.0, resume || found.1);
         }
         pause_or_resume(&self.orders, number, pause, resume);
-    }
-}
-
-/// Both in turn where both are asked for.
-pub(super) fn pause_or_resume(orders: &Orders, call: CallNumber, pause: bool, resume: bool) {
-    let place = place(call);
-    let paused = match (pause, resume) {
-        (false, false) => return,
-        (true, true) => !orders.table.get(place).paused,
-        (pause, _) => pause,
-    };
-    if orders.table.pause(place, paused) {
-        let what = if paused { "paused" } else { "goes on" };
-        log::debug!(target: "rules", "a call {what}, by digits or a header");
     }
 }

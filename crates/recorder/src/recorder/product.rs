@@ -6,125 +6,21 @@
 //! whether a call is intercepted or not. It is neither masked nor paused, and a rule that comes into effect
 //! while a call is under way has it from then on.
 
-use super::*;
+use std::collections::hash_map::Entry;
+
+use ringtap_engine::{RtcpSeen, RtpSeen, SipSeen};
+use ringtap_model::{Frame, Nanos, Transport};
+use ringtap_spool::rules::{CallDecision, DecisionState, RecordingScope};
+use ringtap_spool::{Category, of_call};
+
+use super::intercepted::{InterceptedCall, InterceptedDialog, InterceptedStream, Interceptions, is_due};
+use super::limits::{ALONE, MINUTE, PATIENCE, SILENCE};
+use super::sink::wrapped;
+use super::state::Recorder;
 use crate::cases::CaseNote;
-
-/// What a worker has of it.
-#[derive(Default)]
-pub(crate) struct Interceptions {
-    /// By the stream's serial.
-    streams: HashMap<u64, InterceptedStream, BuildHasherDefault<SerialHasher>>,
-    /// Streams of which packets wait.
-    waiting: Vec<u64>,
-    /// Messages that belong to no call, by the key of their Call-ID.
-    others: HashMap<u64, InterceptedDialog>,
-}
-
-/// A call that may be intercepted.
-pub(crate) struct InterceptedCall {
-    track: OwnerRecording,
-    standing: CallDecision,
-    /// Until the rules change, nothing more comes of them.
-    fixed: bool,
-    /// The rules that match.
-    matched: Vec<usize>,
-    told: Option<Nanos>,
-}
-
-/// A stream of which product is kept, or may be.
-struct InterceptedStream {
-    track: OwnerRecording,
-    call: Option<CallNumber>,
-    hosts: [IpAddr; 2],
-    ssrc: u32,
-    first: Nanos,
-    last: Nanos,
-    /// What the rules say of it where no call claims it, and for which cases.
-    alone: Option<(CallDecision, Vec<String>)>,
-    /// No packet of it will come; since when.
-    left: Option<Nanos>,
-    told: Option<Nanos>,
-}
-
-/// Messages of one Call-ID that is no call's.
-struct InterceptedDialog {
-    track: OwnerRecording,
-    standing: CallDecision,
-    cases: Vec<String>,
-    last: Nanos,
-    told: Option<Nanos>,
-}
-
-impl InterceptedCall {
-    fn new(key: u64) -> Self {
-        let track = OwnerRecording::product(Category::Signalling, key);
-        Self { track, standing: CallDecision::default(), fixed: false, matched: Vec::new(), told: None }
-    }
-
-    /// More may become known of it.
-    pub(crate) fn is_open(&self) -> bool {
-        !self.fixed
-    }
-
-    /// The call has ended.
-    pub(crate) fn end(mut self, output: &mut PacketOutput, now: Nanos) {
-        output.end(&mut self.track, now);
-    }
-}
-
-impl InterceptedStream {
-    fn new((src, dst, ssrc): (Endpoint, Endpoint, u32), time: Nanos) -> Self {
-        Self {
-            track: OwnerRecording::product(Category::Media, of_stream(src, dst, ssrc)),
-            call: None,
-            hosts: [src.ip, dst.ip],
-            ssrc,
-            first: time,
-            last: time,
-            alone: None,
-            left: None,
-            told: None,
-        }
-    }
-
-    /// As its call does, or alone.
-    fn decision_of(&self, orders: &Orders, ruling: &Ruling) -> CallDecision {
-        let known = match self.call {
-            Some(call) => orders.products.get(place(call)),
-            None => self.alone.as_ref().map(|(standing, _)| *standing).unwrap_or_default(),
-        };
-        match known.state {
-            DecisionState::Unknown => CallDecision { what: ruling.products.most(), ..known },
-            _ => known,
-        }
-    }
-
-    /// What the rules say where no call claims it.
-    fn judge_alone(&mut self, ruling: &Ruling) {
-        let facts = alone_facts(ruling, &self.hosts, self.ssrc, |facts| ruling.products.decide(facts));
-        self.alone = Some((facts.standing, ruling.products.cases(&facts.matched)));
-    }
-
-    fn tell(&mut self, orders: &Orders, now: Nanos) {
-        if is_due(&self.track, &mut self.told, now) {
-            let owner = self.track.key;
-            orders.note(match (self.call, &self.alone) {
-                (Some(call), _) => CaseNote::Owner { place: place(call), owner },
-                (None, Some((_, cases))) => CaseNote::Alone { owner, cases: cases.clone() },
-                (None, None) => return,
-            });
-        }
-    }
-}
-
-/// Whether it is to be told whose an owner is: when the first of it is kept, and again from time to time.
-fn is_due(track: &OwnerRecording, told: &mut Option<Nanos>, now: Nanos) -> bool {
-    let due = track.is_kept() && told.is_none_or(|told| told + AGAIN < now);
-    if due {
-        *told = Some(now);
-    }
-    due
-}
+use crate::facts::GatheredFacts;
+use crate::orders::place;
+use crate::output::{OwnerRecording, PassingPacket};
 
 impl Recorder {
     /// Whether nobody is intercepted, or was since the start.
@@ -359,6 +255,3 @@ impl Recorder {
         }
     }
 }
-
-/// It is told again whose an owner is, so that nothing is forgotten of one that goes on for days.
-const AGAIN: Nanos = Nanos::from_secs(3_600);

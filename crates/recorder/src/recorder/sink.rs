@@ -6,7 +6,8 @@ use ringtap_spool::rules::RecordingScope;
 use ringtap_wire::frame::udp_datagram;
 use ringtap_wire::sip;
 
-use super::{Recorder, mask};
+use super::call_state::mask;
+use super::state::Recorder;
 use crate::facts::has_digits;
 use crate::output::PassingPacket;
 

@@ -1,99 +1,62 @@
-//! What is wrong with a configuration, where, and what would be right.
+//! The text of a configuration with the positions of its keys: finds unknown keys, and the line of an error.
 
-use std::fmt;
-use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::key::{Key, Keys, Section};
-use super::{Config, KeepRule};
-
-/// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
-    file: PathBuf,
-    line: Option<usize>,
-    /// The section, and the key in it, as far as they are known.
-    place: Option<String>,
-    problem: String,
-}
-
-impl Wrong {
-    /// The file cannot be read.
-    pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
-        let problem = match error.kind() {
-            io::ErrorKind::NotFound => {
-                "does not exist: `ringtap run --print-default` prints one to begin with".to_owned()
-            }
-            io::ErrorKind::PermissionDenied => "may not be read: check its owner and mode".to_owned(),
-            io::ErrorKind::InvalidData => "is not UTF-8 text".to_owned(),
-            _ => format!("cannot be read: {error}"),
-        };
-        Self { file: path.to_owned(), line: None, place: None, problem }
-    }
-
-    /// The same in that file.
-    pub(crate) fn of(self, path: &Path) -> Self {
-        Self { file: path.to_owned(), ..self }
-    }
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file.display())?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
-        }
-        match &self.place {
-            Some(place) => write!(f, ": {place}: {}", self.problem),
-            None if self.line.is_some() => write!(f, ": {}", self.problem),
-            None => write!(f, " {}", self.problem),
-        }
-    }
-}
-
-impl std::error::Error for Wrong {}
+use super::error::ConfigError;
+use super::key::{Key, Section};
 
 /// The text, and where what stands in it.
 pub(crate) struct Document<'a> {
     text: &'a str,
     table: Spanned<DeTable<'a>>,
+    /// The sections that there are.
+    sections: &'static [Section],
+    /// The keys of a rule.
+    rule: &'static Section,
 }
 
 impl<'a> Document<'a> {
     /// Text that is TOML at all.
-    pub(crate) fn parse(text: &'a str) -> Result<Self, Wrong> {
+    pub(crate) fn parse(
+        text: &'a str,
+        sections: &'static [Section],
+        rule: &'static Section,
+    ) -> Result<Self, ConfigError> {
         match DeTable::parse(text) {
-            Ok(table) => Ok(Self { text, table }),
-            Err(error) => Err(wrong(line(text, error.span()), None, error.message().to_owned())),
+            Ok(table) => Ok(Self { text, table, sections, rule }),
+            Err(error) => Err(ConfigError::new(line(text, error.span()), None, error.message().to_owned())),
         }
     }
 
     /// Every section and every key is one that there is.
-    pub(crate) fn known_keys_alone(&self) -> Result<(), Wrong> {
+    pub(crate) fn known_keys_alone(&self) -> Result<(), ConfigError> {
         for (section, value) in self.table.get_ref() {
             let (name, at) = (section.get_ref().as_ref(), Some(section.span()));
             if name == "keep" {
                 self.known_rules_alone(value, at)?;
                 continue;
             }
-            let Some(section) = section_of(name) else { return Err(self.no_section(name, value, at)) };
+            let Some(section) = self.section_of(name) else { return Err(self.no_section(name, value, at)) };
             let known = section.name;
             let DeValue::Table(keys) = value.get_ref() else {
                 let problem =
                     format!("is a section: write [{known}] on a line of its own, its keys below it");
-                return Err(wrong(line(self.text, at), Some(known.to_owned()), problem));
+                return Err(ConfigError::new(line(self.text, at), Some(known.to_owned()), problem));
             };
             self.known_names_alone(known, keys, &names(section))?;
         }
         Ok(())
     }
 
-    fn known_rules_alone(&self, value: &Spanned<DeValue<'_>>, at: Option<Range<usize>>) -> Result<(), Wrong> {
-        let names = names(&KeepRule::SECTION);
+    fn known_rules_alone(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        at: Option<Range<usize>>,
+    ) -> Result<(), ConfigError> {
+        let names = names(self.rule);
         let tables = match value.get_ref() {
             DeValue::Array(tables) => tables.iter().map(|table| table.get_ref()).collect(),
             other => vec![other],
@@ -107,14 +70,23 @@ impl<'a> Document<'a> {
                     let problem = "is a rule, of which there may be several: write [[keep]] on a line of \
                      its own, its keys \
                                    below it; `keep` of all calls stands below [spool]";
-                    return Err(wrong(line(self.text, at), Some("keep".into()), problem.to_owned()));
+                    return Err(ConfigError::new(
+                        line(self.text, at),
+                        Some("keep".into()),
+                        problem.to_owned(),
+                    ));
                 }
             }
         }
         Ok(())
     }
 
-    fn known_names_alone(&self, section: &str, keys: &DeTable<'_>, names: &[&str]) -> Result<(), Wrong> {
+    fn known_names_alone(
+        &self,
+        section: &str,
+        keys: &DeTable<'_>,
+        names: &[&str],
+    ) -> Result<(), ConfigError> {
         let Some(key) = keys.keys().find(|key| !names.contains(&key.get_ref().as_ref())) else {
             return Ok(());
         };
@@ -124,12 +96,12 @@ impl<'a> Document<'a> {
             None => format!("there is no such key; there are {}", names.join(", ")),
         };
         let place = format!("[{section}] {name}");
-        Err(wrong(line(self.text, Some(key.span())), Some(place), problem))
+        Err(ConfigError::new(line(self.text, Some(key.span())), Some(place), problem))
     }
 
-    fn no_section(&self, name: &str, value: &Spanned<DeValue<'_>>, at: Option<Range<usize>>) -> Wrong {
+    fn no_section(&self, name: &str, value: &Spanned<DeValue<'_>>, at: Option<Range<usize>>) -> ConfigError {
         let line = line(self.text, at);
-        let sections: Vec<&str> = Config::SECTIONS.iter().map(|section| section.name).collect();
+        let sections: Vec<&str> = self.sections.iter().map(|section| section.name).collect();
         let all = || sections.iter().map(|section| format!("[{section}]")).collect::<Vec<_>>().join(", ");
         let is_list = match value.get_ref() {
             DeValue::Array(list) => list.iter().any(|item| item.get_ref().is_table()),
@@ -142,47 +114,51 @@ impl<'a> Document<'a> {
                 Some(near) => format!("there is no such section; did you mean [{near}]?"),
                 None => format!("there is no such section; there are {}", all()),
             };
-            return wrong(line, Some(format!("[{name}]")), problem);
+            return ConfigError::new(line, Some(format!("[{name}]")), problem);
         }
-        let problem =
-            match Config::SECTIONS.iter().flat_map(|section| section.keys).find(|key| key.name == name) {
-                Some(key) => format!("stands outside of any section; write it below [{}]", key.section),
-                None => format!("stands outside of any section; there are {}", all()),
-            };
-        wrong(line, Some(name.to_owned()), problem)
+        let problem = match self.sections.iter().flat_map(|section| section.keys).find(|key| key.name == name)
+        {
+            Some(key) => format!("stands outside of any section; write it below [{}]", key.section),
+            None => format!("stands outside of any section; there are {}", all()),
+        };
+        ConfigError::new(line, Some(name.to_owned()), problem)
     }
 
     /// A value that its key does not take.
-    pub(crate) fn of_toml(&self, error: &toml::de::Error) -> Wrong {
+    pub(crate) fn of_toml(&self, error: &toml::de::Error) -> ConfigError {
         let at = error.span();
         match at.clone().and_then(|at| self.key_at(&at)) {
             Some(key) => {
                 let value = at.clone().and_then(|at| self.text.get(at)).unwrap_or_default();
                 let value: String = value.lines().next().unwrap_or_default().chars().take(60).collect();
                 let problem = format!("{value} is not {}", (key.accepts)());
-                wrong(line(self.text, at), Some(format!("[{}] {}", key.section, key.name)), problem)
+                ConfigError::new(
+                    line(self.text, at),
+                    Some(format!("[{}] {}", key.section, key.name)),
+                    problem,
+                )
             }
-            None => wrong(line(self.text, at), None, error.message().to_owned()),
+            None => ConfigError::new(line(self.text, at), None, error.message().to_owned()),
         }
     }
 
     /// What is wrong with a key that the types take.
-    pub(crate) fn at(&self, section: &str, key: &str, problem: String) -> Wrong {
+    pub(crate) fn at(&self, section: &str, key: &str, problem: String) -> ConfigError {
         let span = self.table.get_ref().get(section).and_then(|value| match value.get_ref() {
             DeValue::Table(keys) => keys.get_key_value(key).map(|(key, _)| key.span()),
             _ => None,
         });
-        wrong(line(self.text, span), Some(format!("[{section}] {key}")), problem)
+        ConfigError::new(line(self.text, span), Some(format!("[{section}] {key}")), problem)
     }
 
     /// What is wrong with a key of a rule: the line of the key, or of the rule where it is not in it.
-    pub(crate) fn at_rule(&self, place: usize, key: &str, problem: String) -> Wrong {
+    pub(crate) fn at_rule(&self, place: usize, key: &str, problem: String) -> ConfigError {
         let table = self.rules().get(place);
         let span = table.map(|table| match table.get_ref() {
             DeValue::Table(keys) => keys.get_key_value(key).map_or(table.span(), |(key, _)| key.span()),
             _ => table.span(),
         });
-        wrong(line(self.text, span), Some(format!("[[keep]] {key}")), problem)
+        ConfigError::new(line(self.text, span), Some(format!("[[keep]] {key}")), problem)
     }
 
     /// Whether a key stands in the file.
@@ -198,6 +174,10 @@ impl<'a> Document<'a> {
         }
     }
 
+    fn section_of(&self, name: &str) -> Option<&'static Section> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
     /// The key whose value covers that place.
     fn key_at(&self, at: &Range<usize>) -> Option<&'static Key> {
         for rule in self.rules() {
@@ -205,14 +185,14 @@ impl<'a> Document<'a> {
             let covers =
                 |value: &Spanned<DeValue<'_>>| value.span().start <= at.start && at.end <= value.span().end;
             if let Some((key, _)) = keys.iter().find(|(_, value)| covers(value)) {
-                return KeepRule::SECTION.keys.iter().find(|known| known.name == key.get_ref());
+                return self.rule.keys.iter().find(|known| known.name == key.get_ref());
             }
         }
         for (section, value) in self.table.get_ref() {
             let DeValue::Table(keys) = value.get_ref() else { continue };
             for (key, value) in keys {
                 if value.span().start <= at.start && at.end <= value.span().end {
-                    let keys = section_of(section.get_ref())?.keys;
+                    let keys = self.section_of(section.get_ref())?.keys;
                     return keys.iter().find(|known| known.name == key.get_ref());
                 }
             }
@@ -221,16 +201,8 @@ impl<'a> Document<'a> {
     }
 }
 
-fn section_of(name: &str) -> Option<&'static Section> {
-    Config::SECTIONS.iter().find(|section| section.name == name)
-}
-
 fn names(section: &Section) -> Vec<&'static str> {
     section.keys.iter().map(|key| key.name).collect()
-}
-
-fn wrong(line: Option<usize>, place: Option<String>, problem: String) -> Wrong {
-    Wrong { file: PathBuf::new(), line, place, problem }
 }
 
 fn line(text: &str, at: Option<Range<usize>>) -> Option<usize> {

@@ -1,0 +1,133 @@
+//! What a recorder does at each batch, and as time passes.
+
+use ringtap_model::{Frame, Nanos};
+use ringtap_spool::rules::{CallDecision, DecisionState, RecordingScope};
+
+use super::call_state::OtherDialog;
+use super::limits::{ALONE, LONGEST, PATIENCE, SILENCE};
+use super::state::{Recorder, rest};
+use super::stream_state::{alone, decision_of};
+use crate::erase::Eraser;
+use crate::output::PassingPacket;
+
+impl Recorder {
+    /// A batch of so many frames follows, which ends at that time.
+    pub fn begin(&mut self, frames: usize, now: Nanos) {
+        self.now = now;
+        if let Some(rest) = &mut self.rest {
+            rest.1.clear();
+            rest.1.resize(frames, false);
+        }
+    }
+
+    /// The batch is over: what no call's was kept of it, where every frame is.
+    pub fn rest(&mut self, frames: &[Frame<'_>]) {
+        let Some(rest) = &mut self.rest else { return };
+        let (track, kept) = &mut **rest;
+        let full = CallDecision {
+            state: DecisionState::Decided,
+            what: RecordingScope::Full,
+            ..CallDecision::default()
+        };
+        for (frame, _) in frames.iter().zip(kept).filter(|(_, kept)| !**kept) {
+            let Frame { time, wire_len, data, .. } = *frame;
+            let piece = PassingPacket { time, wire_len, data, head: data.len(), payload_type: 0 };
+            self.output.put(track, &full, &piece);
+        }
+    }
+
+    /// Writes what has waited long enough, releases silent streams, applies new rules and runs commands. Call
+    /// it after each batch, and when time passes without packets.
+    pub fn tick(&mut self, now: Nanos) {
+        self.now = now;
+        self.eraser.iter_mut().for_each(Eraser::catch_up);
+        self.output.keeper.tick(now);
+        if self.orders.epoch() != self.epoch {
+            self.apply_new_rules();
+        }
+        for command in self.orders.commands(self.worker) {
+            self.command(&command);
+        }
+        if now.since(self.looked) >= LOOK {
+            self.looked = now;
+            self.check_waiting(now);
+        }
+        if now.since(self.swept) >= SWEEP {
+            self.swept = now;
+            self.release_silent(now);
+        }
+    }
+
+    /// Applies new rules to every call that is not decided yet.
+    #[cold]
+    fn apply_new_rules(&mut self) {
+        (self.ruling, self.epoch) = self.orders.ruling();
+        if self.rest.is_some() != self.ruling.everything {
+            self.rest = rest(&self.ruling, self.worker);
+        }
+        let open: Vec<u32> =
+            self.calls.iter().filter(|(_, call)| !call.fixed).map(|(slot, _)| *slot).collect();
+        for slot in open {
+            self.judge(slot, None, false);
+        }
+        self.streams.values_mut().for_each(|stream| stream.alone = None);
+        self.apply_new_rules_to_product();
+    }
+
+    /// Applies decisions that another worker has made for packets that wait. A stream that no call has
+    /// claimed for too long is decided by itself.
+    fn check_waiting(&mut self, now: Nanos) {
+        self.output.undecided.expire(Nanos(now.0.saturating_sub(LONGEST.0)));
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.retain(|serial| {
+            let Some(stream) = self.streams.get_mut(serial) else { return false };
+            if !stream.track.waits() {
+                return false;
+            }
+            if stream.call.is_none() && (stream.left.is_some() || stream.first + ALONE < now) {
+                stream.alone = Some(alone(&self.ruling, stream));
+            }
+            let standing = decision_of(&self.orders, &self.ruling, stream);
+            let decided = matches!(standing.state, DecisionState::UntilEnd | DecisionState::Decided);
+            let gone = stream.left.is_some_and(|left| left + PATIENCE < now);
+            if standing.provisional {
+                stream.note_pending(self.eraser.as_mut());
+            }
+            if decided {
+                self.output.settle(&mut stream.track, &standing);
+            }
+            if stream.left.is_some() && (decided || gone) {
+                self.output.end(&mut stream.track, now);
+                self.streams.remove(serial);
+            }
+            !decided && !gone
+        });
+        self.waiting = waiting;
+        self.check_waiting_product(now);
+    }
+
+    /// Releases the memory of streams and dialogs that have been silent for a while.
+    fn release_silent(&mut self, now: Nanos) {
+        let Self { streams, fast_paths, output, .. } = self;
+        for (serial, stream) in streams.iter_mut() {
+            let fast_paths = fast_paths.get_mut(stream.place as usize).filter(|line| line.serial == *serial);
+            let last = fast_paths.as_ref().map_or(Nanos::ZERO, |line| line.last);
+            stream.last = stream.last.max(last);
+            if stream.last + SILENCE < now {
+                fast_paths.into_iter().for_each(|line| line.owner = None);
+                output.finish(&mut stream.track, now);
+            }
+        }
+        let silent = |_: &u64, other: &mut OtherDialog| other.last + SILENCE < now;
+        for (_, mut other) in self.others.extract_if(silent) {
+            self.output.end(&mut other.track, now);
+        }
+        self.sweep_product(now);
+    }
+}
+
+/// How often decisions are looked for by those who wait for them.
+const LOOK: Nanos = Nanos::from_millis(200);
+
+/// How often the silent are looked for.
+const SWEEP: Nanos = Nanos::from_secs(5);
