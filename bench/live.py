@@ -177,7 +177,7 @@ listen = ""
             sys.exit(f"{self.name} ended with {self.process.returncode}: {said}")
         lost = sent - int(seen[2])
         if self.keeps:
-            kept = re.search(r"(\d+) packets kept in .*; (\d+) lost", said)
+            kept = re.search(r"(\d+) packets recorded in .*; (\d+) lost", said)
             if not kept:
                 sys.exit(f"nothing was kept: {said}")
             lost = max(lost, sent - int(kept[1]))

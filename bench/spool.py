@@ -123,7 +123,7 @@ def replay(ringtap, folder, capture, spool):
         sys.exit(f"`ringtap run` ended with {process.returncode}: {said}")
     found = {"packets": int(seen[1]), "worker_cpu": max(samples[-1][3] for samples in threads.of("worker"))}
     if spool:
-        kept = re.search(r"(\d+) packets kept in (\d+) segments?, .*; (\d+) lost", said)
+        kept = re.search(r"(\d+) packets recorded in (\d+) segments?, .*; (\d+) lost", said)
         if not kept or int(kept[3]) or int(kept[1]) != found["packets"]:
             sys.exit(f"not everything was kept: {said}")
         writers = threads.of("spool")

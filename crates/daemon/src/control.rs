@@ -1,4 +1,4 @@
-//! A socket for commands to the running program: who may write to it decides what is kept.
+//! The socket for commands to the running program. Whoever may write to it decides what is recorded.
 //!
 //! One line of JSON each way: `{"do":"pause","call":"4f2a19@192.0.2.1"}`, and `{"ok":true,"told":"paused"}`.
 
@@ -15,58 +15,57 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use nix::unistd::{User, chown};
 use ringtap_model::Nanos;
-use ringtap_recorder::orders::{CallCommand, Orders};
+use ringtap_recorder::policy::{CallCommand, SharedPolicy};
 use ringtap_spool::Hold;
 use ringtap_spool::rules::RecordingScope;
 use serde::{Deserialize, Serialize};
 
-/// What is asked.
+/// A request.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Request {
-    /// From now on so much of the call is kept.
+    /// Records this much of the call from now on.
     Keep {
         /// Its Call-ID.
         call: String,
-        /// As in the configuration.
+        /// A value of `keep` in the configuration.
         what: String,
     },
-    /// What is said in it is not kept.
+    /// Pauses the recording of its media.
     Pause {
         /// Its Call-ID.
         call: String,
     },
-    /// It is again.
+    /// Resumes it.
     Resume {
         /// Its Call-ID.
         call: String,
     },
-    /// It is held for a case when it has ended.
+    /// Holds it for a case once it has ended.
     Hold {
         /// Its Call-ID.
         call: String,
         /// The case.
         case: String,
-        /// Its interception product.
+        /// Whether its interception product is held.
         product: bool,
     },
-    /// The rules now, and how many calls each decided.
+    /// The rules in effect, and how many calls each has decided.
     Rules,
 }
 
-/// What is answered.
+/// An answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) ok: bool,
     pub(crate) told: String,
 }
 
-/// Begins to listen, before anything is given up that this may need: what lies there from a run before is
-/// cleared away.
+/// Listens, before privileges are dropped. A socket left by a previous run is removed.
 pub(crate) fn listen(path: &Path, user: Option<&User>) -> anyhow::Result<UnixListener> {
     if UnixStream::connect(path).is_ok() {
         bail!(
-            "[process] control: another program listens at {}: stop it, or name another path",
+            "[process] control: another program listens at {}: stop it, or set another path",
             path.display()
         );
     }
@@ -80,31 +79,32 @@ pub(crate) fn listen(path: &Path, user: Option<&User>) -> anyhow::Result<UnixLis
     }
     let listener = UnixListener::bind(path).with_context(|| {
         format!(
-            "[process] control: cannot listen at {}: name a path in a directory of the program's user",
+            "[process] control: cannot listen at {}: set a path in a directory that the program's user may \
+            write to",
             path.display()
         )
     })?;
-    // Until here the umask says who may write to it.
+    // Until now, the umask decided who may write to it.
     fs::set_permissions(path, fs::Permissions::from_mode(0o660))
         .with_context(|| format!("[process] control: cannot set the mode of {}", path.display()))?;
     if let Some(user) = user {
         chown(path, Some(user.uid), Some(user.gid)).with_context(|| {
-            format!("[process] control: {} cannot be given to `{}`", path.display(), user.name)
+            format!("[process] control: cannot give {} to the user `{}`", path.display(), user.name)
         })?;
     }
     Ok(listener)
 }
 
-/// What commands are about: where nothing is kept, nothing.
+/// What commands act on.
 #[derive(Clone, Debug)]
 pub(crate) struct ControlContext {
-    pub(crate) orders: Arc<Orders>,
+    pub(crate) shared_policy: Arc<SharedPolicy>,
     /// The spool's directory.
     pub(crate) spool: PathBuf,
 }
 
 /// Serves in a thread of its own, for as long as the process lives. None: nothing is kept.
-pub(crate) fn serve(listener: UnixListener, desk: Option<ControlContext>) -> io::Result<()> {
+pub(crate) fn serve(listener: UnixListener, context: Option<ControlContext>) -> io::Result<()> {
     let open = Arc::new(AtomicUsize::new(0));
     let accept = move || {
         for connection in listener.incoming() {
@@ -117,9 +117,9 @@ pub(crate) fn serve(listener: UnixListener, desk: Option<ControlContext>) -> io:
                 open.fetch_sub(1, Ordering::Relaxed);
                 continue;
             }
-            let (desk, mine) = (desk.clone(), Arc::clone(&open));
+            let (context, mine) = (context.clone(), Arc::clone(&open));
             let served = thread::Builder::new().name("control".into()).spawn(move || {
-                if let Err(error) = talk(&connection, desk.as_ref()) {
+                if let Err(error) = serve_connection(&connection, context.as_ref()) {
                     log::debug!(target: "control", "a connection ended: {error}");
                 }
                 mine.fetch_sub(1, Ordering::Relaxed);
@@ -133,15 +133,15 @@ pub(crate) fn serve(listener: UnixListener, desk: Option<ControlContext>) -> io:
 }
 
 /// One line, one answer.
-fn talk(mut connection: &UnixStream, desk: Option<&ControlContext>) -> io::Result<()> {
+fn serve_connection(mut connection: &UnixStream, context: Option<&ControlContext>) -> io::Result<()> {
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
     BufReader::new(connection.take(REQUEST)).read_line(&mut line)?;
-    let answer = match (serde_json::from_str(&line), desk) {
-        (Err(error), _) => Err(anyhow::anyhow!("not a request: {error}")),
-        (Ok(_), None) => Err(anyhow::anyhow!("nothing is kept: [spool] directory is empty")),
-        (Ok(request), Some(desk)) => answer(request, desk),
+    let answer = match (serde_json::from_str(&line), context) {
+        (Err(error), _) => Err(anyhow::anyhow!("cannot read the request: {error}")),
+        (Ok(_), None) => Err(anyhow::anyhow!("no packets are recorded: set [spool] directory")),
+        (Ok(request), Some(context)) => answer(request, context),
     };
     let answer = match answer {
         Ok(told) => Answer { ok: true, told },
@@ -152,48 +152,49 @@ fn talk(mut connection: &UnixStream, desk: Option<&ControlContext>) -> io::Resul
     connection.write_all(line.as_bytes())
 }
 
-fn answer(request: Request, desk: &ControlContext) -> anyhow::Result<String> {
-    let orders = &desk.orders;
+fn answer(request: Request, context: &ControlContext) -> anyhow::Result<String> {
+    let shared_policy = &context.shared_policy;
     let (call, act) = match request {
         Request::Rules => {
-            let ruling = orders.ruling().0;
-            return Ok([ruling.product_lines(), ruling.lines()].concat().join("\n"));
+            let policy = shared_policy.policy().0;
+            return Ok([policy.product_lines(), policy.lines()].concat().join("\n"));
         }
         Request::Keep { call, what } => (call, CallCommand::Keep(what.parse::<RecordingScope>()?)),
-        Request::Hold { call, case, product } => return hold(desk, &call, &case, product),
+        Request::Hold { call, case, product } => return hold(context, &call, &case, product),
         Request::Pause { call } => (call, CallCommand::Pause),
         Request::Resume { call } => (call, CallCommand::Resume),
     };
-    match orders.command(&call, act)? {
+    match shared_policy.command(&call, act)? {
         Some(told) => Ok(told),
-        None => bail!("no call under way has the Call-ID `{call}`"),
+        None => bail!("no call in progress has the Call-ID `{call}`"),
     }
 }
 
-/// Puts a call on hold that is under way: what is to be held is known when it has ended.
-fn hold(desk: &ControlContext, call: &str, case: &str, product: bool) -> anyhow::Result<String> {
-    let Some(at) = desk.orders.command(call, CallCommand::Time)? else {
-        bail!("no call under way has the Call-ID `{call}`");
+/// Holds a call in progress; what to hold is known when it has ended.
+fn hold(context: &ControlContext, call: &str, case: &str, product: bool) -> anyhow::Result<String> {
+    let Some(at) = context.shared_policy.command(call, CallCommand::Time)? else {
+        bail!("no call in progress has the Call-ID `{call}`");
     };
-    // By its packets: those of a replay are of another time than now.
-    let at = Nanos(at.parse().context("a worker does not know what time it is")?);
-    Hold::of_call_under_way(case, call, at, ringtap_report::time::now(), product).save(&desk.spool)?;
+    // The time of its packets: in a replay, it is not the time of day.
+    let at = Nanos(at.parse().context("cannot read the time that a worker reported")?);
+    Hold::of_call_under_way(case, call, at, ringtap_report::time::now(), product).save(&context.spool)?;
     if !product {
-        log::info!(target: "spool", "call {call}: is held for {case} when it has ended, by command");
+        log::info!(target: "spool", "call {call}: will be held for {case} when it ends, by command");
     }
-    Ok(format!("{call} is under way: it is held for {case} when it has ended"))
+    Ok(format!("{call} is in progress: it will be held for {case} when it ends"))
 }
 
-/// Asks a running program.
+/// Sends a request to the running program.
 ///
 /// # Errors
 ///
-/// Where none listens, or it says no.
+/// No program listens there, or it refuses the request.
 pub fn ask(path: &Path, request: &Request) -> anyhow::Result<String> {
     let reach = || {
         format!(
-            "cannot reach ringtap at {}: is it running, does [process] control of its configuration name this path, and may you \
-             write to it?",
+            "cannot reach ringtap at {}: is it running, does [process] control of its configuration name \
+            this \
+             path, and may you write to it?",
             path.display()
         )
     };
@@ -204,7 +205,8 @@ pub fn ask(path: &Path, request: &Request) -> anyhow::Result<String> {
     connection.write_all(line.as_bytes()).with_context(reach)?;
     let mut told = String::new();
     connection.take(ANSWER).read_to_string(&mut told).with_context(reach)?;
-    let answer: Answer = serde_json::from_str(&told).context("ringtap ended before it answered")?;
+    let answer: Answer =
+        serde_json::from_str(&told).context("ringtap ended before it answered: is it still running?")?;
     if answer.ok { Ok(answer.told) } else { bail!(answer.told) }
 }
 

@@ -1,4 +1,4 @@
-//! The far place of a running ringtap: opened while it may be, and again when the configuration changes.
+//! The bucket of a running ringtap: opened before privileges are dropped, and again after a reload.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,27 +9,27 @@ use ringtap_spool::{FarStorage, is_anything_far};
 
 use crate::config::Retention;
 
-/// The place, for the threads that need it.
+/// The bucket in use, shared by threads.
 #[derive(Debug, Default)]
 pub(crate) struct FarTier(Mutex<Option<Arc<Bucket>>>);
 
 impl FarTier {
-    /// As it is now.
+    /// The bucket in use now.
     pub(super) fn now(&self) -> Option<Arc<Bucket>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// As it is now, for a spool.
+    /// The same as the spool's far storage.
     pub(super) fn far(&self) -> Option<Arc<dyn FarStorage>> {
         self.now().map(|bucket| bucket as Arc<dyn FarStorage>)
     }
 
-    /// Opens what `[retention] tier` names, or what lies far already, for the spool in that directory. False:
-    /// nothing has changed.
+    /// Opens the bucket that `[retention] tier` names, or the one that already has segments of this spool.
+    /// Returns whether anything changed.
     ///
     /// # Errors
     ///
-    /// No credentials; segments that lie somewhere else. Nothing changes then.
+    /// Credentials are missing, or segments are in another bucket. Nothing changes then.
     pub(super) fn open(&self, spool: &Path, retention: &Retention) -> anyhow::Result<bool> {
         let there = Settings::read(spool).context("[retention] tier")?;
         let fresh = match (retention.far(), there) {
@@ -39,7 +39,7 @@ impl FarTier {
                 }
                 Some(named)
             }
-            // What has its clocks goes on having them.
+            // Segments that are in a bucket keep their age limits.
             (None, there) => there,
         };
         if self.now().map(|bucket| bucket.settings().clone()) == fresh {
@@ -59,14 +59,14 @@ impl FarTier {
     }
 }
 
-/// What lies at one place cannot be deleted at another.
+/// Segments in one bucket cannot be deleted in another.
 fn refuse_another(spool: &Path, there: &Settings, named: &Settings) -> anyhow::Result<()> {
-    if !is_anything_far(spool).with_context(|| format!("`{}` cannot be read", spool.display()))? {
+    if !is_anything_far(spool).with_context(|| format!("cannot read `{}`", spool.display()))? {
         return Ok(());
     }
     bail!(
-        "[retention] tier: segments of this spool lie in {}, not in {}: name that, or copy what is there to the new place and \
-         delete `{}/far/tier.toml`",
+        "[retention] tier: segments of this spool are in {}, not in {}: set tier to the first, or copy its \
+         objects to the second and delete `{}/far/tier.toml`",
         there.describe(),
         named.describe(),
         spool.display()

@@ -1,4 +1,4 @@
-//! The thread that keeps the spool within its clocks and its disk, and what it tells.
+//! The thread that deletes and moves segments by age and disk space, and its log lines.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,40 +17,43 @@ use super::far_tier::FarTier;
 use super::shared_status::SharedStatus;
 use crate::config::Retention;
 
-/// The thread at work.
+/// The running thread.
 pub(crate) struct HousekeepingThread {
     limits: Sender<Retention>,
     thread: JoinHandle<()>,
 }
 
 impl HousekeepingThread {
-    /// Begins to look after the spool in that directory, into which these write; `store` has the records of
-    /// its calls.
+    /// Starts housekeeping of the spool in `directory`; `store` is the directory of the records.
     pub(crate) fn start(
         directory: PathBuf,
         far_tier: Arc<FarTier>,
         store: PathBuf,
         retention: Retention,
         deletions: DeletionLog,
-        keepers: Vec<Arc<WriterStatus>>,
-        board: Arc<SharedStatus>,
+        writers: Vec<Arc<WriterStatus>>,
+        shared_status: Arc<SharedStatus>,
     ) -> anyhow::Result<Self> {
         let (limits, changes) = channel();
         let holding = Holding { store, spool: directory.clone(), looked: None, failed: false };
-        let janitor = Janitor::new(directory.clone(), retention.limits(), deletions, keepers);
-        let run =
-            move || Housekeeper { directory, far_tier, holding, retention, janitor }.run(&changes, &board);
+        let janitor = Janitor::new(directory.clone(), retention.limits(), deletions, writers);
+        let run = move || {
+            Housekeeper { directory, far_tier, holding, retention, janitor }.run(&changes, &shared_status)
+        };
         let thread = thread::Builder::new().name("janitor".into()).spawn(run);
-        Ok(Self { limits, thread: thread.context("cannot start the thread that looks after the spool")? })
+        Ok(Self {
+            limits,
+            thread: thread.context("cannot start the thread that deletes and moves segments")?,
+        })
     }
 
-    /// From now on this holds.
+    /// Applies new limits.
     pub(crate) fn change(&self, retention: &Retention) {
-        // It ends with the program alone.
+        // The thread ends only with the program.
         let _ = self.limits.send(retention.clone());
     }
 
-    /// Ends with the piece that is being done.
+    /// Stops after the current step.
     pub(crate) fn close(self) {
         drop(self.limits);
         let _ = self.thread.join();
@@ -66,13 +69,14 @@ struct Housekeeper {
 }
 
 impl Housekeeper {
-    fn run(mut self, changes: &Receiver<Retention>, board: &SharedStatus) {
+    fn run(mut self, changes: &Receiver<Retention>, shared_status: &SharedStatus) {
         self.put_into_effect(true);
         loop {
             self.holding.look();
             let Self { janitor, retention, far_tier, .. } = &mut self;
-            let more = janitor.step(ringtap_report::time::now(), |notice| tell(retention, far_tier, &notice));
-            board.tend(janitor.status().clone());
+            let more =
+                janitor.step(ringtap_report::time::now(), |notice| log_event(retention, far_tier, &notice));
+            shared_status.report_spool(janitor.status().clone());
             let pause = match (more, janitor.is_far_busy()) {
                 (true, _) => Duration::ZERO,
                 (false, true) => SOON,
@@ -89,13 +93,13 @@ impl Housekeeper {
         }
     }
 
-    /// After a change of the configuration.
+    /// Applies a new configuration.
     fn again(&mut self) {
         let changed = self.far_tier.open(&self.directory, &self.retention);
         match changed {
             Ok(changed) => self.put_into_effect(changed),
             Err(error) => {
-                log::error!(target: "spool", "{error:#}; segments move as before");
+                log::error!(target: "spool", "{error:#}; segments move as before the reload");
                 self.put_into_effect(false);
             }
         }
@@ -128,7 +132,7 @@ impl Housekeeper {
     }
 }
 
-/// Calls that were put on hold while they were under way.
+/// Calls that were put on hold while in progress.
 struct Holding {
     store: PathBuf,
     spool: PathBuf,
@@ -137,7 +141,7 @@ struct Holding {
 }
 
 impl Holding {
-    /// Whether they have ended.
+    /// Holds the calls that have ended meanwhile.
     fn look(&mut self) {
         if self.looked.is_some_and(|looked| looked.elapsed() < PENDING) {
             return;
@@ -149,32 +153,33 @@ impl Holding {
                 for hold in done.iter().filter(|hold| !hold.product) {
                     log::info!(
                         target: "spool",
-                        "call {}: has ended, and is on hold for {}",
+                        "call {}: ended, now on hold for {}",
                         hold.call_id,
                         hold.case,
                     );
                 }
             }
-            // It is tried again, and told once.
+            // It is retried, and logged once.
             Err(error) if !std::mem::replace(&mut self.failed, true) => {
-                log::error!(target: "spool", "a call that has ended cannot be put on hold: {error:#}");
+                log::error!(target: "spool", "cannot put a call on hold that has ended: {error:#}; trying \
+                again");
             }
             Err(_) => {}
         }
     }
 }
 
-fn tell(retention: &Retention, far_tier: &FarTier, notice: &JanitorEvent) {
+fn log_event(retention: &Retention, far_tier: &FarTier, notice: &JanitorEvent) {
     match notice {
         JanitorEvent::Deleted { reason, segments, bytes, names, held } => {
             let why = match reason {
                 DeletionReason::Age => format!("older than [retention] {}", names.0.category()),
                 DeletionReason::Size => format!("beyond [retention] {}_size", names.0.category()),
-                DeletionReason::Space => format!("less than [retention] free = {} is free", retention.free),
+                DeletionReason::Space => format!("disk space is below [retention] free = {}", retention.free),
             };
             let held = match held {
                 0 => String::new(),
-                held => format!("; {} of held calls copied before", counted(*held, "chunk")),
+                held => format!("; {} of held calls copied first", counted(*held, "chunk")),
             };
             log::info!(
                 target: "spool",
@@ -186,29 +191,28 @@ fn tell(retention: &Retention, far_tier: &FarTier, notice: &JanitorEvent) {
             );
         }
         JanitorEvent::Moved(segment) => match far_tier.far().filter(|_| retention.far().is_some()) {
-            Some(far) => log::info!(target: "spool", "{segment} has moved to {}", far.url()),
-            None => log::info!(target: "spool", "{segment} has moved to the tier"),
+            Some(far) => log::info!(target: "spool", "segment {segment} moved to {}", far.url()),
+            None => log::info!(target: "spool", "segment {segment} moved to the tier"),
         },
         JanitorEvent::FarLost(error) => log::error!(
             target: "spool",
-            "segments cannot move, or be deleted where they lie far: {error}; what should move stays until \
-            it works again",
+            "cannot move segments to the bucket or delete them there: {error}; they stay until the bucket \
+            works again",
         ),
-        JanitorEvent::FarRestored => log::info!(target: "spool", "the far place works again"),
+        JanitorEvent::FarRestored => log::info!(target: "spool", "the bucket works again"),
         JanitorEvent::Failed(error) => {
-            log::error!(target: "spool", "something cannot be deleted or moved: {error}")
+            log::error!(target: "spool", "cannot delete or move segments: {error}")
         }
-        JanitorEvent::Recovered => log::info!(target: "spool", "deleting and moving works again"),
+        JanitorEvent::Recovered => log::info!(target: "spool", "segments can be deleted and moved again"),
         JanitorEvent::RecordingStopped(space) => log::error!(
             target: "spool",
-            "recording has stopped: {} of the disk, and nothing is left that may be deleted; calls are \
-            still followed and recorded in the store; free some space, release holds, or lower [retention] \
-            free = {}",
+            "recording has stopped: {} of the disk, and no segment may be deleted; calls are still followed \
+            and their records written; free some space, release holds, or lower [retention] free = {}",
             free(space),
             retention.free,
         ),
         JanitorEvent::RecordingResumed(space) => {
-            log::info!(target: "spool", "recording goes on: {} of the disk", free(space))
+            log::info!(target: "spool", "recording resumes: {} of the disk", free(space))
         }
         other => log::info!(target: "spool", "{other:?}"),
     }
@@ -219,9 +223,9 @@ fn free(space: &DiskSpace) -> String {
     format!("{} MiB ({share:.1}%) are free", space.free >> 20)
 }
 
-/// How often calls that were put on hold under way are looked for among those that have ended.
+/// How often calls on hold that were in progress are checked for their end.
 const PENDING: Duration = Duration::from_secs(5);
-/// How often the room on the disk is looked at.
+/// How often disk space is checked.
 const LOOK: Duration = Duration::from_secs(1);
-/// The same while something is on its way to a far place, or from there.
+/// The same while a transfer to or from the bucket is running.
 const SOON: Duration = Duration::from_millis(50);

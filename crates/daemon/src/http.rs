@@ -1,5 +1,5 @@
-//! A server of two pages, /metrics and /health: blocking, bounded in connections, in time and in what it
-//! reads.
+//! A blocking HTTP server of two pages, /metrics and /health, with limits on connections, time and request
+//! size.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use super::metrics;
 use super::shared_status::SharedStatus;
 
-/// Begins to listen, before anything is given up that this may need.
+/// Listens, before privileges are dropped.
 pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address)
 }
 
 /// Serves in threads of its own, for as long as the process lives.
-pub(crate) fn serve(listener: TcpListener, board: Arc<SharedStatus>) -> io::Result<()> {
+pub(crate) fn serve(listener: TcpListener, shared_status: Arc<SharedStatus>) -> io::Result<()> {
     let open = Arc::new(AtomicUsize::new(0));
     let accept = move || {
         for connection in listener.incoming() {
@@ -31,9 +31,9 @@ pub(crate) fn serve(listener: TcpListener, board: Arc<SharedStatus>) -> io::Resu
                 let _ = answer(&connection, 503, "text/plain", "too many connections\n", false);
                 continue;
             }
-            let (board, mine) = (Arc::clone(&board), Arc::clone(&open));
+            let (shared_status, mine) = (Arc::clone(&shared_status), Arc::clone(&open));
             let served = thread::Builder::new().name("http".into()).spawn(move || {
-                if let Err(error) = talk(&connection, &board) {
+                if let Err(error) = serve_connection(&connection, &shared_status) {
                     log::debug!(target: "metrics", "a connection ended: {error}");
                 }
                 mine.fetch_sub(1, Ordering::Relaxed);
@@ -47,7 +47,7 @@ pub(crate) fn serve(listener: TcpListener, board: Arc<SharedStatus>) -> io::Resu
 }
 
 /// One request, one answer.
-fn talk(mut connection: &TcpStream, board: &SharedStatus) -> io::Result<()> {
+fn serve_connection(mut connection: &TcpStream, shared_status: &SharedStatus) -> io::Result<()> {
     connection.set_write_timeout(Some(PATIENCE))?;
     let deadline = Instant::now() + PATIENCE;
     let mut head = Vec::new();
@@ -55,7 +55,7 @@ fn talk(mut connection: &TcpStream, board: &SharedStatus) -> io::Result<()> {
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return answer(connection, 408, "text/plain", "too slow\n", false);
+            return answer(connection, 408, "text/plain", "the request took longer than 5 s\n", false);
         }
         connection.set_read_timeout(Some(left))?;
         let read = connection.read(&mut buffer)?;
@@ -64,7 +64,7 @@ fn talk(mut connection: &TcpStream, board: &SharedStatus) -> io::Result<()> {
         }
         head.extend(&buffer[..read]);
         if head.len() > REQUEST {
-            return answer(connection, 431, "text/plain", "the request is too long\n", false);
+            return answer(connection, 431, "text/plain", "the request is longer than 8 KiB\n", false);
         }
     }
     let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
@@ -72,27 +72,35 @@ fn talk(mut connection: &TcpStream, board: &SharedStatus) -> io::Result<()> {
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let without_body = method == "HEAD";
     if method != "GET" && !without_body {
-        return answer(connection, 405, "text/plain", "GET and HEAD alone are served\n", false);
+        return answer(connection, 405, "text/plain", "only GET and HEAD are allowed\n", false);
     }
     match target.split('?').next().unwrap_or_default() {
         "/metrics" => {
-            let page = metrics::page(board);
+            let page = metrics::page(shared_status);
             answer(connection, 200, metrics::CONTENT_TYPE, &page, without_body)
         }
         "/health" => {
-            let (status, page) = health(board);
+            let (status, page) = health(shared_status);
             answer(connection, status, "application/json", &page, without_body)
         }
-        _ => answer(connection, 404, "text/plain", "there are /metrics and /health\n", without_body),
+        _ => answer(
+            connection,
+            404,
+            "text/plain",
+            "not found: the pages are /metrics and /health\n",
+            without_body,
+        ),
     }
 }
 
-/// 200 while every worker works; records that wait do not make it ill, and are told.
-fn health(board: &SharedStatus) -> (u16, String) {
-    let store = board.snapshot().store;
-    let (code, status, why) = match board.stalled() {
-        Some(worker) => (503, "stalled", format!("worker {worker} no longer reports")),
-        None if store.away => (200, "degraded", "the store takes no records: they wait".to_owned()),
+/// Status 200 while every worker reports. Waiting records are reported, but are no failure.
+fn health(shared_status: &SharedStatus) -> (u16, String) {
+    let store = shared_status.snapshot().store;
+    let (code, status, why) = match shared_status.stalled() {
+        Some(worker) => (503, "stalled", format!("worker {worker} has stopped reporting")),
+        None if store.away => {
+            (200, "degraded", "the day files accept no records: they wait in the outbox".to_owned())
+        }
         None if store.outbox_records > 0 => (200, "degraded", "records wait in the outbox".to_owned()),
         None => (200, "ok", String::new()),
     };
@@ -100,7 +108,7 @@ fn health(board: &SharedStatus) -> (u16, String) {
         "status": status,
         "why": (!why.is_empty()).then_some(why),
         "version": env!("CARGO_PKG_VERSION"),
-        "uptime_s": board.started.elapsed().as_secs(),
+        "uptime_s": shared_status.started.elapsed().as_secs(),
     });
     (code, format!("{page}\n"))
 }
@@ -121,7 +129,8 @@ fn answer(
         _ => "Service Unavailable",
     };
     let head = format!(
-        "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: \
+        close\r\n\r\n",
         body.len()
     );
     connection.write_all(head.as_bytes())?;

@@ -1,32 +1,32 @@
-//! The daemon: packets in, records to the store, for months.
+//! The daemon: captures packets, follows calls and writes their records to the store, for months.
 //!
-//! Not here: what is done with a packet. The engine follows calls, the recorder records them, the store keeps
-//! records; this crate reads the configuration, starts their threads, watches them, and answers whoever asks
-//! how they do.
+//! This crate does not process packets itself. The engine follows calls, the recorder records them, the store
+//! writes records; this crate reads the configuration, starts their threads, watches them, and reports their
+//! state.
 //!
-//! The one invariant: workers wait for nobody. What they have to say goes into the store's queue or onto the
-//! status board, and what is lost anywhere is counted there.
+//! The one invariant: a worker never waits for another thread. Records go into the store's queue, figures
+//! into the shared status, and every loss is counted where it happens.
 //!
-//! One thread for each worker, one for the store, a few for whoever asks for metrics; the first one waits for
-//! signals and for the clock.
+//! There is one thread for each worker, one for the store, and a few that serve metrics and commands; the
+//! first thread waits for signals and timeouts.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `config` | the configuration: every key, parsed and validated |
 //! | `main_loop` | the first thread: signals, status lines, losses, reloads |
-//! | `threads` | all others, started and ended in order |
+//! | `threads` | all other threads, started and stopped in order |
 //! | `source` | interfaces, or files to replay |
-//! | `recording` | what workers record by |
-//! | `store` | what the store says, for the operator |
+//! | `recording` | the recording rules, and the threads behind them |
+//! | `store` | the store's settings and log lines |
 //! | `worker` | a source of packets, its engine, its thread |
-//! | `board` | what the threads report |
-//! | `status`, `metrics`, `http` | that as a line, as figures, on two pages |
+//! | `shared_status` | the figures that threads report |
+//! | `status`, `metrics`, `http` | those figures as a log line, as metrics, on two pages |
 //! | `system` | user, capabilities, service manager |
-//! | [`control`] | the socket that brings commands |
-//! | `locks` | a second daemon is kept away |
-//! | `far_tier` | the far place that segments move to |
-//! | `tend` | the thread that keeps the spool within its clocks and its disk |
-//! | `logger` | lines for the operator |
+//! | [`control`] | the socket that commands arrive on |
+//! | `locks` | locks that keep a second daemon away |
+//! | `far_tier` | the bucket that older segments move to |
+//! | `housekeeping` | the thread that deletes and moves segments |
+//! | `logger` | log lines on standard error |
 #![forbid(unsafe_code)]
 
 mod config;
@@ -67,17 +67,17 @@ use crate::source::Source;
 pub use crate::threads::Outcome;
 use crate::threads::Threads;
 
-/// What is known of the configuration beside its content.
+/// A configuration, and how to run with it.
 pub struct RunOptions {
-    /// What was read.
+    /// The configuration.
     pub config: Config,
-    /// Where it is read from again.
+    /// The file that a reload reads.
     pub path: PathBuf,
-    /// Takes the place of its `[log] status`.
+    /// Overrides `[log] status`.
     pub status: Option<Nanos>,
 }
 
-/// Runs until a signal ends it, or its files do.
+/// Runs until a signal arrives, or all files are replayed.
 pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     let RunOptions { config, path, status } = started;
     logger::level(config.log.level);
@@ -90,7 +90,10 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     let source = Source::open(&config)?;
     let listener = match config.metrics.listen.0 {
         Some(address) => Some(http::listen(address).with_context(|| {
-            format!("[metrics] listen: cannot listen on {address}: is another program there? Name another, or \"\"")
+            format!(
+                "[metrics] listen: cannot listen on {address}: if another program uses this port, set \
+            another one, or \"\" for none"
+            )
         })?),
         None => None,
     };
@@ -103,7 +106,7 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
         config.retention.tier().filter(|_| config.spool.directory().is_some()),
         config.process.control().and_then(Path::parent),
     ] {
-        // A directory that cannot be made may be there later: the store says so, and waits.
+        // A directory that cannot be created may exist later: the store reports it and waits.
         if let Some(directory) = directory
             && let Err(error) = system::directory(directory, user.as_ref())
         {
@@ -111,7 +114,7 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
         }
     }
     let control = config.process.control().map(|path| control::listen(path, user.as_ref())).transpose()?;
-    // Keys are read while this may be root.
+    // Keys are read before root privileges are dropped.
     let secrets = config.spool.secrets().context("[spool]")?;
     let far_tier = Arc::new(FarTier::default());
     if let Some(directory) = config.spool.directory() {
@@ -120,27 +123,30 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     system::give_up(user.as_ref())?;
     let _locks = Locks::take(&config)?;
     let signals = listen_to_signals()?;
-    let keeper = StoreWriter::open(&store::settings(&config), store::tell)?;
-    let threads = Threads::start(&config, source, &keeper, &secrets, &far_tier)?;
+    let store = StoreWriter::open(&store::settings(&config), store::log_event)?;
+    let threads = Threads::start(&config, source, &store, &secrets, &far_tier)?;
     if let Some(control) = control {
-        let desk = threads.recording.as_ref().zip(config.spool.directory()).map(|(recording, spool)| {
-            control::ControlContext { orders: Arc::clone(&recording.orders), spool: spool.to_owned() }
+        let context = threads.recording.as_ref().zip(config.spool.directory()).map(|(recording, spool)| {
+            control::ControlContext {
+                shared_policy: Arc::clone(&recording.shared_policy),
+                spool: spool.to_owned(),
+            }
         });
-        control::serve(control, desk).context("[process] control")?;
+        control::serve(control, context).context("[process] control")?;
     }
     if let Some(listener) = listener {
         let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
-        http::serve(listener, Arc::clone(&threads.board)).context("cannot serve metrics")?;
+        http::serve(listener, Arc::clone(&threads.shared_status)).context("cannot serve metrics")?;
         log::info!(target: "metrics", "http://{address}/metrics and /health");
     }
     system::notify(&[NotifyState::Ready]);
     let status = status.map_or(config.log.status, Span);
-    MainLoop { config, path, status, keeper: &keeper, threads: &threads }.run(&signals);
+    MainLoop { config, path, status, store: &store, threads: &threads }.run(&signals);
     system::notify(&[NotifyState::Stopping]);
-    threads.stop(keeper)
+    threads.stop(store)
 }
 
-/// What `--check` says of a configuration that is right.
+/// The line that `--check` prints for a valid configuration.
 pub fn summary(config: &Config, path: &Path) -> String {
     let capture = &config.capture;
     let source = match capture.files.len() {
@@ -152,5 +158,5 @@ pub fn summary(config: &Config, path: &Path) -> String {
         ),
         files => format!("{} to replay", counted(files as u64, "file")),
     };
-    format!("{} is right: {source}; records to {}", path.display(), config.store.directory.display())
+    format!("{} is right: {source}; records go to {}", path.display(), config.store.directory.display())
 }

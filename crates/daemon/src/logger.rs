@@ -1,5 +1,5 @@
-//! Lines for the operator, in one format: `2026-11-21T02:00:00.123Z info  store: text`; for systemd's
-//! journal, which knows the time, `<6>store: text`.
+//! Log lines on standard error: `2026-11-21T02:00:00.123Z info  store: text`, or `<6>store: text` for
+//! systemd's journal, which adds the time itself.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;
@@ -8,26 +8,26 @@ use log::{LevelFilter, Log, Metadata, Record};
 use ringtap_model::Nanos;
 use ringtap_report::{text, time};
 
-use crate::config::Level;
+use crate::config::LogLevel;
 
 static LOGGER: Logger = Logger;
 static JOURNAL: OnceLock<bool> = OnceLock::new();
 
-/// What lines are about. What libraries log under other names is left out.
+/// Subjects of log lines. Lines of libraries, under other names, are left out.
 const TARGETS: [&str; 13] = [
     "capture", "control", "engine", "journal", "loss", "metrics", "rules", "run", "spool", "status", "store",
     "system", "worker",
 ];
 
-/// From now on lines of that level and above are written to standard error.
-pub(crate) fn level(level: Level) {
-    // It is set already where this is called again.
+/// Writes lines of `level` and above to standard error from now on.
+pub(crate) fn level(level: LogLevel) {
+    // A second call finds the logger set.
     let _ = log::set_logger(&LOGGER);
     log::set_max_level(match level {
-        Level::Error => LevelFilter::Error,
-        Level::Warn => LevelFilter::Warn,
-        Level::Info => LevelFilter::Info,
-        Level::Debug => LevelFilter::Debug,
+        LogLevel::Error => LevelFilter::Error,
+        LogLevel::Warn => LevelFilter::Warn,
+        LogLevel::Info => LevelFilter::Info,
+        LogLevel::Debug => LevelFilter::Debug,
     });
 }
 
@@ -46,7 +46,7 @@ impl Log for Logger {
         let journal = *JOURNAL.get_or_init(|| std::env::var_os("JOURNAL_STREAM").is_some());
         let what = record.args().to_string();
         let line = written(journal.then_some(()), time::now(), record.level(), record.target(), &what);
-        // Nowhere to say that nothing can be said.
+        // There is nowhere to report a failure of standard error.
         let _ = io::stderr().lock().write_all(line.as_bytes());
     }
 
@@ -54,7 +54,7 @@ impl Log for Logger {
 }
 
 fn written(journal: Option<()>, now: Nanos, level: log::Level, room: &str, what: &str) -> String {
-    // Names of files and interfaces, and what the system says, may hold anything.
+    // Names of files and interfaces may contain control characters.
     let what = text::shown(what);
     let (name, priority) = match level {
         log::Level::Error => ("error", 3),

@@ -12,25 +12,25 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::config::{Config, Span};
-use crate::status::{Losses, Status};
+use crate::status::{Losses, StatusLine};
 use crate::threads::Threads;
 use crate::{logger, system};
 
-/// What the first thread does until the end.
+/// The loop of the first thread.
 pub(crate) struct MainLoop<'a> {
     pub(crate) config: Config,
     pub(crate) path: PathBuf,
     pub(crate) status: Span,
-    pub(crate) keeper: &'a StoreWriter,
+    pub(crate) store: &'a StoreWriter,
     pub(crate) threads: &'a Threads,
 }
 
 impl MainLoop<'_> {
     pub(crate) fn run(mut self, signals: &Receiver<i32>) {
-        let board = &self.threads.board;
-        let mut status = Status::new(board.snapshot());
+        let shared_status = &self.threads.shared_status;
+        let mut status_line = StatusLine::new(shared_status.snapshot());
         let mut losses = Losses::default();
-        let mut told = Instant::now();
+        let mut logged = Instant::now();
         let watchdog = system::watchdog();
         let mut alive = Instant::now();
         loop {
@@ -38,41 +38,41 @@ impl MainLoop<'_> {
                 Ok(SIGHUP) => self.reload(),
                 Ok(signal) => {
                     let name = if signal == SIGINT { "SIGINT" } else { "SIGTERM" };
-                    return log::info!(target: "run", "{name}: stops");
+                    return log::info!(target: "run", "{name}: stopping");
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK),
             }
-            for said in losses.look(board.snapshot().drops()) {
-                log::warn!(target: "loss", "{}", said);
+            for line in losses.look(shared_status.snapshot().drops()) {
+                log::warn!(target: "loss", "{}", line);
             }
             let every = Duration::from_nanos(self.status.0.0);
-            if !every.is_zero() && told.elapsed() >= every {
-                told = Instant::now();
-                let line = status.line(board);
+            if !every.is_zero() && logged.elapsed() >= every {
+                logged = Instant::now();
+                let line = status_line.line(shared_status);
                 system::notify(&[NotifyState::Status(&line)]);
                 log::info!(target: "status", "{}", line);
             }
-            if watchdog.is_some_and(|every| alive.elapsed() >= every) && board.stalled().is_none() {
+            if watchdog.is_some_and(|every| alive.elapsed() >= every) && shared_status.stalled().is_none() {
                 alive = Instant::now();
                 system::notify(&[NotifyState::Watchdog]);
             }
-            if self.threads.files && board.done() {
-                return log::info!(target: "capture", "the files are replayed");
+            if self.threads.files && shared_status.done() {
+                return log::info!(target: "capture", "all files have been replayed");
             }
-            // Without one of them others would take its silence for the network's.
+            // Without one worker, its part of the network would look silent.
             if !self.threads.files && self.threads.workers.iter().any(JoinHandle::is_finished) {
-                return log::error!(target: "run", "a worker has ended: stops");
+                return log::error!(target: "run", "a worker has ended: stopping");
             }
         }
     }
 
-    /// Reads the configuration again. What is wrong changes nothing.
+    /// Reads the configuration again. A wrong file changes nothing.
     pub(crate) fn reload(&mut self) {
         let reloading = NotifyState::monotonic_usec_now();
         system::notify(&[NotifyState::Reloading, reloading.unwrap_or(NotifyState::MonotonicUsec(0))]);
         match Config::load(&self.path) {
-            Err(wrong) => log::error!(target: "run", "SIGHUP: nothing changes: {wrong}"),
+            Err(error) => log::error!(target: "run", "SIGHUP: nothing changes: {error}"),
             Ok(fresh) => {
                 let changed = self.config.changed(&fresh);
                 let named = |live: bool| {
@@ -82,9 +82,9 @@ impl MainLoop<'_> {
                 let (live, later) = (named(true), named(false));
                 logger::level(fresh.log.level);
                 self.status = fresh.log.status;
-                self.keeper.retain(fresh.store.retain.0);
-                if let Some(tending) = &self.threads.tending {
-                    tending.change(&fresh.retention);
+                self.store.retain(fresh.store.retain.0);
+                if let Some(housekeeping) = &self.threads.housekeeping {
+                    housekeeping.change(&fresh.retention);
                 }
                 self.config.store.retain = fresh.store.retain;
                 if let Some(recording) = &self.threads.recording {
@@ -105,7 +105,7 @@ impl MainLoop<'_> {
     }
 }
 
-/// Signals, in the order in which they come. The second that asks for the end gets it at once.
+/// Receives signals in their order. A second SIGTERM or SIGINT ends the process at once.
 pub(crate) fn listen_to_signals() -> anyhow::Result<Receiver<i32>> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP]).context("cannot listen for signals")?;
     let (sender, receiver) = channel();
@@ -113,10 +113,11 @@ pub(crate) fn listen_to_signals() -> anyhow::Result<Receiver<i32>> {
         let mut asked = false;
         for signal in &mut signals {
             if signal != SIGHUP && std::mem::replace(&mut asked, true) {
-                log::warn!(target: "run", "stops at once: what was not yet written is lost");
+                log::warn!(target: "run", "second signal: stopping at once, records not yet written are \
+                lost");
                 std::process::exit(128 + signal);
             }
-            // Nobody listens any more: it ends already.
+            // The send fails when the main loop has ended.
             let _ = sender.send(signal);
         }
     };
@@ -124,5 +125,5 @@ pub(crate) fn listen_to_signals() -> anyhow::Result<Receiver<i32>> {
     Ok(receiver)
 }
 
-/// How often losses are looked for, and the longest that a signal waits.
+/// Interval between two checks for losses, and the longest that a signal waits.
 pub(crate) const LOOK: Duration = Duration::from_millis(200);

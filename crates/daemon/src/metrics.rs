@@ -1,4 +1,4 @@
-//! Everything that is counted, for Prometheus. `docs/manual/metrics.md` is made from [`families`].
+//! All metrics, in the text format of Prometheus. `docs/manual/metrics.md` is generated from [`families`].
 
 use std::fmt;
 
@@ -13,11 +13,11 @@ use ringtap_spool::rules::RecordingScope;
 use ringtap_spool::{ByCategory, Category, DeletionReason, DiskSpace, Location, SpoolStatus};
 use ringtap_store::RecordCounts;
 
-use super::shared_status::{Post, SharedStatus, Snapshot, WorkerReport};
+use super::shared_status::{SharedStatus, Snapshot, WorkerInfo, WorkerReport};
 
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// One name, and its value for each set of labels.
+/// A metric, and its value for each set of labels.
 #[derive(Debug)]
 pub(crate) struct Family {
     pub(crate) name: &'static str,
@@ -26,7 +26,7 @@ pub(crate) struct Family {
     pub(crate) samples: Vec<(Vec<(&'static str, String)>, Value)>,
 }
 
-/// A counter's name ends in `_total` where it is served.
+/// The name of a counter ends in `_total` on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MetricKind {
     Counter,
@@ -40,11 +40,15 @@ pub(crate) enum Value {
 }
 
 /// The page /metrics.
-pub(crate) fn page(board: &SharedStatus) -> String {
+pub(crate) fn page(shared_status: &SharedStatus) -> String {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Page(families(&board.snapshot(), &board.posts, board))));
+    registry.register_collector(Box::new(Page(families(
+        &shared_status.snapshot(),
+        &shared_status.workers,
+        shared_status,
+    ))));
     let mut page = String::new();
-    // Writing to a String cannot fail, and nothing else in it can.
+    // Only writing could fail, and writing to a String cannot.
     let _ = encode(&mut page, &registry);
     page
 }
@@ -64,7 +68,7 @@ impl Collector for Page {
                 let labels: Vec<(&str, &str)> =
                     labels.iter().map(|(name, value)| (*name, value.as_str())).collect();
                 if labels.is_empty() {
-                    // Without labels there is one value.
+                    // A metric without labels has one value.
                     sample(metric, family.kind, *value)?;
                     break;
                 }
@@ -88,65 +92,68 @@ fn sample(mut metric: MetricEncoder<'_>, kind: MetricKind, value: Value) -> Resu
     }
 }
 
-/// Everything there is.
-pub(crate) fn families(now: &Snapshot, posts: &[Post], board: &SharedStatus) -> Vec<Family> {
-    let mut families = of_process(now, posts, board);
-    families.extend(of_workers(now, posts));
-    families.extend(of_keeping(now, posts));
+/// All metrics.
+pub(crate) fn families(now: &Snapshot, workers: &[WorkerInfo], shared_status: &SharedStatus) -> Vec<Family> {
+    let mut families = of_process(now, workers, shared_status);
+    families.extend(of_workers(now, workers));
+    families.extend(of_decisions(now, workers));
     families.extend(of_store(now));
-    families.extend(of_spool(now, posts));
+    families.extend(of_spool(now, workers));
     families
 }
 
-fn of_keeping(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
+fn of_decisions(now: &Snapshot, workers: &[WorkerInfo]) -> Vec<Family> {
     let (mut calls, mut erased) = (Vec::new(), Vec::new());
     let (mut incomplete, mut one_way) = (Vec::new(), Vec::new());
-    for (post, report) in posts.iter().zip(&now.reports) {
-        let worker = || ("worker", post.number.to_string());
-        let decisions = report.kept.unwrap_or_default().decisions;
+    for (info, report) in workers.iter().zip(&now.reports) {
+        let label = || ("worker", info.number.to_string());
+        let decisions = report.recording.unwrap_or_default().decisions;
         for (what, count) in RecordingScope::ALL.into_iter().zip(decisions.calls) {
-            calls.push((vec![worker(), ("what", what.name().to_owned())], Value::Whole(count)));
+            calls.push((vec![label(), ("what", what.name().to_owned())], Value::Whole(count)));
         }
-        erased.push((vec![worker()], Value::Whole(decisions.erased)));
-        incomplete.push((vec![worker()], Value::Whole(decisions.incomplete)));
-        one_way.push((vec![worker()], Value::Whole(decisions.one_way)));
+        erased.push((vec![label()], Value::Whole(decisions.erased)));
+        incomplete.push((vec![label()], Value::Whole(decisions.incomplete)));
+        one_way.push((vec![label()], Value::Whole(decisions.one_way)));
     }
     let counter = |name, help, samples| Family { name, help, kind: MetricKind::Counter, samples };
     vec![
-        counter("ringtap_calls_kept", "Calls of which it was decided what is kept, by that.", calls),
+        counter("ringtap_calls_kept", "Calls that a rule decided, by what is recorded of them.", calls),
         counter(
             "ringtap_calls_erased",
-            "Calls that were kept until their end, since a rule asks for a bad MOS, and had a better one.",
+            "Calls that were recorded until their end because of mos_below, and erased because their MOS was \
+            better.",
             erased,
         ),
         counter(
             "ringtap_calls_cleared",
-            "Calls of the run before of which a kill left it open whether they may be kept, and that were erased at the start.",
+            "Calls erased at the start because the previous run was killed before their decision.",
             vec![(Vec::new(), Value::Whole(now.cleared))],
         ),
         counter(
             "ringtap_calls_amended",
-            "Calls of which the disk refused packets after their record was made: `recorded_missing` was changed.",
+            "Calls whose packets could not be written after their record was made: `recorded_missing` was \
+            raised.",
             vec![(Vec::new(), Value::Whole(now.amended))],
         ),
         counter(
             "ringtap_calls_recorded_incomplete",
-            "Calls of which packets that were to be kept are missing (`recorded_missing` of their records).",
+            "Calls with packets missing from their recording (`recorded_missing` of their records).",
             incomplete,
         ),
         counter(
             "ringtap_calls_recorded_one_way",
-            "Answered calls of which a direction has no media on the disk (`recorded_empty` of their records).",
+            "Answered calls recorded without media in one direction or both (`recorded_empty` of their \
+            records).",
             one_way,
         ),
     ]
 }
 
-fn of_process(now: &Snapshot, posts: &[Post], board: &SharedStatus) -> Vec<Family> {
-    let timestamps = posts.iter().zip(&now.reports).map(|(post, report)| {
+fn of_process(now: &Snapshot, workers: &[WorkerInfo], shared_status: &SharedStatus) -> Vec<Family> {
+    let timestamps = workers.iter().zip(&now.reports).map(|(info, report)| {
         let labels = vec![
-            ("interface", post.source.clone()),
-            ("worker", post.number.to_string()),
+            ("interface", info.source.clone()),
+            ("worker", info.number.to_string()),
             ("timestamps", report.timestamps.map_or("", Timestamps::name).to_owned()),
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
         ];
@@ -158,131 +165,150 @@ fn of_process(now: &Snapshot, posts: &[Post], board: &SharedStatus) -> Vec<Famil
     vec![
         Family {
             name: "ringtap_worker_info",
-            help: "Always 1: each worker's interface, where its timestamps come from, and the version of the program.",
+            help: "Always 1; the labels are each worker's interface, the origin of its timestamps, and the \
+            version of the program.",
             kind: MetricKind::Gauge,
             samples: timestamps.collect(),
         },
         one(
             "ringtap_uptime_seconds",
-            "Time since the start.",
+            "Seconds since the program started.",
             MetricKind::Gauge,
-            Value::Real(board.started.elapsed().as_secs_f64()),
+            Value::Real(shared_status.started.elapsed().as_secs_f64()),
         ),
-        one("ringtap_resident_memory_bytes", "Memory in use.", MetricKind::Gauge, Value::Whole(now.resident)),
+        one(
+            "ringtap_resident_memory_bytes",
+            "Resident memory of the process.",
+            MetricKind::Gauge,
+            Value::Whole(now.resident),
+        ),
         Family {
             name: "ringtap_drops",
-            help: "What was lost, by place: nic, ring (frames), worker, tables, reassembly (parts and ceilings), store (records), spool (packets).",
+            help: "Losses by place: nic and ring (frames), worker (messages), tables (entries), reassembly \
+            (fragments, segments), store (records), spool (packets).",
             kind: MetricKind::Counter,
             samples: drops.collect(),
         },
     ]
 }
 
-fn of_workers(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
-    let each = |figure: &dyn Fn(&WorkerReport) -> Value| {
-        let labelled = |(post, report): (&Post, &WorkerReport)| {
-            (vec![("worker", post.number.to_string())], figure(report))
-        };
-        posts.iter().zip(&now.reports).map(labelled).collect::<Vec<_>>()
+/// A metric with a value for each worker.
+fn of_each(
+    (name, help, kind): (&'static str, &'static str, MetricKind),
+    now: &Snapshot,
+    workers: &[WorkerInfo],
+    figure: &dyn Fn(&WorkerReport) -> Value,
+) -> Family {
+    let sample = |(info, report): (&WorkerInfo, &WorkerReport)| {
+        (vec![("worker", info.number.to_string())], figure(report))
     };
-    let gauge = |name, help, figure: &dyn Fn(&WorkerReport) -> Value| Family {
-        name,
-        help,
-        kind: MetricKind::Gauge,
-        samples: each(figure),
+    Family { name, help, kind, samples: workers.iter().zip(&now.reports).map(sample).collect() }
+}
+
+fn of_workers(now: &Snapshot, workers: &[WorkerInfo]) -> Vec<Family> {
+    let gauge = |name, help, figure: &dyn Fn(&WorkerReport) -> Value| {
+        of_each((name, help, MetricKind::Gauge), now, workers, figure)
     };
-    let counter = |name, help, figure: &dyn Fn(&WorkerReport) -> Value| Family {
-        name,
-        help,
-        kind: MetricKind::Counter,
-        samples: each(figure),
+    let counter = |name, help, figure: &dyn Fn(&WorkerReport) -> Value| {
+        of_each((name, help, MetricKind::Counter), now, workers, figure)
     };
     let whole = |count: usize| Value::Whole(count as u64);
-    vec![
-        gauge("ringtap_calls", "Calls under way.", &|report| whole(report.under_way.0)),
-        gauge("ringtap_streams", "Media streams under way, those not yet confirmed included.", &|report| {
-            whole(report.under_way.1)
-        }),
-        counter("ringtap_calls_begun", "Call attempts seen.", &|report| Value::Whole(report.begun)),
-        counter("ringtap_frames", "Frames taken from the interface.", &|report| {
+    let mut families = vec![
+        gauge("ringtap_calls", "Calls in progress.", &|report| whole(report.under_way.0)),
+        gauge(
+            "ringtap_streams",
+            "Media streams in progress, including those not yet confirmed.",
+            &|report| whole(report.under_way.1),
+        ),
+        counter("ringtap_calls_begun", "Call attempts.", &|report| Value::Whole(report.begun)),
+        counter("ringtap_frames", "Frames received from the interface.", &|report| {
             Value::Whole(report.tap.received)
         }),
-        counter("ringtap_bytes", "Bytes of them on the wire.", &|report| Value::Whole(report.tap.bytes)),
-        by_kind(now, posts),
+        counter("ringtap_bytes", "Bytes of the received frames on the wire.", &|report| {
+            Value::Whole(report.tap.bytes)
+        }),
+        by_kind(now, workers),
         counter(
             "ringtap_rtp_unconfirmed",
-            "Packets that looked like RTP and belonged to no stream.",
+            "Packets that looked like RTP but belonged to no stream.",
             &|report| Value::Whole(report.counters.rtp_unconfirmed),
         ),
-        by_reason(now, posts),
-        gauge("ringtap_ring_fill_ratio", "How full the ring is, 0 to 1.", &|report| {
-            Value::Real(report.tap.fill.into())
+        by_reason(now, workers),
+    ];
+    families.extend(of_capture(now, workers));
+    families.extend([
+        counter("ringtap_worker_cpu_seconds", "CPU time of the worker.", &|report| {
+            Value::Real(report.cpu.as_secs_f64())
         }),
-        counter("ringtap_ring_drops", "Frames that found no room in the ring.", &|report| {
-            Value::Whole(report.tap.ring_drops)
+        gauge(
+            "ringtap_clock_seconds",
+            "Time of the worker's last packet, in seconds since 1970, UTC.",
+            &|report| Value::Real(report.now.secs_f64()),
+        ),
+    ]);
+    families
+}
+
+/// The ring and the interface of each worker.
+fn of_capture(now: &Snapshot, workers: &[WorkerInfo]) -> Vec<Family> {
+    let counter = |name, help, figure: fn(&WorkerReport) -> u64| {
+        let value = move |report: &WorkerReport| Value::Whole(figure(report));
+        of_each((name, help, MetricKind::Counter), now, workers, &value)
+    };
+    let fill = ("ringtap_ring_fill_ratio", "Fill level of the ring, 0 to 1.", MetricKind::Gauge);
+    vec![
+        of_each(fill, now, workers, &|report| Value::Real(report.tap.fill.into())),
+        counter("ringtap_ring_drops", "Frames dropped because the ring was full.", |report| {
+            report.tap.ring_drops
         }),
         counter(
             "ringtap_nic_drops",
-            "Frames that the interface says it lost, told by one worker of each interface.",
-            &|report| Value::Whole(report.tap.interface_drops),
+            "Frames that the network card dropped, reported by the first worker of each interface.",
+            |report| report.tap.interface_drops,
         ),
-        counter("ringtap_ring_freezes", "Times that the ring was full.", &|report| {
-            Value::Whole(report.tap.freezes)
-        }),
+        counter("ringtap_ring_freezes", "Times the ring became full.", |report| report.tap.freezes),
         counter(
             "ringtap_frames_filtered",
-            "Frames that [capture] filter left out, where the kernel cannot do it.",
-            &|report| Value::Whole(report.tap.filtered),
+            "Frames that [capture] filter rejected in the program because the kernel cannot run the filter.",
+            |report| report.tap.filtered,
         ),
         counter(
             "ringtap_frames_merged",
-            "Frames that an offload (GRO, LRO, TSO) put together: analysed wrongly.",
-            &|report| Value::Whole(report.tap.merged),
+            "Frames merged by an offload (GRO, LRO, TSO); their analysis is wrong.",
+            |report| report.tap.merged,
         ),
-        counter("ringtap_frames_cut", "Frames that [capture] snaplen cut.", &|report| {
-            Value::Whole(report.tap.cut)
-        }),
-        counter("ringtap_frames_damaged", "Blocks of the ring that were not as they should be.", &|report| {
-            Value::Whole(report.tap.damaged)
-        }),
-        counter("ringtap_interface_downs", "Times that the interface was found down.", &|report| {
-            Value::Whole(report.tap.downs)
-        }),
-        counter("ringtap_worker_cpu_seconds", "Processor time of the worker.", &|report| {
-            Value::Real(report.cpu.as_secs_f64())
-        }),
-        gauge("ringtap_clock_seconds", "The worker's time by its packets, since 1970, UTC.", &|report| {
-            Value::Real(report.now.secs_f64())
-        }),
+        counter("ringtap_frames_cut", "Frames truncated by [capture] snaplen.", |report| report.tap.cut),
+        counter("ringtap_frames_damaged", "Invalid blocks in the ring.", |report| report.tap.damaged),
+        counter("ringtap_interface_downs", "Times the interface went down.", |report| report.tap.downs),
     ]
 }
 
-fn by_kind(now: &Snapshot, posts: &[Post]) -> Family {
+fn by_kind(now: &Snapshot, workers: &[WorkerInfo]) -> Family {
     let mut samples = Vec::new();
-    for (post, report) in posts.iter().zip(&now.reports) {
+    for (info, report) in workers.iter().zip(&now.reports) {
         for (kind, count) in report.counters.kinds() {
             samples.push((
-                vec![("worker", post.number.to_string()), ("kind", kind.to_owned())],
+                vec![("worker", info.number.to_string()), ("kind", kind.to_owned())],
                 Value::Whole(count),
             ));
         }
     }
-    let help = "Packets by what they turned out to be; sip counts messages.";
-    // `kinds` takes unconfirmed packets from rtp when they are given up, so that these may go down.
+    let help = "Packets by kind; sip counts messages.";
+    // `kinds` subtracts packets of dropped, unconfirmed streams from rtp: a gauge, since it can go down.
     Family { name: "ringtap_packets", help, kind: MetricKind::Gauge, samples }
 }
 
-fn by_reason(now: &Snapshot, posts: &[Post]) -> Family {
+fn by_reason(now: &Snapshot, workers: &[WorkerInfo]) -> Family {
     let mut samples = Vec::new();
-    for (post, report) in posts.iter().zip(&now.reports) {
+    for (info, report) in workers.iter().zip(&now.reports) {
         for (reason, count) in report.counters.drops() {
             samples.push((
-                vec![("worker", post.number.to_string()), ("reason", reason.to_owned())],
+                vec![("worker", info.number.to_string()), ("reason", reason.to_owned())],
                 Value::Whole(count),
             ));
         }
     }
-    let help = "What the engine dropped or found damaged, by reason.";
+    let help = "Data that the engine dropped or found damaged, by reason.";
     Family { name: "ringtap_engine_drops", help, kind: MetricKind::Counter, samples }
 }
 
@@ -301,61 +327,63 @@ fn of_store(now: &Snapshot) -> Vec<Family> {
     let gauge = |name, help, value| one(name, help, MetricKind::Gauge, Value::Whole(value));
     let counter = |name, help, value| one(name, help, MetricKind::Counter, Value::Whole(value));
     vec![
-        kinds("ringtap_store_written", "Records in the day files.", &store.written),
-        kinds("ringtap_store_dropped", "Records that found room nowhere.", &store.dropped),
-        gauge("ringtap_store_queue", "Records that wait in memory.", store.waiting),
-        gauge("ringtap_store_queue_limit", "Records that may wait in memory.", store.queue),
-        gauge("ringtap_store_outbox_records", "Records that wait on disk.", store.outbox_records),
-        gauge("ringtap_store_outbox_bytes", "Bytes of them.", store.outbox_bytes),
-        gauge("ringtap_store_outbox_limit_bytes", "Bytes that may wait on disk.", store.outbox_limit),
-        gauge("ringtap_store_away", "1 while the day files take no records.", store.away.into()),
-        counter("ringtap_store_failures", "Attempts to write to the day files that failed.", store.failures),
-        gauge("ringtap_journal_calls", "Calls in the journal.", store.journal_calls),
-        gauge("ringtap_journal_bytes", "Bytes of the journal.", store.journal_bytes),
+        kinds("ringtap_store_written", "Records written to the day files.", &store.written),
+        kinds("ringtap_store_dropped", "Records dropped because queue and outbox were full.", &store.dropped),
+        gauge("ringtap_store_queue", "Records waiting in memory.", store.waiting),
+        gauge("ringtap_store_queue_limit", "Most records that may wait in memory.", store.queue),
+        gauge("ringtap_store_outbox_records", "Records waiting in the outbox on disk.", store.outbox_records),
+        gauge("ringtap_store_outbox_bytes", "Bytes of the records in the outbox.", store.outbox_bytes),
+        gauge("ringtap_store_outbox_limit_bytes", "Most bytes that the outbox may use.", store.outbox_limit),
+        gauge("ringtap_store_away", "1 while the day files accept no records.", store.away.into()),
+        counter("ringtap_store_failures", "Failed attempts to write to the day files.", store.failures),
+        gauge("ringtap_journal_calls", "Calls in progress that the journal holds.", store.journal_calls),
+        gauge("ringtap_journal_bytes", "Size of the journal.", store.journal_bytes),
         counter(
             "ringtap_journal_missed",
-            "Entries that the journal should have and has not, for want of room or of disk.",
+            "Entries missing from the journal because its queue was full or the disk failed.",
             store.journal_missed,
         ),
     ]
 }
 
-fn of_spool(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
+fn of_spool(now: &Snapshot, workers: &[WorkerInfo]) -> Vec<Family> {
     let none = SpoolStatus::default();
-    let tended = now.spool.as_ref().unwrap_or(&none);
-    let mut families = of_recording(now, posts);
-    families.extend(of_segments(tended));
-    families.extend(of_retention(tended));
+    let spool_status = now.spool.as_ref().unwrap_or(&none);
+    let mut families = of_recording(now, workers);
+    families.extend(of_segments(spool_status));
+    families.extend(of_retention(spool_status));
     families
 }
 
-/// What each worker writes.
-fn of_recording(now: &Snapshot, posts: &[Post]) -> Vec<Family> {
+/// What each worker records.
+fn of_recording(now: &Snapshot, workers: &[WorkerInfo]) -> Vec<Family> {
     let counter = |name, help, figure: &dyn Fn(&RecordingCounts) -> u64| {
-        let of = |(post, report): (&Post, &WorkerReport)| {
-            let figures = report.kept.unwrap_or_default();
-            (vec![("worker", post.number.to_string())], Value::Whole(figure(&figures)))
+        let of = |(info, report): (&WorkerInfo, &WorkerReport)| {
+            let figures = report.recording.unwrap_or_default();
+            (vec![("worker", info.number.to_string())], Value::Whole(figure(&figures)))
         };
         Family {
             name,
             help,
             kind: MetricKind::Counter,
-            samples: posts.iter().zip(&now.reports).map(of).collect(),
+            samples: workers.iter().zip(&now.reports).map(of).collect(),
         }
     };
     vec![
-        counter("ringtap_spool_packets", "Packets of calls that were kept.", &|kept| kept.counts.packets),
-        counter("ringtap_spool_packet_bytes", "Bytes of them.", &|kept| kept.counts.bytes),
-        by_loss(now, posts),
-        counter("ringtap_spool_written_bytes", "Bytes written to the spool.", &|kept| kept.bytes),
-        counter("ringtap_spool_writes", "Writes to the spool.", &|kept| kept.writes),
-        counter("ringtap_spool_segments_closed", "Segments written to their end.", &|kept| kept.segments),
-        counter("ringtap_spool_failures", "Writes that the disk refused.", &|kept| kept.failures),
+        counter("ringtap_spool_packets", "Packets of calls that were recorded.", &|kept| kept.counts.packets),
+        counter("ringtap_spool_packet_bytes", "Bytes of the recorded packets.", &|kept| kept.counts.bytes),
+        by_loss(now, workers),
+        counter("ringtap_spool_written_bytes", "Bytes written to the spool's disk.", &|kept| kept.bytes),
+        counter("ringtap_spool_writes", "Write operations on the spool's disk.", &|kept| kept.writes),
+        counter("ringtap_spool_segments_closed", "Segments closed.", &|kept| kept.segments),
+        counter("ringtap_spool_failures", "Failed write operations on the spool's disk.", &|kept| {
+            kept.failures
+        }),
     ]
 }
 
-/// Segments that are there or were, and the disks under them.
-fn of_segments(tended: &SpoolStatus) -> Vec<Family> {
+/// Segments, deletions, and disk space.
+fn of_segments(spool_status: &SpoolStatus) -> Vec<Family> {
     let gauge = |name, help, samples| Family { name, help, kind: MetricKind::Gauge, samples };
     let total = |name, help, samples| Family { name, help, kind: MetricKind::Counter, samples };
     let by_category = |figures: &[ByCategory; Location::ALL.len()]| {
@@ -371,10 +399,10 @@ fn of_segments(tended: &SpoolStatus) -> Vec<Family> {
     };
     let by_place = |figure: fn(DiskSpace) -> u64| {
         let of = |place: Location| {
-            let space = tended.space[place as usize].unwrap_or_default();
+            let space = spool_status.space[place as usize].unwrap_or_default();
             (vec![("place", place.name().to_owned())], Value::Whole(figure(space)))
         };
-        // Nobody knows what is free at a far place.
+        // A bucket reports no free space.
         [Location::Spool, Location::Tier].map(of).to_vec()
     };
     let by_reason = |figures: &[u64; DeletionReason::ALL.len()]| {
@@ -384,92 +412,108 @@ fn of_segments(tended: &SpoolStatus) -> Vec<Family> {
         DeletionReason::ALL.map(of).to_vec()
     };
     let oldest = Category::ALL.map(|category| {
-        let begins = tended.oldest[category as usize].unwrap_or_default();
+        let begins = spool_status.oldest[category as usize].unwrap_or_default();
         (vec![("category", category.name().to_owned())], Value::Real(begins.secs_f64()))
     });
     vec![
         gauge(
             "ringtap_spool_bytes",
-            "What segments take, in the spool, in its tier and far.",
-            by_category(&tended.bytes),
+            "Size of the segments in the spool, in its tier and in the bucket (far).",
+            by_category(&spool_status.bytes),
         ),
-        gauge("ringtap_spool_segments", "Segments that are there.", by_category(&tended.segments)),
+        gauge(
+            "ringtap_spool_segments",
+            "Segments in the spool, in its tier and in the bucket (far).",
+            by_category(&spool_status.segments),
+        ),
         gauge(
             "ringtap_spool_oldest_seconds",
-            "When the oldest segment begins, since 1970, UTC; 0 where there is none.",
+            "Start of the oldest segment, in seconds since 1970, UTC; 0 if there is none.",
             oldest.to_vec(),
         ),
         gauge("ringtap_spool_disk_bytes", "Size of the file system.", by_place(|space| space.total)),
-        gauge("ringtap_spool_free_bytes", "What is free of it.", by_place(|space| space.free)),
+        gauge("ringtap_spool_free_bytes", "Free space on the file system.", by_place(|space| space.free)),
         total(
             "ringtap_spool_deleted_segments",
-            "Segments deleted: their clock had run out (age), there was too much of them (size), the disk was short (space).",
-            by_reason(&tended.deleted),
+            "Segments deleted because of an age limit (age), a size limit (size), or lack of disk space \
+            (space).",
+            by_reason(&spool_status.deleted),
         ),
-        total("ringtap_spool_freed_bytes", "Bytes that this freed.", by_reason(&tended.freed)),
+        total(
+            "ringtap_spool_freed_bytes",
+            "Bytes freed by deleting segments.",
+            by_reason(&spool_status.freed),
+        ),
     ]
 }
 
-/// Moves, holds, and what fails of them.
-fn of_retention(tended: &SpoolStatus) -> Vec<Family> {
+/// Moves, holds, and their failures.
+fn of_retention(spool_status: &SpoolStatus) -> Vec<Family> {
     let single = |name, help, kind, value| one(name, help, kind, Value::Whole(value));
     vec![
         single(
             "ringtap_spool_moved_segments",
-            "Segments moved to the tier, or far.",
+            "Segments moved to the tier or the bucket.",
             MetricKind::Counter,
-            tended.moved.0,
+            spool_status.moved.0,
         ),
-        single("ringtap_spool_moved_bytes", "Bytes of them.", MetricKind::Counter, tended.moved.1),
+        single(
+            "ringtap_spool_moved_bytes",
+            "Bytes of the moved segments.",
+            MetricKind::Counter,
+            spool_status.moved.1,
+        ),
         single(
             "ringtap_spool_tending_failures",
-            "Deletions and moves that failed.",
+            "Failed deletions and moves of segments.",
             MetricKind::Counter,
-            tended.failures,
+            spool_status.failures,
         ),
         single(
             "ringtap_spool_far_away",
-            "1 while the far place cannot be reached or refuses; nothing moves there then.",
+            "1 while the bucket cannot be reached or refuses requests; no segment moves there then.",
             MetricKind::Gauge,
-            tended.is_far_lost.into(),
+            spool_status.is_far_lost.into(),
         ),
         single(
             "ringtap_spool_far_failures",
-            "What could not be put, read or deleted there.",
+            "Failed uploads, reads and deletions in the bucket.",
             MetricKind::Counter,
-            tended.far_failures,
+            spool_status.far_failures,
         ),
         single(
             "ringtap_spool_far_loose",
-            "Segments on their way there, or deleted and still to be deleted there.",
+            "Segments being uploaded, or still to be deleted in the bucket.",
             MetricKind::Gauge,
-            tended.loose,
+            spool_status.loose,
         ),
-        single("ringtap_spool_held_calls", "Calls on hold.", MetricKind::Gauge, tended.held),
+        single("ringtap_spool_held_calls", "Calls on hold.", MetricKind::Gauge, spool_status.held),
         single(
             "ringtap_spool_held_bytes",
-            "What was copied for them out of segments that are gone.",
+            "Size of the copies of held calls whose segments are deleted.",
             MetricKind::Gauge,
-            tended.held_bytes,
+            spool_status.held_bytes,
         ),
         single(
             "ringtap_spool_stopped",
-            "1 while recording has stopped because the disk is full and nothing may be deleted.",
+            "1 while recording is stopped because the disk is full and no segment may be deleted.",
             MetricKind::Gauge,
-            tended.stopped.into(),
+            spool_status.stopped.into(),
         ),
     ]
 }
 
-fn by_loss(now: &Snapshot, posts: &[Post]) -> Family {
+fn by_loss(now: &Snapshot, workers: &[WorkerInfo]) -> Family {
     let mut samples = Vec::new();
-    for (post, report) in posts.iter().zip(&now.reports) {
-        for (reason, packets) in report.kept.unwrap_or_default().lost() {
-            let labels = vec![("worker", post.number.to_string()), ("reason", reason.to_owned())];
+    for (info, report) in workers.iter().zip(&now.reports) {
+        for (reason, packets) in report.recording.unwrap_or_default().lost() {
+            let labels = vec![("worker", info.number.to_string()), ("reason", reason.to_owned())];
             samples.push((labels, Value::Whole(packets)));
         }
     }
-    let help = "Packets of calls that were not recorded: longer than 68 KiB (oversized), while the disk was behind (disk), refused by the disk (refused), while recording was stopped (stopped), without room for their owner (left_out), or dropped from memory before a rule decided (undecided).";
+    let help = "Packets of calls that were not recorded: longer than 68 KiB (oversized), the disk was too \
+    slow (disk), a write failed (refused), recording was stopped (stopped), no slot was free for their \
+    stream (left_out), or memory was full before a rule decided (undecided).";
     Family { name: "ringtap_spool_lost_packets", help, kind: MetricKind::Counter, samples }
 }
 
@@ -478,102 +522,4 @@ fn one(name: &'static str, help: &'static str, kind: MetricKind, value: Value) -
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use ringtap_capture::live;
-    use ringtap_engine::Counters;
-    use ringtap_model::Nanos;
-    use ringtap_store::{StoreSettings, StoreWriter};
-
-    use super::*;
-
-    fn board(dir: &std::path::Path) -> (StoreWriter, SharedStatus) {
-        let settings = StoreSettings {
-            directory: dir.join("records"),
-            queue: 16,
-            outbox: dir.join("outbox"),
-            outbox_size: 1 << 20,
-            journal: None,
-            retain: Nanos::ZERO,
-        };
-        let keeper = StoreWriter::open(&settings, |_| ()).unwrap();
-        let post = |number| Post { source: "eth0".into(), number, first: number == 0 };
-        let board = SharedStatus::new(vec![post(0), post(1)], keeper.counts_handle());
-        (keeper, board)
-    }
-
-    /// Every counter of the engine is on the page, for each worker, and so is every place of the status line.
-    #[test]
-    fn every_counter_is_served() {
-        let dir = tempfile::tempdir().unwrap();
-        let (_keeper, board) = board(dir.path());
-        let counters = Counters { calls_refused: 77, ..Counters::default() };
-        let tap = live::TapCounters { ring_drops: 5, interface_drops: 9, ..live::TapCounters::default() };
-        for worker in 0..2 {
-            board.report(worker, WorkerReport { counters: counters.clone(), tap, ..WorkerReport::default() });
-        }
-        let page = page(&board);
-        for (reason, count) in counters.drops() {
-            for worker in 0..2 {
-                let line = format!(
-                    "ringtap_engine_drops_total{{worker=\"{worker}\",reason=\"{reason}\"}} {count}\n"
-                );
-                assert!(page.contains(&line), "{line} is not in\n{page}");
-            }
-        }
-        for (kind, _) in counters.kinds() {
-            assert!(page.contains(&format!("kind=\"{kind}\"}}")), "{kind}");
-        }
-        for line in [
-            "ringtap_drops_total{place=\"nic\"} 9\n",
-            "ringtap_drops_total{place=\"ring\"} 10\n",
-            "ringtap_drops_total{place=\"tables\"} 154\n",
-            "ringtap_drops_total{place=\"store\"} 0\n",
-            "ringtap_store_queue_limit 16\n",
-        ] {
-            assert!(page.contains(line), "{line} is not in\n{page}");
-        }
-        assert!(page.ends_with("# EOF\n"));
-        assert_eq!(board.external_drops(), 19);
-    }
-
-    /// Names as Prometheus wants them, each once, each with its help; the manual lists them.
-    #[test]
-    fn names_and_the_manual() {
-        let dir = tempfile::tempdir().unwrap();
-        let (_keeper, board) = board(dir.path());
-        let families = families(&board.snapshot(), &board.posts, &board);
-        let names: BTreeSet<_> = families.iter().map(|family| family.name).collect();
-        assert_eq!(names.len(), families.len(), "a name twice");
-        let mut manual = String::from(
-            "# Metrics\n\nServed as OpenMetrics text at `/metrics` of `[metrics] listen`. Counters run from the start of the program.\n\n\
-             | name | kind | labels | meaning |\n|---|---|---|---|\n",
-        );
-        for family in &families {
-            let plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
-            assert!(family.name.starts_with("ringtap_") && family.name.bytes().all(plain), "{}", family.name);
-            assert!(!family.name.ends_with("_total") && family.help.ends_with('.'), "{}", family.name);
-            let (kind, end) = match family.kind {
-                MetricKind::Counter => ("counter", "_total"),
-                MetricKind::Gauge => ("gauge", ""),
-            };
-            let labels = family.samples.first().map_or(&[][..], |(labels, _)| labels);
-            let labels: Vec<_> = labels.iter().map(|(name, _)| format!("`{name}`")).collect();
-            manual.push_str(&format!(
-                "| `{}{end}` | {kind} | {} | {} |\n",
-                family.name,
-                labels.join(" "),
-                family.help
-            ));
-        }
-        manual.push_str(
-            "\n`/health` answers 200 while every worker works, with `\"status\": \"degraded\"` while records wait for the store, and 503 \
-             when a worker has stopped reporting.\n\n\
-             `reason` of `ringtap_engine_drops_total` names the counter: what no table had room for (`calls_refused`, ...: a ceiling of \
-             `[engine]`), what was damaged, what could not be put together, and what workers could not tell each other in time \
-             (`sip_forwards_lost`, `worker_messages_lost`).\n",
-        );
-        crate::config::held("docs/manual/metrics.md", &manual);
-    }
-}
+mod tests;

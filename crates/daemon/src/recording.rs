@@ -1,4 +1,4 @@
-//! What workers record by: rules, and the threads that erase and write down whose product is kept.
+//! The recording rules of all workers, and the threads that erase calls and write the product log.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
@@ -8,79 +8,86 @@ use std::time::Duration;
 use anyhow::Context;
 use ringtap_recorder::cases::CaseThread;
 use ringtap_recorder::erase::ErasingThread;
-use ringtap_recorder::orders::{LegKey, Orders, PauseTrigger, Ruling, RulingSettings};
+use ringtap_recorder::policy::{LegKey, PauseTrigger, PolicySettings, RecordingPolicy, SharedPolicy};
 use ringtap_spool::DeletionLog;
 
-use crate::config::{Config, Field, Secrets};
+use crate::config::{Config, HeaderField, Secrets};
 use crate::far_tier::FarTier;
 use crate::shared_status::SharedStatus;
 
-/// What workers keep by.
+/// What the workers share for recording.
 pub(crate) struct Recording {
-    pub(crate) orders: Arc<Orders>,
+    pub(crate) shared_policy: Arc<SharedPolicy>,
     pub(crate) erasing: ErasingThread,
     pub(crate) cases: CaseThread,
-    /// For the choice of calls, where the configuration has none.
+    /// Chooses the calls of a `share` if the configuration has no `share_key`.
     pub(crate) secret: String,
 }
 
 impl Recording {
-    /// None where nothing is kept. `calls` is what each worker may follow.
+    /// None without a spool. `calls` is the number of calls that each worker can follow.
     pub(crate) fn start(
         config: &Config,
         workers: usize,
         calls: usize,
         files: bool,
         secrets: &Secrets,
-        board: &Arc<SharedStatus>,
+        shared_status: &Arc<SharedStatus>,
         far_tier: &Arc<FarTier>,
     ) -> anyhow::Result<Option<Self>> {
         let Some(directory) = config.spool.directory() else { return Ok(None) };
-        // Replays are repeatable; on the wire nobody may know which calls are chosen.
+        // A replay is repeatable. On the wire, nobody must know which calls are chosen.
         let secret = if files { "replay".to_owned() } else { RandomState::new().hash_one(0).to_string() };
-        let ruling = ruling(config, &secret)?;
-        let cases = CaseThread::start(directory).context("cannot start a thread that writes cases down")?;
-        let orders = Arc::new(Orders::new(ruling, workers, calls).with(cases.clerk()));
-        log::info!(target: "spool", "packets of calls go to {}", directory.display());
-        log_rules(&orders);
+        let policy = policy(config, &secret)?;
+        let cases =
+            CaseThread::start(directory).context("cannot start the thread that writes product.log")?;
+        let shared_policy = Arc::new(SharedPolicy::new(policy, workers, calls).with(cases.reporter()));
+        log::info!(target: "spool", "packets of calls are recorded in {}", directory.display());
+        log_rules(&shared_policy);
         let wait = Duration::from_nanos(config.spool.age().0) + MARGIN;
         let dirs = [Some(directory), config.retention.tier()].into_iter().flatten().map(Path::to_owned);
         let deletions = DeletionLog::of(directory, secrets.sign.clone());
         let far_tier = Arc::clone(far_tier);
         let far = Box::new(move || far_tier.far());
-        let erasing =
-            ErasingThread::start(dirs.collect(), far, deletions, wait, files, Arc::clone(&board.corrections))
-                .context("[spool] directory")?;
-        Ok(Some(Self { orders, erasing, cases, secret }))
+        let erasing = ErasingThread::start(
+            dirs.collect(),
+            far,
+            deletions,
+            wait,
+            files,
+            Arc::clone(&shared_status.corrections),
+        )
+        .context("[spool] directory")?;
+        Ok(Some(Self { shared_policy, erasing, cases, secret }))
     }
 
-    /// Rules as they are written now.
+    /// Applies the rules of a new configuration.
     pub(crate) fn reload(&self, config: &Config) {
-        match ruling(config, &self.secret) {
-            Ok(ruling) => {
-                self.orders.replace(ruling);
-                log_rules(&self.orders);
+        match policy(config, &self.secret) {
+            Ok(policy) => {
+                self.shared_policy.replace(policy);
+                log_rules(&self.shared_policy);
             }
-            Err(error) => log::error!(target: "rules", "nothing changes: {error:#}"),
+            Err(error) => log::error!(target: "rules", "the rules in effect stay: {error:#}"),
         }
     }
 }
 
-/// The rules of the configuration. `secret` where that has none of its own.
+/// The rules of the configuration. `secret` is used if it has no `share_key`.
 ///
 /// # Errors
 ///
-/// A file of numbers that cannot be read any more.
-pub(crate) fn ruling(config: &Config, secret: &str) -> anyhow::Result<Ruling> {
+/// A file of numbers cannot be read.
+pub(crate) fn policy(config: &Config, secret: &str) -> anyhow::Result<RecordingPolicy> {
     let (rules, products) = config
         .rules()
         .map_err(|(place, key, problem)| anyhow::anyhow!("[[keep]] rule {} {key}: {problem}", place + 1))?;
     let spool = &config.spool;
-    let switch = |digits: &str, header: &Field| PauseTrigger {
+    let switch = |digits: &str, header: &HeaderField| PauseTrigger {
         digits: digits.as_bytes().to_vec(),
         header: header.0.clone(),
     };
-    Ok(Ruling::new(RulingSettings {
+    Ok(RecordingPolicy::new(PolicySettings {
         rules,
         products,
         legs: spool.legs.iter().map(|name| LegKey::of_name(name)).collect(),
@@ -91,10 +98,10 @@ pub(crate) fn ruling(config: &Config, secret: &str) -> anyhow::Result<Ruling> {
     }))
 }
 
-pub(crate) fn log_rules(orders: &Orders) {
-    let (ruling, _) = orders.ruling();
-    ruling.lines().iter().for_each(|line| log::debug!(target: "rules", "{}", line));
+pub(crate) fn log_rules(shared_policy: &SharedPolicy) {
+    let (policy, _) = shared_policy.policy();
+    policy.lines().iter().for_each(|line| log::debug!(target: "rules", "{}", line));
 }
 
-/// How much longer than `age` a packet may be on its way to the disk.
+/// How much longer than `age` writing a packet may take.
 pub(crate) const MARGIN: Duration = Duration::from_secs(5);

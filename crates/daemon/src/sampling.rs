@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ringtap_engine::Engine;
 use ringtap_model::{Endpoint, Frame, LinkType, Nanos};
-use ringtap_recorder::orders::Orders;
+use ringtap_recorder::policy::SharedPolicy;
 use ringtap_recorder::recorder::{Recorder, RecordingSink, wrapped};
 use ringtap_spool::{WriterSettings, of_call, scan};
 use ringtap_traffic::{Batch, Scenario, Share, Traffic};
@@ -87,14 +87,16 @@ fn both_legs_of_one_in_a_hundred_calls() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     let text = format!(
-        "[capture]\ninterfaces = [\"eth0\"]\n[spool]\ndirectory = \"{}\"\n[[keep]]\nshare = \"1%\"\nkeep = \"signalling\"\n",
+        "[capture]\ninterfaces = [\"eth0\"]\n[spool]\ndirectory = \"{}\"\n[[keep]]\nshare = \"1%\"\nkeep = \
+        \"signalling\"\n",
         at("spool").display()
     );
     let config: Config = toml::from_str(&text).unwrap();
-    let orders = Arc::new(Orders::new(super::recording::ruling(&config, "a secret").unwrap(), 1, 1 << 16));
+    let shared_policy =
+        Arc::new(SharedPolicy::new(super::recording::policy(&config, "a secret").unwrap(), 1, 1 << 16));
     let settings =
         WriterSettings { memory: 8 << 20, owners: 4096, wait: true, ..WriterSettings::new(at("spool")) };
-    let mut recorder = Recorder::open(settings, 1_000, 1 << 20, orders, None).unwrap();
+    let mut recorder = Recorder::open(settings, 1_000, 1 << 20, shared_policy, None).unwrap();
     let store = ringtap_store::StoreSettings {
         directory: at("records"),
         queue: 16,
@@ -105,7 +107,7 @@ fn both_legs_of_one_in_a_hundred_calls() {
     };
     // What it finds no room for is none of this test's.
     let store = ringtap_store::StoreWriter::open(&store, |_| ()).unwrap();
-    let mut outlet = StoreSink::new(store.sender().unwrap());
+    let mut sink = StoreSink::new(store.sender().unwrap());
     let limits =
         ringtap_engine::Config { max_calls: 1 << 16, linger: Nanos::from_millis(100), ..Default::default() };
     let mut engine = Engine::new(limits);
@@ -125,12 +127,12 @@ fn both_legs_of_one_in_a_hundred_calls() {
             .collect();
         now = frames.last().map_or(now, |last| last.time);
         recorder.begin(frames.len(), now);
-        engine.batch(&frames, &mut RecordingSink::new(&mut outlet, &mut recorder, &frames));
+        engine.batch(&frames, &mut RecordingSink::new(&mut sink, &mut recorder, &frames));
         recorder.tick(now);
         batch.clear();
         traffic.truth().for_each(drop);
     }
-    engine.close(&mut RecordingSink::new(&mut outlet, &mut recorder, &[]));
+    engine.close(&mut RecordingSink::new(&mut sink, &mut recorder, &[]));
     assert_eq!((ids.len() as u64, engine.counters().calls_refused), (CALLS, 0));
     let decided = recorder.counts().decisions.calls;
     assert_eq!(decided.iter().sum::<u64>(), 2 * CALLS);

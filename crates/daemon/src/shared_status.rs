@@ -1,4 +1,4 @@
-//! What the threads report, and what all of it comes to.
+//! The figures that threads report, and a snapshot of all of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,113 +12,114 @@ use ringtap_recorder::recorder::RecordingCounts;
 use ringtap_spool::SpoolStatus;
 use ringtap_store::{Counts, CountsHandle};
 
-/// One worker's figures, a few times a second.
+/// One worker's figures, reported a few times a second.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkerReport {
-    /// What the engine counted.
+    /// Counters of the engine.
     pub(crate) counters: Counters,
-    /// Calls and streams under way.
+    /// Calls and streams in progress.
     pub(crate) under_way: (usize, usize),
-    /// Calls begun since the start.
+    /// Call attempts since the start.
     pub(crate) begun: u64,
     /// Processor time of the thread.
     pub(crate) cpu: Duration,
-    /// What the source counted.
+    /// Counters of the packet source.
     pub(crate) tap: live::TapCounters,
-    /// Where the time of its frames comes from.
+    /// The origin of its frames' timestamps.
     pub(crate) timestamps: Option<Timestamps>,
-    /// Time by the packets, or by the clock where none come.
+    /// Time of the last packet, or of the clock if none arrive.
     pub(crate) now: Nanos,
-    /// When this was reported.
-    pub(crate) beat: Option<Instant>,
-    /// What was kept of calls; None where nothing is.
-    pub(crate) kept: Option<RecordingCounts>,
-    /// Nothing follows.
+    /// Time of this report.
+    pub(crate) reported_at: Option<Instant>,
+    /// RecordingCounts of the recorder; None if nothing is recorded.
+    pub(crate) recording: Option<RecordingCounts>,
+    /// This is the last report.
     pub(crate) done: bool,
 }
 
-/// What a worker is.
+/// A worker's number and interface.
 #[derive(Clone, Debug)]
-pub(crate) struct Post {
+pub(crate) struct WorkerInfo {
     /// The interface, or `files`.
     pub(crate) source: String,
     /// Its number over all interfaces.
     pub(crate) number: usize,
-    /// It is the first of its interface, and tells of it as a whole.
+    /// It is the first of its interface, and reports the interface's drops.
     pub(crate) first: bool,
 }
 
-/// Where workers report, and everybody else reads.
+/// Workers write their figures here; all other threads read them.
 #[derive(Debug)]
 pub(crate) struct SharedStatus {
-    pub(crate) posts: Vec<Post>,
+    pub(crate) workers: Vec<WorkerInfo>,
     reports: Vec<Mutex<WorkerReport>>,
-    /// Frames that each worker knows to be lost before it; read by all of them, without a lock.
+    /// Frames lost before each worker; all workers read them without a lock.
     lost: Vec<AtomicU64>,
-    /// Of the spool; None where there is none.
-    tended: Mutex<Option<SpoolStatus>>,
-    /// What was put right behind the workers.
+    /// Status of the spool; None without one.
+    spool_status: Mutex<Option<SpoolStatus>>,
+    /// Counts of later corrections.
     pub(crate) corrections: Arc<Corrections>,
     store: CountsHandle,
     pub(crate) started: Instant,
 }
 
 impl SharedStatus {
-    pub(crate) fn new(posts: Vec<Post>, store: CountsHandle) -> Self {
+    pub(crate) fn new(workers: Vec<WorkerInfo>, store: CountsHandle) -> Self {
         Self {
-            reports: posts.iter().map(|_| Mutex::default()).collect(),
-            lost: posts.iter().map(|_| AtomicU64::new(0)).collect(),
-            posts,
-            tended: Mutex::default(),
+            reports: workers.iter().map(|_| Mutex::default()).collect(),
+            lost: workers.iter().map(|_| AtomicU64::new(0)).collect(),
+            workers,
+            spool_status: Mutex::default(),
             corrections: Arc::default(),
             store,
             started: Instant::now(),
         }
     }
 
-    /// Puts up what a worker reports.
+    /// Stores a worker's report.
     pub(crate) fn report(&self, worker: usize, mut report: WorkerReport) {
-        // The whole interface's drops are the same in each of its taps.
-        if !self.posts.get(worker).is_some_and(|post| post.first) {
+        // Each tap of an interface reports the drops of the whole interface.
+        if !self.workers.get(worker).is_some_and(|info| info.first) {
             report.tap.interface_drops = 0;
         }
         if let Some(lost) = self.lost.get(worker) {
             lost.store(report.tap.interface_drops + report.tap.ring_drops, Ordering::Relaxed);
         }
-        if let Some(place) = self.reports.get(worker) {
-            *held(place) = report;
+        if let Some(slot) = self.reports.get(worker) {
+            *locked(slot) = report;
         }
     }
 
-    /// Puts up what there is in the spool.
-    pub(crate) fn tend(&self, tended: SpoolStatus) {
-        *held(&self.tended) = Some(tended);
+    /// Stores the status of the spool.
+    pub(crate) fn report_spool(&self, spool_status: SpoolStatus) {
+        *locked(&self.spool_status) = Some(spool_status);
     }
 
-    /// Everything lost outside of the engines: before them by any worker, and behind them by the store.
+    /// Losses outside the engines: before them at any worker, and after them in the store.
     pub(crate) fn external_drops(&self) -> u64 {
         let before: u64 = self.lost.iter().map(|lost| lost.load(Ordering::Relaxed)).sum();
         before + self.store.counts().records_dropped()
     }
 
-    /// All of it at this moment.
+    /// All figures at this moment.
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot {
             at: Instant::now(),
-            reports: self.reports.iter().map(|report| held(report).clone()).collect(),
+            reports: self.reports.iter().map(|report| locked(report).clone()).collect(),
             store: self.store.counts(),
-            spool: held(&self.tended).clone(),
+            spool: locked(&self.spool_status).clone(),
             cleared: self.corrections.erased_at_start(),
             amended: self.corrections.records_amended(),
             resident: resident(),
         }
     }
 
-    /// Whether a worker has stopped reporting without having ended: its number.
+    /// The number of a worker that stopped reporting without having ended.
     pub(crate) fn stalled(&self) -> Option<usize> {
-        let silent = |place: &Mutex<WorkerReport>| {
-            let report = held(place);
-            let since = report.beat.map_or(self.started.elapsed(), |beat| beat.elapsed());
+        let silent = |slot: &Mutex<WorkerReport>| {
+            let report = locked(slot);
+            let since =
+                report.reported_at.map_or(self.started.elapsed(), |reported_at| reported_at.elapsed());
             !report.done && since > STALLED
         };
         self.reports.iter().position(silent)
@@ -126,7 +127,7 @@ impl SharedStatus {
 
     /// Whether every worker has ended.
     pub(crate) fn done(&self) -> bool {
-        self.reports.iter().all(|report| held(report).done)
+        self.reports.iter().all(|report| locked(report).done)
     }
 }
 
@@ -136,17 +137,17 @@ pub(crate) struct Snapshot {
     pub(crate) at: Instant,
     pub(crate) reports: Vec<WorkerReport>,
     pub(crate) store: Counts,
-    /// None where packets are not kept.
+    /// None if packets are not recorded.
     pub(crate) spool: Option<SpoolStatus>,
-    /// Calls that the run before left undecided, and that were erased.
+    /// Calls erased at the start because the previous run left their decision pending.
     pub(crate) cleared: u64,
-    /// Records of calls that were put right.
+    /// Records of calls that were amended.
     pub(crate) amended: u64,
     /// Bytes of memory in use.
     pub(crate) resident: u64,
 }
 
-/// Losses by place, since the start.
+/// Losses since the start, by place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drops {
     pub(crate) nic: u64,
@@ -159,7 +160,7 @@ pub(crate) struct Drops {
 }
 
 impl Drops {
-    /// Each with its name, in the order of a packet's way.
+    /// Each with its name, in the order in which a packet passes them.
     pub(crate) fn places(&self) -> [(&'static str, u64); 7] {
         [
             ("nic", self.nic),
@@ -174,7 +175,7 @@ impl Drops {
 }
 
 impl Snapshot {
-    /// Where timestamps come from, over all workers.
+    /// Origins of timestamps, over all workers.
     pub(crate) fn timestamps(&self) -> String {
         let mut names: Vec<&str> =
             self.reports.iter().filter_map(|report| report.timestamps).map(Timestamps::name).collect();
@@ -196,18 +197,18 @@ impl Snapshot {
             reassembly: self.sum(|report| reassembly_drops(&report.counters)),
             store: self.store.records_dropped(),
             spool: self.sum(|report| {
-                report.kept.iter().flat_map(RecordingCounts::lost).map(|(_, packets)| packets).sum()
+                report.recording.iter().flat_map(RecordingCounts::lost).map(|(_, packets)| packets).sum()
             }),
         }
     }
 }
 
-/// What found no place between workers.
+/// Messages between workers that found no room.
 fn worker_drops(counters: &Counters) -> u64 {
     counters.sip_forwards_lost + counters.worker_messages_lost
 }
 
-/// What a table at its ceiling turned away.
+/// Entries that a table at its ceiling refused.
 fn table_drops(counters: &Counters) -> u64 {
     counters.calls_refused
         + counters.flows_refused
@@ -218,12 +219,12 @@ fn table_drops(counters: &Counters) -> u64 {
         + counters.connections_refused
 }
 
-/// What was given up half put together because a ceiling was reached.
+/// Partly reassembled data that was dropped at a ceiling.
 fn reassembly_drops(counters: &Counters) -> u64 {
     counters.fragments_evicted + counters.sctp_evicted + counters.tcp_overflow
 }
 
-/// Bytes of memory that the process has in use, as the kernel tells them; 0 where it does not.
+/// Resident memory of the process in bytes, from the kernel; 0 if unknown.
 pub(crate) fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -231,9 +232,9 @@ pub(crate) fn resident() -> u64 {
     kilobytes.unwrap_or(0) << 10
 }
 
-fn held<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
-    place.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A worker reports several times a second: silence this long is no pause.
+/// A worker reports several times a second: after this much silence it counts as stalled.
 const STALLED: Duration = Duration::from_secs(10);

@@ -1,15 +1,15 @@
-//! Where packets come from: interfaces, or files to replay.
+//! The source of packets: interfaces, or files to replay.
 
 use ringtap_capture::live::{self, Pace, Tap};
 use ringtap_report::text::counted;
 
 use crate::config::{Config, Speed};
-use crate::shared_status::Post;
+use crate::shared_status::WorkerInfo;
 
-/// Where packets come from, opened while it may be.
+/// The source of packets, opened before privileges are dropped.
 pub(crate) struct Source {
     /// One for each worker.
-    pub(crate) taps: Vec<(Tap, Post)>,
+    pub(crate) taps: Vec<(Tap, WorkerInfo)>,
     pub(crate) files: bool,
 }
 
@@ -44,9 +44,9 @@ impl Source {
     }
 
     pub(crate) fn add(&mut self, name: &str, taps: Vec<Tap>) {
-        for (place, tap) in taps.into_iter().enumerate() {
-            let post = Post { source: name.to_owned(), number: self.taps.len(), first: place == 0 };
-            self.taps.push((tap, post));
+        for (index, tap) in taps.into_iter().enumerate() {
+            let info = WorkerInfo { source: name.to_owned(), number: self.taps.len(), first: index == 0 };
+            self.taps.push((tap, info));
         }
     }
 }

@@ -1,24 +1,24 @@
-//! The status line: one line with what an operator looks for. `docs/manual/run.md` explains each name.
+//! The status line, and log lines about losses. `docs/manual/run.md` explains each name.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::shared_status::{Drops, SharedStatus, Snapshot};
 
-/// Figures at the last line, from which the next line's rates are taken.
+/// The figures of the last line, from which the next line computes rates.
 #[derive(Debug)]
-pub(crate) struct Status {
+pub(crate) struct StatusLine {
     last: Snapshot,
 }
 
-impl Status {
+impl StatusLine {
     pub(crate) fn new(first: Snapshot) -> Self {
         Self { last: first }
     }
 
-    /// The line for the time since the last one.
-    pub(crate) fn line(&mut self, board: &SharedStatus) -> String {
-        let now = board.snapshot();
+    /// The line for the time since the last line.
+    pub(crate) fn line(&mut self, shared_status: &SharedStatus) -> String {
+        let now = shared_status.snapshot();
         let line = line(&self.last, &now);
         self.last = now;
         line
@@ -32,7 +32,8 @@ fn line(before: &Snapshot, now: &Snapshot) -> String {
     };
     let calls: usize = now.reports.iter().map(|report| report.under_way.0).sum();
     let mut line = format!(
-        "calls={calls}/{} new={:.1}/s sip={:.0}/{:.0}/s rtp={:.0}/{:.0}/s rate={:.1}Mb/s packets={:.0}/s ring={:.0}%",
+        "calls={calls}/{} new={:.1}/s sip={:.0}/{:.0}/s rtp={:.0}/{:.0}/s rate={:.1}Mb/s packets={:.0}/s \
+        ring={:.0}%",
         now.sum(|report| report.begun),
         rate(|report| report.begun),
         rate(|report| report.counters.sip - report.counters.sip_bad.min(report.counters.sip)),
@@ -57,7 +58,7 @@ fn line(before: &Snapshot, now: &Snapshot) -> String {
         .zip(&before.reports)
         .map(|(now, before)| {
             let busy = now.cpu.saturating_sub(before.cpu).as_secs_f64();
-            let passed = match (now.beat, before.beat) {
+            let passed = match (now.reported_at, before.reported_at) {
                 (Some(now), Some(before)) if now > before => now - before,
                 _ => Duration::from_secs_f64(seconds),
             };
@@ -76,37 +77,38 @@ fn line(before: &Snapshot, now: &Snapshot) -> String {
     line
 }
 
-/// What is kept of calls, where anything is.
+/// The part about recording; empty without a spool.
 fn spool(before: &Snapshot, now: &Snapshot, seconds: f64) -> String {
-    let Some(tended) = &now.spool else { return String::new() };
-    let kept =
-        |snapshot: &Snapshot| snapshot.sum(|report| report.kept.map_or(0, |figures| figures.counts.packets));
-    let rate = match tended.stopped {
+    let Some(spool_status) = &now.spool else { return String::new() };
+    let kept = |snapshot: &Snapshot| {
+        snapshot.sum(|report| report.recording.map_or(0, |figures| figures.counts.packets))
+    };
+    let rate = match spool_status.stopped {
         true => "STOPPED".to_owned(),
         false => format!("{:.0}/s", kept(now).saturating_sub(kept(before)) as f64 / seconds),
     };
-    let [here @ .., far] = tended.bytes;
-    let bytes: u64 = here.iter().flatten().sum::<u64>() + tended.held_bytes;
-    let far = match (far.iter().sum::<u64>(), tended.is_far_lost) {
+    let [here @ .., far] = spool_status.bytes;
+    let bytes: u64 = here.iter().flatten().sum::<u64>() + spool_status.held_bytes;
+    let far = match (far.iter().sum::<u64>(), spool_status.is_far_lost) {
         (_, true) => " spool_far=AWAY".to_owned(),
         (0, false) => String::new(),
         (far, false) => format!(" spool_far={}MiB", far >> 20),
     };
-    let [space, ..] = tended.space;
+    let [space, ..] = spool_status.space;
     let free = space.map_or(0.0, |space| space.free as f64 * 100.0 / space.total.max(1) as f64);
     format!(" spool={rate} spool_size={}MiB spool_free={free:.1}%{far}", bytes >> 20)
 }
 
-/// Tells of losses that began, go on or ended, between two looks.
+/// Detects when losses begin and end.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     last: Drops,
-    /// By place: how much was lost since it began, and for how many looks nothing has been.
+    /// By place: the loss since it began, and the checks without loss since.
     going_on: [Option<(u64, u32)>; 7],
 }
 
 impl Losses {
-    /// What to say after another look.
+    /// The log lines after another check.
     pub(crate) fn look(&mut self, drops: Drops) -> Vec<String> {
         let mut said = Vec::new();
         let places = drops.places().into_iter().zip(self.last.places());
@@ -136,19 +138,25 @@ impl Losses {
     }
 }
 
-/// Looks without loss after which it is over.
+/// Checks without loss after which a loss has ended.
 const QUIET: u32 = 5;
 
-/// What to do about a place that loses.
+/// What to do about losses at a place.
 fn remedy(place: &str) -> &'static str {
     match place {
-        "nic" => "the card had no room: `ringtap doctor` looks at its ring and its queues",
-        "ring" => "a worker was late: a larger [capture] ring, more workers, a CPU of its own for each",
-        "worker" => "workers could not tell each other in time: fewer workers, or more CPU for them",
-        "tables" => "a ceiling of [engine] is reached: `ringtap_engine_drops_total` names it",
-        "reassembly" => "too much is half put together at once: max_fragmented, max_stream_bytes in [engine]",
-        "spool" => "packets of calls could not be kept: look for what the spool said",
-        _ => "the disk takes no records in time: look for what the store said",
+        "nic" => "the network card had no buffer free: `ringtap doctor` checks its ring and its queues",
+        "ring" => {
+            "a worker was late: set a larger [capture] ring, more workers, or pin each to a CPU of its own"
+        }
+        "worker" => {
+            "messages between workers found their queue full: use fewer workers, or give them more CPU"
+        }
+        "tables" => "a ceiling of [engine] is reached: raise the one that `ringtap_engine_drops_total` names",
+        "reassembly" => {
+            "too much is being reassembled at once: raise max_fragmented or max_stream_bytes in [engine]"
+        }
+        "spool" => "packets of calls could not be recorded: the log lines of `spool` say why",
+        _ => "the disk is too slow for the records: the log lines of `store` say why",
     }
 }
 
@@ -186,7 +194,7 @@ mod tests {
                 ..live::TapCounters::default()
             },
             timestamps: Some(Timestamps::Kernel),
-            beat: Some(start + Duration::from_secs(seconds)),
+            reported_at: Some(start + Duration::from_secs(seconds)),
             ..WorkerReport::default()
         };
         let snapshot = |scale, seconds| Snapshot {
@@ -201,7 +209,8 @@ mod tests {
         assert_eq!(
             line(&snapshot(1, 0), &snapshot(3, 10)),
             "calls=8/30 new=2.0/s sip=20/24/s rtp=340/360/s rate=0.7Mb/s packets=400/s ring=25% drop_nic=0 \
-             drop_ring=40(+40) drop_worker=0 drop_tables=6(+4) drop_reassembly=0 drop_store=0 drop_spool=0 store_queue=3 outbox=7 \
+             drop_ring=40(+40) drop_worker=0 drop_tables=6(+4) drop_reassembly=0 drop_store=0 drop_spool=0 \
+             store_queue=3 outbox=7 \
              cpu=20%,20% rss=212MiB time=kernel"
         );
     }

@@ -1,4 +1,4 @@
-//! The store: as the configuration has it, and what it says, for the operator.
+//! The store's settings, and its events as log lines.
 
 use ringtap_report::text::counted;
 use ringtap_store::{StoreEvent, StoreSettings};
@@ -16,51 +16,56 @@ pub(crate) fn settings(config: &Config) -> StoreSettings {
     }
 }
 
-/// What the store says, for the operator.
-pub(crate) fn tell(notice: StoreEvent) {
+/// Logs an event of the store.
+pub(crate) fn log_event(notice: StoreEvent) {
     match notice {
         StoreEvent::Recovered { calls, waiting, cut } => {
             let calls = counted(calls as u64, "call");
-            let mut line = format!("the run before did not end cleanly: {calls} taken from its journal");
+            let mut line =
+                format!("the previous run did not end cleanly: {calls} recovered from its journal");
             if waiting > 0 {
                 line.push_str(&format!(", {} in the outbox", counted(waiting, "record")));
             }
             if cut > 0 {
-                line.push_str(&format!(", {} torn at the end cut off", counted(cut, "byte")));
+                line.push_str(&format!(", {} of an incomplete entry discarded", counted(cut, "byte")));
             }
             log::warn!(target: "store", "{}", line);
         }
         StoreEvent::Unavailable(error) => {
-            log::error!(target: "store", "{error}; records wait until it works again")
+            log::error!(target: "store", "{error}; records wait until the store works again")
         }
         StoreEvent::Available { after, waiting } => log::info!(
             target: "store",
-            "works again after {:.1} s; {} to catch up",
+            "the day files accept records again after {:.1} s; {} in the outbox",
             after.as_secs_f64(),
             counted(waiting, "record"),
         ),
         StoreEvent::Behind => log::warn!(
             target: "store",
-            "slower than the records come: some go by way of the outbox",
+            "the day files are slower than records arrive: some records take the outbox",
         ),
-        StoreEvent::CaughtUp => log::info!(target: "store", "caught up: the outbox is empty"),
+        StoreEvent::CaughtUp => {
+            log::info!(target: "store", "the outbox is empty: the day files have caught up")
+        }
         StoreEvent::OutboxFailed(error) => {
-            log::error!(target: "store", "the outbox takes nothing either: {error}; records wait in memory");
+            log::error!(target: "store", "the outbox cannot be written either: {error}; records wait in \
+            memory");
         }
         StoreEvent::OutboxFull => {
-            log::error!(target: "store", "the outbox is full: records wait in memory, then they are dropped")
+            log::error!(target: "store", "the outbox is full: records wait in memory, and are dropped when \
+            [store] queue is full")
         }
-        StoreEvent::OutboxRecovered => log::info!(target: "store", "the outbox takes records again"),
+        StoreEvent::OutboxRecovered => log::info!(target: "store", "the outbox accepts records again"),
         StoreEvent::JournalFailed(error) => {
-            log::error!(target: "journal", "{error}; a kill now would forget calls under way");
+            log::error!(target: "journal", "{error}; if ringtap is killed now, calls in progress are lost");
         }
-        StoreEvent::JournalRecovered => log::info!(target: "journal", "works again"),
+        StoreEvent::JournalRecovered => log::info!(target: "journal", "the journal is written again"),
         StoreEvent::DaysDeleted(days) => {
             let days: Vec<String> = days.iter().map(ToString::to_string).collect();
-            log::info!(target: "store", "deleted, older than [store] retain: {}", days.join(", "));
+            log::info!(target: "store", "deleted day files older than [store] retain: {}", days.join(", "));
         }
         StoreEvent::DayNotDeleted(error) => {
-            log::error!(target: "store", "an old day cannot be deleted: {error}")
+            log::error!(target: "store", "cannot delete an old day file: {error}")
         }
         other => log::info!(target: "store", "{other:?}"),
     }

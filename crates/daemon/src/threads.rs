@@ -1,4 +1,4 @@
-//! The threads: started in order, and ended in order.
+//! Starts the threads in order, and stops them in order.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -26,26 +26,26 @@ use crate::worker::{self, Clock, EndedWorker, StoreSink, Worker};
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// As it was asked to, or with its files.
+    /// On request, or after the last file.
     Done,
-    /// A worker failed; what it had was written as far as possible, and is in the log.
+    /// A worker failed; the log says why. Its records were written as far as possible.
     WorkerFailed,
 }
 
-/// Threads at work.
+/// The running threads.
 pub(crate) struct Threads {
-    pub(crate) board: Arc<SharedStatus>,
+    pub(crate) shared_status: Arc<SharedStatus>,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) workers: Vec<JoinHandle<EndedWorker>>,
-    pub(crate) tending: Option<HousekeepingThread>,
+    pub(crate) housekeeping: Option<HousekeepingThread>,
     pub(crate) recording: Option<Recording>,
     pub(crate) amending: Option<AmendingThread>,
     pub(crate) files: bool,
 }
 
-/// An engine for each worker, and how many calls and streams they follow together.
+/// An engine for each worker, and the calls and streams that they can follow together.
 fn engines(config: &Config, workers: usize, is_replay: bool) -> (Vec<Engine>, usize, usize) {
-    // Replays are repeatable; on the wire nobody may know which keys collide.
+    // A replay is repeatable. On the wire, an attacker must not know which keys collide.
     let seed = match is_replay {
         true => ringtap_engine::Config::default().seed,
         false => RandomState::new().hash_one(0),
@@ -58,7 +58,7 @@ fn engines(config: &Config, workers: usize, is_replay: bool) -> (Vec<Engine>, us
     };
     log::info!(
         target: "engine",
-        "tables for {calls} calls and {streams} streams; {} MiB in use",
+        "tables hold {calls} calls and {streams} streams; {} MiB of memory in use",
         shared_status::resident() >> 20,
     );
     (engines, calls, streams)
@@ -68,65 +68,73 @@ impl Threads {
     pub(crate) fn start(
         config: &Config,
         source: Source,
-        keeper: &StoreWriter,
+        store: &StoreWriter,
         secrets: &Secrets,
         far_tier: &Arc<FarTier>,
     ) -> anyhow::Result<Self> {
         let workers = source.taps.len();
         let (engines, calls, streams) = engines(config, workers, source.files);
-        let posts = source.taps.iter().map(|(_, post)| post.clone()).collect();
-        let board = Arc::new(SharedStatus::new(posts, keeper.counts_handle()));
+        let infos = source.taps.iter().map(|(_, info)| info.clone()).collect();
+        let shared_status = Arc::new(SharedStatus::new(infos, store.counts_handle()));
         let mut threads = Self {
-            recording: Recording::start(config, workers, calls, source.files, secrets, &board, far_tier)?,
-            board,
+            recording: Recording::start(
+                config,
+                workers,
+                calls,
+                source.files,
+                secrets,
+                &shared_status,
+                far_tier,
+            )?,
+            shared_status,
             stop: Arc::new(AtomicBool::new(false)),
             workers: Vec::new(),
-            tending: None,
+            housekeeping: None,
             amending: None,
             files: source.files,
         };
         if threads.recording.is_some() {
             let keep = config.spool.late();
-            let inlet = keeper.sender().context("the store has ended")?;
+            let sender = store.sender().context("the store's thread has stopped")?;
             let records = config.store.directory.clone();
             let amending =
-                AmendingThread::start(records, inlet, keep, Arc::clone(&threads.board.corrections));
-            threads.amending = Some(amending.context("cannot start a thread that puts records right")?);
+                AmendingThread::start(records, sender, keep, Arc::clone(&threads.shared_status.corrections));
+            threads.amending = Some(amending.context("cannot start the thread that amends records")?);
         }
         let mut written = Vec::new();
-        for ((tap, post), engine) in source.taps.into_iter().zip(engines) {
-            let settings = config.spool.settings(post.number, tap.link(), source.files, secrets);
+        for ((tap, info), engine) in source.taps.into_iter().zip(engines) {
+            let settings = config.spool.settings(info.number, tap.link(), source.files, secrets);
             let recorder = match settings {
                 Some(settings) => threads.recorder(settings, streams, config.spool.undecided())?,
                 None => None,
             };
             written.extend(recorder.as_ref().map(Recorder::written));
             let worker = Worker {
-                number: post.number,
+                number: info.number,
                 engine,
                 recorder,
-                outlet: StoreSink::new(keeper.sender().context("the store has ended")?),
-                board: Arc::clone(&threads.board),
+                sink: StoreSink::new(store.sender().context("the store's thread has stopped")?),
+                shared_status: Arc::clone(&threads.shared_status),
                 stop: Arc::clone(&threads.stop),
                 team: workers as u64,
-                taken: 0,
+                received: 0,
                 now: Nanos::ZERO,
             };
             let clock = if source.files { Clock::Replay(config.capture.speed) } else { Clock::Wall };
-            let cpu = config.capture.cpus.get(post.number).copied();
+            let cpu = config.capture.cpus.get(info.number).copied();
             let run = move || worker.run(tap, &clock, cpu);
-            let thread = thread::Builder::new().name(format!("worker-{}", post.number));
+            let thread = thread::Builder::new().name(format!("worker-{}", info.number));
             threads.workers.push(thread.spawn(run).context("cannot start a worker thread")?);
         }
         if let Some(directory) = config.spool.directory() {
-            threads.tending = Some(HousekeepingThread::start(
+            threads.housekeeping = Some(HousekeepingThread::start(
                 directory.to_owned(),
                 Arc::clone(far_tier),
                 config.store.directory.clone(),
                 config.retention.clone(),
                 DeletionLog::of(directory, secrets.sign.clone()),
                 written,
-                Arc::clone(&threads.board),
+                Arc::clone(&threads.shared_status),
             )?);
         }
         Ok(threads)
@@ -140,9 +148,9 @@ impl Threads {
         undecided: usize,
     ) -> anyhow::Result<Option<Recorder>> {
         let Some(recording) = &self.recording else { return Ok(None) };
-        let (orders, eraser) = (Arc::clone(&recording.orders), recording.erasing.eraser());
+        let (shared_policy, eraser) = (Arc::clone(&recording.shared_policy), recording.erasing.eraser());
         let mut recorder =
-            Recorder::open(settings, streams, undecided, orders, Some(eraser)).context("[spool]")?;
+            Recorder::open(settings, streams, undecided, shared_policy, Some(eraser)).context("[spool]")?;
         for segment in recorder.written().quarantined() {
             log::error!(
                 target: "spool",
@@ -156,22 +164,23 @@ impl Threads {
         Ok(Some(recorder))
     }
 
-    /// Ends everything in order: engines, then the store.
-    pub(crate) fn stop(self, keeper: StoreWriter) -> anyhow::Result<Outcome> {
-        let replayed = self.files && self.board.done();
+    /// Stops everything in order: engines first, the store last.
+    pub(crate) fn stop(self, store: StoreWriter) -> anyhow::Result<Outcome> {
+        let replayed = self.files && self.shared_status.done();
         self.stop.store(true, Ordering::Relaxed);
         let (mut ended, mut exit, mut whole) = (Vec::new(), Outcome::Done, true);
         for (number, worker) in self.workers.into_iter().enumerate() {
             match worker.join() {
                 Ok(one) => {
                     if let Some(error) = &one.failed {
-                        log::error!(target: "worker", "worker {number} ended: {error}");
+                        log::error!(target: "worker", "worker {number} failed: {error}");
                         exit = Outcome::WorkerFailed;
                     }
                     ended.push(one);
                 }
                 Err(_) => {
-                    log::error!(target: "worker", "worker {number} ended by a fault of the program");
+                    log::error!(target: "worker", "worker {number} crashed: please report this fault of \
+                    ringtap");
                     (exit, whole) = (Outcome::WorkerFailed, false);
                 }
             }
@@ -179,8 +188,9 @@ impl Threads {
         if whole {
             worker::close(ended);
         } else {
-            // A team cannot end without one of its own. The next start records what was under way.
-            log::error!(target: "worker", "calls under way are in the journal alone");
+            // The workers can only finish together. The next start records the calls from the journal.
+            log::error!(target: "worker", "calls in progress are not recorded now: the next start records \
+            them from the journal");
             drop(ended);
         }
         if let Some(amending) = self.amending {
@@ -190,26 +200,35 @@ impl Threads {
             recording.erasing.close();
             recording.cases.close();
         }
-        if let Some(tending) = self.tending {
-            tending.close();
+        if let Some(housekeeping) = self.housekeeping {
+            housekeeping.close();
         }
-        // What was read from files is waited for: nobody has to be quick.
-        let counts = keeper.close(if replayed { REPLAYED } else { STOPPED });
-        let snapshot = self.board.snapshot();
+        // A replay has time: it waits until all records are written.
+        let counts = store.close(if replayed { REPLAYED } else { STOPPED });
+        let snapshot = self.shared_status.snapshot();
+        let waiting = match counts.outbox_records {
+            0 => String::new(),
+            waiting => format!(", {waiting} wait in the outbox for the next start"),
+        };
+        let dropped = match counts.records_dropped() {
+            0 => String::new(),
+            dropped => format!(", {dropped} dropped"),
+        };
         log::info!(
             target: "run",
             "stopped: {} of {} seen; {} written{}{}",
             counted(snapshot.sum(|report| report.begun), "call"),
             counted(snapshot.sum(|report| report.tap.received), "frame"),
             counted(counts.written.records(), "record"),
-            match counts.outbox_records { 0 => String::new(), waiting => format!(", {waiting} wait in the outbox for the next start"), },
-            match counts.records_dropped() { 0 => String::new(), dropped => format!(", {dropped} dropped"), },
+            waiting,
+            dropped,
         );
         Ok(exit)
     }
 }
 
-/// How long the day files get at the end for what waits in the outbox.
+/// How long a stop waits for the day files to accept the outbox's records.
 pub(crate) const STOPPED: Duration = Duration::from_secs(5);
 
+/// The same after a replay.
 pub(crate) const REPLAYED: Duration = Duration::from_secs(600);

@@ -13,32 +13,32 @@ use ringtap_store::RecordSender;
 use super::shared_status::{SharedStatus, WorkerReport};
 use crate::config::Speed;
 
-/// A worker about to begin.
+/// A worker before its start.
 pub(crate) struct Worker {
     pub(crate) number: usize,
     pub(crate) engine: Engine,
-    pub(crate) outlet: StoreSink,
-    /// Where packets are kept.
+    pub(crate) sink: StoreSink,
+    /// None if nothing is recorded.
     pub(crate) recorder: Option<Recorder>,
-    pub(crate) board: Arc<SharedStatus>,
+    pub(crate) shared_status: Arc<SharedStatus>,
     pub(crate) stop: Arc<AtomicBool>,
-    /// Workers in all.
+    /// Number of workers.
     pub(crate) team: u64,
-    /// Frames so far.
-    pub(crate) taken: u64,
-    /// Time by its packets.
+    /// Frames received so far.
+    pub(crate) received: u64,
+    /// Time of its last packet.
     pub(crate) now: Nanos,
 }
 
-/// Where an engine's records go: into the store's queue, which never makes it wait.
+/// Passes an engine's records to the store's queue, without waiting.
 pub(crate) struct StoreSink {
-    inlet: RecordSender,
+    sender: RecordSender,
     begun: u64,
 }
 
 impl StoreSink {
-    pub(crate) fn new(inlet: RecordSender) -> Self {
-        Self { inlet, begun: 0 }
+    pub(crate) fn new(sender: RecordSender) -> Self {
+        Self { sender, begun: 0 }
     }
 }
 
@@ -46,46 +46,45 @@ impl Sink for StoreSink {
     const PROGRESS: bool = true;
 
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
-        self.inlet.call(call, streams.into_iter().map(|stream| stream.record).collect());
+        self.sender.call(call, streams.into_iter().map(|stream| stream.record).collect());
     }
 
     fn stream(&mut self, stream: StreamEnd) {
-        self.inlet.stream(stream.record);
+        self.sender.stream(stream.record);
     }
 
     fn registration(&mut self, registration: Registration) {
-        self.inlet.registration(registration);
+        self.sender.registration(registration);
     }
 
     fn message(&mut self, message: Message) {
-        self.inlet.message(message);
+        self.sender.message(message);
     }
 
     fn progress(&mut self, phase: CallPhase, _: CallNumber, call: &Call) {
         self.begun += u64::from(phase == CallPhase::Started);
-        self.inlet.progress(call);
+        self.sender.progress(call);
     }
 }
 
-/// Time where no packets come.
+/// The clock while no packets arrive.
 pub(crate) enum Clock {
-    /// As it is now: packets come from the wire.
+    /// The time of day: packets come from the wire.
     Wall,
-    /// As it would be in the capture, replayed so many times as fast; none where it goes as fast as it can.
+    /// The time in the capture, at the speed of the replay; none at full speed.
     Replay(Speed),
 }
 
-/// A worker whose source has ended. What is under way in its engine is not: the engines of a team end
-/// together.
+/// A worker whose source has ended. Its engine has not: the engines of all workers finish together.
 pub(crate) struct EndedWorker {
     worker: Worker,
     tap: Tap,
-    /// Why, where nobody asked for it.
+    /// Why it ended, unless on request.
     pub(crate) failed: Option<live::Error>,
 }
 
 impl Worker {
-    /// Takes packets until it is told to stop, or none will come any more.
+    /// Processes packets until it is asked to stop or the source ends.
     pub(crate) fn run(mut self, mut tap: Tap, clock: &Clock, cpu: Option<u16>) -> EndedWorker {
         let pinned = cpu.map_or(Ok(()), |cpu| live::pin(cpu.into()));
         let result = pinned.and_then(|()| self.follow(&mut tap, clock));
@@ -93,36 +92,36 @@ impl Worker {
             log::warn!(target: "capture", "{}", note);
         }
         self.report(&mut tap);
-        self.post(&mut tap, true);
+        self.report_figures(&mut tap, true);
         EndedWorker { worker: self, tap, failed: result.err() }
     }
 
     fn follow(&mut self, tap: &mut Tap, clock: &Clock) -> Result<(), live::Error> {
         let mut reported = Instant::now();
-        // When the last packet came, by the clock.
-        let mut heard = Instant::now();
+        // When the last packet arrived, by the clock.
+        let mut last_packet = Instant::now();
         while !self.stop.load(Ordering::Relaxed) && !tap.ended() {
-            let taken = tap.batch(WAIT, |frames| self.take(frames, clock))?;
-            if taken == 0 {
+            let count = tap.batch(WAIT, |frames| self.receive(frames, clock))?;
+            if count == 0 {
                 let now = match clock {
                     Clock::Wall => Some(ringtap_report::time::now()),
                     Clock::Replay(Speed::Max) => None,
                     Clock::Replay(Speed::Times(times)) => {
-                        Some(self.now + Nanos((heard.elapsed().as_secs_f64() * times * 1e9) as u64))
+                        Some(self.now + Nanos((last_packet.elapsed().as_secs_f64() * times * 1e9) as u64))
                     }
                 };
                 match (now, &mut self.recorder) {
-                    (Some(now), None) => self.engine.tick(now, &mut self.outlet),
+                    (Some(now), None) => self.engine.tick(now, &mut self.sink),
                     (Some(now), Some(recorder)) => {
                         recorder.tick(now);
-                        let outlet = &mut self.outlet;
-                        self.engine.tick(now, &mut RecordingSink::new(outlet, recorder, &[]));
+                        let sink = &mut self.sink;
+                        self.engine.tick(now, &mut RecordingSink::new(sink, recorder, &[]));
                     }
-                    // What other workers sent.
+                    // Handles messages of other workers.
                     (None, _) => self.batch(&[]),
                 }
             } else {
-                heard = Instant::now();
+                last_packet = Instant::now();
             }
             if reported.elapsed() >= REPORT {
                 reported = Instant::now();
@@ -132,83 +131,83 @@ impl Worker {
         Ok(())
     }
 
-    // HOT: a batch as the source gives it.
-    fn take(&mut self, frames: &[Frame<'_>], clock: &Clock) {
+    // HOT: numbers a batch and passes it on.
+    fn receive(&mut self, frames: &[Frame<'_>], clock: &Clock) {
         self.now = frames.last().map_or(self.now, |last| last.time.max(self.now));
         let (Clock::Wall, true, Some(first)) = (clock, self.team > 1, frames.first()) else {
             return self.batch(frames);
         };
-        // Numbers that are unique over all workers.
+        // Frame numbers are unique over all workers.
         let mut numbered = [*first; live::BATCH];
-        for part in frames.chunks(live::BATCH) {
-            for (place, frame) in numbered.iter_mut().zip(part) {
-                self.taken += 1;
-                *place = Frame { number: self.taken * self.team + self.number as u64 + 1, ..*frame };
+        for chunk in frames.chunks(live::BATCH) {
+            for (numbered, frame) in numbered.iter_mut().zip(chunk) {
+                self.received += 1;
+                *numbered = Frame { number: self.received * self.team + self.number as u64 + 1, ..*frame };
             }
-            self.batch(&numbered[..part.len()]);
+            self.batch(&numbered[..chunk.len()]);
         }
     }
 
-    // HOT: the engine alone, or with the recorder at its hooks.
+    // HOT: the engine alone, or with the recorder as its sink.
     fn batch(&mut self, frames: &[Frame<'_>]) {
-        let Self { engine, outlet, recorder, now, .. } = self;
+        let Self { engine, sink, recorder, now, .. } = self;
         match recorder {
-            None => engine.batch(frames, outlet),
+            None => engine.batch(frames, sink),
             Some(recorder) => {
                 recorder.begin(frames.len(), *now);
-                engine.batch(frames, &mut RecordingSink::new(outlet, recorder, frames));
+                engine.batch(frames, &mut RecordingSink::new(sink, recorder, frames));
                 recorder.rest(frames);
                 recorder.tick(*now);
             }
         }
     }
 
-    /// Ends what is under way, of one that works alone.
+    /// Finishes the calls of a single worker.
     fn close(&mut self) {
-        let Self { engine, outlet, recorder, .. } = self;
+        let Self { engine, sink, recorder, .. } = self;
         match recorder {
-            None => engine.close(outlet),
-            Some(recorder) => engine.close(&mut RecordingSink::new(outlet, recorder, &[])),
+            None => engine.close(sink),
+            Some(recorder) => engine.close(&mut RecordingSink::new(sink, recorder, &[])),
         }
     }
 
-    /// A stage of the end, of one in a team.
+    /// Runs one stage of finishing together with other workers.
     fn stage(&mut self, stage: team::Stage) -> bool {
-        let Self { engine, outlet, recorder, .. } = self;
+        let Self { engine, sink, recorder, .. } = self;
         match recorder {
-            None => engine.stage(stage, &[], outlet),
-            Some(recorder) => engine.stage(stage, &[], &mut RecordingSink::new(outlet, recorder, &[])),
+            None => engine.stage(stage, &[], sink),
+            Some(recorder) => engine.stage(stage, &[], &mut RecordingSink::new(sink, recorder, &[])),
         }
     }
 
-    /// A few times a second: what was counted goes up, what was lost elsewhere comes in.
+    /// Reports figures, and passes losses elsewhere to the engine; a few times a second.
     fn report(&mut self, tap: &mut Tap) {
-        self.outlet.inlet.clock(self.now);
+        self.sink.sender.clock(self.now);
         if let Some(recorder) = &mut self.recorder {
             recorder.report();
         }
-        self.post(tap, false);
-        self.engine.report_external_drops(self.board.external_drops());
+        self.report_figures(tap, false);
+        self.engine.report_external_drops(self.shared_status.external_drops());
     }
 
-    fn post(&self, tap: &mut Tap, done: bool) {
+    fn report_figures(&self, tap: &mut Tap, done: bool) {
         let report = WorkerReport {
             counters: self.engine.counters().clone(),
             under_way: if done { (0, 0) } else { self.engine.under_way() },
-            begun: self.outlet.begun,
+            begun: self.sink.begun,
             cpu: thread_time(),
             tap: tap.counters(),
             timestamps: Some(tap.timestamps()),
             now: self.now,
-            beat: Some(Instant::now()),
-            kept: self.recorder.as_ref().map(Recorder::counts),
+            reported_at: Some(Instant::now()),
+            recording: self.recorder.as_ref().map(Recorder::counts),
             done,
         };
-        self.board.report(self.number, report);
+        self.shared_status.report(self.number, report);
     }
 }
 
-/// Ends what is under way in the engines of all workers, together.
+/// Finishes the calls of all workers together.
 pub(crate) fn close(mut ended: Vec<EndedWorker>) {
     match &mut ended[..] {
         [EndedWorker { worker, .. }] => worker.close(),
@@ -217,7 +216,7 @@ pub(crate) fn close(mut ended: Vec<EndedWorker>) {
         }),
     }
     for EndedWorker { worker, tap, .. } in &mut ended {
-        worker.post(tap, true);
+        worker.report_figures(tap, true);
         if let Some(mut recorder) = worker.recorder.take() {
             recorder.report();
             recorder.close(worker.now);
@@ -225,13 +224,13 @@ pub(crate) fn close(mut ended: Vec<EndedWorker>) {
     }
 }
 
-/// Processor time of this thread.
+/// CPU time of this thread.
 fn thread_time() -> Duration {
     let clock = nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID;
     nix::time::clock_gettime(clock).map(Duration::from).unwrap_or_default()
 }
 
-/// The longest that a worker waits for packets: timers are looked at in between.
+/// Longest wait for packets between two checks of timers.
 const WAIT: Duration = Duration::from_millis(50);
 /// How often a worker reports.
 const REPORT: Duration = Duration::from_millis(200);

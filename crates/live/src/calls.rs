@@ -20,7 +20,7 @@ pub struct Limits {
     pub messages: usize,
     /// Bytes of all entries.
     pub bytes: usize,
-    /// Stores calls only, without registrations, OPTIONS and the like.
+    /// Store calls only, without registrations, OPTIONS and the like.
     pub calls_only: bool,
 }
 

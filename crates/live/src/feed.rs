@@ -102,7 +102,7 @@ pub fn filter(expression: &str) -> Result<Filter, live::Error> {
     Filter::new(expression, ETHERNET)
 }
 
-/// Interfaces.
+/// Captures on interfaces.
 pub struct Taps {
     taps: Vec<(String, Tap)>,
     /// Frames so far: their number, over all interfaces.
@@ -124,8 +124,8 @@ impl Taps {
         Ok(Self { taps, count: 0 })
     }
 
-    /// Warnings of settings that could not be applied.
-    pub fn notes(&self) -> Vec<String> {
+    /// Warnings about settings that could not be applied.
+    pub fn warnings(&self) -> Vec<String> {
         let of = |(name, tap): &(String, Tap)| -> Vec<String> {
             tap.warnings().iter().map(|note| format!("{name}: {note}")).collect()
         };

@@ -1,9 +1,7 @@
-//! Records of calls of which the disk refused packets, as it says later than they were made: they are put
-//! right.
+//! Amends records of calls if a write of their packets failed after the record was made.
 //!
-//! A segment knows what the disk refused when it is closed, up to `[spool] segment` after a call. Of calls
-//! that are under way then, the record has it from the beginning; records that are made are read again,
-//! changed, and given to the store once more.
+//! Failed writes are known when a segment is closed, up to `[spool] segment` after a call. Records of calls
+//! still in progress include them from the start; existing records are read back, changed, and stored again.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -20,7 +18,7 @@ use ringtap_store::{Reader, RecordSender};
 
 use crate::corrections::Corrections;
 
-/// A call that was kept, and has ended.
+/// A recorded call that has ended.
 struct Ended {
     id: Id,
     call_id: Box<str>,
@@ -37,22 +35,22 @@ impl Ended {
     }
 }
 
-/// What workers and the thread share.
+/// State shared by workers and the thread.
 #[derive(Default)]
 struct Shared {
     disks: Mutex<Vec<Arc<WriterStatus>>>,
-    /// There is something in `refused`.
+    /// Whether `refused` has entries.
     is_any: AtomicBool,
-    /// What the disk refused of owners of which no call has ended yet.
+    /// Failed writes by owner, for which no ended call is known yet.
     refused: Mutex<HashMap<u64, Vec<LostChunk>>>,
-    /// Calls that found no room on their way to the thread.
+    /// Ended calls that found the queue full.
     missed: AtomicU64,
 }
 
 impl Shared {
     fn add(&self, refused: LostChunk) {
         let mut all = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of media that no call ever claims it stays here: there is an end to it.
+        // Media that no call claims stay here, up to a limit.
         if all.len() < MOST_OPEN || all.contains_key(&refused.owner) {
             let of_owner = all.entry(refused.owner).or_default();
             if of_owner.len() < MOST_CHUNKS {
@@ -62,8 +60,8 @@ impl Shared {
         }
     }
 
-    /// How many packets of these owners, within that time. They are told once.
-    fn take(&self, owners: impl Iterator<Item = u64>, first: Nanos, last: Nanos) -> u64 {
+    /// Removes the failed writes of these owners in that time; returns their number of packets.
+    fn drain_failed(&self, owners: impl Iterator<Item = u64>, first: Nanos, last: Nanos) -> u64 {
         let mut all = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         let mut packets = 0;
         for owner in owners {
@@ -81,7 +79,7 @@ impl Shared {
     }
 }
 
-/// A worker's way to say that a call has ended.
+/// Passes ended calls of a worker to the thread.
 #[derive(Clone)]
 pub struct Amender {
     ended: SyncSender<Ended>,
@@ -89,12 +87,12 @@ pub struct Amender {
 }
 
 impl Amender {
-    /// This disk is listened to as well.
-    pub fn listen(&self, written: Arc<WriterStatus>) {
+    /// Also reads failed writes of this writer.
+    pub fn watch(&self, written: Arc<WriterStatus>) {
         self.shared.disks.lock().unwrap_or_else(PoisonError::into_inner).push(written);
     }
 
-    /// Its record is made, and is told what the disk refused until now. Never waits for the disk.
+    /// Adds the failed writes so far to a new record. Never waits for the disk.
     pub(crate) fn end(&self, call: &mut Call, streams: &[StreamEnd]) {
         if call.recorded == Recorded::None {
             return;
@@ -118,7 +116,7 @@ impl Amender {
             since: Instant::now(),
         };
         if self.shared.is_any.load(Ordering::Acquire) {
-            lack(call, self.shared.take(ended.owners(), ended.first, ended.last));
+            add_missing(call, self.shared.drain_failed(ended.owners(), ended.first, ended.last));
         }
         if self.ended.try_send(ended).is_err() {
             self.shared.missed.fetch_add(1, Ordering::Relaxed);
@@ -126,22 +124,22 @@ impl Amender {
     }
 }
 
-/// So many packets that were counted as kept are not.
-fn lack(call: &mut Call, packets: u64) {
+/// Moves packets from the recorded ones to the missing ones.
+fn add_missing(call: &mut Call, packets: u64) {
     if packets > 0 {
         call.recorded_packets = call.recorded_packets.map(|kept| kept.saturating_sub(packets));
         call.recorded_missing = Some(call.recorded_missing.unwrap_or_default() + packets);
     }
 }
 
-/// The thread that puts records right.
+/// The thread that amends records.
 pub struct AmendingThread {
     amender: Amender,
     thread: JoinHandle<()>,
 }
 
 impl AmendingThread {
-    /// `records` is the store's directory; `keep` is how long after a call the disk may say what it refused.
+    /// `records` is the store's directory; `keep` is how long after a call failed writes may be reported.
     pub fn start(
         records: PathBuf,
         sender: RecordSender,
@@ -162,19 +160,20 @@ impl AmendingThread {
         self.amender.clone()
     }
 
-    /// Every segment is closed, and every call has ended.
+    /// Stops the thread, after every segment is closed and every call has ended.
     pub fn close(self) {
         drop(self.amender);
         if self.thread.join().is_err() {
             log::error!(
                 target: "spool",
-                "a thread ended by a fault of the program: records do not say all that the disk refused",
+                "the thread that amends records crashed: recorded_missing may be too low; please report this \
+                fault of ringtap",
             );
         }
     }
 }
 
-/// A record that is to be put right.
+/// A record to be amended.
 struct Due {
     id: Id,
     call_id: Box<str>,
@@ -211,7 +210,7 @@ impl Work {
                 self.look();
             }
         }
-        // What was said last may still be on its way to the store.
+        // The last records may still be on their way to the store.
         let deadline = Instant::now() + PATIENCE;
         self.look();
         while !self.due.is_empty() && Instant::now() < deadline {
@@ -228,7 +227,7 @@ impl Work {
         refused.into_iter().for_each(|refused| self.shared.add(refused));
         if self.shared.is_any.load(Ordering::Acquire) {
             for ended in &self.recent {
-                let packets = self.shared.take(ended.owners(), ended.first, ended.last);
+                let packets = self.shared.drain_failed(ended.owners(), ended.first, ended.last);
                 if packets > 0 {
                     let Ended { id, call_id, .. } = ended;
                     self.due.push(Due { id: *id, call_id: call_id.clone(), packets, since: Instant::now() });
@@ -242,8 +241,9 @@ impl Work {
         if missed > 0 {
             log::warn!(
                 target: "spool",
-                "{missed} calls ended too fast: should the disk refuse something of them, their records do \
-                not say so",
+                "{missed} calls ended faster than they could be followed: recorded_missing of their records \
+                may \
+                be too low",
             );
         }
         self.amend();
@@ -263,12 +263,12 @@ impl Work {
                 }
                 return waits;
             };
-            lack(&mut call, due.packets);
+            add_missing(&mut call, due.packets);
             corrections.record_amended();
             log::warn!(
                 target: "spool",
-                "call {}: the disk refused {} packets of it after its record was made: recorded_missing is \
-                now {}",
+                "call {}: {} packets could not be written after its record was made: recorded_missing is now \
+                {}",
                 due.call_id,
                 due.packets,
                 call.recorded_missing.unwrap_or_default(),
@@ -283,23 +283,23 @@ fn give_up(due: &Due) {
     let Due { call_id, packets, .. } = due;
     log::error!(
         target: "spool",
-        "call {call_id}: the disk refused {packets} packets of it, which its record does not say: it is not \
+        "call {call_id}: {packets} packets could not be written, but its record cannot be amended: it is not \
         in the store",
     );
 }
 
-/// Calls on their way to the thread.
+/// Most calls in the queue.
 const MOST_ENDED: usize = 1 << 14;
-/// Calls that are remembered: more than end while a segment is open.
+/// Most remembered calls: more than end while a segment is open.
 const MOST_RECENT: usize = 1 << 16;
-/// Owners of which something was refused, and chunks of one.
+/// Most owners with failed writes, and most failed chunks of one.
 const MOST_OPEN: usize = 1 << 16;
 const MOST_CHUNKS: usize = 1 << 10;
-/// Packets may stand a little before a record's first time, and behind its last.
+/// Packets may precede a record's first time, and follow its last, by a little.
 const AROUND: Nanos = Nanos::from_secs(10);
-/// How often disks are asked.
+/// How often failed writes are read.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long a record may be on its way, in all and at the end of the program.
+/// How long a record may take to reach the store, and how long the end of the program waits for it.
 const PATIENCE_OF_STORE: Duration = Duration::from_secs(600);
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -321,14 +321,15 @@ mod tests {
         for one in [refused(1, 5, 10), refused(1, 7, 100), refused(2, 1, 10), refused(3, 9, 10)] {
             shared.add(one);
         }
-        let take =
-            |owners: &[u64]| shared.take(owners.iter().copied(), Nanos::from_secs(5), Nanos::from_secs(20));
-        assert_eq!((take(&[1, 2]), take(&[1, 2]), take(&[3])), (6, 0, 9));
+        let drain = |owners: &[u64]| {
+            shared.drain_failed(owners.iter().copied(), Nanos::from_secs(5), Nanos::from_secs(20))
+        };
+        assert_eq!((drain(&[1, 2]), drain(&[1, 2]), drain(&[3])), (6, 0, 9));
         assert!(shared.is_any.load(Ordering::Acquire), "another call's is still there");
-        assert_eq!(shared.take([1].into_iter(), Nanos::ZERO, Nanos::MAX), 7);
+        assert_eq!(shared.drain_failed([1].into_iter(), Nanos::ZERO, Nanos::MAX), 7);
         assert!(!shared.is_any.load(Ordering::Acquire));
         let mut call = Call { recorded_packets: Some(10), recorded_missing: Some(1), ..samples::call() };
-        lack(&mut call, 6);
+        add_missing(&mut call, 6);
         assert_eq!((call.recorded_packets, call.recorded_missing), (Some(4), Some(7)));
         for owner in 0..2 * MOST_OPEN as u64 {
             shared.add(refused(owner, 1, 1));

@@ -1,4 +1,4 @@
-//! Whose interception product is: told by the workers, written down behind their backs.
+//! Logs which interception product belongs to which case, in a thread that workers notify.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -11,26 +11,26 @@ use ringtap_report::time;
 use ringtap_spool::rules::CallSlot;
 use ringtap_spool::{ProductEntry, ProductLog};
 
-/// What a worker tells.
+/// A worker's notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CaseNote {
-    /// The call is kept for these cases.
+    /// The call is recorded for these cases.
     Call { place: CallSlot, cases: Vec<String> },
-    /// The owner is one of the call's.
+    /// The owner belongs to the call.
     Owner { place: CallSlot, owner: u64 },
-    /// The owner is no call's, and kept for these cases.
+    /// The owner has no call, and is recorded for these cases.
     Alone { owner: u64, cases: Vec<String> },
 }
 
-/// A worker's way to have it written down.
+/// Passes notifications of a worker to the thread.
 #[derive(Clone, Debug)]
-pub struct CaseRegister {
+pub struct CaseReporter {
     /// None: the end.
     notes: SyncSender<Option<CaseNote>>,
     missed: Arc<AtomicBool>,
 }
 
-impl CaseRegister {
+impl CaseReporter {
     /// Never waits.
     pub(crate) fn note(&self, note: CaseNote) {
         if let Err(TrySendError::Full(_)) = self.notes.try_send(Some(note)) {
@@ -39,37 +39,37 @@ impl CaseRegister {
     }
 }
 
-/// The thread that writes.
+/// The thread that writes `product.log`.
 #[derive(Debug)]
 pub struct CaseThread {
-    clerk: CaseRegister,
+    reporter: CaseReporter,
     thread: JoinHandle<()>,
 }
 
 impl CaseThread {
-    /// For the spool in that directory.
+    /// Starts it for the spool in that directory.
     pub fn start(directory: &Path) -> std::io::Result<Self> {
         let (notes, told) = sync_channel(MOST);
         let missed = Arc::new(AtomicBool::new(false));
         let register = Register::new(directory, &missed);
         let thread = thread::Builder::new().name("cases".into()).spawn(move || register.serve(&told))?;
-        Ok(Self { clerk: CaseRegister { notes, missed }, thread })
+        Ok(Self { reporter: CaseReporter { notes, missed }, thread })
     }
 
     /// For workers.
-    pub fn clerk(&self) -> CaseRegister {
-        self.clerk.clone()
+    pub fn reporter(&self) -> CaseReporter {
+        self.reporter.clone()
     }
 
-    /// Every worker has ended: writes what is left.
+    /// Writes what is left, after every worker has ended.
     pub fn close(self) {
-        // Where nobody takes it, the thread has ended by a fault.
-        let _ = self.clerk.notes.send(None);
+        // The send fails only if the thread has crashed, which the join reports.
+        let _ = self.reporter.notes.send(None);
         if self.thread.join().is_err() {
             log::error!(
                 target: "spool",
-                "product.log was ended by a fault of the program: the log of deletions will not name every \
-                case",
+                "the thread that writes product.log crashed: deletions.log will not name every case; please \
+                report this fault of ringtap",
             );
         }
     }
@@ -79,7 +79,7 @@ struct Register {
     products: ProductLog,
     /// Cases and owners of each call.
     calls: HashMap<CallSlot, (Vec<String>, Vec<u64>)>,
-    /// In which order they came.
+    /// Their order.
     order: VecDeque<CallSlot>,
     missed: Arc<AtomicBool>,
 }
@@ -97,19 +97,19 @@ impl Register {
     fn serve(mut self, told: &Receiver<Option<CaseNote>>) {
         let mut goes_on = true;
         while goes_on && let Ok(first) = told.recv() {
-            // What has come meanwhile is written with it.
+            // Notifications that arrived meanwhile are written together with it.
             let more = std::iter::from_fn(|| told.try_recv().ok()).take(MOST);
             let notes: Vec<Option<CaseNote>> = std::iter::once(first).chain(more).collect();
             goes_on = notes.iter().all(Option::is_some);
             let entries: Vec<ProductEntry> =
-                notes.into_iter().flatten().flat_map(|note| self.take(note)).collect();
+                notes.into_iter().flatten().flat_map(|note| self.entries_of(note)).collect();
             if let Err(error) = self.write(&entries) {
                 log::error!(target: "spool", "{}", error);
             }
             if self.missed.swap(false, Ordering::Relaxed) {
                 log::error!(
                     target: "spool",
-                    "product.log does not keep up: the log of deletions will not name every case",
+                    "product.log is written too slowly: deletions.log will not name every case",
                 );
             }
         }
@@ -119,8 +119,8 @@ impl Register {
         if entries.is_empty() { Ok(()) } else { self.products.append(entries) }
     }
 
-    /// What is to be written of a note.
-    fn take(&mut self, note: CaseNote) -> Vec<ProductEntry> {
+    /// The entries to write for a notification.
+    fn entries_of(&mut self, note: CaseNote) -> Vec<ProductEntry> {
         let at = time::now().0;
         let each = |owner: u64, cases: &[String]| -> Vec<ProductEntry> {
             cases.iter().map(|case| ProductEntry { owner, case: case.clone(), at }).collect()
@@ -153,11 +153,11 @@ impl Register {
     }
 }
 
-/// Notes that wait.
+/// Most waiting notifications.
 const MOST: usize = 1 << 16;
-/// Calls that are known by their places: the last that were intercepted.
+/// Most remembered calls: the last that were intercepted.
 const CALLS: usize = 1 << 16;
-/// Owners of a call that another case is told of as well.
+/// Most remembered owners of a call, for cases that are added later.
 const OWNERS: usize = 64;
 
 #[cfg(test)]
@@ -168,16 +168,16 @@ mod tests {
     fn owners_have_the_cases_of_their_calls() {
         let dir = tempfile::tempdir().unwrap();
         let written = CaseThread::start(dir.path()).unwrap();
-        let clerk = written.clerk();
+        let reporter = written.reporter();
         let place = |slot| CallSlot { worker: 0, slot, generation: 1 };
         let cases = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        clerk.note(CaseNote::Owner { place: place(1), owner: 1 });
-        clerk.note(CaseNote::Call { place: place(1), cases: cases(&["A"]) });
-        clerk.note(CaseNote::Owner { place: place(1), owner: 2 });
-        clerk.note(CaseNote::Call { place: place(1), cases: cases(&["A", "B"]) });
-        clerk.note(CaseNote::Owner { place: place(1), owner: 3 });
-        clerk.note(CaseNote::Owner { place: place(2), owner: 4 });
-        clerk.note(CaseNote::Alone { owner: 5, cases: cases(&["C"]) });
+        reporter.note(CaseNote::Owner { place: place(1), owner: 1 });
+        reporter.note(CaseNote::Call { place: place(1), cases: cases(&["A"]) });
+        reporter.note(CaseNote::Owner { place: place(1), owner: 2 });
+        reporter.note(CaseNote::Call { place: place(1), cases: cases(&["A", "B"]) });
+        reporter.note(CaseNote::Owner { place: place(1), owner: 3 });
+        reporter.note(CaseNote::Owner { place: place(2), owner: 4 });
+        reporter.note(CaseNote::Alone { owner: 5, cases: cases(&["C"]) });
         // Others may hold on to it.
         written.close();
         let told: Vec<(u64, String)> = ProductLog::of(dir.path())
@@ -195,7 +195,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut register = Register::new(dir.path(), &Arc::default());
         for slot in 0..CALLS + 10 {
-            register.take(CaseNote::Call {
+            register.entries_of(CaseNote::Call {
                 place: CallSlot { worker: 0, slot, generation: 0 },
                 cases: vec!["A".into()],
             });

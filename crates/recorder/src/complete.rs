@@ -1,12 +1,12 @@
-//! How complete a recording is: what was counted of a call against what was kept.
+//! Completeness of a recording: compares the packets counted with the packets recorded.
 
 use ringtap_engine::{RecordedPackets, StreamEnd};
 use ringtap_model::{Call, Direction, Recorded};
 
-/// Writes into a call's record what was kept of it, where `recorded` was to be kept.
+/// Fills in the fields of a call's record about its recording, of which `recorded` was the aim.
 ///
-/// A stream's RTP is counted by the engine, its packets on disk by the spool, RTCP included there; what the
-/// spool says it lost, it lost. So a hole is seen that neither count shows alone.
+/// The engine counts a stream's RTP; the spool counts its packets on disk, RTCP included, and its lost
+/// packets. Together they show gaps that neither count shows alone.
 pub(crate) fn complete(
     call: &mut Call,
     recorded: Recorded,
@@ -58,7 +58,7 @@ mod tests {
         for (recorded, signalling, streams, expected) in [
             (Recorded::None, kept(0, 0), vec![], (None, None, None)),
             (Recorded::Signalling, kept(7, 0), vec![stream(there, 5, 0, 0)], (Some(7), Some(0), None)),
-            // RTCP lies with its stream.
+            // RTCP is recorded with its stream.
             (
                 Recorded::Full,
                 kept(7, 0),
@@ -66,14 +66,14 @@ mod tests {
                 (Some(109), Some(0), Some(0)),
             ),
             (Recorded::Full, kept(5, 2), vec![stream(there, 50, 48, 2)], (Some(53), Some(4), Some(1))),
-            // Lost by the spool, though RTCP fills the count up.
+            // The spool lost packets, but RTCP makes up the count.
             (
                 Recorded::Headers,
                 kept(7, 0),
                 vec![stream(there, 50, 50, 3), stream(back, 50, 0, 0)],
                 (Some(57), Some(53), Some(1)),
             ),
-            // Which side sent it is not known: it may be either.
+            // The sender is unknown: it may be either side.
             (Recorded::Full, kept(7, 0), vec![stream(None, 50, 50, 0)], (Some(57), Some(0), Some(0))),
         ] {
             let mut call = Call { messages: 7, ..samples::call() };

@@ -1,4 +1,4 @@
-//! What was put right later: counted here, read by whoever reports it.
+//! Counts of later corrections.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,22 +10,22 @@ pub struct Corrections {
 }
 
 impl Corrections {
-    /// So many calls that the run before left undecided are erased.
+    /// Sets the number of calls erased at the start.
     pub(crate) fn calls_erased_at_start(&self, calls: u64) {
         self.erased_at_start.store(calls, Ordering::Relaxed);
     }
 
-    /// A call's record now says what the disk refused of it later.
+    /// Counts a record that was amended.
     pub(crate) fn record_amended(&self) {
         self.records_amended.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Calls that the run before left undecided and that were erased at the start.
+    /// Calls erased at the start because the previous run left their decision pending.
     pub fn erased_at_start(&self) -> u64 {
         self.erased_at_start.load(Ordering::Relaxed)
     }
 
-    /// Records that were put right since the start.
+    /// Records amended since the start.
     pub fn records_amended(&self) -> u64 {
         self.records_amended.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Calls that were kept until their end, and by then should not have been: erased behind the workers' backs.
+//! Erases calls that were recorded until their end and then excluded, in a thread of its own.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -20,20 +20,20 @@ use ringtap_spool::{
 use crate::corrections::Corrections;
 use crate::pending::{PendingNotes, PendingNotesThread};
 
-/// Gives the far place of the spool as it is now; None where there is none.
+/// Returns the far storage in use; None without one.
 pub type FarAccess = Box<dyn Fn() -> Option<Arc<dyn FarStorage>> + Send>;
 
-/// What goes.
+/// Packets to erase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Erasure {
-    /// Its [`number`](crate::pending::number).
+    /// The call's [`number`](crate::pending::number).
     pub(crate) call: u64,
     pub(crate) owners: Vec<u64>,
     pub(crate) from: Nanos,
     pub(crate) to: Nanos,
 }
 
-/// A worker's way to have something erased.
+/// Passes a worker's erasures to the thread.
 #[derive(Clone, Debug)]
 pub struct Eraser {
     jobs: SyncSender<(Instant, Erasure)>,
@@ -42,17 +42,17 @@ pub struct Eraser {
 }
 
 impl Eraser {
-    /// What a kill must not leave on the disk, or may leave from now on. Never waits.
+    /// Notes that a decision is pending, or done. Never waits.
     pub(crate) fn note_pending(&mut self, entry: PendingEntry) {
         self.notes.tell(entry);
     }
 
-    /// HOT: nothing, as a rule.
+    /// HOT: normally nothing to do.
     pub(crate) fn catch_up(&mut self) {
         self.notes.catch_up();
     }
 
-    /// Nothing follows: waits until all is told.
+    /// Sends the last entries, and waits for room.
     pub(crate) fn flush(&mut self) {
         self.notes.flush();
     }
@@ -74,9 +74,9 @@ pub struct ErasingThread {
 }
 
 impl ErasingThread {
-    /// In these directories, the spool's first; `wait` until what was said of a call is on the disk. What the
-    /// run before left undecided is erased first: of what is replayed before anything else is done, or it
-    /// would be taken for what follows.
+    /// Erases in these directories, the spool's first, `wait` after a call's end, when its packets are on the
+    /// disk. Calls whose decision the previous run left pending are erased first; before a replay starts,
+    /// since it may bring the same calls again.
     pub fn start(
         dirs: Vec<PathBuf>,
         far: FarAccess,
@@ -92,7 +92,7 @@ impl ErasingThread {
         let missed = Arc::new(AtomicBool::new(false));
         let eraser = Eraser { jobs, missed: Arc::clone(&missed), notes: notes_thread.notes() };
         let mut work = Work { dirs, far, deletions, wait, missed, notes: notes_thread.notes(), corrections };
-        // Of the calls that go on, what comes from now on is another matter.
+        // Packets after this time belong to this run's decisions.
         let until = if replayed { Nanos::MAX } else { time::now() };
         let left = match replayed {
             true => {
@@ -114,14 +114,15 @@ impl ErasingThread {
         self.eraser.clone()
     }
 
-    /// Every worker has written all of its packets: erases what is left to erase.
+    /// Erases the rest, after every worker has written all of its packets.
     pub fn close(self) {
-        // Nobody sends any more: the thread does the rest and ends.
+        // Without senders, the thread finishes its queue and ends.
         drop(self.eraser);
         if self.thread.join().is_err() {
             log::error!(
                 target: "spool",
-                "erasing ended by a fault of the program: some calls are still on the disk",
+                "the thread that erases calls crashed: some excluded calls are still on the disk; please \
+                report this fault of ringtap",
             );
         }
         self.notes_thread.close();
@@ -144,7 +145,7 @@ impl Work {
         loop {
             let next = match waiting.front() {
                 None => todo.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                // A call that ended a moment ago is not wholly on the disk.
+                // The packets of a call that has just ended are not all on the disk.
                 Some((since, _)) => todo.recv_timeout(self.wait.saturating_sub(since.elapsed())),
             };
             match next {
@@ -152,7 +153,7 @@ impl Work {
                 Err(RecvTimeoutError::Timeout) => {
                     waiting.pop_front().iter().for_each(|(_, erase)| self.erase(erase));
                 }
-                // The program ends, and every worker has written everything.
+                // The program ends: every worker has written everything.
                 Err(RecvTimeoutError::Disconnected) => {
                     return waiting.iter().for_each(|(_, erase)| self.erase(erase));
                 }
@@ -164,22 +165,23 @@ impl Work {
         match self.forget(&erase.owners, erase.from..erase.to, WHY) {
             Ok(done) if done.missed > 0 => log::warn!(
                 target: "spool",
-                "{} chunks of a call that is not to be kept could not be erased: the next start tries again",
+                "cannot erase {} chunks of a call that the rules exclude: the next start tries again",
                 done.missed,
             ),
             Ok(done) => {
                 self.notes.wait(PendingEntry::Ended { call: erase.call });
-                log::debug!(target: "spool", "a call that is not to be kept: {} chunks erased", done.chunks);
+                log::debug!(target: "spool", "erased a call that the rules exclude: {} chunks", done.chunks);
             }
             Err(error) => log::error!(
                 target: "spool",
-                "a call that is not to be kept could not be erased: {error}; the next start tries again",
+                "cannot erase a call that the rules exclude: {error}; the next start tries again",
             ),
         }
         if self.missed.swap(false, Ordering::Relaxed) {
             log::error!(
                 target: "spool",
-                "calls end faster than they are erased: some that are not to be kept stay on the disk until \
+                "calls end faster than they can be erased: some that the rules exclude stay on the disk \
+                until \
                 the next start",
             );
         }
@@ -192,13 +194,13 @@ impl Work {
         forget(&dirs, far.as_deref(), owners, time, &self.deletions, order)
     }
 
-    /// Erases what the run before left undecided: of many calls at once, or segments would be gone through
-    /// for each.
+    /// Erases calls whose decision the previous run left pending. Many at once, so that each segment is read
+    /// only once for all of them.
     #[cold]
     fn clear(&mut self, left: &[UnfinishedDecision], until: Nanos) {
         let (mut calls, mut chunks, mut failed) = (0, 0, None);
         for group in left.chunks(GROUP) {
-            // One that is held, or cannot be erased, is no reason to leave the others.
+            // If one is on hold or cannot be erased, the others still are.
             match self.clear_group(group, until) {
                 Ok(done) => (calls, chunks) = (calls + group.len() as u64, chunks + done),
                 Err(_) => {
@@ -216,14 +218,13 @@ impl Work {
             let calls = counted(calls, "call");
             log::warn!(
                 target: "spool",
-                "the run before ended while it was not known whether {calls} may be kept: erased, {chunks} \
-                chunks",
+                "the previous run ended before {calls} could be decided: erased, {chunks} chunks",
             );
         }
         if let Some(error) = failed {
             log::error!(
                 target: "spool",
-                "not all that the run before left undecided could be erased: {error}",
+                "cannot erase all calls that the previous run left undecided: {error}",
             );
         }
     }
@@ -237,11 +238,11 @@ impl Work {
     }
 }
 
-/// In the log of deletions.
+/// Reasons in the deletion log.
 const WHY: &str = "rules: the call was better than mos_below";
 const LEFT: &str = "rules: the program ended before the call's MOS was known";
-/// Calls that are erased at once.
+/// Calls erased together.
 const GROUP: usize = 64;
 
-/// Calls that wait.
+/// Most calls in the queue.
 const MOST: usize = 1 << 16;

@@ -1,4 +1,4 @@
-//! What messages tell of a call, as far as rules ask for it.
+//! Facts about a call that rules use, gathered from its messages.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use ringtap_spool::rules::CallFacts;
 use ringtap_wire::sdp::Sdp;
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, params};
 
-use crate::orders::{LegKey, Ruling};
+use crate::policy::{LegKey, RecordingPolicy};
 
 /// Facts gathered from a call's messages until it is decided.
 #[derive(Debug, Default)]
@@ -18,21 +18,21 @@ pub(crate) struct GatheredFacts {
     addresses: Vec<IpAddr>,
     codecs: Vec<String>,
     key: Option<u64>,
-    /// The INVITE brought a description: the next is the answer.
+    /// The INVITE had a description: the next one is the answer.
     is_offered: bool,
     pub(crate) answered: bool,
     pub(crate) over: bool,
 }
 
 impl GatheredFacts {
-    /// Numbers, as the call's record has them.
+    /// Adds the numbers of a call's record.
     pub(crate) fn introduce(&mut self, call: &Call) {
         let listed = |numbers: [&Option<String>; 2]| numbers.into_iter().flatten().cloned().collect();
         self.callers = listed([&call.from_user, &call.asserted_identity]);
         self.callees = listed([&call.to_user, &call.ruri_user]);
     }
 
-    /// Numbers of a message that belongs to no call.
+    /// Adds the numbers of a message outside calls.
     pub(crate) fn introduce_message(&mut self, message: &Message<'_>) {
         let user =
             |uri: ringtap_wire::sip::Uri<'_>| uri.user.map(|user| String::from_utf8_lossy(user).into_owned());
@@ -43,13 +43,19 @@ impl GatheredFacts {
         self.callees = to.into_iter().flatten().filter_map(user).collect();
     }
 
-    /// A message of it passed.
-    pub(crate) fn see(&mut self, message: &Message<'_>, hops: [Endpoint; 2], minute: u64, ruling: &Ruling) {
+    /// Adds the facts of a message.
+    pub(crate) fn see(
+        &mut self,
+        message: &Message<'_>,
+        hops: [Endpoint; 2],
+        minute: u64,
+        policy: &RecordingPolicy,
+    ) {
         for host in hops.map(|end| end.ip) {
             add(&mut self.trunk, host);
         }
         if self.key.is_none() {
-            self.key = Some(self.new_key(message, minute, ruling));
+            self.key = Some(self.new_key(message, minute, policy));
         }
         let Some(sdp) = message.sdp().and_then(|body| Sdp::parse(body).ok()) else { return };
         let method = message.cseq().map_or(message.method(), |(_, method)| method);
@@ -67,14 +73,14 @@ impl GatheredFacts {
             let first = media.payload_types().find_map(|payload_type| {
                 media.codec(payload_type).filter(|codec| !codec.is("telephone-event") && !codec.is("CN"))
             });
-            // An offer in an answer is the best that is known before its ACK.
+            // An offer in a response is the best source before its ACK.
             if let Some(codec) = first.filter(|_| !is_offer || message.code().is_some()) {
                 add(&mut self.codecs, String::from_utf8_lossy(codec.name).into_owned());
             }
         }
     }
 
-    /// What rules are asked with.
+    /// Calls `ask` with the facts.
     pub(crate) fn ask<T>(&self, mos: Option<f64>, judged: bool, ask: impl FnOnce(&CallFacts<'_>) -> T) -> T {
         fn names(list: &[String]) -> Vec<&str> {
             list.iter().map(String::as_str).collect()
@@ -94,25 +100,25 @@ impl GatheredFacts {
     }
 
     /// What the legs of a call have in common, hashed.
-    fn new_key(&self, message: &Message<'_>, minute: u64, ruling: &Ruling) -> u64 {
-        let common = ruling.legs.iter().find_map(|leg| match leg {
-            LegKey::Session => session(message).map(|id| ruling.hash(&[&id.to_ascii_lowercase()])),
+    fn new_key(&self, message: &Message<'_>, minute: u64, policy: &RecordingPolicy) -> u64 {
+        let common = policy.legs.iter().find_map(|leg| match leg {
+            LegKey::Session => session(message).map(|id| policy.hash(&[&id.to_ascii_lowercase()])),
             LegKey::Charging => {
                 let value = message.header(Header::PChargingVector)?;
                 let icid = params(value).find(|(name, _)| name.eq_ignore_ascii_case(b"icid-value"))?.1?;
-                (!icid.is_empty()).then(|| ruling.hash(&[icid]))
+                (!icid.is_empty()).then(|| policy.hash(&[icid]))
             }
             LegKey::Header(name) => {
                 let value = message.header_named(name.as_bytes())?.trim_ascii();
-                (!value.is_empty()).then(|| ruling.hash(&[value]))
+                (!value.is_empty()).then(|| policy.hash(&[value]))
             }
             LegKey::Numbers => {
                 let (caller, callee) = (self.callers.first()?, self.callees.last()?);
-                Some(ruling.hash(&[caller.as_bytes(), callee.as_bytes(), &minute.to_be_bytes()]))
+                Some(policy.hash(&[caller.as_bytes(), callee.as_bytes(), &minute.to_be_bytes()]))
             }
         });
         // The value alone, not the name of its header: `X-CID` of one leg is the Call-ID of the other.
-        common.unwrap_or_else(|| ruling.hash(&[message.call_id().unwrap_or_default()]))
+        common.unwrap_or_else(|| policy.hash(&[message.call_id().unwrap_or_default()]))
     }
 }
 
@@ -202,36 +208,37 @@ fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
     }
 }
 
-/// In the types of content that tells of pressed keys.
+/// Parts of content types that report pressed keys.
 const DIGITS: [&[u8]; 3] = [b"dtmf", b"digits", b"kpml-response"];
-/// Of each kind of fact; media of a description that are looked at.
+/// Most entries of each fact, and most media read of a description.
 const MOST: usize = 16;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::orders::RulingSettings;
+    use crate::policy::PolicySettings;
 
-    fn ruling(legs: &[&str]) -> Ruling {
+    fn policy(legs: &[&str]) -> RecordingPolicy {
         let legs = legs.iter().map(|name| LegKey::of_name(name)).collect();
-        Ruling::new(RulingSettings { legs, secret: "x".to_owned(), ..RulingSettings::default() })
+        RecordingPolicy::new(PolicySettings { legs, secret: "x".to_owned(), ..PolicySettings::default() })
     }
 
-    fn key(ruling: &Ruling, call_id: &str, headers: &str) -> u64 {
+    fn key(policy: &RecordingPolicy, call_id: &str, headers: &str) -> u64 {
         let text = format!(
-            "INVITE sip:200@x SIP/2.0\r\nFrom: <sip:100@x>;tag=1\r\nTo: <sip:200@x>\r\nCall-ID: {call_id}\r\n{headers}\r\n"
+            "INVITE sip:200@x SIP/2.0\r\nFrom: <sip:100@x>;tag=1\r\nTo: <sip:200@x>\r\nCall-ID: \
+            {call_id}\r\n{headers}\r\n"
         );
         let message = Message::parse(text.as_bytes()).unwrap();
         let mut facts = GatheredFacts::default();
         facts.introduce_message(&message);
         let here = Endpoint::new([192, 0, 2, 1].into(), 5060);
-        facts.see(&message, [here, here], 7, ruling);
+        facts.see(&message, [here, here], 7, policy);
         facts.key.unwrap()
     }
 
     #[test]
     fn legs_of_a_call_have_one_key() {
-        let session = ruling(&["Session-ID"]);
+        let session = policy(&["Session-ID"]);
         let own = "Session-ID: ab30317f1a784dc48ff824d0d3715d86;remote=00000000000000000000000000000000\r\n";
         let same = "Session-ID: AB30317f1a784dc48ff824d0d3715d86;remote=47755a9de7794ba387653f2099600ef2\r\n";
         assert_eq!(key(&session, "a", own), key(&session, "b", same));
@@ -240,36 +247,44 @@ mod tests {
             assert_eq!(key(&session, "a", without), key(&session, "a", ""), "{without}");
             assert_ne!(key(&session, "a", without), key(&session, "b", without), "{without}");
         }
-        let crossed = ruling(&["X-CID", "P-Charging-Vector"]);
+        let crossed = policy(&["X-CID", "P-Charging-Vector"]);
         assert_eq!(key(&crossed, "a", ""), key(&crossed, "b", "X-CID: a\r\n"));
         let vector = "P-Charging-Vector: icid-value=\"1234\";icid-generated-at=192.0.2.1\r\n";
         assert_eq!(
             key(&crossed, "a", vector),
             key(&crossed, "b", "P-Charging-Vector: icid-value=1234;orig-ioi=x\r\n")
         );
-        let numbers = ruling(&["numbers"]);
+        let numbers = policy(&["numbers"]);
         assert_eq!(key(&numbers, "a", ""), key(&numbers, "b", ""));
         // The secret decides, and another one decides otherwise.
         let legs = vec![LegKey::Session];
-        let other = Ruling::new(RulingSettings { legs, secret: "y".to_owned(), ..RulingSettings::default() });
+        let other = RecordingPolicy::new(PolicySettings {
+            legs,
+            secret: "y".to_owned(),
+            ..PolicySettings::default()
+        });
         assert_ne!(key(&other, "a", ""), key(&session, "a", ""));
     }
 
     #[test]
     fn an_answer_also_names_the_caller_of_the_session() {
-        let text = "SIP/2.0 180 Ringing\r\nCall-ID: a\r\nCSeq: 1 INVITE\r\nSession-ID: 47755a9de7794ba387653f2099600ef2;remote=ab30\r\n\r\n";
+        let text = "SIP/2.0 180 Ringing\r\nCall-ID: a\r\nCSeq: 1 INVITE\r\nSession-ID: \
+        47755a9de7794ba387653f2099600ef2;remote=ab30\r\n\r\n";
         let message = Message::parse(text.as_bytes()).unwrap();
         assert_eq!(session(&message), Some(&b"ab30"[..]));
     }
 
     fn described(start: &str, sdp: &str) -> Vec<u8> {
-        format!("{start}Call-ID: a\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\r\nv=0\r\nc=IN IP4 198.51.100.9\r\n{sdp}")
-            .into_bytes()
+        format!(
+            "{start}Call-ID: a\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\r\nv=0\r\nc=IN IP4 \
+        198.51.100.9\r\n{sdp}"
+        )
+        .into_bytes()
     }
 
     #[test]
     fn codecs_are_those_of_the_answer() {
-        let ruling = ruling(&[]);
+        let policy = policy(&[]);
         let invite = described("INVITE sip:b@x SIP/2.0\r\n", "m=audio 4000 RTP/AVP 8 18\r\n");
         let answer = described(
             "SIP/2.0 200 OK\r\n",
@@ -277,22 +292,24 @@ mod tests {
         );
         let here = Endpoint::new([192, 0, 2, 1].into(), 5060);
         let mut facts = GatheredFacts::default();
-        facts.see(&Message::parse(&invite).unwrap(), [here, here], 0, &ruling);
+        facts.see(&Message::parse(&invite).unwrap(), [here, here], 0, &policy);
         assert!(facts.codecs.is_empty());
         assert_eq!(facts.addresses, ["198.51.100.9".parse::<IpAddr>().unwrap()]);
         let answer = Message::parse(&answer).unwrap();
-        facts.see(&answer, [here, here], 0, &ruling);
+        facts.see(&answer, [here, here], 0, &policy);
         assert_eq!((&facts.codecs[..], events(&answer)), (&["G729".to_owned()][..], 1 << 5));
         // Where the INVITE has no offer, the answer has it.
         let mut late = GatheredFacts::default();
-        late.see(&answer, [here, here], 0, &ruling);
+        late.see(&answer, [here, here], 0, &policy);
         assert_eq!(late.codecs, ["G729"]);
     }
 
     #[test]
     fn events_and_what_has_them_in_it() {
-        let sdp = "m=audio 1 RTP/AVP 0 101 110 121 122\r\na=rtpmap:101 telephone-event/8000\r\na=rtpmap:110 telephone-event/48000\r\n\
-                   a=rtpmap:121 red/8000\r\na=fmtp:121 0/101/101\r\na=rtpmap:122 red/48000\r\na=fmtp:122 111/111\r\n";
+        let sdp = "m=audio 1 RTP/AVP 0 101 110 121 122\r\na=rtpmap:101 telephone-event/8000\r\na=rtpmap:110 \
+        telephone-event/48000\r\n\
+                   a=rtpmap:121 red/8000\r\na=fmtp:121 0/101/101\r\na=rtpmap:122 red/48000\r\na=fmtp:122 \
+                   111/111\r\n";
         let message = described("INVITE sip:b@x SIP/2.0\r\n", sdp);
         let bits = 1 << (101 - 96) | 1 << (110 - 96) | 1 << (121 - 96);
         assert_eq!(events(&Message::parse(&message).unwrap()), bits);

@@ -1,4 +1,4 @@
-//! Calls on hold: what is held of one, by its record.
+//! Calls on hold: computes from a record which packets are held.
 
 use std::path::Path;
 
@@ -6,8 +6,7 @@ use ringtap_model::{Call, Nanos, Stream};
 use ringtap_spool::{HeldRange, Hold, Holds, of_call, of_stream};
 use ringtap_store::{Query, Reader};
 
-/// Puts a call on hold by its record: the record, then its packets. A hold whose record is gone would find
-/// none.
+/// Puts a call on hold: first its record, then its packets, since a hold without its record is useless.
 pub fn place(
     store_dir: &Path,
     store: &Reader,
@@ -22,7 +21,7 @@ pub fn place(
     Ok(hold)
 }
 
-/// For which case, since when.
+/// The case of a hold, and its time.
 #[derive(Clone, Copy, Debug)]
 pub struct By<'a> {
     /// Name of the case.
@@ -33,12 +32,11 @@ pub struct By<'a> {
     pub product: bool,
 }
 
-/// Calls that were put on hold while they were under way, and have their record by now, are held as any
-/// other. Returns these.
+/// Completes the holds of calls that were in progress and have a record by now. Returns these holds.
 ///
 /// # Errors
 ///
-/// A database or a hold that cannot be read or written.
+/// A database or a hold cannot be read or written.
 pub fn complete(store_dir: &Path, spool: &Path) -> anyhow::Result<Vec<Hold>> {
     let holds = Holds::read(spool)?;
     let pending = holds.all().iter().filter_map(|hold| Some((hold, Nanos(hold.pending?))));
@@ -64,12 +62,12 @@ pub fn complete(store_dir: &Path, spool: &Path) -> anyhow::Result<Vec<Hold>> {
     Ok(done)
 }
 
-/// Whether the record is that of a call that was under way then: its Call-ID may have been used before.
+/// Whether the record's call was in progress at that time: its Call-ID may have been used before.
 fn was_under_way(call: &Call, at: Nanos) -> bool {
     call.start().unwrap_or_default() <= at + BEFORE && call.end.is_none_or(|end| end + AFTER >= at)
 }
 
-/// Calls of that Call-ID or id: a Call-ID may have been used again.
+/// Calls with that Call-ID or id: several calls may have the same Call-ID.
 pub fn named(store: &Reader, call: &str) -> anyhow::Result<Vec<Call>> {
     if let Ok(id) = call.parse()
         && let Some(call) = store.call(&id)?
@@ -80,7 +78,7 @@ pub fn named(store: &Reader, call: &str) -> anyhow::Result<Vec<Call>> {
     Ok(store.calls(&query)?.calls)
 }
 
-/// What is to be held of a call.
+/// The hold of a call.
 fn held(call: &Call, streams: &[Stream], by: &By<'_>) -> Hold {
     let start = call.start().unwrap_or_default();
     let end = call.end.unwrap_or(start);
@@ -106,7 +104,7 @@ fn held(call: &Call, streams: &[Stream], by: &By<'_>) -> Hold {
     }
 }
 
-/// Challenges, retransmissions and RTCP may come before the record's times and after them.
+/// Challenges, retransmissions and RTCP may precede and follow the record's times.
 const BEFORE: Nanos = Nanos::from_secs(1);
 const AFTER: Nanos = Nanos::from_secs(64);
 

@@ -1,34 +1,34 @@
-//! What is recorded of which call: a sink of the engine that asks the rules and writes packets into the
-//! spool.
+//! Records calls: a sink of the engine that applies the recording rules and writes packets into the spool.
 //!
-//! Not here: where records go. [`recorder::RecordingSink`] hands every record on to the sink behind it, with
-//! what was recorded of its call. How packets lie on the disk is the spool's.
+//! This crate does not store records. [`recorder::RecordingSink`] passes every record on to the sink behind
+//! it, with the figures of its recording. The spool defines how packets are stored on disk.
 //!
-//! The one invariant: no packet that a rule forbids stays on the disk. Packets wait in memory until the rules
-//! have decided; what has to be written earlier is noted on the disk first, and erased when it turns out that
-//! it should not be there, also by the next start after a kill.
+//! The one invariant: no packet that the rules exclude stays on the disk. Packets wait in memory until the
+//! rules have decided. If packets must be written earlier, the pending decision is noted on the disk first;
+//! if the decision is against them, they are erased, after a kill by the next start.
 //!
 //! ```
-//! use ringtap_recorder::orders::{LegKey, Orders, Ruling, RulingSettings};
+//! use ringtap_recorder::policy::{LegKey, PolicySettings, RecordingPolicy, SharedPolicy};
 //!
-//! let ruling = Ruling::new(RulingSettings { legs: vec![LegKey::of_name("Session-ID")],
-//! ..RulingSettings::default() }); // One worker, with as many as 100 calls.
-//! let orders = Orders::new(ruling, 1, 100);
-//! assert_eq!(orders.ruling().0.lines(), ["nothing            0  no rule"]);
+//! let legs = vec![LegKey::of_name("Session-ID")];
+//! let policy = RecordingPolicy::new(PolicySettings { legs, ..PolicySettings::default() });
+//! // One worker with at most 100 calls.
+//! let shared_policy = SharedPolicy::new(policy, 1, 100);
+//! assert_eq!(shared_policy.policy().0.lines(), ["nothing            0  no rule"]);
 //! ```
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`recorder`] | a worker's part: calls, streams, masks, pauses, product; the sink |
-//! | [`orders`] | rules and commands, for all workers |
-//! | `facts` | what messages tell of a call, as far as rules ask for it |
-//! | `output` | packets in memory until they are decided, then into the spool |
-//! | `complete` | what a record says of its recording |
-//! | [`cases`] | whose interception product is, written down |
-//! | [`erase`], `pending` | calls on the disk before it is known whether they may be, and their erasure |
-//! | [`amend`] | records of calls of which the disk refused something later |
-//! | [`holding`] | calls on hold, by their records |
-//! | [`corrections`] | how often the two before had something to do |
+//! | [`recorder`] | one worker's recorder: calls, streams, masks, pauses, product; the sink |
+//! | [`policy`] | rules, commands and decisions, shared by all workers |
+//! | `facts` | the facts about a call that rules use, gathered from its messages |
+//! | `output` | packets in memory while their decision is pending, then in the spool |
+//! | `complete` | the fields of a record about its recording |
+//! | [`cases`] | the log of which interception product belongs to which case |
+//! | [`erase`], `pending` | calls on the disk whose decision is pending, and their erasure |
+//! | [`amend`] | corrections of records after late write failures |
+//! | [`holding`] | calls on hold, found by their records |
+//! | [`corrections`] | counts of erased calls and amended records |
 #![forbid(unsafe_code)]
 
 pub mod amend;
@@ -38,7 +38,7 @@ pub mod corrections;
 pub mod erase;
 mod facts;
 pub mod holding;
-pub mod orders;
 mod output;
 mod pending;
+pub mod policy;
 pub mod recorder;

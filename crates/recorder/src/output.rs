@@ -1,64 +1,62 @@
-//! Where packets of an owner go: into memory while nobody knows whether they may be kept, then into the spool
-//! or nowhere.
+//! Packets of an owner: in memory while their decision is pending, then written to the spool or dropped.
 
 use ringtap_engine::RecordedPackets;
 use ringtap_model::{LinkType, Nanos};
 use ringtap_spool::rules::{CallDecision, DecisionState, PendingList, PendingPackets, RecordingScope};
 use ringtap_spool::{Category, OwnerHandle, SpoolWriter};
 
-/// A worker's places.
+/// A worker's memory for pending packets, and its spool writer.
 pub(crate) struct PacketOutput {
-    pub(crate) keeper: SpoolWriter,
+    pub(crate) writer: SpoolWriter,
     pub(crate) undecided: PendingPackets,
-    /// Packets of owners without a place.
+    /// Packets of owners that found no slot.
     pub(crate) left_out: u64,
 }
 
-/// What is kept of one owner.
+/// The recording of one owner.
 pub(crate) struct OwnerRecording {
     /// Signalling or media.
     category: Category,
-    /// It is interception product, of either.
+    /// It is interception product.
     is_product: bool,
     pub(crate) key: u64,
-    /// What waits.
+    /// Waiting packets.
     list: Option<PendingList>,
     owner: Option<OwnerHandle>,
     kept: RecordedPackets,
 }
 
-/// A packet on its way.
+/// A packet to be recorded.
 #[derive(Clone, Copy)]
 pub(crate) struct PassingPacket<'a> {
     pub(crate) time: Nanos,
     pub(crate) wire_len: u32,
     pub(crate) data: &'a [u8],
-    /// How much of it stands in front of what is said; all of it where nothing is.
+    /// Length of its headers, before the payload; all of it if there is no payload.
     pub(crate) head: usize,
-    /// Of RTP; any for what is all head.
+    /// The RTP payload type; ignored without a payload.
     pub(crate) payload_type: u8,
 }
 
 impl PassingPacket<'_> {
-    /// How much of it is kept; None where nothing is.
-    fn part(&self, category: Category, standing: &CallDecision) -> Option<usize> {
+    /// How many of its bytes are recorded; None if it is not.
+    fn part(&self, category: Category, decision: &CallDecision) -> Option<usize> {
         let (whole, head) = (self.data.len(), self.head.min(self.data.len()));
-        match (category, standing.what) {
+        match (category, decision.what) {
             (_, RecordingScope::Nothing) | (Category::Media, RecordingScope::Signalling) => None,
             (Category::Signalling, _) => Some(whole),
             (_, RecordingScope::Headers) => Some(head),
-            _ if standing.paused => Some(head),
-            _ if standing.mask_digits && self.may_be_digit(standing, whole - head) => Some(head),
+            _ if decision.paused => Some(head),
+            _ if decision.mask_digits && self.may_be_digit(decision, whole - head) => Some(head),
             _ => Some(whole),
         }
     }
 
-    /// A telephone-event, as descriptions have it. Where none has told of them, because it did not pass here
-    /// or not yet: what has the size of one (RFC 4733 section 2.3) under a number that is given by
-    /// descriptions.
-    fn may_be_digit(&self, standing: &CallDecision, length: usize) -> bool {
-        standing.is_event(self.payload_type)
-            || standing.events == 0 && length == EVENT && (96..128).contains(&self.payload_type)
+    /// Whether it may be a telephone-event. If no description has announced them, any dynamic payload type of
+    /// an event's size (RFC 4733 section 2.3) may be.
+    fn may_be_digit(&self, decision: &CallDecision, length: usize) -> bool {
+        decision.is_event(self.payload_type)
+            || decision.events == 0 && length == EVENT && (96..128).contains(&self.payload_type)
     }
 }
 
@@ -67,48 +65,48 @@ impl OwnerRecording {
         Self { category, is_product: false, key, list: None, owner: None, kept: RecordedPackets::default() }
     }
 
-    /// Of signalling or media that are intercepted.
+    /// A recording of intercepted signalling or media.
     pub(crate) fn product(category: Category, key: u64) -> Self {
         Self { is_product: true, ..Self::new(category, key) }
     }
 
-    /// Where it lies on the disk.
+    /// The category of its segments.
     fn series(&self) -> Category {
         if self.is_product { Category::Product } else { self.category }
     }
 
-    /// Whether something of it is being kept.
+    /// Whether any of it is being recorded.
     pub(crate) fn is_kept(&self) -> bool {
         self.owner.is_some()
     }
 
-    /// Where its packets go, once one has gone there.
+    /// Its slot in the writer, once a packet was written.
     pub(crate) fn owner(&self) -> Option<OwnerHandle> {
         self.owner
     }
 
-    /// Whether packets wait.
+    /// Whether packets of it are waiting.
     pub(crate) fn waits(&self) -> bool {
         self.list.is_some()
     }
 }
 
 impl PacketOutput {
-    /// A packet passed. True where it is the first that waits. HOT.
-    pub(crate) fn put(
+    /// Records a packet, or lets it wait. Returns whether it is the first to wait. HOT.
+    pub(crate) fn record(
         &mut self,
-        track: &mut OwnerRecording,
-        standing: &CallDecision,
-        piece: &PassingPacket<'_>,
+        recording: &mut OwnerRecording,
+        decision: &CallDecision,
+        packet: &PassingPacket<'_>,
     ) -> bool {
-        match standing.state {
-            DecisionState::Unknown | DecisionState::Open => self.hold(track, standing, piece),
+        match decision.state {
+            DecisionState::Unknown | DecisionState::Open => self.hold(recording, decision, packet),
             DecisionState::UntilEnd | DecisionState::Decided => {
-                if track.list.is_some() {
-                    self.settle(track, standing);
+                if recording.list.is_some() {
+                    self.flush_pending(recording, decision);
                 }
-                if let Some(part) = piece.part(track.category, standing) {
-                    self.keep(track, piece.time, piece.wire_len, &piece.data[..part]);
+                if let Some(part) = packet.part(recording.category, decision) {
+                    self.write(recording, packet.time, packet.wire_len, &packet.data[..part]);
                 }
                 false
             }
@@ -118,109 +116,110 @@ impl PacketOutput {
     #[cold]
     fn hold(
         &mut self,
-        track: &mut OwnerRecording,
-        standing: &CallDecision,
-        piece: &PassingPacket<'_>,
+        recording: &mut OwnerRecording,
+        decision: &CallDecision,
+        packet: &PassingPacket<'_>,
     ) -> bool {
-        // What is not written for certain need not wait; masks and pauses apply as they are now and when the
+        // Bytes that are certainly not recorded need not wait. Masks and pauses apply both now and when the
         // decision is made.
-        let Some(part) = piece.part(track.category, &CallDecision { mask_digits: false, ..*standing }) else {
+        let Some(part) = packet.part(recording.category, &CallDecision { mask_digits: false, ..*decision })
+        else {
             return false;
         };
-        let is_new = track.list.is_none();
+        let is_new = recording.list.is_none();
         if is_new {
-            track.list = self.undecided.begin(track.category == Category::Signalling);
+            recording.list = self.undecided.begin(recording.category == Category::Signalling);
         }
-        let Some(list) = track.list else {
+        let Some(list) = recording.list else {
             self.left_out += 1;
             return false;
         };
-        let head = piece.head.min(HEAD_BITS as usize) as u32;
-        let tag = u32::from(piece.payload_type) << HEAD_BITS.count_ones() | head;
-        self.undecided.put(list, piece.time, piece.wire_len, tag, &piece.data[..part]);
+        let head = packet.head.min(HEAD_BITS as usize) as u32;
+        let tag = u32::from(packet.payload_type) << HEAD_BITS.count_ones() | head;
+        self.undecided.put(list, packet.time, packet.wire_len, tag, &packet.data[..part]);
         is_new
     }
 
-    /// What waits goes where the decision sends it.
+    /// Writes or drops the waiting packets, by the decision.
     #[cold]
-    pub(crate) fn settle(&mut self, track: &mut OwnerRecording, standing: &CallDecision) {
-        let Some(list) = track.list.take() else { return };
-        if standing.what == RecordingScope::Nothing {
+    pub(crate) fn flush_pending(&mut self, recording: &mut OwnerRecording, decision: &CallDecision) {
+        let Some(list) = recording.list.take() else { return };
+        if decision.what == RecordingScope::Nothing {
             self.undecided.give_up(list);
             return;
         }
-        let Self { keeper, undecided, left_out } = self;
+        let Self { writer, undecided, left_out } = self;
         let lost = undecided.drain(list, |waited| {
-            let piece = PassingPacket {
+            let packet = PassingPacket {
                 time: waited.time,
                 wire_len: waited.wire_len,
                 data: waited.data,
                 head: (waited.tag & HEAD_BITS) as usize,
                 payload_type: (waited.tag >> HEAD_BITS.count_ones()) as u8,
             };
-            // It was cut already where it had to be then.
-            let standing = CallDecision { paused: false, ..*standing };
-            if let Some(part) = piece.part(track.category, &standing) {
-                keep(keeper, left_out, track, piece.time, piece.wire_len, &piece.data[..part]);
+            // A pause has already cut it when it arrived.
+            let decision = CallDecision { paused: false, ..*decision };
+            if let Some(part) = packet.part(recording.category, &decision) {
+                write(writer, left_out, recording, packet.time, packet.wire_len, &packet.data[..part]);
             }
         });
-        track.kept.lost += lost;
+        recording.kept.lost += lost;
     }
 
-    /// What waits is not decided, and never will be.
-    pub(crate) fn give_up(&mut self, track: &mut OwnerRecording) {
-        if let Some(list) = track.list.take() {
+    /// Drops the waiting packets.
+    pub(crate) fn give_up(&mut self, recording: &mut OwnerRecording) {
+        if let Some(list) = recording.list.take() {
             self.undecided.give_up(list);
         }
     }
 
-    fn keep(&mut self, track: &mut OwnerRecording, time: Nanos, wire_len: u32, data: &[u8]) {
-        keep(&mut self.keeper, &mut self.left_out, track, time, wire_len, data);
+    fn write(&mut self, recording: &mut OwnerRecording, time: Nanos, wire_len: u32, data: &[u8]) {
+        write(&mut self.writer, &mut self.left_out, recording, time, wire_len, data);
     }
 
-    /// Nothing comes for now: gives the owner's place back.
-    pub(crate) fn finish(&mut self, track: &mut OwnerRecording, now: Nanos) {
-        if let Some(kept) = track.owner.take().and_then(|owner| self.keeper.finish(owner, now)) {
-            track.kept.packets += kept.packets;
-            track.kept.lost += kept.lost;
+    /// Gives the owner's slot back until more packets come.
+    pub(crate) fn finish(&mut self, recording: &mut OwnerRecording, now: Nanos) {
+        if let Some(kept) = recording.owner.take().and_then(|owner| self.writer.finish(owner, now)) {
+            recording.kept.packets += kept.packets;
+            recording.kept.lost += kept.lost;
         }
     }
 
-    /// Nothing comes any more: what was kept.
-    pub(crate) fn end(&mut self, track: &mut OwnerRecording, now: Nanos) -> RecordedPackets {
-        self.give_up(track);
-        self.finish(track, now);
-        track.kept
+    /// Ends the recording; returns its counts.
+    pub(crate) fn end(&mut self, recording: &mut OwnerRecording, now: Nanos) -> RecordedPackets {
+        self.give_up(recording);
+        self.finish(recording, now);
+        recording.kept
     }
 
-    /// Of all frames.
+    /// Link type of all frames.
     pub(crate) fn link(&self) -> LinkType {
-        self.keeper.link()
+        self.writer.link()
     }
 }
 
 // HOT: a copy, nothing else.
-fn keep(
-    keeper: &mut SpoolWriter,
+fn write(
+    writer: &mut SpoolWriter,
     left_out: &mut u64,
-    track: &mut OwnerRecording,
+    recording: &mut OwnerRecording,
     time: Nanos,
     wire_len: u32,
     data: &[u8],
 ) {
-    if track.owner.is_none() {
-        track.owner = keeper.begin(track.series(), track.key);
+    if recording.owner.is_none() {
+        recording.owner = writer.begin(recording.series(), recording.key);
     }
-    match track.owner {
-        Some(owner) => keeper.put_bytes(owner, time, wire_len, data),
+    match recording.owner {
+        Some(owner) => writer.put_bytes(owner, time, wire_len, data),
         None => {
             *left_out += 1;
-            track.kept.lost += 1;
+            recording.kept.lost += 1;
         }
     }
 }
 
 /// Bytes of a telephone-event.
 const EVENT: usize = 4;
-/// Of a tag, for the length of the head; the payload type stands above.
+/// Bits of a tag with the length of the headers; the payload type is above them.
 const HEAD_BITS: u32 = 0xff_ffff;

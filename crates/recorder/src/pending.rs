@@ -1,5 +1,5 @@
-//! Calls that are on the disk before it is known whether they may be: kept in mind there, so that the next
-//! start erases what a kill has left of them.
+//! The journal of calls that are on the disk while their decision is pending. After a kill, the next start
+//! erases these calls.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use std::time::{Duration, Instant};
 use ringtap_engine::CallNumber;
 use ringtap_spool::{PendingEntry, PendingJournal};
 
-/// Names a call as long as this program runs: worker, generation, place.
+/// Identifies a call while this program runs: worker, generation, slot.
 pub(crate) fn number(call: CallNumber) -> u64 {
     (call.worker() as u64 & 0x7f) << 56
         | u64::from(call.generation() & 0xff_ffff) << 32
         | u64::from(call.slot())
 }
 
-/// A worker's way to have something kept in mind. Nobody waits.
+/// Passes entries of a worker to the journal's thread, without waiting.
 #[derive(Clone, Debug)]
 pub(crate) struct PendingNotes {
     sender: SyncSender<PendingEntry>,
-    /// What found no room.
+    /// Entries that found the queue full.
     late: VecDeque<PendingEntry>,
     missed: Arc<AtomicU64>,
 }
 
 impl PendingNotes {
-    /// In order.
+    /// Adds an entry, in order.
     pub(crate) fn tell(&mut self, entry: PendingEntry) {
         if self.late.len() < MOST_LATE {
             self.late.push_back(entry);
@@ -38,7 +38,7 @@ impl PendingNotes {
         self.catch_up();
     }
 
-    /// What found no room may find some.
+    /// Sends late entries if the queue has room again.
     pub(crate) fn catch_up(&mut self) {
         while let Some(entry) = self.late.pop_front() {
             if let Err(TrySendError::Full(entry)) = self.sender.try_send(entry) {
@@ -47,19 +47,19 @@ impl PendingNotes {
         }
     }
 
-    /// Waits for room where there is none: for those who may.
+    /// Sends an entry and waits for room. Not for workers.
     pub(crate) fn wait(&self, entry: PendingEntry) {
-        // Where nobody hears it, that was by a fault, which is told at the end.
+        // The send fails only if the thread has crashed, which the join reports.
         let _ = self.sender.send(entry);
     }
 
-    /// Waits for room for everything.
+    /// Sends all late entries and waits for room.
     pub(crate) fn flush(&mut self) {
         std::mem::take(&mut self.late).into_iter().for_each(|entry| self.wait(entry));
     }
 }
 
-/// The thread that writes.
+/// The thread that writes the journal.
 #[derive(Debug)]
 pub(crate) struct PendingNotesThread {
     notes: PendingNotes,
@@ -85,14 +85,14 @@ impl PendingNotesThread {
         self.notes.clone()
     }
 
-    /// Ends the thread once it has written everything: no sender is left.
+    /// Stops the thread after it has written everything. No other sender may be left.
     pub(crate) fn close(self) {
         drop(self.notes);
         if self.thread.join().is_err() {
             log::error!(
                 target: "spool",
-                "a thread ended by a fault of the program: the next start may erase calls that should be \
-                kept",
+                "the thread that writes the journal of pending decisions crashed: the next start may erase \
+                calls that should stay; please report this fault of ringtap",
             );
         }
     }
@@ -101,7 +101,7 @@ impl PendingNotesThread {
 struct Work {
     provisional: PendingJournal,
     missed: Arc<AtomicU64>,
-    /// The calls that were decided last: what other workers say of them comes too late.
+    /// The calls decided last: later entries of other workers about them are ignored.
     ended: HashSet<u64>,
     order: VecDeque<u64>,
     fails: bool,
@@ -122,14 +122,14 @@ impl Work {
                 batch.extend(todo.try_iter().take(BATCH));
                 batch.retain(|entry| self.is_news(*entry));
                 let written = self.provisional.write(&batch);
-                self.told(written);
+                self.log_result(written);
                 batch.clear();
                 unsynced.get_or_insert_with(Instant::now);
             }
             if is_over || unsynced.is_some_and(|since| since.elapsed() >= SYNC) {
                 unsynced = None;
                 let synced = self.provisional.sync();
-                self.told(synced);
+                self.log_result(synced);
             }
             if is_over {
                 return;
@@ -152,15 +152,16 @@ impl Work {
         }
     }
 
-    fn told(&mut self, result: Result<(), ringtap_spool::Error>) {
+    fn log_result(&mut self, result: Result<(), ringtap_spool::Error>) {
         let failed = std::mem::replace(&mut self.fails, result.is_err());
         match result {
             Err(error) if !failed => {
-                log::error!(target: "spool", "{error}; a kill now would leave calls that wait for their MOS");
+                log::error!(target: "spool", "{error}; if ringtap is killed now, calls that wait for their \
+                MOS stay on the disk");
             }
             Ok(()) if failed => log::info!(
                 target: "spool",
-                "calls that wait for their MOS are kept in mind again",
+                "the journal of calls that wait for their MOS is written again",
             ),
             _ => {}
         }
@@ -168,18 +169,18 @@ impl Work {
         if missed > 0 {
             log::error!(
                 target: "spool",
-                "{missed} things about calls that wait for their MOS were not kept in mind: the disk is too \
-                slow",
+                "{missed} entries about calls that wait for their MOS are missing from the journal: the \
+                disk is too slow",
             );
         }
     }
 }
 
-/// What waits for the thread.
+/// Most entries in the queue.
 const MOST: usize = 1 << 12;
-/// What waits with each worker: more than its calls and streams.
+/// Most late entries of a worker: more than its calls and streams.
 const MOST_LATE: usize = 1 << 20;
-/// Written at once; calls that are remembered as decided.
+/// Most entries in one write, and most calls remembered as decided.
 const BATCH: usize = 1024;
 /// The spool itself is synced once a second.
 const SYNC: Duration = Duration::from_millis(200);

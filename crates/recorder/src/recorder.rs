@@ -1,7 +1,8 @@
-//! One worker's recording: what the engine saw of calls, on its way into the spool.
+//! One worker's recorder: passes packets of calls from the engine to the spool.
 //!
-//! The worker that has a call's signalling asks the rules, at each message that may change what they say, and
-//! writes the answer into the table that all workers share; the worker that sees its media looks there.
+//! The worker that has a call's signalling applies the rules at each message that may change their result,
+//! and writes the decision into the table that all workers share. The worker that has its media reads it
+//! there.
 
 mod call;
 mod call_state;

@@ -1,29 +1,29 @@
-//! What the keys of a configuration say of each other.
+//! Checks that concern several keys of a configuration.
 
 use ringtap_engine::team::MAX_WORKERS;
 
-use super::key::WrongKey;
+use super::key::KeyProblem;
 use super::values::Speed;
 use super::{Capture, Config, Spool};
 
-type Check = Result<(), WrongKey>;
+type Check = Result<(), KeyProblem>;
 
 fn wrong(section: &'static str, key: &'static str, problem: impl Into<String>) -> Check {
     Err((section, key, problem.into()))
 }
 
 impl Config {
-    /// What types alone cannot say: the first key that is wrong, and what would be right.
+    /// Checks what types cannot: the error names the first wrong key and how to correct it.
     pub(super) fn check(&self) -> Check {
         self.capture.check_sources()?;
         self.capture.check_workers(self.workers())?;
         self.check_bounds()?;
         if self.store.outbox == self.store.directory {
-            return wrong("store", "outbox", "must be another directory than that of the records");
+            return wrong("store", "outbox", "must not be the directory of the records: set another one");
         }
         if !self.keep.is_empty() && self.spool.directory().is_none() {
-            let problem = "is empty, and there are [[keep]] rules: name the directory to record into, for \
-                example /var/lib/ringtap/spool";
+            let problem = "is empty, but there are [[keep]] rules: set the directory to record into, \
+                           for example /var/lib/ringtap/spool";
             return wrong("spool", "directory", problem);
         }
         self.spool.check()?;
@@ -35,25 +35,24 @@ impl Capture {
     fn check_sources(&self) -> Check {
         match (self.interfaces.is_empty(), self.files.is_empty()) {
             (true, true) => {
-                let problem = "no interface is named, and no file: name at least one, such as [\"eth0\"]";
+                let problem = "no interface and no file is set: set at least one, such as [\"eth0\"]";
                 return wrong("capture", "interfaces", problem);
             }
             (false, false) => {
-                let problem =
-                    "interfaces are captured, or files are replayed, not both: leave one of them out";
+                let problem = "cannot be combined with `interfaces`: set one of the two";
                 return wrong("capture", "files", problem);
             }
             _ => {}
         }
         for (index, interface) in self.interfaces.iter().enumerate() {
             if self.interfaces[..index].contains(interface) {
-                let problem = format!("`{interface}` is named twice: each interface is captured once");
+                let problem = format!("`{interface}` is listed twice: remove one");
                 return wrong("capture", "interfaces", problem);
             }
             // IFNAMSIZ of Linux, with its closing zero.
             if interface.is_empty() || interface.len() > 15 || interface.contains(['/', ' ']) {
                 let problem =
-                    format!("`{interface}` cannot be an interface: `ip -br link` shows those that there are");
+                    format!("`{interface}` cannot be an interface: `ip -br link` lists the interfaces");
                 return wrong("capture", "interfaces", problem);
             }
         }
@@ -63,9 +62,8 @@ impl Capture {
     fn check_workers(&self, workers: usize) -> Check {
         if !self.cpus.is_empty() && self.cpus.len() != workers {
             let problem = format!(
-                "there are {workers} workers (workers times interfaces) and {} CPUs in the list: name one \
-                 for \
-                 each, or none",
+                "there are {workers} workers (workers times interfaces) and {} CPUs in the list: name \
+                 one for each, or none",
                 self.cpus.len()
             );
             return wrong("capture", "cpus", problem);
@@ -73,16 +71,18 @@ impl Capture {
         let mut cpus = self.cpus.clone();
         cpus.sort_unstable();
         if let Some(twice) = cpus.windows(2).find(|pair| pair[0] == pair[1]) {
-            let problem = format!("CPU {} is named twice: give each worker its own", twice[0]);
+            let problem = format!("CPU {} is listed twice: give each worker its own", twice[0]);
             return wrong("capture", "cpus", problem);
         }
         if workers > MAX_WORKERS {
-            let problem = format!("{workers} workers (workers times interfaces) are more than {MAX_WORKERS}");
+            let problem = format!(
+                "{workers} workers (workers times interfaces) are more than {MAX_WORKERS}, the most allowed"
+            );
             return wrong("capture", "workers", problem);
         }
         if !self.files.is_empty() && workers > 1 && self.speed == Speed::Max {
             let problem =
-                "at \"max\" one worker would run away from the other: leave workers at 1, or name a speed";
+                "\"max\" needs one worker, since several would drift apart: set workers to 1, or a speed";
             return wrong("capture", "speed", problem);
         }
         Ok(())
@@ -93,7 +93,11 @@ impl Spool {
     fn check(&self) -> Check {
         for (key, digits) in [("pause_digits", &self.pause_digits), ("resume_digits", &self.resume_digits)] {
             if digits.len() > 16 || !digits.bytes().all(|digit| b"0123456789*#ABCD".contains(&digit)) {
-                return wrong("spool", key, "must be at most 16 of 0-9, *, #, A-D, for example *7");
+                return wrong(
+                    "spool",
+                    key,
+                    "must be at most 16 of the digits 0-9, *, #, A-D, for example *7",
+                );
             }
         }
         if self.legs.iter().any(|name| name.is_empty() || name.contains([':', ' '])) {
@@ -101,13 +105,13 @@ impl Spool {
             return wrong("spool", "legs", problem);
         }
         if self.has_two_seals() {
-            let problem = "the key comes from a file or from a command: leave one of them out";
+            let problem = "cannot be combined with `seal`: set one of the two";
             return wrong("spool", "seal_command", problem);
         }
         if self.is_signed() && !self.is_sealed() {
-            let problem = "needs `seal` or `seal_command` as well: a call that is not sealed can only be \
-             forgotten by changing a \
-                           segment, which is then no longer what was signed";
+            let problem = "needs `seal` or `seal_command` as well: to forget a call that is not \
+                           sealed, its segment is changed, which breaks the \
+                           signature";
             return wrong("spool", "sign", problem);
         }
         Ok(())

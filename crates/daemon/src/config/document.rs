@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use super::error::ConfigError;
 use super::key::{Key, Section};
 
-/// The text, and where what stands in it.
+/// A text with the position of each key and value.
 pub(crate) struct Document<'a> {
     text: &'a str,
     table: Spanned<DeTable<'a>>,
@@ -19,7 +19,7 @@ pub(crate) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Text that is TOML at all.
+    /// Parses TOML.
     pub(crate) fn parse(
         text: &'a str,
         sections: &'static [Section],
@@ -31,7 +31,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Every section and every key is one that there is.
+    /// Checks that every section and key is known.
     pub(crate) fn known_keys_alone(&self) -> Result<(), ConfigError> {
         for (section, value) in self.table.get_ref() {
             let (name, at) = (section.get_ref().as_ref(), Some(section.span()));
@@ -43,7 +43,7 @@ impl<'a> Document<'a> {
             let known = section.name;
             let DeValue::Table(keys) = value.get_ref() else {
                 let problem =
-                    format!("is a section: write [{known}] on a line of its own, its keys below it");
+                    format!("is a section: write [{known}] on a line of its own and its keys below it");
                 return Err(ConfigError::new(line(self.text, at), Some(known.to_owned()), problem));
             };
             self.known_names_alone(known, keys, &names(section))?;
@@ -67,9 +67,8 @@ impl<'a> Document<'a> {
                     self.known_names_alone("[keep]", keys, &names)?;
                 }
                 _ => {
-                    let problem = "is a rule, of which there may be several: write [[keep]] on a line of \
-                     its own, its keys \
-                                   below it; `keep` of all calls stands below [spool]";
+                    let problem = "is a list of rules: write [[keep]] on a line of its own and the keys of a rule \
+                        below it; the `keep` of all calls belongs below [spool]";
                     return Err(ConfigError::new(
                         line(self.text, at),
                         Some("keep".into()),
@@ -92,8 +91,8 @@ impl<'a> Document<'a> {
         };
         let name = key.get_ref().as_ref();
         let problem = match nearest(name, names) {
-            Some(near) => format!("there is no such key; did you mean `{near}`?"),
-            None => format!("there is no such key; there are {}", names.join(", ")),
+            Some(near) => format!("no such key; did you mean `{near}`?"),
+            None => format!("no such key; the keys are {}", names.join(", ")),
         };
         let place = format!("[{section}] {name}");
         Err(ConfigError::new(line(self.text, Some(key.span())), Some(place), problem))
@@ -110,21 +109,21 @@ impl<'a> Document<'a> {
         if is_list || value.get_ref().is_table() {
             let known: Vec<&str> = sections.iter().copied().chain(["keep"]).collect();
             let problem = match nearest(name, &known) {
-                Some("keep") => "there is no such section; did you mean [[keep]]?".to_owned(),
-                Some(near) => format!("there is no such section; did you mean [{near}]?"),
-                None => format!("there is no such section; there are {}", all()),
+                Some("keep") => "no such section; did you mean [[keep]]?".to_owned(),
+                Some(near) => format!("no such section; did you mean [{near}]?"),
+                None => format!("no such section; the sections are {}", all()),
             };
             return ConfigError::new(line, Some(format!("[{name}]")), problem);
         }
         let problem = match self.sections.iter().flat_map(|section| section.keys).find(|key| key.name == name)
         {
-            Some(key) => format!("stands outside of any section; write it below [{}]", key.section),
-            None => format!("stands outside of any section; there are {}", all()),
+            Some(key) => format!("is outside of any section: write it below [{}]", key.section),
+            None => format!("is outside of any section; the sections are {}", all()),
         };
         ConfigError::new(line, Some(name.to_owned()), problem)
     }
 
-    /// A value that its key does not take.
+    /// A value that its key does not accept.
     pub(crate) fn of_toml(&self, error: &toml::de::Error) -> ConfigError {
         let at = error.span();
         match at.clone().and_then(|at| self.key_at(&at)) {
@@ -142,7 +141,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// What is wrong with a key that the types take.
+    /// A problem with a key whose type is right.
     pub(crate) fn at(&self, section: &str, key: &str, problem: String) -> ConfigError {
         let span = self.table.get_ref().get(section).and_then(|value| match value.get_ref() {
             DeValue::Table(keys) => keys.get_key_value(key).map(|(key, _)| key.span()),
@@ -151,7 +150,7 @@ impl<'a> Document<'a> {
         ConfigError::new(line(self.text, span), Some(format!("[{section}] {key}")), problem)
     }
 
-    /// What is wrong with a key of a rule: the line of the key, or of the rule where it is not in it.
+    /// A problem with a key of a rule: the line of the key, or of the rule if the key is missing.
     pub(crate) fn at_rule(&self, place: usize, key: &str, problem: String) -> ConfigError {
         let table = self.rules().get(place);
         let span = table.map(|table| match table.get_ref() {
@@ -161,7 +160,7 @@ impl<'a> Document<'a> {
         ConfigError::new(line(self.text, span), Some(format!("[[keep]] {key}")), problem)
     }
 
-    /// Whether a key stands in the file.
+    /// Whether the file has the key.
     pub(crate) fn has(&self, section: &str, key: &str) -> bool {
         let section = self.table.get_ref().get(section).map(Spanned::get_ref);
         matches!(section, Some(DeValue::Table(keys)) if keys.contains_key(key))
@@ -178,7 +177,7 @@ impl<'a> Document<'a> {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// The key whose value covers that place.
+    /// The key whose value covers these bytes.
     fn key_at(&self, at: &Range<usize>) -> Option<&'static Key> {
         for rule in self.rules() {
             let DeValue::Table(keys) = rule.get_ref() else { continue };
@@ -210,7 +209,7 @@ fn line(text: &str, at: Option<Range<usize>>) -> Option<usize> {
     Some(1 + before.matches('\n').count())
 }
 
-/// The name that was probably meant.
+/// The known name that is most like `name`, if one is.
 fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let distance = |known: &&str| strsim::damerau_levenshtein(name, known);
     let near = names.iter().copied().min_by_key(distance)?;

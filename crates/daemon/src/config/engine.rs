@@ -59,8 +59,7 @@ section! {
 }
 
 impl Limits {
-    /// As the engine takes them, with the seed of its tables' hashes, and whether their memory is taken at
-    /// once.
+    /// The engine's configuration, with the seed of its hashes, and whether its memory is allocated at once.
     pub(crate) fn engine(&self, seed: u64, prefault: bool) -> engine::Config {
         engine::Config {
             max_calls: self.max_calls,

@@ -4,12 +4,12 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// One thing that is wrong.
+/// A mistake in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     file: PathBuf,
     line: Option<usize>,
-    /// The section, and the key in it, as far as they are known.
+    /// The section and the key in it, as far as known.
     place: Option<String>,
     problem: String,
 }
@@ -20,11 +20,11 @@ impl ConfigError {
         Self { file: PathBuf::new(), line, place, problem }
     }
 
-    /// The file cannot be read.
+    /// A file that cannot be read.
     pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
         let problem = match error.kind() {
             io::ErrorKind::NotFound => {
-                "does not exist: `ringtap run --print-default` prints one to begin with".to_owned()
+                "does not exist: `ringtap run --print-default` prints one to start from".to_owned()
             }
             io::ErrorKind::PermissionDenied => "may not be read: check its owner and mode".to_owned(),
             io::ErrorKind::InvalidData => "is not UTF-8 text".to_owned(),
@@ -33,7 +33,7 @@ impl ConfigError {
         Self { file: path.to_owned(), line: None, place: None, problem }
     }
 
-    /// The same in that file.
+    /// The same error, in that file.
     pub(crate) fn of(self, path: &Path) -> Self {
         Self { file: path.to_owned(), ..self }
     }

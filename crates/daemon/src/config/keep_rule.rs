@@ -6,7 +6,7 @@ use std::path::Path;
 use ringtap_spool::rules::{MAX_PATTERNS, Numbers, Rule};
 
 use super::key::section;
-use super::values::{Keep, Net, Share};
+use super::values::{CallSharePercent, KeepScope, NetworkPrefix};
 
 section! {
     /// A rule for what is recorded of a call, as it is written.
@@ -33,11 +33,11 @@ section! {
         /// The first message, or a later one before the rule is decided, comes from or goes to one of these
         /// networks.
         #[live = true]
-        pub(super) trunk: Vec<Net> = Vec::new(),
+        pub(super) trunk: Vec<NetworkPrefix> = Vec::new(),
         /// Signalling or media come from or go to one of these networks, as far as messages tell until the
         /// answer.
         #[live = true]
-        address: Vec<Net> = Vec::new(),
+        address: Vec<NetworkPrefix> = Vec::new(),
         /// The SDP of the answer names one of these codecs first. Names as in SDP, in any case.
         #[live = true]
         #[accepts = "a list of codecs, such as [\"G729\", \"opus\"]"]
@@ -53,10 +53,10 @@ section! {
         /// Share of the calls that match otherwise, chosen at random but the same for all legs of a call: see
         /// `legs`.
         #[live = true]
-        pub(super) share: Option<Share> = None,
+        pub(super) share: Option<CallSharePercent> = None,
         /// What is recorded of a call that matches: as in [spool]. Every rule has it.
         #[live = true]
-        pub(super) keep: Option<Keep> = None,
+        pub(super) keep: Option<KeepScope> = None,
         /// Digits that are pressed are not recorded: telephone-events without their payload, INFO without its
         /// body, the record's `dtmf` without digits.
         #[live = true]
@@ -74,20 +74,20 @@ section! {
     }
 }
 
-/// Where a rule is wrong: its number from 0, the key, and what would be right.
-pub(crate) type WrongRule = (usize, &'static str, String);
+/// A mistake in a rule: its index, the key, and how to correct it.
+pub(crate) type RuleProblem = (usize, &'static str, String);
 
 impl KeepRule {
-    pub(super) fn compile(&self, place: usize) -> Result<Rule, WrongRule> {
+    pub(super) fn compile(&self, place: usize) -> Result<Rule, RuleProblem> {
         let wrong = |key, problem: &str| (place, key, problem.to_owned());
         let Some(keep) = self.keep else {
-            return Err(wrong("keep", "is missing: say what is kept, such as keep = \"full\""));
+            return Err(wrong("keep", "is missing: add what to record, such as keep = \"full\""));
         };
         if self.mos_below.is_some_and(|mos| !(1.0..=5.0).contains(&mos)) {
             return Err(wrong("mos_below", "must be from 1 to 5, for example 3.6"));
         }
         if self.codec.iter().any(|codec| codec.trim().is_empty()) {
-            return Err(wrong("codec", "a name in it is empty; write names as in SDP, such as \"G729\""));
+            return Err(wrong("codec", "has an empty name: write names as in SDP, such as \"G729\""));
         }
         if !self.product.is_empty() {
             self.check_product(keep, &wrong)?;
@@ -113,38 +113,42 @@ impl KeepRule {
         })
     }
 
-    /// What an interception cannot ask, or keep.
+    /// Checks the keys that a rule with `product` cannot have.
     fn check_product(
         &self,
-        keep: Keep,
-        wrong: &dyn Fn(&'static str, &str) -> WrongRule,
-    ) -> Result<(), WrongRule> {
+        keep: KeepScope,
+        wrong: &dyn Fn(&'static str, &str) -> RuleProblem,
+    ) -> Result<(), RuleProblem> {
         if !is_liid(&self.product) {
             return Err(wrong(
                 "product",
-                "must be 1 to 25 letters, digits, -, _ or . of a case, for example LI-2026-17",
+                "must be a case of 1 to 25 letters, digits, -, _ and ., for example LI-2026-17",
             ));
         }
-        if !matches!(keep, Keep::Signalling | Keep::Headers | Keep::Full) {
+        if !matches!(keep, KeepScope::Signalling | KeepScope::Headers | KeepScope::Full) {
             return Err(wrong(
                 "keep",
-                "must be \"signalling\", \"headers\" or \"full\" where there is a `product`",
+                "must be \"signalling\", \"headers\" or \"full\" in a rule with `product`",
             ));
         }
         if self.mos_below.is_some() {
             return Err(wrong(
                 "mos_below",
-                "is known when a call has ended, and `product` is kept from its beginning: leave it out",
+                "cannot be combined with `product`, which is recorded from the beginning of a call: remove \
+                it",
             ));
         }
         if self.share.is_some() {
             return Err(wrong(
                 "share",
-                "a case is of certain calls, not of a share of them: leave it out, or `product`",
+                "cannot be combined with `product`, which covers all calls that match: remove one of the two",
             ));
         }
         if self.mask_dtmf {
-            return Err(wrong("mask_dtmf", "`product` is what was sent, digits as well: leave it out"));
+            return Err(wrong(
+                "mask_dtmf",
+                "cannot be combined with `product`, which is recorded as it was sent: remove it",
+            ));
         }
         Ok(())
     }
@@ -157,19 +161,20 @@ fn is_liid(text: &str) -> bool {
     (1..=25).contains(&text.len()) && !text.starts_with('.') && text.bytes().all(known)
 }
 
-/// Numbers, and files of them.
+/// Reads numbers, and the files of numbers among them.
 fn read(list: &[String]) -> Result<Numbers, String> {
     let mut numbers = Numbers::default();
     let too_many = || {
         format!(
-            "more than {MAX_PATTERNS} patterns have a `*` in another place than the end: each is tried for \
-             each call; write beginnings"
+            "more than {MAX_PATTERNS} patterns have a `*` before their end, and each is tried for each call: \
+            put \
+             the `*` at the end"
         )
     };
     for text in list {
         let Some(path) = text.strip_prefix('@') else {
             if text.trim().is_empty() {
-                return Err("a number in it is empty; `*` is any".to_owned());
+                return Err("has an empty number: `*` matches any".to_owned());
             }
             if !numbers.add(text) {
                 return Err(too_many());
@@ -178,11 +183,11 @@ fn read(list: &[String]) -> Result<Numbers, String> {
         };
         let path = Path::new(path);
         let file = path.display();
-        let size = fs::metadata(path).map_err(|error| format!("{file} cannot be read: {error}"))?.len();
+        let size = fs::metadata(path).map_err(|error| format!("cannot read {file}: {error}"))?.len();
         if size > MAX_FILE {
-            return Err(format!("{file} has {size} bytes, {MAX_FILE} at most: is it a list of numbers?"));
+            return Err(format!("{file} has {size} bytes, more than {MAX_FILE}: is it a list of numbers?"));
         }
-        let content = fs::read_to_string(path).map_err(|error| format!("{file} cannot be read: {error}"))?;
+        let content = fs::read_to_string(path).map_err(|error| format!("cannot read {file}: {error}"))?;
         for line in content.lines() {
             let number = line.split('#').next().unwrap_or_default().trim();
             if !number.is_empty() && !numbers.add(number) {
@@ -193,5 +198,5 @@ fn read(list: &[String]) -> Result<Numbers, String> {
     Ok(numbers)
 }
 
-/// Of a file of numbers: some millions of them.
+/// Largest file of numbers: some millions of them.
 const MAX_FILE: u64 = 64 << 20;

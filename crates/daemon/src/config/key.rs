@@ -1,8 +1,8 @@
-//! What a key of the configuration is, and how a section defines its keys: each once.
+//! Keys of the configuration, and the macro by which a section defines each of them once.
 //!
 //! [`section!`] makes the structure that the file is read into and the table of its [`Key`]s from one
 //! definition. The default file, the page of the manual, the errors, the bounds and what a reload puts into
-//! effect all come from that table.
+//! effect come from that table.
 
 use std::num::NonZeroU8;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub(crate) struct Section {
     pub(crate) keys: &'static [Key],
 }
 
-/// A key, and all that people are told about it.
+/// A key, with everything that its users are told about it.
 #[derive(Debug)]
 pub(crate) struct Key {
     pub(crate) section: &'static str,
@@ -27,7 +27,7 @@ pub(crate) struct Key {
     pub(crate) bounds: Option<Bounds>,
     /// Writes a number within the bounds as the file has it.
     pub(crate) show: fn(u64) -> String,
-    /// A reload puts it into effect.
+    /// A reload applies it.
     pub(crate) live: bool,
     pub(crate) description: &'static str,
 }
@@ -44,8 +44,8 @@ impl Key {
         }
     }
 
-    /// What is wrong with that number, and what would be right.
-    fn check(&self, number: u64) -> Result<(), WrongKey> {
+    /// Checks a number; the error says which numbers are allowed.
+    fn check(&self, number: u64) -> Result<(), KeyProblem> {
         let Some(bounds) = self.bounds.filter(|bounds| !bounds.admit(number)) else { return Ok(()) };
         let from = if bounds.least > 0 && bounds.most < u64::MAX { "from " } else { "" };
         let default = (self.default)();
@@ -56,8 +56,8 @@ impl Key {
     }
 }
 
-/// Section and key, and what is wrong with the value and would be right.
-pub(crate) type WrongKey = (&'static str, &'static str, String);
+/// Section, key, and problem: what is wrong with its value and how to correct it.
+pub(crate) type KeyProblem = (&'static str, &'static str, String);
 
 /// The numbers that a key accepts: bytes, nanoseconds, or what its unit says.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ pub(crate) struct Bounds {
     most: u64,
     /// What 0 means, where it is accepted beside the others.
     zero: Option<&'static str>,
-    /// A number that makes sense, where the default is none.
+    /// A useful number, if the default is not one.
     example: Option<&'static str>,
     /// What a plain number counts.
     unit: &'static str,
@@ -109,20 +109,20 @@ pub(crate) trait Keys: Sized {
     /// The value of each key as a number, where it is one; in the order of the keys.
     fn numbers(&self) -> Vec<Option<u64>>;
 
-    /// Whether the value of each key is another in `other`; in the order of the keys.
+    /// Whether the value of each key differs in `other`; in the order of the keys.
     fn differences(&self, other: &Self) -> Vec<bool>;
 
-    /// Takes over the live keys of a fresh file.
+    /// Adopts the live keys of a new file.
     fn adopt_live(&mut self, fresh: &Self);
 
-    /// The keys of which the values differ.
+    /// The keys whose values differ.
     fn changed(&self, other: &Self) -> impl Iterator<Item = &'static Key> {
         let differences = self.differences(other);
         Self::SECTION.keys.iter().zip(differences).filter_map(|(key, differs)| differs.then_some(key))
     }
 
-    /// The first value that is outside the bounds of its key: section, key, what is wrong and would be right.
-    fn check_bounds(&self) -> Result<(), WrongKey> {
+    /// The first value outside the bounds of its key.
+    fn check_bounds(&self) -> Result<(), KeyProblem> {
         let mut numbers = Self::SECTION.keys.iter().zip(self.numbers());
         numbers.try_for_each(|(key, number)| number.map_or(Ok(()), |number| key.check(number)))
     }

@@ -1,7 +1,7 @@
-//! What `ringtap run` is told: `ringtap.toml`, parsed, then validated into useful types.
+//! The configuration of `ringtap run`: `ringtap.toml`, parsed, then validated into useful types.
 //!
-//! Each section defines its keys in a file of its own, by [`key::section!`]. The default file, the page of
-//! the manual, the errors, and what a reload compares and puts into effect are made from these definitions.
+//! Each section defines its keys in a file of its own, by [`key::section!`]. The default file, the manual's
+//! page, the errors, and what a reload compares and applies come from these definitions.
 
 mod capture;
 mod check;
@@ -37,14 +37,14 @@ use process::{Log, Metrics, Process};
 pub(crate) use retention::Retention;
 pub(crate) use spool::{Secrets, Spool};
 use store::{Journal, Store};
-pub(crate) use values::{Field, Level, Span, Speed};
+pub(crate) use values::{HeaderField, LogLevel, Span, Speed};
 #[cfg(test)]
-use values::{Listen, Size};
+use values::{ListenAddress, Size};
 
 /// Lists the sections of the file, once.
 macro_rules! sections {
     ($($name:ident: $Section:ident,)+) => {
-        /// Everything in the file.
+        /// The whole file.
         #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct Config {
@@ -57,20 +57,20 @@ macro_rules! sections {
             /// The sections, in the order of the file.
             pub(crate) const SECTIONS: &[Section] = &[$($Section::SECTION),+];
 
-            /// Takes over what a reload puts into effect.
+            /// Adopts the keys that a reload applies.
             pub(crate) fn adopt_live(&mut self, fresh: Self) {
                 $(self.$name.adopt_live(&fresh.$name);)+
                 self.keep = fresh.keep;
             }
 
-            /// The keys of which the values differ; the first of a rule stands for all rules.
+            /// The keys whose values differ; the first key of a rule stands for all rules.
             pub(crate) fn changed(&self, other: &Self) -> Vec<&'static Key> {
                 let rules = KeepRule::SECTION.keys.first().filter(|_| self.keep != other.keep);
                 std::iter::empty()$(.chain(self.$name.changed(&other.$name)))+.chain(rules).collect()
             }
 
-            /// Every number is within the bounds of its key.
-            fn check_bounds(&self) -> Result<(), key::WrongKey> {
+            /// Checks that every number is within the bounds of its key.
+            fn check_bounds(&self) -> Result<(), key::KeyProblem> {
                 $(self.$name.check_bounds()?;)+
                 Ok(())
             }
@@ -95,7 +95,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with it: line, key, and what would be right.
+    /// The first mistake in it: line, key, and how to correct it.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError::unreadable(path, &error))?;
         Self::parse(&text).map_err(|wrong| wrong.of(path))
@@ -108,14 +108,15 @@ impl Config {
         config.check().map_err(|(section, key, problem)| document.at(section, key, problem))?;
         config.check_rules().map_err(|(place, key, problem)| document.at_rule(place, key, problem))?;
         if config.has_own_rules() && document.has("spool", "keep") {
-            let problem = "there are [[keep]] rules, which say it: leave it out, and write a last [[keep]] \
-                that asks nothing";
+            let problem = "has no effect beside [[keep]] rules: remove it, and add a last [[keep]] rule \
+            without \
+                conditions";
             return Err(document.at("spool", "keep", problem.to_owned()));
         }
         Ok(config)
     }
 
-    /// Workers in all.
+    /// Number of workers over all interfaces.
     pub(crate) fn workers(&self) -> usize {
         usize::from(self.capture.workers.get()) * self.capture.interfaces.len().max(1)
     }

@@ -1,17 +1,17 @@
-//! The default file and the page of the manual, both from the table of keys.
+//! The default file and the manual's page, both generated from the table of keys.
 
 use std::fmt::Write as _;
 
 use super::Config;
 
-/// Columns of the default file's comments.
+/// Width of the default file's comments.
 const WIDTH: usize = 96;
 
-/// A file with every key at its default, each with its meaning.
+/// A file with every key at its default, and its description.
 pub fn default_file() -> String {
     let mut text = String::from(
-        "# Configuration of `ringtap run`. Every key stands here with its default; what is left out has it \
-         too.\n\
+        "# Configuration of `ringtap run`, with every key at its default. A key that is left out has its \
+         default.\n\
          # Check it with `ringtap run --check -c FILE`; a running ringtap reads it again on SIGHUP.\n",
     );
     for section in Config::SECTIONS {
@@ -37,7 +37,8 @@ fn remark(text: &mut String, words: &str) {
     }
 }
 
-const RULES: &str = "Rules for what is kept of which call, in order: the first that matches says it.";
+const RULES: &str =
+    "Rules that decide what is recorded of each call, in order: the first that matches decides.";
 const RULES_EXAMPLE: &str = "\
 [[keep]]
 name = \"never\"
@@ -61,13 +62,11 @@ fn manual() -> String {
     let mut page = String::from(
         "# Configuration\n\n\
          `ringtap run -c ringtap.toml` reads one file in [TOML](https://toml.io). A key that is left out \
-         has its default. A wrong key or \
-         value is reported with its line and what would be right, and nothing starts. `ringtap run \
-         --print-default` prints a \
-         file with everything in it, `ringtap run --check -c FILE` checks one.\n\n\
-         On SIGHUP the file is read again. Keys marked *live* take effect at once; of the others that \
-         changed the log says that they \
-         need a restart. A file that is wrong changes nothing.\n\n\
+         has its default. If a key or value is wrong, ringtap reports its line and how to correct it, \
+         and does not start. `ringtap run --print-default` prints a file with every key, `ringtap run \
+         --check -c FILE` checks a file.\n\n\
+         On SIGHUP, ringtap reads the file again. Keys marked *live* take effect at once; the log lists \
+         other changed keys, which need a restart. A wrong file changes nothing.\n\n\
          Sizes are `\"64MiB\"`, `\"512KiB\"`, `\"1GiB\"` or a number of bytes; times are \
          `\"250ms\"`, `\"10s\"`, `\"5m\"`, `\"4h\"`, `\"90d\"`.\n",
     );
@@ -83,11 +82,10 @@ fn manual() -> String {
     }
     let _ = write!(
         page,
-        "\n## [[keep]]\n\n{RULES} A call that none matches is not kept. A rule matches when all that it \
-         asks holds; what it \
-         leaves out it does not ask. All of it is live: for new calls, and for those that are not decided \
-         yet; files of numbers \
-         are read again. See [what is kept](spool.md#rules).\n\n```toml\n{RULES_EXAMPLE}```\n\n\
+        "\n## [[keep]]\n\n{RULES} A call that no rule matches is not recorded. A rule \
+         matches when all of its conditions hold; a key that is left out is no condition. All keys are \
+         live, for new calls and for those whose decision is pending; files of numbers are read again. \
+         See [rules](spool.md#rules).\n\n```toml\n{RULES_EXAMPLE}```\n\n\
          | key | default | meaning |\n|---|---|---|\n"
     );
     for key in <super::KeepRule as super::key::Keys>::SECTION.keys {
@@ -96,7 +94,7 @@ fn manual() -> String {
     page
 }
 
-/// Holds a page of the manual to what is made from the code; `RINGTAP_BLESS=1` writes it anew.
+/// Checks that a file is what the code generates; `RINGTAP_BLESS=1` writes it instead.
 #[cfg(test)]
 pub(crate) fn held(name: &str, made: &str) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
@@ -105,7 +103,10 @@ pub(crate) fn held(name: &str, made: &str) {
         std::fs::write(&path, made).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(kept, made, "{name} is not what the code says: make it anew with RINGTAP_BLESS=1");
+    assert_eq!(
+        kept, made,
+        "{name} differs from what the code generates: write it again with RINGTAP_BLESS=1"
+    );
 }
 
 #[cfg(test)]

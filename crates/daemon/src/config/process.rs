@@ -1,4 +1,4 @@
-//! `[metrics]`, `[log]` and `[process]`: how the program runs and what it tells.
+//! `[metrics]`, `[log]` and `[process]`: how the program runs and reports.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use ringtap_model::Nanos;
 
 use super::key::{Bounds, SECOND, section};
-use super::values::{Level, Listen, Span};
+use super::values::{ListenAddress, LogLevel, Span};
 
 section! {
     /// Figures for Prometheus.
     #[name = "metrics"]
     pub(crate) struct Metrics {
         /// Where /metrics and /health are served, to anybody who can connect. Empty serves them nowhere.
-        pub(crate) listen: Listen = Listen(Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 9464)))),
+        pub(crate) listen: ListenAddress = ListenAddress(Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 9464)))),
     }
 }
 
@@ -23,7 +23,7 @@ section! {
     pub(crate) struct Log {
         /// The least important level that is logged.
         #[live = true]
-        pub(crate) level: Level = Level::Info,
+        pub(crate) level: LogLevel = LogLevel::Info,
         /// How often the status line is logged. Zero is never.
         #[live = true]
         #[bounds = Bounds::at_least(SECOND).zero("0s is off")]
@@ -47,7 +47,7 @@ section! {
 }
 
 impl Process {
-    /// Where commands come from; None where none do.
+    /// The control socket; None without one.
     pub(crate) fn control(&self) -> Option<&Path> {
         (!self.control.as_os_str().is_empty()).then_some(&*self.control)
     }

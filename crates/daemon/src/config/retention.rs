@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use ringtap_model::Nanos;
 use ringtap_spool::{Category, SpaceThreshold, Watermarks};
 
-use super::key::{Bounds, KIB, MIB, MINUTE, WrongKey, section};
-use super::values::{Free, Size, Span};
+use super::key::{Bounds, KIB, KeyProblem, MIB, MINUTE, section};
+use super::values::{FreeSpace, Size, Span};
 
 const AGE: Bounds = Bounds::at_least(MINUTE).example("90d").zero("0s is never");
 const SPACE: Bounds = Bounds::at_least(MIB).example("500GiB").zero("0 is no limit");
@@ -47,10 +47,10 @@ section! {
         /// Where nothing is left that may be deleted, the recording of packets stops; records are still
         /// written, into this space.
         #[live = true]
-        pub(crate) free: Free = Free(Watermarks::default().low),
+        pub(crate) free: FreeSpace = FreeSpace(Watermarks::default().low),
         /// Segments are deleted until this much is free; then recording resumes as well.
         #[live = true]
-        free_again: Free = Free(Watermarks::default().high),
+        free_again: FreeSpace = FreeSpace(Watermarks::default().high),
         /// Where older segments move: a second directory, on a larger disk, or a bucket and prefix of storage
         /// that speaks S3. `ringtap export` and the other commands find them there.
         #[live = true]
@@ -91,7 +91,7 @@ section! {
 }
 
 impl Retention {
-    /// As the spool takes them.
+    /// The limits of the spool.
     pub(crate) fn limits(&self) -> ringtap_spool::Limits {
         let span = |span: Span| (span.0 != Nanos::ZERO).then_some(span.0);
         let size = |size: Size| (size.0 != 0).then_some(size.0);
@@ -111,12 +111,12 @@ impl Retention {
         }
     }
 
-    /// The directory that older segments move to; None where they move to none.
+    /// The directory that older segments move to, if any.
     pub(crate) fn tier(&self) -> Option<&Path> {
         (!self.tier.as_os_str().is_empty() && !self.is_far()).then_some(&*self.tier)
     }
 
-    /// The bucket that they move to; None where they move to none.
+    /// The bucket that older segments move to, if any.
     pub(crate) fn far(&self) -> Option<ringtap_bucket::Settings> {
         let (bucket, prefix) = ringtap_bucket::of_url(self.tier.to_str()?)?;
         Some(ringtap_bucket::Settings {
@@ -130,7 +130,7 @@ impl Retention {
         })
     }
 
-    /// Bytes a second that may go there.
+    /// Most bytes a second to upload; None without a limit.
     pub(crate) fn tier_rate(&self) -> Option<u64> {
         (self.tier_rate.0 != 0).then_some(self.tier_rate.0)
     }
@@ -154,8 +154,8 @@ impl Retention {
 }
 
 impl Retention {
-    /// What its keys say of each other, and of the directory of the spool.
-    pub(super) fn check(&self, spool: Option<&Path>) -> Result<(), WrongKey> {
+    /// Checks keys that depend on each other or on the spool's directory.
+    pub(super) fn check(&self, spool: Option<&Path>) -> Result<(), KeyProblem> {
         let wrong = |key, problem: &str| Err(("retention", key, problem.to_owned()));
         match (self.free.0, self.free_again.0) {
             (SpaceThreshold::Thousandths(low), SpaceThreshold::Thousandths(high)) if high < low => {
@@ -169,37 +169,37 @@ impl Retention {
         match (self.tier(), spool) {
             (Some(tier), Some(spool)) if tier.starts_with(spool) || spool.starts_with(tier) => wrong(
                 "tier",
-                "must not lie in the directory of the spool, nor that in it: name one on another disk",
+                "must not be inside the directory of the spool, nor contain it: set one on another disk",
             ),
             (None, _) if self.tier_after.0 != Nanos::ZERO && !self.is_far() => {
-                wrong("tier_after", "there is no `tier` for segments to move to: name it, or leave this out")
+                wrong("tier_after", "needs `tier`, where segments move to: set it, or remove this key")
             }
             _ => Ok(()),
         }
     }
 
-    /// What a bucket needs.
-    fn check_far(&self) -> Result<(), WrongKey> {
+    /// Checks the keys of a bucket.
+    fn check_far(&self) -> Result<(), KeyProblem> {
         let wrong = |key, problem: &str| Err(("retention", key, problem.to_owned()));
         if !self.is_far() {
             return match self.tier_endpoint.is_empty() {
                 true => Ok(()),
                 false => wrong(
                     "tier_endpoint",
-                    "`tier` names no bucket: say s3://bucket/prefix there, or leave this out",
+                    "needs a bucket in `tier`: set it to s3://bucket/prefix, or remove this key",
                 ),
             };
         }
         let Some(far) = self.far() else {
             return wrong(
                 "tier",
-                "is no bucket: s3://, its name, and a prefix, for example s3://recordings/sensor-1",
+                "is not a bucket: write s3://, its name and a prefix, for example s3://recordings/sensor-1",
             );
         };
         let host = match far.endpoint.split_once("://") {
             None if far.endpoint.is_empty() => "aws",
             Some(("http", _)) if !far.http => {
-                let problem = "is not encrypted: write https, or allow it with tier_http = true";
+                let problem = "is not encrypted: use https, or allow http with tier_http = true";
                 return wrong("tier_endpoint", problem);
             }
             Some(("http" | "https", host)) => host,

@@ -1,21 +1,21 @@
-//! What the `[[keep]]` rules of a configuration come to together.
+//! Compiles the `[[keep]]` rules of a configuration, and checks them together.
 
 use ringtap_spool::rules::{Rule, Rules};
 
 use super::Config;
-use super::keep_rule::{KeepRule, WrongRule};
-use super::values::Keep;
+use super::keep_rule::{KeepRule, RuleProblem};
+use super::values::KeepScope;
 
 impl Config {
-    /// The rules, with what their files of numbers say now, and beside them those that intercept; without any
-    /// of the former, the one that `[spool] keep` comes to.
+    /// The ordinary rules and the rules that intercept, with their files of numbers read now. Without
+    /// ordinary rules, one rule that follows `[spool] keep`.
     ///
     /// # Errors
     ///
-    /// The first rule that is wrong, or names a file that is.
-    pub(crate) fn rules(&self) -> Result<(Rules, Vec<Rule>), WrongRule> {
+    /// The first rule that is wrong, or whose file of numbers cannot be read.
+    pub(crate) fn rules(&self) -> Result<(Rules, Vec<Rule>), RuleProblem> {
         if self.keep.len() > MAX_RULES {
-            let problem = format!("there are {} rules, {MAX_RULES} at most", self.keep.len());
+            let problem = format!("there are {} rules, {MAX_RULES} are allowed", self.keep.len());
             return Err((MAX_RULES, "name", problem));
         }
         let compiled = self.keep.iter().enumerate().map(|(place, rule)| rule.compile(place));
@@ -29,52 +29,52 @@ impl Config {
         Ok((Rules(rules), products))
     }
 
-    /// Rules that say what the operator keeps, each with its place.
+    /// The rules that do not intercept, each with its index.
     fn own_rules(&self) -> impl Iterator<Item = (usize, &KeepRule)> {
         self.keep.iter().enumerate().filter(|(_, rule)| rule.product.is_empty())
     }
 
-    /// Whether they say it in place of `[spool] keep`.
+    /// Whether there are any, so that `[spool] keep` does not apply.
     pub(super) fn has_own_rules(&self) -> bool {
         self.own_rules().next().is_some()
     }
 
-    /// Whether every frame is kept, of calls or not.
+    /// Whether every frame is recorded, of calls or not.
     pub(crate) fn keeps_everything(&self) -> bool {
         let mut own = self.own_rules().map(|(_, rule)| rule.keep);
         match (own.next(), own.next()) {
-            (None, _) => self.spool.keep == Keep::Everything,
-            (Some(only), None) => only == Some(Keep::Everything),
+            (None, _) => self.spool.keep == KeepScope::Everything,
+            (Some(only), None) => only == Some(KeepScope::Everything),
             _ => false,
         }
     }
 
-    /// What rules say of each other.
-    pub(super) fn check_rules(&self) -> Result<(), WrongRule> {
+    /// Checks the rules together.
+    pub(super) fn check_rules(&self) -> Result<(), RuleProblem> {
         let (Rules(rules), _) = self.rules()?;
         let own: Vec<(usize, &KeepRule)> = self.own_rules().collect();
-        let everything = own.iter().position(|(_, rule)| rule.keep == Some(Keep::Everything));
+        let everything = own.iter().position(|(_, rule)| rule.keep == Some(KeepScope::Everything));
         if let Some(everything) = everything
             && let (place, _) = own[everything]
             && (own.len() > 1 || !rules[everything].asks_nothing())
         {
-            let problem = "\"everything\" is every frame of the link, and nothing can be left out of that: \
-             it stands in one rule \
-                           alone, which asks nothing; write keep = \"full\" for all of a call";
+            let problem = "\"everything\" records every frame and is allowed only in a single rule \
+                           without conditions: write keep = \"full\" for \
+                           all of a call";
             return Err((place, "keep", problem.to_owned()));
         }
         if let Some(place) = rules.iter().position(Rule::asks_nothing)
             && let Some((next, _)) = own.get(place + 1)
         {
-            let problem = "the rule before it matches every call: this one and those behind it never would; \
-                move it up, or leave it out";
+            let problem =
+                "never matches, because the rule before it matches every call: move it up, or remove it";
             return Err((*next, "keep", problem.to_owned()));
         }
         Ok(())
     }
 }
 
-/// Each is asked for each call, one after the other.
+/// Each call is matched against them one by one.
 const MAX_RULES: usize = 1000;
 
 #[cfg(test)]
@@ -161,7 +161,7 @@ mod tests {
         }
         let wrong = parse(&format!("{own}{product}{own}")).unwrap_err();
         assert!(
-            wrong.starts_with("x.toml:11: [[keep]] keep: the rule before it matches every call"),
+            wrong.starts_with("x.toml:11: [[keep]] keep: never matches, because the rule before it"),
             "{wrong}"
         );
     }
@@ -170,16 +170,16 @@ mod tests {
     const WRONG_RULES: &[(&str, &str)] = &[
         (
             "[[keep]]\nname = \"x\"\n",
-            "x.toml:5: [[keep]] keep: is missing: say what is kept, such as keep = \"full\"",
+            "x.toml:5: [[keep]] keep: is missing: add what to record, such as keep = \"full\"",
         ),
         (
             "[[keep]]\nkeep = \"some\"\n",
-            "x.toml:6: [[keep]] keep: \"some\" is not \"nothing\", \"signalling\", \"headers\", \"full\" \
-             or \"everything\"",
+            "x.toml:6: [[keep]] keep: \"some\" is not \"nothing\", \"signalling\", \"headers\", \
+             \"full\" or \"everything\"",
         ),
         (
             "[[keep]]\nkeep = \"full\"\n[[keep]]\nkeep = \"full\"\ncalle = []\n",
-            "x.toml:9: [[keep]] calle: there is no such key; did you mean `caller`?",
+            "x.toml:9: [[keep]] calle: no such key; did you mean `caller`?",
         ),
         (
             "[[keep]]\nkeep = \"full\"\ntrunk = [\"192.0.2.0/33\"]\n",
@@ -196,72 +196,69 @@ mod tests {
         ),
         (
             "[[keep]]\nkeep = \"full\"\ncaller = [\"@/nowhere/list\"]\n",
-            "x.toml:7: [[keep]] caller: /nowhere/list cannot be read: No such file or directory (os \
-             error \
-             2)",
+            "x.toml:7: [[keep]] caller: cannot read /nowhere/list: No such file or directory (os \
+             error 2)",
         ),
         (
             "[[keep]]\nkeep = \"full\"\ncaller = [\"\"]\n",
-            "x.toml:7: [[keep]] caller: a number in it is empty; `*` is any",
+            "x.toml:7: [[keep]] caller: has an empty number: `*` matches any",
         ),
         (
             "[[keep]]\nkeep = \"full\"\n[[keep]]\nanswered = true\nkeep = \"headers\"\n",
-            "x.toml:9: [[keep]] keep: the rule before it matches every call: this one and those behind \
-             it \
-             never would; move it up, or leave it out",
+            "x.toml:9: [[keep]] keep: never matches, because the rule before it matches every call: \
+             move it up, or remove it",
         ),
         (
             "[[keep]]\nanswered = true\nkeep = \"everything\"\n",
-            "x.toml:7: [[keep]] keep: \"everything\" is every frame of the link, and nothing can be left \
-             out of that: it stands in one rule alone, which asks nothing; write keep = \"full\" for all \
-             of a call",
+            "x.toml:7: [[keep]] keep: \"everything\" records every frame and is allowed only in a \
+             single rule without conditions: write keep = \"full\" for all of a call",
         ),
         (
             "[[keep]]\nproduct = \"a b\"\nkeep = \"full\"\n",
-            "x.toml:6: [[keep]] product: must be 1 to 25 letters, digits, -, _ or . of a case, for \
+            "x.toml:6: [[keep]] product: must be a case of 1 to 25 letters, digits, -, _ and ., for \
              example LI-2026-17",
         ),
         (
             "[[keep]]\nproduct = \"a2345678901234567890123456\"\nkeep = \"full\"\n",
-            "x.toml:6: [[keep]] product: must be 1 to 25 letters",
+            "x.toml:6: [[keep]] product: must be a case of 1 to 25 letters",
         ),
         (
             "[[keep]]\nproduct = \"A\"\nkeep = \"nothing\"\n",
-            "x.toml:7: [[keep]] keep: must be \"signalling\", \"headers\" or \"full\" where there is a \
+            "x.toml:7: [[keep]] keep: must be \"signalling\", \"headers\" or \"full\" in a rule with \
              `product`",
         ),
         (
             "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\nmos_below = 3.0\n",
-            "x.toml:8: [[keep]] mos_below: is known when a call has ended",
+            "x.toml:8: [[keep]] mos_below: cannot be combined with `product`",
         ),
         (
             "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\nshare = \"1%\"\n",
-            "x.toml:8: [[keep]] share: a case is of certain calls",
+            "x.toml:8: [[keep]] share: cannot be combined with `product`",
         ),
         (
             "[[keep]]\nproduct = \"A\"\nkeep = \"full\"\nmask_dtmf = true\n",
-            "x.toml:8: [[keep]] mask_dtmf: `product` is what was sent",
+            "x.toml:8: [[keep]] mask_dtmf: cannot be combined with `product`",
         ),
         (
             "[keep]\nkeep = \"full\"\n",
-            "x.toml:5: keep: is a rule, of which there may be several: write [[keep]] on a line of its \
-             own, its keys below it; `keep` of all calls stands below [spool]",
+            "x.toml:5: keep: is a list of rules: write [[keep]] on a line of its own and the keys of \
+             a rule below it; the `keep` of all calls belongs below [spool]",
         ),
-        ("[[kep]]\nkeep = \"full\"\n", "x.toml:5: [kep]: there is no such section; did you mean [[keep]]?"),
+        ("[[kep]]\nkeep = \"full\"\n", "x.toml:5: [kep]: no such section; did you mean [[keep]]?"),
         (
             "keep = \"full\"\n[[keep]]\nkeep = \"full\"\n",
-            "x.toml:5: [spool] keep: there are [[keep]] rules, which say it: leave it out, and write a \
-             last [[keep]] that asks nothing",
+            "x.toml:5: [spool] keep: has no effect beside [[keep]] rules: remove it, and add a last \
+             [[keep]] rule without conditions",
         ),
         (
             "pause_digits = \"7x\"\n",
-            "x.toml:5: [spool] pause_digits: must be at most 16 of 0-9, *, #, A-D, for example *7",
+            "x.toml:5: [spool] pause_digits: must be at most 16 of the digits 0-9, *, #, A-D, for \
+             example *7",
         ),
         (
             "pause_header = \"X-Recording\"\n",
-            "x.toml:5: [spool] pause_header: \"X-Recording\" is not a header field and its value, such \
-             as \
-             \"X-Recording: off\", or \"\" for none",
+            "x.toml:5: [spool] pause_header: \"X-Recording\" is not a header field and its value, \
+             such as \"X-Recording: off\", or \"\" for none",
         ),
     ];
 
@@ -273,11 +270,11 @@ mod tests {
             assert!(wrong.starts_with(expected), "{wrong}\n{expected}");
         }
         let wrong = parse(&format!("[[keep]]\nkeep = \"full\"\ncaller = [{many}]\n")).unwrap_err();
-        assert!(wrong.contains("more than 1000 patterns have a `*` in another place"), "{wrong}");
+        assert!(wrong.contains("more than 1000 patterns have a `*` before their end"), "{wrong}");
         let nowhere =
             Config::parse("[capture]\ninterfaces = [\"eth0\"]\n[[keep]]\nkeep = \"full\"\n").unwrap_err();
         assert!(
-            nowhere.to_string().contains("[spool] directory: is empty, and there are [[keep]] rules"),
+            nowhere.to_string().contains("[spool] directory: is empty, but there are [[keep]] rules"),
             "{nowhere}"
         );
     }

@@ -8,7 +8,7 @@ use ringtap_model::{LinkType, Nanos};
 use ringtap_spool::{MasterKey, Signer};
 
 use super::key::{Bounds, GIB, HOUR, MIB, MINUTE, SECOND, section};
-use super::values::{Compress, Field, Keep, Size, Span};
+use super::values::{Compression, HeaderField, KeepScope, Size, Span};
 
 section! {
     /// Packets of calls on disk, for `ringtap export`. Off until a directory is named.
@@ -22,7 +22,7 @@ section! {
         /// also the `headers` of its media, without payload, which is about a quarter of the space; or all of
         /// it, `full`. `everything` also records every other frame that passes.
         #[live = true]
-        pub(crate) keep: Keep = Keep::Full,
+        pub(crate) keep: KeepScope = KeepScope::Full,
         /// Memory of each worker in which packets wait to be gathered and written. More memory makes longer
         /// pieces on the disk (52,000 calls need 1 GiB for pieces of 8 KiB) and bridges longer pauses of the
         /// disk without loss.
@@ -63,11 +63,11 @@ section! {
         /// A message of the call with this header field pauses the recording, where its rule has `may_pause`.
         #[live = true]
         #[accepts = "a header field and its value, such as \"X-Recording: off\", or \"\" for none"]
-        pub(crate) pause_header: Field = Field::default(),
+        pub(crate) pause_header: HeaderField = HeaderField::default(),
         /// A message of the call with this header field resumes the recording.
         #[live = true]
         #[accepts = "a header field and its value, such as \"X-Recording: on\", or \"\" for none"]
-        pub(crate) resume_header: Field = Field::default(),
+        pub(crate) resume_header: HeaderField = HeaderField::default(),
         /// A segment is closed after this long.
         #[bounds = Bounds::between(SECOND, HOUR)]
         segment: Span = Span(Nanos::from_secs(60)),
@@ -76,7 +76,7 @@ section! {
         segment_size: Size = Size(4 << 30),
         /// Compress recorded packets with `zstd`: signalling to a third, media by a quarter or more. Other
         /// programs cannot read the packets of such a segment; `ringtap export` can.
-        compress: Compress = Compress::None,
+        compress: Compression = Compression::None,
         /// File of the master key under which recorded packets are encrypted: 64 hex digits, which `ringtap
         /// key --seal` makes, readable by its owner alone. Empty encrypts nothing.
         #[accepts = "a path, such as \"/etc/ringtap/seal.key\", or \"\" for none"]
@@ -92,21 +92,21 @@ section! {
     }
 }
 
-/// The keys of the spool, read while they may be.
+/// The keys of the spool, read before privileges are dropped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Secrets {
     seal: Option<MasterKey>,
-    /// Also for the log of deletions.
+    /// Signs segments and the deletion log.
     pub(crate) sign: Option<Arc<Signer>>,
 }
 
 impl Spool {
-    /// Where packets are kept; None where they are not.
+    /// Directory of the spool; None if packets are not recorded.
     pub(crate) fn directory(&self) -> Option<&Path> {
         (!self.directory.as_os_str().is_empty()).then_some(&*self.directory)
     }
 
-    /// Reads the keys, or runs the command that has one.
+    /// Reads the keys, or runs the command that prints one.
     pub(crate) fn secrets(&self) -> Result<Secrets, ringtap_spool::Error> {
         if self.directory().is_none() {
             return Ok(Secrets::default());
@@ -123,23 +123,23 @@ impl Spool {
         Ok(Secrets { seal, sign })
     }
 
-    /// The longest that a packet waits to be written, once it may be.
+    /// Longest time that a packet waits in memory after its call is decided.
     pub(crate) fn age(&self) -> Nanos {
         self.age.0
     }
 
-    /// How long after a packet it may turn out that the disk refused it: when its segment is closed, and a
-    /// little later.
+    /// How long after a packet a failed write may be reported: until its segment is closed, and a margin.
     pub(crate) fn late(&self) -> Duration {
         Duration::from_nanos(self.age.0.0 + 2 * self.segment.0.0) + Duration::from_secs(10)
     }
 
-    /// Bytes for what is not decided yet.
+    /// Bytes of memory for packets of calls whose decision is pending.
     pub(crate) fn undecided(&self) -> usize {
         usize::try_from(self.undecided.0).unwrap_or(usize::MAX)
     }
 
-    /// As a worker keeps, with frames of that link type. `wait` where no packet is lost by waiting.
+    /// Settings of a worker's writer, for frames of that link type. `wait`: the writer may block, as in a
+    /// replay.
     pub(crate) fn settings(
         &self,
         worker: usize,
@@ -154,7 +154,7 @@ impl Spool {
             age: self.age.0,
             span: self.segment.0,
             bytes: self.segment_size.0,
-            compress: (self.compress == Compress::Zstd).then_some(LEVEL),
+            compress: (self.compress == Compression::Zstd).then_some(LEVEL),
             seal: secrets.seal.clone(),
             sign: secrets.sign.clone(),
             wait,
@@ -180,5 +180,5 @@ impl Spool {
     }
 }
 
-/// Of zstd: faster than any disk here, and higher ones gain little.
+/// Level of zstd: faster than a disk; higher levels gain little.
 const LEVEL: i32 = 1;

@@ -29,34 +29,33 @@ fn values() {
     assert_eq!(config.engine.engine(1, false).idle_limit, Nanos::from_secs(7_200));
     assert_eq!(config.engine.engine(1, false).max_stream_bytes, 65_536);
     assert_eq!(config.store.retain, Span(Nanos::from_secs(90 * 86_400)));
-    assert_eq!((config.metrics.listen, config.log.level), (Listen(None), Level::Debug));
+    assert_eq!((config.metrics.listen, config.log.level), (ListenAddress(None), LogLevel::Debug));
 }
 
 /// Wrong files, and what is said about each: its line, its key, what is wrong and what would be right.
 const WRONG_FILES: &[(&str, &str)] = &[
     (
         "",
-        "x.toml: [capture] interfaces: no interface is named, and no file: name at least one, such as \
+        "x.toml: [capture] interfaces: no interface and no file is set: set at least one, such as \
          [\"eth0\"]",
     ),
     (
         "[capture]\ninterfaces = []\n",
-        "x.toml:2: [capture] interfaces: no interface is named, and no file: name at least one, such as \
+        "x.toml:2: [capture] interfaces: no interface and no file is set: set at least one, such as \
          [\"eth0\"]",
     ),
     (
         "[capture]\nintefaces = [\"eth0\"]\n",
-        "x.toml:2: [capture] intefaces: there is no such key; did you mean `interfaces`?",
+        "x.toml:2: [capture] intefaces: no such key; did you mean `interfaces`?",
     ),
     (
         "[capture]\ninterfaces = [\"eth0\"]\n[spool]\nsign = \"/k\"\n",
-        "x.toml:4: [spool] sign: needs `seal` or `seal_command` as well: a call that is not sealed can \
-         only be forgotten by changing a segment, which is then no longer what was signed",
+        "x.toml:4: [spool] sign: needs `seal` or `seal_command` as well: to forget a call that is not \
+         sealed, its segment is changed, which breaks the signature",
     ),
     (
         "[capture]\ninterfaces = [\"eth0\"]\n[spool]\nseal = \"/k\"\nseal_command = \"cat /k\"\n",
-        "x.toml:5: [spool] seal_command: the key comes from a file or from a command: leave one of them \
-         out",
+        "x.toml:5: [spool] seal_command: cannot be combined with `seal`: set one of the two",
     ),
     (
         "[capture]\ninterfaces = [\"eth0\"]\n[spool]\ncompress = \"gzip\"\n",
@@ -64,26 +63,26 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[capture]\ncolour = 1\n",
-        "x.toml:2: [capture] colour: there is no such key; there are interfaces, source, workers, cpus, \
-         ring, snaplen, filter, direction, fanout, latency, busy_poll, promiscuous, hardware_time, \
-         huge_pages, files, speed",
+        "x.toml:2: [capture] colour: no such key; the keys are interfaces, source, workers, cpus, \
+         ring, snaplen, filter, direction, fanout, latency, busy_poll, promiscuous, \
+         hardware_time, huge_pages, files, speed",
     ),
     (
         "\n[captrue]\ninterfaces = [\"eth0\"]\n",
-        "x.toml:2: [captrue]: there is no such section; did you mean [capture]?",
+        "x.toml:2: [captrue]: no such section; did you mean [capture]?",
     ),
     (
         "interfaces = [\"eth0\"]\n",
-        "x.toml:1: interfaces: stands outside of any section; write it below [capture]",
+        "x.toml:1: interfaces: is outside of any section: write it below [capture]",
     ),
     (
         "wombat = 1\n",
-        "x.toml:1: wombat: stands outside of any section; there are [capture], [engine], [store], \
+        "x.toml:1: wombat: is outside of any section; the sections are [capture], [engine], [store], \
          [journal], [spool], [retention], [metrics], [log], [process]",
     ),
     (
         "capture = 1\n",
-        "x.toml:1: capture: is a section: write [capture] on a line of its own, its keys below it",
+        "x.toml:1: capture: is a section: write [capture] on a line of its own and its keys below it",
     ),
     (
         "[capture]\ninterfaces = \"eth0\"\n",
@@ -95,12 +94,12 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[capture]\ninterfaces = [\"eth0\", \"eth0\"]\n",
-        "x.toml:2: [capture] interfaces: `eth0` is named twice: each interface is captured once",
+        "x.toml:2: [capture] interfaces: `eth0` is listed twice: remove one",
     ),
     (
         "[capture]\ninterfaces = [\"a name that is long\"]\n",
         "x.toml:2: [capture] interfaces: `a name that is long` cannot be an interface: `ip -br link` \
-         shows those that there are",
+         lists the interfaces",
     ),
     (
         "[capture]\ninterfaces = [\"eth0\"]\nworkers = 0\n",
@@ -113,12 +112,11 @@ const WRONG_FILES: &[(&str, &str)] = &[
     (
         "[capture]\ninterfaces = [\"eth0\"]\nworkers = 2\ncpus = [1]\n",
         "x.toml:4: [capture] cpus: there are 2 workers (workers times interfaces) and 1 CPUs in the \
-         list: \
-         name one for each, or none",
+         list: name one for each, or none",
     ),
     (
         "[capture]\ninterfaces = [\"eth0\"]\nworkers = 2\ncpus = [1, 1]\n",
-        "x.toml:4: [capture] cpus: CPU 1 is named twice: give each worker its own",
+        "x.toml:4: [capture] cpus: CPU 1 is listed twice: give each worker its own",
     ),
     (
         "[capture]\ninterfaces = [\"eth0\"]\nring = \"64 elephants\"\n",
@@ -127,8 +125,8 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[capture]\ninterfaces = [\"eth0\"]\nring = \"64MB\"\n",
-        "x.toml:3: [capture] ring: \"64MB\" is not a size, such as \"64MiB\", \"512KiB\" or a number of \
-         bytes",
+        "x.toml:3: [capture] ring: \"64MB\" is not a size, such as \"64MiB\", \"512KiB\" or a number \
+         of bytes",
     ),
     (
         "[capture]\ninterfaces = [\"eth0\"]\nring = \"1KiB\"\n",
@@ -145,8 +143,7 @@ const WRONG_FILES: &[(&str, &str)] = &[
     (
         "[capture]\ninterfaces = [\"eth0\"]\nsource = \"pcap\"\n",
         "x.toml:3: [capture] source: \"pcap\" is not \"packet\", \"xdp\", \"xdp-zero-copy\", \
-         \"xdp-copy\" \
-         or \"xdp-generic\"",
+         \"xdp-copy\" or \"xdp-generic\"",
     ),
     (
         "[capture]\ninterfaces = [\"eth0\"]\npromiscuous = \"yes\"\n",
@@ -154,23 +151,22 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[capture]\ninterfaces = [\"eth0\"]\nfiles = [\"a\"]\n",
-        "x.toml:3: [capture] files: interfaces are captured, or files are replayed, not both: leave one \
-         of them out",
+        "x.toml:3: [capture] files: cannot be combined with `interfaces`: set one of the two",
     ),
     (
         "[capture]\nfiles = [\"a\"]\nworkers = 2\nspeed = \"max\"\n",
-        "x.toml:4: [capture] speed: at \"max\" one worker would run away from the other: leave workers \
-         at \
-         1, or name a speed",
+        "x.toml:4: [capture] speed: \"max\" needs one worker, since several would drift apart: set \
+         workers to 1, or a speed",
     ),
     (
         "[capture]\ninterfaces = [\"a\", \"b\"]\nworkers = 33\n",
-        "x.toml:3: [capture] workers: 66 workers (workers times interfaces) are more than 64",
+        "x.toml:3: [capture] workers: 66 workers (workers times interfaces) are more than 64, the \
+         most allowed",
     ),
     (
         "[capture]\nfiles = [\"a\"]\nspeed = 0\n",
-        "x.toml:3: [capture] speed: 0 is not \"max\" or a number above 0, such as 1 for the pace of the \
-         capture",
+        "x.toml:3: [capture] speed: 0 is not \"max\" or a number above 0, such as 1 for the speed of \
+         the capture",
     ),
     (
         "[capture]\nfiles = [\"a\"]\n[engine]\nmax_calls = 0\n",
@@ -207,7 +203,7 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[capture]\nfiles = [\"a\"]\n[store]\noutbox = \"/var/lib/ringtap/records\"\n",
-        "x.toml:4: [store] outbox: must be another directory than that of the records",
+        "x.toml:4: [store] outbox: must not be the directory of the records: set another one",
     ),
     (
         "[capture]\nfiles = [\"a\"]\n[store]\nretain = \"1h\"\n",
@@ -231,26 +227,24 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[capture]\nfiles = [\"a\"]\n[spool]\ndirectory = \"/s\"\n[retention]\ntier = \"/s/old\"\n",
-        "x.toml:6: [retention] tier: must not lie in the directory of the spool, nor that in it: name \
-         one \
-         on another disk",
+        "x.toml:6: [retention] tier: must not be inside the directory of the spool, nor contain it: \
+         set one on another disk",
     ),
     (
         "[capture]\nfiles = [\"a\"]\n[retention]\ntier_after = \"2d\"\n",
-        "x.toml:4: [retention] tier_after: there is no `tier` for segments to move to: name it, or leave \
-         this out",
+        "x.toml:4: [retention] tier_after: needs `tier`, where segments move to: set it, or remove \
+         this key",
     ),
     (
         "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"s3:/b\"\n",
-        "x.toml:4: [retention] tier: is no bucket: s3://, its name, and a prefix, for example \
+        "x.toml:4: [retention] tier: is not a bucket: write s3://, its name and a prefix, for example \
          s3://recordings/sensor-1",
     ),
     (
         "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"s3://b\"\ntier_endpoint = \
          \"http://s3.example.org\"\n",
-        "x.toml:5: [retention] tier_endpoint: is not encrypted: write https, or allow it with tier_http \
-         = \
-         true",
+        "x.toml:5: [retention] tier_endpoint: is not encrypted: use https, or allow http with \
+         tier_http = true",
     ),
     (
         "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"s3://b\"\ntier_endpoint = \
@@ -261,13 +255,13 @@ const WRONG_FILES: &[(&str, &str)] = &[
     (
         "[capture]\nfiles = [\"a\"]\n[retention]\ntier = \"/t\"\ntier_endpoint = \
          \"https://s3.example.org\"\n",
-        "x.toml:5: [retention] tier_endpoint: `tier` names no bucket: say s3://bucket/prefix there, or \
-         leave this out",
+        "x.toml:5: [retention] tier_endpoint: needs a bucket in `tier`: set it to s3://bucket/prefix, \
+         or remove this key",
     ),
     (
         "[capture]\nfiles = [\"a\"]\n[metrics]\nlisten = \"9464\"\n",
-        "x.toml:4: [metrics] listen: \"9464\" is not an address and a port, such as \"127.0.0.1:9464\", \
-         or \"\" for none",
+        "x.toml:4: [metrics] listen: \"9464\" is not an address and a port, such as \
+         \"127.0.0.1:9464\", or \"\" for none",
     ),
     (
         "[capture]\nfiles = [\"a\"]\n[log]\nlevel = \"loud\"\n",
@@ -291,7 +285,7 @@ fn wrong_files() {
     let error = Config::load(Path::new("/nowhere/ringtap.toml")).unwrap_err().to_string();
     assert_eq!(
         error,
-        "/nowhere/ringtap.toml does not exist: `ringtap run --print-default` prints one to begin with"
+        "/nowhere/ringtap.toml does not exist: `ringtap run --print-default` prints one to start from"
     );
 }
 

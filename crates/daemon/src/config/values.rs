@@ -1,4 +1,4 @@
-//! Values of the configuration that are more than a number or a text.
+//! Types of the configuration's values, besides numbers and texts.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::key::{KeyValue, quoted};
 
-/// Defines an enumeration whose values are words in the file.
+/// Defines an enumeration whose values are words of the file.
 macro_rules! choice {
     (
         $(#[doc = $about:literal])+
@@ -92,7 +92,7 @@ choice! {
 
 choice! {
     /// What is recorded of calls.
-    pub(crate) enum Keep {
+    pub(crate) enum KeepScope {
         /// Their records alone.
         Nothing = "nothing",
         /// Their messages.
@@ -106,7 +106,7 @@ choice! {
     }
 }
 
-impl Keep {
+impl KeepScope {
     /// Of a call.
     pub(crate) fn of_call(self) -> RecordingScope {
         match self {
@@ -118,13 +118,13 @@ impl Keep {
     }
 }
 
-/// Room on a file system: a share of it, or bytes.
+/// Space on a file system: a share of it, or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Free(pub(crate) SpaceThreshold);
+pub(crate) struct FreeSpace(pub(crate) SpaceThreshold);
 
 choice! {
     /// How recorded packets are compressed.
-    pub(crate) enum Compress {
+    pub(crate) enum Compression {
         /// Not at all.
         None = "none",
         /// With zstd.
@@ -135,41 +135,41 @@ choice! {
 /// How fast files are replayed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Speed {
-    /// As fast as it goes.
+    /// As fast as possible.
     Max,
-    /// So many times the pace of the capture.
+    /// A multiple of the speed of the capture.
     Times(f64),
 }
 
-/// Where to listen; nowhere where it is empty.
+/// An address to listen on; None if it is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Listen(pub(crate) Option<SocketAddr>);
+pub(crate) struct ListenAddress(pub(crate) Option<SocketAddr>);
 
 choice! {
     /// What is logged.
-    pub(crate) enum Level {
-        /// What does not work.
+    pub(crate) enum LogLevel {
+        /// Failures.
         Error = "error",
-        /// Also what is lost, or soon will be.
+        /// Also losses, present or imminent.
         Warn = "warn",
-        /// Also what happens: starts, stops, the status line.
+        /// Also starts, stops, and the status line.
         Info = "info",
-        /// Also what helps to find out why.
+        /// Also details for finding a cause.
         Debug = "debug",
     }
 }
 
 /// A network: `"192.0.2.0/24"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Net(pub(crate) Network);
+pub(crate) struct NetworkPrefix(pub(crate) Network);
 
 /// A share of all calls: `"1%"`, or 0.01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Share(pub(crate) CallShare);
+pub(crate) struct CallSharePercent(pub(crate) CallShare);
 
-/// A header field that a message is looked for: `"X-Recording: off"`. None where it is empty.
+/// A header field to look for in messages: `"X-Recording: off"`. None if it is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Field(pub(crate) Option<(String, String)>);
+pub(crate) struct HeaderField(pub(crate) Option<(String, String)>);
 
 const SIZES: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)];
 /// Longer names before those that they end in.
@@ -189,12 +189,12 @@ fn measured(text: &str, units: &[(&str, u64)]) -> Option<u64> {
         text.strip_suffix(unit).is_some_and(|number| number.ends_with(|last: char| last.is_ascii_digit()))
     })?;
     let number = text.strip_suffix(unit)?;
-    // `parse` would take a sign.
+    // `parse` would accept a sign.
     number.bytes().all(|byte| byte.is_ascii_digit()).then_some(())?;
     number.parse::<u64>().ok()?.checked_mul(*size)
 }
 
-/// In the largest unit that leaves nothing over.
+/// The value in the largest unit that divides it.
 fn told(value: u64, units: impl Iterator<Item = (&'static str, u64)>, none: &str) -> String {
     let mut units = units.filter(|(_, size)| value > 0 && value.is_multiple_of(*size));
     units.next().map_or_else(|| none.to_owned(), |(unit, size)| format!("{}{unit}", value / size))
@@ -236,7 +236,7 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-impl fmt::Display for Free {
+impl fmt::Display for FreeSpace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             SpaceThreshold::Bytes(bytes) => Size(bytes).fmt(f),
@@ -246,13 +246,13 @@ impl fmt::Display for Free {
     }
 }
 
-impl<'de> Deserialize<'de> for Net {
+impl<'de> Deserialize<'de> for NetworkPrefix {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map(Self).map_err(D::Error::custom)
     }
 }
 
-impl<'de> Deserialize<'de> for Share {
+impl<'de> Deserialize<'de> for CallSharePercent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
@@ -268,7 +268,7 @@ impl<'de> Deserialize<'de> for Share {
     }
 }
 
-impl<'de> Deserialize<'de> for Free {
+impl<'de> Deserialize<'de> for FreeSpace {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         thousandths(&text)
@@ -292,7 +292,7 @@ fn thousandths(text: &str) -> Option<u16> {
     (part <= 1000).then_some(part)
 }
 
-impl<'de> Deserialize<'de> for Field {
+impl<'de> Deserialize<'de> for HeaderField {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         if text.is_empty() {
@@ -325,7 +325,7 @@ impl<'de> Deserialize<'de> for Speed {
     }
 }
 
-impl<'de> Deserialize<'de> for Listen {
+impl<'de> Deserialize<'de> for ListenAddress {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         if text.is_empty() {
@@ -339,7 +339,7 @@ const SIZE: &str = "a size, such as \"64MiB\", \"512KiB\" or a number of bytes";
 const SPAN: &str = "a time with its unit, such as \"10s\", \"250ms\", \"4h\" or \"90d\"";
 const FREE: &str = "a share such as \"5%\", or a size such as \"20GiB\"";
 const FIELD: &str = "a header field and its value, such as \"X-Recording: off\", or \"\" for none";
-const SPEED: &str = "\"max\" or a number above 0, such as 1 for the pace of the capture";
+const SPEED: &str = "\"max\" or a number above 0, such as 1 for the speed of the capture";
 const LISTEN: &str = "an address and a port, such as \"127.0.0.1:9464\", or \"\" for none";
 const NETWORKS: &str = "a list of networks, such as [\"192.0.2.0/24\", \"2001:db8::1\"]";
 const SHARE: &str = "a share from 0% to 100%, such as \"1%\"";
@@ -380,7 +380,7 @@ impl KeyValue for Span {
     }
 }
 
-impl KeyValue for Free {
+impl KeyValue for FreeSpace {
     fn accepts() -> String {
         FREE.to_owned()
     }
@@ -390,7 +390,7 @@ impl KeyValue for Free {
     }
 }
 
-impl KeyValue for Field {
+impl KeyValue for HeaderField {
     fn accepts() -> String {
         FIELD.to_owned()
     }
@@ -408,13 +408,13 @@ impl KeyValue for Speed {
     fn written(&self) -> String {
         match self {
             Self::Max => quoted("max"),
-            // TOML wants the point.
+            // TOML requires the decimal point.
             Self::Times(times) => format!("{times:?}"),
         }
     }
 }
 
-impl KeyValue for Listen {
+impl KeyValue for ListenAddress {
     fn accepts() -> String {
         LISTEN.to_owned()
     }
@@ -424,7 +424,7 @@ impl KeyValue for Listen {
     }
 }
 
-impl KeyValue for Vec<Net> {
+impl KeyValue for Vec<NetworkPrefix> {
     fn accepts() -> String {
         NETWORKS.to_owned()
     }
@@ -434,7 +434,7 @@ impl KeyValue for Vec<Net> {
     }
 }
 
-impl KeyValue for Share {
+impl KeyValue for CallSharePercent {
     fn accepts() -> String {
         SHARE.to_owned()
     }
@@ -452,12 +452,12 @@ mod tests {
     fn shares() {
         for (text, part) in [("0%", 0), ("5%", 50), ("2.5%", 25), ("99.9%", 999), ("100%", 1000)] {
             assert_eq!(thousandths(text), Some(part));
-            assert_eq!(Free(SpaceThreshold::Thousandths(part)).to_string(), text);
+            assert_eq!(FreeSpace(SpaceThreshold::Thousandths(part)).to_string(), text);
         }
         for text in ["", "%", "5", "5.%", ".5%", "-1%", "+1%", "100.1%", "1.25%", "9999%", "5 %"] {
             assert_eq!(thousandths(text), None, "{text}");
         }
-        assert_eq!(Free(SpaceThreshold::Bytes(20 << 30)).to_string(), "20GiB");
+        assert_eq!(FreeSpace(SpaceThreshold::Bytes(20 << 30)).to_string(), "20GiB");
     }
 
     #[test]

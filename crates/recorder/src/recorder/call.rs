@@ -1,4 +1,4 @@
-//! Calls: what their messages tell, what the rules say of them, and how their recording ends.
+//! Calls: gathers facts from their messages, applies the rules, and finishes their recording.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,16 +13,16 @@ use super::call_state::{BEFORE, CallState, OtherDialog, mask};
 use super::digits::PressedDigits;
 use super::limits::{LONGEST, MINUTE};
 use super::state::Recorder;
-use super::verdict::standing;
+use super::verdict::decision_from;
 use crate::complete::complete;
 use crate::erase::Erasure;
 use crate::facts::{GatheredFacts, events};
-use crate::orders::place;
 use crate::output::{OwnerRecording, PassingPacket};
 use crate::pending::number;
+use crate::policy::place;
 
 impl Recorder {
-    /// The state of a call; a new one where it has none.
+    /// The state of a call; created if it has none.
     pub(super) fn call(&mut self, number: CallNumber, call_id: &str) -> &mut CallState {
         let Self { calls, by_key, output, .. } = self;
         let new = |by_key: &mut HashMap<u64, u32>| {
@@ -31,9 +31,9 @@ impl Recorder {
             CallState {
                 number,
                 call_id: call_id.into(),
-                track: OwnerRecording::new(Category::Signalling, key),
+                recording: OwnerRecording::new(Category::Signalling, key),
                 facts: GatheredFacts::default(),
-                standing: CallDecision::default(),
+                decision: CallDecision::default(),
                 most: None,
                 noted_pending: false,
                 fixed: false,
@@ -44,15 +44,15 @@ impl Recorder {
         };
         match calls.entry(number.slot()) {
             Entry::Occupied(entry) if entry.get().number == number => entry.into_mut(),
-            // The call before it in the same place has not told of its end.
+            // The end of the previous call in this slot was not reported.
             Entry::Occupied(mut entry) => {
                 let mut before = entry.insert(new(by_key));
-                if by_key.get(&before.track.key) == Some(&number.slot())
+                if by_key.get(&before.recording.key) == Some(&number.slot())
                     && before.call_id != entry.get().call_id
                 {
-                    by_key.remove(&before.track.key);
+                    by_key.remove(&before.recording.key);
                 }
-                output.end(&mut before.track, Nanos::ZERO);
+                output.end(&mut before.recording, Nanos::ZERO);
                 if let Some(target) = before.product {
                     target.end(output, Nanos::ZERO);
                 }
@@ -62,7 +62,7 @@ impl Recorder {
         }
     }
 
-    /// A call came a phase further.
+    /// Handles a new phase of a call.
     pub(super) fn progress(&mut self, phase: CallPhase, number: CallNumber, call: &Call) -> &CallState {
         let state = self.call(number, &call.call_id);
         match phase {
@@ -74,114 +74,113 @@ impl Recorder {
         state
     }
 
-    /// A message passed: what it tells, and how its call stands then.
+    /// Gathers facts from a message; returns the decision about its call after it.
     pub(super) fn see(&mut self, seen: &SipSeen<'_>) -> Option<CallDecision> {
         let call_id = String::from_utf8_lossy(seen.message.call_id()?);
         let Some(number) = seen.call else { return Some(self.see_other(seen, &call_id)) };
-        let ruling = Arc::clone(&self.ruling);
+        let policy = Arc::clone(&self.policy);
         let state = self.call(number, &call_id);
-        state.standing.events |= events(seen.message);
+        state.decision.events |= events(seen.message);
         let is_open = match &state.product {
             Some(target) => target.is_open(),
-            None => !ruling.products.is_empty(),
+            None => !policy.products.is_empty(),
         };
         if !state.fixed || is_open {
-            state.facts.see(seen.message, [seen.src, seen.dst], seen.time.0 / MINUTE, &ruling);
+            state.facts.see(seen.message, [seen.src, seen.dst], seen.time.0 / MINUTE, &policy);
         }
         if !state.fixed {
             self.judge(number.slot(), None, false);
         } else if seen.message.sdp().is_some() {
-            let standing = state.standing;
-            self.orders.table.write(place(number), standing);
+            let decision = state.decision;
+            self.shared_policy.table.write(place(number), decision);
         }
         self.judge_product(number.slot());
-        self.switch(seen, number, &ruling);
-        self.calls.get(&number.slot()).map(|_| self.orders.table.get(place(number)))
+        self.switch(seen, number, &policy);
+        self.calls.get(&number.slot()).map(|_| self.shared_policy.table.get(place(number)))
     }
 
-    /// Asks the rules about a call, with what is known of it now.
+    /// Applies the rules to a call with the facts known so far.
     pub(super) fn judge(&mut self, slot: u32, mos: Option<f64>, judged: bool) {
-        let Self { calls, ruling, orders, counts, eraser, now, .. } = self;
+        let Self { calls, policy, shared_policy, counts, eraser, now, .. } = self;
         let Some(state) = calls.get_mut(&slot).filter(|state| !state.fixed) else { return };
-        let verdict = match ruling.rules.always() {
+        let verdict = match policy.rules.always() {
             Some(rule) => Verdict::Decided {
                 rule: Some(0),
                 what: rule.what,
                 mask_digits: rule.mask_digits,
                 may_pause: rule.may_pause,
             },
-            None => state.facts.ask(mos, judged, |facts| ruling.rules.decide(facts)),
+            None => state.facts.ask(mos, judged, |facts| policy.rules.decide(facts)),
         };
-        let events = state.standing.events;
-        state.standing = CallDecision { events, ..standing(&verdict) };
-        if state.standing.state == DecisionState::UntilEnd {
-            state.most = state.most.max(Some(state.standing.what));
-            // What stays should nobody ever know.
-            let without = state.facts.ask(None, true, |facts| ruling.rules.decide(facts)).what();
-            state.standing.provisional = without < state.standing.what;
-            let is_new = state.standing.provisional && !state.noted_pending;
+        let events = state.decision.events;
+        state.decision = CallDecision { events, ..decision_from(&verdict) };
+        if state.decision.state == DecisionState::UntilEnd {
+            state.most = state.most.max(Some(state.decision.what));
+            // The scope that remains if the MOS never becomes known.
+            let without = state.facts.ask(None, true, |facts| policy.rules.decide(facts)).what();
+            state.decision.provisional = without < state.decision.what;
+            let is_new = state.decision.provisional && !state.noted_pending;
             state.noted_pending |= is_new;
             if let Some(eraser) = eraser.as_mut().filter(|_| is_new && without == RecordingScope::Nothing) {
                 let from = Nanos(now.0.saturating_sub(LONGEST.0 + BEFORE.0));
                 eraser.note_pending(PendingEntry::Begun {
                     call: number(state.number),
-                    owner: state.track.key,
+                    owner: state.recording.key,
                     from,
                 });
             }
         }
         if let Verdict::Decided { rule, what, .. } = verdict {
             state.fixed = true;
-            ruling.count(rule);
+            policy.count(rule);
             counts.calls[what as usize] += 1;
-            log::debug!(target: "rules", "call {}: {}, by {}", state.call_id, what.name(), ruling.name(rule));
+            log::debug!(target: "rules", "call {}: {}, by {}", state.call_id, what.name(), policy.name(rule));
         }
-        orders.table.write(place(state.number), state.standing);
-        if matches!(state.standing.state, DecisionState::UntilEnd | DecisionState::Decided) {
-            self.output.settle(&mut state.track, &state.standing);
+        shared_policy.table.write(place(state.number), state.decision);
+        if matches!(state.decision.state, DecisionState::UntilEnd | DecisionState::Decided) {
+            self.output.flush_pending(&mut state.recording, &state.decision);
         }
     }
 
-    /// A message that belongs to no call: what is known of it is in it.
+    /// Decides about a message outside calls from its own facts.
     pub(super) fn see_other(&mut self, seen: &SipSeen<'_>, call_id: &str) -> CallDecision {
         let key = of_call(call_id.as_bytes());
-        let ruling = &self.ruling;
+        let policy = &self.policy;
         let other = self.others.entry(key).or_insert_with(|| {
             let mut facts = GatheredFacts::default();
             facts.over = true;
             facts.introduce_message(seen.message);
-            facts.see(seen.message, [seen.src, seen.dst], seen.time.0 / MINUTE, ruling);
-            let verdict = facts.ask(None, true, |facts| ruling.rules.decide(facts));
-            let track = OwnerRecording::new(Category::Signalling, key);
-            OtherDialog { track, standing: standing(&verdict), last: seen.time }
+            facts.see(seen.message, [seen.src, seen.dst], seen.time.0 / MINUTE, policy);
+            let verdict = facts.ask(None, true, |facts| policy.rules.decide(facts));
+            let recording = OwnerRecording::new(Category::Signalling, key);
+            OtherDialog { recording, decision: decision_from(&verdict), last: seen.time }
         });
         other.last = seen.time;
-        other.standing
+        other.decision
     }
 
-    /// Keeps a message, which stands so.
+    /// Records a message under its call's decision.
     pub(super) fn message(
         &mut self,
         seen: &SipSeen<'_>,
-        standing: &CallDecision,
+        decision: &CallDecision,
         data: &[u8],
         wire_len: u32,
     ) {
-        let piece = PassingPacket { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
-        let track = match seen.call {
-            Some(number) => self.calls.get_mut(&number.slot()).map(|state| &mut state.track),
+        let packet = PassingPacket { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
+        let recording = match seen.call {
+            Some(number) => self.calls.get_mut(&number.slot()).map(|state| &mut state.recording),
             None => {
                 let call_id = String::from_utf8_lossy(seen.message.call_id().unwrap_or_default());
-                self.others.get_mut(&of_call(call_id.as_bytes())).map(|other| &mut other.track)
+                self.others.get_mut(&of_call(call_id.as_bytes())).map(|other| &mut other.recording)
             }
         };
-        if let Some(track) = track {
-            self.output.put(track, standing, &piece);
+        if let Some(recording) = recording {
+            self.output.record(recording, decision, &packet);
         }
     }
 
-    /// A call has ended: what the rules say of all of it. What was kept until now and should not have been is
-    /// erased.
+    /// Finishes an ended call: decides about all of it, and erases what was recorded against the decision.
     pub(super) fn end(&mut self, call: &mut Call, streams: &mut [StreamEnd]) {
         let now = self.now;
         let key = of_call(call.call_id.as_bytes());
@@ -196,8 +195,8 @@ impl Recorder {
         if let Some(target) = state.product.take() {
             target.end(&mut self.output, now);
         }
-        let signalling = self.output.end(&mut state.track, now);
-        let what = state.standing.what;
+        let signalling = self.output.end(&mut state.recording, now);
+        let what = state.decision.what;
         if state.most.is_some_and(|most| what < most) {
             self.erase(&state, call, streams, now);
             streams.iter_mut().for_each(|stream| stream.recorded = RecordedPackets::default());
@@ -212,24 +211,24 @@ impl Recorder {
         };
         complete(call, recorded, signalling, streams);
         if state.demanded && recorded != Recorded::None {
-            // What passed before it was asked for was not to be kept.
+            // Packets before the command were not to be recorded.
             let lost = streams.iter().map(|stream| stream.recorded.lost).sum::<u64>();
             call.recorded_missing = Some(signalling.lost + lost);
         }
         self.amender.iter().for_each(|amender| amender.end(call, streams));
         self.counts.incomplete += u64::from(call.recorded_missing.is_some_and(|missing| missing > 0));
         self.counts.one_way += u64::from(call.recorded_empty.is_some_and(|empty| empty > 0));
-        if state.standing.mask_digits {
+        if state.decision.mask_digits {
             mask(call);
         }
     }
 
-    /// Of a call that was better than it had to be: all that is not kept of it goes.
+    /// Erases what is no longer wanted of a call whose MOS was better than the rule's limit.
     #[cold]
     pub(super) fn erase(&mut self, state: &CallState, call: &Call, streams: &[StreamEnd], now: Nanos) {
         let of_stream = |end: &StreamEnd| of_stream(end.record.src, end.record.dst, end.record.ssrc);
         let mut owners: Vec<u64> = streams.iter().map(of_stream).collect();
-        if state.standing.what == RecordingScope::Nothing {
+        if state.decision.what == RecordingScope::Nothing {
             owners.push(of_call(call.call_id.as_bytes()));
         }
         if owners.is_empty() {
@@ -243,7 +242,7 @@ impl Recorder {
         }
     }
 
-    /// The recording of a call stays: its pending decision is over.
+    /// Keeps the recording of a call: its pending decision is done.
     pub(super) fn confirm(&mut self, state: &CallState) {
         if let Some(eraser) = self.eraser.as_mut().filter(|_| state.noted_pending) {
             eraser.note_pending(PendingEntry::Ended { call: number(state.number) });

@@ -1,4 +1,4 @@
-//! What a recorder has of a call under way, and what a verdict comes to.
+//! The recorder's state of a call in progress.
 
 use ringtap_engine::CallNumber;
 use ringtap_model::{Call, Nanos};
@@ -9,37 +9,37 @@ use super::intercepted::InterceptedCall;
 use crate::facts::GatheredFacts;
 use crate::output::OwnerRecording;
 
-/// A call under way.
+/// A call in progress.
 pub(super) struct CallState {
     pub(super) number: CallNumber,
     pub(super) call_id: Box<str>,
-    pub(super) track: OwnerRecording,
+    pub(super) recording: OwnerRecording,
     pub(super) facts: GatheredFacts,
-    pub(super) standing: CallDecision,
-    /// The most that was kept of it until its end should tell.
+    pub(super) decision: CallDecision,
+    /// The widest scope recorded while the decision waited for the call's end.
     pub(super) most: Option<RecordingScope>,
-    /// That is kept in mind on the disk.
+    /// The pending decision is noted on the disk.
     pub(super) noted_pending: bool,
-    /// No rule changes it any more.
+    /// The decision is final.
     pub(super) fixed: bool,
-    /// By command, when it had begun.
+    /// A command changed a decided call.
     pub(super) demanded: bool,
     pub(super) digits: PressedDigits,
-    /// What the rules say that intercept; None where there are none.
+    /// Its interception; None if no rule intercepts.
     pub(super) product: Option<Box<InterceptedCall>>,
 }
 
-/// Messages of one Call-ID that is no call's.
+/// Messages with a Call-ID that is not a call's.
 pub(super) struct OtherDialog {
-    pub(super) track: OwnerRecording,
-    pub(super) standing: CallDecision,
+    pub(super) recording: OwnerRecording,
+    pub(super) decision: CallDecision,
     pub(super) last: Nanos,
 }
 
-/// The record does not say which digits were pressed.
+/// Removes the pressed digits from a record.
 pub(super) fn mask(call: &mut Call) {
     call.dtmf.iter_mut().for_each(|dtmf| dtmf.digit = "x".to_owned());
 }
 
-/// Challenges may come before the record's time.
+/// Challenges may precede the record's first time.
 pub(super) const BEFORE: Nanos = Nanos::from_secs(10);

@@ -2,22 +2,22 @@
 
 use ringtap_spool::WriterCounts;
 
-/// Packets that a worker recorded and lost, and its decisions.
+/// Packets that a worker recorded and lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecordingCounts {
-    /// Counts of the spool writer.
+    /// Counts of the spool's writer.
     pub counts: WriterCounts,
-    /// Packets that were not passed to the spool.
+    /// Packets for which the spool had no slot.
     pub left_out: u64,
-    /// Packets that could not be written to disk.
+    /// Packets whose write failed.
     pub refused: u64,
     /// Bytes on disk.
     pub bytes: u64,
     /// Write operations on disk.
     pub writes: u64,
-    /// Segments begun.
+    /// Segments started.
     pub segments: u64,
-    /// Disk operations that failed.
+    /// Failed write operations.
     pub failures: u64,
     /// Decisions about calls.
     pub decisions: Decisions,
@@ -38,17 +38,17 @@ impl RecordingCounts {
     }
 }
 
-/// Decisions of a worker about calls.
+/// Decisions of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decisions {
-    /// Calls by what is recorded of them, in the order of [`RecordingScope::ALL`].
+    /// Decided calls by scope, in the order of [`RecordingScope::ALL`].
     pub calls: [u64; 4],
-    /// Packets dropped from memory before their call was decided.
+    /// Packets dropped from memory while their decision was pending.
     pub lost: u64,
-    /// Calls that were on disk until their end and then erased.
+    /// Calls that were recorded until their end and erased.
     pub erased: u64,
-    /// Calls whose recording lacks packets.
+    /// Calls with packets missing from their recording.
     pub incomplete: u64,
-    /// Answered calls whose recording lacks one direction.
+    /// Answered calls recorded without media in one direction or both.
     pub one_way: u64,
 }

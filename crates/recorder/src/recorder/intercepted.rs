@@ -1,4 +1,4 @@
-//! What a recorder has of calls, streams and dialogs that are intercepted.
+//! The recorder's state of intercepted calls, streams and dialogs.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -12,109 +12,109 @@ use ringtap_spool::{Category, of_stream};
 use super::stream_state::SerialHasher;
 use super::verdict::alone_facts;
 use crate::cases::CaseNote;
-use crate::orders::{Orders, Ruling, place};
 use crate::output::{OwnerRecording, PacketOutput};
+use crate::policy::{RecordingPolicy, SharedPolicy, place};
 
-/// What a worker has of it.
+/// A worker's intercepted streams and dialogs.
 #[derive(Default)]
 pub(super) struct Interceptions {
     /// By the stream's serial.
     pub(super) streams: HashMap<u64, InterceptedStream, BuildHasherDefault<SerialHasher>>,
-    /// Streams of which packets wait.
+    /// Streams with waiting packets.
     pub(super) waiting: Vec<u64>,
-    /// Messages that belong to no call, by the key of their Call-ID.
+    /// Dialogs that are not calls, by the key of their Call-ID.
     pub(super) others: HashMap<u64, InterceptedDialog>,
 }
 
 /// A call that may be intercepted.
 pub(super) struct InterceptedCall {
-    pub(super) track: OwnerRecording,
-    pub(super) standing: CallDecision,
-    /// Until the rules change, nothing more comes of them.
+    pub(super) recording: OwnerRecording,
+    pub(super) decision: CallDecision,
+    /// The decision is final until the rules change.
     pub(super) fixed: bool,
     /// The rules that match.
     pub(super) matched: Vec<usize>,
-    pub(super) told: Option<Nanos>,
+    pub(super) logged: Option<Nanos>,
 }
 
-/// A stream of which product is kept, or may be.
+/// A stream that is or may be intercepted.
 pub(super) struct InterceptedStream {
-    pub(super) track: OwnerRecording,
+    pub(super) recording: OwnerRecording,
     pub(super) call: Option<CallNumber>,
     pub(super) hosts: [IpAddr; 2],
     pub(super) ssrc: u32,
     pub(super) first: Nanos,
     pub(super) last: Nanos,
-    /// What the rules say of it where no call claims it, and for which cases.
+    /// The decision about it without a call, and its cases.
     pub(super) alone: Option<(CallDecision, Vec<String>)>,
-    /// No packet of it will come; since when.
-    pub(super) left: Option<Nanos>,
-    pub(super) told: Option<Nanos>,
+    /// When it ended.
+    pub(super) ended: Option<Nanos>,
+    pub(super) logged: Option<Nanos>,
 }
 
-/// Messages of one Call-ID that is no call's.
+/// Messages with a Call-ID that is not a call's.
 pub(super) struct InterceptedDialog {
-    pub(super) track: OwnerRecording,
-    pub(super) standing: CallDecision,
+    pub(super) recording: OwnerRecording,
+    pub(super) decision: CallDecision,
     pub(super) cases: Vec<String>,
     pub(super) last: Nanos,
-    pub(super) told: Option<Nanos>,
+    pub(super) logged: Option<Nanos>,
 }
 
 impl InterceptedCall {
     pub(super) fn new(key: u64) -> Self {
-        let track = OwnerRecording::product(Category::Signalling, key);
-        Self { track, standing: CallDecision::default(), fixed: false, matched: Vec::new(), told: None }
+        let recording = OwnerRecording::product(Category::Signalling, key);
+        Self { recording, decision: CallDecision::default(), fixed: false, matched: Vec::new(), logged: None }
     }
 
-    /// More may become known of it.
+    /// The decision may still change.
     pub(super) fn is_open(&self) -> bool {
         !self.fixed
     }
 
-    /// The call has ended.
+    /// Ends the recording.
     pub(super) fn end(mut self, output: &mut PacketOutput, now: Nanos) {
-        output.end(&mut self.track, now);
+        output.end(&mut self.recording, now);
     }
 }
 
 impl InterceptedStream {
     pub(super) fn new((src, dst, ssrc): (Endpoint, Endpoint, u32), time: Nanos) -> Self {
         Self {
-            track: OwnerRecording::product(Category::Media, of_stream(src, dst, ssrc)),
+            recording: OwnerRecording::product(Category::Media, of_stream(src, dst, ssrc)),
             call: None,
             hosts: [src.ip, dst.ip],
             ssrc,
             first: time,
             last: time,
             alone: None,
-            left: None,
-            told: None,
+            ended: None,
+            logged: None,
         }
     }
 
-    /// As its call does, or alone.
-    pub(super) fn decision_of(&self, orders: &Orders, ruling: &Ruling) -> CallDecision {
+    /// The decision of its call, or its own without one.
+    pub(super) fn decision_of(&self, shared_policy: &SharedPolicy, policy: &RecordingPolicy) -> CallDecision {
         let known = match self.call {
-            Some(call) => orders.products.get(place(call)),
-            None => self.alone.as_ref().map(|(standing, _)| *standing).unwrap_or_default(),
+            Some(call) => shared_policy.products.get(place(call)),
+            None => self.alone.as_ref().map(|(decision, _)| *decision).unwrap_or_default(),
         };
         match known.state {
-            DecisionState::Unknown => CallDecision { what: ruling.products.most(), ..known },
+            DecisionState::Unknown => CallDecision { what: policy.products.most(), ..known },
             _ => known,
         }
     }
 
-    /// What the rules say where no call claims it.
-    pub(super) fn judge_alone(&mut self, ruling: &Ruling) {
-        let facts = alone_facts(ruling, &self.hosts, self.ssrc, |facts| ruling.products.decide(facts));
-        self.alone = Some((facts.standing, ruling.products.cases(&facts.matched)));
+    /// Applies the rules to a stream without a call.
+    pub(super) fn judge_alone(&mut self, policy: &RecordingPolicy) {
+        let facts = alone_facts(policy, &self.hosts, self.ssrc, |facts| policy.products.decide(facts));
+        self.alone = Some((facts.decision, policy.products.cases(&facts.matched)));
     }
 
-    pub(super) fn tell(&mut self, orders: &Orders, now: Nanos) {
-        if is_due(&self.track, &mut self.told, now) {
-            let owner = self.track.key;
-            orders.note(match (self.call, &self.alone) {
+    pub(super) fn tell(&mut self, shared_policy: &SharedPolicy, now: Nanos) {
+        if is_due(&self.recording, &mut self.logged, now) {
+            let owner = self.recording.key;
+            shared_policy.note(match (self.call, &self.alone) {
                 (Some(call), _) => CaseNote::Owner { place: place(call), owner },
                 (None, Some((_, cases))) => CaseNote::Alone { owner, cases: cases.clone() },
                 (None, None) => return,
@@ -123,14 +123,14 @@ impl InterceptedStream {
     }
 }
 
-/// Whether it is to be told whose an owner is: when the first of it is kept, and again from time to time.
-pub(super) fn is_due(track: &OwnerRecording, told: &mut Option<Nanos>, now: Nanos) -> bool {
-    let due = track.is_kept() && told.is_none_or(|told| told + AGAIN < now);
+/// Whether the cases of an owner are to be logged now: with its first packet, and again from time to time.
+pub(super) fn is_due(recording: &OwnerRecording, logged: &mut Option<Nanos>, now: Nanos) -> bool {
+    let due = recording.is_kept() && logged.is_none_or(|logged| logged + AGAIN < now);
     if due {
-        *told = Some(now);
+        *logged = Some(now);
     }
     due
 }
 
-/// It is told again whose an owner is, so that nothing is forgotten of one that goes on for days.
+/// Interval after which an owner's cases are logged again: an owner may last for days.
 const AGAIN: Nanos = Nanos::from_secs(3_600);

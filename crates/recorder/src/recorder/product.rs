@@ -1,10 +1,10 @@
-//! Interception product: a copy of its own of what rules with `product` want, whatever else is kept of a
+//! Interception product: a separate copy of what rules with `product` select, whatever else is recorded of a
 //! call.
 //!
-//! It is decided like everything else that is kept (by the worker that has the signalling, for all workers,
-//! in a table), but apart from it: what the operator keeps, and what the record says of that, is the same
-//! whether a call is intercepted or not. It is neither masked nor paused, and a rule that comes into effect
-//! while a call is under way has it from then on.
+//! It is decided as the ordinary recording is (by the worker that has the signalling, for all workers, in a
+//! table), but separately: the ordinary recording and its fields in the record are the same whether a call is
+//! intercepted or not. Product is neither masked nor paused. A rule that takes effect during a call records
+//! it from then on.
 
 use std::collections::hash_map::Entry;
 
@@ -19,51 +19,51 @@ use super::sink::wrapped;
 use super::state::Recorder;
 use crate::cases::CaseNote;
 use crate::facts::GatheredFacts;
-use crate::orders::place;
 use crate::output::{OwnerRecording, PassingPacket};
+use crate::policy::place;
 
 impl Recorder {
-    /// Whether nobody is intercepted, or was since the start.
+    /// Whether nothing is intercepted, nor was since the start.
     pub(crate) fn intercepts_nobody(&self) -> bool {
-        self.ruling.products.is_empty() && self.products.streams.is_empty()
+        self.policy.products.is_empty() && self.products.streams.is_empty()
     }
 
-    /// Asks the rules about a call, with what is known of it now.
+    /// Applies the rules to a call with the facts known so far.
     pub(crate) fn judge_product(&mut self, slot: u32) {
-        let Self { calls, ruling, orders, output, now, .. } = self;
+        let Self { calls, policy, shared_policy, output, now, .. } = self;
         let Some(state) = calls.get_mut(&slot) else { return };
-        if ruling.products.is_empty() && state.product.is_none() {
+        if policy.products.is_empty() && state.product.is_none() {
             return;
         }
-        let key = state.track.key;
+        let key = state.recording.key;
         let target = state.product.get_or_insert_with(|| Box::new(InterceptedCall::new(key)));
         if target.fixed {
             return;
         }
         let place = place(state.number);
-        let wanted = state.facts.ask(None, false, |facts| ruling.products.decide(facts));
+        let wanted = state.facts.ask(None, false, |facts| policy.products.decide(facts));
         target.fixed = wanted.is_final;
-        target.standing = wanted.standing;
+        target.decision = wanted.decision;
         if wanted.matched != target.matched {
             let new = wanted.matched.iter().filter(|rule| !target.matched.contains(rule));
-            new.for_each(|rule| ruling.products.count(*rule));
-            // Before any packet of it can be kept: whoever keeps one tells of it after this.
-            orders.note(CaseNote::Call { place, cases: ruling.products.cases(&wanted.matched) });
+            new.for_each(|rule| policy.products.count(*rule));
+            // Logged before any of its packets is recorded: owners are logged after this.
+            shared_policy.note(CaseNote::Call { place, cases: policy.products.cases(&wanted.matched) });
             target.matched = wanted.matched;
         }
-        orders.products.write(place, target.standing);
-        if target.standing.state == DecisionState::Decided {
-            output.settle(&mut target.track, &target.standing);
-            if target.standing.what == RecordingScope::Nothing {
-                output.finish(&mut target.track, *now);
+        shared_policy.products.write(place, target.decision);
+        if target.decision.state == DecisionState::Decided {
+            output.flush_pending(&mut target.recording, &target.decision);
+            if target.decision.what == RecordingScope::Nothing {
+                output.finish(&mut target.recording, *now);
             }
-            if is_due(&target.track, &mut target.told, *now) {
-                orders.note(CaseNote::Owner { place, owner: key });
+            if is_due(&target.recording, &mut target.logged, *now) {
+                shared_policy.note(CaseNote::Owner { place, owner: key });
             }
         }
     }
 
-    /// New rules: every call is asked about again, under way or not decided.
+    /// Applies new rules to every call in progress.
     pub(crate) fn apply_new_rules_to_product(&mut self) {
         let slots: Vec<u32> = self.calls.keys().copied().collect();
         for slot in slots {
@@ -74,23 +74,23 @@ impl Recorder {
         }
         self.products.streams.values_mut().for_each(|stream| stream.alone = None);
         for mut other in std::mem::take(&mut self.products.others).into_values() {
-            self.output.end(&mut other.track, self.now);
+            self.output.end(&mut other.recording, self.now);
         }
     }
 
-    /// Keeps a message, where its call is intercepted, as it was sent.
+    /// Records a message of an intercepted call as it was sent.
     pub(crate) fn product_message(&mut self, seen: &SipSeen<'_>, frame: Option<&Frame<'_>>) {
         if self.intercepts_nobody() {
             return;
         }
-        let standing = match seen.call {
+        let decision = match seen.call {
             Some(number) => match self.calls.get(&number.slot()).and_then(|state| state.product.as_ref()) {
-                Some(target) => target.standing,
+                Some(target) => target.decision,
                 None => return,
             },
             None => self.judge_other_product(seen),
         };
-        if standing.what < RecordingScope::Signalling {
+        if decision.what < RecordingScope::Signalling {
             return;
         }
         let own;
@@ -104,55 +104,57 @@ impl Recorder {
                 None => return self.output.left_out += 1,
             },
         };
-        let piece = PassingPacket { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
-        let Self { calls, products, output, orders, .. } = self;
+        let packet = PassingPacket { time: seen.time, wire_len, data, head: data.len(), payload_type: 0 };
+        let Self { calls, products, output, shared_policy, .. } = self;
         match seen.call {
             Some(number) => {
                 let target = calls.get_mut(&number.slot()).and_then(|state| state.product.as_mut());
-                if let Some(InterceptedCall { track, told, .. }) = target.map(|target| &mut **target) {
-                    output.put(track, &standing, &piece);
-                    if is_due(track, told, seen.time) {
-                        orders.note(CaseNote::Owner { place: place(number), owner: track.key });
+                if let Some(InterceptedCall { recording, logged, .. }) = target.map(|target| &mut **target) {
+                    output.record(recording, &decision, &packet);
+                    if is_due(recording, logged, seen.time) {
+                        shared_policy.note(CaseNote::Owner { place: place(number), owner: recording.key });
                     }
                 }
             }
             None => {
                 let key = of_call(seen.message.call_id().unwrap_or_default());
-                if let Some(InterceptedDialog { track, cases, told, .. }) = products.others.get_mut(&key) {
-                    output.put(track, &standing, &piece);
-                    if is_due(track, told, seen.time) {
-                        orders.note(CaseNote::Alone { owner: key, cases: cases.clone() });
+                if let Some(InterceptedDialog { recording, cases, logged, .. }) =
+                    products.others.get_mut(&key)
+                {
+                    output.record(recording, &decision, &packet);
+                    if is_due(recording, logged, seen.time) {
+                        shared_policy.note(CaseNote::Alone { owner: key, cases: cases.clone() });
                     }
                 }
             }
         }
     }
 
-    /// A message that belongs to no call: what is known of it is in it.
+    /// Decides about a message outside calls from its own facts.
     fn judge_other_product(&mut self, seen: &SipSeen<'_>) -> CallDecision {
-        let Self { products, ruling, .. } = self;
+        let Self { products, policy, .. } = self;
         let Some(call_id) = seen.message.call_id() else { return CallDecision::default() };
         let key = of_call(call_id);
         let other = products.others.entry(key).or_insert_with(|| {
             let mut facts = GatheredFacts::default();
             facts.over = true;
             facts.introduce_message(seen.message);
-            facts.see(seen.message, [seen.src, seen.dst], seen.time.0 / MINUTE, ruling);
-            let wanted = facts.ask(None, true, |facts| ruling.products.decide(facts));
-            wanted.matched.iter().for_each(|rule| ruling.products.count(*rule));
-            let cases = ruling.products.cases(&wanted.matched);
-            let track = OwnerRecording::product(Category::Signalling, key);
-            InterceptedDialog { track, standing: wanted.standing, cases, last: seen.time, told: None }
+            facts.see(seen.message, [seen.src, seen.dst], seen.time.0 / MINUTE, policy);
+            let wanted = facts.ask(None, true, |facts| policy.products.decide(facts));
+            wanted.matched.iter().for_each(|rule| policy.products.count(*rule));
+            let cases = policy.products.cases(&wanted.matched);
+            let recording = OwnerRecording::product(Category::Signalling, key);
+            InterceptedDialog { recording, decision: wanted.decision, cases, last: seen.time, logged: None }
         });
         other.last = seen.time;
-        other.standing
+        other.decision
     }
 
-    /// Keeps a media packet. HOT where somebody is intercepted: a load for each packet, a hash for those that
-    /// may be wanted.
-    pub(crate) fn product_media(&mut self, seen: &RtpSeen<'_>, piece: &PassingPacket<'_>) {
-        let Self { products, output, orders, ruling, .. } = self;
-        let known = seen.call.map(|call| orders.products.get(place(call))).unwrap_or_default();
+    /// Records a media packet. HOT if there is any interception: a load for each packet, a hash for those
+    /// that may be wanted.
+    pub(crate) fn product_media(&mut self, seen: &RtpSeen<'_>, packet: &PassingPacket<'_>) {
+        let Self { products, output, shared_policy, policy, .. } = self;
+        let known = seen.call.map(|call| shared_policy.products.get(place(call))).unwrap_or_default();
         let may_be = known.state != DecisionState::Decided || known.what > RecordingScope::Signalling;
         if !may_be && products.waiting.is_empty() {
             return;
@@ -165,21 +167,21 @@ impl Recorder {
         };
         stream.last = seen.time;
         stream.call = seen.call.or(stream.call);
-        let standing = stream.decision_of(orders, ruling);
-        if output.put(&mut stream.track, &standing, piece) {
+        let decision = stream.decision_of(shared_policy, policy);
+        if output.record(&mut stream.recording, &decision, packet) {
             products.waiting.push(seen.serial);
         }
-        stream.tell(orders, seen.time);
+        stream.tell(shared_policy, seen.time);
     }
 
-    /// Keeps what reports say of a stream of which product is kept.
-    pub(crate) fn product_reports(&mut self, seen: &RtcpSeen<'_>, piece: &PassingPacket<'_>) {
-        let Self { products, output, orders, ruling, .. } = self;
+    /// Records RTCP reports of an intercepted stream.
+    pub(crate) fn product_reports(&mut self, seen: &RtcpSeen<'_>, packet: &PassingPacket<'_>) {
+        let Self { products, output, shared_policy, policy, .. } = self;
         let Some(stream) = products.streams.get_mut(&seen.serial) else { return };
         stream.last = seen.time;
         stream.call = seen.call.or(stream.call);
-        let standing = stream.decision_of(orders, ruling);
-        if output.put(&mut stream.track, &standing, piece) {
+        let decision = stream.decision_of(shared_policy, policy);
+        if output.record(&mut stream.recording, &decision, packet) {
             products.waiting.push(seen.serial);
         }
     }
@@ -187,71 +189,72 @@ impl Recorder {
     /// Applies decisions that another worker has made for packets that wait. A stream that no call has
     /// claimed for too long is decided by itself.
     pub(crate) fn check_waiting_product(&mut self, now: Nanos) {
-        let Self { products: Interceptions { streams, waiting, .. }, output, orders, ruling, .. } = self;
+        let Self { products: Interceptions { streams, waiting, .. }, output, shared_policy, policy, .. } =
+            self;
         waiting.retain(|serial| {
             let Some(stream) = streams.get_mut(serial) else { return false };
-            if !stream.track.waits() {
+            if !stream.recording.waits() {
                 return false;
             }
-            if stream.call.is_none() && (stream.left.is_some() || stream.first + ALONE < now) {
-                stream.judge_alone(ruling);
+            if stream.call.is_none() && (stream.ended.is_some() || stream.first + ALONE < now) {
+                stream.judge_alone(policy);
             }
-            let standing = stream.decision_of(orders, ruling);
-            let decided = standing.state == DecisionState::Decided;
-            let gone = stream.left.is_some_and(|left| left + PATIENCE < now);
+            let decision = stream.decision_of(shared_policy, policy);
+            let decided = decision.state == DecisionState::Decided;
+            let gone = stream.ended.is_some_and(|ended| ended + PATIENCE < now);
             if decided {
-                output.settle(&mut stream.track, &standing);
-                stream.tell(orders, now);
+                output.flush_pending(&mut stream.recording, &decision);
+                stream.tell(shared_policy, now);
             }
-            if stream.left.is_some() && (decided || gone) {
-                output.end(&mut stream.track, now);
+            if stream.ended.is_some() && (decided || gone) {
+                output.end(&mut stream.recording, now);
                 streams.remove(serial);
             }
             !decided && !gone
         });
     }
 
-    /// Who is silent needs no place.
+    /// Releases the slots of silent streams and dialogs.
     pub(crate) fn sweep_product(&mut self, now: Nanos) {
         let Self { products, output, .. } = self;
         for stream in products.streams.values_mut().filter(|stream| stream.last + SILENCE < now) {
-            output.finish(&mut stream.track, now);
+            output.finish(&mut stream.recording, now);
         }
         let silent = |_: &u64, other: &mut InterceptedDialog| other.last + SILENCE < now;
         for (_, mut other) in products.others.extract_if(silent) {
-            output.end(&mut other.track, now);
+            output.end(&mut other.recording, now);
         }
     }
 
-    /// No packet of the stream will come.
+    /// Handles the end of a stream.
     pub(crate) fn product_leaving(&mut self, serial: u64) {
         let now = self.now;
         let Some(stream) = self.products.streams.get(&serial) else { return };
-        if let Some(number) = stream.call.filter(|_| stream.track.waits())
+        if let Some(number) = stream.call.filter(|_| stream.recording.waits())
             && number.worker() == self.worker
             && let Some(state) = self.calls.get_mut(&number.slot()).filter(|state| state.number == number)
         {
-            // It ends with its call: what is not known now will not be.
+            // The stream ends with its call: no more facts will become known.
             state.facts.over = true;
             self.judge_product(number.slot());
         }
-        let Self { products, output, orders, ruling, .. } = self;
+        let Self { products, output, shared_policy, policy, .. } = self;
         let Some(stream) = products.streams.get_mut(&serial) else { return };
-        stream.left = Some(now);
-        if stream.track.waits() {
+        stream.ended = Some(now);
+        if stream.recording.waits() {
             if stream.call.is_none() {
-                stream.judge_alone(ruling);
+                stream.judge_alone(policy);
             }
-            let standing = stream.decision_of(orders, ruling);
-            if standing.state != DecisionState::Decided {
-                // Another worker has not said yet.
+            let decision = stream.decision_of(shared_policy, policy);
+            if decision.state != DecisionState::Decided {
+                // The call's worker has not decided yet.
                 return;
             }
-            output.settle(&mut stream.track, &standing);
-            stream.tell(orders, now);
+            output.flush_pending(&mut stream.recording, &decision);
+            stream.tell(shared_policy, now);
         }
         if let Some(mut stream) = products.streams.remove(&serial) {
-            output.end(&mut stream.track, now);
+            output.end(&mut stream.recording, now);
         }
     }
 }

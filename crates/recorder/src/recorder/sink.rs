@@ -1,4 +1,4 @@
-//! The engine's hooks, and which bytes of the wire each of them is about.
+//! The engine's sink: finds the frame that each of the engine's hooks is about.
 
 use ringtap_engine::{CallNumber, CallPhase, RecordedPackets, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Registration, Transport};
@@ -11,19 +11,19 @@ use super::state::Recorder;
 use crate::facts::has_digits;
 use crate::output::PassingPacket;
 
-/// A sink that keeps what the engine saw of a batch.
+/// A sink that records what the engine finds in a batch.
 pub struct RecordingSink<'a, S> {
-    outlet: &'a mut S,
+    next_sink: &'a mut S,
     recorder: &'a mut Recorder,
     frames: &'a [Frame<'a>],
-    /// Behind the frame that was asked for last: they are asked for in order, but for a few.
+    /// The frame after the last one found: hooks come almost in order of the frames.
     next: usize,
 }
 
 impl<'a, S: Sink> RecordingSink<'a, S> {
     /// `frames` are the batch, in order of their numbers.
-    pub fn new(outlet: &'a mut S, recorder: &'a mut Recorder, frames: &'a [Frame<'a>]) -> Self {
-        Self { outlet, recorder, frames, next: 0 }
+    pub fn new(next_sink: &'a mut S, recorder: &'a mut Recorder, frames: &'a [Frame<'a>]) -> Self {
+        Self { next_sink, recorder, frames, next: 0 }
     }
 
     #[inline]
@@ -42,13 +42,13 @@ impl<'a, S: Sink> RecordingSink<'a, S> {
         self.frames.get(at)
     }
 
-    /// The one frame that carried something, where it is at hand.
+    /// The frame, if a single frame carried the item and is in this batch.
     #[inline]
     fn only(&mut self, frames: &[u64]) -> Option<&'a Frame<'a>> {
         match *frames {
             [number] => self.frame(number),
             _ => {
-                // They are kept as what was put together from them.
+                // Reassembled data is recorded instead of these frames.
                 frames.iter().for_each(|number| _ = self.frame(*number));
                 None
             }
@@ -62,54 +62,54 @@ impl<S: Sink> Sink for RecordingSink<'_, S> {
 
     fn call(&mut self, mut call: Call, mut streams: Vec<StreamEnd>) {
         self.recorder.end(&mut call, &mut streams);
-        self.outlet.call(call, streams);
+        self.next_sink.call(call, streams);
     }
 
     fn stream(&mut self, stream: StreamEnd) {
-        self.outlet.stream(stream);
+        self.next_sink.stream(stream);
     }
 
     fn registration(&mut self, registration: Registration) {
-        self.outlet.registration(registration);
+        self.next_sink.registration(registration);
     }
 
     fn message(&mut self, message: Message) {
-        self.outlet.message(message);
+        self.next_sink.message(message);
     }
 
     fn progress(&mut self, phase: CallPhase, number: CallNumber, call: &Call) {
         let state = self.recorder.progress(phase, number, call);
-        if state.standing.mask_digits && !call.dtmf.is_empty() {
+        if state.decision.mask_digits && !call.dtmf.is_empty() {
             let mut call = call.clone();
             mask(&mut call);
-            self.outlet.progress(phase, number, &call);
+            self.next_sink.progress(phase, number, &call);
         } else {
-            self.outlet.progress(phase, number, call);
+            self.next_sink.progress(phase, number, call);
         }
     }
 
     fn sip(&mut self, seen: &SipSeen<'_>) {
-        let Some(standing) = self.recorder.see(seen) else { return };
+        let Some(decision) = self.recorder.see(seen) else { return };
         let frame = self.only(seen.frames);
         self.recorder.product_message(seen, frame);
-        if standing.what < RecordingScope::Signalling {
+        if decision.what < RecordingScope::Signalling {
             return;
         }
-        let masked = standing.mask_digits && has_digits(seen.message);
-        // A datagram is kept as it came. A message that was put together, that came by way of another worker,
-        // or that may stand beside another call's in its frame, is kept in a datagram of its own; so is one
-        // that nobody could read without what passed before it in its connection.
+        let masked = decision.mask_digits && has_digits(seen.message);
+        // A datagram is recorded as it came. A message that was reassembled, came through another worker or
+        // may share its frame with another call's message is recorded in a datagram of its own; so is one
+        // that cannot be read without earlier data of its connection.
         let as_is = match seen.transport {
             Transport::Udp => !masked,
-            Transport::Tcp => !masked && self.recorder.ruling.rules.always().is_some(),
+            Transport::Tcp => !masked && self.recorder.policy.rules.always().is_some(),
             _ => false,
         };
         if let Some(frame) = frame.filter(|_| as_is) {
-            return self.recorder.message(seen, &standing, frame.data, frame.wire_len);
+            return self.recorder.message(seen, &decision, frame.data, frame.wire_len);
         }
         let message = if masked { without_body(seen.message) } else { seen.message.raw().to_vec() };
         match wrapped((seen.src, seen.dst), &message, self.recorder.output.link()) {
-            Some(data) => self.recorder.message(seen, &standing, &data, data.len() as u32),
+            Some(data) => self.recorder.message(seen, &decision, &data, data.len() as u32),
             None => self.recorder.output.left_out += 1,
         }
     }
@@ -163,7 +163,7 @@ impl<S: Sink> Sink for RecordingSink<'_, S> {
     }
 }
 
-/// Where the payload stands in the bytes that it was found in; None where these are others.
+/// The offset of the payload in `bytes`; None if it is not part of them.
 fn offset(bytes: &[u8], payload: &[u8]) -> Option<usize> {
     let at = (payload.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
     (at + payload.len() <= bytes.len()).then_some(at)
@@ -177,7 +177,7 @@ fn without_body(message: &sip::Message<'_>) -> Vec<u8> {
     bytes
 }
 
-/// A message in a frame of its own: what carried it is not at hand any more.
+/// A message in a new frame, for a message whose own frame is gone or shared.
 pub fn wrapped((src, dst): (Endpoint, Endpoint), message: &[u8], link: LinkType) -> Option<Vec<u8>> {
     let datagram = udp_datagram((src.ip, src.port), (dst.ip, dst.port), message)?;
     if link != ETHERNET {

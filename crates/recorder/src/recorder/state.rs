@@ -14,67 +14,67 @@ use super::intercepted::Interceptions;
 use super::stream_state::{FastPath, SerialHasher, Stream};
 use crate::amend::Amender;
 use crate::erase::Eraser;
-use crate::orders::{Orders, Ruling};
 use crate::output::{OwnerRecording, PacketOutput};
+use crate::policy::{RecordingPolicy, SharedPolicy};
 
 /// Records the calls and streams of one worker.
 pub struct Recorder {
     pub(super) output: PacketOutput,
-    pub(super) orders: Arc<Orders>,
-    pub(super) ruling: Arc<Ruling>,
+    pub(super) shared_policy: Arc<SharedPolicy>,
+    pub(super) policy: Arc<RecordingPolicy>,
     pub(super) epoch: u64,
     pub(super) eraser: Option<Eraser>,
     pub(super) amender: Option<Amender>,
     /// By the stream's serial.
     pub(super) streams: HashMap<u64, Stream, BuildHasherDefault<SerialHasher>>,
-    /// By the stream's place in the engine.
+    /// By the stream's slot in the engine.
     pub(super) fast_paths: Box<[FastPath]>,
-    /// Streams of which packets wait.
+    /// Streams with waiting packets.
     pub(super) waiting: Vec<u64>,
-    /// Calls that this worker has the signalling of, by their place.
+    /// Calls whose signalling this worker has, by their slot.
     pub(super) calls: HashMap<u32, CallState>,
-    /// Their places by the key of their Call-ID.
+    /// Their slots by the key of their Call-ID.
     pub(super) by_key: HashMap<u64, u32>,
-    /// Messages that belong to no call, by the key of their Call-ID.
+    /// Dialogs that are not calls, by the key of their Call-ID.
     pub(super) others: HashMap<u64, OtherDialog>,
-    /// What is kept of who is intercepted.
+    /// Interception product.
     pub(super) products: Interceptions,
-    /// Where every frame is kept.
+    /// The recording of all other frames; None unless `everything` is recorded.
     pub(super) rest: Option<Box<Rest>>,
-    /// Time by the packets, or by the clock.
+    /// Time of the packets, or of the clock.
     pub(super) now: Nanos,
-    pub(super) looked: Nanos,
-    pub(super) swept: Nanos,
+    pub(super) checked: Nanos,
+    pub(super) released: Nanos,
     pub(super) counts: Decisions,
-    /// Packets lost, as far as the operator knows.
+    /// Lost packets that have been logged.
     pub(super) reported_losses: u64,
     pub(super) worker: usize,
 }
 
-/// The frames that are no call's, and which of the batch are some call's.
+/// The recording of frames outside calls, and which frames of the batch belong to a call.
 pub(super) type Rest = (OwnerRecording, Vec<bool>);
 
 impl Recorder {
-    /// Opens a recorder for at most `streams` streams at once, with `undecided` bytes for packets that no
-    /// rule can decide yet. Without an eraser, calls that were recorded until their end stay on the disk.
+    /// Opens a recorder for at most `streams` streams at once, with `undecided` bytes for packets whose
+    /// decision is pending. Without an eraser, calls that were recorded until their end stay on the disk.
     pub fn open(
         settings: WriterSettings,
         streams: usize,
         undecided: usize,
-        orders: Arc<Orders>,
+        shared_policy: Arc<SharedPolicy>,
         eraser: Option<Eraser>,
     ) -> Result<Self, Error> {
         let (worker, owners) = (usize::from(settings.worker), settings.owners);
-        let (ruling, epoch) = orders.ruling();
-        let rest = rest(&ruling, worker);
+        let (policy, epoch) = shared_policy.policy();
+        let rest = rest(&policy, worker);
         Ok(Self {
             output: PacketOutput {
-                keeper: SpoolWriter::open(settings)?,
+                writer: SpoolWriter::open(settings)?,
                 undecided: PendingPackets::new(undecided, owners),
                 left_out: 0,
             },
-            orders,
-            ruling,
+            shared_policy,
+            policy,
             epoch,
             eraser,
             amender: None,
@@ -87,8 +87,8 @@ impl Recorder {
             products: Interceptions::default(),
             rest,
             now: Nanos::ZERO,
-            looked: Nanos::ZERO,
-            swept: Nanos::ZERO,
+            checked: Nanos::ZERO,
+            released: Nanos::ZERO,
             counts: Decisions::default(),
             reported_losses: 0,
             worker,
@@ -97,31 +97,32 @@ impl Recorder {
 
     /// Logs packets that could not be recorded since the last report, and why.
     pub fn report(&mut self) {
-        let WriterCounts { lost_oversized, lost_disk, .. } = self.output.keeper.counts();
-        let written = self.output.keeper.written();
+        let WriterCounts { lost_oversized, lost_disk, .. } = self.output.writer.counts();
+        let written = self.output.writer.written();
         let (left_out, undecided) = (self.output.left_out, self.output.undecided.lost());
         let lost = lost_oversized + lost_disk + left_out + undecided + written.lost_packets();
         if lost > self.reported_losses {
             let why = match written.failure() {
                 Some(error) => error.to_string(),
                 None if lost_disk > 0 => {
-                    "the disk does not keep up, or pauses for longer than [spool] memory bridges".to_owned()
+                    "the disk is too slow, or pauses for longer than [spool] memory bridges".to_owned()
                 }
                 None if lost_oversized > 0 => "they are longer than 68 KiB".to_owned(),
-                None if left_out > 0 => "more streams at once than the spool has places".to_owned(),
-                None => "their calls were not decided in time: [spool] undecided is too small".to_owned(),
+                None if left_out > 0 => "more streams at once than the spool has slots".to_owned(),
+                None => "their calls were decided too late: raise [spool] undecided".to_owned(),
             };
             let more = lost - self.reported_losses;
-            log::warn!(target: "spool", "worker {}: {more} packets could not be kept: {why}", self.worker);
+            log::warn!(target: "spool", "worker {}: {more} packets could not be recorded: \
+            {why}", self.worker);
             self.reported_losses = lost;
         }
     }
 
-    /// What was kept and what was lost.
+    /// Counts of recorded and lost packets, and of decisions.
     pub fn counts(&self) -> RecordingCounts {
-        let written = self.output.keeper.written();
+        let written = self.output.writer.written();
         RecordingCounts {
-            counts: self.output.keeper.counts(),
+            counts: self.output.writer.counts(),
             left_out: self.output.left_out,
             refused: written.lost_packets(),
             bytes: written.bytes(),
@@ -134,24 +135,24 @@ impl Recorder {
 
     /// Has records corrected when the disk refuses packets after the record was made.
     pub fn amend_by(&mut self, amender: Amender) {
-        amender.listen(self.written());
+        amender.watch(self.written());
         self.amender = Some(amender);
     }
 
-    /// What the disk has taken, for other threads.
+    /// Status of the writer, for other threads.
     pub fn written(&self) -> Arc<WriterStatus> {
-        self.output.keeper.written()
+        self.output.writer.written()
     }
 
-    /// Writes everything.
+    /// Writes all waiting packets and closes the segments.
     pub fn close(mut self, now: Nanos) {
         self.eraser.iter_mut().for_each(Eraser::flush);
-        let PacketOutput { keeper, left_out, undecided } = self.output;
-        let (written, undecided) = (keeper.written(), undecided.lost());
-        let counts = keeper.close(now);
+        let PacketOutput { writer, left_out, undecided } = self.output;
+        let (written, undecided) = (writer.written(), undecided.lost());
+        let counts = writer.close(now);
         log::info!(
             target: "spool",
-            "worker {}: {} packets kept in {} segments, {} MiB; {} lost",
+            "worker {}: {} packets recorded in {} segments, {} MiB; {} lost",
             self.worker,
             counts.packets,
             written.segments(),
@@ -161,7 +162,7 @@ impl Recorder {
     }
 }
 
-pub(super) fn rest(ruling: &Ruling, worker: usize) -> Option<Box<Rest>> {
+pub(super) fn rest(policy: &RecordingPolicy, worker: usize) -> Option<Box<Rest>> {
     let owner = || key([&b"link"[..], &worker.to_string().into_bytes()]);
-    ruling.everything.then(|| Box::new((OwnerRecording::new(Category::Media, owner()), Vec::new())))
+    policy.everything.then(|| Box::new((OwnerRecording::new(Category::Media, owner()), Vec::new())))
 }

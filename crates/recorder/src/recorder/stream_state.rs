@@ -1,4 +1,4 @@
-//! What a recorder has of a media stream, and what decides about its packets.
+//! The recorder's state of a media stream, and the decision about its packets.
 
 use std::hash::Hasher;
 use std::net::IpAddr;
@@ -9,31 +9,31 @@ use ringtap_spool::rules::{CallDecision, DecisionState, RecordingScope};
 use ringtap_spool::{Category, OwnerHandle, PendingEntry, of_stream};
 
 use super::digits::{PressedDigits, pause_or_resume};
-use super::verdict::{alone_facts, standing};
+use super::verdict::{alone_facts, decision_from};
 use crate::erase::Eraser;
 use crate::facts::digit_of_event;
-use crate::orders::{Orders, Ruling, place};
 use crate::output::OwnerRecording;
 use crate::pending::number;
+use crate::policy::{RecordingPolicy, SharedPolicy, place};
 
 /// A media stream.
 pub(super) struct Stream {
-    pub(super) track: OwnerRecording,
-    /// In the engine, see [`RtpSeen::stream_slot`].
+    pub(super) recording: OwnerRecording,
+    /// Its slot in the engine, see [`RtpSeen::stream_slot`].
     pub(super) place: u32,
     pub(super) call: Option<CallNumber>,
     pub(super) hosts: [IpAddr; 2],
     pub(super) ssrc: u32,
     pub(super) first: Nanos,
     pub(super) last: Nanos,
-    /// What the rules say of it where no call claims it.
+    /// The decision about it without a call.
     pub(super) alone: Option<CallDecision>,
-    /// No packet of it will come; since when.
-    pub(super) left: Option<Nanos>,
-    /// RTP timestamp of the event that was taken last.
+    /// When it ended.
+    pub(super) ended: Option<Nanos>,
+    /// RTP timestamp of the last telephone-event.
     pub(super) event: Option<u32>,
     pub(super) digits: PressedDigits,
-    /// The call whose decision is pending, as is noted on the disk.
+    /// The call whose pending decision is noted on the disk.
     pub(super) noted_pending: Option<CallNumber>,
 }
 
@@ -44,11 +44,11 @@ pub(super) struct Stream {
 pub(super) struct FastPath {
     /// Serial of the stream that this entry is for.
     pub(super) serial: u64,
-    /// [`Recorder::version`] when it was written; not good for any other.
+    /// The recorder's `version` when this was written; it is invalid under any other.
     pub(super) version: u64,
-    /// As the engine named it.
+    /// Its call in the engine.
     pub(super) call: Option<CallNumber>,
-    /// None where packets take the slow path.
+    /// None if packets take the slow path.
     pub(super) owner: Option<OwnerHandle>,
     pub(super) last: Nanos,
 }
@@ -59,7 +59,7 @@ impl FastPath {
     pub(super) const NONE: Self = Self { serial: 0, version: 0, call: None, owner: None, last: Nanos::ZERO };
 }
 
-/// Numbers that count up need no more than to be spread.
+/// Serial numbers only need to be spread.
 #[derive(Default)]
 pub(super) struct SerialHasher(u64);
 
@@ -73,7 +73,7 @@ impl Hasher for SerialHasher {
     }
 
     fn write_u64(&mut self, number: u64) {
-        // 2^64 / the golden ratio: high bits for the place, low ones for the tag.
+        // 2^64 / the golden ratio: high bits for the bucket, low bits for the tag.
         self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
     }
 }
@@ -82,7 +82,7 @@ impl Stream {
     pub(super) fn new(seen: &RtpSeen<'_>) -> Self {
         let RtpSeen { src, dst, ssrc, time, stream_slot: place, .. } = *seen;
         Self {
-            track: OwnerRecording::new(Category::Media, of_stream(src, dst, ssrc)),
+            recording: OwnerRecording::new(Category::Media, of_stream(src, dst, ssrc)),
             place,
             call: None,
             hosts: [src.ip, dst.ip],
@@ -90,14 +90,14 @@ impl Stream {
             first: time,
             last: time,
             alone: None,
-            left: None,
+            ended: None,
             event: None,
             digits: PressedDigits::default(),
             noted_pending: None,
         }
     }
 
-    /// Something of it is about to be kept until its call's end tells whether it should be.
+    /// Notes on the disk that packets are recorded while their call's decision is pending.
     #[cold]
     pub(super) fn note_pending(&mut self, eraser: Option<&mut Eraser>) {
         if let Some((eraser, call)) =
@@ -106,54 +106,63 @@ impl Stream {
             self.noted_pending = Some(call);
             eraser.note_pending(PendingEntry::Begun {
                 call: number(call),
-                owner: self.track.key,
+                owner: self.recording.key,
                 from: self.first,
             });
         }
     }
 
-    /// A telephone-event: a digit where it is a new one.
+    /// Handles a telephone-event: each new one is a digit.
     #[cold]
-    pub(super) fn press(&mut self, seen: &RtpSeen<'_>, orders: &Orders, ruling: &Ruling) {
+    pub(super) fn press(
+        &mut self,
+        seen: &RtpSeen<'_>,
+        shared_policy: &SharedPolicy,
+        policy: &RecordingPolicy,
+    ) {
         // Every packet of an event has its beginning as timestamp (RFC 4733 section 2.4.1.1).
         if self.event.replace(seen.timestamp) == Some(seen.timestamp) {
             return;
         }
         if let (Some(digit), Some(call)) = (digit_of_event(seen.payload), self.call) {
-            let (pause, resume) = self.digits.press(digit, ruling);
-            pause_or_resume(orders, call, pause, resume);
+            let (pause, resume) = self.digits.press(digit, policy);
+            pause_or_resume(shared_policy, call, pause, resume);
         }
     }
 }
 
-/// How a stream stands: as its call does, or alone where it has none. HOT: a load.
-pub(super) fn decision_of(orders: &Orders, ruling: &Ruling, stream: &Stream) -> CallDecision {
+/// The decision about a stream: that of its call, or its own without one. HOT: a load.
+pub(super) fn decision_of(
+    shared_policy: &SharedPolicy,
+    policy: &RecordingPolicy,
+    stream: &Stream,
+) -> CallDecision {
     let known = match stream.call {
-        Some(call) => orders.table.get(place(call)),
+        Some(call) => shared_policy.table.get(place(call)),
         None => stream.alone.unwrap_or_default(),
     };
-    match (known.state, ruling.rules.always()) {
+    match (known.state, policy.rules.always()) {
         (DecisionState::Unknown, Some(rule)) => CallDecision {
             state: DecisionState::Decided,
             what: rule.what,
             mask_digits: rule.mask_digits,
             ..CallDecision::default()
         },
-        (DecisionState::Unknown, None) => CallDecision { what: ruling.rules.most(), ..known },
+        (DecisionState::Unknown, None) => CallDecision { what: policy.rules.most(), ..known },
         _ => known,
     }
 }
 
-/// Whether all of every packet is kept, whatever is in it, and nobody looks for digits there.
-pub(super) fn may_take_fast_path(standing: &CallDecision, ruling: &Ruling) -> bool {
-    let CallDecision { state, what, paused, mask_digits, may_pause, .. } = *standing;
+/// Whether every packet is recorded whole, and no digits are looked for in it.
+pub(super) fn may_take_fast_path(decision: &CallDecision, policy: &RecordingPolicy) -> bool {
+    let CallDecision { state, what, paused, mask_digits, may_pause, .. } = *decision;
     let is_kept =
         matches!(state, DecisionState::UntilEnd | DecisionState::Decided) && what == RecordingScope::Full;
-    let listens = may_pause && [&ruling.pause, &ruling.resume].iter().any(|switch| !switch.digits.is_empty());
+    let listens = may_pause && [&policy.pause, &policy.resume].iter().any(|switch| !switch.digits.is_empty());
     is_kept && !paused && !mask_digits && !listens
 }
 
-/// What the rules say of a stream that no call claims.
-pub(super) fn alone(ruling: &Ruling, stream: &Stream) -> CallDecision {
-    alone_facts(ruling, &stream.hosts, stream.ssrc, |facts| standing(&ruling.rules.decide(facts)))
+/// The decision about a stream without a call.
+pub(super) fn decide_alone(policy: &RecordingPolicy, stream: &Stream) -> CallDecision {
+    alone_facts(policy, &stream.hosts, stream.ssrc, |facts| decision_from(&policy.rules.decide(facts)))
 }

@@ -6,12 +6,12 @@ use ringtap_spool::rules::{CallDecision, DecisionState, RecordingScope};
 use super::call_state::OtherDialog;
 use super::limits::{ALONE, LONGEST, PATIENCE, SILENCE};
 use super::state::{Recorder, rest};
-use super::stream_state::{alone, decision_of};
+use super::stream_state::{decide_alone, decision_of};
 use crate::erase::Eraser;
 use crate::output::PassingPacket;
 
 impl Recorder {
-    /// A batch of so many frames follows, which ends at that time.
+    /// Begins a batch of `frames` frames, the last of which has the time `now`.
     pub fn begin(&mut self, frames: usize, now: Nanos) {
         self.now = now;
         if let Some(rest) = &mut self.rest {
@@ -20,10 +20,10 @@ impl Recorder {
         }
     }
 
-    /// The batch is over: what no call's was kept of it, where every frame is.
+    /// Ends a batch: records its frames outside calls, if `everything` is recorded.
     pub fn rest(&mut self, frames: &[Frame<'_>]) {
         let Some(rest) = &mut self.rest else { return };
-        let (track, kept) = &mut **rest;
+        let (recording, kept) = &mut **rest;
         let full = CallDecision {
             state: DecisionState::Decided,
             what: RecordingScope::Full,
@@ -31,8 +31,8 @@ impl Recorder {
         };
         for (frame, _) in frames.iter().zip(kept).filter(|(_, kept)| !**kept) {
             let Frame { time, wire_len, data, .. } = *frame;
-            let piece = PassingPacket { time, wire_len, data, head: data.len(), payload_type: 0 };
-            self.output.put(track, &full, &piece);
+            let packet = PassingPacket { time, wire_len, data, head: data.len(), payload_type: 0 };
+            self.output.record(recording, &full, &packet);
         }
     }
 
@@ -41,19 +41,19 @@ impl Recorder {
     pub fn tick(&mut self, now: Nanos) {
         self.now = now;
         self.eraser.iter_mut().for_each(Eraser::catch_up);
-        self.output.keeper.tick(now);
-        if self.orders.epoch() != self.epoch {
+        self.output.writer.tick(now);
+        if self.shared_policy.epoch() != self.epoch {
             self.apply_new_rules();
         }
-        for command in self.orders.commands(self.worker) {
+        for command in self.shared_policy.commands(self.worker) {
             self.command(&command);
         }
-        if now.since(self.looked) >= LOOK {
-            self.looked = now;
+        if now.since(self.checked) >= LOOK {
+            self.checked = now;
             self.check_waiting(now);
         }
-        if now.since(self.swept) >= SWEEP {
-            self.swept = now;
+        if now.since(self.released) >= SWEEP {
+            self.released = now;
             self.release_silent(now);
         }
     }
@@ -61,9 +61,9 @@ impl Recorder {
     /// Applies new rules to every call that is not decided yet.
     #[cold]
     fn apply_new_rules(&mut self) {
-        (self.ruling, self.epoch) = self.orders.ruling();
-        if self.rest.is_some() != self.ruling.everything {
-            self.rest = rest(&self.ruling, self.worker);
+        (self.policy, self.epoch) = self.shared_policy.policy();
+        if self.rest.is_some() != self.policy.everything {
+            self.rest = rest(&self.policy, self.worker);
         }
         let open: Vec<u32> =
             self.calls.iter().filter(|(_, call)| !call.fixed).map(|(slot, _)| *slot).collect();
@@ -81,23 +81,23 @@ impl Recorder {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.retain(|serial| {
             let Some(stream) = self.streams.get_mut(serial) else { return false };
-            if !stream.track.waits() {
+            if !stream.recording.waits() {
                 return false;
             }
-            if stream.call.is_none() && (stream.left.is_some() || stream.first + ALONE < now) {
-                stream.alone = Some(alone(&self.ruling, stream));
+            if stream.call.is_none() && (stream.ended.is_some() || stream.first + ALONE < now) {
+                stream.alone = Some(decide_alone(&self.policy, stream));
             }
-            let standing = decision_of(&self.orders, &self.ruling, stream);
-            let decided = matches!(standing.state, DecisionState::UntilEnd | DecisionState::Decided);
-            let gone = stream.left.is_some_and(|left| left + PATIENCE < now);
-            if standing.provisional {
+            let decision = decision_of(&self.shared_policy, &self.policy, stream);
+            let decided = matches!(decision.state, DecisionState::UntilEnd | DecisionState::Decided);
+            let gone = stream.ended.is_some_and(|ended| ended + PATIENCE < now);
+            if decision.provisional {
                 stream.note_pending(self.eraser.as_mut());
             }
             if decided {
-                self.output.settle(&mut stream.track, &standing);
+                self.output.flush_pending(&mut stream.recording, &decision);
             }
-            if stream.left.is_some() && (decided || gone) {
-                self.output.end(&mut stream.track, now);
+            if stream.ended.is_some() && (decided || gone) {
+                self.output.end(&mut stream.recording, now);
                 self.streams.remove(serial);
             }
             !decided && !gone
@@ -106,7 +106,7 @@ impl Recorder {
         self.check_waiting_product(now);
     }
 
-    /// Releases the memory of streams and dialogs that have been silent for a while.
+    /// Releases the spool's slots of streams and dialogs that have been silent for a while.
     fn release_silent(&mut self, now: Nanos) {
         let Self { streams, fast_paths, output, .. } = self;
         for (serial, stream) in streams.iter_mut() {
@@ -115,19 +115,19 @@ impl Recorder {
             stream.last = stream.last.max(last);
             if stream.last + SILENCE < now {
                 fast_paths.into_iter().for_each(|line| line.owner = None);
-                output.finish(&mut stream.track, now);
+                output.finish(&mut stream.recording, now);
             }
         }
         let silent = |_: &u64, other: &mut OtherDialog| other.last + SILENCE < now;
         for (_, mut other) in self.others.extract_if(silent) {
-            self.output.end(&mut other.track, now);
+            self.output.end(&mut other.recording, now);
         }
         self.sweep_product(now);
     }
 }
 
-/// How often decisions are looked for by those who wait for them.
+/// How often waiting streams check for a decision.
 const LOOK: Nanos = Nanos::from_millis(200);
 
-/// How often the silent are looked for.
+/// How often silent streams are released.
 const SWEEP: Nanos = Nanos::from_secs(5);

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use ringtap_spool::rules::{CallDecision, CallFacts, DecisionState, Verdict};
 
-use crate::orders::Ruling;
+use crate::policy::RecordingPolicy;
 
-pub(super) fn standing(verdict: &Verdict) -> CallDecision {
+pub(super) fn decision_from(verdict: &Verdict) -> CallDecision {
     match *verdict {
         Verdict::Decided { what, mask_digits, may_pause, .. } => CallDecision {
             state: DecisionState::Decided,
@@ -24,7 +24,7 @@ pub(super) fn standing(verdict: &Verdict) -> CallDecision {
 
 /// Asks with what is known of a stream that no call claims.
 pub(super) fn alone_facts<T>(
-    ruling: &Ruling,
+    policy: &RecordingPolicy,
     ends: &[IpAddr],
     ssrc: u32,
     ask: impl FnOnce(&CallFacts<'_>) -> T,
@@ -33,6 +33,6 @@ pub(super) fn alone_facts<T>(
     hosts.sort();
     let parts: Vec<&[u8]> = hosts.iter().map(String::as_bytes).collect();
     let ssrc = ssrc.to_be_bytes();
-    let key = ruling.hash(&[&parts[..], &[&ssrc[..]]].concat());
+    let key = policy.hash(&[&parts[..], &[&ssrc[..]]].concat());
     ask(&CallFacts { addresses: ends, key, over: true, judged: true, ..CallFacts::default() })
 }

@@ -105,7 +105,7 @@ impl Live {
             bail!("an interface is named twice, so each of its packets would count twice: name it once");
         }
         let taps = Taps::open(&self.interface, self.filter.as_deref())?;
-        for note in taps.notes() {
+        for note in taps.warnings() {
             screen.remark(note);
         }
         let names = taps.names();

@@ -77,7 +77,7 @@ impl Sensor {
     fn moved(&mut self) {
         let (lines, all) = (self.moves(), self.segments());
         let mut daemon = self.tend(&lines);
-        daemon.says(" has moved to s3://recordings/sensor-1");
+        daemon.says(" moved to s3://recordings/sensor-1");
         // Nothing is left on its way, and nothing here.
         daemon.counts("ringtap_spool_moved_segments_total", |moved| moved == all);
         daemon.counts("ringtap_spool_far_loose", |loose| loose == 0);
@@ -206,7 +206,7 @@ fn a_bucket_that_is_away_or_refuses_stops_nothing() {
     let (one, _) = sensor.calls();
     let (lines, all) = (sensor.moves(), sensor.segments());
     let mut daemon = sensor.tend(&lines);
-    daemon.says("segments cannot move");
+    daemon.says("cannot move segments");
     daemon.says("Connection refused");
     daemon.says("spool_far=AWAY");
     assert_eq!(daemon.counts("ringtap_spool_far_away", |away| away == 1), 1);
@@ -218,7 +218,7 @@ fn a_bucket_that_is_away_or_refuses_stops_nothing() {
     let failures = daemon.metric("ringtap_spool_far_failures_total");
     daemon.counts("ringtap_spool_far_failures_total", |now| now > failures);
     moto.trust(true);
-    daemon.says("the far place works again");
+    daemon.says("the bucket works again");
     daemon.counts("ringtap_spool_moved_segments_total", |moved| moved == all);
     daemon.counts("ringtap_spool_far_loose", |loose| loose == 0);
     end(daemon);

@@ -210,7 +210,7 @@ fn rules(interfaces: &str, wires: &'static [&str]) {
         command(&["keep", id("demanded"), "--what", "full"], "full from now on (was nothing)");
         command(&["pause", id("paused")], "paused");
         at(began, 2_500);
-        command(&["resume", id("paused")], "goes on");
+        command(&["resume", id("paused")], "resumed");
     });
     assert_eq!(calls.len(), 23);
     let dir = dir.path();
@@ -486,7 +486,7 @@ fn kill(interfaces: &str, wires: &'static [&str]) {
     }
 
     let mut daemon = place.start();
-    daemon.says("the run before ended while it was not known whether 3 calls may be kept: erased");
+    daemon.says("the previous run ended before 3 calls could be decided: erased");
     daemon.counts("ringtap_calls_cleared_total", |cleared| cleared == 3);
     daemon.signal("TERM");
     assert_eq!(daemon.end().0, Some(0));
@@ -511,7 +511,7 @@ fn kill(interfaces: &str, wires: &'static [&str]) {
     daemon.says("/metrics and /health");
     daemon.signal("TERM");
     let (_, log) = daemon.end();
-    assert!(!log.contains("the run before ended while"), "{log}");
+    assert!(!log.contains("the previous run ended before"), "{log}");
     assert_eq!(fs::metadata(dir.join("spool/provisional")).unwrap().len(), 8);
 }
 

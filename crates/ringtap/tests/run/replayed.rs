@@ -342,7 +342,7 @@ fn a_stop_writes_everything_and_a_reload_says_what_it_did() {
     fs::write(&path, text.replace("[store]", "[store]\nquue = 5")).unwrap();
     daemon.signal("HUP");
     daemon.says("nothing changes: ");
-    daemon.says("[store] quue: there is no such key; did you mean `queue`?");
+    daemon.says("[store] quue: no such key; did you mean `queue`?");
     fs::write(
         &path,
         text.replace("level = \"debug\"", "level = \"warn\"").replace("[store]", "[store]\nqueue = 64"),
@@ -380,7 +380,7 @@ fn after_a_kill_every_call_is_there_once() {
     place.configure(&nothing(dir.path()), "");
     let (status, log) = place.start().end();
     assert_eq!(status, Some(0), "{log}");
-    assert!(log.contains("the run before did not end cleanly: "), "{log}");
+    assert!(log.contains("the previous run did not end cleanly: "), "{log}");
     let calls = place.calls();
     let records = calls.values().map(|(_, streams)| 1 + streams.len() as u64).sum::<u64>();
     assert!(records >= written, "{records} of {written}");

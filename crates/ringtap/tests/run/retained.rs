@@ -97,7 +97,7 @@ fn a_call_under_way_is_held_when_it_has_ended_whatever_becomes_of_the_daemon() {
     daemon.says(&format!("rules: call {EARLY}: "));
     let (status, told) = hold(EARLY, "K-1");
     assert!(
-        status == Some(0) && told.contains("is under way: it is held for K-1 when it has ended"),
+        status == Some(0) && told.contains("is in progress: it will be held for K-1 when it ends"),
         "{told}"
     );
     assert!(
@@ -108,12 +108,12 @@ fn a_call_under_way_is_held_when_it_has_ended_whatever_becomes_of_the_daemon() {
     );
     let (status, told) = hold("nobody@nowhere", "K-1");
     assert!(
-        status == Some(1) && told.contains("none under way is put on hold: no call under way has"),
+        status == Some(1) && told.contains("none under way is put on hold: no call in progress has"),
         "{told}"
     );
     let (status, told) = hold(EARLY, "no name");
     assert!(status == Some(1) && told.contains("cannot name a case"), "{told}");
-    daemon.says(&format!("call {EARLY}: has ended, and is on hold for K-1"));
+    daemon.says(&format!("call {EARLY}: ended, now on hold for K-1"));
     assert!(!holds().contains("under way"), "{}", holds());
     // One is held for two cases, of which the one ends before the call does.
     daemon.says(&format!("rules: call {LATE}: "));
@@ -169,7 +169,7 @@ fn a_full_disk_stops_recording_and_nothing_else() {
     let lost = daemon.counts("ringtap_spool_lost_packets_total", |lost| lost > 0);
     assert!(lost > 0);
     fs::remove_file(disk.file("ballast")).unwrap();
-    daemon.says("recording goes on");
+    daemon.says("recording resumes");
     let before = daemon.metric("ringtap_spool_packets_total");
     daemon.counts("ringtap_spool_packets_total", |packets| packets > before);
     assert_eq!(daemon.metric("ringtap_spool_stopped"), 0);
@@ -206,6 +206,6 @@ fn a_disk_that_refuses_is_in_the_records() {
         );
         let missing = call["recorded_missing"].as_u64().unwrap();
         assert!(missing >= call["messages"].as_u64().unwrap(), "{call}");
-        assert!(log.contains(&format!("call {call_id}: the disk refused {missing} packets")), "{log}");
+        assert!(log.contains(&format!("call {call_id}: {missing} packets could not be written")), "{log}");
     }
 }

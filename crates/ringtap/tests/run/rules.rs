@@ -212,7 +212,7 @@ fn calls_under_way_are_commanded_and_rules_replaced() {
     let (status, _, told) = ringtap(&["keep", "nobody@nowhere", "--control", &control]);
     assert_eq!(
         (status, told.as_str()),
-        (Some(1), "ringtap: no call under way has the Call-ID `nobody@nowhere`\n")
+        (Some(1), "ringtap: no call in progress has the Call-ID `nobody@nowhere`\n")
     );
     // Later calls by other rules.
     let text = fs::read_to_string(&path).unwrap();
@@ -235,7 +235,7 @@ fn calls_under_way_are_commanded_and_rules_replaced() {
     assert!(daemon.metric("ringtap_calls_kept_total") >= 5);
     std::thread::sleep(std::time::Duration::from_millis(1500));
     let (_, _, told) = ringtap(&["resume", DIGIT, "--control", &control]);
-    assert_eq!(told, "ringtap: goes on\n");
+    assert_eq!(told, "ringtap: resumed\n");
     let (status, log) = daemon.end();
     assert_eq!(status, Some(0), "{log}");
     let calls = place.calls();

@@ -187,12 +187,12 @@ fn inside_full() {
     let capture = Capture::open(Path::new(DEMO)).expect("the demonstration");
     send(capture.frames(), 10.0);
     daemon.counts("ringtap_store_outbox_records", |waiting| waiting >= 20);
-    assert!(daemon.log().contains("; records wait until it works again"), "{}", daemon.log());
+    assert!(daemon.log().contains("; records wait until the store works again"), "{}", daemon.log());
     assert_eq!(daemon.log().matches("records wait until").count(), 1, "it is said once");
     assert!(daemon.page("/health").unwrap_or_default().contains("\"degraded\""));
     std::fs::remove_file(disk.file("ballast")).expect("makes room");
     disk.resize("64m");
-    daemon.says("caught up: the outbox is empty");
+    daemon.says("the outbox is empty: the day files have caught up");
     daemon.signal("TERM");
     let (status, log) = daemon.end();
     assert_eq!(status, Some(0), "{log}");

@@ -1,4 +1,4 @@
-//! What all workers are told of keeping: the rules, commands for calls under way, and how each call stands.
+//! Shared by all workers: the recording rules, the decision about each call, and commands for calls.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,44 +11,44 @@ use ringtap_spool::rules::{
     CallDecision, CallFacts, CallSlot, DecisionState, DecisionTable, RecordingScope, Rule, Rules,
 };
 
-use crate::cases::{CaseNote, CaseRegister};
+use crate::cases::{CaseNote, CaseReporter};
 
-/// What is to be recorded of which call, as it is configured.
+/// The configuration of recording.
 #[derive(Clone, Debug, Default)]
-pub struct RulingSettings {
-    /// Rules, the first that matches decides.
+pub struct PolicySettings {
+    /// Rules; the first that matches decides.
     pub rules: Rules,
     /// Rules that intercept.
     pub products: Vec<Rule>,
-    /// What joins the legs of a call.
+    /// What identifies the legs of one call.
     pub legs: Vec<LegKey>,
-    /// For the choice of a share of calls: nobody who does not know it can tell which are chosen.
+    /// Secret for choosing a share of calls: without it nobody can tell which are chosen.
     pub secret: String,
-    /// How those who speak pause the recording.
+    /// What pauses the recording.
     pub pause: PauseTrigger,
-    /// How they have it go on.
+    /// What resumes the recording.
     pub resume: PauseTrigger,
-    /// Every frame is kept.
+    /// Every frame is recorded.
     pub everything: bool,
 }
 
-/// Rules and what belongs to them, with counts of the calls that each decided.
+/// The rules in effect, with counts of the calls that each has decided.
 #[derive(Debug)]
-pub struct Ruling {
+pub struct RecordingPolicy {
     pub(crate) rules: Rules,
     /// Those that intercept.
     pub(crate) products: InterceptRules,
-    /// Calls that each rule decided; the last is of those that none matched.
+    /// Calls that each rule decided; the last entry counts calls that no rule matched.
     matched: Vec<AtomicU64>,
     pub(crate) legs: Vec<LegKey>,
     secret: String,
     pub(crate) pause: PauseTrigger,
     pub(crate) resume: PauseTrigger,
-    /// Every frame is kept.
+    /// Every frame is recorded.
     pub(crate) everything: bool,
 }
 
-/// Rules that intercept: each stands for itself, and a call is kept for every case of which one matches.
+/// Rules that intercept. They are independent: a call is recorded for the case of each rule that matches.
 #[derive(Debug, Default)]
 pub(crate) struct InterceptRules {
     rules: Vec<Rule>,
@@ -56,13 +56,13 @@ pub(crate) struct InterceptRules {
     matched: Vec<AtomicU64>,
 }
 
-/// What rules that intercept say of a call.
+/// The decision of the rules that intercept.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct InterceptDecision {
-    pub(crate) standing: CallDecision,
-    /// The rules that match, by their places.
+    pub(crate) decision: CallDecision,
+    /// Indices of the rules that match.
     pub(crate) matched: Vec<usize>,
-    /// No rule will match that does not yet.
+    /// No further rule can match.
     pub(crate) is_final: bool,
 }
 
@@ -76,8 +76,8 @@ impl InterceptRules {
         self.rules.is_empty()
     }
 
-    /// What is kept of a call of which so much is known: the most that one of them wants. It waits while one
-    /// that may still match wants more.
+    /// Decides about a call: records the widest scope of the rules that match. The decision is open while a
+    /// rule that may still match has a wider scope.
     pub(crate) fn decide(&self, facts: &CallFacts<'_>) -> InterceptDecision {
         let (mut what, mut more, mut matched) = (RecordingScope::Nothing, None, Vec::new());
         for (place, rule) in self.rules.iter().enumerate() {
@@ -92,12 +92,12 @@ impl InterceptRules {
         }
         let waits = more > Some(what);
         let state = if waits { DecisionState::Open } else { DecisionState::Decided };
-        let standing =
+        let decision =
             CallDecision { state, what: what.max(more.unwrap_or_default()), ..CallDecision::default() };
-        InterceptDecision { standing, matched, is_final: more.is_none() }
+        InterceptDecision { decision, matched, is_final: more.is_none() }
     }
 
-    /// The most that any of them keeps.
+    /// The widest scope of all rules.
     pub(crate) fn most(&self) -> RecordingScope {
         self.rules.iter().map(|rule| rule.what).max().unwrap_or_default()
     }
@@ -108,7 +108,7 @@ impl InterceptRules {
         cases.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The rule matched a call.
+    /// Counts a call that the rule matched.
     pub(crate) fn count(&self, rule: usize) {
         if let Some(count) = self.matched.get(rule) {
             count.fetch_add(1, Ordering::Relaxed);
@@ -116,7 +116,7 @@ impl InterceptRules {
     }
 }
 
-/// What joins the legs of a call.
+/// What identifies the legs of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LegKey {
     /// `Session-ID`, RFC 7989.
@@ -141,19 +141,19 @@ impl LegKey {
     }
 }
 
-/// How those who speak pause or go on.
+/// Digits and a header that pause or resume a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PauseTrigger {
-    /// Digits of a telephone keypad, in ASCII; empty where none do.
+    /// Digits of a telephone keypad, in ASCII; may be empty.
     pub digits: Vec<u8>,
-    /// A header and its value; None where none does.
+    /// A header and its value.
     pub header: Option<(String, String)>,
 }
 
-impl Ruling {
-    /// In effect from now on, with nothing counted.
-    pub fn new(settings: RulingSettings) -> Self {
-        let RulingSettings { rules, products, legs, secret, pause, resume, everything } = settings;
+impl RecordingPolicy {
+    /// Puts the settings into effect, with all counts at 0.
+    pub fn new(settings: PolicySettings) -> Self {
+        let PolicySettings { rules, products, legs, secret, pause, resume, everything } = settings;
         Self {
             matched: (0..=rules.0.len()).map(|_| AtomicU64::new(0)).collect(),
             legs,
@@ -166,12 +166,12 @@ impl Ruling {
         }
     }
 
-    /// Of what the legs of a call have in common. Nobody who does not know the secret can choose it.
+    /// A hash of what the legs of a call have in common, which nobody can choose without the secret.
     pub(crate) fn hash(&self, parts: &[&[u8]]) -> u64 {
         ringtap_spool::key([self.secret.as_bytes()].into_iter().chain(parts.iter().copied()))
     }
 
-    /// The rule decided a call.
+    /// Counts a call that the rule decided.
     pub(crate) fn count(&self, rule: Option<usize>) {
         if let Some(count) = self.matched.get(rule.unwrap_or(self.rules.0.len())) {
             count.fetch_add(1, Ordering::Relaxed);
@@ -183,7 +183,8 @@ impl Ruling {
         rule.and_then(|rule| self.rules.0.get(rule)).map_or("no rule", |rule| rule.name.as_str())
     }
 
-    /// The same of rules that intercept: how many calls each matched, and its case. Not for the log.
+    /// A line for each rule that intercepts: its scope, how many calls it matched, its name and case. Must
+    /// not be logged.
     pub fn product_lines(&self) -> Vec<String> {
         let lines = self.products.rules.iter().zip(&self.products.matched).map(|(rule, count)| {
             let case = rule.product.as_deref().unwrap_or_default();
@@ -193,7 +194,7 @@ impl Ruling {
         lines.collect()
     }
 
-    /// A line for each rule: what it keeps, how many calls it decided, its name.
+    /// A line for each rule: its scope, how many calls it decided, its name.
     pub fn lines(&self) -> Vec<String> {
         let rules = self.rules.0.iter().map(|rule| {
             let what = if self.everything { "everything" } else { rule.what.name() };
@@ -206,16 +207,16 @@ impl Ruling {
     }
 }
 
-/// For a call under way.
+/// A command for a call in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallCommand {
-    /// From now on so much is kept, whatever rules say.
+    /// Records this scope from now on, whatever the rules say.
     Keep(RecordingScope),
-    /// What is said is not kept.
+    /// Pauses the recording of media.
     Pause,
-    /// It is again.
+    /// Resumes it.
     Resume,
-    /// Nothing is done: tells the time by its packets, in nanoseconds since 1970.
+    /// Changes nothing: returns the time of its packets, in nanoseconds since 1970.
     Time,
 }
 
@@ -224,20 +225,21 @@ pub enum CallCommand {
 pub(crate) struct Command {
     pub(crate) call_id: String,
     pub(crate) act: CallCommand,
-    /// What was done; nothing where the call is another worker's, or nobody's.
+    /// What was done; None if the worker does not have the call.
     pub(crate) answer: Sender<Option<String>>,
 }
 
-/// See the module. Nobody waits for anybody: a worker looks once a batch whether there is something new.
+/// The rules, decisions and commands that workers share. No worker waits: each checks for changes once a
+/// batch.
 #[derive(Debug)]
-pub struct Orders {
+pub struct SharedPolicy {
     pub(crate) table: DecisionTable,
-    /// The same of what is intercepted.
+    /// Decisions about interception.
     pub(crate) products: DecisionTable,
-    /// Writes down whose product is kept.
-    clerk: Option<CaseRegister>,
-    ruling: Mutex<Arc<Ruling>>,
-    /// Counts rulings.
+    /// Logs which product belongs to which case.
+    reporter: Option<CaseReporter>,
+    policy: Mutex<Arc<RecordingPolicy>>,
+    /// Counts changes of the rules.
     epoch: AtomicU64,
     inboxes: Vec<Inbox>,
 }
@@ -248,41 +250,41 @@ struct Inbox {
     commands: Mutex<Vec<Command>>,
 }
 
-impl Orders {
-    /// For so many workers, with so many calls each.
-    pub fn new(ruling: Ruling, workers: usize, calls: usize) -> Self {
+impl SharedPolicy {
+    /// For that many workers with at most `calls` calls each.
+    pub fn new(policy: RecordingPolicy, workers: usize, calls: usize) -> Self {
         Self {
             table: DecisionTable::new(workers, calls),
             products: DecisionTable::new(workers, calls),
-            clerk: None,
-            ruling: Mutex::new(Arc::new(ruling)),
+            reporter: None,
+            policy: Mutex::new(Arc::new(policy)),
             epoch: AtomicU64::new(0),
             inboxes: (0..workers).map(|_| Inbox::default()).collect(),
         }
     }
 
-    /// Whose product is kept is written down.
-    pub fn with(self, clerk: CaseRegister) -> Self {
-        Self { clerk: Some(clerk), ..self }
+    /// Adds the log of which product belongs to which case.
+    pub fn with(self, reporter: CaseReporter) -> Self {
+        Self { reporter: Some(reporter), ..self }
     }
 
-    /// Has it written down.
+    /// Logs a notification about a case.
     pub(crate) fn note(&self, note: CaseNote) {
-        if let Some(clerk) = &self.clerk {
-            clerk.note(note);
+        if let Some(reporter) = &self.reporter {
+            reporter.note(note);
         }
     }
 
-    /// From now on these rules: for new calls, and for those that are not decided.
-    pub fn replace(&self, ruling: Ruling) {
-        *held(&self.ruling) = Arc::new(ruling);
+    /// Replaces the rules, for new calls and for those whose decision is pending.
+    pub fn replace(&self, policy: RecordingPolicy) {
+        *held(&self.policy) = Arc::new(policy);
         self.epoch.fetch_add(1, Ordering::Release);
     }
 
-    /// The rules now, and their number.
-    pub fn ruling(&self) -> (Arc<Ruling>, u64) {
-        let ruling = held(&self.ruling);
-        (Arc::clone(&ruling), self.epoch())
+    /// The rules in effect, and their epoch.
+    pub fn policy(&self) -> (Arc<RecordingPolicy>, u64) {
+        let policy = held(&self.policy);
+        (Arc::clone(&policy), self.epoch())
     }
 
     /// Changes with the rules. HOT: a load.
@@ -290,7 +292,7 @@ impl Orders {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Commands for that worker. HOT: a load where there are none.
+    /// Removes the commands for that worker. HOT: a load if there are none.
     pub(crate) fn commands(&self, worker: usize) -> Vec<Command> {
         match self.inboxes.get(worker) {
             Some(inbox) if inbox.is_full.swap(false, Ordering::Acquire) => {
@@ -300,18 +302,17 @@ impl Orders {
         }
     }
 
-    /// Has a command done by the worker that has the call. What was done; nothing where there is no such
-    /// call.
+    /// Has the worker that has the call run a command. Returns what was done; None without such a call.
     ///
     /// # Errors
     ///
-    /// A worker that does not answer.
+    /// A worker does not answer, or too many commands are waiting.
     pub fn command(&self, call_id: &str, act: CallCommand) -> anyhow::Result<Option<String>> {
         let (answer, answers) = channel();
         for inbox in &self.inboxes {
             let mut commands = held(&inbox.commands);
             if commands.len() >= MOST {
-                anyhow::bail!("too many commands at once: try again");
+                anyhow::bail!("too many commands are waiting: try again");
             }
             commands.push(Command { call_id: call_id.to_owned(), act, answer: answer.clone() });
             drop(commands);
@@ -325,14 +326,14 @@ impl Orders {
             match answers.recv_timeout(left) {
                 Ok(told) => done = done.or(told),
                 Err(_) if done.is_some() => break,
-                Err(_) => anyhow::bail!("a worker does not answer: has it ended?"),
+                Err(_) => anyhow::bail!("a worker does not answer within 3 s: see the log of ringtap"),
             }
         }
         Ok(done)
     }
 }
 
-/// A call's place in the table.
+/// A call's slot in the decision tables.
 pub(crate) fn place(call: CallNumber) -> CallSlot {
     CallSlot { worker: call.worker(), slot: call.slot() as usize, generation: call.generation() }
 }
@@ -341,9 +342,9 @@ fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Commands that wait for a worker.
+/// Most commands waiting for a worker.
 const MOST: usize = 64;
-/// How long a worker may take: it looks twenty times a second even where no packets come.
+/// How long a worker may take: it checks twenty times a second, even without packets.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 #[cfg(test)]
@@ -366,8 +367,8 @@ mod tests {
         ];
         let rules = InterceptRules::of(rules);
         let decide = |facts: &CallFacts<'_>| {
-            let InterceptDecision { standing, matched, is_final } = rules.decide(facts);
-            (standing.state, standing.what, rules.cases(&matched), is_final)
+            let InterceptDecision { decision, matched, is_final } = rules.decide(facts);
+            (decision.state, decision.what, rules.cases(&matched), is_final)
         };
         let cases = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let facts = CallFacts::default();
@@ -380,16 +381,16 @@ mod tests {
         );
         let all = CallFacts { codecs: &["G729"], answered: true, ..facts };
         assert_eq!(decide(&all), (DecisionState::Decided, RecordingScope::Full, cases(&["A", "B"]), true));
-        // Whoever may still match and wants no more holds nothing up.
+        // A rule that may still match but has no wider scope keeps nothing pending.
         let two = InterceptRules::of(rules.rules[..2].to_vec());
         let wanted = two.decide(&facts);
         assert_eq!(
-            (wanted.standing.state, wanted.is_final, wanted.matched),
+            (wanted.decision.state, wanted.is_final, wanted.matched),
             (DecisionState::Decided, false, vec![0])
         );
         let nobody = InterceptRules::default();
         assert_eq!(
-            (nobody.decide(&all).standing.what, nobody.is_empty(), nobody.most()),
+            (nobody.decide(&all).decision.what, nobody.is_empty(), nobody.most()),
             (RecordingScope::Nothing, true, RecordingScope::Nothing)
         );
     }
