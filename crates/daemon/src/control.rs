@@ -8,9 +8,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use nix::unistd::{User, chown};
@@ -19,6 +16,8 @@ use ringtap_recorder::policy::{CallCommand, SharedPolicy};
 use ringtap_spool::Hold;
 use ringtap_spool::rules::RecordingScope;
 use serde::{Deserialize, Serialize};
+
+use crate::connections::{self, TIMEOUT};
 
 /// A request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -103,39 +102,17 @@ pub(crate) struct ControlContext {
     pub(crate) spool: PathBuf,
 }
 
-/// Serves in a thread of its own, for as long as the process lives. None: nothing is kept.
+/// Serves commands for as long as the process lives. Without a context, nothing is recorded.
 pub(crate) fn serve(listener: UnixListener, context: Option<ControlContext>) -> io::Result<()> {
-    let open = Arc::new(AtomicUsize::new(0));
-    let accept = move || {
-        for connection in listener.incoming() {
-            let Ok(connection) = connection else {
-                // Out of descriptors, say: it must not spin.
-                thread::sleep(Duration::from_millis(100));
-                continue;
-            };
-            if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
-                open.fetch_sub(1, Ordering::Relaxed);
-                continue;
-            }
-            let (context, mine) = (context.clone(), Arc::clone(&open));
-            let served = thread::Builder::new().name("control".into()).spawn(move || {
-                if let Err(error) = serve_connection(&connection, context.as_ref()) {
-                    log::debug!(target: "control", "a connection ended: {error}");
-                }
-                mine.fetch_sub(1, Ordering::Relaxed);
-            });
-            if served.is_err() {
-                open.fetch_sub(1, Ordering::Relaxed);
-            }
-        }
-    };
-    thread::Builder::new().name("control".into()).spawn(accept).map(|_| ())
+    let accept = |listener: &UnixListener| listener.accept().map(|(connection, _)| connection);
+    let serve = move |connection: &UnixStream| serve_connection(connection, context.as_ref());
+    connections::serve("control", listener, accept, serve, |_| ())
 }
 
-/// One line, one answer.
+/// Reads one line and answers it.
 fn serve_connection(mut connection: &UnixStream, context: Option<&ControlContext>) -> io::Result<()> {
-    connection.set_read_timeout(Some(PATIENCE))?;
-    connection.set_write_timeout(Some(PATIENCE))?;
+    connection.set_read_timeout(Some(TIMEOUT))?;
+    connection.set_write_timeout(Some(TIMEOUT))?;
     let mut line = String::new();
     BufReader::new(connection.take(REQUEST)).read_line(&mut line)?;
     let answer = match (serde_json::from_str(&line), context) {
@@ -199,7 +176,7 @@ pub fn ask(path: &Path, request: &Request) -> anyhow::Result<String> {
         )
     };
     let mut connection = UnixStream::connect(path).with_context(reach)?;
-    connection.set_read_timeout(Some(2 * PATIENCE)).with_context(reach)?;
+    connection.set_read_timeout(Some(2 * TIMEOUT)).with_context(reach)?;
     let mut line = serde_json::to_string(request)?;
     line.push('\n');
     connection.write_all(line.as_bytes()).with_context(reach)?;
@@ -210,10 +187,6 @@ pub fn ask(path: &Path, request: &Request) -> anyhow::Result<String> {
     if answer.ok { Ok(answer.told) } else { bail!(answer.told) }
 }
 
-/// Connections served at once.
-const CONNECTIONS: usize = 16;
-/// Bytes of a request, and of an answer, at most.
+/// Longest request and longest answer, in bytes.
 const REQUEST: u64 = 8 << 10;
 const ANSWER: u64 = 1 << 20;
-/// How long a request may take to come, and an answer to go.
-const PATIENCE: Duration = Duration::from_secs(5);

@@ -4,10 +4,9 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::connections::{self, TIMEOUT};
 use super::metrics;
 use super::shared_status::SharedStatus;
 
@@ -16,40 +15,20 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address)
 }
 
-/// Serves in threads of its own, for as long as the process lives.
+/// Serves both pages for as long as the process lives.
 pub(crate) fn serve(listener: TcpListener, shared_status: Arc<SharedStatus>) -> io::Result<()> {
-    let open = Arc::new(AtomicUsize::new(0));
-    let accept = move || {
-        for connection in listener.incoming() {
-            let Ok(connection) = connection else {
-                // Out of descriptors, say: it must not spin.
-                thread::sleep(Duration::from_millis(100));
-                continue;
-            };
-            if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
-                open.fetch_sub(1, Ordering::Relaxed);
-                let _ = answer(&connection, 503, "text/plain", "too many connections\n", false);
-                continue;
-            }
-            let (shared_status, mine) = (Arc::clone(&shared_status), Arc::clone(&open));
-            let served = thread::Builder::new().name("http".into()).spawn(move || {
-                if let Err(error) = serve_connection(&connection, &shared_status) {
-                    log::debug!(target: "metrics", "a connection ended: {error}");
-                }
-                mine.fetch_sub(1, Ordering::Relaxed);
-            });
-            if served.is_err() {
-                open.fetch_sub(1, Ordering::Relaxed);
-            }
-        }
+    let refuse = |connection: &TcpStream| {
+        let _ = answer(connection, 503, "text/plain", "too many connections\n", false);
     };
-    thread::Builder::new().name("metrics".into()).spawn(accept).map(|_| ())
+    let accept = |listener: &TcpListener| listener.accept().map(|(connection, _)| connection);
+    let serve = move |connection: &TcpStream| serve_connection(connection, &shared_status);
+    connections::serve("metrics", listener, accept, serve, refuse)
 }
 
-/// One request, one answer.
+/// Reads one request and answers it.
 fn serve_connection(mut connection: &TcpStream, shared_status: &SharedStatus) -> io::Result<()> {
-    connection.set_write_timeout(Some(PATIENCE))?;
-    let deadline = Instant::now() + PATIENCE;
+    connection.set_write_timeout(Some(TIMEOUT))?;
+    let deadline = Instant::now() + TIMEOUT;
     let mut head = Vec::new();
     let mut buffer = [0; 1024];
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -140,9 +119,5 @@ fn answer(
     connection.flush()
 }
 
-/// Connections served at once.
-const CONNECTIONS: usize = 16;
-/// Bytes of a request at most.
+/// Longest request, in bytes.
 const REQUEST: usize = 8 << 10;
-/// How long a request may take to come, and an answer to go.
-const PATIENCE: Duration = Duration::from_secs(5);

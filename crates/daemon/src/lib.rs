@@ -22,6 +22,7 @@
 //! | `shared_status` | the figures that threads report |
 //! | `status`, `metrics`, `http` | those figures as a log line, as metrics, on two pages |
 //! | `system` | user, capabilities, service manager |
+//! | `connections` | the connections of a socket, up to a limit |
 //! | [`control`] | the socket that commands arrive on |
 //! | `locks` | locks that keep a second daemon away |
 //! | `far_tier` | the bucket that older segments move to |
@@ -30,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod connections;
 pub mod control;
 mod far_tier;
 mod housekeeping;

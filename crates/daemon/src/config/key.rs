@@ -152,13 +152,15 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-fn list<T>(items: &[T], written: impl Fn(&T) -> String) -> String {
+/// A list as TOML has it.
+pub(crate) fn list<T>(items: &[T], written: impl Fn(&T) -> String) -> String {
     format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(", "))
 }
 
+/// Implements [`KeyValue`]: what a type accepts, how a value is written, and its number for bounds.
 macro_rules! key_values {
     ($($type:ty: $accepts:expr, |$value:ident| $written:expr $(, number $number:expr)?;)*) => { $(
-        impl KeyValue for $type {
+        impl $crate::config::key::KeyValue for $type {
             fn accepts() -> String {
                 $accepts.to_owned()
             }
@@ -280,4 +282,5 @@ macro_rules! section {
     (@first $first:expr $(, $other:expr)?) => { $first };
 }
 
+pub(crate) use key_values;
 pub(crate) use section;

@@ -9,7 +9,7 @@ use ringtap_spool::rules::{CallShare, Network, RecordingScope};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use super::key::{KeyValue, quoted};
+use super::key::{KeyValue, key_values, list, quoted};
 
 /// Defines an enumeration whose values are words of the file.
 macro_rules! choice {
@@ -212,20 +212,24 @@ impl fmt::Display for Span {
     }
 }
 
+/// A value that the file may have as a number or as a text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum NumberOrText {
+    Whole(u64),
+    Real(f64),
+    Text(String),
+}
+
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Bytes(u64),
-            Text(String),
+        match NumberOrText::deserialize(deserializer)? {
+            NumberOrText::Whole(bytes) => Some(bytes),
+            NumberOrText::Text(text) => measured(&text, &SIZES),
+            NumberOrText::Real(_) => None,
         }
-        match Written::deserialize(deserializer)? {
-            Written::Bytes(bytes) => Ok(Self(bytes)),
-            Written::Text(text) => {
-                measured(&text, &SIZES).map(Self).ok_or_else(|| D::Error::custom("no size"))
-            }
-        }
+        .map(Self)
+        .ok_or_else(|| D::Error::custom("no size"))
     }
 }
 
@@ -254,15 +258,10 @@ impl<'de> Deserialize<'de> for NetworkPrefix {
 
 impl<'de> Deserialize<'de> for CallSharePercent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Part(f64),
-            Text(String),
-        }
-        let text = match Written::deserialize(deserializer)? {
-            Written::Part(part) => part.to_string(),
-            Written::Text(text) => text,
+        let text = match NumberOrText::deserialize(deserializer)? {
+            NumberOrText::Whole(share) => share.to_string(),
+            NumberOrText::Real(share) => share.to_string(),
+            NumberOrText::Text(text) => text,
         };
         text.parse().map(Self).map_err(D::Error::custom)
     }
@@ -311,17 +310,14 @@ impl<'de> Deserialize<'de> for HeaderField {
 
 impl<'de> Deserialize<'de> for Speed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Times(f64),
-            Text(String),
-        }
-        match Written::deserialize(deserializer)? {
-            Written::Text(text) if text == "max" => Ok(Self::Max),
-            Written::Times(times) if times.is_finite() && times > 0.0 => Ok(Self::Times(times)),
-            _ => Err(D::Error::custom("no speed")),
-        }
+        let times = match NumberOrText::deserialize(deserializer)? {
+            NumberOrText::Text(text) if text == "max" => return Ok(Self::Max),
+            NumberOrText::Text(_) => f64::NAN,
+            NumberOrText::Whole(times) => times as f64,
+            NumberOrText::Real(times) => times,
+        };
+        let is_speed = times.is_finite() && times > 0.0;
+        is_speed.then_some(Self::Times(times)).ok_or_else(|| D::Error::custom("no speed"))
     }
 }
 
@@ -380,68 +376,21 @@ impl KeyValue for Span {
     }
 }
 
-impl KeyValue for FreeSpace {
-    fn accepts() -> String {
-        FREE.to_owned()
-    }
-
-    fn written(&self) -> String {
-        quoted(&self.to_string())
-    }
-}
-
-impl KeyValue for HeaderField {
-    fn accepts() -> String {
-        FIELD.to_owned()
-    }
-
-    fn written(&self) -> String {
-        quoted(&self.0.as_ref().map(|(name, value)| format!("{name}: {value}")).unwrap_or_default())
-    }
-}
-
-impl KeyValue for Speed {
-    fn accepts() -> String {
-        SPEED.to_owned()
-    }
-
-    fn written(&self) -> String {
-        match self {
-            Self::Max => quoted("max"),
-            // TOML requires the decimal point.
-            Self::Times(times) => format!("{times:?}"),
-        }
-    }
-}
-
-impl KeyValue for ListenAddress {
-    fn accepts() -> String {
-        LISTEN.to_owned()
-    }
-
-    fn written(&self) -> String {
-        quoted(&self.0.map(|address| address.to_string()).unwrap_or_default())
-    }
-}
-
-impl KeyValue for Vec<NetworkPrefix> {
-    fn accepts() -> String {
-        NETWORKS.to_owned()
-    }
-
-    fn written(&self) -> String {
-        format!("[{}]", self.iter().map(|net| quoted(&net.0.to_string())).collect::<Vec<_>>().join(", "))
-    }
-}
-
-impl KeyValue for CallSharePercent {
-    fn accepts() -> String {
-        SHARE.to_owned()
-    }
-
-    fn written(&self) -> String {
-        quoted(&self.0.to_string())
-    }
+key_values! {
+    FreeSpace: FREE, |free| quoted(&free.to_string());
+    HeaderField: FIELD, |field| {
+        quoted(&field.0.as_ref().map(|(name, value)| format!("{name}: {value}")).unwrap_or_default())
+    };
+    Speed: SPEED, |speed| match speed {
+        Speed::Max => quoted("max"),
+        // TOML requires the decimal point.
+        Speed::Times(times) => format!("{times:?}"),
+    };
+    ListenAddress: LISTEN, |listen| {
+        quoted(&listen.0.map(|address| address.to_string()).unwrap_or_default())
+    };
+    Vec<NetworkPrefix>: NETWORKS, |networks| list(networks, |network| quoted(&network.0.to_string()));
+    CallSharePercent: SHARE, |share| quoted(&share.0.to_string());
 }
 
 #[cfg(test)]
