@@ -65,7 +65,7 @@ const RECURSIVE: [(&str, &str); 2] = [
 ];
 
 /// Lines that are still too long: strings and tables, mostly. The number only shrinks.
-const KNOWN_LONG_LINES: usize = 30;
+const KNOWN_LONG_LINES: usize = 23;
 const FUNCTION_LINES: usize = 80;
 
 fn root() -> PathBuf {

@@ -35,7 +35,7 @@ impl HousekeepingThread {
         shared_status: Arc<SharedStatus>,
     ) -> anyhow::Result<Self> {
         let (limits, changes) = channel();
-        let holding = Holding { store, spool: directory.clone(), looked: None, failed: false };
+        let holding = Holding { store, spool: directory.clone(), checked: None, failed: false };
         let janitor = Janitor::new(directory.clone(), retention.limits(), deletions, writers);
         let run = move || {
             Housekeeper { directory, far_tier, holding, retention, janitor }.run(&changes, &shared_status)
@@ -72,20 +72,20 @@ impl Housekeeper {
     fn run(mut self, changes: &Receiver<Retention>, shared_status: &SharedStatus) {
         self.put_into_effect(true);
         loop {
-            self.holding.look();
+            self.holding.check();
             let Self { janitor, retention, far_tier, .. } = &mut self;
             let more =
-                janitor.step(ringtap_report::time::now(), |notice| log_event(retention, far_tier, &notice));
+                janitor.step(ringtap_report::time::now(), |event| log_event(retention, far_tier, &event));
             shared_status.report_spool(janitor.status().clone());
             let pause = match (more, janitor.is_far_busy()) {
                 (true, _) => Duration::ZERO,
-                (false, true) => SOON,
-                (false, false) => LOOK,
+                (false, true) => TRANSFER_INTERVAL,
+                (false, false) => CHECK_INTERVAL,
             };
             match changes.recv_timeout(pause) {
                 Ok(fresh) => {
                     self.retention = fresh;
-                    self.again();
+                    self.reload();
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -94,7 +94,7 @@ impl Housekeeper {
     }
 
     /// Applies a new configuration.
-    fn again(&mut self) {
+    fn reload(&mut self) {
         let changed = self.far_tier.open(&self.directory, &self.retention);
         match changed {
             Ok(changed) => self.put_into_effect(changed),
@@ -136,17 +136,17 @@ impl Housekeeper {
 struct Holding {
     store: PathBuf,
     spool: PathBuf,
-    looked: Option<Instant>,
+    checked: Option<Instant>,
     failed: bool,
 }
 
 impl Holding {
     /// Holds the calls that have ended meanwhile.
-    fn look(&mut self) {
-        if self.looked.is_some_and(|looked| looked.elapsed() < PENDING) {
+    fn check(&mut self) {
+        if self.checked.is_some_and(|checked| checked.elapsed() < PENDING) {
             return;
         }
-        self.looked = Some(Instant::now());
+        self.checked = Some(Instant::now());
         match holding::complete(&self.store, &self.spool) {
             Ok(done) => {
                 self.failed = false;
@@ -169,8 +169,8 @@ impl Holding {
     }
 }
 
-fn log_event(retention: &Retention, far_tier: &FarTier, notice: &JanitorEvent) {
-    match notice {
+fn log_event(retention: &Retention, far_tier: &FarTier, event: &JanitorEvent) {
+    match event {
         JanitorEvent::Deleted { reason, segments, bytes, names, held } => {
             let why = match reason {
                 DeletionReason::Age => format!("older than [retention] {}", names.0.category()),
@@ -226,6 +226,6 @@ fn free(space: &DiskSpace) -> String {
 /// How often calls on hold that were in progress are checked for their end.
 const PENDING: Duration = Duration::from_secs(5);
 /// How often disk space is checked.
-const LOOK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The same while a transfer to or from the bucket is running.
-const SOON: Duration = Duration::from_millis(50);
+const TRANSFER_INTERVAL: Duration = Duration::from_millis(50);

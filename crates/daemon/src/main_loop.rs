@@ -34,16 +34,16 @@ impl MainLoop<'_> {
         let watchdog = system::watchdog();
         let mut alive = Instant::now();
         loop {
-            match signals.recv_timeout(LOOK) {
+            match signals.recv_timeout(CHECK_INTERVAL) {
                 Ok(SIGHUP) => self.reload(),
                 Ok(signal) => {
                     let name = if signal == SIGINT { "SIGINT" } else { "SIGTERM" };
                     return log::info!(target: "run", "{name}: stopping");
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK),
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(CHECK_INTERVAL),
             }
-            for line in losses.look(shared_status.snapshot().drops()) {
+            for line in losses.check(shared_status.snapshot().drops()) {
                 log::warn!(target: "loss", "{}", line);
             }
             let every = Duration::from_nanos(self.status.0.0);
@@ -126,4 +126,4 @@ pub(crate) fn listen_to_signals() -> anyhow::Result<Receiver<i32>> {
 }
 
 /// Interval between two checks for losses, and the longest that a signal waits.
-pub(crate) const LOOK: Duration = Duration::from_millis(200);
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(200);

@@ -109,14 +109,14 @@ pub(crate) struct Losses {
 
 impl Losses {
     /// The log lines after another check.
-    pub(crate) fn look(&mut self, drops: Drops) -> Vec<String> {
-        let mut said = Vec::new();
+    pub(crate) fn check(&mut self, drops: Drops) -> Vec<String> {
+        let mut lines = Vec::new();
         let places = drops.places().into_iter().zip(self.last.places());
         for (((place, total), (_, earlier)), going_on) in places.zip(&mut self.going_on) {
             let new = total.saturating_sub(earlier);
             match going_on {
                 None if new > 0 => {
-                    said.push(format!("drops began at {place}: {new}; {}", remedy(place)));
+                    lines.push(format!("drops began at {place}: {new}; {}", remedy(place)));
                     *going_on = Some((new, 0));
                 }
                 Some((lost, quiet)) if new > 0 => {
@@ -126,7 +126,7 @@ impl Losses {
                 Some((lost, quiet)) => {
                     *quiet += 1;
                     if *quiet >= QUIET {
-                        said.push(format!("drops ended at {place}: {lost} since they began"));
+                        lines.push(format!("drops ended at {place}: {lost} since they began"));
                         *going_on = None;
                     }
                 }
@@ -134,7 +134,7 @@ impl Losses {
             }
         }
         self.last = drops;
-        said
+        lines
     }
 }
 
@@ -219,12 +219,12 @@ mod tests {
     fn losses_are_told_when_they_begin_and_end() {
         let mut losses = Losses::default();
         let ring = |ring| Drops { ring, ..Drops::default() };
-        assert!(losses.look(ring(0)).is_empty());
-        let said = losses.look(ring(7));
-        assert!(said.len() == 1 && said[0].starts_with("drops began at ring: 7; "), "{said:?}");
-        assert!(losses.look(ring(9)).is_empty());
-        let said: Vec<_> = (0..QUIET + 3).flat_map(|_| losses.look(ring(9))).collect();
-        assert_eq!(said, ["drops ended at ring: 9 since they began"]);
-        assert_eq!(losses.look(ring(10)).len(), 1);
+        assert!(losses.check(ring(0)).is_empty());
+        let lines = losses.check(ring(7));
+        assert!(lines.len() == 1 && lines[0].starts_with("drops began at ring: 7; "), "{lines:?}");
+        assert!(losses.check(ring(9)).is_empty());
+        let lines: Vec<_> = (0..QUIET + 3).flat_map(|_| losses.check(ring(9))).collect();
+        assert_eq!(lines, ["drops ended at ring: 9 since they began"]);
+        assert_eq!(losses.check(ring(10)).len(), 1);
     }
 }

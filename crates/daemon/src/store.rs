@@ -17,8 +17,8 @@ pub(crate) fn settings(config: &Config) -> StoreSettings {
 }
 
 /// Logs an event of the store.
-pub(crate) fn log_event(notice: StoreEvent) {
-    match notice {
+pub(crate) fn log_event(event: StoreEvent) {
+    match event {
         StoreEvent::Recovered { calls, waiting, cut } => {
             let calls = counted(calls as u64, "call");
             let mut line =

@@ -193,9 +193,9 @@ struct Work {
 
 impl Work {
     fn serve(mut self, todo: &Receiver<Ended>) {
-        let mut looked = Instant::now();
+        let mut checked = Instant::now();
         loop {
-            match todo.recv_timeout(LOOK.saturating_sub(looked.elapsed())) {
+            match todo.recv_timeout(CHECK_INTERVAL.saturating_sub(checked.elapsed())) {
                 Ok(ended) => {
                     if self.recent.len() >= MOST_RECENT {
                         self.recent.pop_front();
@@ -205,22 +205,22 @@ impl Work {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            if looked.elapsed() >= LOOK {
-                looked = Instant::now();
-                self.look();
+            if checked.elapsed() >= CHECK_INTERVAL {
+                checked = Instant::now();
+                self.check();
             }
         }
         // The last records may still be on their way to the store.
         let deadline = Instant::now() + PATIENCE;
-        self.look();
+        self.check();
         while !self.due.is_empty() && Instant::now() < deadline {
-            thread::sleep(LOOK / 10);
+            thread::sleep(CHECK_INTERVAL / 10);
             self.amend();
         }
         self.due.drain(..).for_each(|due| give_up(&due));
     }
 
-    fn look(&mut self) {
+    fn check(&mut self) {
         let disks = self.shared.disks.lock().unwrap_or_else(PoisonError::into_inner);
         let refused: Vec<LostChunk> = disks.iter().flat_map(|written| written.drain_lost_chunks()).collect();
         drop(disks);
@@ -298,7 +298,7 @@ const MOST_CHUNKS: usize = 1 << 10;
 /// Packets may precede a record's first time, and follow its last, by a little.
 const AROUND: Nanos = Nanos::from_secs(10);
 /// How often failed writes are read.
-const LOOK: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// How long a record may take to reach the store, and how long the end of the program waits for it.
 const PATIENCE_OF_STORE: Duration = Duration::from_secs(600);
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -67,8 +67,8 @@ impl<'a> Document<'a> {
                     self.known_names_alone("[keep]", keys, &names)?;
                 }
                 _ => {
-                    let problem = "is a list of rules: write [[keep]] on a line of its own and the keys of a rule \
-                        below it; the `keep` of all calls belongs below [spool]";
+                    let problem = "is a list of rules: write [[keep]] on a line of its own and the keys of a \
+                        rule below it; the `keep` of all calls belongs below [spool]";
                     return Err(ConfigError::new(
                         line(self.text, at),
                         Some("keep".into()),

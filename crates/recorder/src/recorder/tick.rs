@@ -48,11 +48,11 @@ impl Recorder {
         for command in self.shared_policy.commands(self.worker) {
             self.command(&command);
         }
-        if now.since(self.checked) >= LOOK {
+        if now.since(self.checked) >= CHECK_INTERVAL {
             self.checked = now;
             self.check_waiting(now);
         }
-        if now.since(self.released) >= SWEEP {
+        if now.since(self.released) >= RELEASE_INTERVAL {
             self.released = now;
             self.release_silent(now);
         }
@@ -127,7 +127,7 @@ impl Recorder {
 }
 
 /// How often waiting streams check for a decision.
-const LOOK: Nanos = Nanos::from_millis(200);
+const CHECK_INTERVAL: Nanos = Nanos::from_millis(200);
 
 /// How often silent streams are released.
-const SWEEP: Nanos = Nanos::from_secs(5);
+const RELEASE_INTERVAL: Nanos = Nanos::from_secs(5);
