@@ -9,14 +9,18 @@ use std::path::Path;
 use ringtap_model::record::Name;
 use ringtap_model::{Call, Dtmf, Field, FieldType, Interval, Message, Record, Registration, Stream};
 
-const HEAD: &str = "# Records
-
-`ringtap analyze --format jsonl` prints one JSON object a line with these names. `ringtap calls` and the columns of the
-database use the same names. `--format csv` has the same columns in the same order; a list becomes the words of one cell,
-and intervals have a CSV of their own. Fields may be added; none changes its meaning. A value that is not known is `null`,
-never 0 and never an empty text. Times end in `_us`: microseconds since 1970-01-01 UTC, from the
-capture. Spans end in `_ms`. Addresses are `ip:port` or `[v6]:port`.
-";
+const HEAD: &str = concat!(
+    "# Records\n",
+    "\n",
+    "`ringtap analyze --format jsonl` prints one JSON object a line with these names. `ringtap ",
+    "calls` and the columns of the\n",
+    "database use the same names. `--format csv` has the same columns in the same order; a list ",
+    "becomes the words of one cell,\n",
+    "and intervals have a CSV of their own. Fields may be added; none changes its meaning. A value ",
+    "that is not known is `null`,\n",
+    "never 0 and never an empty text. Times end in `_us`: microseconds since 1970-01-01 UTC, from the\n",
+    "capture. Spans end in `_ms`. Addresses are `ip:port` or `[v6]:port`.\n",
+);
 
 fn manual() -> String {
     let mut page = HEAD.to_owned();

@@ -18,7 +18,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `load`, `outcome` | what to run: [`Load`], [`Workload`], [`Codec`]; what came out: [`Outcome`], [`Measure`], [`Figure`] |
+//! | `load` | what to run: [`Load`], [`Workload`], [`Codec`] |
+//! | `outcome` | what came out: [`Outcome`], [`Measure`], [`Figure`] |
 //! | `ring` | frames in memory |
 //! | `packets`, `dialog` | media packets, SIP messages |
 //! | `passes` | one pass over a ring: read, decode, RTP header, engine |

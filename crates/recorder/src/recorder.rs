@@ -7,8 +7,8 @@
 mod call;
 mod call_state;
 mod command;
-mod digits;
 mod counts;
+mod digits;
 mod intercepted;
 mod limits;
 mod pause;

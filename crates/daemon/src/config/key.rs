@@ -254,7 +254,8 @@ macro_rules! section {
                             $crate::config::key::KeyValue::written(&default)
                         },
                         accepts: $crate::config::key::section!(
-                            @first $(|| $accepts.to_owned(),)? <$type as $crate::config::key::KeyValue>::accepts
+                            @first $(|| $accepts.to_owned(),)?
+                            <$type as $crate::config::key::KeyValue>::accepts
                         ),
                         bounds: $crate::config::key::section!(@first $(Some($bounds),)? None),
                         show: <$type as $crate::config::key::KeyValue>::show,
