@@ -120,7 +120,7 @@ impl Verify {
         };
         writeln!(out, "{}{read}", counted(*segments, "segment"))?;
         if verified.far > 0 {
-            let place = far_place.map_or_else(String::new, |far| format!(", in {}", far.url()));
+            let place = far_place.map_or_else(String::new, |far| format!(" {}", far.url()));
             writeln!(out, "{} of them in the bucket{place}", grouped(verified.far))?;
         }
         let mut row = |count: u64, one: &str, many: &str| match count {
