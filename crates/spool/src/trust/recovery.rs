@@ -31,7 +31,8 @@ pub(crate) fn quarantine(dir: &Path, segment: &Segment) -> Result<(), Error> {
 }
 
 /// Whether every intact chunk of a segment that was never closed was sealed under a key of this spool. A
-/// chunk whose key was lost with the writer, or is wrapped by another master key, counts: nobody can read it.
+/// chunk whose key was lost with the writer, is damaged or is wrapped by another master key counts: nobody
+/// can read it.
 pub(crate) fn is_authentic(dir: &Path, segment: &Segment, master: Option<&MasterKey>) -> Result<bool, Error> {
     let Some(master) = master else { return Ok(true) };
     let path = segment.path(dir);
@@ -55,9 +56,8 @@ pub(crate) fn is_authentic(dir: &Path, segment: &Segment, master: Option<&Master
             Some(keys) => match keys.row(row.chunk.key).map_err(wrong)? {
                 Some(found @ KeyRow::Key(_)) => match keys.unwrap(&found, std::slice::from_ref(master)) {
                     Unwrapped::Key(key) if found.owner() == Some(row.chunk.owner) => Some(key),
-                    // Sealed under an older master key, perhaps: nothing of it can be checked, or read.
-                    Unwrapped::Locked => None,
-                    _ => return Ok(false),
+                    Unwrapped::Key(_) => return Ok(false),
+                    Unwrapped::Locked | Unwrapped::Damaged => None,
                 },
                 _ => None,
             },
