@@ -14,6 +14,7 @@ use ringtap_spool::{
 };
 
 use super::far_tier::FarTier;
+use super::heads::HeadLog;
 use super::shared_status::SharedStatus;
 use crate::config::Retention;
 
@@ -36,9 +37,11 @@ impl HousekeepingThread {
     ) -> anyhow::Result<Self> {
         let (limits, changes) = channel();
         let holding = Holding { store, spool: directory.clone(), checked: None, failed: false };
+        let heads = HeadLog::new(writers.clone());
         let janitor = Janitor::new(directory.clone(), retention.limits(), deletions, writers);
         let run = move || {
-            Housekeeper { directory, far_tier, holding, retention, janitor }.run(&changes, &shared_status)
+            let housekeeper = Housekeeper { directory, far_tier, holding, retention, janitor, heads };
+            housekeeper.run(&changes, &shared_status);
         };
         let thread = thread::Builder::new().name("janitor".into()).spawn(run);
         Ok(Self {
@@ -66,6 +69,7 @@ struct Housekeeper {
     holding: Holding,
     retention: Retention,
     janitor: Janitor,
+    heads: HeadLog,
 }
 
 impl Housekeeper {
@@ -73,6 +77,7 @@ impl Housekeeper {
         self.put_into_effect(true);
         loop {
             self.holding.check();
+            self.heads.check();
             let Self { janitor, retention, far_tier, .. } = &mut self;
             let more =
                 janitor.step(ringtap_report::time::now(), |event| log_event(retention, far_tier, &event));
@@ -88,7 +93,8 @@ impl Housekeeper {
                     self.reload();
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                // The writers have ended: these are the last seals.
+                Err(RecvTimeoutError::Disconnected) => return self.heads.note(),
             }
         }
     }

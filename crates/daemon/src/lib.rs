@@ -24,6 +24,7 @@
 //! | `system` | user, capabilities, service manager |
 //! | `connections` | the connections of a socket, up to a limit |
 //! | [`control`] | the socket that commands arrive on |
+//! | `heads` | the heads of the chains, in the log |
 //! | `locks` | locks that keep a second daemon away |
 //! | `far_tier` | the bucket that older segments move to |
 //! | `housekeeping` | the thread that deletes and moves segments |
@@ -34,6 +35,7 @@ mod config;
 mod connections;
 pub mod control;
 mod far_tier;
+mod heads;
 mod housekeeping;
 mod http;
 mod locks;

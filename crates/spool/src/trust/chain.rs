@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::files::{if_present, read_regular, replace};
-use crate::hex::{hex, sha256_hex};
+use crate::hex::{hex, sha256_hex, unhex};
 use crate::segment::listing::segments;
 use crate::segment::name::{Category, Segment};
 use crate::time::utc;
-use crate::trust::head::head_name;
+use crate::trust::head::{KnownHead, head_name};
 use crate::trust::master_key::MasterKey;
 use crate::trust::open_list::{self, OpenListFile};
 use crate::trust::recovery::{is_authentic, quarantine, recovered};
@@ -99,6 +99,13 @@ impl Chain {
         self.open.push(segment.clone());
         let Self { dir, worker, category, open, number, signer, .. } = self;
         open_list::write(dir, *worker, *category, open, *number, now(), signer)
+    }
+
+    /// The newest seal; None before the first.
+    pub(crate) fn head(&self) -> Option<KnownHead> {
+        let number = self.number.checked_sub(1)?;
+        let sha256 = unhex(&self.previous)?;
+        Some(KnownHead { worker: self.worker, category: self.category, number, sha256 })
     }
 
     /// The chain goes on from the newest seal.

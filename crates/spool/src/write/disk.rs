@@ -18,6 +18,7 @@ use crate::segment::index::{self, IndexRow};
 use crate::segment::marker::{self, Chunk, Link};
 use crate::segment::name::{Category, Segment};
 use crate::trust::chain::Chain;
+use crate::trust::head::KnownHead;
 use crate::trust::keys::{self, Proof};
 use crate::trust::seal::{self, Content, State};
 
@@ -100,6 +101,7 @@ pub struct WriterStatus {
     open: Mutex<[Option<Segment>; Category::ALL.len()]>,
     stopped: AtomicBool,
     quarantined: Mutex<Vec<Segment>>,
+    heads: Mutex<[Option<KnownHead>; Category::ALL.len()]>,
 }
 
 impl WriterStatus {
@@ -176,6 +178,16 @@ impl WriterStatus {
 
     pub(crate) fn set_quarantined(&self, segments: Vec<Segment>) {
         *self.quarantined.lock().unwrap_or_else(PoisonError::into_inner) = segments;
+    }
+
+    /// The newest seal of each chain, if segments are signed.
+    pub fn heads(&self) -> Vec<KnownHead> {
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner).iter().flatten().cloned().collect()
+    }
+
+    pub(crate) fn set_head(&self, head: KnownHead) {
+        let category = head.category as usize;
+        self.heads.lock().unwrap_or_else(PoisonError::into_inner)[category] = Some(head);
     }
 
     /// Stops recording, or resumes it. Packets that the writer has accepted are written all the same.
@@ -437,6 +449,7 @@ impl DiskWriter {
             let sealed = seal(chain, open, rows.len() as u64, index);
             if self.written.record(sealed) {
                 self.written.writes.fetch_add(2, Relaxed);
+                chain.head().into_iter().for_each(|head| self.written.set_head(head));
             }
         }
     }

@@ -61,6 +61,7 @@ impl Packer {
         let (rows_back, spare_rows) = channel();
         let written = Arc::new(WriterStatus::default());
         let chains = chains(settings)?;
+        chains.iter().flatten().filter_map(Chain::head).for_each(|head| written.set_head(head));
         written
             .set_quarantined(chains.iter().flatten().flat_map(|chain| chain.quarantined.clone()).collect());
         let disk = DiskWriter {
