@@ -183,6 +183,32 @@ fn functions_files_and_lines_are_short() {
     assert!(wide.is_empty(), "lines over {} columns: {wide:#?}", source::COLUMNS);
 }
 
+/// A promise without a test is not made.
+#[test]
+fn every_promise_of_security_names_tests_that_exist() {
+    let page = fs::read_to_string(root().join("SECURITY.md")).unwrap();
+    let promised = page.split("## What is promised\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let code: String = source::files(&root())
+        .iter()
+        .map(|file| fs::read_to_string(root().join(&file.path)).unwrap())
+        .collect();
+    let mut promises = 0;
+    for row in promised.lines().filter(|line| line.starts_with("| ")).skip(1) {
+        let tests = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        let names: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
+        assert!(!names.is_empty(), "no test: {row}");
+        for name in names {
+            let is_there = match name.contains('/') {
+                true => root().join(name).exists(),
+                false => code.contains(&format!("fn {name}()")),
+            };
+            assert!(is_there, "SECURITY.md: `{name}` does not exist");
+        }
+        promises += 1;
+    }
+    assert!(promises > 10, "{promises} promises");
+}
+
 #[test]
 fn the_glossary_names_what_is_in_the_code() {
     let mut words = BTreeSet::new();
