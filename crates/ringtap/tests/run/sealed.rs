@@ -75,8 +75,8 @@ fn a_sealed_spool_is_proven_forgotten_in_part_and_a_change_found() {
     assert_eq!(status, Some(0), "{shown}{told}");
     assert!(shown.contains("forgotten by order"), "{shown}");
 
-    // What it prints, and what the daemon wrote to its log, is what `--head` reads; an empty spool is no older
-    // state of this one.
+    // What it prints, and what the daemon wrote to its log, is what `--head` reads; an empty spool is no
+    // older state of this one.
     let head = shown.lines().find_map(|line| line.strip_prefix("  head ")).unwrap();
     assert!(log.contains(head), "{head} is not in: {log}");
     fs::write(at("heads"), &log).unwrap();
