@@ -278,3 +278,24 @@ fn an_older_list_of_open_segments_proves_nothing() {
     fs::write(dir.join("w0-m.open"), &bad).unwrap();
     assert!(faults(&look(dir)).contains(&("w0-m.open", &Fault::BadOpenList)));
 }
+
+/// Who changes the signing key, or begins to sign, loses nothing that was recorded before.
+#[test]
+fn another_key_and_a_first_key_take_nothing_away() {
+    let case = Case::new();
+    let dir = case.copied();
+    let sealed = packets(dir).0;
+    for round in 1..4 {
+        let sign = Some(Arc::new(Signer::of(&[4; 32])));
+        write(WriterSettings { sign, ..settings(dir) }, START + Nanos::from_secs(100 * round), 3);
+        let (found, unproven) = packets(dir);
+        assert!(found > sealed && unproven.is_empty(), "{found} of more than {sealed}, {unproven:?}");
+    }
+    let plain = Case::with(|settings| WriterSettings { sign: None, ..settings });
+    let dir = plain.copied();
+    let before = segments(dir);
+    for round in 1..4 {
+        write(settings(dir), START + Nanos::from_secs(100 * round), 3);
+        assert!(before.iter().all(|segment| segment.path(dir).exists()) && !dir.join("quarantine").exists());
+    }
+}
