@@ -63,8 +63,8 @@ impl Chain {
             let path = segment.seal_path(dir);
             match path.exists() {
                 true => sealed.push(path),
-                // Older than every seal: written before signing was turned on, perhaps. It stays as it is, and
-                // nothing proves it.
+                // Older than every seal: perhaps written before signing was turned on. It stays as it is,
+                // and nothing proves it.
                 false if sealed.is_empty() && segment.index_path(dir).exists() => {}
                 false => unsealed.push(segment),
             }
