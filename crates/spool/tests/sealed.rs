@@ -60,8 +60,9 @@ fn write(settings: WriterSettings) -> Nanos {
     }
     owners.into_iter().for_each(|owner| assert_eq!(writer.finish(owner, now).expect("an owner").lost, 0));
     writer.close(now);
-    // One write a megabyte, one a second; and for each segment its last blocks, its keys and its index.
-    let most = written.bytes() / (1 << 20) + 20 + 3 * written.segments();
+    // One write a megabyte, one a second, each behind its keys; and for each segment its last blocks and its
+    // index.
+    let most = 2 * (written.bytes() / (1 << 20) + 20) + 3 * written.segments();
     assert!(written.writes() <= most, "{} writes, {} segments", written.writes(), written.segments());
     now
 }
@@ -218,6 +219,42 @@ fn keys_that_are_lost_or_changed_spoil_their_chunks_alone() {
     let damaged = found.iter().filter(|found| found.damaged > 0);
     assert_eq!(damaged.count(), 4);
     assert!(found.iter().all(|found| (found.damaged > 0) == (found.len() < 1_000)));
+}
+
+/// The spool as a kill would leave it: between two packets, while segments are open.
+#[test]
+fn no_chunk_is_on_the_disk_before_its_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let mut writer = SpoolWriter::open(settings(dir)).expect("a spool");
+    let written = writer.written();
+    let owners: Vec<_> = (0..OWNERS).filter_map(|owner| writer.begin(Category::Media, owner)).collect();
+    let mut now = START;
+    // Several blocks, in a time in which no block is written for its age.
+    for number in 0..2_000 {
+        for (owner, place) in (0..).zip(&owners) {
+            let data = packet(owner, number);
+            now += Nanos::from_micros(20);
+            let wire_len = data.len() as u32;
+            writer.put(*place, &Frame { time: now, number: 1, link: LinkType(1), wire_len, data: &data });
+        }
+        writer.tick(now);
+    }
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while written.bytes() < 4 << 20 && std::time::Instant::now() < deadline {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let (mut chunks, mut without) = (0, 0);
+    for path in paths(dir) {
+        let rows = scan(&fs::read(&path).unwrap()).rows;
+        let keys = fs::read(path.with_extension("keys")).unwrap_or_default();
+        let listed = (keys.len() / 96).saturating_sub(1);
+        chunks += rows.len();
+        without += rows.iter().filter(|row| row.chunk.key as usize >= listed).count();
+    }
+    assert!(chunks > 30 && without == 0, "{without} of {chunks} chunks have no key");
+    writer.close(now);
+    (0..OWNERS).for_each(|owner| assert_eq!(read(dir, owner, &[master()]).len(), 2_000));
 }
 
 #[test]

@@ -9,14 +9,15 @@ use crate::segment::marker::{self, Chunk, Link, Marker};
 use crate::segment::name::{Category, Segment};
 use crate::trust::chunk_sealer::ChunkSealer;
 use crate::trust::keys::Bytes;
-use crate::write::disk::{ALIGN, BLOCK, Job};
 use crate::write::growing::GatheredPackets;
+use crate::write::job::{ALIGN, BLOCK, Job, KEY_BLOCK};
 use crate::write::owner_keys::OwnerKeys;
 use crate::write::series::{BlockPool, KeyRows, OpenSegment, ROWS, SegmentSeries};
 
 /// A block that is not full is written after this long. If several wait, one is written each time: a packet
-/// waits at most this long for each category, and its key as long again.
+/// waits at most this long for each category.
 const PATIENCE: Nanos = Nanos::from_secs(1);
+
 /// Writes chunks to the segments of all categories.
 pub(crate) struct ChunkWriter {
     pub(crate) link: Link,
@@ -32,6 +33,7 @@ pub(crate) struct ChunkWriter {
     /// None if chunks are neither sealed nor packed.
     pub(crate) sealer: Option<ChunkSealer>,
     pub(crate) blocks: BlockPool,
+    pub(crate) key_blocks: BlockPool,
     pub(crate) spare_rows: Receiver<Vec<IndexRow>>,
     pub(crate) jobs: SyncSender<Job>,
     pub(crate) scratch: Vec<u8>,
@@ -65,20 +67,9 @@ impl ChunkWriter {
     /// Writes at most one block a second that is not full: the one that has waited longest.
     fn pad_oldest(&mut self, now: Nanos) {
         let blocks = self.series.iter().filter(|series| series.filled > 0);
-        let blocks = blocks.map(|series| (series.since, series.category, false));
-        let keys = self.series.iter().filter(|series| series.keys.filled > 0);
-        let keys = keys.map(|series| (series.keys.since, series.category, true));
-        let waiting = blocks.chain(keys).filter(|(since, ..)| now.since(*since) >= PATIENCE);
-        let Some((_, category, is_keys)) = waiting.min_by_key(|(since, ..)| *since) else { return };
-        // Keys go before the chunks that they open, and take turns with them: after a kill there may be keys
-        // without a chunk, but no chunk without its key.
-        let keys = &mut self.series[category as usize].keys;
-        let keys_now = is_keys || keys.filled > 0 && !keys.last;
-        keys.last = keys_now;
-        match keys_now {
-            true => self.submit_keys(category),
-            false => self.submit_padded(category, now),
-        }
+        let waiting = blocks.filter(|series| now.since(series.since) >= PATIENCE);
+        let Some(oldest) = waiting.min_by_key(|series| series.since) else { return };
+        self.submit_padded(oldest.category, now);
         self.padded = now;
     }
 
@@ -102,7 +93,7 @@ impl ChunkWriter {
             self.end_segment(category, now);
         }
         self.open_segment(category, chunk.first, now);
-        let Some(key) = self.list_key(slot, category, &chunk, now) else { return false };
+        let Some(key) = self.list_key(slot, category, &chunk) else { return false };
         chunk.key = key;
         let series = self.series(category);
         let Some(current) = &series.current else { return false };
@@ -184,7 +175,7 @@ impl ChunkWriter {
 
     /// Lists the owner's key in the segment, and returns the number of its row: 0 if chunks are not sealed,
     /// None if there can be no key.
-    fn list_key(&mut self, slot: u32, category: Category, chunk: &Chunk, now: Nanos) -> Option<u32> {
+    fn list_key(&mut self, slot: u32, category: Category, chunk: &Chunk) -> Option<u32> {
         let Some(owner_keys) = &mut self.keys else { return Some(0) };
         let series = &mut self.series[category as usize];
         // The number of the open segment.
@@ -195,8 +186,8 @@ impl ChunkWriter {
         }
         let keys = &mut series.keys;
         if keys.block.is_none() {
-            keys.block = self.blocks.acquire();
-            (keys.filled, keys.since) = (0, now);
+            keys.block = self.key_blocks.acquire();
+            keys.filled = 0;
         }
         let block = keys.block.as_mut()?;
         let mut put = |bytes: &Bytes| {
@@ -210,13 +201,13 @@ impl ChunkWriter {
         let number = keys.listed;
         keys.listed += 1;
         owner_keys.listed(slot, segment, number);
-        if keys.filled + 2 * row.len() > BLOCK {
+        if keys.filled + 2 * row.len() > KEY_BLOCK {
             self.submit_keys(category);
         }
         Some(number)
     }
 
-    /// Gives waiting keys to the disk thread.
+    /// Gives waiting keys to the disk thread, which syncs them before it writes a block.
     fn submit_keys(&mut self, category: Category) {
         let keys = &mut self.series[category as usize].keys;
         if let Some(block) = keys.block.take() {
@@ -244,7 +235,6 @@ impl ChunkWriter {
     pub(crate) fn end_segment(&mut self, category: Category, now: Nanos) {
         let Some(current) = &self.series(category).current else { return };
         let chunks = current.chunks;
-        self.submit_keys(category);
         self.append_marker(category, &Marker::End { chunks, at: now }, marker::len(self.link), now);
         self.submit_padded(category, now);
         // The disk thread may not have returned the last list yet: rarely, and only if segments are very
@@ -303,7 +293,11 @@ impl ChunkWriter {
     }
 
     /// Gives the block to the disk thread, if it is not empty.
+    ///
+    /// INVARIANT: the keys of its chunks go first. A kill or a power cut may leave keys without a chunk, but
+    /// no chunk without its key.
     fn submit(&mut self, category: Category) {
+        self.submit_keys(category);
         let series = &mut self.series[category as usize];
         if let (Some(current), Some(block)) =
             (&mut series.current, series.block.take_if(|_| series.filled > 0))

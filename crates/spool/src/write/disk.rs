@@ -21,50 +21,10 @@ use crate::trust::chain::Chain;
 use crate::trust::head::KnownHead;
 use crate::trust::keys::{self, Proof};
 use crate::trust::seal::{self, Content, State};
+use crate::write::job::{Block, Job, JobQueue};
 
-/// Bytes of a block: one write.
-pub(crate) const BLOCK: usize = 2 << 20;
-/// Addresses, offsets and lengths of direct writes are multiples of this.
-pub(crate) const ALIGN: usize = 4096;
 /// How often written data is synced to disk.
 const SYNC: Duration = Duration::from_secs(1);
-
-/// Bytes at an address that direct writes accept.
-pub(crate) struct Block {
-    bytes: Vec<u8>,
-    start: usize,
-}
-
-impl Block {
-    pub(crate) fn new() -> Self {
-        // The kernel provides the memory when the block is first filled: the packer may wait for that.
-        let bytes = vec![0; BLOCK + ALIGN];
-        let start = bytes.as_ptr().align_offset(ALIGN);
-        // `align_offset` may fail in principle; the writes are buffered ones then.
-        let start = if start <= ALIGN { start } else { 0 };
-        Self { bytes, start }
-    }
-
-    pub(crate) fn data(&self) -> &[u8] {
-        &self.bytes[self.start..][..BLOCK]
-    }
-
-    pub(crate) fn data_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes[self.start..][..BLOCK]
-    }
-}
-
-/// A job for the thread that writes.
-pub(crate) enum Job {
-    /// Further blocks of the category belong to this segment.
-    Open(Category, Segment),
-    /// Writes the first bytes of the block at the offset.
-    Write { category: Category, block: Block, len: usize, offset: u64 },
-    /// Writes the first bytes of the block at the offset of the segment's key file.
-    Keys { category: Category, block: Block, len: usize, offset: u64 },
-    /// The category's segment is complete and has these chunks.
-    Close(Category, Vec<IndexRow>),
-}
 
 /// A chunk that could not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,7 +214,9 @@ struct OpenSegment {
 struct OpenKeyFile {
     /// None until a key is written, or if it could not be created.
     file: Option<File>,
-    dirty: bool,
+    /// Bytes that were written, and of them those that are known to be on the disk.
+    length: u64,
+    synced: u64,
     refused: Vec<(u64, u64)>,
     proof: Option<Proof>,
 }
@@ -266,6 +228,7 @@ pub(crate) struct DiskWriter {
     pub(crate) link: Link,
     pub(crate) direct: bool,
     pub(crate) spare: Sender<Block>,
+    pub(crate) spare_keys: Sender<Block>,
     pub(crate) spare_rows: Sender<Vec<IndexRow>>,
     pub(crate) written: Arc<WriterStatus>,
 }
@@ -275,14 +238,16 @@ impl DiskWriter {
     pub(crate) fn serve(mut self, jobs: &Receiver<Job>) {
         let mut open = Category::ALL.map(|_| None::<OpenSegment>);
         let mut synced = Instant::now();
+        let mut queue = JobQueue::of(jobs);
         loop {
-            match jobs.recv_timeout(SYNC) {
+            match queue.next(SYNC) {
                 Ok(Job::Open(category, segment)) => {
                     self.written.opened(category, Some(segment.clone()));
                     open[category as usize] = Some(self.open(segment));
                 }
                 Ok(Job::Write { category, block, len, offset }) => {
                     if let Some(open) = &mut open[category as usize] {
+                        self.secure_keys(open, category, &mut queue);
                         self.write(open, &block.data()[..len], offset);
                     }
                     // The packer may have ended: it needs no block then.
@@ -292,7 +257,7 @@ impl DiskWriter {
                     if let Some(open) = &mut open[category as usize] {
                         self.write_keys(open, &block.data()[..len], offset);
                     }
-                    let _ = self.spare.send(block);
+                    let _ = self.spare_keys.send(block);
                 }
                 Ok(Job::Close(category, mut rows)) => {
                     if let Some(open) = open[category as usize].take() {
@@ -393,7 +358,7 @@ impl DiskWriter {
             self.written.record(result.map_err(|error| Error::io(&path, "written", error)))
         });
         if written {
-            keys.dirty = true;
+            keys.length = offset + bytes.len() as u64;
             keys.proof.iter_mut().for_each(|proof| proof.update(bytes, offset));
             self.written.bytes.fetch_add(bytes.len() as u64, Relaxed);
             self.written.writes.fetch_add(1, Relaxed);
@@ -402,13 +367,37 @@ impl DiskWriter {
         }
     }
 
-    fn sync(&self, open: &mut OpenSegment) {
-        if let (true, Some(file)) = (open.keys.dirty, &open.keys.file) {
-            let path = open.path.with_extension("keys");
-            self.written.record(file.sync_data().map_err(|error| Error::io(&path, "synced to disk", error)));
-            self.written.syncs.fetch_add(1, Relaxed);
-            open.keys.dirty = false;
+    /// Syncs keys that were written, with those that wait behind blocks of the segment: if the disk is slow,
+    /// many blocks wait, and one sync serves them all.
+    fn secure_keys(&self, open: &mut OpenSegment, category: Category, queue: &mut JobQueue<'_>) {
+        if open.keys.length == open.keys.synced {
+            return;
         }
+        while let Some((block, len, offset)) = queue.next_keys(category) {
+            self.write_keys(open, &block.data()[..len], offset);
+            let _ = self.spare_keys.send(block);
+        }
+        self.sync_keys(open);
+    }
+
+    fn sync_keys(&self, open: &mut OpenSegment) {
+        let OpenSegment { path, keys, .. } = open;
+        let Some(file) = keys.file.as_ref().filter(|_| keys.length > keys.synced) else { return };
+        // A new file is lost with the entry of its directory.
+        let directory = || path.parent().filter(|_| keys.synced == 0).map_or(Ok(()), sync_directory);
+        let result = file.sync_data().and_then(|()| directory());
+        let path = path.with_extension("keys");
+        let is_synced =
+            self.written.record(result.map_err(|error| Error::io(&path, "synced to disk", error)));
+        self.written.syncs.fetch_add(1, Relaxed);
+        if !is_synced {
+            keys.refused.push((keys.synced, keys.length));
+        }
+        keys.synced = keys.length;
+    }
+
+    fn sync(&self, open: &mut OpenSegment) {
+        self.sync_keys(open);
         if let (true, Some(file)) = (open.dirty, &open.file) {
             self.written
                 .record(file.sync_data().map_err(|error| Error::io(&open.path, "synced to disk", error)));
@@ -462,6 +451,10 @@ impl DiskWriter {
         self.written.writes.fetch_add(1, Relaxed);
         Ok(())
     }
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
 }
 
 fn seal(chain: &mut Chain, open: OpenSegment, chunks: u64, index: Option<String>) -> Result<(), Error> {

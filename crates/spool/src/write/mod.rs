@@ -3,6 +3,7 @@
 pub(crate) mod chunk_writer;
 pub(crate) mod disk;
 pub(crate) mod growing;
+pub(crate) mod job;
 pub(crate) mod owner_keys;
 pub(crate) mod packer;
 pub(crate) mod ring;

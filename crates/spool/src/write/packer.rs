@@ -16,8 +16,9 @@ use crate::segment::name::Category;
 use crate::trust::chain::Chain;
 use crate::trust::chunk_sealer::ChunkSealer;
 use crate::write::chunk_writer::ChunkWriter;
-use crate::write::disk::{Block, DiskWriter, Job, WriterStatus};
+use crate::write::disk::{DiskWriter, WriterStatus};
 use crate::write::growing::{GrowingChunks, IncomingPacket};
+use crate::write::job::{BLOCK, Block, Job, KEY_BLOCK};
 use crate::write::owner_keys::OwnerKeys;
 use crate::write::ring::{self, Entry, HEAD};
 use crate::write::series::{BlockPool, ROWS, SegmentSeries};
@@ -54,10 +55,12 @@ impl Packer {
         let keys = settings.seal.as_ref().map(|master| OwnerKeys::new(master, owners)).transpose()?;
         let is_wrapped = keys.is_some() || settings.compress.is_some();
         let sealer = is_wrapped.then(|| ChunkSealer::new(link, MOST, settings.compress)).transpose()?;
-        // Each category fills one block and may need a second one, for packets and for keys.
-        let count = settings.blocks.max(4 * Category::ALL.len());
-        let (jobs, todo) = sync_channel(count + 16);
+        // Each category fills one block and may need a second one; before a block go the keys of its chunks.
+        let count = settings.blocks.max(2 * Category::ALL.len());
+        let (jobs, todo) = sync_channel(2 * count + 16);
         let (spare, back) = channel();
+        let (spare_keys, keys_back) = channel();
+        let key_count = if keys.is_some() { count } else { 0 };
         let (rows_back, spare_rows) = channel();
         let written = Arc::new(WriterStatus::default());
         let chains = chains(settings)?;
@@ -70,6 +73,7 @@ impl Packer {
             link,
             direct: settings.direct,
             spare,
+            spare_keys,
             spare_rows: rows_back.clone(),
             written: Arc::clone(&written),
         };
@@ -85,7 +89,11 @@ impl Packer {
             padded: Nanos::ZERO,
             keys,
             sealer,
-            blocks: BlockPool { spare: (0..count).map(|_| Block::new()).collect(), back },
+            blocks: BlockPool { spare: (0..count).map(|_| Block::new(BLOCK)).collect(), back },
+            key_blocks: BlockPool {
+                spare: (0..key_count).map(|_| Block::new(KEY_BLOCK)).collect(),
+                back: keys_back,
+            },
             spare_rows,
             jobs,
             scratch: vec![0xff; MOST],

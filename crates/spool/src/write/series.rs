@@ -6,7 +6,7 @@ use ringtap_model::Nanos;
 
 use crate::segment::index::IndexRow;
 use crate::segment::name::Category;
-use crate::write::disk::Block;
+use crate::write::job::Block;
 
 /// Chunks of one segment.
 pub(crate) const ROWS: usize = 1 << 21;
@@ -39,13 +39,9 @@ pub(crate) struct KeyRows {
     /// None while no key waits.
     pub(crate) block: Option<Block>,
     pub(crate) filled: usize,
-    /// When the first byte came into the block.
-    pub(crate) since: Nanos,
     /// Bytes given to the disk thread.
     pub(crate) offset: u64,
     pub(crate) listed: u32,
-    /// The last block that was written before it was full had keys.
-    pub(crate) last: bool,
 }
 
 impl SegmentSeries {

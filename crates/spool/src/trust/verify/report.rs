@@ -92,6 +92,17 @@ pub enum Fault {
     /// The keys are not those that were sealed.
     #[error("its keys are not those that were sealed")]
     OtherKeys,
+    /// Sealed chunks whose keys are not listed: nobody can read them.
+    #[error(
+        "{} in the key file, first for the chunk at byte {offset}: the file was cut, deleted or \
+         replaced, or ringtap was killed before it wrote the key", keyless(*.chunks)
+    )]
+    Keyless {
+        /// Of the first chunk.
+        offset: u64,
+        /// Number of chunks.
+        chunks: u64,
+    },
     /// A key was erased, and the log has no order to.
     #[error("key {0} was forgotten, and no order to is in the log")]
     Forgotten(u64),
@@ -154,6 +165,14 @@ pub enum Fault {
 
 fn index_page(page: Option<u64>) -> String {
     page.map(|page| format!(", in the 4 KiB from byte {}", page * 4096)).unwrap_or_default()
+}
+
+fn keyless(chunks: u64) -> String {
+    if chunks == 1 {
+        "the key of a chunk is not".to_owned()
+    } else {
+        format!("the keys of {chunks} chunks are not")
+    }
 }
 
 fn end_of_chain(newest: Option<u64>) -> String {

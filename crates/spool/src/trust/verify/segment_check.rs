@@ -94,6 +94,7 @@ impl Verifier<'_> {
             self.find(known.segment.as_str(), Fault::Changed(damage));
         }
         self.restored(known.segment.as_str(), &scan.rows);
+        self.keyless(known, dir, &scan.rows)?;
         self.done += known.length;
         (self.progress)(self.done, self.total);
         Ok(())
@@ -193,6 +194,9 @@ impl Verifier<'_> {
         }
         self.index(known, dir, seal)?;
         self.keys(known, dir, Some(seal))?;
+        if let Some(rows) = self.index_rows(known, dir)? {
+            self.keyless(known, dir, &rows)?;
+        }
         match (self.report.findings.len() == before, altered) {
             _ if known.far && self.options.near => {}
             (true, false) => self.report.proven += 1,
@@ -299,6 +303,43 @@ impl Verifier<'_> {
         Ok(())
     }
 
+    /// The rows of the index; None if there is none, or it is damaged.
+    fn index_rows(&self, known: &KnownSegment, dir: &Path) -> Result<Option<Vec<IndexRow>>, Error> {
+        if !known.is_regular("idx") {
+            return Ok(None);
+        }
+        let path = known.segment.index_path(dir);
+        let read = |error| Error::io(&path, "read", error);
+        let Some(file) = if_present(open_regular(&path)).map_err(read)? else { return Ok(None) };
+        match Index::open(file).map_err(read)? {
+            Some(mut index) => index.all().map_err(read),
+            None => Ok(None),
+        }
+    }
+
+    /// Sealed chunks without a row for their key, or with the row of another owner. The rows are read after
+    /// the chunks: keys are on the disk first.
+    fn keyless(&mut self, known: &KnownSegment, dir: &Path, chunks: &[IndexRow]) -> Result<(), Error> {
+        if !chunks.iter().any(|row| row.chunk.is_sealed()) || !known.is_regular("keys") {
+            return Ok(());
+        }
+        let path = known.segment.keys_path(dir);
+        let bytes = if_present(read_regular(&path)).map_err(|error| Error::io(&path, "read", error))?;
+        let bytes = bytes.unwrap_or_default();
+        let (rows, _) = bytes.as_chunks::<ROW>();
+        let has_key = |row: &IndexRow| match rows.get(row.chunk.key as usize + 1).map(KeyRow::of) {
+            None => false,
+            // It is a finding of its own.
+            Some(KeyRow::Damaged) => true,
+            Some(found) => found.owner() == Some(row.chunk.owner),
+        };
+        let without = || chunks.iter().filter(|row| row.chunk.is_sealed() && !has_key(row));
+        if let Some(offset) = without().map(|row| row.offset).min() {
+            self.find(known.segment.as_str(), Fault::Keyless { offset, chunks: without().count() as u64 });
+        }
+        Ok(())
+    }
+
     fn unsealed(&mut self, known: &KnownSegment, dir: &Path, before: usize) -> Result<(), Error> {
         let segment = &known.segment;
         let chain = segment.origin().and_then(|(worker, _)| self.open.get(&(worker, segment.category())));
@@ -319,23 +360,10 @@ impl Verifier<'_> {
     /// Checks the checksums of a segment that no seal proves. A segment that was not closed may end anywhere.
     fn checksums(&mut self, known: &KnownSegment, dir: &Path, closed: bool) -> Result<(), Error> {
         let name = known.segment.as_str();
-        let file =
-            |path: &Path| if_present(open_regular(path)).map_err(|error| Error::io(path, "opened", error));
-        let index_path = known.segment.index_path(dir);
-        let index = match if known.is_regular("idx") { file(&index_path)? } else { None } {
-            None => None,
-            Some(file) => {
-                let read = |error| Error::io(&index_path, "read", error);
-                let rows = match Index::open(file).map_err(read)? {
-                    Some(mut index) => index.all().map_err(read)?,
-                    None => None,
-                };
-                if rows.is_none() {
-                    self.find(name, Fault::Index(None));
-                }
-                rows
-            }
-        };
+        let index = self.index_rows(known, dir)?;
+        if index.is_none() && known.is_regular("idx") && known.segment.index_path(dir).exists() {
+            self.find(name, Fault::Index(None));
+        }
         self.keys(known, dir, None)?;
         if !closed && known.length == 0 {
             // The file is created before its first block is written.
@@ -348,7 +376,7 @@ impl Verifier<'_> {
             if needed > known.length {
                 self.find(name, Fault::Changed(Damage { offset: known.length, what: Flaw::Cut }));
             }
-            return Ok(());
+            return self.keyless(known, dir, index.as_deref().unwrap_or_default());
         }
         let Scan { rows, erased, spoiled, damages, .. } =
             known.with(dir, self.options.far.as_deref(), scan_bytes)?;
@@ -370,6 +398,7 @@ impl Verifier<'_> {
         }
         self.erased(name, &erased);
         self.restored(name, &rows);
+        self.keyless(known, dir, &rows)?;
         if let Some(index) = index {
             let key = |row: &IndexRow| (row.offset, row.chunk.owner, row.chunk.number, row.chunk.length);
             let there: BTreeSet<_> = rows.iter().chain(&erased).chain(&spoiled).map(key).collect();

@@ -1,0 +1,89 @@
+//! Jobs for the thread that writes to the disk, and the blocks in which it gets bytes.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use crate::segment::index::IndexRow;
+use crate::segment::name::{Category, Segment};
+
+/// Bytes of a block: one write.
+pub(crate) const BLOCK: usize = 2 << 20;
+/// Bytes of a block of keys.
+pub(crate) const KEY_BLOCK: usize = 64 << 10;
+/// Addresses, offsets and lengths of direct writes are multiples of this.
+pub(crate) const ALIGN: usize = 4096;
+/// Bytes at an address that direct writes accept.
+pub(crate) struct Block {
+    bytes: Vec<u8>,
+    start: usize,
+    length: usize,
+}
+
+impl Block {
+    pub(crate) fn new(length: usize) -> Self {
+        // The kernel provides the memory when the block is first filled: the packer may wait for that.
+        let bytes = vec![0; length + ALIGN];
+        let start = bytes.as_ptr().align_offset(ALIGN);
+        // `align_offset` may fail in principle; the writes are buffered ones then.
+        let start = if start <= ALIGN { start } else { 0 };
+        Self { bytes, start, length }
+    }
+
+    pub(crate) fn data(&self) -> &[u8] {
+        &self.bytes[self.start..][..self.length]
+    }
+
+    pub(crate) fn data_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..][..self.length]
+    }
+}
+
+/// A job for the thread that writes.
+pub(crate) enum Job {
+    /// Further blocks of the category belong to this segment.
+    Open(Category, Segment),
+    /// Writes the first bytes of the block at the offset.
+    Write { category: Category, block: Block, len: usize, offset: u64 },
+    /// Writes the first bytes of the block at the offset of the segment's key file.
+    Keys { category: Category, block: Block, len: usize, offset: u64 },
+    /// The category's segment is complete and has these chunks.
+    Close(Category, Vec<IndexRow>),
+}
+
+/// Jobs in their order, of which keys may be taken out early.
+pub(crate) struct JobQueue<'a> {
+    jobs: &'a Receiver<Job>,
+    waiting: VecDeque<Job>,
+}
+
+impl<'a> JobQueue<'a> {
+    pub(crate) fn of(jobs: &'a Receiver<Job>) -> Self {
+        Self { jobs, waiting: VecDeque::with_capacity(MOST_WAITING) }
+    }
+
+    /// The next job, if one comes in that time.
+    pub(crate) fn next(&mut self, patience: Duration) -> Result<Job, RecvTimeoutError> {
+        self.waiting.pop_front().map_or_else(|| self.jobs.recv_timeout(patience), Ok)
+    }
+
+    /// The next keys of the open segment of a category, if they wait already.
+    pub(crate) fn next_keys(&mut self, category: Category) -> Option<(Block, usize, u64)> {
+        let room = MOST_WAITING.saturating_sub(self.waiting.len());
+        self.waiting.extend(self.jobs.try_iter().take(room));
+        let place = self.waiting.iter().position(|job| match job {
+            Job::Keys { category: of, .. } | Job::Close(of, _) => *of == category,
+            Job::Open(..) | Job::Write { .. } => false,
+        })?;
+        if matches!(self.waiting[place], Job::Close(..)) {
+            return None;
+        }
+        match self.waiting.remove(place)? {
+            Job::Keys { block, len, offset, .. } => Some((block, len, offset)),
+            _ => None,
+        }
+    }
+}
+
+/// Jobs that are taken from the channel before their turn, at most.
+const MOST_WAITING: usize = 64;
