@@ -15,7 +15,7 @@ fn keyless(report: &VerifyReport) -> Vec<(&str, u64, u64)> {
 
 /// The chunks of a segment whose key has this row or a later one.
 fn from_row(segment: &Segment, dir: &Path, first: u32) -> (u64, u64) {
-    let rows = scan(&fs::read(segment.path(dir)).unwrap()).rows;
+    let rows = scan(&fs::read(segment.path(dir)).expect("a segment")).rows;
     let mut without = rows.iter().filter(|row| row.chunk.key >= first);
     let offset = without.next().map_or(0, |row| row.offset);
     (offset, 1 + without.count() as u64)
