@@ -3,21 +3,22 @@
 //! One line of JSON each way: `{"do":"pause","call":"4f2a19@192.0.2.1"}`, and `{"ok":true,"told":"paused"}`.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use nix::unistd::{User, chown};
+use nix::sys::stat::{Mode, umask};
+use nix::unistd::geteuid;
 use ringtap_model::Nanos;
 use ringtap_recorder::policy::{CallCommand, SharedPolicy};
 use ringtap_spool::Hold;
 use ringtap_spool::rules::RecordingScope;
+use rustix::net::sockopt::socket_peercred;
 use serde::{Deserialize, Serialize};
 
-use crate::connections::{self, TIMEOUT};
+use crate::connections::{self, Bounded, Peer, TIMEOUT};
 
 /// A request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -60,8 +61,12 @@ pub(crate) struct Answer {
     pub(crate) told: String,
 }
 
-/// Listens, before privileges are dropped. A socket left by a previous run is removed.
-pub(crate) fn listen(path: &Path, user: Option<&User>) -> anyhow::Result<UnixListener> {
+/// Listens, once privileges are dropped and before there is a second thread. A socket left by a previous run
+/// is removed.
+///
+/// Root would follow a link that somebody put at the path between two steps; the daemon's user cannot reach
+/// more than its own files there.
+pub(crate) fn listen(path: &Path) -> anyhow::Result<UnixListener> {
     if UnixStream::connect(path).is_ok() {
         bail!(
             "[process] control: another program listens at {}: stop it, or set another path",
@@ -76,22 +81,17 @@ pub(crate) fn listen(path: &Path, user: Option<&User>) -> anyhow::Result<UnixLis
         fs::remove_file(path)
             .with_context(|| format!("[process] control: cannot replace {}", path.display()))?;
     }
-    let listener = UnixListener::bind(path).with_context(|| {
+    // The socket has its mode from the moment when it exists. The umask is the process's, not the thread's.
+    let before = umask(Mode::from_bits_truncate(0o117));
+    let listener = UnixListener::bind(path);
+    umask(before);
+    listener.with_context(|| {
         format!(
             "[process] control: cannot listen at {}: set a path in a directory that the program's user may \
             write to",
             path.display()
         )
-    })?;
-    // Until now, the umask decided who may write to it.
-    fs::set_permissions(path, fs::Permissions::from_mode(0o660))
-        .with_context(|| format!("[process] control: cannot set the mode of {}", path.display()))?;
-    if let Some(user) = user {
-        chown(path, Some(user.uid), Some(user.gid)).with_context(|| {
-            format!("[process] control: cannot give {} to the user `{}`", path.display(), user.name)
-        })?;
-    }
-    Ok(listener)
+    })
 }
 
 /// What commands act on.
@@ -104,32 +104,89 @@ pub(crate) struct ControlContext {
 
 /// Serves commands for as long as the process lives. Without a context, nothing is recorded.
 pub(crate) fn serve(listener: UnixListener, context: Option<ControlContext>) -> io::Result<()> {
-    let accept = |listener: &UnixListener| listener.accept().map(|(connection, _)| connection);
-    let serve = move |connection: &UnixStream| serve_connection(connection, context.as_ref());
-    connections::serve("control", listener, accept, serve, |_| ())
+    let accept = |listener: &UnixListener| {
+        let (connection, _) = listener.accept()?;
+        let peer = peer(&connection)?;
+        Ok((connection, peer))
+    };
+    let serve = move |bounded: &mut Bounded<'_, UnixStream>, connection: &UnixStream, peer: &Peer| {
+        let process = socket_peercred(connection).map_or(0, |peer| peer.pid.as_raw_nonzero().get());
+        let from = format!("{}, process {process}", peer.name);
+        serve_connection(bounded, &from, context.as_ref())
+    };
+    let refuse = |mut connection: &UnixStream| {
+        let told = "too many connections of this user: wait 5 s, and try again".to_owned();
+        let _ = reply(&mut connection, &Answer { ok: false, told });
+    };
+    connections::serve("control", listener, accept, serve, refuse)
 }
 
-/// Reads one line and answers it.
-fn serve_connection(mut connection: &UnixStream, context: Option<&ControlContext>) -> io::Result<()> {
-    connection.set_read_timeout(Some(TIMEOUT))?;
-    connection.set_write_timeout(Some(TIMEOUT))?;
-    let mut line = String::new();
-    BufReader::new(connection.take(REQUEST)).read_line(&mut line)?;
-    let answer = match (serde_json::from_str(&line), context) {
-        (Err(error), _) => Err(anyhow::anyhow!("cannot read the request: {error}")),
-        (Ok(_), None) => Err(anyhow::anyhow!("no packets are recorded: set [spool] directory")),
-        (Ok(request), Some(context)) => answer(request, context),
+/// Who connected, as the kernel noted then. The mode of the socket lets in nobody else.
+fn peer(connection: &UnixStream) -> io::Result<Peer> {
+    let uid = socket_peercred(connection)?.uid;
+    let is_trusted = uid.is_root() || uid.as_raw() == geteuid().as_raw();
+    Ok(Peer { name: format!("user {}", uid.as_raw()), is_trusted })
+}
+
+/// Reads one line and answers it. `from` names the client in log lines.
+fn serve_connection(
+    connection: &mut (impl Read + Write),
+    from: &str,
+    context: Option<&ControlContext>,
+) -> io::Result<()> {
+    let line = read_line(connection)?;
+    let (what, answer) = match (serde_json::from_slice::<Request>(&line), context) {
+        (Err(error), _) => (None, Err(anyhow::anyhow!("cannot read the request: {error}"))),
+        (Ok(request), context) => {
+            let answer = |context| answer(&request, context);
+            let none = || Err(anyhow::anyhow!("no packets are recorded: set [spool] directory"));
+            (request.shown(), context.map_or_else(none, answer))
+        }
     };
     let answer = match answer {
         Ok(told) => Answer { ok: true, told },
         Err(error) => Answer { ok: false, told: format!("{error:#}") },
     };
-    let mut line = serde_json::to_string(&answer)?;
+    match (what, answer.ok) {
+        (None, _) => log::debug!(target: "control", "a request by {from}"),
+        (Some(what), true) => log::info!(target: "control", "{what} by {from}"),
+        (Some(what), false) => log::warn!(target: "control", "{what} by {from} refused: {}", answer.told),
+    }
+    reply(connection, &answer)
+}
+
+/// The bytes up to a line feed, the end, or the longest request.
+fn read_line(connection: &mut impl Read) -> io::Result<Vec<u8>> {
+    let (mut line, mut buffer) = (Vec::new(), [0; 1024]);
+    while line.len() < REQUEST && !line.contains(&b'\n') {
+        match connection.read(&mut buffer)? {
+            0 => break,
+            read => line.extend(&buffer[..read]),
+        }
+    }
+    Ok(line)
+}
+
+fn reply(connection: &mut impl Write, answer: &Answer) -> io::Result<()> {
+    let mut line = serde_json::to_string(answer)?;
     line.push('\n');
     connection.write_all(line.as_bytes())
 }
 
-fn answer(request: Request, context: &ControlContext) -> anyhow::Result<String> {
+impl Request {
+    /// In the log. None: it changes nothing, or who reads the log must not learn what is intercepted.
+    fn shown(&self) -> Option<String> {
+        match self {
+            Self::Keep { call, what } => Some(format!("keep {what} of {call}")),
+            Self::Pause { call } => Some(format!("pause {call}")),
+            Self::Resume { call } => Some(format!("resume {call}")),
+            Self::Hold { call, case, product: false } => Some(format!("hold {call} for {case}")),
+            Self::Hold { product: true, .. } | Self::Rules => None,
+        }
+    }
+}
+
+fn answer(request: &Request, context: &ControlContext) -> anyhow::Result<String> {
     let shared_policy = &context.shared_policy;
     let (call, act) = match request {
         Request::Rules => {
@@ -137,11 +194,11 @@ fn answer(request: Request, context: &ControlContext) -> anyhow::Result<String> 
             return Ok([policy.product_lines(), policy.lines()].concat().join("\n"));
         }
         Request::Keep { call, what } => (call, CallCommand::Keep(what.parse::<RecordingScope>()?)),
-        Request::Hold { call, case, product } => return hold(context, &call, &case, product),
+        Request::Hold { call, case, product } => return hold(context, call, case, *product),
         Request::Pause { call } => (call, CallCommand::Pause),
         Request::Resume { call } => (call, CallCommand::Resume),
     };
-    match shared_policy.command(&call, act)? {
+    match shared_policy.command(call, act)? {
         Some(told) => Ok(told),
         None => bail!("no call in progress has the Call-ID `{call}`"),
     }
@@ -188,5 +245,5 @@ pub fn ask(path: &Path, request: &Request) -> anyhow::Result<String> {
 }
 
 /// Longest request and longest answer, in bytes.
-const REQUEST: u64 = 8 << 10;
+const REQUEST: usize = 8 << 10;
 const ANSWER: u64 = 1 << 20;

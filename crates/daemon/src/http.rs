@@ -4,9 +4,8 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::time::Instant;
 
-use super::connections::{self, TIMEOUT};
+use super::connections::{self, Peer};
 use super::metrics;
 use super::shared_status::SharedStatus;
 
@@ -17,26 +16,28 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Serves both pages for as long as the process lives.
 pub(crate) fn serve(listener: TcpListener, shared_status: Arc<SharedStatus>) -> io::Result<()> {
-    let refuse = |connection: &TcpStream| {
-        let _ = answer(connection, 503, "text/plain", "too many connections\n", false);
+    let refuse = |mut connection: &TcpStream| {
+        let _ = answer(&mut connection, 503, "text/plain", "too many connections\n", false);
     };
-    let accept = |listener: &TcpListener| listener.accept().map(|(connection, _)| connection);
-    let serve = move |connection: &TcpStream| serve_connection(connection, &shared_status);
-    connections::serve("metrics", listener, accept, serve, refuse)
+    let accept = |listener: &TcpListener| {
+        let (connection, address) = listener.accept()?;
+        let ip = address.ip();
+        Ok((connection, Peer { name: ip.to_string(), is_trusted: ip.is_loopback() }))
+    };
+    connections::serve(
+        "metrics",
+        listener,
+        accept,
+        move |bounded, _, _| serve_connection(bounded, &shared_status),
+        refuse,
+    )
 }
 
 /// Reads one request and answers it.
-fn serve_connection(mut connection: &TcpStream, shared_status: &SharedStatus) -> io::Result<()> {
-    connection.set_write_timeout(Some(TIMEOUT))?;
-    let deadline = Instant::now() + TIMEOUT;
+fn serve_connection(connection: &mut (impl Read + Write), shared_status: &SharedStatus) -> io::Result<()> {
     let mut head = Vec::new();
     let mut buffer = [0; 1024];
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return answer(connection, 408, "text/plain", "the request took longer than 5 s\n", false);
-        }
-        connection.set_read_timeout(Some(left))?;
         let read = connection.read(&mut buffer)?;
         if read == 0 {
             return Ok(());
@@ -93,7 +94,7 @@ fn health(shared_status: &SharedStatus) -> (u16, String) {
 }
 
 fn answer(
-    mut connection: &TcpStream,
+    connection: &mut impl Write,
     status: u16,
     kind: &str,
     body: &str,
@@ -103,7 +104,6 @@ fn answer(
         200 => "OK",
         404 => "Not Found",
         405 => "Method Not Allowed",
-        408 => "Request Timeout",
         431 => "Request Header Fields Too Large",
         _ => "Service Unavailable",
     };

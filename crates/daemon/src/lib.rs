@@ -117,7 +117,6 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
             log::warn!(target: "store", "{error:#}");
         }
     }
-    let control = config.process.control().map(|path| control::listen(path, user.as_ref())).transpose()?;
     // Keys are read before root privileges are dropped.
     let secrets = config.spool.secrets().context("[spool]")?;
     let far_tier = Arc::new(FarTier::default());
@@ -125,6 +124,7 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
         far_tier.open(directory, &config.retention)?;
     }
     system::give_up(user.as_ref())?;
+    let control = config.process.control().map(control::listen).transpose()?;
     let _locks = Locks::take(&config)?;
     let signals = listen_to_signals()?;
     let store = StoreWriter::open(&store::settings(&config), store::log_event)?;

@@ -1,12 +1,15 @@
 //! The process's user, its capabilities, and its service manager.
 
 use std::ffi::CString;
-use std::path::Path;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use caps::{CapSet, Capability};
-use nix::unistd::{User, chown, geteuid, initgroups, setgid, setuid};
+use nix::unistd::{User, geteuid, initgroups, setgid, setuid};
+use rustix::fs::{CWD, Gid, Mode, OFlags, Uid, fchown, fstat, mkdirat, openat};
+use rustix::io::Errno;
 use sd_notify::NotifyState;
 
 /// The user to become, looked up before anything is opened.
@@ -33,18 +36,46 @@ pub(crate) fn user(name: &str) -> anyhow::Result<Option<User>> {
 }
 
 /// Creates a directory with its parents, and gives those that are new to `user`.
+///
+/// Each step starts at the directory that was opened before, and follows no link that is not root's: whoever
+/// may write in one of them cannot make root give another file away.
 pub(crate) fn directory(path: &Path, user: Option<&User>) -> anyhow::Result<()> {
-    let new: Vec<&Path> =
-        path.ancestors().take_while(|part| !part.as_os_str().is_empty() && !part.exists()).collect();
-    std::fs::create_dir_all(path).with_context(|| {
-        format!("cannot create the directory {}: name one on a disk that is writable", path.display())
-    })?;
-    let Some(user) = user else { return Ok(()) };
-    for made in new {
-        chown(made, Some(user.uid), Some(user.gid))
-            .with_context(|| format!("cannot give {} to the user `{}`", made.display(), user.name))?;
+    let failed =
+        || format!("cannot create the directory {}: name one on a disk that is writable", path.display());
+    let there = path.ancestors().find(|part| part.as_os_str().is_empty() || part.exists());
+    let there = there.unwrap_or(Path::new(""));
+    let missing = path.strip_prefix(there).with_context(failed)?;
+    let start = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+    let mut parent = open_directory(CWD, start, OFlags::empty()).with_context(failed)?;
+    for name in missing.components() {
+        let Component::Normal(name) = name else { bail!("{}: it has `..` or `.` in it", failed()) };
+        let made = match mkdirat(&parent, name, Mode::from_raw_mode(0o750)) {
+            Ok(()) => true,
+            // Somebody was quicker: the directory keeps its owner.
+            Err(Errno::EXIST) => false,
+            Err(error) => return Err(error).with_context(failed),
+        };
+        parent = open_directory(&parent, Path::new(name), OFlags::NOFOLLOW).with_context(failed)?;
+        if let (true, Some(user)) = (made, user) {
+            give(&parent, user).with_context(|| {
+                format!("cannot give {} in {} to the user `{}`", name.display(), path.display(), user.name)
+            })?;
+        }
     }
     Ok(())
+}
+
+fn open_directory(parent: impl AsFd, name: &Path, more: OFlags) -> rustix::io::Result<OwnedFd> {
+    openat(parent, name, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC | more, Mode::empty())
+}
+
+/// Gives the directory that root has just made, and no other one.
+fn give(directory: &OwnedFd, user: &User) -> anyhow::Result<()> {
+    let found = fstat(directory)?;
+    if found.st_uid != geteuid().as_raw() {
+        bail!("somebody has put another directory in its place");
+    }
+    Ok(fchown(directory, Some(Uid::from_raw(user.uid.as_raw())), Some(Gid::from_raw(user.gid.as_raw())))?)
 }
 
 /// Becomes `user` and drops every capability, and all ways to gain new ones. Call it before there is a second

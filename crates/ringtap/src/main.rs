@@ -34,12 +34,17 @@ mod write;
 use std::process::ExitCode;
 
 use clap::Parser;
+use rustix::fs::Mode;
+use rustix::process::umask;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::screen::{Colour, Screen};
 
 fn main() -> ExitCode {
+    // Whatever the service manager or a shell allows: evidence is not for everybody on this machine.
+    let before = umask(Mode::empty());
+    umask(before | Mode::RWXO | Mode::WGRP);
     let exit = match Cli::try_parse() {
         Ok(cli) => {
             let mut screen = Screen::standard(cli.color);

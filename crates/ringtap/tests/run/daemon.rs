@@ -95,6 +95,19 @@ pub(crate) fn calls(records: &Path) -> BTreeMap<String, (Value, Vec<Value>)> {
     calls
 }
 
+/// A capture that goes on for as long as a test may take, in which nothing happens.
+pub(crate) fn silence(dir: &Path) -> String {
+    let mut bytes = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0];
+    for second in [0u32, 300] {
+        for word in [1_795_219_200 + second, 0, 60, 60] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend([0; 60]);
+    }
+    fs::write(dir.join("silence.pcap"), bytes).expect("a temporary file");
+    format!("files = [\"{}/silence.pcap\"]\nspeed = 1.0", dir.display())
+}
+
 /// Killed when dropped.
 pub(crate) struct Daemon {
     child: Child,

@@ -4,10 +4,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::Command;
 
-use crate::daemon::{Daemon, Place};
+use crate::daemon::{Daemon, Place, silence};
 use crate::moto::{BUCKET, Moto, free_port};
 use crate::replayed::{files, ringtap};
 
@@ -116,19 +115,6 @@ impl Sensor {
             calls.into_iter().filter(|(_, (_, streams))| streams.len() >= 2).find(|(call, _)| *call != one);
         (one, other.unwrap().0)
     }
-}
-
-/// A capture that goes on for as long as a test may take, in which nothing happens.
-fn silence(dir: &Path) -> String {
-    let mut bytes = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0];
-    for second in [0u32, 300] {
-        for word in [1_795_219_200 + second, 0, 60, 60] {
-            bytes.extend(word.to_le_bytes());
-        }
-        bytes.extend([0; 60]);
-    }
-    fs::write(dir.join("silence.pcap"), bytes).unwrap();
-    format!("files = [\"{}/silence.pcap\"]\nspeed = 1.0", dir.display())
 }
 
 fn end(daemon: Daemon) -> String {

@@ -6,6 +6,7 @@
 //! | `daemon` | a running ringtap, and what it left |
 //! | `disk` | a small disk |
 //! | `far` | segments that move to a bucket |
+//! | `guarded` | who may reach the daemon, and who may read what it writes |
 //! | `kept` | rules on a wire, by one worker and by two: who is kept, pauses, digits that nobody may read |
 //! | `moto` | a server that speaks S3 |
 //! | `product` | interception product, and that nothing else shows it |
@@ -20,6 +21,7 @@ mod daemon;
 mod disk;
 #[cfg(feature = "s3")]
 mod far;
+mod guarded;
 mod kept;
 #[path = "../../../bucket/tests/moto/mod.rs"]
 mod moto;
