@@ -31,6 +31,9 @@ impl Bucket {
         Self(settings)
     }
 
+    /// Does nothing.
+    pub fn prepare(&self) {}
+
     /// Where it is.
     pub fn settings(&self) -> &Settings {
         &self.0

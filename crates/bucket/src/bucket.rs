@@ -44,6 +44,12 @@ impl Bucket {
         Self { settings, client: OnceLock::new() }
     }
 
+    /// Looks for credentials now, before rights to read them are dropped. If there are none, the first
+    /// request says so.
+    pub fn prepare(&self) {
+        let _ = self.client();
+    }
+
     /// Where the bucket is.
     pub fn settings(&self) -> &Settings {
         &self.settings

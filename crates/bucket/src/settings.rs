@@ -1,10 +1,10 @@
 //! Where a bucket is, and which credentials it needs.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ringtap_spool::{FAR, give_to_owner_of};
+use ringtap_spool::FAR;
 use serde::{Deserialize, Serialize};
 
 /// Where the segments in far storage are.
@@ -175,10 +175,11 @@ impl Settings {
         let write = || -> io::Result<()> {
             let far = spool.join(FAR);
             fs::create_dir_all(&far)?;
-            give_to_owner_of(spool, &far)?;
-            fs::write(&part, lines)?;
-            fs::File::open(&part)?.sync_all()?;
-            give_to_owner_of(spool, &part)?;
+            // A link in the draft's place is removed, not followed.
+            let _ = fs::remove_file(&part);
+            let mut draft = fs::File::create_new(&part)?;
+            draft.write_all(lines.as_bytes())?;
+            draft.sync_all()?;
             fs::rename(&part, &path)
         };
         write().map_err(|source| Error::Io { path: path.clone(), action: "written", source })

@@ -46,16 +46,24 @@ impl FarTier {
             return Ok(false);
         }
         let bucket = match (&fresh, retention.far()) {
-            (Some(settings), Some(_)) => {
-                let bucket = Bucket::open(settings.clone()).context("[retention] tier")?;
-                settings.write(spool).context("[retention] tier")?;
-                Some(bucket)
-            }
+            (Some(settings), Some(_)) => Some(Bucket::open(settings.clone()).context("[retention] tier")?),
             (Some(settings), None) => Some(Bucket::late(settings.clone())),
             (None, _) => None,
         };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = bucket.map(Arc::new);
         Ok(true)
+    }
+
+    /// Notes in the spool which bucket its segments move to, once privileges are dropped.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub(super) fn note(&self, spool: &Path, retention: &Retention) -> anyhow::Result<()> {
+        match self.now().filter(|_| retention.far().is_some()) {
+            Some(bucket) => bucket.settings().write(spool).context("[retention] tier"),
+            None => Ok(()),
+        }
     }
 }
 

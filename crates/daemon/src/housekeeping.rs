@@ -102,6 +102,8 @@ impl Housekeeper {
     /// Applies a new configuration.
     fn reload(&mut self) {
         let changed = self.far_tier.open(&self.directory, &self.retention);
+        let changed = changed
+            .and_then(|changed| self.far_tier.note(&self.directory, &self.retention).map(|()| changed));
         match changed {
             Ok(changed) => self.put_into_effect(changed),
             Err(error) => {

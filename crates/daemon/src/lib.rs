@@ -68,6 +68,7 @@ use crate::far_tier::FarTier;
 use crate::locks::Locks;
 use crate::main_loop::{MainLoop, listen_to_signals};
 use crate::source::Source;
+pub use crate::system::become_owner_of;
 pub use crate::threads::Outcome;
 use crate::threads::Threads;
 
@@ -126,6 +127,9 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     system::give_up(user.as_ref())?;
     let control = config.process.control().map(control::listen).transpose()?;
     let _locks = Locks::take(&config)?;
+    if let Some(directory) = config.spool.directory() {
+        far_tier.note(directory, &config.retention)?;
+    }
     let signals = listen_to_signals()?;
     let store = StoreWriter::open(&store::settings(&config), store::log_event)?;
     let threads = Threads::start(&config, source, &store, &secrets, &far_tier)?;

@@ -2,12 +2,13 @@
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use caps::{CapSet, Capability};
-use nix::unistd::{User, geteuid, initgroups, setgid, setuid};
+use nix::unistd::{User, geteuid, initgroups, setgid, setgroups, setuid};
 use rustix::fs::{CWD, Gid, Mode, OFlags, Uid, fchown, fstat, mkdirat, openat};
 use rustix::io::Errno;
 use sd_notify::NotifyState;
@@ -103,6 +104,30 @@ pub(crate) fn give_up(user: Option<&User>) -> anyhow::Result<()> {
         bail!("cannot drop the capability {held}");
     }
     Ok(())
+}
+
+/// Becomes the owner of a directory, where root runs a command on files that another user writes: that user
+/// may have put links there, and they must not lead to more than it may touch itself.
+///
+/// # Errors
+///
+/// The directory does not exist, or the system refuses the change.
+pub fn become_owner_of(directory: &Path) -> anyhow::Result<()> {
+    let shown = directory.display();
+    let found = std::fs::metadata(directory).with_context(|| format!("cannot read `{shown}`"))?;
+    let (uid, gid) = (found.uid(), found.gid());
+    if !geteuid().is_root() || uid == 0 {
+        return Ok(());
+    }
+    let failed = || format!("cannot become user {uid}, who owns `{shown}`");
+    match User::from_uid(uid.into()).ok().flatten() {
+        Some(user) => {
+            initgroups(&CString::new(user.name).with_context(failed)?, gid.into()).with_context(failed)?;
+        }
+        None => setgroups(&[gid.into()]).with_context(failed)?,
+    }
+    setgid(gid.into()).with_context(failed)?;
+    setuid(uid.into()).with_context(failed)
 }
 
 /// Notifies the service manager, if there is one.

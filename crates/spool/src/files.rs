@@ -1,8 +1,8 @@
 //! Files and directories: what several folders of the spool do with them.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Names of a directory's entries; none if the directory does not exist.
@@ -69,30 +69,26 @@ pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Creates a file for writing, in place of one that is there. A link there is replaced, not followed.
+pub(crate) fn create_anew(path: &Path) -> io::Result<File> {
+    remove_if_present(path)?;
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// Opens a file for reading and writing, or creates it; see [`open_regular`].
+pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
+    open_only_regular(OpenOptions::new().read(true).write(true).create(true).truncate(false), path)
+}
+
 /// Writes a file in one step: after a power cut there is the old file or the new one, never a part.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = path.with_extension("new");
-    fs::write(&draft, bytes)?;
-    File::open(&draft)?.sync_all()?;
+    let mut fresh = create_anew(&draft)?;
+    fresh.write_all(bytes)?;
+    fresh.sync_all()?;
     fs::rename(&draft, path)?;
     match path.parent() {
         Some(dir) => File::open(dir)?.sync_all(),
         None => Ok(()),
     }
-}
-
-/// Gives a file that was just created to the owner of the spool's directory: the user that runs ringtap must
-/// be able to read and delete what root writes here.
-///
-/// # Errors
-///
-/// The directory or the file does not exist.
-pub fn give_to_owner_of(dir: &Path, created: &Path) -> io::Result<()> {
-    let owner = fs::metadata(dir)?;
-    let now = fs::metadata(created)?;
-    if (now.uid(), now.gid()) != (owner.uid(), owner.gid()) {
-        // Only root may do this, and only root needs to: others can read what a user writes.
-        let _ = std::os::unix::fs::chown(created, Some(owner.uid()), Some(owner.gid()));
-    }
-    Ok(())
 }

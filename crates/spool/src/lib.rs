@@ -68,7 +68,6 @@ mod write;
 pub use error::{Error, FarError};
 pub use far::storage::{FarStorage, Upload, UploadOutcome, is_anything_far};
 pub use far::transfers::UploadRate;
-pub use files::give_to_owner_of;
 pub use layout::FAR;
 pub use read::ordered::{LocatedChunks, MissingChunks, OrderedPackets};
 pub use read::reader::{FoundPackets, Reader};

@@ -57,10 +57,11 @@ Examples:
 impl Forget {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let signer = self.sign.as_deref().map(Signer::read).transpose()?.map(Arc::new);
+        let far = distant::of_owner(&self.spool)?;
         let store = ringtap_store::Reader::open(&self.store)?;
         let call = named_call(&self.store, &store, &self.call)?;
         let parts = call_part::parts(&call, &store.streams_of(&call.id)?);
-        let signer = self.sign.as_deref().map(Signer::read).transpose()?.map(Arc::new);
         if signer.is_none() && self.is_signed() {
             let problem = "the spool is signed: add `--sign FILE` with the key of `[spool] sign`, \
                            otherwise `ringtap verify` would report damage";
@@ -75,7 +76,6 @@ impl Forget {
             .into());
         }
         let deletions = DeletionLog::of(&self.spool, signer);
-        let far = distant::of(&self.spool)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at = Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
         let order = ForgetOrder { why: &self.why, at, product: self.product };

@@ -59,9 +59,10 @@ Examples:
 impl Hold {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let far = distant::of_owner(&self.spool)?;
         let store = ringtap_store::Reader::open(&self.store)?;
         let mut spool = Reader::open(&self.spool)?;
-        if let Some(far) = distant::of(&self.spool)? {
+        if let Some(far) = far {
             spool.far(far);
         }
         let (calls, under_way) = self.found(&store)?;

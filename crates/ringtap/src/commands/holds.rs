@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use ringtap_daemon::become_owner_of;
 use ringtap_model::Nanos;
 use ringtap_report::text::{counted, shown};
 use ringtap_report::time;
@@ -34,6 +35,7 @@ pub(crate) struct Holds {
 impl Holds {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        become_owner_of(&self.spool)?;
         std::fs::read_dir(&self.spool).with_context(|| format!("cannot read {}", self.spool.display()))?;
         let holds = AllHeld::read(&self.spool)?;
         let wanted = |hold: &&Held| {

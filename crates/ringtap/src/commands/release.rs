@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
+use ringtap_daemon::become_owner_of;
 use ringtap_model::Id;
 use ringtap_report::text::counted;
 use ringtap_spool::{Hold as Held, Holds as AllHeld, release};
@@ -38,6 +39,7 @@ pub(crate) struct Release {
 impl Release {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        become_owner_of(&self.spool)?;
         let released = release(&self.spool, &self.case, self.call.as_deref(), self.product)?;
         if released.is_empty() {
             let call = self.call.map_or_else(|| "no call".to_owned(), |call| format!("`{call}` is not"));

@@ -108,7 +108,7 @@ fn all(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
+        if fs::symlink_metadata(&path).unwrap().is_dir() {
             found.extend(all(&path));
         }
         found.push(path);
@@ -141,5 +141,80 @@ fn whatever_the_umask_nothing_is_for_everybody() {
     for path in written {
         let mode = fs::symlink_metadata(&path).unwrap().mode();
         assert_eq!(mode & 0o027, 0, "{}: {mode:o}", path.display());
+    }
+}
+
+/// The spool's owner puts a link where root's commands write: neither the owner nor the content of what it
+/// leads to changes, and nothing is made there.
+#[test]
+fn root_follows_no_link_that_the_spools_owner_has_put_there() {
+    if !is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let mut place = Place::new(dir.path());
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let path = place.configure(&files("\"max\""), "");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{text}[spool]\ndirectory = \"{}\"\n", at("spool"))).unwrap();
+    assert_eq!(place.start().end().0, Some(0));
+    let call = place.calls().into_keys().next().unwrap();
+    let (prey, file) = (dir.path().join("prey"), dir.path().join("prey/file"));
+    fs::create_dir(&prey).unwrap();
+    fs::write(&file, "root's alone").unwrap();
+    fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+
+    let records = ["--store", &at("records"), "--spool", &at("spool")];
+    let links = [
+        ("holds", &prey),
+        ("holds/K-1", &prey),
+        ("holds/K-1/fresh", &file),
+        ("deletions.log", &file),
+        ("deletions.new", &file),
+        ("held", &prey),
+        ("far", &prey),
+    ];
+    for (link, target) in links {
+        let spool = dir.path().join("spool");
+        for name in ["holds", "deletions.log", "deletions.new", "held", "far"] {
+            let path = spool.join(name);
+            let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+        }
+        let link = match link.strip_suffix("fresh") {
+            // The draft of the hold that will be written.
+            Some(case) => {
+                assert_eq!(ringtap(&[&["hold", &call, "--case", "K-1"], &records[..]].concat()).0, Some(0));
+                let hold = all(&spool.join(case)).remove(0);
+                hold.with_extension("part")
+            }
+            None => spool.join(link),
+        };
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        for path in all(&spool).iter().chain(&all(&dir.path().join("records"))).chain([&spool]) {
+            std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        chown(dir.path().join("records"), Some(NOBODY), Some(NOBODY)).unwrap();
+
+        // They may fail, with a message: it is the owner's own doing.
+        for command in ["hold", "release", "holds", "forget"] {
+            let (more, stores): (&[&str], &[&str]) = match command {
+                "forget" => (&[&call, "--yes"], &records),
+                "hold" => (&[&call, "--case", "K-1"], &records),
+                "holds" => (&[], &records[2..]),
+                _ => (&["--case", "K-1"], &records),
+            };
+            let (status, told) = ringtap(&[&[command], more, stores].concat());
+            assert!(status.is_some_and(|status| status < 4), "{command}: {told}");
+            let found = all(&prey);
+            assert_eq!(found, [file.clone()], "{command} with {}", link.display());
+            for path in [&prey, &file] {
+                let owner = fs::metadata(path).unwrap().uid();
+                assert_eq!(owner, 0, "{command} with {}: {}", link.display(), path.display());
+            }
+            let content = fs::read_to_string(&file).unwrap();
+            assert_eq!(content, "root's alone", "{command} with {}", link.display());
+        }
     }
 }

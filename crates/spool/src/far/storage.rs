@@ -23,7 +23,7 @@ use ringtap_model::LinkType;
 use serde::{Deserialize, Serialize};
 
 use crate::error::FarError;
-use crate::files::{entry_names, give_to_owner_of, if_present, read_regular, remove_if_present, replace};
+use crate::files::{create_anew, entry_names, if_present, read_regular, remove_if_present, replace};
 use crate::layout::FAR;
 use crate::segment::bytes::SegmentBytes;
 use crate::segment::marker::Link;
@@ -161,8 +161,7 @@ pub fn is_anything_far(dir: &Path) -> io::Result<bool> {
 pub(crate) fn list_loose(far: &Path, segment: &Segment) -> io::Result<()> {
     let (path, dir) = (loose_path(far, segment), far.join(LOOSE));
     fs::create_dir_all(&dir)?;
-    File::create(&path)?.sync_all()?;
-    [&dir, &path].iter().try_for_each(|made| give_to_owner_of(far, made))?;
+    create_anew(&path)?.sync_all()?;
     File::open(&dir)?.sync_all()
 }
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, FarError};
 use crate::far::storage::{self, FarSegment, FarStorage, STAGED, Stub, UploadOutcome};
-use crate::files::{give_to_owner_of, open_regular, remove_if_present};
+use crate::files::{open_regular, remove_if_present};
 use crate::layout::FAR;
 use crate::segment::bytes::SegmentBytes;
 use crate::segment::index::IndexRow;
@@ -358,7 +358,6 @@ pub(crate) fn fetch_segment(far: &dyn FarStorage, dir: &Path, segment: &Segment)
     if let Ok(metadata) = fs::metadata(segment.index_path(dir)) {
         file.set_permissions(metadata.permissions())?;
     }
-    [day, &part].iter().try_for_each(|made| give_to_owner_of(dir, made))?;
     fs::rename(&part, &path)?;
     File::open(day)?.sync_all()
 }

@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use crate::error::Error;
-use crate::files::give_to_owner_of;
 
 /// The directory of the holds, in the spool's directory: what is locked.
 pub(crate) const HOLDS: &str = "holds";
@@ -19,7 +18,6 @@ impl DeletionLock {
         let path = dir.join(HOLDS);
         let open = || {
             fs::create_dir_all(&path)?;
-            give_to_owner_of(dir, &path)?;
             // Whoever may read a directory may lock it.
             let file = File::open(&path)?;
             file.lock()?;

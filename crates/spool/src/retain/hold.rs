@@ -6,13 +6,14 @@
 //! segments are signed, each copy has a seal of its own, in no chain.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::files::{give_to_owner_of, remove_if_present};
+use crate::files::{create_anew, remove_if_present};
 use crate::retain::deletion_lock::{DeletionLock, HOLDS};
 use crate::segment::key::of_call;
 
@@ -106,11 +107,9 @@ impl Hold {
             fs::create_dir_all(case)?;
             let fresh = path.with_extension("part");
             // Serialising numbers and texts cannot fail.
-            fs::write(&fresh, serde_json::to_vec_pretty(self).unwrap_or_default())?;
-            File::open(&fresh)?.sync_all()?;
-            for made in [&dir.join(HOLDS), case, &fresh] {
-                give_to_owner_of(dir, made)?;
-            }
+            let mut file = create_anew(&fresh)?;
+            file.write_all(&serde_json::to_vec_pretty(self).unwrap_or_default())?;
+            file.sync_all()?;
             fs::rename(&fresh, &path)?;
             File::open(case)?.sync_all()
         };

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::far::storage::{FarSegment, FarStorage, Stub};
-use crate::files::{entry_names, give_to_owner_of, open_regular, read_regular, remove_if_present};
+use crate::files::{entry_names, open_regular, read_regular, remove_if_present};
 use crate::layout::HELD;
 use crate::read::catalogue::LONGEST;
 use crate::retain::holds::Holds;
@@ -51,7 +51,7 @@ pub(crate) fn rescue(
     if rows.is_empty() {
         return Ok(0);
     }
-    rewrite(from, &file, &item.segment, &mut rows, &dir.join(HELD), dir, signer)
+    rewrite(from, &file, &item.segment, &mut rows, &dir.join(HELD), signer)
 }
 
 /// The held chunks of a segment in far storage, from its index here, or from the segment if the index is
@@ -91,7 +91,7 @@ pub(crate) fn prune(dir: &Path, holds: &Holds, signer: Option<&Signer>) -> Resul
     for day in entry_names(&held).map_err(read)? {
         for file in entry_names(&held.join(&day)).map_err(read)? {
             let Ok(segment) = format!("{day}/{file}").parse::<Segment>() else { continue };
-            prune_segment(&held, &segment, holds, dir, signer)?;
+            prune_segment(&held, &segment, holds, signer)?;
         }
         // A directory that is not empty stays.
         let _ = fs::remove_dir(held.join(&day));
@@ -103,7 +103,6 @@ fn prune_segment(
     held: &Path,
     segment: &Segment,
     holds: &Holds,
-    dir: &Path,
     signer: Option<&Signer>,
 ) -> Result<(), Error> {
     let path = segment.path(held);
@@ -131,7 +130,7 @@ fn prune_segment(
             None => !segment.seal_path(held).exists(),
         };
         if may_rewrite {
-            rewrite(held, &file, segment, &mut kept, held, dir, signer)?;
+            rewrite(held, &file, segment, &mut kept, held, signer)?;
         }
     }
     Ok(())
@@ -152,7 +151,6 @@ fn rewrite(
     segment: &Segment,
     rows: &mut [IndexRow],
     to: &Path,
-    dir: &Path,
     signer: Option<&Signer>,
 ) -> Result<u64, Error> {
     let path = segment.path(to);
@@ -162,7 +160,6 @@ fn rewrite(
         let Some(link) = marker::link_of(&header) else { return Ok(0) };
         let day = path.parent().unwrap_or(to);
         fs::create_dir_all(day)?;
-        [to, day].iter().try_for_each(|made| give_to_owner_of(dir, made))?;
         let part = path.with_extension("part");
         let put = |name: &Path, mode: u32, write: &mut dyn FnMut(&mut BufWriter<File>) -> io::Result<()>| {
             remove_if_present(&part)?;
@@ -171,7 +168,6 @@ fn rewrite(
             write(&mut fresh)?;
             fresh.flush()?;
             fresh.get_ref().sync_all()?;
-            give_to_owner_of(dir, &part)?;
             fs::rename(&part, name)
         };
         // The old seal does not match any more. Keys come before the chunks that they open, and the segment
@@ -195,16 +191,9 @@ fn rewrite(
     };
     let count = write().map_err(|error| Error::io(&path, "written", error))?;
     if let Some(signer) = signer.filter(|_| count > 0) {
-        sign_copy(dir, to, segment, count, signer)?;
+        seal::of_copy(to, &format!("{HELD}/{segment}"), segment, count, signer)?;
     }
     Ok(count)
-}
-
-/// Writes the seal of a copy whose files are on the disk.
-fn sign_copy(dir: &Path, held: &Path, segment: &Segment, chunks: u64, signer: &Signer) -> Result<(), Error> {
-    seal::of_copy(held, &format!("{HELD}/{segment}"), segment, chunks, signer)?;
-    let path = segment.seal_path(held);
-    give_to_owner_of(dir, &path).map_err(|error| Error::io(&path, "given to the user of the spool", error))
 }
 
 /// The key file of a segment with only the keys of these chunks: a copied key opens all chunks of its owner.

@@ -5,7 +5,7 @@
 //! segment that was deleted by rule from one that was removed. An entry is on the disk before its deletion is
 //! carried out. After a kill the log may say more than was done: the next deletion does it again.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::error::Error;
-use crate::files::read_regular;
+use crate::files::{open_or_create, read_regular};
 use crate::hex::{hex, sha256_hex};
 
 use crate::trust::deletion_entry::{Deletion, DeletionKind};
@@ -40,7 +40,7 @@ impl DeletionLog {
 
     /// Puts space aside for the next entries: on a full disk, deleting anything needs an entry first.
     pub(crate) fn reserve(&self) -> io::Result<()> {
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&self.path)?;
+        let file = open_or_create(&self.path)?;
         let metadata = file.metadata()?;
         if metadata.blocks() * 512 < metadata.len() + RESERVED / 2 {
             fallocate(&file, FallocateFlags::KEEP_SIZE, 0, metadata.len() + RESERVED)?;
@@ -59,13 +59,7 @@ impl DeletionLog {
             return Ok(());
         }
         let wrong = |action| move |error| Error::io(&self.path, action, error);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&self.path)
-            .map_err(wrong("opened"))?;
+        let file = open_or_create(&self.path).map_err(wrong("opened"))?;
         file.lock().map_err(wrong("locked"))?;
         let (end, last) = last_line(&file).map_err(wrong("read"))?;
         let (number, previous) = match last {
