@@ -157,6 +157,9 @@ pub struct SealRun {
     pub seal: SealSummary,
     /// The number of the last seal.
     pub last: u64,
+    /// Their chain: `w0-m`. None in a log that an earlier version has shortened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<String>,
 }
 
 impl SealRun {

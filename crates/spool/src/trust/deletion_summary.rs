@@ -16,6 +16,7 @@ use crate::hex::sha256_hex;
 use crate::segment::name::Segment;
 use crate::trust::deletion_entry::{Deletion, DeletionKind, DeletionSummary, DeletionTotal, SealRun};
 use crate::trust::deletion_log::{DeletionLog, LogFlaw, LoggedDeletions};
+use crate::trust::head::chain_name;
 
 /// A log shorter than this is not shortened.
 pub(crate) const SHORT: u64 = 1 << 20;
@@ -54,7 +55,9 @@ impl DeletionSummary {
         if let (DeletionKind::Segment, Some(seal)) = (entry.deleted, &entry.seal)
             && let (Some(last), Some(_)) = (seal.number, &seal.previous)
         {
-            self.runs.push(SealRun { seal: seal.clone(), last });
+            let segment = entry.segment.parse::<Segment>().ok();
+            let chain = segment.and_then(|segment| Some(chain_name(segment.origin()?.0, segment.category())));
+            self.runs.push(SealRun { seal: seal.clone(), last, chain });
         }
         self.totals.push(DeletionTotal::of(entry));
     }
@@ -239,7 +242,7 @@ mod tests {
         let run = |first, last| {
             let seal =
                 SealSummary { sha256: hash(last + 1), number: Some(first), previous: Some(hash(first)) };
-            SealRun { seal, last }
+            SealRun { seal, last, chain: Some("w3-m".into()) }
         };
         assert_eq!((entries[0].0, &summary.runs), (54, &vec![run(0, 29), run(31, 49), run(60, 60)]));
         let totals: Vec<_> =

@@ -30,7 +30,8 @@ impl KnownHead {
 
 impl fmt::Display for KnownHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "w{}-{}:{}:{}", self.worker, self.category.letter(), self.number, hex(&self.sha256))
+        let chain = chain_name(self.worker, self.category);
+        write!(f, "{chain}:{}:{}", self.number, hex(&self.sha256))
     }
 }
 
@@ -53,7 +54,12 @@ impl FromStr for KnownHead {
 
 /// The file with a chain's newest seal.
 pub(crate) fn head_name(worker: u16, category: Category) -> String {
-    format!("w{worker}-{}.head", category.letter())
+    format!("{}.head", chain_name(worker, category))
+}
+
+/// The name of a chain: `w0-m`.
+pub(crate) fn chain_name(worker: u16, category: Category) -> String {
+    format!("w{worker}-{}", category.letter())
 }
 
 /// The chain that such a file belongs to.
@@ -61,7 +67,8 @@ pub(crate) fn chain_of_head(name: &str) -> Option<(u16, Category)> {
     chain_of(name.strip_suffix(".head")?)
 }
 
-fn chain_of(name: &str) -> Option<(u16, Category)> {
+/// The chain of that name.
+pub(crate) fn chain_of(name: &str) -> Option<(u16, Category)> {
     let (worker, letter) = name.strip_prefix('w')?.split_once('-')?;
     Some((worker.parse().ok()?, Category::of_letter(letter)?))
 }

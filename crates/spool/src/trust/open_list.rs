@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::files::{if_present, is_irregular, read_regular, replace};
 use crate::segment::name::{Category, Segment};
 use crate::time::utc;
+use crate::trust::head::chain_name;
 use crate::trust::sign::{self, Line, PublicKey, Signer};
 
 /// A list as it is on the disk.
@@ -95,8 +96,4 @@ pub(crate) fn write(
 /// The file with the list of a chain.
 pub(crate) fn open_list_name(worker: u16, category: Category) -> String {
     format!("{}.open", chain_name(worker, category))
-}
-
-fn chain_name(worker: u16, category: Category) -> String {
-    format!("w{worker}-{}", category.letter())
 }

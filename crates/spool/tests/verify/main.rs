@@ -1,6 +1,7 @@
 //! Changes, cuts, additions and reordering are found and named; what was done by order is not.
 
 mod attacks;
+mod broken;
 mod keys;
 
 use std::fs;

@@ -6,10 +6,10 @@ use std::path::Path;
 use crate::error::Error;
 use crate::files::{entry_names, if_present, is_irregular, read_regular};
 use crate::hex::{hex, sha256_hex};
-use crate::segment::name::Category;
+use crate::segment::name::{Category, Segment};
 use crate::trust::deletion_entry::{DeletionKind, SealSummary};
 use crate::trust::deletion_log::LoggedDeletions;
-use crate::trust::head::{KnownHead, chain_of_head, head_name};
+use crate::trust::head::{KnownHead, chain_of, chain_of_head, head_name};
 use crate::trust::open_list::{OpenListFile, open_list_name};
 use crate::trust::seal::Seal;
 use crate::trust::sign::PublicKey;
@@ -36,8 +36,8 @@ pub(crate) fn check_chains(
     log: &LoggedDeletions,
     heads: &[KnownHead],
 ) -> Result<ChainCheck, Error> {
-    let (gone, deleted) = deleted_seals(log);
-    let mut check = ChainCheck { deleted, ..ChainCheck::default() };
+    let gone = DeletedSeals::of(log);
+    let mut check = ChainCheck { deleted: gone.segments, ..ChainCheck::default() };
     // A chain is known by its seals, by its head, or by what was noted of it.
     let mut chains: BTreeMap<(u16, Category), Vec<&KnownSegment>> = BTreeMap::new();
     let names = entry_names(root).map_err(|error| Error::io(root, "read", error))?;
@@ -53,7 +53,7 @@ pub(crate) fn check_chains(
     for ((worker, category), sealed) in chains {
         let (mut links, broken) = links_of(&sealed, keys);
         let name = head_name(worker, category);
-        let head = match HeadFile::read(&root.join(&name), keys)? {
+        let head = match HeadFile::read(&root.join(&name), (worker, category), keys)? {
             HeadFile::Link(head) => Some(head),
             HeadFile::Missing if links.is_empty() => None,
             HeadFile::Missing => {
@@ -70,24 +70,27 @@ pub(crate) fn check_chains(
             if head.number.saturating_add(1) < last.number {
                 let fault = Fault::OldHead { head: head.number, newest: last.number };
                 check.faults.push((name.clone(), fault));
-            } else if head.number == last.number && head.hash != last.hash {
+            } else if links.iter().any(|link| link.number == head.number && link.hash != head.hash) {
                 check.faults.push((name.clone(), Fault::BadHead));
             }
         }
         if let Some(head) = head
             && links.last().is_none_or(|last| last.number < head.number)
         {
-            if !gone.contains_key(head.hash.as_str()) && broken == 0 {
-                let is_there =
-                    known.iter().any(|known| known.segment.as_str() == head.segment && known.dir.is_some());
+            let found = known.iter().find(|known| known.segment.as_str() == head.segment);
+            // A seal that is there and is not this one is a finding of its own.
+            if !gone.by_hash.contains_key(head.hash.as_str())
+                && found.is_none_or(|known| known.seal.is_none())
+            {
+                let is_there = found.is_some_and(|known| known.dir.is_some());
                 let fault = if is_there { Fault::Unsealed } else { Fault::Gone };
                 check.faults.push((head.segment.clone(), fault));
             }
             links.push(head);
         }
-        follow(&links, &gone, broken, &mut check.faults);
+        follow((worker, category), &links, &gone, &broken, &mut check.faults);
         let noted = heads.iter().filter(|head| (head.worker, head.category) == (worker, category));
-        for fault in noted.filter_map(|head| compare(head, &links, &gone)) {
+        for fault in noted.filter_map(|head| compare(head, &links, &gone.by_hash)) {
             check.faults.push((name.clone(), fault));
         }
         if let Some(ChainLink { segment, number, hash: sha256, .. }) = links.pop() {
@@ -105,29 +108,76 @@ pub(crate) fn check_chains(
     Ok(check)
 }
 
-/// The seals of deleted segments in the log by their hashes, and the number of these segments.
-fn deleted_seals(log: &LoggedDeletions) -> (BTreeMap<&str, &SealSummary>, u64) {
-    let deletions = log.entries.iter().filter(|entry| entry.deleted == DeletionKind::Segment);
-    let mut gone: BTreeMap<&str, &SealSummary> =
-        deletions.filter_map(|entry| entry.seal.as_ref()).map(|seal| (seal.sha256.as_str(), seal)).collect();
-    let mut deleted = gone.len() as u64;
-    // A run is skipped at once, from its last seal to its first.
-    let summaries = log.entries.iter().filter_map(|entry| entry.summary.as_ref());
-    for run in summaries.flat_map(|summary| &summary.runs) {
-        gone.insert(&run.seal.sha256, &run.seal);
-        deleted += run.segments();
-    }
-    (gone, deleted)
+/// The seals of deleted segments, as the log has them.
+#[derive(Default)]
+struct DeletedSeals<'a> {
+    /// The last seal of each run, by its hash.
+    by_hash: BTreeMap<&'a str, &'a SealSummary>,
+    /// The runs, by the number of their first seal and the hash of the seal before it.
+    by_previous: BTreeMap<(u64, &'a str), Vec<DeletedRun<'a>>>,
+    segments: u64,
 }
 
-/// The seals of a chain that one of the keys signed, in order, and the number of all others.
-fn links_of(sealed: &[&KnownSegment], keys: &[PublicKey]) -> (Vec<ChainLink>, u64) {
+/// Consecutive seals of deleted segments.
+struct DeletedRun<'a> {
+    /// None in a log that an earlier version has shortened.
+    chain: Option<(u16, Category)>,
+    last: u64,
+    hash: &'a str,
+}
+
+impl<'a> DeletedSeals<'a> {
+    fn of(log: &'a LoggedDeletions) -> Self {
+        let mut deleted = Self::default();
+        for entry in log.entries.iter().filter(|entry| entry.deleted == DeletionKind::Segment) {
+            let Some(seal) = &entry.seal else { continue };
+            let segment = entry.segment.parse::<Segment>().ok();
+            let chain = segment.and_then(|segment| Some((segment.origin()?.0, segment.category())));
+            // Twice, if a kill came between the log and the disk.
+            deleted.segments += u64::from(deleted.by_hash.insert(&seal.sha256, seal).is_none());
+            deleted.add(seal, chain, seal.number);
+        }
+        let summaries = log.entries.iter().filter_map(|entry| entry.summary.as_ref());
+        for run in summaries.flat_map(|summary| &summary.runs) {
+            deleted.by_hash.insert(&run.seal.sha256, &run.seal);
+            deleted.segments += run.segments();
+            deleted.add(&run.seal, run.chain.as_deref().and_then(chain_of), Some(run.last));
+        }
+        deleted
+    }
+
+    fn add(&mut self, seal: &'a SealSummary, chain: Option<(u16, Category)>, last: Option<u64>) {
+        let (Some(first), Some(last), Some(previous)) = (seal.number, last, &seal.previous) else { return };
+        let run = DeletedRun { chain, last, hash: &seal.sha256 };
+        self.by_previous.entry((first, previous)).or_default().push(run);
+    }
+
+    /// From a seal forwards, as far as the log goes: the last seal that was deleted, and the number after it.
+    fn forwards(&self, chain: (u16, Category), from: (&'a str, u64)) -> (&'a str, u64) {
+        let (mut hash, mut next) = from;
+        while let Some(runs) = self.by_previous.get(&(next, hash))
+            // All chains begin alike: only a run that names its chain proves that this one did.
+            && let Some(run) = runs.iter().find(|run| match run.chain {
+                Some(of) => of == chain,
+                None => next > 0,
+            })
+            && run.last >= next
+        {
+            (hash, next) = (run.hash, run.last.saturating_add(1));
+        }
+        (hash, next)
+    }
+}
+
+/// The seals of a chain that one of the keys signed, in order, and the segments whose seals are no such.
+fn links_of<'a>(sealed: &[&'a KnownSegment], keys: &[PublicKey]) -> (Vec<ChainLink>, Vec<&'a str>) {
     let mut links = Vec::new();
-    let mut broken = 0;
+    let mut broken = Vec::new();
     for known in sealed {
+        let name = known.segment.as_str();
         match ChainLink::of(known.seal.as_deref().unwrap_or_default(), keys) {
-            Some(link) => links.push(link),
-            None => broken += 1,
+            Some(link) if link.segment == name => links.push(link),
+            _ => broken.push(name),
         }
     }
     links.sort_by_key(|link| link.number);
@@ -173,13 +223,15 @@ enum HeadFile {
 }
 
 impl HeadFile {
-    fn read(path: &Path, keys: &[PublicKey]) -> Result<Self, Error> {
+    fn read(path: &Path, chain: (u16, Category), keys: &[PublicKey]) -> Result<Self, Error> {
         match if_present(read_regular(path)) {
             Ok(None) => Ok(Self::Missing),
-            Ok(Some(bytes)) => {
-                let bad = || Self::Bad(signer(&bytes).map_or(Fault::BadHead, Fault::Key));
-                Ok(ChainLink::of(&bytes, keys).map_or_else(bad, Self::Link))
-            }
+            Ok(Some(bytes)) => match ChainLink::of(&bytes, keys) {
+                Some(link) if link.chain() == Some(chain) => Ok(Self::Link(link)),
+                // The head of another chain.
+                Some(_) => Ok(Self::Bad(Fault::BadHead)),
+                None => Ok(Self::Bad(signer(&bytes).map_or(Fault::BadHead, Fault::Key))),
+            },
             Err(error) if is_irregular(&error) => Ok(Self::Bad(Fault::BadHead)),
             Err(error) => Err(Error::io(path, "read", error)),
         }
@@ -195,6 +247,11 @@ struct ChainLink {
 }
 
 impl ChainLink {
+    fn chain(&self) -> Option<(u16, Category)> {
+        let segment = self.segment.parse::<Segment>().ok()?;
+        Some((segment.origin()?.0, segment.category()))
+    }
+
     /// None if the bytes are no seal, or none of the keys signed it.
     fn of(bytes: &[u8], keys: &[PublicKey]) -> Option<Self> {
         let (seal, line) = Seal::parse(bytes)?;
@@ -207,16 +264,17 @@ impl ChainLink {
     }
 }
 
-/// Follows the links; each gap has to be filled by seals of segments that were deleted by order, or by seals
-/// that are broken, which are reported already.
-fn follow(
-    links: &[ChainLink],
-    gone: &BTreeMap<&str, &SealSummary>,
-    mut broken: u64,
+/// Follows the links; each gap has to be filled by seals of segments that were deleted by order, or by broken
+/// seals of segments between, which are reported already. A broken seal accuses itself alone, and excuses
+/// nothing that is missing elsewhere.
+fn follow<'a>(
+    chain: (u16, Category),
+    links: &'a [ChainLink],
+    gone: &DeletedSeals<'a>,
+    broken: &[&str],
     faults: &mut Vec<(String, Fault)>,
 ) {
-    let start = hex(&[0; 32]);
-    let (mut hash, mut next) = (start.as_str(), 0);
+    let (mut hash, mut next, mut behind) = (START, 0, "");
     for link in links {
         if link.number < next {
             faults.push((link.segment.clone(), Fault::Chain));
@@ -226,21 +284,25 @@ fn follow(
         let (mut wanted, mut number) = (link.previous.as_str(), link.number);
         while wanted != hash
             && number > next
-            && let Some(seal) = gone.get(wanted)
+            && let Some(seal) = gone.by_hash.get(wanted)
             && let (Some(of), Some(previous)) = (seal.number, &seal.previous)
             && of < number
         {
             (wanted, number) = (previous, of);
         }
         if wanted != hash {
-            let missing = number - next;
+            let (_, from) = gone.forwards(chain, (hash, next));
+            let missing = number.saturating_sub(from);
+            let between = |name: &&&str| ***name > *behind && ***name < *link.segment;
             if missing == 0 {
                 faults.push((link.segment.clone(), Fault::Chain));
-            } else if missing > broken {
-                faults.push((link.segment.clone(), Fault::CutOut { from: next, to: number - 1 }));
+            } else if missing > broken.iter().filter(between).count() as u64 {
+                faults.push((link.segment.clone(), Fault::CutOut { from, to: number - 1 }));
             }
-            broken = broken.saturating_sub(missing);
         }
-        (hash, next) = (&link.hash, link.number.saturating_add(1));
+        (hash, next, behind) = (&link.hash, link.number.saturating_add(1), &link.segment);
     }
 }
+
+/// What the first seal of a chain says of the one before.
+const START: &str = "0000000000000000000000000000000000000000000000000000000000000000";
