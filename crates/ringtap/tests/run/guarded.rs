@@ -208,7 +208,7 @@ fn root_follows_no_link_that_the_spools_owner_has_put_there() {
             let (status, told) = ringtap(&[&[command], more, stores].concat());
             assert!(status.is_some_and(|status| status < 4), "{command}: {told}");
             let found = all(&prey);
-            assert_eq!(found, [file.clone()], "{command} with {}", link.display());
+            assert_eq!(found, std::slice::from_ref(&file), "{command} with {}", link.display());
             for path in [&prey, &file] {
                 let owner = fs::metadata(path).unwrap().uid();
                 assert_eq!(owner, 0, "{command} with {}: {}", link.display(), path.display());
