@@ -4,7 +4,7 @@
 //! truth is invented; fields in both must be equal. Fields that the truth leaves out (such as MOS) are not
 //! compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -17,11 +17,13 @@ pub struct Tolerance {
     pub within_ms: f64,
     /// Times, and values measured from them, are not compared.
     pub ignore_times: bool,
+    /// Records of calls, streams and registrations of which the truth knows nothing are no difference.
+    pub allow_others: bool,
 }
 
 impl Default for Tolerance {
     fn default() -> Self {
-        Self { within_ms: 0.0, ignore_times: false }
+        Self { within_ms: 0.0, ignore_times: false, allow_others: false }
     }
 }
 
@@ -31,6 +33,8 @@ pub struct Comparison {
     tolerance: Tolerance,
     /// Truth without a record so far, as text: parsed, it would be ten times as large.
     waiting: BTreeMap<Key, Vec<String>>,
+    /// The keys of the truth that found a record, so that one that comes twice is told from others.
+    found: BTreeSet<Key>,
     report: ComparisonReport,
     summary: Option<Map<String, Value>>,
 }
@@ -98,6 +102,8 @@ pub struct RecordCounts {
     pub missing: u64,
     /// Records that are not in the truth, duplicates included.
     pub invented: u64,
+    /// Records of which the truth knows nothing, where they are allowed.
+    pub other: u64,
 }
 
 /// Result of a comparison.
@@ -165,7 +171,13 @@ pub enum CompareError {
 impl Comparison {
     /// Compares with this tolerance.
     pub fn new(tolerance: Tolerance) -> Self {
-        Self { tolerance, waiting: BTreeMap::new(), report: ComparisonReport::default(), summary: None }
+        Self {
+            tolerance,
+            waiting: BTreeMap::new(),
+            found: BTreeSet::new(),
+            report: ComparisonReport::default(),
+            summary: None,
+        }
     }
 
     /// Adds a line of the truth. Add all of them before the first record.
@@ -211,6 +223,10 @@ impl Comparison {
         let Some(kind) = RecordKind::of(&record) else { return Ok(()) };
         let key = kind.key(&record);
         let Some(truth) = self.find_truth(&key, &record) else {
+            if self.tolerance.allow_others && !self.found.contains(&key) {
+                self.report.at(kind).other += 1;
+                return Ok(());
+            }
             self.report.at(kind).invented += 1;
             self.report
                 .add_difference(|| format!("{} {} is invented, or recorded twice", kind.name(), key.1));
@@ -218,6 +234,7 @@ impl Comparison {
         };
         self.report.at(kind).found += 1;
         self.compare(&key, &truth, &record);
+        self.found.insert(key);
         Ok(())
     }
 
@@ -377,7 +394,7 @@ mod tests {
         assert!(report.agrees() && report.fields > 1_000, "{report:?}");
         assert_eq!(
             report.counts(RecordKind::Call),
-            RecordCounts { truth: 30, found: 30, missing: 0, invented: 0 }
+            RecordCounts { truth: 30, found: 30, missing: 0, invented: 0, other: 0 }
         );
     }
 
@@ -408,6 +425,20 @@ mod tests {
             records[index] = records[index].replace(r#""lost":"#, r#""lost":1"#);
         });
         assert_eq!(report.differing, BTreeMap::from([((RecordKind::Stream, "lost".to_owned()), 1)]));
+    }
+
+    #[test]
+    fn other_records_are_allowed_on_request_but_none_twice() {
+        let tolerance = Tolerance { allow_others: true, ..Tolerance::default() };
+        let other = |records: &mut Vec<String>| {
+            records.push(r#"{"type":"call","call_id":"flood"}"#.to_owned());
+        };
+        assert!(!after(Tolerance::default(), other).agrees());
+        let report = after(tolerance, other);
+        assert!(report.agrees(), "{report:?}");
+        assert_eq!(report.counts(RecordKind::Call).other, 1);
+        let report = after(tolerance, |records| records.push(records[0].clone()));
+        assert!(!report.agrees(), "{report:?}");
     }
 
     #[test]

@@ -35,6 +35,9 @@ pub(crate) struct Compare {
     /// Ignore times and all that is measured from them, for traffic that was not sent in real time
     #[arg(long, conflicts_with = "within")]
     ignore_times: bool,
+    /// Allow records of calls, streams and registrations of which the truth knows nothing, as beside a flood
+    #[arg(long)]
+    allow_others: bool,
     /// Describe at most this many differences one by one
     #[arg(long, value_name = "N", default_value_t = 10)]
     show: usize,
@@ -49,11 +52,11 @@ Examples:
 impl Compare {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let Self { truth, records, within, ignore_times, show } = self;
+        let Self { truth, records, within, ignore_times, allow_others, show } = self;
         if !(0.0..=1e6).contains(&within) {
             bail!(Misuse(format!("`--within {within}`: write milliseconds, from 0 to 1000000")));
         }
-        let mut comparison = Comparison::new(Tolerance { within_ms: within, ignore_times });
+        let mut comparison = Comparison::new(Tolerance { within_ms: within, ignore_times, allow_others });
         lines(&truth, |line| comparison.truth(line))?;
         comparison.check().with_context(|| truth.display().to_string())?;
         for file in &records {
@@ -95,7 +98,11 @@ fn print(report: &ComparisonReport, show: usize, out: &mut dyn Write) -> io::Res
         let name = format!("{kind}s");
         let [truth, found] = [counts.truth, counts.found].map(grouped);
         let [missing, invented] = [counts.missing, counts.invented].map(grouped);
-        writeln!(out, "{name:<14} {found} of {truth} found, {missing} missing, {invented} invented")?;
+        write!(out, "{name:<14} {found} of {truth} found, {missing} missing, {invented} invented")?;
+        if counts.other > 0 {
+            write!(out, ", {} others", grouped(counts.other))?;
+        }
+        writeln!(out)?;
     }
     let differ: u64 = report.differing.values().sum();
     writeln!(out, "{:<14} {} compared, {} differ", "fields", grouped(report.fields), grouped(differ))?;
@@ -126,7 +133,14 @@ mod tests {
         fs::write(&truth, TRUTH).unwrap();
         fs::write(&found, records).unwrap();
         let (mut screen, out, _) = captured(80);
-        let compare = Compare { truth, records: vec![found], within, ignore_times: false, show: 10 };
+        let compare = Compare {
+            truth,
+            records: vec![found],
+            within,
+            ignore_times: false,
+            allow_others: false,
+            show: 10,
+        };
         let exit = compare.run(&mut screen).unwrap();
         drop(screen);
         (exit, out.text())
@@ -160,7 +174,14 @@ mod tests {
         fs::write(&truth, TRUTH).unwrap();
         fs::write(&found, "\n#Fields: call\n").unwrap();
         let (mut screen, ..) = captured(80);
-        let compare = Compare { truth, records: vec![found], within: 0.0, ignore_times: false, show: 10 };
+        let compare = Compare {
+            truth,
+            records: vec![found],
+            within: 0.0,
+            ignore_times: false,
+            allow_others: false,
+            show: 10,
+        };
         let error = format!("{:#}", compare.run(&mut screen).unwrap_err());
         assert!(error.contains("found:2: not a JSON object"), "{error}");
     }
