@@ -5,20 +5,19 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use ringtap_model::Nanos;
 
 use crate::addresses::{FIRST_VLAN, VLANS};
-use crate::cross::{Cross, CrossKind, Rate};
+use crate::cross::{Cross, CrossKind};
 use crate::frame::{Framer, Head, TcpHeader, max_segment};
+use crate::pace::Pace;
 use crate::rng::Rng;
 use crate::scenario::Scenario;
 
 /// The flows of a scenario.
 #[derive(Debug)]
 pub(crate) struct CrossTraffic {
-    rate: Rate,
     flows: Vec<Flow>,
     noise: Vec<u8>,
     rng: Rng,
-    /// Fraction of a microsecond to add to `next`, so that a high rate stays exact.
-    fraction: f64,
+    pace: Pace,
     pub(crate) next: Nanos,
 }
 
@@ -61,8 +60,7 @@ impl CrossTraffic {
             })
             .collect();
         let noise = (0..NOISE_OCTETS / 8).flat_map(|_| rng.next_u64().to_le_bytes()).collect();
-        let mut cross_traffic =
-            Self { rate: cross.rate, flows, noise, rng, fraction: 0.0, next: scenario.start };
+        let mut cross_traffic = Self { flows, noise, rng, pace: Pace::new(cross.rate), next: scenario.start };
         cross_traffic.wait(0);
         cross_traffic
     }
@@ -77,13 +75,7 @@ impl CrossTraffic {
 
     /// Sets the time of the next packet, so that packets of this size have the mean rate.
     fn wait(&mut self, octets: usize) {
-        let mean = match self.rate {
-            Rate::Bits(rate) => octets as f64 * 8.0 / rate,
-            Rate::Packets(rate) => 1.0 / rate,
-        };
-        let micros = self.rng.exponential() * mean * 1e6 + self.fraction;
-        self.fraction = micros - libm::floor(micros);
-        self.next += Nanos::from_micros(micros as u64);
+        self.next += self.pace.pause(octets, &mut self.rng);
     }
 }
 
@@ -208,6 +200,7 @@ const NOISE_OCTETS: usize = 1 << 16;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Rate;
 
     /// Ten seconds of it, in bits and in packets.
     #[test]

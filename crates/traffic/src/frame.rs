@@ -167,6 +167,44 @@ impl Framer {
         self.finish(head, TCP, transport + 16);
     }
 
+    /// Writes an IP packet of another protocol whose first four bytes are ports; `payload` appends the rest.
+    pub(crate) fn ip(&mut self, head: &Head, protocol: u8, payload: impl FnOnce(&mut Vec<u8>)) {
+        self.begin(head);
+        payload(&mut self.buffer);
+        self.finish_network(head, protocol);
+    }
+
+    /// Makes the IPv4 packet a fragment that is not the last, at an offset in units of eight bytes (RFC 791
+    /// section 3.1).
+    pub(crate) fn make_fragment(&mut self, identification: u16, offset: u16) {
+        self.set(4, identification);
+        self.set(6, MORE_FRAGMENTS | offset & 0x1fff);
+        self.sum_ipv4();
+    }
+
+    /// Changes the length that the IPv4 header has.
+    pub(crate) fn set_ip_length(&mut self, length: u16) {
+        self.set(2, length);
+        self.sum_ipv4();
+    }
+
+    /// Changes the length that the UDP header has, but not its checksum.
+    pub(crate) fn set_udp_length(&mut self, length: u16) {
+        self.set(IPV4 + 4, length);
+    }
+
+    /// Writes a word of an untagged packet, counted from its IPv4 header.
+    fn set(&mut self, at: usize, value: u16) {
+        self.buffer[ETHERNET + at..][..2].copy_from_slice(&value.to_be_bytes());
+    }
+
+    /// Sums the header of an untagged IPv4 packet anew.
+    fn sum_ipv4(&mut self) {
+        self.set(10, 0);
+        let checksum = fold(sum(&self.buffer[ETHERNET..ETHERNET + IPV4]));
+        self.set(10, checksum);
+    }
+
     /// Pads the frame to at least that many bytes (IEEE 802.3 section 4.2.3.3).
     pub(crate) fn pad(&mut self, least: usize) {
         if self.buffer.len() < least {
@@ -182,13 +220,11 @@ impl Framer {
         length - 4
     }
 
-    /// Lengths and checksums.
-    fn finish(&mut self, head: &Head, protocol: u8, checksum_at: usize) {
+    /// The network header's lengths, protocol and checksum.
+    fn finish_network(&mut self, head: &Head, protocol: u8) {
         let ip = usize::from(head.ip_at);
         let length = self.buffer.len() - ip;
         debug_assert!(length <= MTU, "a packet of {length} bytes does not fit Ethernet");
-        let transport = usize::from(head.length) - 4;
-        let protocol_word = u64::from(protocol);
         if head.v6 {
             self.buffer[ip + 4..ip + 6].copy_from_slice(&(length as u16 - 40).to_be_bytes());
             self.buffer[ip + 6] = protocol;
@@ -198,13 +234,20 @@ impl Framer {
             self.buffer[ip + 2..ip + 4].copy_from_slice(&(length as u16).to_be_bytes());
             self.buffer[ip + 4..ip + 6].copy_from_slice(&identification.to_be_bytes());
             self.buffer[ip + 9] = protocol;
-            let header =
-                fold(u64::from(head.ip_sum) + length as u64 + u64::from(identification) + protocol_word);
+            let header = fold(
+                u64::from(head.ip_sum) + length as u64 + u64::from(identification) + u64::from(protocol),
+            );
             self.buffer[ip + 10..ip + 12].copy_from_slice(&header.to_be_bytes());
         }
+    }
+
+    /// Lengths and checksums.
+    fn finish(&mut self, head: &Head, protocol: u8, checksum_at: usize) {
+        self.finish_network(head, protocol);
+        let transport = usize::from(head.length) - 4;
         // The pseudo header: both addresses, the protocol and the length.
         let carried = (self.buffer.len() - transport) as u64;
-        let pseudo = u64::from(head.pseudo_sum) + protocol_word + carried;
+        let pseudo = u64::from(head.pseudo_sum) + u64::from(protocol) + carried;
         let mut checksum = fold(pseudo + sum(&self.buffer[transport + 4..]));
         if protocol == UDP && checksum == 0 {
             // 0 means no checksum (RFC 768).
@@ -244,8 +287,12 @@ pub(crate) const fn max_segment(v6: bool) -> usize {
 const MTU: usize = 1_500;
 /// Ethernet with a tag, IPv6, two ports.
 const LONGEST_HEAD: usize = 14 + 4 + 40 + 4;
-const UDP: u8 = 17;
+const ETHERNET: usize = 14;
+const IPV4: usize = 20;
+const MORE_FRAGMENTS: u16 = 0x2000;
+pub(crate) const UDP: u8 = 17;
 const TCP: u8 = 6;
+pub(crate) const SCTP: u8 = 132;
 
 #[cfg(test)]
 mod tests {

@@ -33,6 +33,8 @@
 //! | `plan`, `options`, `dialog` | the course of one call, its transport, its messages |
 //! | `session`, `reports` | an active call: its messages and its RTCP |
 //! | `cross`, `cross_traffic` | [`Cross`], traffic other than telephony, and its packets |
+//! | `flood`, `flood_traffic` | [`Flood`], hostile traffic, and its packets |
+//! | `background`, `pace` | the packets of both, in order of time |
 //! | `sip`, `tcp`, `frame` | messages, segments, frames as bytes |
 //! | `sender`, `stream`, `voice`, `g711` | RTP, its way through a network, and its sound |
 //! | `truth`, `statistics` | [`Truth`], the records, and how they are counted |
@@ -42,6 +44,7 @@
 #![forbid(unsafe_code)]
 
 mod addresses;
+mod background;
 mod batch;
 mod codec;
 mod compare;
@@ -49,12 +52,15 @@ mod cross;
 mod cross_traffic;
 mod dialog;
 mod error;
+mod flood;
+mod flood_traffic;
 mod frame;
 mod g711;
 mod hold;
 mod jitter;
 mod loss;
 mod options;
+mod pace;
 mod plan;
 mod queue;
 mod reports;
@@ -77,6 +83,7 @@ pub use codec::{Codec, PacketTime};
 pub use compare::{CompareError, Comparison, ComparisonReport, RecordCounts, RecordKind, Tolerance};
 pub use cross::{Cross, CrossKind, Rate};
 pub use error::Error;
+pub use flood::{Flood, FloodKind};
 pub use hold::HoldingTime;
 pub use jitter::Jitter;
 pub use loss::Loss;

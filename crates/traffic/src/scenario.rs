@@ -7,6 +7,7 @@ use ringtap_model::Nanos;
 use crate::codec::Codec;
 use crate::cross::Cross;
 use crate::error::Error;
+use crate::flood::Flood;
 use crate::hold::HoldingTime;
 use crate::jitter::Jitter;
 use crate::loss::Loss;
@@ -92,7 +93,9 @@ pub struct Scenario {
     pub voice: Voice,
     /// Cross traffic.
     pub cross: Option<Cross>,
-    /// No call begins later than this after the start, and cross traffic lasts at least this long. None:
+    /// Hostile traffic.
+    pub flood: Option<Flood>,
+    /// No call begins later than this after the start, and other traffic lasts at least this long. None:
     /// until the last call has ended.
     pub duration: Option<Nanos>,
 }
@@ -132,6 +135,7 @@ impl Scenario {
             transport: Mix::only(Transport::Udp),
             voice: Voice::synthetic(seed),
             cross: None,
+            flood: None,
             duration: None,
         }
     }

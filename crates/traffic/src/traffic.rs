@@ -2,8 +2,8 @@
 
 use ringtap_model::Nanos;
 
+use crate::background::Background;
 use crate::batch::Batch;
-use crate::cross_traffic::CrossTraffic;
 use crate::error::Error;
 use crate::frame::Framer;
 use crate::plan::{self, NewSession};
@@ -24,7 +24,7 @@ pub struct Traffic {
     framer: Framer,
     calls: Arrivals,
     registrations: Arrivals,
-    cross_traffic: Option<CrossTraffic>,
+    background: Background,
     /// The next frame of every source of every session.
     queue: Queue,
     /// Frames left until [`Self::look_ahead`] touches memory again.
@@ -93,7 +93,7 @@ impl Traffic {
             framer: Framer::default(),
             calls: Arrivals::new(Rng::new(seed, 1), &scenario, 1.0 / rate, calls),
             registrations: Arrivals::new(Rng::new(seed, 2), &scenario, spread / rate, registrations),
-            cross_traffic: scenario.cross.as_ref().map(|cross| CrossTraffic::new(&scenario, cross)),
+            background: Background::new(&scenario),
             queue: Queue::new(start),
             ahead: 0,
             sessions: Slab::new(),
@@ -180,11 +180,10 @@ impl Traffic {
     fn due(&mut self) -> Option<Nanos> {
         self.admit();
         let scheduled = self.queue.next_at();
-        let cross = self.cross_traffic.as_ref().map(|cross_traffic| cross_traffic.next);
-        match (scheduled, cross) {
-            (Some(scheduled), Some(cross)) => Some(scheduled.min(cross)),
-            (None, Some(cross)) => Some(cross)
-                .filter(|cross| self.scenario.duration.is_some_and(|d| *cross < self.scenario.start + d)),
+        match (scheduled, self.background.next_at()) {
+            (Some(scheduled), Some(background)) => Some(scheduled.min(background)),
+            (None, Some(background)) => Some(background)
+                .filter(|at| self.scenario.duration.is_some_and(|d| *at < self.scenario.start + d)),
             (scheduled, None) => scheduled,
         }
     }
@@ -194,7 +193,7 @@ impl Traffic {
     fn step(&mut self) -> Option<Nanos> {
         self.admit();
         let scheduled = self.queue.next_at();
-        if let Some(at) = self.cross_traffic_before(scheduled) {
+        if let Some(at) = self.background_before(scheduled) {
             return Some(at);
         }
         let Some(ScheduledFrame { at, source, .. }) = self.queue.pop() else {
@@ -255,18 +254,15 @@ impl Traffic {
         summary.last = at;
     }
 
-    /// Writes a packet of cross traffic if it comes before the next scheduled frame.
-    fn cross_traffic_before(&mut self, scheduled: Option<Nanos>) -> Option<Nanos> {
-        let cross_traffic = self.cross_traffic.as_mut()?;
-        let at = cross_traffic.next;
-        // Without one, cross traffic continues until its end.
+    /// Writes a packet of no call if it comes before the next scheduled frame.
+    fn background_before(&mut self, scheduled: Option<Nanos>) -> Option<Nanos> {
+        let at = self.background.next_at()?;
+        // Without one, other traffic continues until its end.
         let end = scheduled.or_else(|| Some(self.scenario.start + self.scenario.duration?))?;
         if at >= end {
             return None;
         }
-        cross_traffic.emit(&mut self.framer);
-        self.summary.cross += 1;
-        self.summary.cross_bytes += self.framer.frame().len() as u64;
+        self.background.emit(&mut self.framer, &mut self.summary);
         self.sent(at);
         Some(at)
     }

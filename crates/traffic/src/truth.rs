@@ -172,6 +172,10 @@ pub struct SummaryTruth {
     pub cross: u64,
     /// Their bytes.
     pub cross_bytes: u64,
+    /// Frames of hostile traffic.
+    pub flood: u64,
+    /// Bytes of hostile traffic, from the Ethernet header on.
+    pub flood_bytes: u64,
     /// Records of calls.
     pub calls: u64,
     /// Records of streams.

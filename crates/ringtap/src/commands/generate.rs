@@ -15,7 +15,8 @@ use ringtap_report::file::Target;
 use ringtap_report::summary::grouped;
 use ringtap_report::time;
 use ringtap_traffic::{
-    Codec, CrossKind, HoldingTime, Jitter, Loss, Mix, ModelShare, PacketTime, Rate, Share, Traffic, Transport,
+    Codec, CrossKind, FloodKind, HoldingTime, Jitter, Loss, Mix, ModelShare, PacketTime, Rate, Share,
+    Traffic, Transport,
 };
 
 use crate::exit::{Exit, Misuse};
@@ -63,7 +64,7 @@ pub(crate) struct Generate {
     /// interface]
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     start: Option<Nanos>,
-    /// Calls begin within this many seconds after the start; cross traffic lasts at least that long
+    /// Calls begin within this many seconds after the start; other traffic lasts at least that long
     #[arg(long, value_name = "SECONDS")]
     duration: Option<f64>,
     /// `all` enables every impairment and every kind of call, each with a share; other options override it
@@ -149,6 +150,13 @@ pub(crate) struct Generate {
         requires = "cross"
     )]
     cross_mix: Mix<CrossKind>,
+    /// Rate of hostile traffic from the addresses of the calls: 100M or 20kpps
+    #[arg(long, value_name = "RATE")]
+    flood: Option<Rate>,
+    /// Composition of the hostile traffic, by weight of its packets: invite, register, message, codecs, ssrc,
+    /// collision, fragment, hole, bytes, synfin, websocket, chunks, lengths [default: all alike]
+    #[arg(long, value_name = "NAME=WEIGHT,...", requires = "flood")]
+    flood_mix: Option<Mix<FloodKind>>,
     /// Sound of G.711 calls: a WAV of 16 bits at 8 kHz, caller left, callee right [default: noise like
     /// speech]
     #[arg(long, value_name = "FILE")]
@@ -196,6 +204,7 @@ Examples:
   ringtap generate --out wideband.pcap --codec G722=3,opus=1 --ptime 20=90,40=10
   ringtap generate --out mixed.pcap --ipv6 30% --vlan 50% --rtcp 100% --transport udp=80,tcp=20
   ringtap generate --out needle.pcap --calls 10 --hold 20 --cross 100M
+  ringtap generate --out flood.pcap --calls 100 --rate 10 --flood 5kpps --flood-mix invite=3,hole=1
   ringtap generate --out - --calls 5 --hold 10 | ringtap analyze -
   sudo ringtap generate --interface veth0 --calls 1000 --rate 20 --truth sent.jsonl
   ringtap generate --out phones.pcap --calls 0 --registrations 500 --transport tcp

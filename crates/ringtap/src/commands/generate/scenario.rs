@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use ringtap_model::Nanos;
-use ringtap_traffic::{Cross, Error, Mix, Scenario, Traffic, Voice};
+use ringtap_traffic::{Cross, Error, Flood, FloodKind, Mix, Scenario, Traffic, Voice};
 
 use super::{Generate, Impair, now};
 use crate::exit::Misuse;
@@ -62,11 +62,18 @@ impl Generate {
             registrations: self.registrations.unwrap_or(base.registrations),
             transport: self.transport.clone().unwrap_or(base.transport),
             cross: self.cross.map(|rate| Cross { rate, kinds: self.cross_mix.clone() }),
+            flood: self.flood.map(|rate| Flood { rate, kinds: self.flood_mix.clone().unwrap_or_else(all) }),
             duration: duration.transpose()?,
             voice: self.wav.as_deref().map_or(Ok(base.voice), voice)?,
             seed: self.seed,
         })
     }
+}
+
+/// All kinds of hostile packets alike.
+fn all() -> Mix<FloodKind> {
+    let kinds = FloodKind::ALL.map(|kind| (kind, 1.0));
+    Mix::new(kinds.to_vec()).unwrap_or_else(|| Mix::only(FloodKind::Invite))
 }
 
 fn voice(path: &Path) -> anyhow::Result<Voice> {
