@@ -10,6 +10,7 @@
 //! | `codecs` | each codec from a capture to a WAV, against other decoders |
 //! | `captured` | streams that others captured, against other decoders |
 //! | `sound` | the process that libraries decode in |
+//! | `flood` | hostile traffic beside calls |
 //! | `opus` | Ogg Opus, and the process that a library encodes in |
 //! | `built`, `run` | a capture made packet by packet; running the program |
 
@@ -18,6 +19,7 @@ mod built;
 mod captured;
 mod codecs;
 mod doctor;
+mod flood;
 mod live;
 mod opus;
 mod refused;
