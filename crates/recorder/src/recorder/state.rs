@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use ringtap_model::Nanos;
 use ringtap_spool::rules::PendingPackets;
-use ringtap_spool::{Category, Error, SpoolWriter, WriterCounts, WriterSettings, WriterStatus, key};
+use ringtap_spool::{Category, Error, SpoolWriter, WriterSettings, WriterStatus, key};
 
 use super::call_state::{CallState, OtherDialog};
-use super::counts::{Decisions, RecordingCounts};
+use super::counts::{Decisions, Losses, RecordingCounts};
 use super::intercepted::Interceptions;
 use super::stream_state::{FastPath, SerialHasher, Stream};
 use crate::amend::Amender;
@@ -47,7 +47,7 @@ pub struct Recorder {
     pub(super) released: Nanos,
     pub(super) counts: Decisions,
     /// Lost packets that have been logged.
-    pub(super) reported_losses: u64,
+    pub(super) reported_losses: Losses,
     pub(super) worker: usize,
 }
 
@@ -90,32 +90,17 @@ impl Recorder {
             checked: Nanos::ZERO,
             released: Nanos::ZERO,
             counts: Decisions::default(),
-            reported_losses: 0,
+            reported_losses: RecordingCounts::default().lost(),
             worker,
         })
     }
 
     /// Logs packets that could not be recorded since the last report, and why.
     pub fn report(&mut self) {
-        let WriterCounts { lost_oversized, lost_disk, .. } = self.output.writer.counts();
-        let written = self.output.writer.written();
-        let (left_out, undecided) = (self.output.left_out, self.output.undecided.lost());
-        let lost = lost_oversized + lost_disk + left_out + undecided + written.lost_packets();
-        if lost > self.reported_losses {
-            let why = match written.failure() {
-                Some(error) => error.to_string(),
-                None if lost_disk > 0 => {
-                    "the disk is too slow, or pauses for longer than [spool] memory bridges".to_owned()
-                }
-                None if lost_oversized > 0 => "they are longer than 68 KiB".to_owned(),
-                None if left_out > 0 => "more streams at once than the spool has slots".to_owned(),
-                None => "their calls were decided too late: raise [spool] undecided".to_owned(),
-            };
-            let more = lost - self.reported_losses;
-            log::warn!(target: "spool", "worker {}: {more} packets could not be recorded: \
-            {why}", self.worker);
-            self.reported_losses = lost;
-        }
+        let counts = self.counts();
+        let failure = self.output.writer.written().last_failure();
+        report(self.worker, &counts, &self.reported_losses, failure.as_ref());
+        self.reported_losses = counts.lost();
     }
 
     /// Counts of recorded and lost packets, and of decisions.
@@ -147,17 +132,20 @@ impl Recorder {
     /// Writes all waiting packets and closes the segments.
     pub fn close(mut self, now: Nanos) {
         self.eraser.iter_mut().for_each(Eraser::flush);
-        let PacketOutput { writer, left_out, undecided } = self.output;
-        let (written, undecided) = (writer.written(), undecided.lost());
-        let counts = writer.close(now);
+        let mut counts = self.counts();
+        let Self { output: PacketOutput { writer, .. }, worker, reported_losses, .. } = self;
+        let written = writer.written();
+        counts.counts = writer.close(now);
+        counts.refused = written.lost_packets();
+        report(worker, &counts, &reported_losses, written.last_failure().as_ref());
+        let lost = counts.lost().into_iter().filter(|(cause, _)| *cause != "stopped");
         log::info!(
             target: "spool",
-            "worker {}: {} packets recorded in {} segments, {} MiB; {} lost",
-            self.worker,
-            counts.packets,
+            "worker {worker}: {} packets recorded in {} segments, {} MiB; {} lost",
+            counts.counts.packets,
             written.segments(),
             written.bytes() >> 20,
-            counts.lost_oversized + counts.lost_disk + left_out + undecided + written.lost_packets(),
+            lost.map(|(_, packets)| packets).sum::<u64>(),
         );
     }
 }
@@ -166,3 +154,9 @@ pub(super) fn rest(policy: &RecordingPolicy, worker: usize) -> Option<Box<Rest>>
     let owner = || key([&b"link"[..], &worker.to_string().into_bytes()]);
     policy.everything.then(|| Box::new((OwnerRecording::new(Category::Media, owner()), Vec::new())))
 }
+fn report(worker: usize, counts: &RecordingCounts, before: &Losses, failure: Option<&Error>) {
+    if let Some(causes) = counts.describe_losses(before, failure) {
+        log::warn!(target: "spool", "worker {worker}: packets could not be recorded: {causes}");
+    }
+}
+

@@ -196,6 +196,10 @@ fn a_disk_that_refuses_is_in_the_records() {
     assert!(ballast.is_err(), "the disk is full");
     let (status, log) = place.start().end();
     assert_eq!(status, Some(0), "{log}");
+    // The log names the disk, and no memory that would be too small.
+    let lines: Vec<&str> =
+        log.lines().filter(|line| line.contains("packets could not be recorded")).collect();
+    assert!(!lines.is_empty() && lines.iter().all(|line| line.contains("No space left")), "{log}");
     let calls = place.calls();
     assert_eq!(calls.len(), 12);
     for (call_id, (call, _)) in &calls {

@@ -55,6 +55,7 @@ pub struct WriterStatus {
     /// Of the failures: those on a full disk.
     full: AtomicU64,
     failure: Mutex<Option<Error>>,
+    last_failure: Mutex<Option<Error>>,
     /// Lost chunks of closed segments, without interception product.
     refused: Mutex<Vec<LostChunk>>,
     /// The open segment of each category.
@@ -117,6 +118,12 @@ impl WriterStatus {
     /// Why the last operation failed; None once one has succeeded again.
     pub fn failure(&self) -> Option<Error> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Why an operation failed last, although others have succeeded since: packets are known to be lost when
+    /// their segment is closed.
+    pub fn last_failure(&self) -> Option<Error> {
+        self.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Operations that failed on a full disk.
@@ -183,6 +190,10 @@ impl WriterStatus {
         self.failures.fetch_add(u64::from(!is_ok), Relaxed);
         let full = result.as_ref().is_err_and(Error::is_full);
         self.full.fetch_add(u64::from(full), Relaxed);
+        if let Err(error) = &result {
+            let mut last = self.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+            *last = Some(error.clone());
+        }
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         if failure.is_some() || !is_ok {
             *failure = result.err();
