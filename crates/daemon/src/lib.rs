@@ -17,6 +17,7 @@
 //! | `threads` | all other threads, started and stopped in order |
 //! | `source` | interfaces, or files to replay |
 //! | `recording` | the recording rules, and the threads behind them |
+//! | `recovered` | calls that the previous run left in the journal |
 //! | `store` | the store's settings and log lines |
 //! | `worker` | a source of packets, its engine, its thread |
 //! | `shared_status` | the figures that threads report |
@@ -43,6 +44,7 @@ mod logger;
 mod main_loop;
 mod metrics;
 mod recording;
+mod recovered;
 #[cfg(test)]
 mod sampling;
 mod shared_status;
@@ -131,8 +133,8 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
         far_tier.note(directory, &config.retention)?;
     }
     let signals = listen_to_signals()?;
-    let store = StoreWriter::open(&store::settings(&config), store::log_event)?;
-    let threads = Threads::start(&config, source, &store, &secrets, &far_tier)?;
+    let (store, recovered) = StoreWriter::open(&store::settings(&config), store::log_event)?;
+    let threads = Threads::start(&config, source, &store, recovered, &secrets, &far_tier)?;
     if let Some(control) = control {
         let context = threads.recording.as_ref().zip(config.spool.directory()).map(|(recording, spool)| {
             control::ControlContext {

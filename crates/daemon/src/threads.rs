@@ -7,18 +7,21 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::Context;
+use ringtap_capture::live::Tap;
 use ringtap_engine::Engine;
 use ringtap_model::Nanos;
 use ringtap_recorder::amend::AmendingThread;
 use ringtap_recorder::recorder::Recorder;
+use ringtap_recorder::recovery::RecoveredCalls;
 use ringtap_report::text::counted;
 use ringtap_spool::DeletionLog;
-use ringtap_store::StoreWriter;
+use ringtap_store::{RecordSender, Recovered, StoreWriter};
 
 use crate::config::{Config, Secrets};
 use crate::far_tier::FarTier;
 use crate::housekeeping::HousekeepingThread;
 use crate::recording::Recording;
+use crate::recovered;
 use crate::shared_status::{self, SharedStatus};
 use crate::source::Source;
 use crate::worker::{self, Clock, EndedWorker, StoreSink, Worker};
@@ -40,6 +43,8 @@ pub(crate) struct Threads {
     pub(crate) housekeeping: Option<HousekeepingThread>,
     pub(crate) recording: Option<Recording>,
     pub(crate) amending: Option<AmendingThread>,
+    /// Records the calls that the previous run left; ends by itself.
+    pub(crate) recovering: Option<JoinHandle<()>>,
     pub(crate) files: bool,
 }
 
@@ -69,6 +74,7 @@ impl Threads {
         config: &Config,
         source: Source,
         store: &StoreWriter,
+        recovered: Recovered,
         secrets: &Secrets,
         far_tier: &Arc<FarTier>,
     ) -> anyhow::Result<Self> {
@@ -91,6 +97,7 @@ impl Threads {
             workers: Vec::new(),
             housekeeping: None,
             amending: None,
+            recovering: None,
             files: source.files,
         };
         if threads.recording.is_some() {
@@ -101,11 +108,12 @@ impl Threads {
                 AmendingThread::start(records, sender, keep, Arc::clone(&threads.shared_status.corrections));
             threads.amending = Some(amending.context("cannot start the thread that amends records")?);
         }
-        let mut written = Vec::new();
+        let (mut ready, mut written) = (Vec::new(), Vec::new());
         for ((tap, info), engine) in source.taps.into_iter().zip(engines) {
             let settings = config.spool.settings(info.number, tap.link(), source.files, secrets);
+            let sender = || store.sender().context("the store's thread has stopped");
             let recorder = match settings {
-                Some(settings) => threads.recorder(settings, streams, config.spool.undecided())?,
+                Some(settings) => threads.recorder(settings, streams, config.spool.undecided(), sender()?)?,
                 None => None,
             };
             written.extend(recorder.as_ref().map(Recorder::written));
@@ -113,19 +121,20 @@ impl Threads {
                 number: info.number,
                 engine,
                 recorder,
-                sink: StoreSink::new(store.sender().context("the store's thread has stopped")?),
+                sink: StoreSink::new(sender()?),
                 shared_status: Arc::clone(&threads.shared_status),
                 stop: Arc::clone(&threads.stop),
                 team: workers as u64,
                 received: 0,
                 now: Nanos::ZERO,
             };
-            let clock = if source.files { Clock::Replay(config.capture.speed) } else { Clock::Wall };
-            let cpu = config.capture.cpus.get(info.number).copied();
-            let run = move || worker.run(tap, &clock, cpu);
-            let thread = thread::Builder::new().name(format!("worker-{}", info.number));
-            threads.workers.push(thread.spawn(run).context("cannot start a worker thread")?);
+            ready.push((worker, tap));
         }
+        // By now, the spool's writers have closed what the previous run left open; they have written nothing.
+        let recovered = RecoveredCalls::new(recovered.calls);
+        let sender = store.sender().context("the store's thread has stopped")?;
+        threads.recovering = recovered::record(recovered, config, far_tier, sender)?;
+        threads.begin(ready, config)?;
         if let Some(directory) = config.spool.directory() {
             threads.housekeeping = Some(HousekeepingThread::start(
                 directory.to_owned(),
@@ -140,12 +149,25 @@ impl Threads {
         Ok(threads)
     }
 
+    /// Starts the workers.
+    fn begin(&mut self, ready: Vec<(Worker, Tap)>, config: &Config) -> anyhow::Result<()> {
+        for (worker, tap) in ready {
+            let clock = if self.files { Clock::Replay(config.capture.speed) } else { Clock::Wall };
+            let (number, cpu) = (worker.number, config.capture.cpus.get(worker.number).copied());
+            let run = move || worker.run(tap, &clock, cpu);
+            let thread = thread::Builder::new().name(format!("worker-{number}"));
+            self.workers.push(thread.spawn(run).context("cannot start a worker thread")?);
+        }
+        Ok(())
+    }
+
     /// A worker's recorder; None where nothing is recorded.
     fn recorder(
         &self,
         settings: ringtap_spool::WriterSettings,
         streams: usize,
         undecided: usize,
+        journal: RecordSender,
     ) -> anyhow::Result<Option<Recorder>> {
         let Some(recording) = &self.recording else { return Ok(None) };
         let (shared_policy, eraser) = (Arc::clone(&recording.shared_policy), recording.erasing.eraser());
@@ -161,6 +183,7 @@ impl Threads {
         if let Some(amending) = &self.amending {
             recorder.amend_by(amending.amender());
         }
+        recorder.note_in(journal);
         Ok(Some(recorder))
     }
 
@@ -195,6 +218,15 @@ impl Threads {
         }
         if let Some(amending) = self.amending {
             amending.close();
+        }
+        if let Some(recovering) = self.recovering
+            && recovering.join().is_err()
+        {
+            log::error!(
+                target: "store",
+                "the thread that records calls of the previous run crashed: the next start tries again; \
+                 please report this fault of ringtap",
+            );
         }
         if let Some(recording) = self.recording {
             recording.erasing.close();

@@ -61,9 +61,9 @@ impl Sink for StoreSink {
         self.sender.message(message);
     }
 
-    fn progress(&mut self, phase: CallPhase, _: CallNumber, call: &Call) {
+    fn progress(&mut self, phase: CallPhase, number: CallNumber, call: &Call) {
         self.begun += u64::from(phase == CallPhase::Started);
-        self.sender.progress(call);
+        self.sender.progress(number.to_bits(), call);
     }
 }
 

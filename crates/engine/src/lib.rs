@@ -68,6 +68,7 @@ pub use config::Config;
 pub use context::{Context, Datagram, Hop, SipMessage};
 pub use counters::Counters;
 pub use engine::Engine;
+pub use media::stream_id;
 pub use round_robin::RoundRobin;
 pub use sink::{CallNumber, CallPhase, RecordedPackets, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
 pub use table::slots::{Slots, Ticket};

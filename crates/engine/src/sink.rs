@@ -24,6 +24,11 @@ impl CallNumber {
         self.0.ticket().slot
     }
 
+    /// One number for all of it: no other call of the last sixteen million in its slot has it.
+    pub fn to_bits(self) -> u64 {
+        self.0.to_bits()
+    }
+
     /// Distinguishes it from the last sixteen million calls that used the same slot.
     pub fn generation(self) -> u32 {
         self.0.ticket().generation

@@ -21,6 +21,10 @@ impl CallRef {
         Self((worker as u64) << 56 | generation << 32 | u64::from(ticket.slot))
     }
 
+    pub(crate) fn to_bits(self) -> u64 {
+        self.0
+    }
+
     /// The worker that owns it.
     pub(crate) fn worker(self) -> usize {
         (self.0 >> 56) as usize

@@ -1,6 +1,6 @@
 //! The signalling and the streams of a call, each with the packets that the spool should have.
 
-use ringtap_model::{Call, Nanos, Stream};
+use ringtap_model::{Call, CallState, Nanos, Stream};
 use ringtap_report::summary::grouped;
 use ringtap_report::text::counted;
 use ringtap_spool::{MissingChunks, of_call, of_stream};
@@ -15,7 +15,7 @@ pub struct CallPart {
     from: Nanos,
     to: Nanos,
     pub(crate) is_media: bool,
-    /// Packets according to the record; `None` if the record has no count.
+    /// Packets according to the record; `None` if the record has no count of all: a kill cut the call off.
     pub(crate) counted: Option<u64>,
     pub(crate) count: PacketCount,
 }
@@ -89,7 +89,7 @@ pub fn parts(call: &Call, streams: &[Stream]) -> Vec<CallPart> {
         key: of_call(call.call_id.as_bytes()),
         from: start - BEFORE,
         to: end.max(last) + AFTER,
-        counted: Some(call.messages.into()),
+        counted: (call.state != CallState::Interrupted).then_some(call.messages.into()),
         ..CallPart::default()
     };
     let media = streams.iter().map(|stream| CallPart {
@@ -99,7 +99,7 @@ pub fn parts(call: &Call, streams: &[Stream]) -> Vec<CallPart> {
         // Records have microseconds, packets have nanoseconds.
         to: stream.last + Nanos(999),
         is_media: true,
-        counted: Some(stream.packets),
+        counted: stream.is_measured().then_some(stream.packets),
         ..CallPart::default()
     });
     std::iter::once(signalling).chain(media).collect()

@@ -1,7 +1,7 @@
 //! The stream record: one SSRC in one direction.
 
 use crate::definition::{names, record};
-use crate::{Endpoint, Hz, Id, Nanos};
+use crate::{Call, Endpoint, Hz, Id, Nanos};
 
 names! {
     /// Which way a stream of a call flows.
@@ -207,5 +207,82 @@ record! {
         /// Share of the samples at the end of the scale.
         #[unit = Percent]
         pub clipped_pct: Option<f64>,
+    }
+}
+
+impl Stream {
+    /// A stream of a call of which its name, its times and the number of its packets are known and nothing
+    /// else: it was never measured to its end.
+    pub fn unmeasured(
+        (id, call): (Id, &Call),
+        (src, dst, ssrc): (Endpoint, Endpoint, u32),
+        payload_type: u8,
+        (first, last): (Nanos, Nanos),
+        packets: u64,
+    ) -> Self {
+        Self {
+            id,
+            call_id: Some(call.call_id.clone()),
+            call: Some(call.id),
+            src,
+            dst,
+            ssrc,
+            payload_type,
+            first,
+            last,
+            packets,
+            direction: None,
+            codec: None,
+            clock: None,
+            ptime_ms: None,
+            unique: packets,
+            lost: 0,
+            duplicates: 0,
+            reordered: 0,
+            bytes: 0,
+            ip_bytes: 0,
+            rate_bps: None,
+            jitter_ms_mean: None,
+            jitter_ms_max: None,
+            delta_ms_max: None,
+            iat_ms_min: None,
+            iat_ms_mean: None,
+            iat_ms_max: None,
+            iat_ms_sd: None,
+            size_min: 0,
+            size_mean: 0.0,
+            size_max: 0,
+            size_sd: 0.0,
+            loss_bursts: 0,
+            burst_len_mean: None,
+            burst_len_max: None,
+            burst_ratio: None,
+            rtt_ms: None,
+            rtt_source: None,
+            rtcp_reports: None,
+            rtcp_lost: None,
+            rtcp_lost_pct_max: None,
+            rtcp_jitter_ms_mean: None,
+            rtcp_jitter_ms_max: None,
+            rtcp_rtt_ms_max: None,
+            rtcp_sent_packets: None,
+            rtcp_sent_bytes: None,
+            rtcp_bye: None,
+            rtcp_cname: None,
+            mos: None,
+            r_factor: None,
+            mos_fixed50: None,
+            mos_fixed200: None,
+            mos_adaptive500: None,
+            mos_cole: None,
+            intervals: Vec::new(),
+            silence_pct: None,
+            clipped_pct: None,
+        }
+    }
+
+    /// Whether its packets were measured: each has a size.
+    pub fn is_measured(&self) -> bool {
+        self.size_max > 0
     }
 }

@@ -28,6 +28,7 @@
 //! | [`erase`], `pending` | calls on the disk whose decision is pending, and their erasure |
 //! | [`amend`] | corrections of records after late write failures |
 //! | [`holding`] | calls on hold, found by their records |
+//! | [`recovery`], [`noted_decision`] | records of calls that a kill cut off |
 //! | [`corrections`] | counts of erased calls and amended records |
 #![forbid(unsafe_code)]
 
@@ -38,7 +39,9 @@ pub mod corrections;
 pub mod erase;
 mod facts;
 pub mod holding;
+pub mod noted_decision;
 mod output;
 mod pending;
 pub mod policy;
 pub mod recorder;
+pub mod recovery;

@@ -11,6 +11,7 @@ mod counts;
 mod digits;
 mod intercepted;
 mod limits;
+mod notes;
 mod pause;
 mod product;
 mod sink;

@@ -70,6 +70,7 @@ pub use far::storage::{FarStorage, Upload, UploadOutcome, is_anything_far};
 pub use far::transfers::UploadRate;
 pub use layout::FAR;
 pub use read::ordered::{LocatedChunks, MissingChunks, OrderedPackets};
+pub use read::owners::{RecordedSpan, RecordedSpans};
 pub use read::reader::{FoundPackets, Reader};
 pub use retain::forget::{ForgetOrder, ForgetReport, forget};
 pub use retain::hold::{HeldRange, Hold};

@@ -1,5 +1,9 @@
 //! The journal of calls in progress, from which calls that a kill cut off are recorded.
 
+mod note;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +13,8 @@ use ringtap_model::{Call, CallState, Id, Nanos};
 use crate::Error;
 use crate::entry_file::{EntryFile, Magic, OVERHEAD};
 use crate::record::StoredRecord as _;
+use note::is_note;
+pub use note::{CallNote, NotedStream};
 
 const MAGIC: Magic = *b"RTJOURN1";
 
@@ -22,18 +28,22 @@ const TIME: u8 = b'T';
 const SLACK: u64 = 4;
 const SHORT: u64 = 1 << 20;
 
+/// Notes of one call.
+const MOST_NOTES: usize = 64;
+
 /// What is known of the calls in progress, on disk.
 ///
-/// [`Journal::begin`] when a call begins and whenever more is known of it, [`Journal::end`] when its record
-/// is durable, [`Journal::mark`] as time passes. After a kill [`Journal::open`] gives the calls that had
-/// begun and not ended: as `interrupted`, ended at the last time that the journal knows, unless they were
-/// released already. Each stays in it until it is ended. The file is bounded by the calls in progress. An
-/// entry survives a kill when the call returns, and a power cut after [`Journal::sync`].
+/// [`Journal::begin`] when a call begins and whenever more is known of it, [`Journal::note`] for what is not
+/// in its record yet, [`Journal::end`] when its record is durable, [`Journal::mark`] as time passes. After a
+/// kill [`Journal::open`] gives the calls that had begun and not ended: as `interrupted`, ended at the last
+/// time that the journal knows, unless they were released already. Each stays in it until it is ended. The
+/// file is bounded by the calls in progress. An entry survives a kill when the call returns, and a power cut
+/// after [`Journal::sync`].
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: EntryFile,
-    in_progress: HashMap<Id, Entry>,
+    in_progress: HashMap<Id, InProgress>,
     /// Bytes that the entries of the calls in progress take.
     needed: u64,
     last: Nanos,
@@ -45,13 +55,34 @@ struct Entry {
     length: usize,
 }
 
+/// The entries of a call in progress.
+#[derive(Clone, Debug)]
+struct InProgress {
+    call: Entry,
+    /// Each with its tag.
+    notes: Vec<(u8, Entry)>,
+}
+
 /// What a journal held when it was opened.
 #[derive(Debug, Default)]
 pub struct Recovered {
-    /// Calls that had begun and not ended, by their beginning: `interrupted`, or as they were released.
-    pub calls: Vec<Call>,
+    /// Calls that had begun and not ended, by their beginning.
+    pub calls: Vec<RecoveredCall>,
+    /// The last time that it knows.
+    pub last: Nanos,
     /// Bytes at its end that a kill had torn.
     pub cut: u64,
+}
+
+/// A call that had begun and not ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecoveredCall {
+    /// As it is recorded now: `interrupted`, or as it was released.
+    pub record: Call,
+    /// How far it had come when it was last known.
+    pub state: CallState,
+    /// What was noted of it, in order.
+    pub notes: Vec<CallNote>,
 }
 
 impl Journal {
@@ -61,29 +92,30 @@ impl Journal {
     ///
     /// The file cannot be opened, or another program wrote it.
     pub fn open(path: &Path) -> Result<(Self, Recovered), Error> {
-        let mut in_progress = HashMap::<Id, Entry>::new();
+        let mut in_progress = HashMap::<Id, InProgress>::new();
         let mut last = Nanos::ZERO;
         let (file, cut) = EntryFile::open(path, MAGIC, |at, payload| match payload {
             [BEGUN, rest @ ..] => {
-                if let Some((time, id)) = time_of(rest).zip(rest.get(8..24).and_then(|id| id.try_into().ok()))
-                {
+                if let Some((time, id)) = time_of(rest).zip(rest.get(8..24).and_then(id_of)) {
                     last = last.max(time);
-                    in_progress.insert(Id(id), Entry { at, length: payload.len() });
+                    begin(&mut in_progress, id, Entry { at, length: payload.len() });
                 }
             }
-            [ENDED, id @ ..] => {
-                let id: Option<[u8; 16]> = id.try_into().ok();
-                id.map(|id| in_progress.remove(&Id(id)));
-            }
+            [ENDED, id @ ..] => _ = id_of(id).map(|id| in_progress.remove(&id)),
             [TIME, rest @ ..] => last = last.max(time_of(rest).unwrap_or_default()),
+            [tag, rest @ ..] if is_note(*tag) => {
+                if let Some(call) = rest.get(..16).and_then(id_of).and_then(|id| in_progress.get_mut(&id)) {
+                    call.add_note(*tag, Entry { at, length: payload.len() });
+                }
+            }
             _ => {}
         })?;
-        let needed = in_progress.values().map(Entry::size).sum();
+        let needed = in_progress.values().map(InProgress::size).sum();
         let mut journal = Self { path: path.to_owned(), file, in_progress, needed, last };
         let calls = journal.interrupted()?;
         // When the disk is full now, the journal stays as it is and is compacted later.
         let _ = journal.rewrite(&calls);
-        Ok((journal, Recovered { calls, cut }))
+        Ok((journal, Recovered { calls, last, cut }))
     }
 
     /// A call has begun, or more is known of it: `call` as it is known at `now`.
@@ -95,8 +127,30 @@ impl Journal {
         let payload = begin_entry(now, call);
         let at = self.file.append([payload.as_slice()])?;
         self.last = self.last.max(now);
-        self.remember(call.id, Entry { at, length: payload.len() });
+        let entry = Entry { at, length: payload.len() };
+        self.needed += entry.size();
+        self.needed -= begin(&mut self.in_progress, call.id, entry).map_or(0, |before| before.size());
         self.compact()
+    }
+
+    /// Notes something of a call in progress. False if it has no place: the journal does not know the call,
+    /// or has [`MOST_NOTES`] of it.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn note(&mut self, call: &Id, note: &CallNote) -> Result<bool, Error> {
+        let Self { in_progress, file, needed, .. } = self;
+        let Some(in_progress) = in_progress.get_mut(call).filter(|call| call.has_place(note.tag())) else {
+            return Ok(false);
+        };
+        let payload = note.entry(call);
+        let at = file.append([payload.as_slice()])?;
+        *needed -= in_progress.size();
+        in_progress.add_note(note.tag(), Entry { at, length: payload.len() });
+        *needed += in_progress.size();
+        self.compact()?;
+        Ok(true)
     }
 
     /// The record of a call is durable. A call that the journal does not know is no error.
@@ -157,24 +211,26 @@ impl Journal {
         self.file.len()
     }
 
-    fn remember(&mut self, id: Id, entry: Entry) {
-        self.needed += entry.size();
-        if let Some(before) = self.in_progress.insert(id, entry) {
-            self.needed -= before.size();
-        }
-    }
-
     /// The calls in progress as they will be recorded.
-    fn interrupted(&self) -> Result<Vec<Call>, Error> {
+    fn interrupted(&self) -> Result<Vec<RecoveredCall>, Error> {
         let mut calls = Vec::with_capacity(self.in_progress.len());
-        for entry in self.in_progress.values() {
-            let payload = self.file.entry(entry.at, entry.length)?;
+        for in_progress in self.in_progress.values() {
+            let payload = self.payload(&in_progress.call)?;
             // The checksum was right: only another version of this program can have written what is no call.
             let call = payload.get(25..).and_then(|json| serde_json::from_slice::<Call>(json).ok());
-            calls.extend(call.map(|call| interrupted(call, self.last)));
+            let Some(call) = call else { continue };
+            let mut notes = Vec::with_capacity(in_progress.notes.len());
+            for (_, entry) in &in_progress.notes {
+                notes.extend(CallNote::of_entry(&self.payload(entry)?));
+            }
+            calls.push(RecoveredCall { state: call.state, record: interrupted(call, self.last), notes });
         }
-        calls.sort_by_key(|call| (call.start(), call.id));
+        calls.sort_by_key(|call| (call.record.start(), call.record.id));
         Ok(calls)
+    }
+
+    fn payload(&self, entry: &Entry) -> Result<Vec<u8>, Error> {
+        self.file.entry(entry.at, entry.length)
     }
 
     /// Writes the file anew when most of its calls have ended.
@@ -182,26 +238,45 @@ impl Journal {
         if self.file.len() < SHORT.max(self.needed * SLACK) {
             return Ok(());
         }
+        self.write_anew()
+    }
+
+    fn write_anew(&mut self) -> Result<(), Error> {
         let mut successor = self.create_successor()?;
         let mut in_progress = HashMap::with_capacity(self.in_progress.len());
-        for (id, entry) in &self.in_progress {
-            let payload = self.file.entry(entry.at, entry.length)?;
-            let at = successor.append([payload.as_slice()])?;
-            in_progress.insert(*id, Entry { at, ..*entry });
+        for (id, call) in &self.in_progress {
+            let payload = self.payload(&call.call)?;
+            in_progress.insert(*id, self.moved(call, &payload, &mut successor)?);
         }
         self.replace(successor, in_progress)
     }
 
     /// Writes the file anew with these calls, so that they keep the end that they have now.
-    fn rewrite(&mut self, calls: &[Call]) -> Result<(), Error> {
+    fn rewrite(&mut self, calls: &[RecoveredCall]) -> Result<(), Error> {
         let mut successor = self.create_successor()?;
         let mut in_progress = HashMap::with_capacity(calls.len());
-        for call in calls {
-            let payload = begin_entry(self.last, call);
-            let at = successor.append([payload.as_slice()])?;
-            in_progress.insert(call.id, Entry { at, length: payload.len() });
+        for RecoveredCall { record, .. } in calls {
+            let Some(call) = self.in_progress.get(&record.id) else { continue };
+            let payload = begin_entry(self.last, record);
+            in_progress.insert(record.id, self.moved(call, &payload, &mut successor)?);
         }
         self.replace(successor, in_progress)
+    }
+
+    /// Writes a call with this entry, and its notes, to the successor of this file.
+    fn moved(
+        &self,
+        call: &InProgress,
+        payload: &[u8],
+        successor: &mut EntryFile,
+    ) -> Result<InProgress, Error> {
+        let at = successor.append([payload])?;
+        let mut moved = InProgress { call: Entry { at, length: payload.len() }, notes: Vec::new() };
+        for (tag, entry) in &call.notes {
+            let at = successor.append([self.payload(entry)?.as_slice()])?;
+            moved.notes.push((*tag, Entry { at, ..*entry }));
+        }
+        Ok(moved)
     }
 
     fn create_successor(&self) -> Result<EntryFile, Error> {
@@ -210,12 +285,16 @@ impl Journal {
         EntryFile::create(Path::new(&path), MAGIC).inspect_err(|_| _ = fs::remove_file(&path))
     }
 
-    fn replace(&mut self, mut successor: EntryFile, in_progress: HashMap<Id, Entry>) -> Result<(), Error> {
+    fn replace(
+        &mut self,
+        mut successor: EntryFile,
+        in_progress: HashMap<Id, InProgress>,
+    ) -> Result<(), Error> {
         // Sync the content before the name: a power cut must not leave an empty journal.
         successor.sync()?;
         successor.rename(&self.path)?;
         self.file = successor;
-        self.needed = in_progress.values().map(Entry::size).sum();
+        self.needed = in_progress.values().map(InProgress::size).sum();
         self.in_progress = in_progress;
         Ok(())
     }
@@ -225,6 +304,45 @@ impl Entry {
     fn size(&self) -> u64 {
         OVERHEAD + self.length as u64
     }
+}
+
+impl InProgress {
+    fn size(&self) -> u64 {
+        self.call.size() + self.notes.iter().map(|(_, entry)| entry.size()).sum::<u64>()
+    }
+
+    /// Whether another note of that kind has a place.
+    fn has_place(&self, tag: u8) -> bool {
+        self.notes.len() < MOST_NOTES || self.replaced_by(tag).is_some()
+    }
+
+    fn add_note(&mut self, tag: u8, entry: Entry) {
+        match self.replaced_by(tag) {
+            Some(place) => self.notes[place].1 = entry,
+            None if self.notes.len() < MOST_NOTES => self.notes.push((tag, entry)),
+            None => {}
+        }
+    }
+
+    /// The note that one of that kind replaces: a call has many streams, and one of all else.
+    fn replaced_by(&self, tag: u8) -> Option<usize> {
+        self.notes.iter().position(|(other, _)| *other == tag && tag != note::STREAM)
+    }
+}
+
+/// Enters a call; returns its entry until now. What was noted of it stays.
+fn begin(in_progress: &mut HashMap<Id, InProgress>, id: Id, entry: Entry) -> Option<Entry> {
+    match in_progress.get_mut(&id) {
+        Some(call) => Some(std::mem::replace(&mut call.call, entry)),
+        None => {
+            in_progress.insert(id, InProgress { call: entry, notes: Vec::new() });
+            None
+        }
+    }
+}
+
+fn id_of(bytes: &[u8]) -> Option<Id> {
+    bytes.try_into().ok().map(Id)
 }
 
 /// Tag, time, id, JSON.
@@ -250,162 +368,4 @@ fn interrupted(call: Call, last: Nanos) -> Call {
     let end = last.max(call.start().unwrap_or_default());
     let duration_ms = call.answer.map(|answer| (end - answer).millis_f64());
     Call { state: CallState::Interrupted, end: Some(end), duration_ms, ..call }
-}
-
-#[cfg(test)]
-mod tests {
-    use ringtap_model::{Endpoint, Protocol, Recorded, Transport};
-
-    use super::*;
-
-    fn at(seconds: u64) -> Nanos {
-        Nanos::from_secs(1_795_262_400 + seconds)
-    }
-
-    fn call(number: u8) -> Call {
-        let host = Endpoint::new([192, 0, 2, number].into(), 5060);
-        Call {
-            id: Id([number; 16]),
-            call_id: format!("{number}@192.0.2.1"),
-            protocol: Protocol::Sip,
-            transport: Transport::Udp,
-            src: host,
-            dst: host,
-            from_user: Some("221".into()),
-            from_host: None,
-            from_display: None,
-            to_user: None,
-            to_host: None,
-            ruri_user: None,
-            ruri_host: None,
-            asserted_identity: None,
-            diverted_to: Vec::new(),
-            state: CallState::Trying,
-            final_code: 0,
-            final_reason: None,
-            cause: None,
-            released_by: None,
-            invite: Some(at(u64::from(number))),
-            trying: None,
-            ringing: None,
-            answer: None,
-            end: None,
-            pdd_ms: None,
-            duration_ms: None,
-            messages: 1,
-            retransmissions: 0,
-            user_agent_caller: None,
-            user_agent_callee: None,
-            streams: Vec::new(),
-            mos: None,
-            mos_worst_interval: None,
-            dtmf: Vec::new(),
-            capture_drops: 0,
-            recorded: Recorded::None,
-            recorded_packets: None,
-            recorded_missing: None,
-            recorded_empty: None,
-        }
-    }
-
-    fn answered(number: u8, seconds: u64) -> Call {
-        Call { state: CallState::Active, answer: Some(at(seconds)), final_code: 200, ..call(number) }
-    }
-
-    fn recover(path: &Path) -> Vec<Call> {
-        Journal::open(path).unwrap().1.calls
-    }
-
-    #[test]
-    fn what_had_begun_and_not_ended_is_interrupted() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("journal");
-        let (mut journal, recovered) = Journal::open(&path).unwrap();
-        assert!(recovered.calls.is_empty());
-        journal.begin(at(1), &call(1)).unwrap();
-        journal.begin(at(2), &call(2)).unwrap();
-        journal.begin(at(3), &call(3)).unwrap();
-        journal.begin(at(5), &answered(2, 5)).unwrap();
-        let released = Call { state: CallState::Failed, end: Some(at(4)), ..call(4) };
-        journal.begin(at(5), &released).unwrap();
-        journal.end(&Id([1; 16])).unwrap();
-        journal.end(&Id([9; 16])).unwrap();
-        journal.mark(at(65)).unwrap();
-        journal.mark(at(60)).unwrap();
-        assert_eq!(journal.calls(), 3);
-
-        let calls = recover(&path);
-        let as_known = |call: Call, duration_ms| Call {
-            state: CallState::Interrupted,
-            end: Some(at(65)),
-            duration_ms,
-            ..call
-        };
-        let expected = [as_known(answered(2, 5), Some(60_000.0)), as_known(call(3), None), released];
-        assert_eq!(calls, expected);
-
-        // Until each is durable it is told again, with the same end, whatever the time is by then.
-        let (mut journal, recovered) = Journal::open(&path).unwrap();
-        assert_eq!(recovered.calls, expected);
-        journal.begin(at(900), &call(5)).unwrap();
-        journal.end(&Id([2; 16])).unwrap();
-        let calls = recover(&path);
-        assert_eq!(calls[..2], expected[1..]);
-        assert_eq!((calls[2].call_id.as_str(), calls[2].end), ("5@192.0.2.1", Some(at(900))));
-    }
-
-    /// Cut anywhere, what comes before the cut holds.
-    #[test]
-    fn torn_at_every_byte() {
-        // Some thousand journals are made durable: in memory that takes no time.
-        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let path = dir.path().join("journal");
-        let (mut journal, _) = Journal::open(&path).unwrap();
-        let mut states = vec![(0, vec![]), (journal.bytes(), vec![])];
-        for (step, expected) in
-            [("1", vec![1]), ("2", vec![1, 2]), ("1 answered", vec![1, 2]), ("-1", vec![2])]
-        {
-            match step {
-                "1" => journal.begin(at(1), &call(1)),
-                "2" => journal.begin(at(2), &call(2)),
-                "-1" => journal.end(&Id([1; 16])),
-                _ => journal.begin(at(4), &answered(1, 4)),
-            }
-            .unwrap();
-            states.push((journal.bytes(), expected));
-        }
-        let whole = fs::read(&path).unwrap();
-        for length in 0..=whole.len() {
-            fs::write(&path, &whole[..length]).unwrap();
-            let (end, expected) = states.iter().rfind(|(end, _)| *end <= length as u64).unwrap();
-            let (_, recovered) = Journal::open(&path).unwrap();
-            let numbers: Vec<u8> = recovered.calls.iter().map(|call| call.id.0[0]).collect();
-            assert_eq!(&numbers, expected, "cut at {length}");
-            assert_eq!(recovered.cut, length as u64 - end, "cut at {length}");
-        }
-    }
-
-    /// A million entries of few calls stay a small file.
-    #[test]
-    fn bounded_by_the_calls_in_progress() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("journal");
-        let (mut journal, _) = Journal::open(&path).unwrap();
-        let mut longest = 0;
-        for round in 0..3_000_u64 {
-            for number in 0..10 {
-                journal.begin(at(round), &call(number)).unwrap();
-            }
-            journal.end(&Id([3; 16])).unwrap();
-            longest = longest.max(journal.bytes());
-        }
-        assert!(longest < SHORT + 4_096, "{longest} bytes");
-        assert_eq!(journal.calls(), 9);
-        assert_eq!(recover(&path).len(), 9);
-        // Nothing in progress, nothing stored.
-        let (mut journal, _) = Journal::open(&path).unwrap();
-        (0..10).for_each(|number| journal.end(&Id([number; 16])).unwrap());
-        journal.close().unwrap();
-        assert_eq!(fs::read(&path).unwrap(), MAGIC);
-    }
 }

@@ -70,7 +70,7 @@ pub use day::Day;
 pub use error::Error;
 pub use holds::{hold, release};
 pub use import_writer::{ImportWriter, RecordCounts};
-pub use journal::{Journal, Recovered};
+pub use journal::{CallNote, Journal, NotedStream, Recovered, RecoveredCall};
 pub use query::Query;
 pub use reader::{FoundCalls, Reader};
 pub use settings::StoreSettings;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use ringtap_model::{Call, Field, Message, Nanos, Record, Registration, Stream, Value};
+use ringtap_model::{Call, Field, Id, Message, Nanos, Record, Registration, Stream, Value};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Statement, Transaction};
 use serde::de::DeserializeOwned;
@@ -88,8 +88,8 @@ pub(crate) enum AnyRecord {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PendingRecord {
     pub(crate) record: AnyRecord,
-    /// It is a call from the journal, which knows less of it than its record: it never replaces what is
-    /// stored.
+    /// It is a call from the journal or one of its streams, which knows less than the record: it never
+    /// replaces what is stored.
     pub(crate) from_journal: bool,
 }
 
@@ -106,6 +106,14 @@ impl PendingRecord {
             AnyRecord::Stream(_) => RecordType::Stream,
             AnyRecord::Registration(_) => RecordType::Registration,
             AnyRecord::Message(_) => RecordType::Message,
+        }
+    }
+
+    /// The id of a call's record.
+    pub(crate) fn call(&self) -> Option<Id> {
+        match &self.record {
+            AnyRecord::Call(call) => Some(call.id),
+            _ => None,
         }
     }
 
@@ -150,7 +158,7 @@ impl PendingRecord {
                     replace_diversions(transaction, call)?;
                 }
             }
-            AnyRecord::Stream(stream) => _ = upsert(transaction, &**stream, false)?,
+            AnyRecord::Stream(stream) => _ = upsert(transaction, &**stream, self.from_journal)?,
             AnyRecord::Registration(registration) => _ = upsert(transaction, &**registration, false)?,
             AnyRecord::Message(message) => _ = upsert(transaction, &**message, false)?,
         }
@@ -268,7 +276,7 @@ const JOURNAL: u8 = b'J';
 
 #[cfg(test)]
 mod tests {
-    use ringtap_model::{Endpoint, Id};
+    use ringtap_model::Endpoint;
 
     use super::*;
 

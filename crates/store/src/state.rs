@@ -57,7 +57,6 @@ impl RecordCounts {
 pub(crate) struct SharedState {
     queue: u64,
     outbox_limit: u64,
-    has_journal: bool,
     waiting: AtomicU64,
     held: AtomicU64,
     written: [AtomicU64; 4],
@@ -79,7 +78,6 @@ impl SharedState {
         Self {
             queue: settings.queue.max(1) as u64,
             outbox_limit: settings.outbox_size,
-            has_journal: settings.journal.is_some(),
             waiting: AtomicU64::new(0),
             held: AtomicU64::new(0),
             written: Default::default(),
@@ -106,10 +104,6 @@ impl SharedState {
 
     pub(crate) fn half_full(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > self.queue / 2
-    }
-
-    pub(crate) fn has_journal(&self) -> bool {
-        self.has_journal
     }
 
     pub(crate) fn stored(&self, record_type: RecordType) {
@@ -153,13 +147,16 @@ impl SharedState {
         self.closing.get().copied()
     }
 
-    pub(crate) fn publish(&self, held: u64, outbox: (u64, u64), journal: (u64, u64), away: bool) {
+    pub(crate) fn publish(&self, held: u64, outbox: (u64, u64), away: bool) {
         self.held.store(held, Ordering::Relaxed);
         self.outbox[0].store(outbox.0, Ordering::Relaxed);
         self.outbox[1].store(outbox.1, Ordering::Relaxed);
-        self.journal[0].store(journal.0, Ordering::Relaxed);
-        self.journal[1].store(journal.1, Ordering::Relaxed);
         self.away.store(away, Ordering::Relaxed);
+    }
+
+    pub(crate) fn publish_journal(&self, calls: u64, bytes: u64) {
+        self.journal[0].store(calls, Ordering::Relaxed);
+        self.journal[1].store(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn counts(&self) -> Counts {

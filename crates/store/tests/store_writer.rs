@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{NOON, call, message, registration, stream};
 use ringtap_model::{Call, CallState, Nanos};
@@ -35,7 +35,9 @@ fn settings(dir: &Path) -> StoreSettings {
 
 fn open(settings: &StoreSettings) -> (StoreWriter, Receiver<StoreEvent>) {
     let (report, events) = channel();
-    let writer = StoreWriter::open(settings, move |event| _ = report.send(event)).unwrap();
+    let (writer, recovered) = StoreWriter::open(settings, move |event| _ = report.send(event)).unwrap();
+    let sender = writer.sender().unwrap();
+    recovered.calls.into_iter().for_each(|call| sender.recover(call.record, Vec::new()));
     (writer, events)
 }
 
@@ -80,7 +82,7 @@ fn every_kind_is_kept_and_counted() {
     let dir = tempfile::tempdir().unwrap();
     let (writer, events) = open(&settings(dir.path()));
     let mut sender = writer.sender().unwrap();
-    sender.progress(&call(1));
+    sender.progress(1, &call(1));
     sender.call(call(1), vec![stream(1), stream(2)]);
     sender.stream(stream(3));
     sender.registration(registration(1));
@@ -262,8 +264,8 @@ fn interrupted_never_takes_the_place_of_a_record() {
     let (writer, _events) = open(&settings(dir.path()));
     let mut sender = writer.sender().unwrap();
     sender.clock(NOON + Nanos::from_secs(100));
-    sender.progress(&under_way(1));
-    sender.progress(&under_way(2));
+    sender.progress(1, &under_way(1));
+    sender.progress(2, &under_way(2));
     assert!(writer.flush(PATIENCE));
     // As a kill leaves it.
     let journal = std::fs::read(dir.path().join("journal")).unwrap();
@@ -282,6 +284,50 @@ fn interrupted_never_takes_the_place_of_a_record() {
     let counts = writer.close(PATIENCE);
     assert_eq!(counts.journal_calls, 0);
     assert_eq!(stored(dir.path())[1], (2, "completed".to_owned()));
+}
+
+/// The id of a call changes when its INVITE comes after another message of it: it is one call all the same.
+#[test]
+fn a_call_whose_id_changes_is_in_the_journal_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let (writer, _events) = open(&settings(dir.path()));
+    let mut sender = writer.sender().unwrap();
+    let under_way = |number| Call { state: CallState::Trying, answer: None, end: None, ..call(number) };
+    // The 7 names the call, whatever its id; another call that ended has had that name before.
+    for number in [9, 1, 2] {
+        sender.progress(7, &under_way(number));
+        if number == 9 {
+            sender.call(call(9), vec![]);
+            assert!(writer.flush(PATIENCE));
+        }
+    }
+    assert!(writer.flush(PATIENCE));
+    assert_eq!(writer.counts().journal_calls, 1);
+    let journal = std::fs::read(dir.path().join("journal")).unwrap();
+    drop((sender, writer));
+    std::fs::write(dir.path().join("journal"), journal).unwrap();
+    drop(open(&settings(dir.path())));
+    assert_eq!(stored(dir.path()), [(2, "interrupted".to_owned()), (9, "completed".to_owned())]);
+}
+
+/// Calls that begin while the day files cannot be written are in the journal at once.
+#[test]
+fn the_journal_does_not_wait_for_the_day_files() {
+    let dir = tempfile::tempdir().unwrap();
+    with_call(&dir, 0);
+    let _lock = lock(dir.path());
+    let (writer, _events) = open(&settings(dir.path()));
+    let mut sender = writer.sender().unwrap();
+    for number in 1..=50 {
+        sender.progress(number, &Call { state: CallState::Trying, answer: None, end: None, ..call(number) });
+        sender.call(call(100 + number), vec![]);
+    }
+    // The lock is waited for a quarter of a second at a time.
+    let began = Instant::now();
+    while writer.counts().journal_calls < 50 {
+        assert!(began.elapsed() < PATIENCE, "{:?}", writer.counts());
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 #[test]
@@ -306,7 +352,8 @@ fn child() {
     let (writer, _events) = open(&settings(Path::new(&dir)));
     let mut sender = writer.sender().unwrap();
     for number in 0..100 {
-        sender.progress(&Call { state: CallState::Trying, answer: None, end: None, ..call(number) });
+        let under_way = Call { state: CallState::Trying, answer: None, end: None, ..call(number) };
+        sender.progress(number, &under_way);
         if number % 2 == 1 {
             sender.call(call(number), vec![stream(number)]);
         }

@@ -16,7 +16,7 @@ fn shared_status(dir: &std::path::Path) -> (StoreWriter, SharedStatus) {
         journal: None,
         retain: Nanos::ZERO,
     };
-    let store = StoreWriter::open(&settings, |_| ()).unwrap();
+    let (store, _) = StoreWriter::open(&settings, |_| ()).unwrap();
     let info = |number| WorkerInfo { source: "eth0".into(), number, first: number == 0 };
     let shared_status = SharedStatus::new(vec![info(0), info(1)], store.counts_handle());
     (store, shared_status)

@@ -27,6 +27,7 @@ use ringtap_wire::rtp;
 pub(crate) use far_end::FarEnd;
 pub(crate) use flow::{FlowKey, Key, RtpPacket};
 pub(crate) use numbering::Arrival;
+pub use record::stream_id;
 pub(crate) use record::{EndedStream, StreamContext};
 
 use crate::codecs::Codecs;

@@ -1,6 +1,6 @@
 //! The record of a stream that has ended.
 
-use ringtap_model::{Hz, Id, Interval, Nanos, RttSource, Stream};
+use ringtap_model::{Endpoint, Hz, Id, Interval, Nanos, RttSource, Stream};
 use ringtap_quality::judge::{LossCounts, PathDelay, judge, listening};
 use ringtap_quality::{CodecProfile, burst, codec, jitterbuffer};
 
@@ -300,11 +300,17 @@ impl EndedStream {
 
     fn id(&self, context: Option<&StreamContext<'_>>) -> Id {
         let key = &self.flow.key;
-        let (src, dst) = (AddressText::endpoint(key.src), AddressText::endpoint(key.dst));
-        let call = context.map_or([0; 16], |context| context.call.0);
-        let (ssrc, first) = (key.ssrc.to_be_bytes(), self.flow.first.micros().to_le_bytes());
-        hash::id("stream", [&call[..], src.as_bytes(), dst.as_bytes(), &ssrc, &first])
+        stream_id(context.map(|context| context.call), (key.src, key.dst, key.ssrc), self.flow.first)
     }
+}
+
+/// The id of a stream's record: of its call, if it has one, its sender, receiver and SSRC, and the time of its
+/// first packet.
+pub fn stream_id(call: Option<Id>, (src, dst, ssrc): (Endpoint, Endpoint, u32), first: Nanos) -> Id {
+    let (src, dst) = (AddressText::endpoint(src), AddressText::endpoint(dst));
+    let (call, ssrc, first) =
+        (call.map_or([0; 16], |id| id.0), ssrc.to_be_bytes(), first.micros().to_le_bytes());
+    hash::id("stream", [&call[..], src.as_bytes(), dst.as_bytes(), &ssrc, &first])
 }
 
 impl Sound {

@@ -36,6 +36,7 @@ impl Recorder {
                 decision: CallDecision::default(),
                 most: None,
                 noted_pending: false,
+                journaled: None,
                 fixed: false,
                 demanded: false,
                 digits: PressedDigits::default(),
@@ -96,7 +97,10 @@ impl Recorder {
         }
         self.judge_product(number.slot());
         self.switch(seen, number, &policy);
-        self.calls.get(&number.slot()).map(|_| self.shared_policy.table.get(place(number)))
+        let decision = self.shared_policy.table.get(place(number));
+        let state = self.calls.get_mut(&number.slot())?;
+        state.journal(&decision, self.journal.as_mut());
+        Some(decision)
     }
 
     /// Applies the rules to a call with the facts known so far.

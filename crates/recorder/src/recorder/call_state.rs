@@ -7,6 +7,7 @@ use ringtap_spool::rules::{CallDecision, RecordingScope};
 use super::digits::PressedDigits;
 use super::intercepted::InterceptedCall;
 use crate::facts::GatheredFacts;
+use crate::noted_decision::NotedDecision;
 use crate::output::OwnerRecording;
 
 /// A call in progress.
@@ -20,6 +21,8 @@ pub(super) struct CallState {
     pub(super) most: Option<RecordingScope>,
     /// The pending decision is noted on the disk.
     pub(super) noted_pending: bool,
+    /// The decision as the journal has it.
+    pub(super) journaled: Option<NotedDecision>,
     /// The decision is final.
     pub(super) fixed: bool,
     /// A command changed a decided call.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ringtap_model::Nanos;
 use ringtap_spool::rules::PendingPackets;
 use ringtap_spool::{Category, Error, SpoolWriter, WriterSettings, WriterStatus, key};
+use ringtap_store::RecordSender;
 
 use super::call_state::{CallState, OtherDialog};
 use super::counts::{Decisions, Losses, RecordingCounts};
@@ -25,6 +26,8 @@ pub struct Recorder {
     pub(super) epoch: u64,
     pub(super) eraser: Option<Eraser>,
     pub(super) amender: Option<Amender>,
+    /// The journal of calls in progress.
+    pub(super) journal: Option<RecordSender>,
     /// By the stream's serial.
     pub(super) streams: HashMap<u64, Stream, BuildHasherDefault<SerialHasher>>,
     /// By the stream's slot in the engine.
@@ -78,6 +81,7 @@ impl Recorder {
             epoch,
             eraser,
             amender: None,
+            journal: None,
             streams: HashMap::default(),
             fast_paths: vec![FastPath::NONE; streams].into_boxed_slice(),
             waiting: Vec::new(),
@@ -124,6 +128,11 @@ impl Recorder {
         self.amender = Some(amender);
     }
 
+    /// Notes in the journal which streams calls have, and what is recorded of them.
+    pub fn note_in(&mut self, journal: RecordSender) {
+        self.journal = Some(journal);
+    }
+
     /// Status of the writer, for other threads.
     pub fn written(&self) -> Arc<WriterStatus> {
         self.output.writer.written()
@@ -150,13 +159,13 @@ impl Recorder {
     }
 }
 
-pub(super) fn rest(policy: &RecordingPolicy, worker: usize) -> Option<Box<Rest>> {
-    let owner = || key([&b"link"[..], &worker.to_string().into_bytes()]);
-    policy.everything.then(|| Box::new((OwnerRecording::new(Category::Media, owner()), Vec::new())))
-}
 fn report(worker: usize, counts: &RecordingCounts, before: &Losses, failure: Option<&Error>) {
     if let Some(causes) = counts.describe_losses(before, failure) {
         log::warn!(target: "spool", "worker {worker}: packets could not be recorded: {causes}");
     }
 }
 
+pub(super) fn rest(policy: &RecordingPolicy, worker: usize) -> Option<Box<Rest>> {
+    let owner = || key([&b"link"[..], &worker.to_string().into_bytes()]);
+    policy.everything.then(|| Box::new((OwnerRecording::new(Category::Media, owner()), Vec::new())))
+}

@@ -31,7 +31,7 @@ impl Recorder {
     #[inline(never)]
     pub(super) fn media_slow_path(&mut self, seen: &RtpSeen<'_>, packet: &PassingPacket<'_>, version: u64) {
         let intercepts_nobody = self.intercepts_nobody();
-        let Self { streams, output, shared_policy, policy, eraser, .. } = self;
+        let Self { streams, output, shared_policy, policy, eraser, journal, .. } = self;
         let stream = streams.entry(seen.serial).or_insert_with(|| Stream::new(seen));
         stream.last = seen.time;
         stream.call = seen.call.or(stream.call);
@@ -42,6 +42,7 @@ impl Recorder {
         if decision.provisional {
             stream.note_pending(eraser.as_mut());
         }
+        stream.journal(journal.as_mut());
         if output.record(&mut stream.recording, &decision, packet) {
             self.waiting.push(seen.serial);
         }

@@ -1,10 +1,9 @@
 //! The recorder's state of a media stream, and the decision about its packets.
 
 use std::hash::Hasher;
-use std::net::IpAddr;
 
 use ringtap_engine::{CallNumber, RtpSeen};
-use ringtap_model::Nanos;
+use ringtap_model::{Endpoint, Nanos};
 use ringtap_spool::rules::{CallDecision, DecisionState, RecordingScope};
 use ringtap_spool::{Category, OwnerHandle, PendingEntry, of_stream};
 
@@ -22,7 +21,7 @@ pub(super) struct Stream {
     /// Its slot in the engine, see [`RtpSeen::stream_slot`].
     pub(super) place: u32,
     pub(super) call: Option<CallNumber>,
-    pub(super) hosts: [IpAddr; 2],
+    pub(super) ends: [Endpoint; 2],
     pub(super) ssrc: u32,
     pub(super) first: Nanos,
     pub(super) last: Nanos,
@@ -35,6 +34,9 @@ pub(super) struct Stream {
     pub(super) digits: PressedDigits,
     /// The call whose pending decision is noted on the disk.
     pub(super) noted_pending: Option<CallNumber>,
+    /// The call of which the journal has it.
+    pub(super) journaled: Option<CallNumber>,
+    pub(super) payload_type: u8,
 }
 
 /// The fast path of a stream: every packet is recorded whole until something else is decided. All that the
@@ -80,12 +82,12 @@ impl Hasher for SerialHasher {
 
 impl Stream {
     pub(super) fn new(seen: &RtpSeen<'_>) -> Self {
-        let RtpSeen { src, dst, ssrc, time, stream_slot: place, .. } = *seen;
+        let RtpSeen { src, dst, ssrc, time, payload_type, stream_slot: place, .. } = *seen;
         Self {
             recording: OwnerRecording::new(Category::Media, of_stream(src, dst, ssrc)),
             place,
             call: None,
-            hosts: [src.ip, dst.ip],
+            ends: [src, dst],
             ssrc,
             first: time,
             last: time,
@@ -94,6 +96,8 @@ impl Stream {
             event: None,
             digits: PressedDigits::default(),
             noted_pending: None,
+            journaled: None,
+            payload_type,
         }
     }
 
@@ -164,5 +168,7 @@ pub(super) fn may_take_fast_path(decision: &CallDecision, policy: &RecordingPoli
 
 /// The decision about a stream without a call.
 pub(super) fn decide_alone(policy: &RecordingPolicy, stream: &Stream) -> CallDecision {
-    alone_facts(policy, &stream.hosts, stream.ssrc, |facts| decision_from(&policy.rules.decide(facts)))
+    alone_facts(policy, &stream.ends.map(|end| end.ip), stream.ssrc, |facts| {
+        decision_from(&policy.rules.decide(facts))
+    })
 }

@@ -123,6 +123,7 @@ impl Recorder {
             self.output.end(&mut other.recording, now);
         }
         self.sweep_product(now);
+        self.catch_up_journal();
     }
 }
 

@@ -7,6 +7,7 @@
 //! | `disk` | a small disk |
 //! | `far` | segments that move to a bucket |
 //! | `guarded` | who may reach the daemon, and who may read what it writes |
+//! | `interrupted` | calls that a kill cut off: recorded, held, exported, forgotten |
 //! | `kept` | rules on a wire, by one worker and by two: who is kept, pauses, digits that nobody may read |
 //! | `moto` | a server that speaks S3 |
 //! | `product` | interception product, and that nothing else shows it |
@@ -22,6 +23,7 @@ mod disk;
 #[cfg(feature = "s3")]
 mod far;
 mod guarded;
+mod interrupted;
 mod kept;
 #[path = "../../../bucket/tests/moto/mod.rs"]
 mod moto;

@@ -2,4 +2,5 @@
 
 pub(crate) mod catalogue;
 pub(crate) mod ordered;
+pub(crate) mod owners;
 pub(crate) mod reader;

@@ -415,7 +415,7 @@ impl SegmentSource {
         }
     }
 
-    fn bytes<'a>(&'a self, segment: &'a Segment) -> io::Result<Box<dyn SegmentBytes + 'a>> {
+    pub(super) fn bytes<'a>(&'a self, segment: &'a Segment) -> io::Result<Box<dyn SegmentBytes + 'a>> {
         match self {
             Self::Here(file) => Ok(Box::new(file.try_clone()?)),
             Self::Far(far, stub) => {

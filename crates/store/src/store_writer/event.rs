@@ -1,5 +1,6 @@
 //! What a store writer reports.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::{Day, Error};
@@ -44,4 +45,12 @@ pub enum StoreEvent {
     DaysDeleted(Vec<Day>),
     /// A day that should be deleted and cannot be.
     DayNotDeleted(Error),
+}
+
+/// Where the threads of a writer report.
+pub(super) type OnEvent = Box<dyn FnMut(StoreEvent) + Send>;
+
+/// Reports an event of one of the threads.
+pub(super) fn report(on_event: &Mutex<OnEvent>, event: StoreEvent) {
+    (on_event.lock().unwrap_or_else(PoisonError::into_inner))(event);
 }

@@ -1,45 +1,49 @@
 //! The writer of a program that runs for months: it survives a database that is slow, locked or out of space.
 
 mod event;
+mod journal_thread;
 mod sender;
 mod thread;
 
-use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ringtap_model::Nanos;
 
 use crate::Error;
 use crate::day_files::DayFiles;
-use crate::journal::Journal;
+use crate::journal::{Journal, Recovered};
 use crate::outbox::Outbox;
-use crate::record::{AnyRecord, PendingRecord};
 use crate::settings::StoreSettings;
 use crate::state::{Counts, SharedState};
+use event::OnEvent;
 pub use event::StoreEvent;
+use journal_thread::{JournalJob, JournalThread};
 use sender::Job;
 pub use sender::RecordSender;
-use thread::{OnEvent, WriterThread};
+use thread::WriterThread;
 
 /// Writes records to the day files, or to the outbox while those are slow or unavailable.
 ///
 /// Any number of threads send records, each with a [`RecordSender`], which never waits: a record that finds
 /// no room in the queue is counted. One thread stores them in batches. When a batch cannot be written to the
 /// day files, or records come faster than they can be written, records go to the outbox, and from there in
-/// order to the day files when these work again, also after a restart.
+/// order to the day files when these work again, also after a restart. A second thread writes the journal.
 #[derive(Debug)]
 pub struct StoreWriter {
     shared: Arc<SharedState>,
     queue: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
+    journal: Option<(SyncSender<JournalJob>, JoinHandle<()>)>,
 }
 
 impl StoreWriter {
-    /// Opens journal and outbox, recovers what the previous run left in them, and begins to write records.
-    /// Day files that cannot be written are no error: writing is tried again until it works.
+    /// Opens journal and outbox, and begins to write records. Returns the calls that the previous run left in
+    /// the journal: they stay in it until
+    /// a record of each is stored, see [`RecordSender::recover`]. Day files
+    /// that cannot be written are no error: writing is tried again until it works.
     ///
     /// # Errors
     ///
@@ -47,42 +51,50 @@ impl StoreWriter {
     pub fn open(
         settings: &StoreSettings,
         on_event: impl FnMut(StoreEvent) + Send + 'static,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Recovered), Error> {
         let files = DayFiles::create(&settings.directory, PATIENCE, None)?;
         Self::with(files, settings, Box::new(on_event))
     }
 
-    fn with(files: DayFiles, settings: &StoreSettings, mut on_event: OnEvent) -> Result<Self, Error> {
+    fn with(
+        files: DayFiles,
+        settings: &StoreSettings,
+        mut on_event: OnEvent,
+    ) -> Result<(Self, Recovered), Error> {
         let (outbox, mut cut) = Outbox::open(&settings.outbox, settings.outbox_size)?;
-        let mut pending = VecDeque::new();
-        let mut calls = 0;
-        let mut journal = None;
-        if let Some(path) = &settings.journal {
-            let (opened, recovered) = Journal::open(path)?;
-            cut += recovered.cut;
-            calls = recovered.calls.len();
-            let records = recovered.calls.into_iter().map(|call| AnyRecord::Call(Box::new(call)));
-            pending.extend(records.map(|record| PendingRecord { record, from_journal: true }));
-            journal = Some(opened);
-        }
-        let waiting = outbox.records();
+        let opened = settings.journal.as_deref().map(Journal::open).transpose()?;
+        let (journal, recovered) =
+            opened.map_or_else(Default::default, |(journal, recovered)| (Some(journal), recovered));
+        cut += recovered.cut;
+        let (calls, waiting) = (recovered.calls.len(), outbox.records());
         if calls > 0 || waiting > 0 || cut > 0 {
             on_event(StoreEvent::Recovered { calls, waiting, cut });
         }
         let shared = Arc::new(SharedState::new(settings));
+        let on_event = Arc::new(Mutex::new(on_event));
+        let failed = |error| Error::io(&settings.directory, error);
+        let journal = match journal {
+            Some(journal) => {
+                let (jobs, todo) = sync_channel(JOURNAL_QUEUE);
+                let thread = JournalThread::new(journal, todo, Arc::clone(&on_event), Arc::clone(&shared));
+                let builder = std::thread::Builder::new().name("journal".into());
+                Some((jobs, builder.spawn(move || thread.run()).map_err(failed)?))
+            }
+            None => None,
+        };
         let (queue, jobs) = sync_channel(settings.queue.max(1));
-        let writer = WriterThread::new(files, outbox, journal, jobs, pending, on_event, Arc::clone(&shared));
-        let thread = std::thread::Builder::new()
-            .name("store".into())
-            .spawn(move || writer.run())
-            .map_err(|error| Error::io(&settings.directory, error))?;
-        Ok(Self { shared, queue: Some(queue), thread: Some(thread) })
+        let ends = journal.as_ref().map(|(jobs, _)| jobs.clone());
+        let writer = WriterThread::new(files, outbox, ends, jobs, on_event, Arc::clone(&shared));
+        let builder = std::thread::Builder::new().name("store".into());
+        let thread = builder.spawn(move || writer.run()).map_err(failed)?;
+        Ok((Self { shared, queue: Some(queue), thread: Some(thread), journal }, recovered))
     }
 
     /// A sender for one thread. `None` once closed.
     pub fn sender(&self) -> Option<RecordSender> {
         let queue = self.queue.clone()?;
-        Some(RecordSender::new(Arc::clone(&self.shared), queue))
+        let journal = self.journal.as_ref().map(|(jobs, _)| jobs.clone());
+        Some(RecordSender::new(Arc::clone(&self.shared), queue, journal))
     }
 
     /// What was counted so far, and what waits now.
@@ -103,9 +115,16 @@ impl StoreWriter {
     /// Waits, but no longer than `patience`, until everything queued so far is on disk, in the day files or
     /// in the outbox, and synced. Returns whether it is.
     pub fn flush(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
         let (done, wait) = sync_channel(1);
         let sent = self.queue.as_ref().is_some_and(|queue| queue.send(Job::Flush(done)).is_ok());
-        sent && wait.recv_timeout(patience).is_ok()
+        if !sent || wait.recv_timeout(patience).is_err() {
+            return false;
+        }
+        let Some((journal, _)) = &self.journal else { return true };
+        let (done, wait) = sync_channel(1);
+        let sent = journal.send(JournalJob::Flush(done)).is_ok();
+        sent && wait.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok()
     }
 
     /// Writes what is queued and ends. Records that wait in the outbox are stored for at most `patience`; the
@@ -119,6 +138,11 @@ impl StoreWriter {
         self.shared.close(patience);
         self.queue = None;
         if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        // The records that are durable have ended in the journal by now.
+        if let Some((jobs, thread)) = self.journal.take() {
+            let _ = jobs.send(JournalJob::Close);
             let _ = thread.join();
         }
     }
@@ -143,3 +167,5 @@ impl CountsHandle {
 
 /// How long the lock of another process is waited for: the queue fills meanwhile.
 const PATIENCE: Duration = Duration::from_millis(250);
+/// Entries on their way to the journal: it is written faster than calls begin.
+const JOURNAL_QUEUE: usize = 1 << 14;

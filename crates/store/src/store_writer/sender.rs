@@ -6,6 +6,8 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 
 use ringtap_model::{Call, Id, Message, Nanos, Registration, Stream};
 
+use super::journal_thread::JournalJob;
+use crate::journal::CallNote;
 use crate::record::RecordType;
 use crate::state::SharedState;
 
@@ -15,25 +17,28 @@ pub(super) enum Job {
     Stream(Box<Stream>),
     Registration(Box<Registration>),
     Message(Box<Message>),
-    /// For the journal.
-    Progress(Box<Call>),
-    /// Calls whose record found no room in the queue.
-    Dropped(Vec<Id>),
+    /// A call from the journal, with what the spool has of its streams.
+    Recovered(Box<Call>, Vec<Stream>),
     Flush(SyncSender<()>),
 }
 
 /// Sends the records of one thread to the writer. It never waits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RecordSender {
     shared: Arc<SharedState>,
     queue: SyncSender<Job>,
+    journal: Option<SyncSender<JournalJob>>,
     /// Calls whose record was dropped: the journal has to end them all the same.
     dropped_calls: Vec<Id>,
 }
 
 impl RecordSender {
-    pub(super) fn new(shared: Arc<SharedState>, queue: SyncSender<Job>) -> Self {
-        Self { shared, queue, dropped_calls: Vec::new() }
+    pub(super) fn new(
+        shared: Arc<SharedState>,
+        queue: SyncSender<Job>,
+        journal: Option<SyncSender<JournalJob>>,
+    ) -> Self {
+        Self { shared, queue, journal, dropped_calls: Vec::new() }
     }
 
     /// A call ended, with its streams.
@@ -46,6 +51,14 @@ impl RecordSender {
                 self.dropped_calls.push(id);
             }
         }
+    }
+
+    /// Stores a call of [`Recovered`](crate::Recovered) with the streams that are known of it, unless a fuller
+    /// record of either is there. Unlike all else it waits for room in the queue.
+    pub fn recover(&self, call: Call, streams: Vec<Stream>) {
+        self.shared.queued();
+        // The thread ends only with the program.
+        let _ = self.queue.send(Job::Recovered(Box::new(call), streams));
     }
 
     /// A stream without a call ended.
@@ -69,15 +82,19 @@ impl RecordSender {
         }
     }
 
-    /// A call began, or more is known of it: for the journal. When the queue is half full the journal is left
-    /// out, and that is counted: records come first.
-    pub fn progress(&mut self, call: &Call) {
-        if !self.shared.has_journal() {
-            return;
+    /// A call began, or more is known of it: for the journal. `number` names the call while the program runs,
+    /// whatever its record's id is by then. An entry that finds the journal's queue full is left out, and
+    /// counted.
+    pub fn progress(&mut self, number: u64, call: &Call) {
+        if self.journal.is_some() {
+            self.enter(JournalJob::Progress { number, call: Box::new(call.clone()) });
         }
-        if self.shared.half_full() || !self.send(Job::Progress(Box::new(call.clone()))) {
-            self.shared.unjournaled();
-        }
+    }
+
+    /// Notes something of the call of that number in the journal. False if it found no room there: it is
+    /// counted, and may be tried again.
+    pub fn note(&mut self, number: u64, note: CallNote) -> bool {
+        self.enter(JournalJob::Note { number, note })
     }
 
     /// The time by the packets or the clock: calls that a kill interrupts are recorded as having ended then.
@@ -85,12 +102,21 @@ impl RecordSender {
         self.shared.set_clock(now);
     }
 
+    /// True without a journal: nothing is missing then.
+    fn enter(&self, job: JournalJob) -> bool {
+        let is_entered = self.journal.as_ref().is_none_or(|journal| journal.try_send(job).is_ok());
+        if !is_entered {
+            self.shared.unjournaled();
+        }
+        is_entered
+    }
+
     fn send(&mut self, job: Job) -> bool {
-        if !self.dropped_calls.is_empty() {
-            let calls = std::mem::take(&mut self.dropped_calls);
-            if let Err(Job::Dropped(calls)) = self.try_send(Job::Dropped(calls)) {
-                self.dropped_calls = calls;
-            }
+        if let Some(journal) = self.journal.as_ref().filter(|_| !self.dropped_calls.is_empty())
+            && let Err(TrySendError::Full(JournalJob::Ended(calls))) =
+                journal.try_send(JournalJob::Ended(std::mem::take(&mut self.dropped_calls)))
+        {
+            self.dropped_calls = calls;
         }
         self.try_send(job).is_ok()
     }
@@ -107,6 +133,18 @@ impl RecordSender {
     }
 }
 
+impl fmt::Debug for JournalJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Progress { .. } => "Progress",
+            Self::Note { .. } => "Note",
+            Self::Ended(_) => "Ended",
+            Self::Flush(_) => "Flush",
+            Self::Close => "Close",
+        })
+    }
+}
+
 impl fmt::Debug for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -114,8 +152,7 @@ impl fmt::Debug for Job {
             Self::Stream(_) => "Stream",
             Self::Registration(_) => "Registration",
             Self::Message(_) => "Message",
-            Self::Progress(_) => "Progress",
-            Self::Dropped(_) => "Dropped",
+            Self::Recovered(..) => "Recovered",
             Self::Flush(_) => "Flush",
         })
     }

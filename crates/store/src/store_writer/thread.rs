@@ -1,45 +1,40 @@
 //! The thread that writes records: to the day files, or to the outbox while these cannot be written.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringtap_model::Nanos;
+use ringtap_model::{Id, Nanos};
 
-use super::event::StoreEvent;
+use super::event::{OnEvent, StoreEvent, report};
+use super::journal_thread::JournalJob;
 use super::sender::Job;
 use crate::Error;
 use crate::day_files::DayFiles;
-use crate::journal::Journal;
 use crate::outbox::Outbox;
 use crate::record::{AnyRecord, PendingRecord};
 use crate::state::SharedState;
-
-pub(super) type OnEvent = Box<dyn FnMut(StoreEvent) + Send>;
 
 /// The thread that writes.
 pub(super) struct WriterThread {
     files: DayFiles,
     outbox: Outbox,
-    journal: Option<Journal>,
+    journal: Option<SyncSender<JournalJob>>,
     jobs: Receiver<Job>,
     /// Received from the queue and not yet on disk.
     pending: VecDeque<PendingRecord>,
-    on_event: OnEvent,
+    on_event: Arc<Mutex<OnEvent>>,
     shared: Arc<SharedState>,
     outage: Option<Outage>,
     behind: bool,
     /// The outbox could not store all that it was given.
     outbox_refused: bool,
-    journal_failed: bool,
     /// Flushes that wait until nothing is pending.
     flushes: Vec<SyncSender<()>>,
     /// When to end, once the end has begun.
     deadline: Option<Instant>,
-    /// When the journal last learned the time.
-    marked: Instant,
     /// When old days were last looked for.
     looked_for_old_days: Option<Instant>,
 }
@@ -55,10 +50,9 @@ impl WriterThread {
     pub(super) fn new(
         files: DayFiles,
         outbox: Outbox,
-        journal: Option<Journal>,
+        journal: Option<SyncSender<JournalJob>>,
         jobs: Receiver<Job>,
-        pending: VecDeque<PendingRecord>,
-        on_event: OnEvent,
+        on_event: Arc<Mutex<OnEvent>>,
         shared: Arc<SharedState>,
     ) -> Self {
         let thread = Self {
@@ -66,16 +60,14 @@ impl WriterThread {
             outbox,
             journal,
             jobs,
-            pending,
+            pending: VecDeque::new(),
             on_event,
             shared,
             outage: None,
             behind: false,
             outbox_refused: false,
-            journal_failed: false,
             flushes: Vec::new(),
             deadline: None,
-            marked: Instant::now(),
             looked_for_old_days: None,
         };
         thread.publish();
@@ -88,7 +80,6 @@ impl WriterThread {
                 Some(patience) => self.drain_queue(patience),
                 None => self.receive_batch(),
             }
-            self.mark_journal();
             self.delete_old_days();
             self.write_pending();
             self.acknowledge_flushes();
@@ -157,12 +148,10 @@ impl WriterThread {
             Job::Stream(stream) => self.add(AnyRecord::Stream(stream)),
             Job::Registration(registration) => self.add(AnyRecord::Registration(registration)),
             Job::Message(message) => self.add(AnyRecord::Message(message)),
-            Job::Progress(call) => {
-                let now = self.shared.clock().max(call.start().unwrap_or_default());
-                self.journal(|journal| journal.begin(now, &call));
-            }
-            Job::Dropped(ids) => {
-                ids.iter().for_each(|id| self.journal(|journal| journal.end(id)));
+            Job::Recovered(call, streams) => {
+                let streams = streams.into_iter().map(|stream| AnyRecord::Stream(Box::new(stream)));
+                let records = std::iter::once(AnyRecord::Call(call)).chain(streams);
+                self.pending.extend(records.map(|record| PendingRecord { record, from_journal: true }));
             }
             Job::Flush(done) => {
                 self.flushes.push(done);
@@ -199,19 +188,7 @@ impl WriterThread {
     /// empty.
     fn store(&mut self) {
         if self.outbox.is_empty() {
-            if self.pending.is_empty() {
-                return;
-            }
-            match self.files.store(&self.pending) {
-                Ok(()) => {
-                    self.end_outage();
-                    let records = std::mem::take(&mut self.pending);
-                    records.iter().for_each(|record| self.shared.stored(record.record_type()));
-                    self.end_in_journal(records.iter());
-                }
-                Err(error) => self.begin_outage(error),
-            }
-            return;
+            return self.store_pending();
         }
         let stored = self.outbox.read(BATCH).and_then(|records| self.files.store(&records).map(|()| records));
         match stored {
@@ -220,8 +197,23 @@ impl WriterThread {
                 self.outbox.stored();
                 records.iter().for_each(|record| self.shared.stored(record.record_type()));
                 if self.outbox.is_empty() && std::mem::take(&mut self.behind) {
-                    (self.on_event)(StoreEvent::CaughtUp);
+                    self.report(StoreEvent::CaughtUp);
                 }
+            }
+            Err(error) => self.begin_outage(error),
+        }
+    }
+
+    fn store_pending(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        match self.files.store(&self.pending) {
+            Ok(()) => {
+                self.end_outage();
+                let records = std::mem::take(&mut self.pending);
+                records.iter().for_each(|record| self.shared.stored(record.record_type()));
+                self.end_in_journal(records.iter());
             }
             Err(error) => self.begin_outage(error),
         }
@@ -230,7 +222,7 @@ impl WriterThread {
     /// Writes pending records to the outbox; false when it has no room for all of them.
     fn spill(&mut self) -> bool {
         if self.outage.is_none() && self.outbox.is_empty() && !std::mem::replace(&mut self.behind, true) {
-            (self.on_event)(StoreEvent::Behind);
+            self.report(StoreEvent::Behind);
         }
         match self.outbox.push(self.pending.iter()) {
             Ok(taken) => {
@@ -238,15 +230,15 @@ impl WriterThread {
                 self.end_in_journal(records.iter());
                 let all = self.pending.is_empty();
                 match (all, std::mem::replace(&mut self.outbox_refused, !all)) {
-                    (false, false) => (self.on_event)(StoreEvent::OutboxFull),
-                    (true, true) => (self.on_event)(StoreEvent::OutboxRecovered),
+                    (false, false) => self.report(StoreEvent::OutboxFull),
+                    (true, true) => self.report(StoreEvent::OutboxRecovered),
                     _ => {}
                 }
                 all
             }
             Err(error) => {
                 if !std::mem::replace(&mut self.outbox_refused, true) {
-                    (self.on_event)(StoreEvent::OutboxFailed(error));
+                    self.report(StoreEvent::OutboxFailed(error));
                 }
                 false
             }
@@ -254,11 +246,12 @@ impl WriterThread {
     }
 
     /// These records are durable: the journal ends their calls.
-    fn end_in_journal<'a>(&mut self, records: impl Iterator<Item = &'a PendingRecord>) {
-        for pending in records {
-            if let AnyRecord::Call(call) = &pending.record {
-                self.journal(|journal| journal.end(&call.id));
-            }
+    fn end_in_journal<'a>(&self, records: impl Iterator<Item = &'a PendingRecord>) {
+        let Some(journal) = &self.journal else { return };
+        let ids: Vec<Id> = records.filter_map(PendingRecord::call).collect();
+        if !ids.is_empty() {
+            // It waits for the journal, which waits for nobody but the disk.
+            let _ = journal.send(JournalJob::Ended(ids));
         }
     }
 
@@ -274,7 +267,7 @@ impl WriterThread {
             }
             None => {
                 self.outage = Some(Outage { since: now, retry_at: now + FIRST_WAIT, wait: FIRST_WAIT });
-                (self.on_event)(StoreEvent::Unavailable(error));
+                self.report(StoreEvent::Unavailable(error));
             }
         }
     }
@@ -283,36 +276,8 @@ impl WriterThread {
         if let Some(outage) = self.outage.take() {
             let waiting = self.outbox.records();
             self.behind = waiting > 0;
-            (self.on_event)(StoreEvent::Available { after: outage.since.elapsed(), waiting });
+            self.report(StoreEvent::Available { after: outage.since.elapsed(), waiting });
         }
-    }
-
-    fn journal(&mut self, write: impl FnOnce(&mut Journal) -> Result<(), Error>) {
-        let Some(journal) = &mut self.journal else { return };
-        match (write(journal), self.journal_failed) {
-            (Err(error), failed) => {
-                self.shared.unjournaled();
-                self.journal_failed = true;
-                if !failed {
-                    (self.on_event)(StoreEvent::JournalFailed(error));
-                }
-            }
-            (Ok(()), true) => {
-                self.journal_failed = false;
-                (self.on_event)(StoreEvent::JournalRecovered);
-            }
-            (Ok(()), false) => {}
-        }
-    }
-
-    /// Once a second the journal learns the time, and is synced.
-    fn mark_journal(&mut self) {
-        if self.marked.elapsed() < MARK {
-            return;
-        }
-        self.marked = Instant::now();
-        let now = self.shared.clock();
-        self.journal(|journal| journal.mark(now).and_then(|()| journal.sync()));
     }
 
     fn delete_old_days(&mut self) {
@@ -325,8 +290,8 @@ impl WriterThread {
         let limit = Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)) - retain;
         match self.files.delete_before(limit) {
             Ok(days) if days.is_empty() => {}
-            Ok(days) => (self.on_event)(StoreEvent::DaysDeleted(days)),
-            Err(error) => (self.on_event)(StoreEvent::DayNotDeleted(error)),
+            Ok(days) => self.report(StoreEvent::DaysDeleted(days)),
+            Err(error) => self.report(StoreEvent::DayNotDeleted(error)),
         }
     }
 
@@ -337,12 +302,14 @@ impl WriterThread {
         }
     }
 
+    fn report(&self, event: StoreEvent) {
+        report(&self.on_event, event);
+    }
+
     fn publish(&self) {
-        let journal = self.journal.as_ref().map(|journal| (journal.calls() as u64, journal.bytes()));
         self.shared.publish(
             self.pending.len() as u64,
             (self.outbox.records(), self.outbox.bytes()),
-            journal.unwrap_or_default(),
             self.outage.is_some(),
         );
     }
@@ -361,9 +328,6 @@ impl WriterThread {
         }
         self.acknowledge_flushes();
         self.publish();
-        if let Some(Err(error)) = self.journal.take().map(Journal::close) {
-            (self.on_event)(StoreEvent::JournalFailed(error));
-        }
     }
 }
 
@@ -371,14 +335,12 @@ impl WriterThread {
 const BATCH: usize = 1024;
 /// How long a record waits for others at most.
 const LINGER: Duration = Duration::from_millis(200);
-/// How long nothing is waited for: the journal learns the time in between.
+/// How long nothing is waited for.
 const IDLE: Duration = Duration::from_millis(500);
 /// How long after a failure the day files are tried again, at first and at last.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// Batches that go to the outbox before the day files are tried again.
 const ROUNDS: usize = 64;
-/// How often the journal learns the time.
-const MARK: Duration = Duration::from_secs(1);
 /// How often old days are looked for.
 const FORGET: Duration = Duration::from_secs(3_600);
