@@ -60,6 +60,12 @@ pub(crate) fn log_event(event: StoreEvent) {
             log::error!(target: "journal", "{error}; if ringtap is killed now, calls in progress are lost");
         }
         StoreEvent::JournalRecovered => log::info!(target: "journal", "the journal is written again"),
+        StoreEvent::Dropped(records) => log::error!(
+            target: "store",
+            "{} lost at the end: neither the day files nor the outbox can be written, see the lines above; \
+             the next start records the calls among them from the journal, as interrupted",
+            counted(records, "record"),
+        ),
         StoreEvent::DaysDeleted(days) => {
             let days: Vec<String> = days.iter().map(ToString::to_string).collect();
             log::info!(target: "store", "deleted day files older than [store] retain: {}", days.join(", "));

@@ -33,6 +33,8 @@ pub enum Outcome {
     Done,
     /// A worker failed; the log says why. Its records were written as far as possible.
     WorkerFailed,
+    /// Records could not be written when the program ended; the log says how many, and why.
+    RecordsLost,
 }
 
 /// The running threads.
@@ -236,6 +238,7 @@ impl Threads {
             housekeeping.close();
         }
         // A replay has time: it waits until all records are written.
+        let dropped_before = store.counts().records_dropped();
         let counts = store.close(if replayed { REPLAYED } else { STOPPED });
         let snapshot = self.shared_status.snapshot();
         let waiting = match counts.outbox_records {
@@ -255,6 +258,9 @@ impl Threads {
             waiting,
             dropped,
         );
+        if exit == Outcome::Done && counts.records_dropped() > dropped_before {
+            exit = Outcome::RecordsLost;
+        }
         Ok(exit)
     }
 }

@@ -6,7 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use ringtap_cpu::crc32c;
@@ -107,6 +107,11 @@ impl EntryFile {
     /// Entries from `at` on.
     pub(crate) fn entries(&self, at: u64) -> Entries<Window<'_>> {
         Entries::at(Window { file: &self.file, at, end: self.len }, at)
+    }
+
+    /// Whether its name is gone: nobody will find what is written to it.
+    pub(crate) fn is_removed(&self) -> bool {
+        self.file.metadata().is_ok_and(|file| file.nlink() == 0)
     }
 
     /// Bytes of it.

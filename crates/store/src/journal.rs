@@ -173,6 +173,14 @@ impl Journal {
     ///
     /// The file cannot be written.
     pub fn mark(&mut self, now: Nanos) -> Result<(), Error> {
+        if self.file.is_removed() {
+            // With its directory, perhaps.
+            self.path
+                .parent()
+                .map_or(Ok(()), fs::create_dir_all)
+                .map_err(|error| Error::file(&self.path, error))?;
+            self.write_anew()?;
+        }
         if now <= self.last || self.in_progress.is_empty() {
             return Ok(());
         }

@@ -104,7 +104,8 @@ impl Outbox {
     ) -> Result<usize, Error> {
         let mut room = self.limit.saturating_sub(self.bytes);
         let part = (self.limit / FILES).max(1);
-        if self.files.back().is_none_or(|last| last.file.len() >= part) {
+        let is_full = self.files.back().is_none_or(|last| last.file.len() >= part || last.file.is_removed());
+        if is_full {
             let Some(rest) = room.checked_sub(MAGIC.len() as u64) else { return Ok(0) };
             room = rest;
         }
@@ -118,7 +119,9 @@ impl Outbox {
         if entries.is_empty() {
             return Ok(0);
         }
-        if self.files.back().is_none_or(|last| last.file.len() >= part) {
+        if is_full {
+            // It may have been removed since.
+            fs::create_dir_all(&self.dir).map_err(|error| Error::file(&self.dir, error))?;
             let file = EntryFile::create(&self.dir.join(file_name(self.next)), MAGIC)?;
             self.next += 1;
             self.bytes += file.len();

@@ -60,7 +60,7 @@ impl Run {
         let status = self.status.map(Nanos::from_secs);
         Ok(match ringtap_daemon::run(RunOptions { config, path: self.config, status })? {
             Outcome::Done => Exit::Done,
-            Outcome::WorkerFailed => Exit::Failed,
+            Outcome::WorkerFailed | Outcome::RecordsLost => Exit::Failed,
         })
     }
 }

@@ -213,3 +213,48 @@ fn a_disk_that_refuses_is_in_the_records() {
         assert!(log.contains(&format!("call {call_id}: {missing} packets could not be written")), "{log}");
     }
 }
+
+/// Whoever removes the directories of the records and the outbox loses what was there, and nothing that comes:
+/// it waits in an outbox that is made again.
+#[test]
+fn what_comes_after_the_directories_were_removed_is_stored_by_the_next_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut place = Place::new(dir.path());
+    place.configure(&files("4"), "");
+    let mut daemon = place.start();
+    daemon.counts("ringtap_journal_calls", |calls| calls >= 3);
+    for name in ["records", "outbox"] {
+        fs::remove_dir_all(dir.path().join(name)).unwrap();
+    }
+    fs::remove_file(dir.path().join("journal")).unwrap();
+    let (status, log) = daemon.end();
+    assert_eq!(status, Some(0), "{log}");
+    assert!(dir.path().join("journal").exists(), "{log}");
+    let line = log.lines().find(|line| line.contains("stopped: 12 calls")).unwrap();
+    let waiting = line.split(" wait in the outbox").next().unwrap().rsplit(' ').next().unwrap();
+    place.configure(&nothing(dir.path()), "");
+    let (status, log) = place.start().end();
+    assert!(status == Some(0) && log.contains(&format!("{waiting} records written")), "{line}\n{log}");
+    assert!(place.calls().len() >= 9, "{log}");
+}
+
+/// Records that can be written nowhere are counted in the log, and the exit status says so.
+#[test]
+fn records_that_are_lost_at_the_end_are_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut place = Place::new(dir.path());
+    place.configure(&files("4"), "");
+    let mut daemon = place.start();
+    daemon.counts("ringtap_journal_calls", |calls| calls >= 3);
+    for name in ["records", "outbox"] {
+        let path = dir.path().join(name);
+        fs::remove_dir_all(&path).unwrap();
+        fs::write(&path, "not a directory").unwrap();
+    }
+    daemon.signal("TERM");
+    let (status, log) = daemon.end();
+    let line = log.lines().find(|line| line.contains(" lost at the end: ")).unwrap_or_default();
+    let lost: u64 = line.split(" records lost").next().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(status == Some(1) && lost > 0 && line.contains(" error "), "{status:?}\n{log}");
+    assert!(log.contains(&format!(", {lost} dropped")), "{log}");
+}

@@ -41,6 +41,8 @@ pub enum StoreEvent {
     JournalFailed(Error),
     /// The journal can be written again.
     JournalRecovered,
+    /// The program ends, and these records could be written nowhere.
+    Dropped(u64),
     /// Days that were deleted because they are older than records are kept.
     DaysDeleted(Vec<Day>),
     /// A day that should be deleted and cannot be.

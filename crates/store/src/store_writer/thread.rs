@@ -319,12 +319,15 @@ impl WriterThread {
         if !self.pending.is_empty() && self.outbox.is_empty() {
             self.store();
         }
-        if !self.pending.is_empty() {
-            self.spill();
+        if !self.pending.is_empty() && !self.spill() {
+            self.files.restore_directory();
+            self.store_pending();
         }
         // A dropped call stays in the journal: the next run records it as interrupted.
-        for record in std::mem::take(&mut self.pending) {
-            self.shared.dropped(record.record_type(), 1);
+        let dropped = std::mem::take(&mut self.pending);
+        dropped.iter().for_each(|record| self.shared.dropped(record.record_type(), 1));
+        if !dropped.is_empty() {
+            self.report(StoreEvent::Dropped(dropped.len() as u64));
         }
         self.acknowledge_flushes();
         self.publish();
