@@ -43,8 +43,8 @@ impl DayFiles {
         Ok(Self { dir: dir.to_owned(), pages, patience, open: BTreeMap::new(), used: BTreeSet::new() })
     }
 
-    /// Makes the directory again, for what can go nowhere else. As long as there is an outbox, a directory that
-    /// is gone is waited for: its disk may have been unmounted.
+    /// Makes the directory again, for what can go nowhere else. As long as there is an outbox, a directory
+    /// that is gone is waited for: its disk may have been unmounted.
     pub(crate) fn restore_directory(&self) {
         // The next write says what is wrong.
         let _ = fs::create_dir_all(&self.dir);

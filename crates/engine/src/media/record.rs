@@ -304,8 +304,8 @@ impl EndedStream {
     }
 }
 
-/// The id of a stream's record: of its call, if it has one, its sender, receiver and SSRC, and the time of its
-/// first packet.
+/// The id of a stream's record: of its call, if it has one, its sender, receiver and SSRC, and the time of
+/// its first packet.
 pub fn stream_id(call: Option<Id>, (src, dst, ssrc): (Endpoint, Endpoint, u32), first: Nanos) -> Id {
     let (src, dst) = (AddressText::endpoint(src), AddressText::endpoint(dst));
     let (call, ssrc, first) =

@@ -214,8 +214,8 @@ fn a_disk_that_refuses_is_in_the_records() {
     }
 }
 
-/// Whoever removes the directories of the records and the outbox loses what was there, and nothing that comes:
-/// it waits in an outbox that is made again.
+/// Whoever removes the directories of the records and the outbox loses what was there, and nothing that
+/// comes: it waits in an outbox that is made again.
 #[test]
 fn what_comes_after_the_directories_were_removed_is_stored_by_the_next_start() {
     let dir = tempfile::tempdir().unwrap();

@@ -53,8 +53,8 @@ impl RecordSender {
         }
     }
 
-    /// Stores a call of [`Recovered`](crate::Recovered) with the streams that are known of it, unless a fuller
-    /// record of either is there. Unlike all else it waits for room in the queue.
+    /// Stores a call of [`Recovered`](crate::Recovered) with the streams that are known of it, unless a
+    /// fuller record of either is there. Unlike all else it waits for room in the queue.
     pub fn recover(&self, call: Call, streams: Vec<Stream>) {
         self.shared.queued();
         // The thread ends only with the program.
