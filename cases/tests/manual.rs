@@ -16,8 +16,11 @@ const HEAD: &str = concat!(
     "calls` and the columns of the\n",
     "database use the same names. `--format csv` has the same columns in the same order; a list ",
     "becomes the words of one cell,\n",
-    "and intervals have a CSV of their own. Fields may be added; none changes its meaning. A value ",
-    "that is not known is `null`,\n",
+    "and intervals have a CSV of their own. A cell that a spreadsheet would run as a formula (it ",
+    "begins with `=`, `+`, `-`, `@`\n",
+    "or a control character, and is not wholly a number) is quoted and begins with an apostrophe; ",
+    "JSON has the text as it was.\n",
+    "Fields may be added; none changes its meaning. A value that is not known is `null`,\n",
     "never 0 and never an empty text. Times end in `_us`: microseconds since 1970-01-01 UTC, from the\n",
     "capture. Spans end in `_ms`. Addresses are `ip:port` or `[v6]:port`.\n",
 );

@@ -1,4 +1,8 @@
 //! Records as comma-separated values (RFC 4180): one header line, the names that the JSON has.
+//!
+//! Names, phrases and Call-IDs come from the network, and people open a CSV in a spreadsheet, which runs a cell
+//! that begins like a formula. So such a cell is quoted and begins with an apostrophe, as OWASP recommends
+//! ("CSV Injection"). JSON lines have the text as it was.
 
 use std::io::{self, Write};
 
@@ -79,12 +83,45 @@ impl Csv {
     }
 }
 
-fn row<T: AsRef<[u8]>>(out: &mut dyn Write, fields: impl Iterator<Item = T>) -> io::Result<()> {
-    let mut line = csv::Writer::from_writer(Vec::with_capacity(512));
-    line.write_record(fields)?;
-    let line = line.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
-    out.write_all(&line)
+fn row<T: AsRef<str>>(out: &mut dyn Write, cells: impl Iterator<Item = T>) -> io::Result<()> {
+    let mut line = String::with_capacity(512);
+    for (index, text) in cells.enumerate() {
+        if index > 0 {
+            line.push(',');
+        }
+        push_cell(&mut line, text.as_ref());
+    }
+    line.push('\n');
+    out.write_all(line.as_bytes())
 }
+
+/// Appends a cell, quoted if it must be (RFC 4180 section 2).
+fn push_cell(line: &mut String, text: &str) {
+    let formula = text.starts_with(FORMULA) && !is_number(text);
+    if !formula && !text.contains([',', '"', '\r', '\n']) {
+        return line.push_str(text);
+    }
+    line.push('"');
+    if formula {
+        line.push('\'');
+    }
+    line.push_str(&text.replace('"', "\"\""));
+    line.push('"');
+}
+
+/// Whether all of `text` is a decimal number. `+` and digits, as telephone numbers are written, are one.
+fn is_number(text: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let signed = |text: &str| digits(text.strip_prefix(['+', '-']).unwrap_or(text));
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    signed(whole) && digits(fraction) && signed(exponent)
+}
+
+/// With one of these, spreadsheets begin a formula; also with the full-width forms where those are typed, and
+/// after a control character, which some of them skip.
+const FORMULA: fn(char) -> bool =
+    |c| matches!(c, '=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠') || c.is_control();
 
 /// Unknown is empty. A list is joined with spaces; of parts, the digits of DTMF, the first field alone and
 /// without spaces. Controls are escaped as in tables, since a line feed inside a cell breaks most readers.
@@ -171,6 +208,24 @@ mod tests {
             samples::call().call_id
         );
         assert_eq!(text.lines().nth(1), Some(row.as_str()));
+    }
+
+    #[test]
+    fn a_formula_is_text_and_a_number_stays_a_number() {
+        let line = |text: &str| {
+            let mut line = String::new();
+            push_cell(&mut line, text);
+            line
+        };
+        let harmless = ["", "alice", "0.5", "-5", "+4930123", "-1.5", "1e-7", "+2.5E+3", "a=b", "'=1"];
+        harmless.iter().for_each(|text| assert_eq!(line(text), *text));
+        let formulas = [
+            "=1+1", "+1+1", "-1+1", "+49 30", "-", "@SUM(A1)", "\t=1", "\r=1", "\0=1", "＝1", "-.5", "+1e",
+            "-∞",
+        ];
+        formulas.iter().for_each(|text| assert_eq!(line(text), format!("\"'{text}\"")));
+        assert_eq!(line("=\"a\",b"), "\"'=\"\"a\"\",b\"");
+        assert_eq!(line("a,\"b\""), "\"a,\"\"b\"\"\"");
     }
 
     #[test]

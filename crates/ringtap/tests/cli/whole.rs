@@ -115,6 +115,46 @@ fn csv_has_the_same_figures() {
     assert_eq!(rows("registrations").1.len(), 0);
 }
 
+/// What a sender chooses for a cell is text in every CSV, of files and of the store.
+#[test]
+fn no_cell_of_a_csv_is_a_formula() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, store) = (folder.path().join("in.pcap"), folder.path().join("store"));
+    let mut built = Built::default();
+    let call_ids = ["=cmd|'/C calc'!A0", "@SUM(1)", "-2+3", "+4930123", "plain"];
+    for (index, call_id) in call_ids.iter().enumerate() {
+        let at = 100 * index as u64;
+        let message = |start: &str| {
+            format!(
+                "{start}\r\nVia: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK{index}\r\n\
+                 From: <sip:+4930@192.0.2.1>;tag=a\r\nTo: <sip:=1+1@192.0.2.2>\r\nCall-ID: {call_id}\r\n\
+                 CSeq: 1 INVITE\r\nUser-Agent: =HYPERLINK(\"http://192.0.2.9\")\r\nContent-Length: 0\r\n\r\n"
+            )
+        };
+        built.sip(at, true, &message("INVITE sip:=1+1@192.0.2.2 SIP/2.0"));
+        built.sip(at + 10, false, &message("SIP/2.0 486 =2+2"));
+    }
+    built.write(&path);
+    done(run(["analyze", "--store", text(&store), text(&path)]));
+    for arguments in [
+        vec!["analyze", "--csv", "calls", text(&path)],
+        vec!["calls", "--store", text(&store), "--format", "csv"],
+    ] {
+        let out = done(run(arguments));
+        let mut reader = csv::Reader::from_reader(out.as_bytes());
+        let rows: Vec<_> = reader.records().collect::<Result<_, _>>().expect("rows");
+        let mut found: Vec<&str> = rows.iter().map(|row| &row[1]).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["'-2+3", "'=cmd|'/C calc'!A0", "'@SUM(1)", "+4930123", "plain"], "{out}");
+        let cells = || rows.iter().flatten();
+        let live = |cell: &&str| cell.starts_with(['=', '@', '-', '+']) && cell.parse::<f64>().is_err();
+        assert_eq!(cells().find(live), None, "{out}");
+        for harmless in ["'=1+1", "'=2+2", "+4930", "'=HYPERLINK(\"http://192.0.2.9\")"] {
+            assert!(cells().any(|cell| cell == harmless), "{harmless}: {out}");
+        }
+    }
+}
+
 #[test]
 fn filters_choose_calls() {
     let (_folder, path, _) = built();
