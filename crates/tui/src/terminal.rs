@@ -1,10 +1,14 @@
 //! The loop around a real terminal.
 
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
 use ringtap_live::watch::Shared;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::app::{App, Effect};
 use crate::{draw, save};
@@ -12,7 +16,10 @@ use crate::{draw, save};
 /// At most this often a second something new is drawn.
 const FRAME: Duration = Duration::from_millis(100);
 
-/// Shows what is published and handles keys until people have seen enough.
+/// Events of the terminal that wait to be handled: a paste of more waits in the terminal.
+const EVENTS: usize = 64;
+
+/// Shows what is published and handles keys until people have seen enough, or the terminal is gone.
 pub fn run(shared: &Shared, colour: bool, interrupted: fn() -> bool) -> anyhow::Result<()> {
     // Restores the terminal also where the program panics.
     let mut terminal = ratatui::try_init().context("cannot draw on this terminal")?;
@@ -28,8 +35,9 @@ fn show(
     interrupted: fn() -> bool,
 ) -> anyhow::Result<()> {
     let mut app = App::new(shared.view());
+    let events = events().context("cannot start the thread that reads keys")?;
     let mut drawn: Option<Instant> = None;
-    while !interrupted() {
+    while !interrupted() && !hung_up() {
         app.update(shared.view());
         shared.watch(app.watched());
         let size = terminal.size().context(DRAWING)?;
@@ -40,10 +48,12 @@ fn show(
         let mut handled = false;
         loop {
             let left = FRAME.saturating_sub(drawn.map_or(FRAME, |drawn| drawn.elapsed()));
-            if !event::poll(if handled { Duration::ZERO } else { left }).context("cannot read keys")? {
-                break;
-            }
-            let Event::Key(key) = event::read().context("cannot read keys")? else { break };
+            let event = match events.recv_timeout(if handled { Duration::ZERO } else { left }) {
+                Ok(event) => event.context("cannot read keys")?,
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            };
+            let Event::Key(key) = event else { break };
             if key.kind == KeyEventKind::Release {
                 continue;
             }
@@ -68,6 +78,24 @@ fn show(
         }
     }
     Ok(())
+}
+
+/// The terminal's events, read by a thread of its own, which ends with the program: `crossterm` does not return
+/// from reading a terminal that has hung up, and takes a whole core for it.
+fn events() -> io::Result<Receiver<io::Result<Event>>> {
+    let (sender, receiver) = sync_channel(EVENTS);
+    let read = move || while sender.send(event::read()).is_ok() {};
+    thread::Builder::new().name("keys".into()).spawn(read)?;
+    Ok(receiver)
+}
+
+/// Whether the other end of the terminal is closed: a lost connection, a terminal program that was killed.
+/// SIGHUP tells the same, but not everybody gets it.
+fn hung_up() -> bool {
+    let stdin = io::stdin();
+    let mut terminal = [PollFd::new(&stdin, PollFlags::empty())];
+    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    poll(&mut terminal, Some(&Timespec::default())).is_ok() && terminal[0].revents().intersects(gone)
 }
 
 /// Handles a key. Only the drawing knows how long a text is, and scrolling ends where it does.

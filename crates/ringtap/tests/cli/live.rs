@@ -1,9 +1,15 @@
 //! Capturing on the loopback, and the refusals of `live`.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::net::UdpSocket;
-use std::process::Stdio;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::Value;
 
 use crate::run::{ringtap, run};
@@ -157,4 +163,56 @@ fn what_cannot_be_watched_is_refused() {
     refused(&["/no/such.pcap", "--records"], 1, "does not exist");
     refused(&["in.pcap", "--speed", "0"], 2, "above 0");
     refused(&["-i", "lo", "--records", "--duration", "1d"], 2, "10s, 5m or 2h");
+}
+
+/// A terminal: the end that a terminal program has, and the end of the programs in it.
+fn terminal() -> (File, OwnedFd) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let ours = openpt(flags).expect("a terminal");
+    let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&ours, size).expect("a size");
+    grantpt(&ours).and_then(|()| unlockpt(&ours)).expect("a terminal of our own");
+    let theirs = ioctl_tiocgptpeer(&ours, flags).expect("its other end");
+    (ours.into(), theirs)
+}
+
+/// The program in that terminal.
+fn watch(command: &mut Command, terminal: OwnedFd) -> Child {
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../demo/calls.pcap");
+    let stdio = || Stdio::from(terminal.try_clone().expect("a descriptor"));
+    command.args(["live", "--speed", "0.001", demo]).env("TERM", "xterm").env_remove("NO_COLOR");
+    command.stdin(stdio()).stdout(stdio()).stderr(stdio()).spawn().expect("the program starts")
+}
+
+/// Whether `child` ends by itself; the time is far more than it takes.
+fn ends(mut child: Child) -> bool {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(60) {
+        if child.try_wait().expect("a child").is_some() {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().and_then(|()| child.wait()).expect("it can be killed");
+    false
+}
+
+/// Without SIGHUP, as for a program that does not belong to the terminal's session, and with it.
+#[test]
+fn the_display_ends_with_its_terminal() {
+    let mut without = Command::new(env!("CARGO_BIN_EXE_ringtap"));
+    let mut with = Command::new("setsid");
+    with.args(["--ctty", "--wait", env!("CARGO_BIN_EXE_ringtap")]);
+    for command in [&mut without, &mut with] {
+        let (mut ours, theirs) = terminal();
+        let child = watch(command, theirs);
+        // It draws: the keys are read from then on.
+        let (mut drawn, mut chunk) = (Vec::new(), [0; 4096]);
+        while !drawn.windows(5).any(|text| text == b"calls") {
+            let read = ours.read(&mut chunk).expect("a picture");
+            drawn.extend_from_slice(&chunk[..read]);
+        }
+        drop(ours);
+        assert!(ends(child), "{command:?} goes on without its terminal");
+    }
 }
