@@ -1,8 +1,8 @@
 //! Records as comma-separated values (RFC 4180): one header line, the names that the JSON has.
 //!
-//! Names, phrases and Call-IDs come from the network, and people open a CSV in a spreadsheet, which runs a cell
-//! that begins like a formula. So such a cell is quoted and begins with an apostrophe, as OWASP recommends
-//! ("CSV Injection"). JSON lines have the text as it was.
+//! Names, phrases and Call-IDs come from the network, and people open a CSV in a spreadsheet, which runs a
+//! cell that begins like a formula. So such a cell is quoted and begins with an apostrophe, as OWASP
+//! recommends ("CSV Injection"). JSON lines have the text as it was.
 
 use std::io::{self, Write};
 

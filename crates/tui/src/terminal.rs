@@ -80,8 +80,8 @@ fn show(
     Ok(())
 }
 
-/// The terminal's events, read by a thread of its own, which ends with the program: `crossterm` does not return
-/// from reading a terminal that has hung up, and takes a whole core for it.
+/// The terminal's events, read by a thread of its own, which ends with the program: `crossterm` does not
+/// return from reading a terminal that has hung up, and takes a whole core for it.
 fn events() -> io::Result<Receiver<io::Result<Event>>> {
     let (sender, receiver) = sync_channel(EVENTS);
     let read = move || while sender.send(event::read()).is_ok() {};
