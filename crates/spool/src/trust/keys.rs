@@ -7,13 +7,15 @@
 //! |---|---|---|---|
 //! | 0 | `RTSK` | 0 | owner |
 //! | 4 | version, 1 | 8 | when the key was made |
-//! | 8 | which master key, 16 bytes | 16 | 1: a key; 2: forgotten |
+//! | 8 | which master key, 16 bytes | 16 | 3: a key; 4: forgotten (1 and 2: the same with an older hash) |
 //! | 24 | salt, 32 bytes | 24 | count of keys under this salt |
 //! | | | 32 | the key, wrapped: 32 bytes and the tag of 16 |
 //!
 //! The wrapping key is HKDF-SHA-256 (RFC 5869) of the master key and the salt, which each start of a writer
-//! makes anew. The count is the nonce: no nonce is used twice. An erased row keeps its owner. In place of the
-//! wrapped key it has the SHA-256 of the row as it was, so that the segment's seal still matches.
+//! makes anew. The count is the nonce: no nonce is used twice. An erased row keeps its first 32 bytes. In
+//! place of the wrapped key it has the SHA-256 of bytes 32 to 91 as they were, and zeros: so the hash of the
+//! row can be computed as before, the segment's seal still matches, and every byte that is left is proven.
+//! (Of kinds 1 and 2 it has the hash of the whole row, which leaves the first 32 bytes unproven.)
 
 use std::fs::File;
 use std::io;
@@ -35,8 +37,10 @@ use crate::trust::random::random;
 pub(crate) const ROW: usize = 96;
 const MAGIC: [u8; 4] = *b"RTSK";
 const VERSION: u32 = 1;
-const KEY: u32 = 1;
-const FORGOTTEN: u32 = 2;
+const OLD_KEY: u32 = 1;
+const OLD_FORGOTTEN: u32 = 2;
+const KEY: u32 = 3;
+const FORGOTTEN: u32 = 4;
 const WRAPPED: usize = 32;
 const TAG: usize = 64;
 const CRC: usize = 92;
@@ -135,9 +139,10 @@ pub(crate) enum KeyRow {
 
 impl KeyRow {
     pub(crate) fn of(row: &Bytes) -> Self {
+        let is_blank = row[TAG..CRC].iter().all(|byte| *byte == 0);
         match u32_at(row, 16) {
-            Some(KEY) if is_whole(row) => Self::Key(*row),
-            Some(FORGOTTEN) if is_whole(row) => Self::Forgotten(*row),
+            Some(KEY | OLD_KEY) if is_whole(row) => Self::Key(*row),
+            Some(FORGOTTEN | OLD_FORGOTTEN) if is_whole(row) && is_blank => Self::Forgotten(*row),
             _ => Self::Damaged,
         }
     }
@@ -156,22 +161,40 @@ impl KeyRow {
         }
     }
 
-    /// SHA-256 of the row as it was written, also if it has been erased since.
-    pub(crate) fn digest(&self) -> Option<[u8; 32]> {
+    /// What the seal says of the row: also if it has been erased since.
+    fn digest(&self) -> Option<[u8; 32]> {
         match self {
-            Self::Key(row) => Some(digest(row)),
-            Self::Forgotten(row) => row[WRAPPED..TAG].try_into().ok(),
+            Self::Key(row) if u32_at(row, 16) == Some(OLD_KEY) => Some(whole_digest(row)),
+            Self::Key(row) => Some(digest(&row[..WRAPPED], &wrapped_digest(row))),
+            Self::Forgotten(row) => {
+                let before: [u8; 32] = row[WRAPPED..TAG].try_into().ok()?;
+                if u32_at(row, 16) == Some(OLD_FORGOTTEN) {
+                    return Some(before);
+                }
+                let mut head = [0; WRAPPED];
+                head.copy_from_slice(&row[..WRAPPED]);
+                head[16..20].copy_from_slice(&KEY.to_le_bytes());
+                Some(digest(&head, &before))
+            }
             Self::Damaged => None,
         }
     }
 }
 
-pub(crate) fn digest(row: &Bytes) -> [u8; 32] {
+fn digest(head: &[u8], wrapped: &[u8; 32]) -> [u8; 32] {
+    Sha256::new().chain_update(head).chain_update(wrapped).finalize().into()
+}
+
+/// The hash that takes the place of a wrapped key.
+fn wrapped_digest(row: &Bytes) -> [u8; 32] {
+    Sha256::digest(&row[WRAPPED..CRC]).into()
+}
+
+fn whole_digest(row: &Bytes) -> [u8; 32] {
     Sha256::digest(row).into()
 }
 
-/// What a seal says of keys: SHA-256 over the header and the SHA-256 of each row as it was written. Erasing
-/// keys does not change it.
+/// What a seal says of keys: SHA-256 over the header and a hash of each row. Erasing keys does not change it.
 #[derive(Clone, Default)]
 pub(crate) struct Proof(Sha256);
 
@@ -182,7 +205,7 @@ impl Proof {
         self.0.update(header);
         let (rows, rest) = rows.as_chunks::<ROW>();
         for row in rows {
-            self.0.update(KeyRow::of(row).digest().unwrap_or_else(|| digest(row)));
+            self.0.update(KeyRow::of(row).digest().unwrap_or_else(|| whole_digest(row)));
         }
         self.0.update(rest);
     }
@@ -201,9 +224,13 @@ pub(crate) fn proof(bytes: &[u8]) -> [u8; 32] {
 
 /// The row once its key is erased.
 pub(crate) fn forgotten(row: &Bytes) -> Bytes {
+    let (kind, before) = match u32_at(row, 16) {
+        Some(OLD_KEY) => (OLD_FORGOTTEN, whole_digest(row)),
+        _ => (FORGOTTEN, wrapped_digest(row)),
+    };
     let mut gone = *row;
-    gone[16..20].copy_from_slice(&FORGOTTEN.to_le_bytes());
-    gone[WRAPPED..TAG].copy_from_slice(&digest(row));
+    gone[16..20].copy_from_slice(&kind.to_le_bytes());
+    gone[WRAPPED..TAG].copy_from_slice(&before);
     gone[TAG..CRC].zeroize();
     seal_row(&mut gone);
     gone
@@ -352,6 +379,37 @@ mod tests {
         let wrapped = &rows[1][WRAPPED..TAG + 16];
         assert!(gone.windows(4).all(|window| !wrapped.windows(4).any(|part| part == window)));
         assert!(matches!(keys.unwrap(&after[1], &[master]), Unwrapped::Damaged));
+    }
+
+    /// Also if the checksum of the row is written anew.
+    #[test]
+    fn every_byte_of_a_forgotten_row_is_proven() {
+        let mut wrapper = Wrapper::new(&MasterKey::of([1; 32])).unwrap();
+        let row = wrapper.make(1, NOW).unwrap().1;
+        let file = |row: &Bytes| [*wrapper.header(), *row].concat();
+        let proven = proof(&file(&row));
+        let gone = forgotten(&row);
+        assert_eq!(proof(&file(&gone)), proven);
+        for at in 0..CRC {
+            let mut bad = gone;
+            bad[at] ^= 0x40;
+            seal_row(&mut bad);
+            assert_ne!(proof(&file(&bad)), proven, "byte {at}");
+        }
+    }
+
+    /// Rows that an older version wrote.
+    #[test]
+    fn rows_of_the_older_kind_still_match_their_seals() {
+        let mut wrapper = Wrapper::new(&MasterKey::of([1; 32])).unwrap();
+        let mut row = wrapper.make(1, NOW).unwrap().1;
+        row[16..20].copy_from_slice(&OLD_KEY.to_le_bytes());
+        seal_row(&mut row);
+        let written: [u8; 32] =
+            Sha256::new().chain_update(wrapper.header()).chain_update(Sha256::digest(row)).finalize().into();
+        for row in [row, forgotten(&row)] {
+            assert_eq!(proof(&[*wrapper.header(), row].concat()), written);
+        }
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn held_call_outlives_its_segments(seal: Option<MasterKey>) {
             // Of ten rows, the header among them, one holds a key.
             let keys = fs::read(segment.keys_path(&held)).expect("done");
             let kinds: Vec<u8> = keys.chunks_exact(96).skip(1).map(|row| row[16]).collect();
-            assert_eq!((kinds.len(), kinds.iter().filter(|kind| **kind == 1).count()), (9, 1), "{kinds:?}");
+            assert_eq!((kinds.len(), kinds.iter().filter(|kind| **kind == 3).count()), (9, 1), "{kinds:?}");
         }
     }
     assert_eq!(packets(dir.path(), 4), 200);
