@@ -12,7 +12,8 @@ use ringtap_model::{LinkType, Nanos};
 
 use crate::error::Error;
 use crate::far::storage::{self, FarSegment, FarStorage, Stub};
-use crate::files::{is_irregular, open_regular};
+use crate::files::{is_irregular, open_regular, read_regular};
+use crate::hex::{hex, sha256_hex};
 use crate::layout::{FAR, HELD, TIER};
 use crate::segment::bytes::SegmentBytes;
 use crate::segment::index::IndexRow;
@@ -25,6 +26,7 @@ use crate::trust::chunk_sealer;
 use crate::trust::keys::{KeyRow, Keys, OwnerKey, Unwrapped};
 use crate::trust::master_key::MasterKey;
 use crate::trust::provenance::Provenance;
+use crate::trust::seal::hash_bytes;
 
 /// The longest that a packet may have waited in memory: for a decision (`rules`), then for its chunk and its
 /// block.
@@ -38,6 +40,8 @@ pub struct Reader {
     /// Of the first directory.
     provenance: Provenance,
     unproven: BTreeSet<Segment>,
+    /// What seals prove of the segments read so far.
+    standings: BTreeMap<(PathBuf, Segment), Standing>,
     far: Option<Arc<dyn FarStorage>>,
     masters: Vec<MasterKey>,
     reads: u64,
@@ -121,7 +125,15 @@ impl Reader {
         std::fs::read_dir(dir).map_err(|error| Error::io(dir, "read", error))?;
         let dirs = vec![dir.to_owned(), dir.join(TIER), dir.join(FAR), dir.join(HELD)];
         let provenance = Provenance::of(dir)?;
-        Ok(Self { dirs, provenance, unproven: BTreeSet::new(), far: None, masters: Vec::new(), reads: 0 })
+        Ok(Self {
+            dirs,
+            provenance,
+            unproven: BTreeSet::new(),
+            standings: BTreeMap::new(),
+            far: None,
+            masters: Vec::new(),
+            reads: 0,
+        })
     }
 
     /// Searches another directory of the same layout as well, for example one to which segments were moved.
@@ -201,8 +213,8 @@ impl Reader {
         Ok(found)
     }
 
-    /// Segments that were left out so far: the spool is signed, they have no seal, and no writer has begun
-    /// them.
+    /// Segments that were left out so far: the spool is signed, and they have no seal of it and no writer has
+    /// begun them, or neither they nor their indexes are as they were sealed.
     pub fn unproven(&self) -> impl Iterator<Item = &Segment> {
         self.unproven.iter()
     }
@@ -295,7 +307,15 @@ impl Reader {
         segment: &Segment,
         owners: &[u64],
     ) -> io::Result<Vec<IndexRow>> {
-        let mut rows = match indexed(dir, segment, owners, &mut self.reads)? {
+        let index = match self.standing(dir, place, segment)? {
+            Standing::Unproven => {
+                self.unproven.insert(segment.clone());
+                return Ok(Vec::new());
+            }
+            Standing::Content => None,
+            Standing::Index | Standing::Unsealed => indexed(dir, segment, owners, &mut self.reads)?,
+        };
+        let mut rows = match index {
             Some(rows) => rows,
             None => {
                 self.reads += 1;
@@ -304,6 +324,35 @@ impl Reader {
         };
         rows.sort_unstable_by_key(|row| row.offset);
         Ok(rows)
+    }
+
+    /// What the segment's seal proves. Whoever can write to the disk can make an index and a segment that fit
+    /// together; the seal has the hashes of both.
+    fn standing(&mut self, dir: &Path, place: &SegmentSource, segment: &Segment) -> io::Result<Standing> {
+        let key = (dir.to_owned(), segment.clone());
+        if let Some(standing) = self.standings.get(&key) {
+            return Ok(*standing);
+        }
+        let seal = self.provenance.seal_of(dir, segment).map_err(io::Error::other)?;
+        let standing = match seal {
+            None => Standing::Unsealed,
+            Some(seal) => {
+                let index = read_regular(&segment.index_path(dir)).ok().map(|bytes| sha256_hex(&bytes));
+                self.reads += 1;
+                if index.is_some() && index == seal.index {
+                    Standing::Index
+                } else if hex(&hash_bytes(&*place.bytes(segment)?, &mut |_| ())?.1) == seal.sha256 {
+                    Standing::Content
+                } else {
+                    Standing::Unproven
+                }
+            }
+        };
+        // A segment that is open now may be sealed later.
+        if standing != Standing::Unsealed {
+            self.standings.insert(key, standing);
+        }
+        Ok(standing)
     }
 
     /// Chunks with their markers; None for a chunk that is cut off.
@@ -399,6 +448,19 @@ impl Reader {
     }
 }
 
+/// What a seal proves of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// There is no seal: segments are not signed, or it is being written.
+    Unsealed,
+    /// Its index: each chunk has to be as the index says.
+    Index,
+    /// All its bytes; its index is damaged or missing.
+    Content,
+    /// Neither.
+    Unproven,
+}
+
 /// Where a segment was found.
 #[derive(Debug)]
 pub(crate) enum SegmentSource {
@@ -463,7 +525,8 @@ impl KeyRing {
                     self.file = Some(Keys::open(file)?);
                     *reads += 1;
                 }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // What is no file has no keys; `verify` names it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound || is_irregular(&error) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::files::open_regular;
+use crate::files::{is_irregular, open_regular};
 use crate::segment::bytes::SegmentBytes;
 use crate::segment::index::{Index, IndexRow};
 use crate::segment::name::Segment;
@@ -18,7 +18,8 @@ pub(crate) fn indexed(
 ) -> io::Result<Option<Vec<IndexRow>>> {
     let file = match open_regular(&segment.index_path(dir)) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        // What is no file has no index; `verify` names it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_irregular(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
     let Some(mut index) = Index::open(file)? else { return Ok(None) };

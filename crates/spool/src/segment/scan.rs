@@ -287,7 +287,8 @@ pub(crate) fn content(link: Link, bytes: &[u8], wanted: &Chunk) -> Content {
     let same = |chunk: &Chunk| (chunk.owner, chunk.number) == (wanted.owner, wanted.number);
     match Marker::read(link, bytes) {
         Some((Marker::Erased(chunk), _)) if same(&chunk) => Content::Erased,
-        Some((Marker::Chunk(chunk), length)) if same(&chunk) => {
+        // An index has the time of the last packet in microseconds.
+        Some((Marker::Chunk(chunk), length)) if (Chunk { last: wanted.last, ..chunk }) == *wanted => {
             let range = length..length + chunk.length as usize;
             match bytes.get(range.clone()) {
                 Some(content) if ringtap_cpu::crc32c(0, content) == chunk.crc => Content::Whole(chunk, range),

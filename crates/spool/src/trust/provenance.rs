@@ -55,16 +55,25 @@ impl Provenance {
     }
 
     fn has_seal(&self, dir: &Path, segment: &Segment) -> Result<bool, Error> {
+        Ok(self.seal_of(dir, segment)?.is_some())
+    }
+
+    /// The seal of the segment in that directory, if a key signed it; None in a spool without chains.
+    pub(crate) fn seal_of(&self, dir: &Path, segment: &Segment) -> Result<Option<Seal>, Error> {
+        if self.signers.is_empty() {
+            return Ok(None);
+        }
         let path = segment.seal_path(dir);
         let bytes = match if_present(read_regular(&path)) {
             Ok(bytes) => bytes.unwrap_or_default(),
-            Err(error) if is_irregular(&error) => return Ok(false),
+            Err(error) if is_irregular(&error) => return Ok(None),
             Err(error) => return Err(Error::io(&path, "read", error)),
         };
-        let Some((seal, line)) = Seal::parse(&bytes) else { return Ok(false) };
+        let Some((seal, line)) = Seal::parse(&bytes) else { return Ok(None) };
         let name =
             seal.segment.strip_prefix(HELD).map_or(&*seal.segment, |rest| rest.trim_start_matches('/'));
         // Any key: the signing key may have been changed since. Only `verify --key` tells whose it is.
-        Ok(name == segment.as_str() && seal.public().is_some_and(|key| line.is_by(&key)))
+        let is_signed = name == segment.as_str() && seal.public().is_some_and(|key| line.is_by(&key));
+        Ok(is_signed.then_some(seal))
     }
 }

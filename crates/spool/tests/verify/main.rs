@@ -3,6 +3,7 @@
 mod attacks;
 mod broken;
 mod keys;
+mod reading;
 
 use std::fs;
 use std::path::{Path, PathBuf};
