@@ -28,6 +28,14 @@ pub(crate) struct OpenList {
     key: String,
 }
 
+impl OpenList {
+    /// Whether the chain had gone on when the newest seal was written: that seal is not of a segment that the
+    /// list names.
+    pub(crate) fn is_before(&self, newest: u64) -> bool {
+        newest >= self.next.saturating_add(self.open.len() as u64)
+    }
+}
+
 /// What lies where a list should.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum OpenListFile {

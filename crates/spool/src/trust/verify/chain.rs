@@ -101,6 +101,16 @@ pub(crate) fn check_chains(
             let fault = signer.map_or(Fault::BadOpenList, Fault::Key);
             check.faults.push((open_list_name(worker, category), fault));
         }
+        let newest = check.heads.last().filter(|head| (head.worker, head.category) == (worker, category));
+        match (&open, newest) {
+            (OpenListFile::Missing, Some(_)) => {
+                check.faults.push((open_list_name(worker, category), Fault::NoOpenList));
+            }
+            (OpenListFile::List(list), Some(newest)) if list.is_before(newest.number) => {
+                check.faults.push((open_list_name(worker, category), Fault::OldOpenList));
+            }
+            _ => {}
+        }
         let next = check.heads.last().filter(|head| (head.worker, head.category) == (worker, category));
         let next = next.map_or(0, |head| head.number.saturating_add(1));
         check.open.insert((worker, category), (open, next));

@@ -13,6 +13,7 @@ use crate::segment::name::Segment;
 use crate::segment::scan::{Scan, scan_file};
 use crate::trust::seal::Seal;
 use crate::trust::sign::PublicKey;
+use crate::trust::verify::report::Fault;
 
 /// A segment's name, and what there is of it.
 pub(crate) struct KnownSegment {
@@ -27,6 +28,8 @@ pub(crate) struct KnownSegment {
     pub(crate) far: bool,
     /// Extensions of its files that are no regular files: nothing is read from those.
     pub(crate) irregular: Vec<String>,
+    /// Extensions of files beside it.
+    pub(crate) beside: Vec<String>,
 }
 
 /// All segments in these directories, in order.
@@ -49,12 +52,11 @@ pub(crate) fn known(dirs: &[&Path]) -> Result<Vec<KnownSegment>, Error> {
                     continue;
                 }
                 let is_regular = entry.file_type().is_ok_and(|kind| kind.is_file());
-                if !is_regular {
-                    let known = found.entry(segment.clone()).or_insert_with(|| KnownSegment::new(segment));
-                    known.irregular.push(extension.to_owned());
-                } else if matches!(extension, "pcap" | "seal" | "far") {
-                    let known = found.entry(segment.clone()).or_insert_with(|| KnownSegment::new(segment));
-                    known.add(dir, extension)?;
+                let known = found.entry(segment.clone()).or_insert_with(|| KnownSegment::new(segment));
+                match extension {
+                    _ if !is_regular => known.irregular.push(extension.to_owned()),
+                    "pcap" | "seal" | "far" => known.add(dir, extension)?,
+                    _ => known.beside.push(extension.to_owned()),
                 }
             }
         }
@@ -71,7 +73,16 @@ fn read_dir(path: &Path) -> Result<Option<fs::ReadDir>, Error> {
 
 impl KnownSegment {
     fn new(segment: Segment) -> Self {
-        Self { segment, dir: None, seal: None, length: 0, indexed: false, far: false, irregular: Vec::new() }
+        Self {
+            segment,
+            dir: None,
+            seal: None,
+            length: 0,
+            indexed: false,
+            far: false,
+            irregular: Vec::new(),
+            beside: Vec::new(),
+        }
     }
 
     /// Adds a file of the segment in a directory. The first directory that has the segment counts.
@@ -104,6 +115,14 @@ impl KnownSegment {
     /// Whether its file is there now, or its stub in far storage.
     pub(crate) fn is_still_there(&self, dir: &Path) -> bool {
         if self.far { Stub::path(dir, &self.segment).exists() } else { self.segment.path(dir).exists() }
+    }
+
+    /// Why there is no segment, though there are files of it.
+    pub(crate) fn absence(&self) -> Fault {
+        match self.beside.first().filter(|_| self.seal.is_none()) {
+            Some(extension) => Fault::Stray(extension.clone()),
+            None => Fault::Gone,
+        }
     }
 
     /// Whether its file with this extension may be opened.

@@ -37,6 +37,11 @@ pub enum Fault {
     /// Only the seal is left.
     #[error("the segment is gone, and no order to delete it is in the log; its seal is there")]
     Gone,
+    /// Only its index or its keys are left.
+    #[error(
+        "the segment and its seal are not there, but its .{0} is: it was put there, or they were removed"
+    )]
+    Stray(String),
     /// The chain has a gap before this segment.
     #[error(
         "{} missing before it (seals {from} to {to} of the chain), and no order to delete them is in the log",
@@ -144,6 +149,14 @@ pub enum Fault {
     /// A chain's list of open segments cannot be read, or its signature does not match.
     #[error("it was changed, or another key signed it")]
     BadOpenList,
+    /// A chain has seals, and its list of open segments is missing.
+    #[error(
+        "it is gone: the next start cannot prove segments that were left open; a running ringtap writes it"
+    )]
+    NoOpenList,
+    /// A chain's list of open segments is older than its newest seal.
+    #[error("it was written before the newest segments were: an older list was put back")]
+    OldOpenList,
     /// A chain ends before a seal that it had.
     #[error(
         "the chain {}, and had seal {number} once: the newest segments were removed, or an older state of \

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::Error;
+use crate::files::is_irregular;
 use crate::layout::{FAR, HELD, TIER};
 use crate::trust::deletion_log::{LogFlaw, LoggedDeletions};
 use crate::trust::sign::PublicKey;
@@ -42,7 +43,10 @@ pub fn verify(
     };
     // If no segment is signed, the log need not be either.
     let signed = key.is_some() || !options.keys.is_empty();
-    let log = LoggedDeletions::read(root, if signed { &keys } else { &[] })?;
+    let (log, no_log) = match LoggedDeletions::read(root, if signed { &keys } else { &[] }) {
+        Err(Error::Io { source, .. }) if is_irregular(&source) => (LoggedDeletions::default(), true),
+        other => (other?, false),
+    };
     let orders = Orders::of(&log.entries);
     let chains = check_chains(root, &segments, &keys, &log, &options.heads)?;
     let report =
@@ -73,6 +77,9 @@ pub fn verify(
         if segments.iter().all(|known| known.segment.as_str() != segment) {
             verifier.find(segment, fault.clone());
         }
+    }
+    if no_log {
+        verifier.find("deletions.log", Fault::Irregular("log".to_owned()));
     }
     for (line, flaw) in &log.flaws {
         // A line that was cut off was never carried out.

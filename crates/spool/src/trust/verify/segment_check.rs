@@ -56,7 +56,7 @@ impl Verifier<'_> {
         self.irregular(known);
         let Some(dir) = &known.dir else {
             if self.report.findings.len() == before {
-                self.find(name, Fault::Gone);
+                self.find(name, known.absence());
             }
             return Ok(());
         };
@@ -104,8 +104,9 @@ impl Verifier<'_> {
         let name = known.segment.as_str();
         self.irregular(known);
         let Some(dir) = &known.dir else {
+            // A power cut may have undone a part of its deletion.
             if !self.orders.is_deleted(name) && self.report.findings.len() == before {
-                self.find(name, Fault::Gone);
+                self.find(name, known.absence());
             }
             return Ok(());
         };
