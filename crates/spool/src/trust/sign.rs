@@ -8,6 +8,8 @@
 //! openssl pkeyutl -verify -pubin -inkey sign.pub -rawin -in text -sigfile signature
 //! ```
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -17,6 +19,7 @@ use ed25519_dalek::pkcs8::{
     DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, KeypairBytes,
 };
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
@@ -106,8 +109,22 @@ impl PublicKey {
     }
 
     fn signed(&self, text: &str, signature: &[u8; 64]) -> bool {
-        VerifyingKey::from_bytes(&self.0)
-            .is_ok_and(|key| key.verify_strict(text.as_bytes(), &Signature::from_bytes(signature)).is_ok())
+        let digest = Sha256::new().chain_update(self.0).chain_update(signature).chain_update(text);
+        let digest: [u8; 32] = digest.finalize().into();
+        if VERIFIED.with_borrow(|verified| verified.contains(&digest)) {
+            return true;
+        }
+        let is_signed = VerifyingKey::from_bytes(&self.0)
+            .is_ok_and(|key| key.verify_strict(text.as_bytes(), &Signature::from_bytes(signature)).is_ok());
+        if is_signed {
+            VERIFIED.with_borrow_mut(|verified| {
+                if verified.len() >= MOST_VERIFIED {
+                    verified.clear();
+                }
+                verified.insert(digest);
+            });
+        }
+        is_signed
     }
 }
 
@@ -116,6 +133,15 @@ impl fmt::Display for PublicKey {
         f.write_str(&hex(&self.0))
     }
 }
+
+thread_local! {
+    /// SHA-256 of key, signature and text of lines whose signature is right. A seal is looked at several
+    /// times in a verification and an export, and a signature takes as long as hashing 100 KB.
+    static VERIFIED: RefCell<HashSet<[u8; 32]>> = RefCell::default();
+}
+
+/// So many are remembered: 300 KB.
+const MOST_VERIFIED: usize = 4096;
 
 /// The text is not 64 hex digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
