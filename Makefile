@@ -9,7 +9,7 @@ SHIPPED := $(TARGET)/shipped/ringtap
 MOTO := $(TARGET)/moto
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: help demo test build release lint figures bless bench instructions bless-instructions fuzz packages-build packages-test packages-bench
+.PHONY: help demo test build release lint figures bless bench instructions bless-instructions fuzz faults packages-build packages-test packages-bench
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench   everything that has a target, measured; some 50 minutes. BENCH='--rounds 3 --only media,calls' for less"
 	@echo "make instructions        instructions that a packet, a message and a call cost, against bench/instructions.json"
 	@echo "make bless-instructions  write them anew"
+	@echo "make faults  faults of a spool's files, through library and program, and power cuts; FAULTS=n, default a million"
 	@echo "make fuzz    ten minutes of each fuzz target (needs cargo-fuzz)"
 
 # Compiled with less optimisation and without S3, which is what most of the time goes to.
@@ -77,6 +78,11 @@ bless-instructions: packages-test
 
 fuzz:
 	fuzz/run
+
+# A million faults take an hour on two cores. The tests try a sample of both.
+faults: packages-build release
+	RINGTAP_FAULTS=$(or $(FAULTS),1000000) RINGTAP_PROGRAM=$(abspath $(RINGTAP)) $(CARGO) test --release --locked -p ringtap-spool --test faults -- --nocapture
+	RINGTAP_POWER_CUTS=1000 $(CARGO) test --release --locked -p ringtap-spool --test power -- --nocapture
 
 # A C compiler builds SQLite and zstd, which are compiled in.
 packages-build:
