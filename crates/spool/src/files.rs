@@ -80,6 +80,26 @@ pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
     open_only_regular(OpenOptions::new().read(true).write(true).create(true).truncate(false), path)
 }
 
+/// Creates a directory and those above it. New ones are on the disk once this has returned: what is synced in
+/// them later would be lost with them.
+pub(crate) fn create_dir(dir: &Path) -> io::Result<()> {
+    let above = dir.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match fs::create_dir(dir) {
+        Ok(()) => sync_dir(above),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && above != dir => {
+            create_dir(above)?;
+            create_dir(dir)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes the names of a directory to the disk: those of files that were created, renamed or deleted in it.
+pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
 /// Writes a file in one step: after a power cut there is the old file or the new one, never a part.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = path.with_extension("new");
@@ -88,7 +108,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fresh.sync_all()?;
     fs::rename(&draft, path)?;
     match path.parent() {
-        Some(dir) => File::open(dir)?.sync_all(),
+        Some(dir) => sync_dir(dir),
         None => Ok(()),
     }
 }

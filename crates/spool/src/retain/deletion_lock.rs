@@ -1,9 +1,10 @@
 //! One process at a time deletes.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
 
 use crate::error::Error;
+use crate::files::create_dir;
 
 /// The directory of the holds, in the spool's directory: what is locked.
 pub(crate) const HOLDS: &str = "holds";
@@ -17,7 +18,7 @@ impl DeletionLock {
     pub(crate) fn wait(dir: &Path) -> Result<Self, Error> {
         let path = dir.join(HOLDS);
         let open = || {
-            fs::create_dir_all(&path)?;
+            create_dir(&path)?;
             // Whoever may read a directory may lock it.
             let file = File::open(&path)?;
             file.lock()?;

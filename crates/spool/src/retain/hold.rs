@@ -13,7 +13,7 @@ use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::files::{create_anew, remove_if_present};
+use crate::files::{create_anew, create_dir, remove_if_present};
 use crate::retain::deletion_lock::{DeletionLock, HOLDS};
 use crate::segment::key::of_call;
 
@@ -104,7 +104,7 @@ impl Hold {
         let path = self.path(dir);
         let write = || {
             let case = path.parent().unwrap_or(dir);
-            fs::create_dir_all(case)?;
+            create_dir(case)?;
             let fresh = path.with_extension("part");
             // Serialising numbers and texts cannot fail.
             let mut file = create_anew(&fresh)?;

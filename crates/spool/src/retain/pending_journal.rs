@@ -16,6 +16,7 @@ use ringtap_cpu::crc32c;
 use ringtap_model::Nanos;
 
 use crate::error::Error;
+use crate::files::{create_dir, sync_dir};
 
 /// The file in the spool's directory.
 const NAME: &str = "provisional";
@@ -80,7 +81,7 @@ impl PendingJournal {
     ///
     /// The file cannot be read, or belongs to another program.
     pub fn open(dir: &Path) -> Result<(Self, Vec<UnfinishedDecision>), Error> {
-        fs::create_dir_all(dir).map_err(|error| Error::io(dir, "made", error))?;
+        create_dir(dir).map_err(|error| Error::io(dir, "made", error))?;
         let path = dir.join(NAME);
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
@@ -189,6 +190,8 @@ impl PendingJournal {
         let file = options.map_err(wrong(&new))?;
         file.write_all_at(&bytes, 0).and_then(|()| file.sync_data()).map_err(wrong(&new))?;
         fs::rename(&new, &self.path).map_err(wrong(&self.path))?;
+        // Otherwise a power cut may bring the old file back, and later writes are in the new one.
+        self.path.parent().map_or(Ok(()), sync_dir).map_err(wrong(&self.path))?;
         self.rows = ((bytes.len() - MAGIC.len()) / ROW) as u64;
         self.needed = self.rows;
         self.file = Some(file);

@@ -15,7 +15,7 @@ use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::files::if_present;
+use crate::files::{if_present, sync_dir};
 use crate::retain::deletion_lock::DeletionLock;
 use crate::segment::index::{Index, IndexRow};
 use crate::segment::listing::segments;
@@ -78,9 +78,11 @@ impl ProductLog {
                     text.push('\n');
                 }
             }
+            let is_new = file.metadata()?.len() == 0;
             entries.iter().for_each(|entry| text.push_str(&line(entry)));
             file.write_all(text.as_bytes())?;
-            file.sync_data()
+            file.sync_data()?;
+            if is_new { sync_dir(&self.dir) } else { Ok(()) }
         };
         write().map_err(|error| Error::io(&path, "written", error))
     }
@@ -140,7 +142,8 @@ impl ProductLog {
             let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
-            fs::rename(&fresh, &path)
+            fs::rename(&fresh, &path)?;
+            sync_dir(&self.dir)
         };
         write().map_err(|error| Error::io(&path, "written", error))?;
         Ok(Some(text.len() as u64))

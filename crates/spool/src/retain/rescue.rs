@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::far::storage::{FarSegment, FarStorage, Stub};
-use crate::files::{entry_names, open_regular, read_regular, remove_if_present};
+use crate::files::{create_dir, entry_names, open_regular, read_regular, remove_if_present};
 use crate::layout::HELD;
 use crate::read::catalogue::LONGEST;
 use crate::retain::holds::Holds;
@@ -159,7 +159,7 @@ fn rewrite(
         file.read_exact_at(&mut header, 0)?;
         let Some(link) = marker::link_of(&header) else { return Ok(0) };
         let day = path.parent().unwrap_or(to);
-        fs::create_dir_all(day)?;
+        create_dir(day)?;
         let part = path.with_extension("part");
         let put = |name: &Path, mode: u32, write: &mut dyn FnMut(&mut BufWriter<File>) -> io::Result<()>| {
             remove_if_present(&part)?;

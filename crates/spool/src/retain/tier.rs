@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
 
-use crate::files::{open_regular, remove_if_present};
+use crate::files::{create_dir, open_regular, remove_if_present};
 use crate::layout::TIER;
 use crate::segment::listed::ListedSegment;
 
@@ -62,7 +62,7 @@ impl TierMove {
         let mut files = Vec::new();
         let target = item.segment.path(tier);
         if let Some(day) = target.parent() {
-            fs::create_dir_all(day)?;
+            create_dir(day)?;
         }
         for (from, to) in item.segment.files(dir).into_iter().zip(item.segment.files(tier)) {
             let source = match open_regular(&from) {

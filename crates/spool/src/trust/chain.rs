@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::files::{if_present, read_regular, replace};
+use crate::files::{if_present, read_regular, remove_if_present, replace};
 use crate::hex::{hex, sha256_hex, unhex};
 use crate::segment::listing::segments;
 use crate::segment::name::{Category, Segment};
@@ -58,14 +58,14 @@ impl Chain {
         segments.retain(|segment| {
             segment.category() == category && segment.origin().is_some_and(|(by, _)| by == worker)
         });
-        let (mut unsealed, mut sealed) = (Vec::new(), Vec::new());
+        let (mut closed, mut unsealed, mut sealed) = (Vec::new(), Vec::new(), Vec::new());
         for segment in segments {
             let path = segment.seal_path(dir);
             match path.exists() {
                 true => sealed.push(path),
-                // Older than every seal: perhaps written before signing was turned on. It stays as it is,
-                // and nothing proves it.
-                false if sealed.is_empty() && segment.index_path(dir).exists() => {}
+                // Older than every seal: perhaps written before signing was turned on. Then it stays as it
+                // is, and nothing proves it.
+                false if sealed.is_empty() && segment.index_path(dir).exists() => closed.push(segment),
                 false => unsealed.push(segment),
             }
         }
@@ -79,12 +79,15 @@ impl Chain {
         if chain.number == 0 {
             sealed.iter().try_for_each(|path| chain.look(path))?;
         }
+        chain.restore_head(&sealed)?;
         let list = OpenListFile::read(dir, worker, category, &[chain.signer.public()])?;
         if chain.number == 0 && list == OpenListFile::Missing {
             // Segments written before signing was turned on stay as they are: nothing proves them.
             return Ok(chain);
         }
         let next = chain.number;
+        // A power cut may have come between the index of the first segment and its seal.
+        unsealed.extend(closed.into_iter().filter(|segment| list.names(segment, next)));
         for segment in unsealed {
             if list.names(&segment, next) && is_authentic(dir, &segment, master)? {
                 let content = recovered(dir, &segment)?;
@@ -92,6 +95,15 @@ impl Chain {
             } else {
                 quarantine(dir, &segment)?;
                 chain.quarantined.push(segment);
+            }
+        }
+        // A power cut may leave the keys of a segment that is not there itself.
+        let is_gone = |segment: &Segment| {
+            list.names(segment, next) && !segment.path(dir).exists() && !segment.seal_path(dir).exists()
+        };
+        for segment in list.segments().filter(is_gone) {
+            for path in [segment.keys_path(dir), segment.index_path(dir)] {
+                remove_if_present(&path).map_err(|error| Error::io(&path, "deleted", error))?;
             }
         }
         Ok(chain)
@@ -109,6 +121,21 @@ impl Chain {
         let number = self.number.checked_sub(1)?;
         let sha256 = unhex(&self.previous)?;
         Some(KnownHead { worker: self.worker, category: self.category, number, sha256 })
+    }
+
+    /// Writes the head if it is missing after the first seal: a power cut may have come between the two.
+    /// Later there is at least an older head.
+    fn restore_head(&self, sealed: &[PathBuf]) -> Result<(), Error> {
+        if self.number != 1 || self.head.exists() {
+            return Ok(());
+        }
+        for path in sealed {
+            let bytes = if_present(read_regular(path)).map_err(|error| Error::io(path, "read", error))?;
+            if let Some(bytes) = bytes.filter(|bytes| sha256_hex(bytes) == self.previous) {
+                return replace(&self.head, &bytes).map_err(|error| Error::io(&self.head, "written", error));
+            }
+        }
+        Ok(())
     }
 
     /// The chain goes on from the newest seal.

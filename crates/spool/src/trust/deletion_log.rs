@@ -14,7 +14,7 @@ use std::sync::Arc;
 use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::error::Error;
-use crate::files::{open_or_create, read_regular};
+use crate::files::{open_or_create, read_regular, sync_dir};
 use crate::hex::{hex, sha256_hex};
 
 use crate::trust::deletion_entry::{Deletion, DeletionKind};
@@ -82,8 +82,16 @@ impl DeletionLog {
         if file.metadata().map_err(wrong("read"))?.len() != end {
             file.set_len(end).map_err(wrong("written"))?;
         }
-        file.write_all_at(text.as_bytes(), end).map_err(wrong("written"))?;
-        file.sync_data().map_err(wrong("synced to disk"))
+        // A power cut may leave any part of this write. Until the first byte is there, nothing of it counts.
+        let mut bytes = text.into_bytes();
+        let first = std::mem::replace(&mut bytes[0], TORN);
+        file.write_all_at(&bytes, end).map_err(wrong("written"))?;
+        file.sync_data().map_err(wrong("synced to disk"))?;
+        file.write_all_at(&[first], end).map_err(wrong("written"))?;
+        file.sync_data().map_err(wrong("synced to disk"))?;
+        // A new file is lost with the entry of its directory.
+        let dir = self.path.parent().filter(|_| end == 0);
+        dir.map_or(Ok(()), sync_dir).map_err(wrong("synced to disk"))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -110,6 +118,17 @@ impl DeletionLog {
     }
 }
 
+/// The first byte of entries that are not completely on the disk yet.
+const TORN: u8 = 0;
+
+/// The bytes before entries that a power cut interrupted.
+fn before_torn(bytes: &[u8]) -> &[u8] {
+    if bytes.first() == Some(&TORN) {
+        return &[];
+    }
+    memchr::memmem::find(bytes, &[b'\n', TORN]).map_or(bytes, |at| &bytes[..=at])
+}
+
 /// Where the last complete line ends, and that line.
 fn last_line(file: &File) -> io::Result<(u64, Option<Vec<u8>>)> {
     let size = file.metadata()?.len();
@@ -118,7 +137,11 @@ fn last_line(file: &File) -> io::Result<(u64, Option<Vec<u8>>)> {
         let from = size.saturating_sub(wanted);
         let mut tail = vec![0; (size - from) as usize];
         file.read_exact_at(&mut tail, from)?;
-        let end = memchr::memrchr(b'\n', &tail).map(|at| at + 1);
+        let tail = match before_torn(&tail) {
+            [] if from > 0 => &tail[..],
+            whole => whole,
+        };
+        let end = memchr::memrchr(b'\n', tail).map(|at| at + 1);
         let start = end.and_then(|end| memchr::memrchr(b'\n', &tail[..end - 1])).map(|at| at + 1);
         match (start, end) {
             (Some(start), Some(end)) => return Ok((from + end as u64, Some(tail[start..end].to_vec()))),
@@ -174,6 +197,8 @@ impl LoggedDeletions {
 
     pub(crate) fn parse(bytes: &[u8], keys: &[PublicKey]) -> Self {
         let mut log = Self::default();
+        let torn = bytes.len() - before_torn(bytes).len();
+        let bytes = before_torn(bytes);
         let (mut number, mut previous) = (0, hex(&[0; 32]));
         for (place, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let mut flaw = |what| log.flaws.push((place + 1, what));
@@ -198,6 +223,10 @@ impl LoggedDeletions {
                 _ => flaw(if line.ends_with(b"\n") { LogFlaw::NotAnEntry } else { LogFlaw::Cut }),
             }
             previous = sha256_hex(line);
+        }
+        if torn > 0 {
+            let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+            log.flaws.push((lines + 1, LogFlaw::Cut));
         }
         log
     }
@@ -271,6 +300,18 @@ mod tests {
                 (0, 1 + usize::from(cut >= first)),
                 "cut at {cut}"
             );
+        }
+        // Entries of which a power cut left any part but the first byte.
+        for start in [0, first] {
+            let mut torn = whole.clone();
+            torn[start] = 0;
+            torn[start + 20..start + 40].fill(0);
+            std::fs::write(&path, &torn).unwrap();
+            let flaws = LoggedDeletions::read(dir.path(), &[]).unwrap().flaws;
+            assert_eq!(flaws, [(1 + usize::from(start > 0), LogFlaw::Cut)]);
+            deletions.append(&[entry(5)]).unwrap();
+            let log = LoggedDeletions::read(dir.path(), &[]).unwrap();
+            assert_eq!((log.flaws.len(), log.entries.len()), (0, 1 + usize::from(start > 0)));
         }
         std::fs::write(&path, "something\n").unwrap();
         let error = deletions.append(&[entry(0)]).unwrap_err().to_string();

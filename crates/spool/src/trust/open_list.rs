@@ -70,6 +70,12 @@ impl OpenListFile {
         Ok(read().unwrap_or(Self::Bad(None)))
     }
 
+    /// The segments that were open when the list was written.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = Segment> {
+        let names: &[String] = if let Self::List(list) = self { &list.open } else { &[] };
+        names.iter().filter_map(|name| name.parse().ok())
+    }
+
     /// Whether the list names the segment, and no seal of its chain was written before the list.
     pub(crate) fn names(&self, segment: &Segment, next: u64) -> bool {
         let Self::List(list) = self else { return false };

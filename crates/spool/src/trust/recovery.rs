@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::error::Error;
-use crate::files::{if_present, open_regular, read_regular, replace};
+use crate::files::{create_dir, if_present, open_regular, read_regular, replace};
 use crate::hex::{hex, sha256_hex};
 use crate::layout::QUARANTINE;
 use crate::segment::index;
@@ -22,7 +22,7 @@ use crate::trust::seal::{Content, State, hash};
 pub(crate) fn quarantine(dir: &Path, segment: &Segment) -> Result<(), Error> {
     let to = dir.join(QUARANTINE);
     let day = segment.path(&to);
-    let made = day.parent().map_or(Ok(()), fs::create_dir_all);
+    let made = day.parent().map_or(Ok(()), create_dir);
     made.map_err(|error| Error::io(&day, "created", error))?;
     for (from, to) in segment.files(dir).into_iter().zip(segment.files(&to)) {
         if_present(fs::rename(&from, &to)).map_err(|error| Error::io(&from, "moved to quarantine", error))?;

@@ -13,6 +13,7 @@ use ringtap_model::Nanos;
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
+use crate::files::{create_dir, sync_dir};
 use crate::hex::{hex, sha256_hex};
 use crate::segment::index::{self, IndexRow};
 use crate::segment::marker::{self, Chunk, Link};
@@ -208,8 +209,8 @@ struct OpenSegment {
     path: PathBuf,
     /// None if it could not be created: its blocks count as lost.
     file: Option<File>,
-    /// Written to since the last sync.
-    dirty: bool,
+    /// Bytes that are known to be on the disk.
+    synced: u64,
     /// Byte ranges that could not be written.
     refused: Vec<(u64, u64)>,
     /// Hash of the bytes written, if segments are signed: reading them again would cost as much as writing
@@ -305,7 +306,7 @@ impl DiskWriter {
             segment,
             path,
             file,
-            dirty: false,
+            synced: 0,
             refused: Vec::new(),
             digest: signed.then(Sha256::new),
             length: 0,
@@ -315,7 +316,7 @@ impl DiskWriter {
 
     fn create(&self, path: &Path) -> io::Result<File> {
         if let Some(day) = path.parent() {
-            fs::create_dir_all(day)?;
+            create_dir(day)?;
         }
         let plain = || OpenOptions::new().write(true).create_new(true).open(path);
         if !self.direct {
@@ -340,7 +341,6 @@ impl DiskWriter {
         let result =
             file.write_all_at(bytes, offset).map_err(|error| Error::io(&open.path, "written", error));
         if self.written.record(result) {
-            open.dirty = true;
             open.digest.iter_mut().for_each(|digest| digest.update(bytes));
             open.length = offset + bytes.len() as u64;
             self.written.bytes.fetch_add(bytes.len() as u64, Relaxed);
@@ -395,7 +395,7 @@ impl DiskWriter {
         let OpenSegment { path, keys, .. } = open;
         let Some(file) = keys.file.as_ref().filter(|_| keys.length > keys.synced) else { return };
         // A new file is lost with the entry of its directory.
-        let directory = || path.parent().filter(|_| keys.synced == 0).map_or(Ok(()), sync_directory);
+        let directory = || path.parent().filter(|_| keys.synced == 0).map_or(Ok(()), sync_dir);
         let result = file.sync_data().and_then(|()| directory());
         let path = path.with_extension("keys");
         let is_synced =
@@ -409,12 +409,17 @@ impl DiskWriter {
 
     fn sync(&self, open: &mut OpenSegment) {
         self.sync_keys(open);
-        if let (true, Some(file)) = (open.dirty, &open.file) {
-            self.written
-                .record(file.sync_data().map_err(|error| Error::io(&open.path, "synced to disk", error)));
-            self.written.syncs.fetch_add(1, Relaxed);
-            open.dirty = false;
+        let Some(file) = open.file.as_ref().filter(|_| open.length > open.synced) else { return };
+        // A new file is lost with the entry of its directory.
+        let directory = || open.path.parent().filter(|_| open.synced == 0).map_or(Ok(()), sync_dir);
+        let result = file.sync_data().and_then(|()| directory());
+        let result = result.map_err(|error| Error::io(&open.path, "synced to disk", error));
+        self.written.syncs.fetch_add(1, Relaxed);
+        if !self.written.record(result) {
+            // The kernel may have dropped what it could not write, and says so once: the next sync succeeds.
+            open.refused.push((open.synced, open.length));
         }
+        open.synced = open.length;
     }
 
     /// Writes the index once the segment is synced: no index exists without its segment.
@@ -458,14 +463,12 @@ impl DiskWriter {
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
         file.write_all_at(bytes, 0)?;
         file.sync_data()?;
+        // No seal is on the disk without its index.
+        path.parent().map_or(Ok(()), sync_dir)?;
         self.written.bytes.fetch_add(bytes.len() as u64, Relaxed);
         self.written.writes.fetch_add(1, Relaxed);
         Ok(())
     }
-}
-
-fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }
 
 fn seal(chain: &mut Chain, open: OpenSegment, chunks: u64, index: Option<String>) -> Result<(), Error> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ringtap_model::{Frame, LinkType, Nanos};
 
 use crate::error::Error;
+use crate::files::create_dir;
 use crate::segment::marker::{self, Link, RECORD};
 use crate::segment::name::Category;
 use crate::write::disk::WriterStatus;
@@ -108,7 +109,7 @@ impl SpoolWriter {
         if settings.memory < LEAST {
             return Err(Error::Memory { given: settings.memory, least: LEAST });
         }
-        std::fs::create_dir_all(&settings.dir).map_err(|error| Error::io(&settings.dir, "created", error))?;
+        create_dir(&settings.dir).map_err(|error| Error::io(&settings.dir, "created", error))?;
         let owners = settings.owners.clamp(1, OWNERS as usize);
         let mut taken = Vec::with_capacity(owners);
         ringtap_cpu::large_pages(taken.spare_capacity_mut());
