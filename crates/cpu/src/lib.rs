@@ -48,6 +48,20 @@ pub fn large_pages<T>(table: &mut [T]) {
     sys::large_pages(table.as_mut_ptr().cast(), size_of_val(table));
 }
 
+/// Bytes of a page; a multiple of it where pages are larger.
+pub const PAGE: usize = 4096;
+
+/// A page for a secret, with nothing else in it.
+#[derive(Debug)]
+#[repr(C, align(4096))]
+pub struct SecretPage(pub [u8; PAGE]);
+
+/// Keeps a secret out of swap space and core dumps, where the system permits it: returns whether it does. The
+/// page must not be moved afterwards, so it lies in a box.
+pub fn keep_in_memory(page: &mut Box<SecretPage>) -> bool {
+    sys::keep_in_memory(page.0.as_mut_ptr(), PAGE)
+}
+
 /// CRC32C (Castagnoli, RFC 3720 appendix B.4) of bytes; `before` is the checksum of the preceding bytes, 0 at
 /// first.
 ///

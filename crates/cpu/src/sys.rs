@@ -28,6 +28,22 @@ pub(crate) fn large_pages(start: *mut u8, bytes: usize) {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn large_pages(_: *mut u8, _: usize) {}
 
+/// Keeps the whole pages in these bytes out of swap space and core dumps. Whether the system did both.
+#[cfg(target_os = "linux")]
+pub(crate) fn keep_in_memory(start: *mut u8, bytes: usize) -> bool {
+    // SAFETY: these pages lie within one object of the caller's, and neither call changes what is in them nor
+    // where they are.
+    unsafe {
+        let dumped = libc::madvise(start.cast(), bytes, libc::MADV_DONTDUMP) != 0;
+        libc::mlock(start.cast(), bytes) == 0 && !dumped
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn keep_in_memory(_: *mut u8, _: usize) -> bool {
+    false
+}
+
 /// On x86-64, and on AArch64 with 4 KiB pages; a multiple of every other page size.
 #[cfg(target_os = "linux")]
 const LARGE_PAGE: usize = 2 << 20;

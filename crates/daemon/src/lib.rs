@@ -22,6 +22,7 @@
 //! | `worker` | a source of packets, its engine, its thread |
 //! | `shared_status` | the figures that threads report |
 //! | `status`, `metrics`, `http` | those figures as a log line, as metrics, on two pages |
+//! | `processes` | the process with the keys, and the confinement of each process |
 //! | `system` | user, capabilities, service manager |
 //! | `connections` | the connections of a socket, up to a limit |
 //! | [`control`] | the socket that commands arrive on |
@@ -43,6 +44,7 @@ mod locks;
 mod logger;
 mod main_loop;
 mod metrics;
+mod processes;
 mod recording;
 mod recovered;
 #[cfg(test)]
@@ -69,8 +71,11 @@ pub use crate::config::{Config, ConfigError, default_file};
 use crate::far_tier::FarTier;
 use crate::locks::Locks;
 use crate::main_loop::{MainLoop, listen_to_signals};
+pub use crate::processes::child::{COMMAND as PROCESS_COMMAND, run as run_process};
+use crate::processes::confinement::Confinement;
+use crate::processes::keys::KeyHolder;
 use crate::source::Source;
-pub use crate::system::become_owner_of;
+pub use crate::system::{become_owner_of, forbid_dumps};
 pub use crate::threads::Outcome;
 use crate::threads::Threads;
 
@@ -88,6 +93,7 @@ pub struct RunOptions {
 pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     let RunOptions { config, path, status } = started;
     logger::level(config.log.level);
+    forbid_dumps();
     log::info!(
         target: "run",
         "ringtap {} starts, configured by {}",
@@ -120,8 +126,9 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
             log::warn!(target: "store", "{error:#}");
         }
     }
-    // Keys are read before root privileges are dropped.
-    let secrets = config.spool.secrets().context("[spool]")?;
+    // The keys are read, in a process of their own, before privileges are dropped.
+    let key_holder = KeyHolder::start(&config).context("[spool]")?;
+    let secrets = key_holder.as_ref().map(KeyHolder::secrets).unwrap_or_default();
     let far_tier = Arc::new(FarTier::default());
     if let Some(directory) = config.spool.directory() {
         far_tier.open(directory, &config.retention)?;
@@ -132,9 +139,12 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     if let Some(directory) = config.spool.directory() {
         far_tier.note(directory, &config.retention)?;
     }
+    let network = far_tier.far().is_some();
+    Confinement::of_capture(&config, &path, network).apply("capture")?;
     let signals = listen_to_signals()?;
     let (store, recovered) = StoreWriter::open(&store::settings(&config), store::log_event)?;
     let threads = Threads::start(&config, source, &store, recovered, &secrets, &far_tier)?;
+    key_holder.as_ref().map_or(Ok(()), KeyHolder::end_recovery)?;
     if let Some(control) = control {
         let context = threads.recording.as_ref().zip(config.spool.directory()).map(|(recording, spool)| {
             control::ControlContext {
@@ -151,9 +161,14 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     }
     system::notify(&[NotifyState::Ready]);
     let status = status.map_or(config.log.status, Span);
-    MainLoop { config, path, status, store: &store, threads: &threads }.run(&signals);
+    let processes = key_holder.iter().map(|holder| &holder.process).collect();
+    let lost = MainLoop { config, path, status, store: &store, threads: &threads, processes }.run(&signals);
     system::notify(&[NotifyState::Stopping]);
-    threads.stop(store)
+    let outcome = threads.stop(store)?;
+    if let Some(holder) = &key_holder {
+        holder.process.close();
+    }
+    Ok(if lost { Outcome::WorkerFailed } else { outcome })
 }
 
 /// The line that `--check` prints for a valid configuration.

@@ -12,6 +12,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::config::{Config, Span};
+use crate::processes::child::Process;
 use crate::status::{Losses, StatusLine};
 use crate::threads::Threads;
 use crate::{logger, system};
@@ -23,10 +24,14 @@ pub(crate) struct MainLoop<'a> {
     pub(crate) status: Span,
     pub(crate) store: &'a StoreWriter,
     pub(crate) threads: &'a Threads,
+    /// The daemon's other processes.
+    pub(crate) processes: Vec<&'a Process>,
 }
 
 impl MainLoop<'_> {
-    pub(crate) fn run(mut self, signals: &Receiver<i32>) {
+    /// Runs until a signal arrives, all files are replayed, or a worker or a process ends; whether a process
+    /// did.
+    pub(crate) fn run(mut self, signals: &Receiver<i32>) -> bool {
         let shared_status = &self.threads.shared_status;
         let mut status_line = StatusLine::new(shared_status.snapshot());
         let mut losses = Losses::default();
@@ -38,7 +43,8 @@ impl MainLoop<'_> {
                 Ok(SIGHUP) => self.reload(),
                 Ok(signal) => {
                     let name = if signal == SIGINT { "SIGINT" } else { "SIGTERM" };
-                    return log::info!(target: "run", "{name}: stopping");
+                    log::info!(target: "run", "{name}: stopping");
+                    return false;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(CHECK_INTERVAL),
@@ -58,11 +64,21 @@ impl MainLoop<'_> {
                 system::notify(&[NotifyState::Watchdog]);
             }
             if self.threads.files && shared_status.done() {
-                return log::info!(target: "capture", "all files have been replayed");
+                log::info!(target: "capture", "all files have been replayed");
+                return false;
+            }
+            if let Some(name) = self.processes.iter().find_map(|process| process.ended()) {
+                log::error!(
+                    target: "run",
+                    "the process for {name} has ended: stopping; segments that it has not sealed are sealed \
+                    by the next start"
+                );
+                return true;
             }
             // Without one worker, its part of the network would look silent.
             if !self.threads.files && self.threads.workers.iter().any(JoinHandle::is_finished) {
-                return log::error!(target: "run", "a worker has ended: stopping");
+                log::error!(target: "run", "a worker has ended: stopping");
+                return false;
             }
         }
     }

@@ -2,12 +2,16 @@
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Component, Path};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use caps::{CapSet, Capability};
+use nix::sys::resource::{Resource, setrlimit};
 use nix::unistd::{User, geteuid, initgroups, setgid, setgroups, setuid};
 use rustix::fs::{CWD, Gid, Mode, OFlags, Uid, fchown, fstat, mkdirat, openat};
 use rustix::io::Errno;
@@ -130,9 +134,24 @@ pub fn become_owner_of(directory: &Path) -> anyhow::Result<()> {
     setuid(uid.into()).with_context(failed)
 }
 
-/// Notifies the service manager, if there is one.
+/// Has the system write no core dump, and lets no other process of the same user read this one's memory.
+pub fn forbid_dumps() {
+    let forbidden =
+        nix::sys::prctl::set_dumpable(false).and_then(|()| setrlimit(Resource::RLIMIT_CORE, 0, 0));
+    if let Err(error) = forbidden {
+        log::warn!(target: "run", "a core dump of this process would contain keys: {error}");
+    }
+}
+
+/// Notifies the service manager, if there is one. It connects to nothing: the confinement refuses that.
 pub(crate) fn notify(states: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(false, states) {
+    let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    let text: String = states.iter().map(|state| format!("{state}\n")).collect();
+    let sent = UnixDatagram::unbound().and_then(|socket| match name.as_bytes().strip_prefix(b"@") {
+        Some(name) => socket.send_to_addr(text.as_bytes(), &SocketAddr::from_abstract_name(name)?),
+        None => socket.send_to(text.as_bytes(), &name),
+    });
+    if let Err(error) = sent {
         log::debug!(target: "run", "cannot notify the service manager: {error}");
     }
 }

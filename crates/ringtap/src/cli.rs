@@ -60,6 +60,8 @@ pub(crate) enum Command {
     /// Decodes sound with a codec library; started by `ringtap extract`
     #[command(name = crate::helper::COMMAND, hide = true)]
     DecodeHelper,
+    #[command(name = ringtap_daemon::PROCESS_COMMAND, hide = true)]
+    DaemonProcess,
 }
 
 const EXAMPLES: &str = "\

@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
     // The daemon handles signals itself.
-    if !matches!(command, Command::Run(_)) {
+    if !matches!(command, Command::Run(_) | Command::DaemonProcess) {
         interrupt::watch()?;
     }
     match command {
@@ -86,6 +86,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Doctor(doctor) => doctor.run(screen),
         Command::Bench(bench) => bench.run(screen),
         Command::DecodeHelper => helper::run(),
+        Command::DaemonProcess => ringtap_daemon::run_process().map(|()| Exit::Done),
     }
 }
 

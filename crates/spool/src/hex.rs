@@ -20,19 +20,25 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// Lower case alone: every byte has one way to be written.
 pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    unhex_into(text.as_bytes(), &mut bytes)?;
+    Some(bytes)
+}
+
+/// The same in place, for secrets: no copy stays behind on the stack.
+pub(crate) fn unhex_into(text: &[u8], bytes: &mut [u8]) -> Option<()> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),
         b'a'..=b'f' => Some(byte - b'a' + 10),
         _ => None,
     };
-    let mut bytes = [0; N];
-    if text.len() != 2 * N {
+    if text.len() != 2 * bytes.len() {
         return None;
     }
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+    for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
         *byte = digit(pair[0])? << 4 | digit(pair[1])?;
     }
-    Some(bytes)
+    Some(())
 }
 
 /// Keys have 64 bits, numbers of JSON 53.

@@ -95,7 +95,9 @@ pub use trust::deletion_entry::{
 };
 pub use trust::deletion_log::{DeletionLog, LogFlaw, LoggedDeletions};
 pub use trust::head::{KnownHead, NotAHead};
+pub use trust::key_service::KeyService;
 pub use trust::master_key::MasterKey;
+pub use trust::remote_keys::RemoteKeys;
 pub use trust::secret_file::read as secret;
 pub use trust::sign::{NotAKey, PublicKey, Signer};
 pub use trust::verify::report::{ChainHead, Fault, Finding, VerifyOptions, VerifyReport};

@@ -161,6 +161,14 @@ fn is_liid(text: &str) -> bool {
     (1..=25).contains(&text.len()) && !text.starts_with('.') && text.bytes().all(known)
 }
 
+impl KeepRule {
+    /// The files of numbers that it names.
+    pub(crate) fn number_files(&self) -> impl Iterator<Item = &Path> {
+        let lists = [&self.caller, &self.callee, &self.number].into_iter().flatten();
+        lists.filter_map(|text| text.strip_prefix('@')).map(Path::new)
+    }
+}
+
 /// Reads numbers, and the files of numbers among them.
 fn read(list: &[String]) -> Result<Numbers, String> {
     let mut numbers = Numbers::default();

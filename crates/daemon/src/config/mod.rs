@@ -20,7 +20,7 @@ mod store;
 mod tests;
 mod values;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -35,7 +35,7 @@ pub use page::default_file;
 pub(crate) use page::held;
 use process::{Log, Metrics, Process};
 pub(crate) use retention::Retention;
-pub(crate) use spool::{Secrets, Spool};
+pub(crate) use spool::{KeyFiles, Secrets, Spool};
 use store::{Journal, Store};
 pub(crate) use values::{HeaderField, LogLevel, Span, Speed};
 #[cfg(test)]
@@ -91,6 +91,18 @@ sections! {
 }
 
 impl Config {
+    /// The files with keys and credentials.
+    pub(crate) fn secret_files(&self) -> Vec<PathBuf> {
+        let keys = self.spool.key_files().into_iter().flat_map(|files| [files.seal, files.sign]);
+        let credentials = PathBuf::from(self.retention.credentials());
+        keys.chain([credentials]).filter(|path| path.is_absolute()).collect()
+    }
+
+    /// The files of numbers that the rules name.
+    pub(crate) fn number_files(&self) -> Vec<PathBuf> {
+        self.keep.iter().flat_map(KeepRule::number_files).map(Path::to_owned).collect()
+    }
+
     /// Reads a file.
     ///
     /// # Errors

@@ -116,6 +116,11 @@ impl Retention {
         (!self.tier.as_os_str().is_empty() && !self.is_far()).then_some(&*self.tier)
     }
 
+    /// Where the credentials of the bucket are.
+    pub(crate) fn credentials(&self) -> &str {
+        &self.tier_credentials
+    }
+
     /// The bucket that older segments move to, if any.
     pub(crate) fn far(&self) -> Option<ringtap_bucket::Settings> {
         let (bucket, prefix) = ringtap_bucket::of_url(self.tier.to_str()?)?;

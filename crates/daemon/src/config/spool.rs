@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ringtap_model::{LinkType, Nanos};
 use ringtap_spool::{MasterKey, Signer};
+use serde::{Deserialize, Serialize};
 
 use super::key::{Bounds, GIB, HOUR, MIB, MINUTE, SECOND, section};
 use super::values::{Compression, HeaderField, KeepScope, Size, Span};
@@ -92,12 +93,20 @@ section! {
     }
 }
 
-/// The keys of the spool, read before privileges are dropped.
+/// The keys of the spool.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Secrets {
-    seal: Option<MasterKey>,
+    pub(crate) seal: Option<MasterKey>,
     /// Signs segments and the deletion log.
     pub(crate) sign: Option<Arc<Signer>>,
+}
+
+/// Where the keys are; empty texts and paths are none.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeyFiles {
+    pub(crate) seal: PathBuf,
+    pub(crate) seal_command: String,
+    pub(crate) sign: PathBuf,
 }
 
 impl Spool {
@@ -106,21 +115,14 @@ impl Spool {
         (!self.directory.as_os_str().is_empty()).then_some(&*self.directory)
     }
 
-    /// Reads the keys, or runs the command that prints one.
-    pub(crate) fn secrets(&self) -> Result<Secrets, ringtap_spool::Error> {
-        if self.directory().is_none() {
-            return Ok(Secrets::default());
-        }
-        let seal = match (self.seal.as_os_str().is_empty(), self.seal_command.is_empty()) {
-            (false, _) => Some(MasterKey::read(&self.seal)?),
-            (true, false) => Some(MasterKey::of_command(&self.seal_command)?),
-            (true, true) => None,
+    /// Where the keys are; None if nothing is encrypted or signed.
+    pub(crate) fn key_files(&self) -> Option<KeyFiles> {
+        let files = KeyFiles {
+            seal: self.seal.clone(),
+            seal_command: self.seal_command.clone(),
+            sign: self.sign.clone(),
         };
-        let sign = match self.sign.as_os_str().is_empty() {
-            true => None,
-            false => Some(Arc::new(Signer::read(&self.sign)?)),
-        };
-        Ok(Secrets { seal, sign })
+        (self.directory().is_some() && (self.is_sealed() || self.is_signed())).then_some(files)
     }
 
     /// Longest time that a packet waits in memory after its call is decided.

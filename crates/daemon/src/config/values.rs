@@ -7,7 +7,7 @@ use ringtap_model::Nanos;
 use ringtap_spool::SpaceThreshold;
 use ringtap_spool::rules::{CallShare, Network, RecordingScope};
 use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::key::{KeyValue, key_values, list, quoted};
 
@@ -21,7 +21,7 @@ macro_rules! choice {
         )+ }
     ) => {
         $(#[doc = $about])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         pub(crate) enum $Choice { $(
             $(#[doc = $description])+
             #[serde(rename = $word)]

@@ -119,6 +119,10 @@ impl Daemon {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 
+    pub(crate) fn log_file(&self) -> &Path {
+        &self.log
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }

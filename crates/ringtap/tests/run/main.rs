@@ -10,6 +10,7 @@
 //! | `interrupted` | calls that a kill cut off: recorded, held, exported, forgotten |
 //! | `kept` | rules on a wire, by one worker and by two: who is kept, pauses, digits that nobody may read |
 //! | `moto` | a server that speaks S3 |
+//! | `processes` | what each process of the daemon holds, and what it may do |
 //! | `product` | interception product, and that nothing else shows it |
 //! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
 //! | `retained` | clocks that run out, calls on hold, a disk that is full |
@@ -27,6 +28,7 @@ mod interrupted;
 mod kept;
 #[path = "../../../bucket/tests/moto/mod.rs"]
 mod moto;
+mod processes;
 mod product;
 mod replayed;
 mod retained;

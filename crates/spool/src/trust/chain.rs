@@ -167,7 +167,7 @@ impl Chain {
         };
         // Serialising numbers and texts cannot fail.
         let json = serde_json::to_string(&seal).unwrap_or_default();
-        let line = sign::line(Some(&self.signer), &json);
+        let line = sign::line(Some(&self.signer), &json)?;
         let path = segment.seal_path(&self.dir);
         replace(&path, line.as_bytes()).map_err(|error| Error::io(&path, "written", error))?;
         // The list on the disk names it until the next one is opened; with its seal that does no harm.

@@ -76,7 +76,7 @@ impl DeletionLog {
                 (entry.number.saturating_add(1), sha256_hex(&line))
             }
         };
-        let text = self.lines(entries, number, previous);
+        let text = self.lines(entries, number, previous)?;
         // A line that a power cut left incomplete was never carried out. If there is none, the file keeps the
         // space put aside.
         if file.metadata().map_err(wrong("read"))?.len() != end {
@@ -103,18 +103,23 @@ impl DeletionLog {
     }
 
     /// The lines of these entries. The first has that number, and follows a line with that hash.
-    pub(crate) fn lines(&self, entries: &[Deletion], mut number: u64, mut previous: String) -> String {
+    pub(crate) fn lines(
+        &self,
+        entries: &[Deletion],
+        mut number: u64,
+        mut previous: String,
+    ) -> Result<String, Error> {
         let mut text = String::new();
         for entry in entries {
             let key = self.signer.as_ref().map(|signer| signer.public().to_string());
             let entry = Deletion { number, previous, key, ..entry.clone() };
             // Serialising numbers and texts cannot fail.
             let json = serde_json::to_string(&entry).unwrap_or_default();
-            let line = sign::line(self.signer.as_deref(), &json);
+            let line = sign::line(self.signer.as_deref(), &json)?;
             (number, previous) = (number.saturating_add(1), sha256_hex(line.as_bytes()));
             text.push_str(&line);
         }
-        text
+        Ok(text)
     }
 }
 

@@ -139,7 +139,7 @@ impl DeletionLog {
         let (mut summary, remaining) = split(log.entries, is_present);
         summary.merge();
         let all: Vec<Deletion> = std::iter::once(Deletion::summary(summary)).chain(remaining).collect();
-        let text = self.lines(&all, number, previous);
+        let text = self.lines(&all, number, previous)?;
         let fresh = path.with_extension("part");
         let write = || {
             let mut to = File::create(&fresh)?;

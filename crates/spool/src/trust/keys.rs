@@ -30,8 +30,10 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::Error;
 use crate::segment::marker::{u32_at, u64_at};
-use crate::trust::master_key::MasterKey;
+use crate::trust::master_key::{Holder, MasterKey};
 use crate::trust::random::random;
+use crate::trust::remote_keys::{OpenedKey, Session};
+use crate::trust::secret::{Secret, wipe_stack};
 
 /// Bytes of a row, and of the header.
 pub(crate) const ROW: usize = 96;
@@ -53,7 +55,15 @@ pub(crate) type Bytes = [u8; ROW];
 pub(crate) type OwnerKey = Zeroizing<[u8; 32]>;
 
 /// Makes keys, and wraps them.
-pub(crate) struct Wrapper {
+pub(crate) enum Wrapper {
+    /// With a master key of this process.
+    Here(Box<LocalWrapper>),
+    /// By the process that holds the master key.
+    Remote(Session),
+}
+
+/// Wraps with a key of its own.
+pub(crate) struct LocalWrapper {
     cipher: Aes256Gcm,
     header: Bytes,
     made: u64,
@@ -61,22 +71,40 @@ pub(crate) struct Wrapper {
 
 impl Wrapper {
     pub(crate) fn new(master: &MasterKey) -> Result<Self, Error> {
+        let secret = match master.holder() {
+            Holder::Here(secret) => secret,
+            Holder::Remote(keys, _) => return keys.session().map(Self::Remote),
+        };
         let mut header = [0; ROW];
         header[..4].copy_from_slice(&MAGIC);
         header[4..8].copy_from_slice(&VERSION.to_le_bytes());
         header[8..24].copy_from_slice(&master.id());
         random(&mut header[24..56])?;
         seal_row(&mut header);
-        Ok(Self { cipher: wrapping(master, &header[24..56]), header, made: 0 })
+        let cipher = wrapping(secret, &header[24..56]);
+        Ok(Self::Here(Box::new(LocalWrapper { cipher, header, made: 0 })))
     }
 
     /// The header of every key file of this writer.
     pub(crate) fn header(&self) -> &Bytes {
-        &self.header
+        match self {
+            Self::Here(local) => &local.header,
+            Self::Remote(session) => &session.header,
+        }
     }
 
-    /// A new key, and its row. None if the operating system has no randomness.
+    /// A new key, and its row. None if the operating system has no randomness, or the process that holds the
+    /// master key has ended.
     pub(crate) fn make(&mut self, owner: u64, at: Nanos) -> Option<(OwnerKey, Bytes)> {
+        match self {
+            Self::Here(local) => local.make(owner, at),
+            Self::Remote(session) => session.make(owner, at),
+        }
+    }
+}
+
+impl LocalWrapper {
+    fn make(&mut self, owner: u64, at: Nanos) -> Option<(OwnerKey, Bytes)> {
         let mut key = OwnerKey::default();
         random(&mut key[..]).ok()?;
         let mut row = [0; ROW];
@@ -95,12 +123,14 @@ impl Wrapper {
     }
 }
 
-fn wrapping(master: &MasterKey, salt: &[u8]) -> Aes256Gcm {
+fn wrapping(master: &Secret, salt: &[u8]) -> Aes256Gcm {
     let mut key = Zeroizing::new([0; 32]);
     // It fails only for more than 8 KiB.
     let made = Hkdf::<Sha256>::new(Some(salt), master.bytes()).expand(INFO, &mut key[..]);
     debug_assert!(made.is_ok());
-    Aes256Gcm::new(&Key::<Aes256Gcm>::from(*key))
+    let cipher = Aes256Gcm::new(&Key::<Aes256Gcm>::from(*key));
+    wipe_stack();
+    cipher
 }
 
 /// The count of keys, from the bytes before the wrapped key.
@@ -277,18 +307,9 @@ impl Keys {
 
     /// Opens the key of a row with the master key that wrapped it.
     pub(crate) fn unwrap(&self, row: &KeyRow, masters: &[MasterKey]) -> Unwrapped {
-        let (Some(header), KeyRow::Key(bytes)) = (&self.header, row) else { return Unwrapped::Damaged };
-        let Some(master) = masters.iter().find(|master| master.id()[..] == header[8..24]) else {
-            return Unwrapped::Locked;
-        };
-        let cipher = wrapping(master, &header[24..56]);
-        let (head, rest) = bytes.split_at(WRAPPED);
-        let mut key = OwnerKey::default();
-        key.copy_from_slice(&rest[..32]);
-        let Ok(tag) = <[u8; 16]>::try_from(&bytes[TAG..TAG + 16]) else { return Unwrapped::Damaged };
-        match cipher.decrypt_inout_detached(&nonce(head), head, (&mut key[..]).into(), &Tag::from(tag)) {
-            Ok(()) => Unwrapped::Key(key),
-            Err(_) => Unwrapped::Damaged,
+        match (&self.header, row) {
+            (Some(header), KeyRow::Key(bytes)) => unwrap(header, bytes, masters),
+            _ => Unwrapped::Damaged,
         }
     }
 
@@ -308,6 +329,31 @@ pub(crate) enum Unwrapped {
     Locked,
     /// The row is not as it was written.
     Damaged,
+}
+
+/// Opens the key of a row of a file with that header, with the master key that wrapped it.
+pub(crate) fn unwrap(header: &Bytes, row: &Bytes, masters: &[MasterKey]) -> Unwrapped {
+    let Some(master) = masters.iter().find(|master| master.id()[..] == header[8..24]) else {
+        return Unwrapped::Locked;
+    };
+    let cipher = match master.holder() {
+        Holder::Here(secret) => wrapping(secret, &header[24..56]),
+        Holder::Remote(keys, _) => {
+            return match keys.unwrap(header, row) {
+                OpenedKey::Key(key) => Unwrapped::Key(key),
+                OpenedKey::Locked => Unwrapped::Locked,
+                OpenedKey::Damaged => Unwrapped::Damaged,
+            };
+        }
+    };
+    let (head, rest) = row.split_at(WRAPPED);
+    let mut key = OwnerKey::default();
+    key.copy_from_slice(&rest[..32]);
+    let Ok(tag) = <[u8; 16]>::try_from(&row[TAG..TAG + 16]) else { return Unwrapped::Damaged };
+    match cipher.decrypt_inout_detached(&nonce(head), head, (&mut key[..]).into(), &Tag::from(tag)) {
+        Ok(()) => Unwrapped::Key(key),
+        Err(_) => Unwrapped::Damaged,
+    }
 }
 
 /// The offset of a row in the file.

@@ -8,13 +8,22 @@ use sha2::{Digest, Sha256};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::Error;
-use crate::hex::{hex, unhex};
+use crate::hex::{hex, unhex_into};
 use crate::trust::random::random;
+use crate::trust::remote_keys::RemoteKeys;
+use crate::trust::secret::{Secret, wipe_stack};
 use crate::trust::secret_file as secret;
 
-/// 32 bytes that wrap the keys of owners.
+/// 32 bytes that wrap the keys of owners, here or in another process.
 #[derive(Clone)]
-pub struct MasterKey(Zeroizing<[u8; 32]>);
+pub struct MasterKey(Holder);
+
+/// Who has the bytes.
+#[derive(Clone)]
+pub(crate) enum Holder {
+    Here(Secret),
+    Remote(RemoteKeys, [u8; 16]),
+}
 
 impl MasterKey {
     /// Reads a file: 32 bytes, or 64 hex digits.
@@ -56,9 +65,18 @@ impl MasterKey {
 
     /// From its bytes.
     pub fn of(mut bytes: [u8; 32]) -> Self {
-        let key = Self(Zeroizing::new(bytes));
+        let copied = Secret::written(|place| {
+            place.copy_from_slice(&bytes);
+            Some(())
+        });
         bytes.zeroize();
-        key
+        // Copying does not fail.
+        Self(Holder::Here(copied.unwrap_or_else(|| unreachable!())))
+    }
+
+    /// Held by another process; None if it has none.
+    pub fn of_process(keys: &RemoteKeys) -> Option<Self> {
+        keys.master().map(|id| Self(Holder::Remote(keys.clone(), id)))
     }
 
     /// Makes a new key, as 64 hex digits.
@@ -75,20 +93,32 @@ impl MasterKey {
     fn parse(bytes: &[u8]) -> Option<Self> {
         // 32 hex digits are half a key, not 32 bytes.
         let digits = bytes.iter().all(u8::is_ascii_hexdigit);
-        if let (false, Ok(bytes)) = (digits, <[u8; 32]>::try_from(bytes)) {
-            return Some(Self::of(bytes));
-        }
-        let text = Zeroizing::new(std::str::from_utf8(bytes).ok()?.trim().to_ascii_lowercase());
-        unhex(&text).map(Self::of)
+        let secret = match digits {
+            false if bytes.len() == 32 => Secret::written(|place| {
+                place.copy_from_slice(bytes);
+                Some(())
+            }),
+            _ => {
+                let text = Zeroizing::new(bytes.trim_ascii().to_ascii_lowercase());
+                Secret::written(|place| unhex_into(&text, place))
+            }
+        };
+        Some(Self(Holder::Here(secret?)))
     }
 
-    pub(crate) fn bytes(&self) -> &[u8; 32] {
+    pub(crate) fn holder(&self) -> &Holder {
         &self.0
     }
 
     /// Identifies a master key, without revealing it.
     pub(crate) fn id(&self) -> [u8; 16] {
-        let digest = Sha256::new().chain_update(b"ringtap master key").chain_update(&self.0[..]).finalize();
+        let secret = match &self.0 {
+            Holder::Here(secret) => secret,
+            Holder::Remote(_, id) => return *id,
+        };
+        let digest =
+            Sha256::new().chain_update(b"ringtap master key").chain_update(secret.bytes()).finalize();
+        wipe_stack();
         let mut id = [0; 16];
         id.copy_from_slice(&digest[..16]);
         id
@@ -107,6 +137,15 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    impl MasterKey {
+        fn bytes(&self) -> &[u8; 32] {
+            match &self.0 {
+                Holder::Here(secret) => secret.bytes(),
+                Holder::Remote(..) => unreachable!(),
+            }
+        }
+    }
 
     #[test]
     fn keys_from_files_and_commands() {

@@ -103,7 +103,7 @@ pub(crate) fn write(
     // Serialising numbers and texts cannot fail.
     let json = serde_json::to_string(&list).unwrap_or_default();
     let path = dir.join(open_list_name(worker, category));
-    let line = sign::line(Some(signer), &json);
+    let line = sign::line(Some(signer), &json)?;
     replace(&path, line.as_bytes()).map_err(|error| Error::io(&path, "written", error))
 }
 

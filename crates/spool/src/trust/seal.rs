@@ -110,7 +110,7 @@ pub(crate) fn of_copy(
     // Serialising numbers and texts cannot fail.
     let json = serde_json::to_string(&seal).unwrap_or_default();
     let path = segment.seal_path(dir);
-    let line = sign::line(Some(signer), &json);
+    let line = sign::line(Some(signer), &json)?;
     replace(&path, line.as_bytes()).map_err(|error| Error::io(&path, "written", error))
 }
 

@@ -13,6 +13,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::pkcs8::{
@@ -25,11 +26,19 @@ use zeroize::Zeroizing;
 use crate::error::Error;
 use crate::hex::{hex, unhex};
 use crate::trust::random::random;
+use crate::trust::remote_keys::RemoteKeys;
 use crate::trust::secret_file as secret;
 
-/// An Ed25519 key that signs segments and log entries.
+/// An Ed25519 key that signs segments and log entries, here or in another process.
 #[derive(Clone)]
-pub struct Signer(SigningKey);
+pub struct Signer(Holder);
+
+#[derive(Clone)]
+enum Holder {
+    /// One place in memory; the crate wipes it.
+    Here(Arc<SigningKey>),
+    Remote(RemoteKeys, PublicKey),
+}
 
 impl Signer {
     /// Reads a key: PKCS#8 as PEM, as `openssl genpkey -algorithm ed25519` writes it, or its 32 bytes as 64
@@ -45,7 +54,7 @@ impl Signer {
             Some(seed) => Some(SigningKey::from_bytes(&seed)),
             None => SigningKey::from_pkcs8_pem(text).ok(),
         };
-        key.map(Self).ok_or_else(|| {
+        key.map(Self::here).ok_or_else(|| {
             Error::key(
                 path,
                 "it is no Ed25519 key; make one with `openssl genpkey -algorithm ed25519`, or write its \
@@ -73,12 +82,32 @@ impl Signer {
 
     /// From the 32 bytes of a key.
     pub fn of(seed: &[u8; 32]) -> Self {
-        Self(SigningKey::from_bytes(seed))
+        Self::here(SigningKey::from_bytes(seed))
+    }
+
+    fn here(key: SigningKey) -> Self {
+        Self(Holder::Here(Arc::new(key)))
+    }
+
+    /// Held by another process; None if it has none.
+    pub fn of_process(keys: &RemoteKeys) -> Option<Self> {
+        keys.signer().map(|public| Self(Holder::Remote(keys.clone(), PublicKey(public))))
     }
 
     /// The key that verifies signatures.
     pub fn public(&self) -> PublicKey {
-        PublicKey(self.0.verifying_key().to_bytes())
+        match &self.0 {
+            Holder::Here(key) => PublicKey(key.verifying_key().to_bytes()),
+            Holder::Remote(_, public) => *public,
+        }
+    }
+
+    /// Signs a text.
+    pub(crate) fn sign(&self, text: &str) -> Result<[u8; 64], Error> {
+        match &self.0 {
+            Holder::Here(key) => Ok(key.sign(text.as_bytes()).to_bytes()),
+            Holder::Remote(keys, _) => keys.sign(text),
+        }
     }
 }
 
@@ -156,10 +185,16 @@ impl FromStr for PublicKey {
 }
 
 /// A signed line, with its line feed.
-pub(crate) fn line(signer: Option<&Signer>, json: &str) -> String {
-    let signature =
-        signer.map_or_else(|| "-".to_owned(), |signer| hex(&signer.0.sign(json.as_bytes()).to_bytes()));
-    format!("{json}\t{signature}\n")
+///
+/// # Errors
+///
+/// The process that holds the key does not answer.
+pub(crate) fn line(signer: Option<&Signer>, json: &str) -> Result<String, Error> {
+    let signature = match signer {
+        Some(signer) => hex(&signer.sign(json)?),
+        None => "-".to_owned(),
+    };
+    Ok(format!("{json}\t{signature}\n"))
 }
 
 /// The text of a line and its signature.
@@ -203,14 +238,14 @@ mod tests {
     fn the_vector_of_the_rfc() {
         let signer = Signer::of(&unhex(SEED).unwrap());
         assert_eq!(signer.public().to_string(), PUBLIC);
-        assert_eq!(line(Some(&signer), "\x72"), format!("r\t{SIGNED}\n"));
+        assert_eq!(line(Some(&signer), "\x72").unwrap(), format!("r\t{SIGNED}\n"));
         assert_eq!(format!("{signer:?}"), format!("Signer({PUBLIC})"));
     }
 
     #[test]
     fn a_line_is_that_of_its_signer_alone() {
         let (a, b) = (Signer::of(&[1; 32]), Signer::of(&[2; 32]));
-        let text = line(Some(&a), "{\"x\":1}");
+        let text = line(Some(&a), "{\"x\":1}").unwrap();
         let parsed = Line::parse(text.as_bytes()).unwrap();
         assert_eq!(parsed.json, "{\"x\":1}");
         assert!(parsed.is_by(&a.public()) && !parsed.is_by(&b.public()));
@@ -224,7 +259,7 @@ mod tests {
                 );
             }
         }
-        let unsigned = line(None, "{}");
+        let unsigned = line(None, "{}").unwrap();
         assert_eq!(unsigned, "{}\t-\n");
         assert!(!Line::parse(unsigned.as_bytes()).unwrap().is_by(&a.public()));
         assert!(Line::parse(b"{}\t-").is_none() && Line::parse(b"").is_none());

@@ -1,0 +1,267 @@
+//! Confines a process of the daemon to what it needs: files by Landlock, system calls by a seccomp filter.
+//!
+//! Both are in the kernel, and hold whatever the service manager allows. A kernel without one of them is
+//! named in the log; the rest holds.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
+    path_beneath_rules,
+};
+
+use crate::config::Config;
+use crate::processes::system_calls::{self, Calls};
+
+/// What a process may do from now on.
+#[derive(Debug)]
+pub(crate) struct Confinement {
+    /// Files and directories that it may read.
+    reads: Vec<PathBuf>,
+    /// Directories in which it may do everything.
+    writes: Vec<PathBuf>,
+    /// Whether it connects to others.
+    network: bool,
+    calls: anyhow::Result<Calls>,
+}
+
+impl Confinement {
+    /// The process with the keys: no file, no program, no connection.
+    pub(crate) fn of_keys() -> Self {
+        let (reads, writes) = (Vec::new(), Vec::new());
+        Self { reads, writes, network: false, calls: system_calls::of_every_process() }
+    }
+
+    /// The process that captures and records: its own directories, its configuration and what that names.
+    /// Connections to others only where segments move to a bucket.
+    pub(crate) fn of_capture(config: &Config, path: &Path, network: bool) -> Self {
+        let directories = [
+            config.spool.directory(),
+            config.retention.tier(),
+            Some(config.store.directory.as_path()),
+            Some(config.store.outbox.as_path()),
+            config.journal.path.parent(),
+        ];
+        let writes = directories.into_iter().flatten().map(present).collect();
+        let mut reads: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+        let secrets = config.secret_files();
+        let lists = config.number_files();
+        let beside = std::iter::once(path).chain(lists.iter().map(PathBuf::as_path));
+        reads.extend(beside.map(|file| reloaded(file, &secrets)));
+        reads.extend(config.capture.files.iter().cloned());
+        if network {
+            reads.extend(NETWORK.iter().map(PathBuf::from));
+            let named = ["SSL_CERT_FILE", "SSL_CERT_DIR", "AWS_WEB_IDENTITY_TOKEN_FILE"];
+            reads.extend(named.iter().filter_map(std::env::var_os).map(PathBuf::from));
+        }
+        let calls = if network { system_calls::of_network() } else { system_calls::of_capture() };
+        Self { reads, writes, network, calls }
+    }
+
+    /// Confines this thread and those that it starts, so call it before there is a second one. What the
+    /// kernel does not offer is logged; `name` is the process.
+    ///
+    /// # Errors
+    ///
+    /// The process can still do what it must not.
+    pub(crate) fn apply(self, name: &str) -> anyhow::Result<()> {
+        let network = self.network;
+        match self.restrict_files() {
+            Ok(RulesetStatus::FullyEnforced) => {}
+            Ok(RulesetStatus::PartiallyEnforced) => log::debug!(
+                target: "run",
+                "the process for {name}: this kernel's Landlock lacks a part: use Linux 6.12 or later"
+            ),
+            Ok(RulesetStatus::NotEnforced) => log::warn!(
+                target: "run",
+                "the process for {name} may open every file of its user: this kernel has no Landlock; add \
+                `landlock` to its list of security modules (`lsm=`)"
+            ),
+            Err(error) => log::warn!(
+                target: "run",
+                "the process for {name} may open every file of its user: Landlock refuses ({error:#})"
+            ),
+        }
+        match self.calls.and_then(system_calls::allow_only) {
+            Ok(()) => check(name, network),
+            Err(error) => log::warn!(
+                target: "run",
+                "the process for {name} may make every system call: the filter is refused ({error:#}); does \
+                a container forbid seccomp?"
+            ),
+        }
+        Ok(())
+    }
+
+    fn restrict_files(&self) -> anyhow::Result<RulesetStatus> {
+        let all = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::Truncate;
+        let all = all | AccessFs::RemoveFile | AccessFs::RemoveDir | AccessFs::MakeReg | AccessFs::MakeDir;
+        let mut rules = Ruleset::default().handle_access(AccessFs::from_all(KNOWN))?;
+        if !self.network {
+            rules = rules.handle_access(AccessNet::from_all(KNOWN))?;
+        }
+        let rules = rules
+            .scope(Scope::Signal)?
+            .create()?
+            .add_rules(path_beneath_rules(&self.reads, AccessFs::ReadFile | AccessFs::ReadDir))?
+            .add_rules(path_beneath_rules(&self.writes, all | AccessFs::Refer))?;
+        Ok(rules.restrict_self()?.ruleset)
+    }
+}
+
+/// A file that a reload reads again: its directory, because an editor may make it anew, unless a key is below
+/// it too.
+fn reloaded(file: &Path, secrets: &[PathBuf]) -> PathBuf {
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let dir = whole(file).parent().map_or_else(|| file.to_owned(), Path::to_owned);
+    if secrets.iter().any(|secret| whole(secret).starts_with(&dir)) {
+        log::info!(
+            target: "run",
+            "{} is read again only if it was changed in place, because a key is in its directory",
+            file.display()
+        );
+        return file.to_owned();
+    }
+    dir
+}
+
+/// The path, or the next directory above it that exists: it may be made later.
+fn present(path: &Path) -> PathBuf {
+    let there = path.ancestors().find(|part| !part.as_os_str().is_empty() && part.exists());
+    match there {
+        Some(there) if there == Path::new("/") => {
+            log::warn!(
+                target: "run",
+                "{} cannot be used before the next start: no directory above it exists now",
+                path.display()
+            );
+            path.to_owned()
+        }
+        Some(there) => there.to_owned(),
+        None => PathBuf::from("."),
+    }
+}
+
+/// Tries what must be refused now, and names what is not.
+fn check(name: &str, network: bool) {
+    let is_refused = |result: std::io::Result<()>| {
+        result.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
+    };
+    let file = is_refused(File::open(FOREIGN).map(|_| ()));
+    let connection = network || is_refused(TcpStream::connect((Ipv4Addr::LOCALHOST, DISCARD)).map(|_| ()));
+    let program = Command::new("/proc/self/exe").arg("--version").stdout(Stdio::null()).spawn();
+    let program = is_refused(program.map(|mut child| {
+        let _ = child.wait();
+    }));
+    let open = [(file, "files"), (connection, "connections"), (program, "programs")];
+    let open: Vec<&str> = open.iter().filter(|(refused, _)| !refused).map(|(_, what)| *what).collect();
+    match open.as_slice() {
+        [] => log::info!(target: "run", "the process for {name} is confined"),
+        open => log::warn!(target: "run", "the process for {name} is confined but for {}", open.join(", ")),
+    }
+}
+
+/// The newest Landlock whose rights are known here; an older kernel enforces what it has.
+const KNOWN: ABI = ABI::V6;
+/// What every program may read: times of day, its own figures, interfaces.
+const SYSTEM: [&str; 7] = [
+    "/etc/localtime",
+    "/usr/share/zoneinfo",
+    "/proc/self",
+    "/sys/class/net",
+    "/sys/devices",
+    "/dev/null",
+    "/dev/urandom",
+];
+/// What a client of a network reads: names, certificates, libraries for both.
+const NETWORK: [&str; 7] = [
+    "/etc",
+    "/run/systemd/resolve",
+    "/usr/share/ca-certificates",
+    "/usr/lib",
+    "/usr/lib64",
+    "/lib",
+    "/lib64",
+];
+/// A file that every user may read.
+const FOREIGN: &str = "/etc/passwd";
+/// The port of the discard service: nobody listens there.
+const DISCARD: u16 = 9;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+
+    use super::*;
+
+    /// Tries in a thread of its own, which alone is confined.
+    fn confined(confinement: Confinement, attempt: impl FnOnce() + Send + 'static) {
+        let thread = thread::spawn(move || {
+            nix::sys::prctl::set_no_new_privs().expect("Linux has it");
+            confinement.apply("the test").expect("it is confined");
+            let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+            assert!(status.is_empty() || status.contains("Seccomp:\t2\n"), "{status}");
+            attempt();
+        });
+        thread.join().expect("the attempt");
+    }
+
+    fn refused<T>(result: std::io::Result<T>) {
+        let kind = result.map(|_| ()).expect_err("it must be refused").kind();
+        assert_eq!(kind, std::io::ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn a_capture_process_writes_its_own_files_and_reaches_nothing_else() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let other = tempfile::tempdir().expect("a directory");
+        let (own, foreign) = (dir.path().to_owned(), other.path().join("file"));
+        fs::write(&foreign, "x").expect("a file");
+        let spool = own.join("spool");
+        fs::create_dir(&spool).expect("a directory");
+        let capture = Confinement {
+            reads: SYSTEM.iter().map(PathBuf::from).collect(),
+            writes: vec![spool.clone()],
+            network: false,
+            calls: system_calls::of_capture(),
+        };
+        confined(capture, move || {
+            fs::create_dir(spool.join("day")).expect("its own directory");
+            fs::write(spool.join("day/file"), "x").expect("its own directory");
+            fs::rename(spool.join("day/file"), spool.join("file")).expect("its own directory");
+            assert_eq!(fs::read_to_string(spool.join("file")).expect("its own file"), "x");
+            fs::remove_dir(spool.join("day")).expect("its own directory");
+            thread::spawn(|| ()).join().expect("threads may be started");
+            UnixStream::pair().expect("connections to its own processes");
+            for path in [Path::new("/etc/shadow"), Path::new(FOREIGN), &foreign] {
+                refused(File::open(path));
+            }
+            refused(fs::write(&foreign, "y"));
+            std::os::unix::fs::symlink(&foreign, spool.join("link")).expect_err("no links");
+            refused(TcpStream::connect((Ipv4Addr::LOCALHOST, DISCARD)));
+            refused(UnixStream::connect("/run/dbus/system_bus_socket"));
+            refused(Command::new("/bin/true").spawn());
+        });
+        assert_eq!(fs::read_to_string(other.path().join("file")).expect("it is there"), "x");
+    }
+
+    #[test]
+    fn the_process_with_the_keys_opens_no_file_at_all() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("file");
+        fs::write(&file, "x").expect("a file");
+        confined(Confinement::of_keys(), move || {
+            refused(File::open(&file));
+            refused(fs::write(&file, "y"));
+            refused(TcpStream::connect((Ipv4Addr::LOCALHOST, DISCARD)));
+            refused(UnixStream::pair());
+            refused(Command::new("/bin/true").spawn());
+            thread::spawn(|| ()).join().expect("threads may be started");
+        });
+    }
+}
