@@ -25,19 +25,19 @@ pub(crate) struct HousekeepingThread {
 }
 
 impl HousekeepingThread {
-    /// Starts housekeeping of the spool in `directory`; `store` is the directory of the records.
+    /// Starts housekeeping of the spool in `directory`.
     pub(crate) fn start(
         directory: PathBuf,
         far_tier: Arc<FarTier>,
-        store: PathBuf,
         retention: Retention,
         deletions: DeletionLog,
         writers: Vec<Arc<WriterStatus>>,
+        heads: HeadLog,
         shared_status: Arc<SharedStatus>,
     ) -> anyhow::Result<Self> {
         let (limits, changes) = channel();
+        let store = heads.records.clone();
         let holding = Holding { store, spool: directory.clone(), checked: None, failed: false };
-        let heads = HeadLog::new(writers.clone());
         let janitor = Janitor::new(directory.clone(), retention.limits(), deletions, writers);
         let run = move || {
             let housekeeper = Housekeeper { directory, far_tier, holding, retention, janitor, heads };
@@ -93,8 +93,7 @@ impl Housekeeper {
                     self.reload();
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                // The writers have ended: these are the last seals.
-                Err(RecvTimeoutError::Disconnected) => return self.heads.note(),
+                Err(RecvTimeoutError::Disconnected) => return self.heads.end(),
             }
         }
     }

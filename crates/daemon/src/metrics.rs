@@ -379,6 +379,12 @@ fn of_recording(now: &Snapshot, workers: &[WorkerInfo]) -> Vec<Family> {
         counter("ringtap_spool_failures", "Failed write operations on the spool's disk.", &|kept| {
             kept.failures
         }),
+        counter(
+            "ringtap_spool_disagreements",
+            "Chains of seals that were not as they were left when ringtap started: segments were removed or \
+             replaced, or the signing key was changed.",
+            &|kept| kept.disagreements,
+        ),
     ]
 }
 

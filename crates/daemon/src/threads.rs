@@ -14,11 +14,12 @@ use ringtap_recorder::amend::AmendingThread;
 use ringtap_recorder::recorder::Recorder;
 use ringtap_recorder::recovery::RecoveredCalls;
 use ringtap_report::text::counted;
-use ringtap_spool::DeletionLog;
+use ringtap_spool::{DeletionLog, WriterSettings};
 use ringtap_store::{RecordSender, Recovered, StoreWriter};
 
 use crate::config::{Config, Secrets};
 use crate::far_tier::FarTier;
+use crate::heads::{HeadLog, RememberedHeads};
 use crate::housekeeping::HousekeepingThread;
 use crate::recording::Recording;
 use crate::recovered;
@@ -102,20 +103,17 @@ impl Threads {
             recovering: None,
             files: source.files,
         };
-        if threads.recording.is_some() {
-            let keep = config.spool.late();
-            let sender = store.sender().context("the store's thread has stopped")?;
-            let records = config.store.directory.clone();
-            let amending =
-                AmendingThread::start(records, sender, keep, Arc::clone(&threads.shared_status.corrections));
-            threads.amending = Some(amending.context("cannot start the thread that amends records")?);
-        }
+        threads.amend(config, store)?;
+        let remembered = RememberedHeads::of(config);
         let (mut ready, mut written) = (Vec::new(), Vec::new());
         for ((tap, info), engine) in source.taps.into_iter().zip(engines) {
             let settings = config.spool.settings(info.number, tap.link(), source.files, secrets);
             let sender = || store.sender().context("the store's thread has stopped");
             let recorder = match settings {
-                Some(settings) => threads.recorder(settings, streams, config.spool.undecided(), sender()?)?,
+                Some(settings) => {
+                    let settings = remembered.given_to(settings);
+                    threads.recorder(settings, streams, config.spool.undecided(), sender()?)?
+                }
                 None => None,
             };
             written.extend(recorder.as_ref().map(Recorder::written));
@@ -138,17 +136,32 @@ impl Threads {
         threads.recovering = recovered::record(recovered, config, far_tier, sender)?;
         threads.begin(ready, config)?;
         if let Some(directory) = config.spool.directory() {
+            let signer = secrets.sign.as_ref().map(|signer| signer.public());
+            let heads = HeadLog::new(config, directory, signer, remembered, written.clone());
             threads.housekeeping = Some(HousekeepingThread::start(
                 directory.to_owned(),
                 Arc::clone(far_tier),
-                config.store.directory.clone(),
                 config.retention.clone(),
                 DeletionLog::of(directory, secrets.sign.clone()),
                 written,
+                heads,
                 Arc::clone(&threads.shared_status),
             )?);
         }
         Ok(threads)
+    }
+
+    /// Starts the thread that amends records, if packets are recorded.
+    fn amend(&mut self, config: &Config, store: &StoreWriter) -> anyhow::Result<()> {
+        if self.recording.is_some() {
+            let keep = config.spool.late();
+            let sender = store.sender().context("the store's thread has stopped")?;
+            let records = config.store.directory.clone();
+            let corrections = Arc::clone(&self.shared_status.corrections);
+            let amending = AmendingThread::start(records, sender, keep, corrections);
+            self.amending = Some(amending.context("cannot start the thread that amends records")?);
+        }
+        Ok(())
     }
 
     /// Starts the workers.
@@ -166,7 +179,7 @@ impl Threads {
     /// A worker's recorder; None where nothing is recorded.
     fn recorder(
         &self,
-        settings: ringtap_spool::WriterSettings,
+        settings: WriterSettings,
         streams: usize,
         undecided: usize,
         journal: RecordSender,
@@ -178,8 +191,16 @@ impl Threads {
         for segment in recorder.written().quarantined() {
             log::error!(
                 target: "spool",
-                "{segment} has no seal and was not begun by this spool's writers: moved to quarantine/; find \
-                 out who put it there, or whether the signing key was changed after a kill"
+                "{segment} has no seal, and it or some of its chunks were not written by this spool's \
+                 writers: in quarantine/ now; find out who put it there, or whether a key was changed after \
+                 a kill"
+            );
+        }
+        for finding in recorder.written().disagreements() {
+            log::error!(
+                target: "spool",
+                "the spool is not as it was left: {finding}; recording goes on. Find out who changed it, \
+                 and run `ringtap verify --head` with the heads in the log"
             );
         }
         if let Some(amending) = &self.amending {

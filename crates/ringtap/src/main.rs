@@ -24,6 +24,7 @@ mod filter;
 mod helper;
 mod input;
 mod interrupt;
+mod keys;
 mod page;
 mod screen;
 mod search;

@@ -90,6 +90,14 @@ section! {
         /// key --sign` makes one. Needs `seal` or `seal_command`. Empty signs nothing.
         #[accepts = "a path, such as \"/etc/ringtap/sign.pem\", or \"\" for none"]
         sign: PathBuf = PathBuf::new(),
+        /// File to which the heads of the signed chains are appended once an hour and at the end, for
+        /// `ringtap verify --head`: on another disk, or one that another machine collects. Empty is none.
+        #[accepts = "a path, such as \"/mnt/notary/ringtap.heads\", or \"\" for none"]
+        pub(crate) heads: PathBuf = PathBuf::new(),
+        /// Socket of the system's log, to which the heads are sent as well (RFC 5424, facility 13). Empty is
+        /// none.
+        #[accepts = "a path, such as \"/dev/log\", or \"\" for none"]
+        pub(crate) syslog: PathBuf = PathBuf::new(),
     }
 }
 

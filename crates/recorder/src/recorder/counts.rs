@@ -20,6 +20,8 @@ pub struct RecordingCounts {
     pub segments: u64,
     /// Failed write operations.
     pub failures: u64,
+    /// Chains that were not as they were left when the writer started.
+    pub disagreements: u64,
     /// Decisions about calls.
     pub decisions: Decisions,
 }

@@ -118,6 +118,7 @@ impl Recorder {
             writes: written.writes(),
             segments: written.segments(),
             failures: written.failures(),
+            disagreements: written.disagreements().len() as u64,
             decisions: Decisions { lost: self.output.undecided.lost(), ..self.counts },
         }
     }

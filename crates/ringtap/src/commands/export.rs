@@ -27,6 +27,7 @@ use crate::distant;
 use crate::exit::{Exit, Misuse};
 use crate::files::{Content, Files, Wanted};
 use crate::filter::Filter;
+use crate::keys::public_keys;
 use crate::screen::Screen;
 use crate::sound::{How, refuse_without_encoder};
 
@@ -48,9 +49,15 @@ pub(crate) struct Export {
     /// Directory of the spool; repeat it for each further directory with its segments
     #[arg(long, value_name = "DIR", required = true)]
     spool: Vec<PathBuf>,
-    /// A file with a key that the spool was sealed with; repeat it for each further key
+    /// A file with a key that the spool was sealed with, or with several, or a directory of such files; may
+    /// be repeated
     #[arg(long, value_name = "FILE")]
     key: Vec<PathBuf>,
+    /// A public key: packets of segments that it did not sign are left out. A file or 64 hex digits; a
+    /// file may hold several keys, a directory several files; may be repeated [default: the keys that signed
+    /// the heads of the spool's chains]
+    #[arg(long, value_name = "PUBLIC")]
+    signed_by: Vec<String>,
     /// Export the interception product of intercepted calls instead of their recording
     #[arg(long)]
     product: bool,
@@ -95,13 +102,22 @@ struct Outcome {
     exit: Exit,
 }
 
-/// Says what was left out because nothing proves that the spool's writers wrote it.
+/// Says what was left out because nothing proves that the spool's writers wrote it, and what was exported
+/// although nothing proves it.
 fn remark_unproven(spool: &Reader, screen: &mut Screen) {
+    let segments: Vec<&str> = spool.foreign().map(Segment::as_str).collect();
+    if let Some(first) = segments.first() {
+        screen.remark(format!(
+            "left out: {} without a seal by the spool's key, the first `{first}`; nothing proves who wrote \
+             that. `ringtap verify` names all",
+            counted(segments.len() as u64, "segment")
+        ));
+    }
     let segments: Vec<&str> = spool.unproven().map(Segment::as_str).collect();
     if let Some(first) = segments.first() {
         screen.remark(format!(
-            "left out: {} without a seal, the first `{first}`; the spool is signed, so nothing proves who \
-             wrote that. `ringtap verify` names all",
+            "unproven: {} from before the spool was signed, the first `{first}`: nothing proves that their \
+             packets are as they were captured",
             counted(segments.len() as u64, "segment")
         ));
     }
@@ -115,6 +131,14 @@ impl Export {
         let mut mask = self.anonymise.mask()?;
         let store = ringtap_store::Reader::open(&self.store)?;
         let mut spool = self.spool()?;
+        if self.signed_by.is_empty() && spool.head_signers().len() > 1 {
+            let keys: Vec<String> = spool.head_signers().iter().map(ToString::to_string).collect();
+            screen.remark(format!(
+                "the heads of the spool's chains are signed by different keys, {}: say which are yours with \
+                 `--signed-by`",
+                keys.join(" and ")
+            ));
+        }
         let Some(call) = &self.call else {
             let exit = self.search(&store, &mut spool, mask.as_mut(), screen);
             remark_unproven(&spool, screen);
@@ -161,7 +185,10 @@ impl Export {
         }
         dirs.for_each(|dir| spool.add_dir(dir));
         for path in &self.key {
-            spool.add_key(MasterKey::read(path)?);
+            MasterKey::read_all(path)?.into_iter().for_each(|key| spool.add_key(key));
+        }
+        if !self.signed_by.is_empty() {
+            spool.trust(&public_keys(&self.signed_by)?)?;
         }
         Ok(spool)
     }

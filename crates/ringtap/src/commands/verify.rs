@@ -8,11 +8,12 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_report::summary::grouped;
 use ringtap_report::text::{counted, shown};
-use ringtap_spool::{FarStorage, KnownHead, PublicKey, VerifyOptions, VerifyReport};
+use ringtap_spool::{FarStorage, KnownHead, VerifyOptions, VerifyReport};
 
 use crate::distant;
 use crate::exit::Exit;
 use crate::interrupt;
+use crate::keys::public_keys;
 use crate::screen::Screen;
 
 /// Prove that a spool is as it was written: nothing changed, removed, inserted or reordered
@@ -27,8 +28,8 @@ pub(crate) struct Verify {
     /// Directory of the spool, and further directories that its segments were moved to
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
-    /// A public key whose signatures are accepted, as a file or 64 hex digits; may be repeated [default: the
-    /// key that signed most segments]
+    /// A public key whose signatures are accepted: a file or 64 hex digits; a file may hold several keys, a
+    /// directory several files; may be repeated [default: the key that signed most segments]
     #[arg(long, value_name = "PUBLIC")]
     key: Vec<String>,
     /// The head of a chain that was noted elsewhere, as `verify` prints it (w0-m:17: and 64 hex digits), or a
@@ -60,7 +61,7 @@ Exit status: 0 as it was written, 1 failed, 2 wrong usage, 3 not as it was writt
 impl Verify {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let keys = self.key.iter().map(|key| public(key)).collect::<Result<Vec<_>, _>>()?;
+        let keys = public_keys(&self.key)?;
         let dirs: Vec<&Path> = self.dirs.iter().map(PathBuf::as_path).collect();
         let far = distant::of(dirs.first().copied().unwrap_or(Path::new(".")))?;
         let heads = self.head.iter().map(|head| noted(head)).collect::<Result<Vec<_>, _>>()?.concat();
@@ -172,14 +173,6 @@ fn noted(text: &str) -> anyhow::Result<Vec<KnownHead>> {
         "`{text}` has no heads of chains: `ringtap verify` prints them, as w0-m:17: and 64 hex digits"
     );
     Ok(heads)
-}
-
-/// Reads a public key: a file, or 64 hex digits.
-fn public(text: &str) -> anyhow::Result<PublicKey> {
-    match text.parse() {
-        Ok(key) => Ok(key),
-        Err(_) => Ok(PublicKey::read(Path::new(text))?),
-    }
 }
 
 fn bar(screen: &Screen) -> ProgressBar {

@@ -142,6 +142,43 @@ fn packets_that_somebody_puts_in_are_no_evidence() {
     assert_eq!(status, Some(0), "{shown}{told}");
 }
 
+/// The daemon compares the spool with what it remembers beside the records.
+#[test]
+fn an_older_state_of_the_spool_is_reported_when_the_daemon_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (spool, master, sign) = (at("spool"), at("seal.key"), at("sign.pem"));
+    assert_eq!(ringtap(&["key", "--seal", &master, "--sign", &sign]).0, Some(0));
+    let mut place = Place::new(dir.path());
+    let heads = at("noted");
+    let keys = format!("seal = \"{master}\"\nsign = \"{sign}\"\nheads = \"{heads}\"");
+    let mut run = |capture: &str| {
+        let path = place.configure(capture, "");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{text}[spool]\ndirectory = \"{spool}\"\nsegment = \"5s\"\n{keys}\n"))
+            .unwrap();
+        place.start().end()
+    };
+    let (status, log) = run(&format!("files = [\"{DEMO}\"]\nspeed = \"max\""));
+    assert_eq!(status, Some(0), "{log}");
+    let (_, log) = run(&nothing(dir.path()));
+    assert!(!log.contains("not as it was left"), "{log}");
+    // The newest segment goes, and the head of that time comes back.
+    let media = segments(&spool).into_iter().filter(|path| path.to_string_lossy().contains("-m-"));
+    let media: Vec<PathBuf> = media.collect();
+    let [.., before, last] = &media[..] else { panic!("{media:?}") };
+    fs::copy(before.with_extension("seal"), Path::new(&spool).join("w0-m.head")).unwrap();
+    ["pcap", "idx", "keys", "seal"]
+        .iter()
+        .for_each(|kind| fs::remove_file(last.with_extension(kind)).unwrap());
+    assert_eq!(ringtap(&["verify", &spool, "--key", &format!("{sign}.pub")]).0, Some(0));
+    let (status, shown, _) = ringtap(&["verify", &spool, "--head", &heads]);
+    assert!(status == Some(3) && shown.starts_with("w0-m.head: the chain ends with seal"), "{shown}");
+    let (status, log) = run(&nothing(dir.path()));
+    let told = "the spool is not as it was left: w0-m.head: the chain ends with seal";
+    assert!(status == Some(0) && log.contains(told), "{log}");
+}
+
 #[test]
 fn a_held_copy_is_proven_when_its_segments_are_gone() {
     let dir = tempfile::tempdir().unwrap();

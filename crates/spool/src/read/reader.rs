@@ -25,8 +25,9 @@ use crate::segment::scan::{self, Content, Packet};
 use crate::trust::chunk_sealer;
 use crate::trust::keys::{KeyRow, Keys, OwnerKey, Unwrapped};
 use crate::trust::master_key::MasterKey;
-use crate::trust::provenance::Provenance;
+use crate::trust::provenance::{Origin, Provenance};
 use crate::trust::seal::hash_bytes;
+use crate::trust::sign::PublicKey;
 
 /// The longest that a packet may have waited in memory: for a decision (`rules`), then for its chunk and its
 /// block.
@@ -39,6 +40,7 @@ pub struct Reader {
     dirs: Vec<PathBuf>,
     /// Of the first directory.
     provenance: Provenance,
+    foreign: BTreeSet<Segment>,
     unproven: BTreeSet<Segment>,
     /// What seals prove of the segments read so far.
     standings: BTreeMap<(PathBuf, Segment), Standing>,
@@ -124,16 +126,35 @@ impl Reader {
     pub fn open(dir: &Path) -> Result<Self, Error> {
         std::fs::read_dir(dir).map_err(|error| Error::io(dir, "read", error))?;
         let dirs = vec![dir.to_owned(), dir.join(TIER), dir.join(FAR), dir.join(HELD)];
-        let provenance = Provenance::of(dir)?;
+        let provenance = Provenance::of(dir, &[])?;
+        let (foreign, unproven) = (BTreeSet::new(), BTreeSet::new());
         Ok(Self {
             dirs,
             provenance,
-            unproven: BTreeSet::new(),
+            foreign,
+            unproven,
             standings: BTreeMap::new(),
             far: None,
             masters: Vec::new(),
             reads: 0,
         })
+    }
+
+    /// Accepts only segments that one of these keys signed. Otherwise those count that signed the heads of
+    /// the spool's chains, and earlier keys that they name: whoever can write to the spool can add a head.
+    ///
+    /// # Errors
+    ///
+    /// The directory cannot be read.
+    pub fn trust(&mut self, keys: &[PublicKey]) -> Result<(), Error> {
+        let dir = self.dirs.first().map_or(Path::new("."), PathBuf::as_path);
+        self.provenance = Provenance::of(dir, keys)?;
+        Ok(())
+    }
+
+    /// The keys that signed the heads of the spool's chains.
+    pub fn head_signers(&self) -> &[PublicKey] {
+        &self.provenance.of_heads
     }
 
     /// Searches another directory of the same layout as well, for example one to which segments were moved.
@@ -213,10 +234,29 @@ impl Reader {
         Ok(found)
     }
 
-    /// Segments that were left out so far: the spool is signed, and they have no seal of it and no writer has
-    /// begun them, or neither they nor their indexes are as they were sealed.
+    /// Segments that were left out so far: the spool is signed, and they have no seal by its keys and no
+    /// writer has begun them, or neither they nor their indexes are as they were sealed.
+    pub fn foreign(&self) -> impl Iterator<Item = &Segment> {
+        self.foreign.iter()
+    }
+
+    /// Segments that were read so far although nothing proves them: they were there before segments were
+    /// signed.
     pub fn unproven(&self) -> impl Iterator<Item = &Segment> {
         self.unproven.iter()
+    }
+
+    /// Whether the segment in that directory may be read.
+    fn admits(&mut self, dir: &Path, segment: &Segment) -> Result<bool, Error> {
+        match self.provenance.origin(dir, segment)? {
+            Origin::Own => {}
+            Origin::Unproven => _ = self.unproven.insert(segment.clone()),
+            Origin::Foreign => {
+                self.foreign.insert(segment.clone());
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Opens the segment in the first directory that has it.
@@ -224,25 +264,20 @@ impl Reader {
         &mut self,
         segment: &Segment,
     ) -> Result<Option<(PathBuf, SegmentSource)>, Error> {
-        for dir in &self.dirs {
-            let path = segment.path(dir);
+        for dir in self.dirs.clone() {
+            let path = segment.path(&dir);
             match open_regular(&path) {
-                Ok(_) if !self.provenance.vouches_for(dir, segment)? => {
-                    self.unproven.insert(segment.clone());
-                    continue;
-                }
-                Ok(file) => return Ok(Some((dir.clone(), SegmentSource::Here(file)))),
+                Ok(_) if !self.admits(&dir, segment)? => continue,
+                Ok(file) => return Ok(Some((dir, SegmentSource::Here(file)))),
                 // A pipe or a link in a segment's place has none of its packets.
                 Err(error) if error.kind() == io::ErrorKind::NotFound || is_irregular(&error) => {}
                 Err(error) => return Err(Error::io(&path, "opened", error)),
             }
-            let stub = Stub::read(dir, segment).map_err(|error| Error::io(&path, "read", error))?;
-            if let Some(stub) = stub {
-                if !self.provenance.vouches_for(dir, segment)? {
-                    self.unproven.insert(segment.clone());
-                    continue;
-                }
-                return Ok(Some((dir.clone(), SegmentSource::Far(self.far.clone(), stub))));
+            let stub = Stub::read(&dir, segment).map_err(|error| Error::io(&path, "read", error))?;
+            if let Some(stub) = stub
+                && self.admits(&dir, segment)?
+            {
+                return Ok(Some((dir, SegmentSource::Far(self.far.clone(), stub))));
             }
         }
         Ok(None)
@@ -309,7 +344,7 @@ impl Reader {
     ) -> io::Result<Vec<IndexRow>> {
         let index = match self.standing(dir, place, segment)? {
             Standing::Unproven => {
-                self.unproven.insert(segment.clone());
+                self.foreign.insert(segment.clone());
                 return Ok(Vec::new());
             }
             Standing::Content => None,

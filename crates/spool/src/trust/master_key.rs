@@ -41,6 +41,32 @@ impl MasterKey {
         })
     }
 
+    /// Reads a set of keys: a file with one key, or with one on each line as 64 hex digits, or a directory of
+    /// such files.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read), for any of them.
+    pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
+        let mut keys = Vec::new();
+        for path in secret::files_at(path)? {
+            let bytes = secret::read_long(&path)?;
+            let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+            let parsed: Option<Vec<Self>> = match Self::parse(&bytes) {
+                Some(key) => Some(vec![key]),
+                None => lines.map(Self::parse).collect(),
+            };
+            let parsed = parsed.filter(|keys| !keys.is_empty()).ok_or_else(|| {
+                Error::key(
+                    &path,
+                    "it holds neither a master key nor lines of 64 hex digits, one for each key",
+                )
+            });
+            keys.extend(parsed?);
+        }
+        Ok(keys)
+    }
+
     /// Runs a shell command and reads the key from its output, for example from a vault.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Encryption, signatures and proofs.
 
 pub(crate) mod chain;
+pub(crate) mod chain_end;
 pub(crate) mod chunk_sealer;
 pub(crate) mod deletion_entry;
 pub(crate) mod deletion_log;
@@ -19,4 +20,5 @@ pub(crate) mod seal;
 pub(crate) mod secret;
 pub(crate) mod secret_file;
 pub(crate) mod sign;
+pub(crate) mod unsigned_list;
 pub(crate) mod verify;

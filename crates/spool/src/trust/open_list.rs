@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::files::{if_present, is_irregular, read_regular, replace};
 use crate::segment::name::{Category, Segment};
 use crate::time::utc;
-use crate::trust::head::chain_name;
+use crate::trust::head::{chain_name, chain_of};
 use crate::trust::sign::{self, Line, PublicKey, Signer};
 
 /// A list as it is on the disk.
@@ -24,6 +24,9 @@ pub(crate) struct OpenList {
     /// Number of the next seal of the chain when the list was written.
     pub(crate) next: u64,
     pub(crate) open: Vec<String>,
+    /// Public keys that signed seals of the spool before this one: whoever trusts this key trusts them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    before: Vec<String>,
     at: String,
     key: String,
 }
@@ -76,6 +79,12 @@ impl OpenListFile {
         names.iter().filter_map(|name| name.parse().ok())
     }
 
+    /// Keys that signed seals of the spool before.
+    pub(crate) fn before(&self) -> Vec<PublicKey> {
+        let Self::List(list) = self else { return Vec::new() };
+        list.before.iter().filter_map(|key| key.parse().ok()).collect()
+    }
+
     /// Whether the list names the segment, and no seal of its chain was written before the list.
     pub(crate) fn names(&self, segment: &Segment, next: u64) -> bool {
         let Self::List(list) = self else { return false };
@@ -84,12 +93,14 @@ impl OpenListFile {
 }
 
 /// Writes the list of a chain: it is on the disk once this has returned.
+#[expect(clippy::too_many_arguments, reason = "the fields of the list, and where it lies")]
 pub(crate) fn write(
     dir: &Path,
     worker: u16,
     category: Category,
     open: &[Segment],
     next: u64,
+    before: &[PublicKey],
     now: Nanos,
     signer: &Signer,
 ) -> Result<(), Error> {
@@ -97,6 +108,7 @@ pub(crate) fn write(
         chain: chain_name(worker, category),
         next,
         open: open.iter().map(ToString::to_string).collect(),
+        before: before.iter().map(ToString::to_string).collect(),
         at: utc(now),
         key: signer.public().to_string(),
     };
@@ -105,6 +117,11 @@ pub(crate) fn write(
     let path = dir.join(open_list_name(worker, category));
     let line = sign::line(Some(signer), &json)?;
     replace(&path, line.as_bytes()).map_err(|error| Error::io(&path, "written", error))
+}
+
+/// Whether a file of the spool's directory has the name of such a list.
+pub(crate) fn is_open_list(name: &str) -> bool {
+    name.strip_suffix(".open").is_some_and(|chain| chain_of(chain).is_some())
 }
 
 /// The file with the list of a chain.

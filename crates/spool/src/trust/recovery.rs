@@ -1,16 +1,18 @@
 //! What a writer that was stopped left, and what somebody else put there.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::error::Error;
-use crate::files::{create_dir, if_present, open_regular, read_regular, replace};
+use crate::files::{
+    create_anew, create_dir, if_present, open_regular, read_regular, remove_if_present, replace,
+};
 use crate::hex::{hex, sha256_hex};
 use crate::layout::QUARANTINE;
-use crate::segment::index;
-use crate::segment::marker::{self, GLOBAL};
+use crate::segment::index::{self, IndexRow};
+use crate::segment::marker::{self, GLOBAL, Link};
 use crate::segment::name::Segment;
 use crate::segment::scan::scan_file;
 use crate::trust::chunk_sealer;
@@ -30,49 +32,97 @@ pub(crate) fn quarantine(dir: &Path, segment: &Segment) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether every intact chunk of a segment that was never closed was sealed under a key of this spool. A
-/// chunk whose key was lost with the writer, is damaged or is wrapped by another master key counts: nobody
-/// can read it.
-pub(crate) fn is_authentic(dir: &Path, segment: &Segment, master: Option<&MasterKey>) -> Result<bool, Error> {
-    let Some(master) = master else { return Ok(true) };
+/// The intact chunks of a segment that was never closed and that were not sealed under a key of this spool;
+/// none if chunks are not sealed. A chunk whose key was lost with the writer, is damaged or is wrapped by
+/// another master key is not among them: nobody can read it.
+pub(crate) fn foreign_chunks(
+    dir: &Path,
+    segment: &Segment,
+    master: Option<&MasterKey>,
+) -> Result<Vec<u64>, Error> {
+    let Some(master) = master else { return Ok(Vec::new()) };
     let path = segment.path(dir);
     let wrong = |error| Error::io(&path, "read", error);
     let file = open_regular(&path).map_err(wrong)?;
-    let mut header = [0; GLOBAL];
-    match file.read_exact_at(&mut header, 0) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(true),
-        other => other.map_err(wrong)?,
-    }
-    let Some(link) = marker::link_of(&header) else { return Ok(true) };
+    let Some(link) = link_of_file(&file).map_err(wrong)? else { return Ok(Vec::new()) };
     let keys = if_present(open_regular(&segment.keys_path(dir))).map_err(wrong)?;
     let keys = keys.map(Keys::open).transpose().map_err(wrong)?;
-    let head = marker::len(link) as u64;
+    let mut foreign = Vec::new();
     for row in scan_file(&file).map_err(wrong)?.rows {
-        if !row.chunk.is_sealed() {
-            return Ok(false);
-        }
-        let key = match &keys {
-            None => None,
-            Some(keys) => match keys.row(row.chunk.key).map_err(wrong)? {
-                Some(found @ KeyRow::Key(_)) => match keys.unwrap(&found, std::slice::from_ref(master)) {
-                    Unwrapped::Key(key) if found.owner() == Some(row.chunk.owner) => Some(key),
-                    Unwrapped::Key(_) => return Ok(false),
-                    Unwrapped::Locked | Unwrapped::Damaged => None,
-                },
-                _ => None,
-            },
-        };
-        let Some(key) = key else { continue };
-        let mut bytes = vec![0; row.chunk.length as usize];
-        file.read_exact_at(&mut bytes, row.offset + head).map_err(wrong)?;
-        if chunk_sealer::open(link, &row.chunk, &bytes, Some(&key)).is_none() {
-            return Ok(false);
+        if !is_authentic(&file, link, keys.as_ref(), &row, master).map_err(wrong)? {
+            foreign.push(row.offset);
         }
     }
-    Ok(true)
+    Ok(foreign)
 }
 
-/// The content for a segment whose writer was stopped, as it is now. Writes its index if it has none.
+fn link_of_file(file: &File) -> io::Result<Option<Link>> {
+    let mut header = [0; GLOBAL];
+    match file.read_exact_at(&mut header, 0) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        other => other.map(|()| marker::link_of(&header)),
+    }
+}
+
+fn is_authentic(
+    file: &File,
+    link: Link,
+    keys: Option<&Keys>,
+    row: &IndexRow,
+    master: &MasterKey,
+) -> io::Result<bool> {
+    if !row.chunk.is_sealed() {
+        return Ok(false);
+    }
+    let Some(keys) = keys else { return Ok(true) };
+    let Some(found @ KeyRow::Key(_)) = keys.row(row.chunk.key)? else { return Ok(true) };
+    match keys.unwrap(&found, std::slice::from_ref(master)) {
+        Unwrapped::Key(_) if found.owner() != Some(row.chunk.owner) => Ok(false),
+        Unwrapped::Key(key) => {
+            let mut bytes = vec![0; row.chunk.length as usize];
+            file.read_exact_at(&mut bytes, row.offset + marker::len(link) as u64)?;
+            Ok(chunk_sealer::open(link, &row.chunk, &bytes, Some(&key)).is_some())
+        }
+        Unwrapped::Locked | Unwrapped::Damaged => Ok(true),
+    }
+}
+
+/// Leaves the segment without these chunks, and puts it as it was into quarantine.
+pub(crate) fn set_aside(dir: &Path, segment: &Segment, foreign: &[u64]) -> Result<(), Error> {
+    let (path, aside) = (segment.path(dir), segment.path(&dir.join(QUARANTINE)));
+    let made = aside.parent().map_or(Ok(()), create_dir);
+    made.map_err(|error| Error::io(&aside, "created", error))?;
+    match fs::hard_link(&path, &aside) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(Error::io(&aside, "created", error));
+        }
+        _ => {}
+    }
+    let wrong = |error| Error::io(&path, "written without foreign chunks", error);
+    let file = open_regular(&path).map_err(wrong)?;
+    let Some(link) = link_of_file(&file).map_err(wrong)? else { return Ok(()) };
+    let mut rows = scan_file(&file).map_err(wrong)?.rows;
+    rows.retain(|row| !foreign.contains(&row.offset));
+    let begins = (GLOBAL + marker::len(link)) as u64;
+    let start = std::iter::once(0..begins);
+    let draft = path.with_extension("part");
+    let copy = || {
+        let mut fresh = create_anew(&draft)?;
+        for range in start.chain(rows.iter().map(|row| row.range(link))) {
+            let mut bytes = vec![0; (range.end - range.start) as usize];
+            file.read_exact_at(&mut bytes, range.start)?;
+            fresh.write_all(&bytes)?;
+        }
+        fresh.sync_all()?;
+        // Of the segment as it was.
+        remove_if_present(&segment.index_path(dir))?;
+        fs::rename(&draft, &path)?;
+        path.parent().map_or(Ok(()), |day| File::open(day)?.sync_all())
+    };
+    copy().map_err(wrong)
+}
+
+/// The content for a segment whose writer was stopped, as it is now. Writes its index.
 pub(crate) fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error> {
     let path = segment.path(dir);
     let wrong = |error| Error::io(&path, "read", error);
@@ -80,14 +130,11 @@ pub(crate) fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error>
     let (bytes, sha256) = hash(&path, &mut |_| ()).map_err(wrong)?;
     let index_path = segment.index_path(dir);
     let read = |path: &Path| if_present(read_regular(path)).map_err(|error| Error::io(path, "read", error));
-    let index = match read(&index_path)? {
-        Some(index) => index,
-        None => {
-            let index = index::encode(&mut scan.rows);
-            replace(&index_path, &index).map_err(|error| Error::io(&index_path, "written", error))?;
-            index
-        }
-    };
+    // An index that lies there may be anybody's.
+    let index = index::encode(&mut scan.rows);
+    if read(&index_path)?.as_ref() != Some(&index) {
+        replace(&index_path, &index).map_err(|error| Error::io(&index_path, "written", error))?;
+    }
     let keys = read(&segment.keys_path(dir))?;
     Ok(Content {
         state: State::Recovered,

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
@@ -10,6 +10,8 @@ use crate::error::Error;
 
 /// A key file is no longer than this.
 const MOST: u64 = 4096;
+/// A file with many keys is no longer than this.
+const MOST_KEYS: u64 = 1 << 20;
 
 /// The first 4 KiB of a file that only its owner and its group may read.
 ///
@@ -17,6 +19,10 @@ const MOST: u64 = 4096;
 ///
 /// The file cannot be read, or others may read or change it.
 pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+    read_up_to(path, MOST)
+}
+
+fn read_up_to(path: &Path, most: u64) -> Result<Zeroizing<Vec<u8>>, Error> {
     let file = std::fs::File::open(path).map_err(|error| Error::io(path, "opened", error))?;
     let metadata = file.metadata().map_err(|error| Error::io(path, "read", error))?;
     if metadata.mode() & 0o027 != 0 {
@@ -25,9 +31,29 @@ pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
             "others may read or change it; run `chmod 600` on it, and think about who did",
         ));
     }
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MOST as usize));
-    file.take(MOST).read_to_end(&mut bytes).map_err(|error| Error::io(path, "read", error))?;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(most as usize));
+    file.take(most).read_to_end(&mut bytes).map_err(|error| Error::io(path, "read", error))?;
     Ok(bytes)
+}
+
+/// A file that only its owner and its group may read, with many keys.
+pub(crate) fn read_long(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+    read_up_to(path, MOST_KEYS)
+}
+
+/// The file itself, or the files in the directory, in order of their names.
+pub(crate) fn files_at(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = std::fs::read_dir(path).map_err(|error| Error::io(path, "read", error))?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.is_file());
+    files.sort_unstable();
+    match files.is_empty() {
+        true => Err(Error::key(path, "the directory has no files")),
+        false => Ok(files),
+    }
 }
 
 #[cfg(test)]

@@ -137,6 +137,32 @@ impl PublicKey {
         )
     }
 
+    /// Reads a set of keys: a file with one key or several, each as in [`read`](Self::read), or a directory
+    /// of such files.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read, or holds something else.
+    pub fn read_all(path: &Path) -> Result<Vec<Self>, Error> {
+        let mut keys = Vec::new();
+        for path in secret::files_at(path)? {
+            let text = std::fs::read_to_string(&path).map_err(|error| Error::io(&path, "read", error))?;
+            let parsed: Option<Vec<Self>> = match text.contains(PEM) {
+                true => text.split(PEM).skip(1).map(|rest| Self::of_pem(&format!("{PEM}{rest}"))).collect(),
+                false => text.split_whitespace().map(|word| word.parse().ok()).collect(),
+            };
+            let parsed = parsed.filter(|keys| !keys.is_empty()).ok_or_else(|| {
+                Error::key(&path, "it holds something else than public Ed25519 keys, as PEM or 64 hex digits")
+            });
+            keys.extend(parsed?);
+        }
+        Ok(keys)
+    }
+
+    fn of_pem(text: &str) -> Option<Self> {
+        Some(Self(VerifyingKey::from_public_key_pem(text.trim_end()).ok()?.to_bytes()))
+    }
+
     fn signed(&self, text: &str, signature: &[u8; 64]) -> bool {
         let digest = Sha256::new().chain_update(self.0).chain_update(signature).chain_update(text);
         let digest: [u8; 32] = digest.finalize().into();
@@ -162,6 +188,9 @@ impl fmt::Display for PublicKey {
         f.write_str(&hex(&self.0))
     }
 }
+
+/// Where a key begins.
+const PEM: &str = "-----BEGIN PUBLIC KEY-----";
 
 thread_local! {
     /// SHA-256 of key, signature and text of lines whose signature is right. A seal is looked at several
@@ -294,5 +323,23 @@ mod tests {
         let error = Signer::read(&private).unwrap_err().to_string();
         assert!(error.contains("sign.pem") && error.contains("openssl genpkey"), "{error}");
         assert!(PublicKey::read(&private).unwrap_err().to_string().contains("-pubout"));
+    }
+
+    #[test]
+    fn sets_of_keys() {
+        let dir = tempfile::tempdir().unwrap();
+        let pems: Vec<String> = (0..3).map(|_| Signer::generate().unwrap().1).collect();
+        let (first, second) = (dir.path().join("a.pub"), dir.path().join("b.pub"));
+        std::fs::write(&first, pems[..2].concat()).unwrap();
+        std::fs::write(&second, &pems[2]).unwrap();
+        assert_eq!(PublicKey::read_all(&second).unwrap(), [PublicKey::read(&second).unwrap()]);
+        let all = PublicKey::read_all(dir.path()).unwrap();
+        assert_eq!((all.len(), all[2]), (3, PublicKey::read(&second).unwrap()));
+        std::fs::write(&second, format!("{}\n{}\n", all[0], all[1])).unwrap();
+        assert_eq!(PublicKey::read_all(&second).unwrap(), all[..2]);
+        for bad in [String::new(), format!("{} x", all[0]), pems.concat().replacen("MC", "XX", 1)] {
+            std::fs::write(&second, bad).unwrap();
+            assert!(PublicKey::read_all(dir.path()).unwrap_err().to_string().contains("b.pub"));
+        }
     }
 }

@@ -22,6 +22,7 @@ use crate::trust::chain::Chain;
 use crate::trust::head::KnownHead;
 use crate::trust::keys::{self, Proof};
 use crate::trust::seal::{self, Content, State};
+use crate::trust::verify::report::Finding;
 use crate::write::job::{Block, Job, JobQueue};
 
 /// How often written data is synced to disk.
@@ -63,6 +64,7 @@ pub struct WriterStatus {
     open: Mutex<[Option<Segment>; Category::ALL.len()]>,
     stopped: AtomicBool,
     quarantined: Mutex<Vec<Segment>>,
+    disagreements: Mutex<Vec<Finding>>,
     heads: Mutex<[Option<KnownHead>; Category::ALL.len()]>,
 }
 
@@ -138,14 +140,25 @@ impl WriterStatus {
         open.iter().flatten().cloned().collect()
     }
 
-    /// Segments without a seal that lay in the signed spool at the start, and that no writer of it had begun.
-    /// They are in `quarantine/` now: nobody reads them there, and nothing deletes them.
+    /// Segments without a seal that lay in the signed spool at the start, and that no writer of it had begun,
+    /// or that had chunks which it had not written. They are in `quarantine/` now, as they were: nobody reads
+    /// them there, and nothing deletes them.
     pub fn quarantined(&self) -> Vec<Segment> {
         self.quarantined.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn set_quarantined(&self, segments: Vec<Segment>) {
         *self.quarantined.lock().unwrap_or_else(PoisonError::into_inner) = segments;
+    }
+
+    pub(crate) fn set_disagreements(&self, findings: Vec<Finding>) {
+        *self.disagreements.lock().unwrap_or_else(PoisonError::into_inner) = findings;
+    }
+
+    /// How the chains on the disk differed at the start from what was remembered of them: seals were removed
+    /// or written anew, or another key signed.
+    pub fn disagreements(&self) -> Vec<Finding> {
+        self.disagreements.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The newest seal of each chain, if segments are signed.

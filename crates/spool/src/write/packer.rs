@@ -13,8 +13,9 @@ use ringtap_model::Nanos;
 use crate::error::Error;
 use crate::segment::marker::Link;
 use crate::segment::name::Category;
-use crate::trust::chain::Chain;
+use crate::trust::chain::{Chain, Remembered};
 use crate::trust::chunk_sealer::ChunkSealer;
+use crate::trust::{seal, unsigned_list};
 use crate::write::chunk_writer::ChunkWriter;
 use crate::write::disk::{DiskWriter, WriterStatus};
 use crate::write::growing::{GrowingChunks, IncomingPacket};
@@ -67,6 +68,7 @@ impl Packer {
         chains.iter().flatten().filter_map(Chain::head).for_each(|head| written.set_head(head));
         written
             .set_quarantined(chains.iter().flatten().flat_map(|chain| chain.quarantined.clone()).collect());
+        written.set_disagreements(chains.iter().flatten().flat_map(|chain| chain.findings.clone()).collect());
         let disk = DiskWriter {
             chains,
             dir: settings.dir.clone(),
@@ -234,10 +236,15 @@ impl Packer {
 fn chains(settings: &WriterSettings) -> Result<[Option<Chain>; Category::ALL.len()], Error> {
     let mut chains = Category::ALL.map(|_| None);
     if let Some(signer) = &settings.sign {
+        let remembered = Remembered { heads: &settings.known_heads, signers: &settings.known_signers };
+        if remembered.heads.is_empty() {
+            unsigned_list::begin(&settings.dir, signer, seal::now())?;
+        }
         for (chain, category) in chains.iter_mut().zip(Category::ALL) {
             let signer = Arc::clone(signer);
             let master = settings.seal.as_ref();
-            *chain = Some(Chain::resume(&settings.dir, settings.worker, category, signer, master)?);
+            *chain =
+                Some(Chain::resume(&settings.dir, settings.worker, category, signer, master, remembered)?);
         }
     }
     Ok(chains)

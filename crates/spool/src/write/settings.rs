@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use ringtap_model::{LinkType, Nanos};
 
+use crate::trust::head::KnownHead;
 use crate::trust::master_key::MasterKey;
-use crate::trust::sign::Signer;
+use crate::trust::sign::{PublicKey, Signer};
 
 /// How a worker writes.
 #[derive(Clone, Debug)]
@@ -35,6 +36,11 @@ pub struct WriterSettings {
     pub seal: Option<MasterKey>,
     /// Sign each segment when it is closed, in a chain.
     pub sign: Option<Arc<Signer>>,
+    /// The newest seals of the spool's chains, as another place remembers them: a chain that ends before its
+    /// seal goes on behind it, and [`WriterStatus`](crate::WriterStatus::disagreements) says so.
+    pub known_heads: Vec<KnownHead>,
+    /// The keys that signed before: seals of other keys do not count.
+    pub known_signers: Vec<PublicKey>,
     /// Compress packets at this level of zstd (1 to 19): signalling to a third, media to two thirds or three
     /// quarters.
     pub compress: Option<i32>,
@@ -58,6 +64,8 @@ impl WriterSettings {
             direct: true,
             seal: None,
             sign: None,
+            known_heads: Vec::new(),
+            known_signers: Vec::new(),
             compress: None,
             wait: false,
         }

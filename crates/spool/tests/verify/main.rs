@@ -3,6 +3,7 @@
 mod attacks;
 mod broken;
 mod keys;
+mod provenance;
 mod reading;
 
 use std::fs;

@@ -9,7 +9,7 @@ fn packets(dir: &Path) -> (Vec<(u64, Vec<u8>)>, Vec<Segment>) {
     let found = reader.read(&[1, 4, 7], &segments).expect("readable");
     let mut packets: Vec<_> = found.packets().map(|packet| (packet.time.0, packet.data.to_vec())).collect();
     packets.sort_unstable();
-    (packets, reader.unproven().cloned().collect())
+    (packets, reader.foreign().cloned().collect())
 }
 
 /// Bytes of a marker, and where it has the chunk's checksum, flags, key and length, and its own checksum.

@@ -96,26 +96,34 @@ pub(crate) fn check_chains(
         if let Some(ChainLink { segment, number, hash: sha256, .. }) = links.pop() {
             check.heads.push(ChainHead { worker, category, segment, number, sha256 });
         }
-        let open = OpenListFile::read(root, worker, category, keys)?;
-        if let OpenListFile::Bad(signer) = open {
-            let fault = signer.map_or(Fault::BadOpenList, Fault::Key);
-            check.faults.push((open_list_name(worker, category), fault));
-        }
-        let newest = check.heads.last().filter(|head| (head.worker, head.category) == (worker, category));
-        match (&open, newest) {
-            (OpenListFile::Missing, Some(_)) => {
-                check.faults.push((open_list_name(worker, category), Fault::NoOpenList));
-            }
-            (OpenListFile::List(list), Some(newest)) if list.is_before(newest.number) => {
-                check.faults.push((open_list_name(worker, category), Fault::OldOpenList));
-            }
-            _ => {}
-        }
-        let next = check.heads.last().filter(|head| (head.worker, head.category) == (worker, category));
-        let next = next.map_or(0, |head| head.number.saturating_add(1));
-        check.open.insert((worker, category), (open, next));
+        check.read_open_list(root, (worker, category), keys)?;
     }
     Ok(check)
+}
+
+impl ChainCheck {
+    /// Reads the list of open segments of the chain whose head was found last.
+    fn read_open_list(
+        &mut self,
+        root: &Path,
+        (worker, category): (u16, Category),
+        keys: &[PublicKey],
+    ) -> Result<(), Error> {
+        let open = OpenListFile::read(root, worker, category, keys)?;
+        let newest = self.heads.last().filter(|head| (head.worker, head.category) == (worker, category));
+        let fault = match (&open, newest) {
+            (OpenListFile::Bad(signer), _) => Some(signer.map_or(Fault::BadOpenList, Fault::Key)),
+            (OpenListFile::Missing, Some(_)) => Some(Fault::NoOpenList),
+            (OpenListFile::List(list), Some(newest)) if list.is_before(newest.number) => {
+                Some(Fault::OldOpenList)
+            }
+            _ => None,
+        };
+        self.faults.extend(fault.map(|fault| (open_list_name(worker, category), fault)));
+        let next = newest.map_or(0, |head| head.number.saturating_add(1));
+        self.open.insert((worker, category), (open, next));
+        Ok(())
+    }
 }
 
 /// The seals of deleted segments, as the log has them.

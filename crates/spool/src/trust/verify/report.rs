@@ -157,6 +157,9 @@ pub enum Fault {
     /// A chain's list of open segments is older than its newest seal.
     #[error("it was written before the newest segments were: an older list was put back")]
     OldOpenList,
+    /// The list of segments from before segments were signed cannot be read, or its signature does not match.
+    #[error("it was changed, or another key signed it")]
+    BadUnsignedList,
     /// A chain ends before a seal that it had.
     #[error(
         "the chain {}, and had seal {number} once: the newest segments were removed, or an older state of \

@@ -8,6 +8,7 @@ use crate::files::is_irregular;
 use crate::layout::{FAR, HELD, TIER};
 use crate::trust::deletion_log::{LogFlaw, LoggedDeletions};
 use crate::trust::sign::PublicKey;
+use crate::trust::unsigned_list::{UNSIGNED_LIST, UnsignedListFile};
 use crate::trust::verify::chain::check_chains;
 use crate::trust::verify::inventory::{KnownSegment, known, signer};
 use crate::trust::verify::orders::Orders;
@@ -51,9 +52,15 @@ pub fn verify(
     let chains = check_chains(root, &segments, &keys, &log, &options.heads)?;
     let report =
         VerifyReport { key, heads: chains.heads, deleted: chains.deleted, ..VerifyReport::default() };
+    let unsigned = UnsignedListFile::read(root, &keys)?;
+    let bad_list = match &unsigned {
+        UnsignedListFile::Bad(signer) => Some(signer.map_or(Fault::BadUnsignedList, Fault::Key)),
+        UnsignedListFile::Missing | UnsignedListFile::Names(_) => None,
+    };
     let mut verifier = Verifier {
         options,
         keys,
+        unsigned: unsigned.into_names(),
         orders: &orders,
         open: &chains.open,
         signed,
@@ -81,6 +88,7 @@ pub fn verify(
     if no_log {
         verifier.find("deletions.log", Fault::Irregular("log".to_owned()));
     }
+    bad_list.into_iter().for_each(|fault| verifier.find(UNSIGNED_LIST, fault));
     for (line, flaw) in &log.flaws {
         // A line that was cut off was never carried out.
         if *flaw != LogFlaw::Cut {

@@ -24,6 +24,8 @@ use crate::trust::verify::report::{Fault, Finding, VerifyOptions, VerifyReport};
 pub(crate) struct Verifier<'a> {
     pub(crate) options: &'a VerifyOptions,
     pub(crate) keys: Vec<PublicKey>,
+    /// Segments that were there before segments were signed.
+    pub(crate) unsigned: BTreeSet<String>,
     pub(crate) orders: &'a Orders<'a>,
     /// Segments are signed.
     pub(crate) signed: bool,
@@ -63,7 +65,7 @@ impl Verifier<'_> {
         self.report.held += 1;
         let seal = known.seal.as_deref().map(Seal::parse);
         let fault = match seal {
-            None if self.signed => Fault::UnsealedCopy,
+            None if self.signed && !self.unsigned.contains(&format!("{HELD}/{name}")) => Fault::UnsealedCopy,
             None => return self.copied(known, dir),
             Some(None) => Fault::Seal,
             Some(Some((seal, line))) if !self.keys.iter().any(|key| line.is_by(key)) => {
@@ -351,7 +353,8 @@ impl Verifier<'_> {
         if self.signed && segment.seal_path(dir).exists() {
             return self.checksums(known, dir, false);
         }
-        if self.signed && !self.report.findings[before..].iter().any(|other| other.fault == Fault::Unsealed) {
+        let is_told = self.report.findings[before..].iter().any(|other| other.fault == Fault::Unsealed);
+        if self.signed && !is_told && !self.unsigned.contains(segment.as_str()) {
             self.find(segment.as_str(), Fault::Unsealed);
         }
         self.report.unsigned += 1;
