@@ -18,6 +18,7 @@ use ringtap_spool::rules::RecordingScope;
 use rustix::net::sockopt::socket_peercred;
 use serde::{Deserialize, Serialize};
 
+use crate::clock_watch::{ClockWatch, shown};
 use crate::connections::{self, Bounded, Peer, TIMEOUT};
 
 /// A request.
@@ -52,6 +53,11 @@ pub enum Request {
     },
     /// The rules in effect, and how many calls each has decided.
     Rules,
+    /// Whether the system clock is trusted.
+    Clock {
+        /// Trusts it from now on.
+        confirm: bool,
+    },
 }
 
 /// An answer.
@@ -103,7 +109,11 @@ pub(crate) struct ControlContext {
 }
 
 /// Serves commands for as long as the process lives. Without a context, nothing is recorded.
-pub(crate) fn serve(listener: UnixListener, context: Option<ControlContext>) -> io::Result<()> {
+pub(crate) fn serve(
+    listener: UnixListener,
+    context: Option<ControlContext>,
+    clock: Arc<ClockWatch>,
+) -> io::Result<()> {
     let accept = |listener: &UnixListener| {
         let (connection, _) = listener.accept()?;
         let peer = peer(&connection)?;
@@ -112,7 +122,7 @@ pub(crate) fn serve(listener: UnixListener, context: Option<ControlContext>) -> 
     let serve = move |bounded: &mut Bounded<'_, UnixStream>, connection: &UnixStream, peer: &Peer| {
         let process = socket_peercred(connection).map_or(0, |peer| peer.pid.as_raw_nonzero().get());
         let from = format!("{}, process {process}", peer.name);
-        serve_connection(bounded, &from, context.as_ref())
+        serve_connection(bounded, &from, context.as_ref(), &clock)
     };
     let refuse = |mut connection: &UnixStream| {
         let told = "too many connections of this user: wait 5 s, and try again".to_owned();
@@ -133,10 +143,12 @@ fn serve_connection(
     connection: &mut (impl Read + Write),
     from: &str,
     context: Option<&ControlContext>,
+    clock: &ClockWatch,
 ) -> io::Result<()> {
     let line = read_line(connection)?;
     let (what, answer) = match (serde_json::from_slice::<Request>(&line), context) {
         (Err(error), _) => (None, Err(anyhow::anyhow!("cannot read the request: {error}"))),
+        (Ok(request @ Request::Clock { confirm }), _) => (request.shown(), Ok(clock_state(clock, confirm))),
         (Ok(request), context) => {
             let answer = |context| answer(&request, context);
             let none = || Err(anyhow::anyhow!("no packets are recorded: set [spool] directory"));
@@ -181,7 +193,8 @@ impl Request {
             Self::Pause { call } => Some(format!("pause {call}")),
             Self::Resume { call } => Some(format!("resume {call}")),
             Self::Hold { call, case, product: false } => Some(format!("hold {call} for {case}")),
-            Self::Hold { product: true, .. } | Self::Rules => None,
+            Self::Clock { confirm: true } => Some("confirm the clock".to_owned()),
+            Self::Hold { product: true, .. } | Self::Rules | Self::Clock { confirm: false } => None,
         }
     }
 }
@@ -195,12 +208,29 @@ fn answer(request: &Request, context: &ControlContext) -> anyhow::Result<String>
         }
         Request::Keep { call, what } => (call, CallCommand::Keep(what.parse::<RecordingScope>()?)),
         Request::Hold { call, case, product } => return hold(context, call, case, *product),
+        Request::Clock { .. } => bail!("it is no command about recordings"),
         Request::Pause { call } => (call, CallCommand::Pause),
         Request::Resume { call } => (call, CallCommand::Resume),
     };
     match shared_policy.command(call, act)? {
         Some(told) => Ok(told),
         None => bail!("no call in progress has the Call-ID `{call}`"),
+    }
+}
+
+/// Whether the clock is trusted, before it is confirmed.
+fn clock_state(clock: &ClockWatch, confirm: bool) -> String {
+    match (clock.look().step, confirm) {
+        (None, _) => "the clock is trusted: what is old is deleted".to_owned(),
+        (Some(step), false) => format!(
+            "the clock has stepped {}: nothing is deleted by age until it returns; if it is right, add \
+             `--confirm`",
+            shown(step)
+        ),
+        (Some(_), true) => match clock.confirm() {
+            Some(step) => format!("a step {} is confirmed: what is old is deleted again", shown(step)),
+            None => "the clock has returned meanwhile: what is old is deleted".to_owned(),
+        },
     }
 }
 

@@ -16,6 +16,7 @@ use ringtap_spool::{
 use super::far_tier::FarTier;
 use super::heads::HeadLog;
 use super::shared_status::SharedStatus;
+use crate::clock_watch::ClockWatch;
 use crate::config::Retention;
 
 /// The running thread.
@@ -26,6 +27,7 @@ pub(crate) struct HousekeepingThread {
 
 impl HousekeepingThread {
     /// Starts housekeeping of the spool in `directory`.
+    #[expect(clippy::too_many_arguments, reason = "what it looks after, and by which limits")]
     pub(crate) fn start(
         directory: PathBuf,
         far_tier: Arc<FarTier>,
@@ -34,13 +36,14 @@ impl HousekeepingThread {
         writers: Vec<Arc<WriterStatus>>,
         heads: HeadLog,
         shared_status: Arc<SharedStatus>,
+        clock: Arc<ClockWatch>,
     ) -> anyhow::Result<Self> {
         let (limits, changes) = channel();
         let store = heads.records.clone();
         let holding = Holding { store, spool: directory.clone(), checked: None, failed: false };
         let janitor = Janitor::new(directory.clone(), retention.limits(), deletions, writers);
         let run = move || {
-            let housekeeper = Housekeeper { directory, far_tier, holding, retention, janitor, heads };
+            let housekeeper = Housekeeper { directory, far_tier, holding, retention, janitor, heads, clock };
             housekeeper.run(&changes, &shared_status);
         };
         let thread = thread::Builder::new().name("janitor".into()).spawn(run);
@@ -70,6 +73,7 @@ struct Housekeeper {
     retention: Retention,
     janitor: Janitor,
     heads: HeadLog,
+    clock: Arc<ClockWatch>,
 }
 
 impl Housekeeper {
@@ -78,9 +82,11 @@ impl Housekeeper {
         loop {
             self.holding.check();
             self.heads.check();
-            let Self { janitor, retention, far_tier, .. } = &mut self;
-            let more =
-                janitor.step(ringtap_report::time::now(), |event| log_event(retention, far_tier, &event));
+            let Self { janitor, retention, far_tier, clock, .. } = &mut self;
+            // One reading for both: the clock may step at any moment.
+            let time = clock.look();
+            janitor.suspend_age(time.step.is_some());
+            let more = janitor.step(time.now, |event| log_event(retention, far_tier, &event));
             shared_status.report_spool(janitor.status().clone());
             let pause = match (more, janitor.is_far_busy()) {
                 (true, _) => Duration::ZERO,

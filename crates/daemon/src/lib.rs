@@ -13,6 +13,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `config` | the configuration: every key, parsed and validated |
+//! | `clock_watch` | whether the system clock may decide what is old |
 //! | `main_loop` | the first thread: signals, status lines, losses, reloads |
 //! | `threads` | all other threads, started and stopped in order |
 //! | `source` | interfaces, or files to replay |
@@ -33,6 +34,7 @@
 //! | `logger` | log lines on standard error |
 #![forbid(unsafe_code)]
 
+mod clock_watch;
 mod config;
 mod connections;
 pub mod control;
@@ -57,15 +59,19 @@ mod system;
 mod threads;
 mod worker;
 
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
+use nix::unistd::User;
 use ringtap_model::Nanos;
 use ringtap_report::text::counted;
 use ringtap_store::StoreWriter;
 use sd_notify::NotifyState;
 
+use crate::clock_watch::ClockWatch;
 use crate::config::Span;
 pub use crate::config::{Config, ConfigError, default_file};
 use crate::far_tier::FarTier;
@@ -101,31 +107,9 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
         path.display(),
     );
     let source = Source::open(&config)?;
-    let listener = match config.metrics.listen.0 {
-        Some(address) => Some(http::listen(address).with_context(|| {
-            format!(
-                "[metrics] listen: cannot listen on {address}: if another program uses this port, set \
-            another one, or \"\" for none"
-            )
-        })?),
-        None => None,
-    };
+    let listener = listen_for_metrics(&config)?;
     let user = system::user(&config.process.user)?;
-    for directory in [
-        Some(config.store.directory.as_path()),
-        Some(&config.store.outbox),
-        config.journal.path.parent(),
-        config.spool.directory(),
-        config.retention.tier().filter(|_| config.spool.directory().is_some()),
-        config.process.control().and_then(Path::parent),
-    ] {
-        // A directory that cannot be created may exist later: the store reports it and waits.
-        if let Some(directory) = directory
-            && let Err(error) = system::directory(directory, user.as_ref())
-        {
-            log::warn!(target: "store", "{error:#}");
-        }
-    }
+    make_directories(&config, user.as_ref());
     // The keys are read, in a process of their own, before privileges are dropped.
     let key_holder = KeyHolder::start(&config).context("[spool]")?;
     let secrets = key_holder.as_ref().map(KeyHolder::secrets).unwrap_or_default();
@@ -142,9 +126,69 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     let network = far_tier.far().is_some();
     Confinement::of_capture(&config, &path, network).apply("capture")?;
     let signals = listen_to_signals()?;
-    let (store, recovered) = StoreWriter::open(&store::settings(&config), store::log_event)?;
-    let threads = Threads::start(&config, source, &store, recovered, &secrets, &far_tier)?;
+    let clock = Arc::new(ClockWatch::open(config.journal.path.with_file_name("clock")));
+    let mut store_settings = store::settings(&config);
+    if clock.look().step.is_some() {
+        store_settings.retain = Nanos::ZERO;
+    }
+    let (store, recovered) = StoreWriter::open(&store_settings, store::log_event)?;
+    let threads = Threads::start(&config, source, &store, recovered, &secrets, &far_tier, &clock)?;
     key_holder.as_ref().map_or(Ok(()), KeyHolder::end_recovery)?;
+    serve(&config, &threads, &clock, control, listener)?;
+    system::notify(&[NotifyState::Ready]);
+    let status = status.map_or(config.log.status, Span);
+    let processes = key_holder.iter().map(|holder| &holder.process).collect();
+    let main_loop =
+        MainLoop { config, path, status, store: &store, threads: &threads, clock: &clock, processes };
+    let lost = main_loop.run(&signals);
+    system::notify(&[NotifyState::Stopping]);
+    let outcome = threads.stop(store)?;
+    if let Some(holder) = &key_holder {
+        holder.process.close();
+    }
+    Ok(if lost { Outcome::WorkerFailed } else { outcome })
+}
+
+/// The socket of the metrics; None if they are served nowhere.
+fn listen_for_metrics(config: &Config) -> anyhow::Result<Option<TcpListener>> {
+    let listen = |address| {
+        http::listen(address).with_context(|| {
+            format!(
+                "[metrics] listen: cannot listen on {address}: if another program uses this port, set another \
+                 one, or \"\" for none"
+            )
+        })
+    };
+    config.metrics.listen.0.map(listen).transpose()
+}
+
+/// Makes the directories that the configuration names.
+fn make_directories(config: &Config, user: Option<&User>) {
+    for directory in [
+        Some(config.store.directory.as_path()),
+        Some(&config.store.outbox),
+        config.journal.path.parent(),
+        config.spool.directory(),
+        config.retention.tier().filter(|_| config.spool.directory().is_some()),
+        config.process.control().and_then(Path::parent),
+    ] {
+        // A directory that cannot be created may exist later: the store reports it and waits.
+        if let Some(directory) = directory
+            && let Err(error) = system::directory(directory, user)
+        {
+            log::warn!(target: "store", "{error:#}");
+        }
+    }
+}
+
+/// Serves the control socket and the metrics.
+fn serve(
+    config: &Config,
+    threads: &Threads,
+    clock: &Arc<ClockWatch>,
+    control: Option<UnixListener>,
+    listener: Option<TcpListener>,
+) -> anyhow::Result<()> {
     if let Some(control) = control {
         let context = threads.recording.as_ref().zip(config.spool.directory()).map(|(recording, spool)| {
             control::ControlContext {
@@ -152,23 +196,14 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
                 spool: spool.to_owned(),
             }
         });
-        control::serve(control, context).context("[process] control")?;
+        control::serve(control, context, Arc::clone(clock)).context("[process] control")?;
     }
     if let Some(listener) = listener {
         let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
         http::serve(listener, Arc::clone(&threads.shared_status)).context("cannot serve metrics")?;
         log::info!(target: "metrics", "http://{address}/metrics and /health");
     }
-    system::notify(&[NotifyState::Ready]);
-    let status = status.map_or(config.log.status, Span);
-    let processes = key_holder.iter().map(|holder| &holder.process).collect();
-    let lost = MainLoop { config, path, status, store: &store, threads: &threads, processes }.run(&signals);
-    system::notify(&[NotifyState::Stopping]);
-    let outcome = threads.stop(store)?;
-    if let Some(holder) = &key_holder {
-        holder.process.close();
-    }
-    Ok(if lost { Outcome::WorkerFailed } else { outcome })
+    Ok(())
 }
 
 /// The line that `--check` prints for a valid configuration.

@@ -14,9 +14,9 @@ static LOGGER: Logger = Logger;
 static JOURNAL: OnceLock<bool> = OnceLock::new();
 
 /// Subjects of log lines. Lines of libraries, under other names, are left out.
-const TARGETS: [&str; 13] = [
-    "capture", "control", "engine", "journal", "loss", "metrics", "rules", "run", "spool", "status", "store",
-    "system", "worker",
+const TARGETS: [&str; 14] = [
+    "capture", "clock", "control", "engine", "journal", "loss", "metrics", "rules", "run", "spool", "status",
+    "store", "system", "worker",
 ];
 
 /// Writes lines of `level` and above to standard error from now on.

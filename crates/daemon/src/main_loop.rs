@@ -6,11 +6,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use ringtap_model::Nanos;
 use ringtap_store::StoreWriter;
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::clock_watch::ClockWatch;
 use crate::config::{Config, Span};
 use crate::processes::child::Process;
 use crate::status::{Losses, StatusLine};
@@ -24,6 +26,7 @@ pub(crate) struct MainLoop<'a> {
     pub(crate) status: Span,
     pub(crate) store: &'a StoreWriter,
     pub(crate) threads: &'a Threads,
+    pub(crate) clock: &'a ClockWatch,
     /// The daemon's other processes.
     pub(crate) processes: Vec<&'a Process>,
 }
@@ -49,6 +52,7 @@ impl MainLoop<'_> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(CHECK_INTERVAL),
             }
+            self.check_clock();
             for line in losses.check(shared_status.snapshot().drops()) {
                 log::warn!(target: "loss", "{}", line);
             }
@@ -83,6 +87,13 @@ impl MainLoop<'_> {
         }
     }
 
+    /// Day files are not deleted either while the clock is not trusted.
+    fn check_clock(&self) {
+        let step = self.clock.look().step;
+        self.threads.shared_status.report_clock(step);
+        self.store.retain(if step.is_some() { Nanos::ZERO } else { self.config.store.retain.0 });
+    }
+
     /// Reads the configuration again. A wrong file changes nothing.
     pub(crate) fn reload(&mut self) {
         let reloading = NotifyState::monotonic_usec_now();
@@ -98,7 +109,6 @@ impl MainLoop<'_> {
                 let (live, later) = (named(true), named(false));
                 logger::level(fresh.log.level);
                 self.status = fresh.log.status;
-                self.store.retain(fresh.store.retain.0);
                 if let Some(housekeeping) = &self.threads.housekeeping {
                     housekeeping.change(&fresh.retention);
                 }

@@ -501,6 +501,12 @@ fn of_retention(spool_status: &SpoolStatus) -> Vec<Family> {
             spool_status.held_bytes,
         ),
         single(
+            "ringtap_spool_age_suspended",
+            "1 while nothing is deleted by age because the system clock has stepped by more than an hour.",
+            MetricKind::Gauge,
+            spool_status.is_age_suspended.into(),
+        ),
+        single(
             "ringtap_spool_stopped",
             "1 while recording is stopped because the disk is full and no segment may be deleted.",
             MetricKind::Gauge,

@@ -1,6 +1,6 @@
 //! The figures that threads report, and a snapshot of all of them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -60,6 +60,8 @@ pub(crate) struct SharedStatus {
     /// Counts of later corrections.
     pub(crate) corrections: Arc<Corrections>,
     store: CountsHandle,
+    /// By how many seconds the clock has stepped; 0 if it is trusted.
+    clock_step: AtomicI64,
     pub(crate) started: Instant,
 }
 
@@ -72,6 +74,7 @@ impl SharedStatus {
             spool_status: Mutex::default(),
             corrections: Arc::default(),
             store,
+            clock_step: AtomicI64::new(0),
             started: Instant::now(),
         }
     }
@@ -95,6 +98,11 @@ impl SharedStatus {
         *locked(&self.spool_status) = Some(spool_status);
     }
 
+    /// Stores by how many seconds the clock has stepped; None if it is trusted.
+    pub(crate) fn report_clock(&self, step: Option<i64>) {
+        self.clock_step.store(step.unwrap_or(0), Ordering::Relaxed);
+    }
+
     /// Losses outside the engines: before them at any worker, and after them in the store.
     pub(crate) fn external_drops(&self) -> u64 {
         let before: u64 = self.lost.iter().map(|lost| lost.load(Ordering::Relaxed)).sum();
@@ -108,6 +116,7 @@ impl SharedStatus {
             reports: self.reports.iter().map(|report| locked(report).clone()).collect(),
             store: self.store.counts(),
             spool: locked(&self.spool_status).clone(),
+            clock_step: self.clock_step.load(Ordering::Relaxed),
             cleared: self.corrections.erased_at_start(),
             amended: self.corrections.records_amended(),
             resident: resident(),
@@ -139,6 +148,8 @@ pub(crate) struct Snapshot {
     pub(crate) store: Counts,
     /// None if packets are not recorded.
     pub(crate) spool: Option<SpoolStatus>,
+    /// By how many seconds the clock has stepped; 0 if it is trusted.
+    pub(crate) clock_step: i64,
     /// Calls erased at the start because the previous run left their decision pending.
     pub(crate) cleared: u64,
     /// Records of calls that were amended.

@@ -74,6 +74,9 @@ fn line(before: &Snapshot, now: &Snapshot) -> String {
         now.resident >> 20,
         now.timestamps(),
     );
+    if now.clock_step != 0 {
+        line.push_str(" clock=STEPPED");
+    }
     line
 }
 
@@ -198,6 +201,7 @@ mod tests {
             ..WorkerReport::default()
         };
         let snapshot = |scale, seconds| Snapshot {
+            clock_step: 0,
             at: start + Duration::from_secs(seconds),
             reports: vec![report(scale, seconds), report(scale, seconds)],
             store: Counts { waiting: 3, outbox_records: 7, ..Counts::default() },

@@ -17,6 +17,7 @@ use ringtap_report::text::counted;
 use ringtap_spool::{DeletionLog, WriterSettings};
 use ringtap_store::{RecordSender, Recovered, StoreWriter};
 
+use crate::clock_watch::ClockWatch;
 use crate::config::{Config, Secrets};
 use crate::far_tier::FarTier;
 use crate::heads::{HeadLog, RememberedHeads};
@@ -80,6 +81,7 @@ impl Threads {
         recovered: Recovered,
         secrets: &Secrets,
         far_tier: &Arc<FarTier>,
+        clock: &Arc<ClockWatch>,
     ) -> anyhow::Result<Self> {
         let workers = source.taps.len();
         let (engines, calls, streams) = engines(config, workers, source.files);
@@ -146,6 +148,7 @@ impl Threads {
                 written,
                 heads,
                 Arc::clone(&threads.shared_status),
+                Arc::clone(clock),
             )?);
         }
         Ok(threads)

@@ -3,9 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze::Analyze, anonymise::Anonymise, bench::Bench, call::CallArgs, calls::Calls, compare::Compare,
-    doctor::Doctor, export::Export, extract::Extract, forget::Forget, generate::Generate, hold::Hold,
-    holds::Holds, keep::Keep, key::KeyArgs, live::Live, mos::Mos, pause::Pause, release::Release,
+    analyze::Analyze, anonymise::Anonymise, bench::Bench, call::CallArgs, calls::Calls, clock::Clock,
+    compare::Compare, doctor::Doctor, export::Export, extract::Extract, forget::Forget, generate::Generate,
+    hold::Hold, holds::Holds, keep::Keep, key::KeyArgs, live::Live, mos::Mos, pause::Pause, release::Release,
     resume::Resume, rules::Rules, run::Run, verify::Verify,
 };
 use crate::screen::Colour;
@@ -54,6 +54,7 @@ pub(crate) enum Command {
     Pause(Pause),
     Resume(Resume),
     Rules(Rules),
+    Clock(Clock),
     Live(Live),
     Doctor(Doctor),
     Bench(Bench),

@@ -75,6 +75,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Pause(pause) => pause.run(screen),
         Command::Resume(resume) => resume.run(screen),
         Command::Rules(rules) => rules.run(screen),
+        Command::Clock(clock) => clock.run(screen),
         Command::Live(live) => live.run(screen),
         Command::Export(export) => export.run(screen),
         Command::Anonymise(anonymise) => anonymise.run(screen),

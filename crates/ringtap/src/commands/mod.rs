@@ -6,6 +6,7 @@ pub(crate) mod bench;
 mod bench_tables;
 pub(crate) mod call;
 pub(crate) mod calls;
+pub(crate) mod clock;
 pub(crate) mod compare;
 mod control;
 pub(crate) mod doctor;

@@ -44,6 +44,8 @@ pub struct Janitor {
     has_more: bool,
     /// A failure has been reported, and nothing has worked since.
     has_failed: bool,
+    /// The time cannot be trusted.
+    is_age_suspended: bool,
     status: SpoolStatus,
 }
 
@@ -74,6 +76,7 @@ impl Janitor {
             last_pass: None,
             has_more: false,
             has_failed: false,
+            is_age_suspended: false,
             status: SpoolStatus::default(),
         }
     }
@@ -91,6 +94,15 @@ impl Janitor {
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
         self.last_pass = None;
+    }
+
+    /// Deletes and moves nothing by age, or does so again: the time that [`step`](Self::step) is given may be
+    /// wrong. Limits of size and free space still apply.
+    pub fn suspend_age(&mut self, suspended: bool) {
+        if std::mem::replace(&mut self.is_age_suspended, suspended) != suspended {
+            self.last_pass = None;
+        }
+        self.status.is_age_suspended = suspended;
     }
 
     /// Moves older segments to this directory, which is created if it does not exist.
@@ -176,7 +188,11 @@ impl Janitor {
         let bytes = self.inventory.bytes();
         let sizes = Category::ALL.map(|category| bytes.iter().map(|bytes| bytes[category as usize]).sum());
         let short = Location::ALL.map(|location| self.space.bytes_to_free(location, &self.limits));
-        let mut sweep = Sweep::new(&self.limits, now, sizes, short, self.room(now));
+        let mut limits = self.limits.clone();
+        if self.is_age_suspended {
+            limits = Limits { age: Default::default(), tier_after: None, ..limits };
+        }
+        let mut sweep = Sweep::new(&limits, now, sizes, short, self.room(now));
         let Selection { expired, to_move, to_fetch, has_more } = self.select(now, &mut sweep, report)?;
         let (moves, deleted) = (to_move.is_some(), expired.len());
         self.delete(now, &expired, report)?;

@@ -70,6 +70,8 @@ pub struct SpoolStatus {
     pub held: u64,
     /// Bytes of the copies for them.
     pub held_bytes: u64,
+    /// Nothing is deleted by age, because the time cannot be trusted.
+    pub is_age_suspended: bool,
     /// Recording has stopped because the disk is full.
     pub stopped: bool,
 }
