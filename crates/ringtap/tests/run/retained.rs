@@ -66,6 +66,41 @@ fn a_held_call_outlives_its_record_and_its_segments() {
     assert!(status == Some(1) && told.contains("K-2026-17"), "{told}");
 }
 
+/// The time that was noted before is a year away, in this boot: as if the clock had been set meanwhile.
+#[test]
+fn a_clock_that_stepped_lets_nothing_expire_until_it_is_confirmed() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut place = Place::new(dir.path());
+    configure(&place, &files("\"max\""), "", "[retention]\nfree = \"0%\"\n");
+    assert_eq!(place.start().end().0, Some(0));
+    let noted = dir.path().join("clock");
+    let mut reading: serde_json::Value = serde_json::from_slice(&fs::read(&noted).unwrap()).unwrap();
+    let wall = reading["wall"].as_u64().unwrap();
+    reading["wall"] = (wall - 365 * 86_400 * 1_000_000_000).into();
+    fs::write(&noted, reading.to_string()).unwrap();
+
+    let control = dir.path().join("control").to_str().unwrap().to_owned();
+    // Two calls a second for a while: time to ask.
+    let clocks = "[retention]\nsignalling = \"1m\"\nmedia = \"1m\"\nfree = \"0%\"\n";
+    let clocks = format!("{clocks}[process]\ncontrol = \"{control}\"\n");
+    configure(&place, &files("1.0"), "retain = \"1d\"", &clocks);
+    let day = dir.path().join("records/2026-01-01.sqlite");
+    let mut daemon = place.start();
+    daemon.says("the clock has stepped forwards by 365 d");
+    daemon.counts("ringtap_spool_age_suspended", |suspended| suspended == 1);
+    daemon.says("clock=STEPPED");
+    let clock = |more: &[&str]| ringtap(&[&["clock", "--control", &control][..], more].concat());
+    let (status, told) = clock(&[]);
+    assert!(status == Some(0) && told.contains("nothing is deleted by age"), "{told}");
+    assert!(day.exists() && !daemon.log().contains("older than"), "{}", daemon.log());
+    let (status, told) = clock(&["--confirm"]);
+    assert!(status == Some(0) && told.contains("is confirmed"), "{told}");
+    daemon.says("older than [retention] media");
+    daemon.counts("ringtap_spool_age_suspended", |suspended| suspended == 0);
+    let (_, told) = clock(&[]);
+    assert!(told.contains("the clock is trusted"), "{told}");
+}
+
 /// Calls of the demo: one of its beginning, and one of its end.
 const EARLY: &str = "9e05e6ff2872490d00000002@192.0.2.107";
 const LATE: &str = "0d6d8cadbfcfc2aa0000000b@192.0.2.76";
