@@ -153,6 +153,23 @@ pub fn upgrade(bytes: &[u8]) -> Upgrade {
     }
 }
 
+/// As [`upgrade`], for a stream whose first `seen` bytes, if any, left it undetermined: they are not read
+/// again until what follows them can decide.
+pub fn upgrade_again(bytes: &[u8], seen: usize) -> Upgrade {
+    // The end of the first line decides, or an empty line.
+    let decides = |end: usize| {
+        let start = memchr::memrchr(b'\n', &bytes[..end]).map(|before| before + 1);
+        start.is_none_or(|start| bytes[start..end].iter().all(|&byte| byte == b'\r'))
+    };
+    let is_short = seen < REQUEST.len().max(RESPONSE.len());
+    let fresh = bytes.get(seen..).unwrap_or_default();
+    if is_short || bytes.len() >= MAX_HEAD || memchr::memchr_iter(b'\n', fresh).any(|at| decides(seen + at)) {
+        upgrade(bytes)
+    } else {
+        Upgrade::Incomplete
+    }
+}
+
 /// Whether `bytes` is a prefix of `expected`, or begins with it.
 fn is_start(bytes: &[u8], expected: &[u8]) -> bool {
     let len = bytes.len().min(expected.len());
@@ -250,6 +267,25 @@ mod tests {
         assert_eq!(upgrade(&agreed), Upgrade::Complete(AGREE.len()));
         for end in 0..ASK.len() {
             assert_eq!(upgrade(&ASK[..end]), Upgrade::Incomplete, "{end}");
+        }
+    }
+
+    #[test]
+    fn a_handshake_that_comes_in_pieces_is_read_once() {
+        for head in [ASK, AGREE, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n"] {
+            for step in 1..20 {
+                let (mut seen, mut at) = (0, 0);
+                let last = loop {
+                    at = head.len().min(at + step);
+                    let found = upgrade_again(&head[..at], seen);
+                    assert_eq!(found, upgrade(&head[..at]), "{at} by {step}");
+                    if found != Upgrade::Incomplete {
+                        break found;
+                    }
+                    seen = at;
+                };
+                assert_eq!(last == Upgrade::No, head != ASK && head != AGREE);
+            }
         }
     }
 

@@ -7,7 +7,8 @@ mod common;
 use common::ask_all;
 use proptest::prelude::*;
 use ringtap_wire::sip::{
-    Framing, Header, MAX_MESSAGE, Message, NameAddr, ParseError, framing, sniff, unfolded,
+    Framing, FramingProgress, Header, MAX_MESSAGE, Message, NameAddr, ParseError, framing, framing_again,
+    sniff, unfolded,
 };
 
 /// Pieces that SIP is made of, which random bytes would not hit.
@@ -150,6 +151,28 @@ fn read_stream(stream: &[u8], pieces: &[usize]) -> Vec<Vec<u8>> {
     found
 }
 
+/// As [`read_stream`], but what was read once is not read again.
+fn read_stream_once(stream: &[u8], pieces: &[usize]) -> Vec<Vec<u8>> {
+    let (mut buffer, mut found, mut at) = (Vec::new(), Vec::new(), 0);
+    let mut progress = FramingProgress::default();
+    for len in pieces.iter().cycle() {
+        let end = stream.len().min(at + len);
+        buffer.extend_from_slice(&stream[at..end]);
+        at = end;
+        loop {
+            match framing_again(&buffer, &mut progress) {
+                Framing::Incomplete => break,
+                Framing::Skip(n) => drop(buffer.drain(..n)),
+                Framing::Message(n) => found.push(buffer.drain(..n).collect()),
+            }
+        }
+        if at == stream.len() {
+            break;
+        }
+    }
+    found
+}
+
 /// What a message says, white space inside values aside.
 fn meaning(bytes: &[u8]) -> Vec<String> {
     let message = Message::parse(bytes).unwrap();
@@ -213,6 +236,16 @@ proptest! {
             prop_assert!((1..=bytes.len()).contains(&len));
             prop_assert!(matches!(Message::parse(&bytes[..len]), Ok(_) | Err(ParseError::StatusCode)));
         }
+    }
+
+    #[test]
+    fn bytes_that_are_not_read_again_give_the_same_messages(
+        bytes in any_bytes(),
+        more in any_bytes(),
+        pieces in prop::collection::vec(1usize..60, 1..20),
+    ) {
+        let stream = [&bytes[..], &more].concat();
+        prop_assert_eq!(read_stream_once(&stream, &pieces), read_stream(&stream, &pieces));
     }
 
     #[test]

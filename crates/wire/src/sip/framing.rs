@@ -30,13 +30,76 @@ pub enum Framing {
 /// the next message. Of a message longer than [`MAX_MESSAGE`], start line and headers are returned and the
 /// body is skipped.
 pub fn framing(buffer: &[u8]) -> Framing {
+    framing_again(buffer, &mut FramingProgress::default())
+}
+
+/// How far [`framing_again`] has read an incomplete message. The default has read nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FramingProgress {
+    /// Bytes that were there the last time.
+    seen: usize,
+    /// What is known of them.
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// They may begin a start line; a byte that is no part of a word decides.
+    #[default]
+    Word,
+    /// They begin a line that only its end can decide about.
+    Line,
+    /// Their first line is a start line; the header line that has not ended begins here.
+    Head(usize),
+    /// The message has this many bytes.
+    Body(usize),
+}
+
+/// As [`framing`], for a stream that grows by small steps: what was read once is not read again, so that a
+/// message costs the same however it is cut. After [`Framing::Incomplete`], call it with the same bytes and
+/// those that have come since; after any other answer `progress` is new.
+pub fn framing_again(buffer: &[u8], progress: &mut FramingProgress) -> Framing {
+    let FramingProgress { seen, stage } = *progress;
+    let fresh = buffer.get(seen..).unwrap_or_default();
+    let may_decide = match stage {
+        Stage::Word => seen == 0 || fresh.iter().any(|byte| !is_token(*byte)),
+        Stage::Line => memchr::memchr(b'\n', fresh).is_some(),
+        Stage::Head(_) => true,
+        Stage::Body(need) => buffer.len() >= need,
+    };
+    let is_line = matches!(stage, Stage::Word | Stage::Line);
+    let is_too_long = is_line && buffer.len() > MAX_START_LINE;
+    if !may_decide && !is_too_long {
+        progress.seen = buffer.len();
+        return Framing::Incomplete;
+    }
+    let mut next = FramingProgress { seen: buffer.len(), stage };
+    let framing = match stage {
+        Stage::Head(_) | Stage::Body(_) => message(buffer, seen, &mut next.stage),
+        Stage::Word | Stage::Line => from_start(buffer, &mut next.stage),
+    };
+    *progress = if framing == Framing::Incomplete { next } else { FramingProgress::default() };
+    framing
+}
+
+/// What a buffer begins with of which nothing is known.
+fn from_start(buffer: &[u8], stage: &mut Stage) -> Framing {
     let idle = idle(buffer);
     if idle > 0 {
         return Framing::Skip(idle);
     }
     match seek(buffer, 0) {
-        Seek::Start(0) => message(buffer),
-        Seek::Perhaps(0) => Framing::Incomplete,
+        Seek::Start(0) => {
+            *stage = Stage::Head(0);
+            message(buffer, 0, stage)
+        }
+        Seek::Perhaps(0) => {
+            // A word after the first white space: the rest of the line changes nothing about where it begins.
+            let space = buffer.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(buffer.len());
+            let is_settled = buffer[space..].iter().any(|byte| is_token(*byte));
+            *stage = if is_settled { Stage::Line } else { Stage::Word };
+            Framing::Incomplete
+        }
         Seek::Start(at) | Seek::Perhaps(at) => Framing::Skip(at),
     }
 }
@@ -100,27 +163,38 @@ fn may_start(line: &[u8]) -> usize {
     }
 }
 
-/// Length of the message that begins the buffer.
-fn message(buffer: &[u8]) -> Framing {
+/// Length of the message that begins the buffer, whose first `seen` bytes were read before.
+fn message(buffer: &[u8], seen: usize, stage: &mut Stage) -> Framing {
     let within = &buffer[..buffer.len().min(MAX_MESSAGE)];
-    let head = match head(within) {
-        Head::Ends(at) => at,
-        Head::NextStart(at) => return Framing::Message(at),
-        Head::Open if buffer.len() < MAX_MESSAGE => return Framing::Incomplete,
-        Head::Open => {
-            let line = memchr::memchr(b'\n', buffer).map_or(buffer.len(), |at| at + 1);
-            let (Seek::Start(at) | Seek::Perhaps(at)) = seek(buffer, line);
-            return Framing::Skip(at);
+    let need = match *stage {
+        Stage::Body(need) => need,
+        Stage::Head(line) => {
+            let head = match head(within, line, seen) {
+                Head::Ends(at) => at,
+                Head::NextStart(at) => return Framing::Message(at),
+                Head::Open(line) if buffer.len() < MAX_MESSAGE => {
+                    *stage = Stage::Head(line);
+                    return Framing::Incomplete;
+                }
+                Head::Open(_) => {
+                    let line = memchr::memchr(b'\n', buffer).map_or(buffer.len(), |at| at + 1);
+                    let (Seek::Start(at) | Seek::Perhaps(at)) = seek(buffer, line);
+                    return Framing::Skip(at);
+                }
+            };
+            let need = head.saturating_add(content_length(&buffer[..head]).least.unwrap_or(0));
+            if need > MAX_MESSAGE {
+                return Framing::Message(head);
+            }
+            need
         }
+        Stage::Word | Stage::Line => return Framing::Incomplete,
     };
-    let need = head.saturating_add(content_length(&buffer[..head]).least.unwrap_or(0));
-    if need > MAX_MESSAGE {
-        Framing::Message(head)
-    } else if need > buffer.len() {
-        Framing::Incomplete
-    } else {
-        Framing::Message(need)
+    if need > buffer.len() {
+        *stage = Stage::Body(need);
+        return Framing::Incomplete;
     }
+    Framing::Message(need)
 }
 
 /// Where the header section of a message ends.
@@ -129,24 +203,26 @@ enum Head {
     Ends(usize),
     /// It does not end: bytes of the stream are missing, and the next message starts here.
     NextStart(usize),
-    /// Not yet.
-    Open,
+    /// Not yet; the line that has not ended begins here.
+    Open(usize),
 }
 
-fn head(bytes: &[u8]) -> Head {
-    let mut lines = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1);
-    let Some(mut at) = lines.next() else { return Head::Open };
-    for next in lines {
+/// Reads on from the line that begins at `line`, of which the bytes before `seen` hold no line end.
+fn head(bytes: &[u8], line: usize, seen: usize) -> Head {
+    let mut at = line;
+    let from = seen.max(line).min(bytes.len());
+    for next in memchr::memchr_iter(b'\n', &bytes[from..]).map(|end| from + end + 1) {
         let line = &bytes[at..next - 1];
-        if matches!(line, [] | [b'\r']) {
+        // The first line is the start line.
+        if at > 0 && matches!(line, [] | [b'\r']) {
             return Head::Ends(next);
         }
-        if is_known_start(line) {
+        if at > 0 && is_known_start(line) {
             return Head::NextStart(at);
         }
         at = next;
     }
-    Head::Open
+    Head::Open(at)
 }
 
 /// A start line that cannot be a header line: a status line, or a request with a known method.

@@ -45,7 +45,7 @@ mod via;
 
 pub use body::BodyPart;
 pub use error::ParseError;
-pub use framing::{Framing, MAX_MESSAGE, framing};
+pub use framing::{Framing, FramingProgress, MAX_MESSAGE, framing, framing_again};
 pub use header::Header;
 pub use message::{HeaderField, Message};
 pub use method::Method;
