@@ -19,6 +19,10 @@ pub struct Config {
     pub max_connections: usize,
     /// Bytes held back for one direction of a TCP connection.
     pub max_stream_bytes: usize,
+    /// Bytes that calls, registrations, messages, TCP connections, SCTP messages and fragments hold together,
+    /// beside the tables that the ceilings above size. What exceeds the share of its kind pushes out the
+    /// least established and oldest of that kind, which is counted.
+    pub memory: usize,
     /// An INVITE without a final answer for this long is a timeout (RFC 3261 section 16.6, timer C, and a
     /// margin).
     pub invite_limit: Nanos,
@@ -32,7 +36,8 @@ pub struct Config {
     pub stream_idle: Nanos,
     /// A provisional stream that nothing confirms is forgotten after this long.
     pub provisional_limit: Nanos,
-    /// Seed of the hash of every table. Equal seeds give equal runs; a live capture takes a random one.
+    /// Seed of the hash of every table. Records and their order do not depend on it. Take a random one, since
+    /// who knows it can send keys that all collide; the default is for tests.
     pub seed: u64,
     /// Measure silence and clipping of G.711 (reads the payload).
     pub measure_sound: bool,
@@ -68,6 +73,7 @@ impl Default for Config {
             max_fragmented: 4_096,
             max_connections: 16_384,
             max_stream_bytes: 256 << 10,
+            memory: 1 << 30,
             invite_limit: Nanos::from_secs(200),
             idle_limit: Nanos::from_secs(4 * 3600),
             linger: Nanos::from_secs(32),

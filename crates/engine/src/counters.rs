@@ -44,6 +44,8 @@ pub struct Counters {
     pub rtp_unconfirmed: u64,
     /// Calls refused at a ceiling.
     pub calls_refused: u64,
+    /// Calls without an answer that gave their place in the table to newer ones.
+    pub calls_evicted: u64,
     /// RTP packets whose flow was refused at a ceiling.
     pub flows_refused: u64,
     /// Media endpoints refused at a ceiling.
@@ -52,14 +54,24 @@ pub struct Counters {
     pub intervals_refused: u64,
     /// Registrations refused at a ceiling.
     pub registrations_refused: u64,
+    /// Registrations without an answer that gave their place in the table to newer ones.
+    pub registrations_evicted: u64,
     /// MESSAGE transactions refused at a ceiling.
     pub messages_refused: u64,
+    /// MESSAGE transactions that were recorded early, to give their place in the table to newer ones.
+    pub messages_evicted: u64,
     /// Streams whose RTCP was refused at a ceiling.
     pub rtcp_refused: u64,
     /// What the ceiling of an added tracker turned away.
     pub tracked_refused: u64,
+    /// Codec names refused, since streams use all that the table holds.
+    pub codecs_refused: u64,
+    /// Codec names that gave their place in the table to newer ones.
+    pub codecs_evicted: u64,
     /// TCP connections refused at a ceiling.
     pub connections_refused: u64,
+    /// TCP connections pushed out by newer ones, or since all together held too much.
+    pub connections_evicted: u64,
     /// Holes in TCP streams that were never filled.
     pub tcp_holes: u64,
     /// Bytes of TCP streams thrown away at a ceiling.
@@ -91,7 +103,8 @@ impl std::ops::AddAssign<&Self> for Counters {
         add!(frames bytes sip rtp rtcp stun hep fragments tcp sctp icmp tracked udp_other ip_other);
         add!(sip_bad sip_without_call_id rtp_unconfirmed calls_refused flows_refused legs_refused);
         add!(intervals_refused registrations_refused messages_refused connections_refused);
-        add!(rtcp_refused tracked_refused);
+        add!(rtcp_refused tracked_refused codecs_refused codecs_evicted);
+        add!(calls_evicted connections_evicted registrations_evicted messages_evicted);
         add!(tcp_holes tcp_overflow sctp_evicted fragments_incomplete fragments_evicted fragments_bad);
         add!(sip_forwards_lost worker_messages_lost calls_incomplete);
     }
@@ -125,14 +138,20 @@ impl Counters {
             ("sip_bad", self.sip_bad),
             ("sip_without_call_id", self.sip_without_call_id),
             ("calls_refused", self.calls_refused),
+            ("calls_evicted", self.calls_evicted),
             ("flows_refused", self.flows_refused),
             ("legs_refused", self.legs_refused),
             ("intervals_refused", self.intervals_refused),
             ("registrations_refused", self.registrations_refused),
+            ("registrations_evicted", self.registrations_evicted),
             ("messages_refused", self.messages_refused),
+            ("messages_evicted", self.messages_evicted),
             ("rtcp_refused", self.rtcp_refused),
             ("tracked_refused", self.tracked_refused),
+            ("codecs_refused", self.codecs_refused),
+            ("codecs_evicted", self.codecs_evicted),
             ("connections_refused", self.connections_refused),
+            ("connections_evicted", self.connections_evicted),
             ("tcp_holes", self.tcp_holes),
             ("tcp_overflow_bytes", self.tcp_overflow),
             ("sctp_evicted", self.sctp_evicted),
@@ -152,6 +171,7 @@ impl Counters {
             + self.flows_refused
             + self.legs_refused
             + self.connections_refused
+            + self.connections_evicted
             + self.fragments_evicted
             + self.tcp_overflow
             + self.sip_forwards_lost

@@ -2,7 +2,7 @@
 
 use ringtap_model::{Endpoint, Frame, Nanos, Transport};
 use ringtap_wire::frame::{self, Ip, Packet, Payload, Sctp, Tcp, Udp};
-use ringtap_wire::sip::{self, Message};
+use ringtap_wire::sip::{self, Message, Method, StartLine};
 use ringtap_wire::{hep, rtp, stun};
 
 use crate::context::{Context, Datagram, Hop, SipMessage, SipVerdict};
@@ -15,6 +15,8 @@ use crate::trackers::Trackers;
 
 /// TCP's header without options.
 const TCP_HEADER: u32 = 20;
+/// Calls that give way to one: several small ones to one that holds much.
+const MAX_EVICTED: usize = 8;
 /// HEP's protocol type of SIP.
 const HEP_SIP: u8 = 1;
 
@@ -248,6 +250,17 @@ impl<X: Tracker> Engine<X> {
         }
     }
 
+    /// Calls give way to one that an INVITE may begin.
+    #[cold]
+    fn make_room<S: Sink>(&mut self, call_id: (&[u8], u64), hop: &Hop, sink: &mut S) {
+        for _ in 0..MAX_EVICTED {
+            let (now, drops) = (self.clock.now(), self.drops());
+            let Self { trackers, counters, .. } = self;
+            let Some(ended) = trackers.calls.make_room(call_id, hop, (now, drops), counters) else { return };
+            self.end_call(ended, now, sink);
+        }
+    }
+
     /// Handles a SIP message whose Call-ID this worker owns.
     pub(crate) fn handle_sip<S: Sink>(
         &mut self,
@@ -258,6 +271,9 @@ impl<X: Tracker> Engine<X> {
         sink: &mut S,
     ) {
         self.trackers.calls.prefetch_index(hash);
+        if self.trackers.calls.is_crowded() && is_invite(message) {
+            self.make_room((call_id, hash), hop, sink);
+        }
         let cseq = message.cseq();
         let method = cseq.map_or_else(|| message.method(), |(_, method)| method);
         let sip = SipMessage { message, call_id, cseq, method, hop, frames, hash };
@@ -279,6 +295,10 @@ impl<X: Tracker> Engine<X> {
             });
         }
     }
+}
+
+fn is_invite(message: &Message<'_>) -> bool {
+    matches!(message.start(), StartLine::Request { method: Method::Invite, .. })
 }
 
 #[cfg(test)]

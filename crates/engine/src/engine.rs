@@ -10,6 +10,7 @@ use crate::input::fragments::Fragments;
 use crate::input::sctp::Associations;
 use crate::input::tcp::Connections;
 use crate::media::StreamTable;
+use crate::memory::MemoryShares;
 use crate::prefetch::{FrameKind, PrefetchRing, PrefetchedFrame};
 use crate::sink::{CallNumber, RtpSeen, Sink};
 use crate::table::hash::Hasher;
@@ -86,17 +87,28 @@ impl<X: Tracker> Engine<X> {
 
     pub(crate) fn with(config: Config, links: Option<Links>, added: X) -> Self {
         let hasher = Hasher::new(config.seed);
+        let shares = MemoryShares::of(config.memory);
         let (worker, workers) = links.as_ref().map_or((0, 1), |links| (links.me(), links.workers()));
         Self {
             counters: Counters::default(),
             clock: Clock::default(),
             timers: TimerWheel::new(config.timers()),
             order: InputOrder::default(),
-            fragments: Fragments::new(config.max_fragmented, hasher.clone()),
-            tcp: Connections::new(config.max_connections, config.max_stream_bytes, hasher.clone()),
-            sctp: Associations::new(config.max_fragmented, config.max_stream_bytes),
+            fragments: Fragments::new(config.max_fragmented, shares.fragments, hasher.clone()),
+            tcp: Connections::new(
+                config.max_connections,
+                config.max_stream_bytes,
+                shares.connections,
+                hasher.clone(),
+            ),
+            sctp: Associations::new(
+                config.max_fragmented,
+                config.max_stream_bytes,
+                shares.associations,
+                hasher.clone(),
+            ),
             streams: StreamTable::new(&config, worker, workers, hasher.clone()),
-            trackers: Trackers::new(worker, &config, &hasher, added),
+            trackers: Trackers::new((worker, workers), &config, &hasher, added),
             requests: CallRequests { wants_phases: X::WANTS.calls, ..CallRequests::default() },
             member: links.map(|links| Box::new(Member::new(links))),
             external_drops: 0,
@@ -151,7 +163,7 @@ impl<X: Tracker> Engine<X> {
         self.fragments.close();
         self.begin_frame(u64::MAX);
         // Taken out, so that messages are handled one by one as they are released.
-        let nothing = Connections::new(0, 0, self.hasher.clone());
+        let nothing = Connections::new(0, 0, 0, self.hasher.clone());
         let mut tcp = std::mem::replace(&mut self.tcp, nothing);
         tcp.close(|(src, dst), time, delivery| {
             let hop = Hop { time, src, dst, transport: delivery.transport };
@@ -301,16 +313,19 @@ impl<X: Tracker> Engine<X> {
     pub(crate) fn collect(&mut self) {
         let counters = &mut self.counters;
         counters.connections_refused = self.tcp.counts.refused;
+        counters.connections_evicted = self.tcp.counts.evicted;
         counters.tcp_holes = self.tcp.counts.holes;
         counters.tcp_overflow = self.tcp.counts.overflow;
-        counters.sctp_evicted = self.sctp.evicted;
+        counters.sctp_evicted = self.sctp.evicted();
         counters.fragments_incomplete = self.fragments.counts.incomplete;
-        counters.fragments_evicted = self.fragments.counts.evicted;
+        counters.fragments_evicted = self.fragments.evicted();
         counters.fragments_bad = self.fragments.counts.bad;
         counters.rtp_unconfirmed = self.streams.counts.unconfirmed;
         counters.flows_refused = self.streams.counts.refused;
         counters.legs_refused = self.streams.counts.legs_refused;
         counters.intervals_refused = self.streams.intervals_refused();
+        counters.codecs_refused = self.streams.codecs.counts.refused;
+        counters.codecs_evicted = self.streams.codecs.counts.evicted;
         if let Some(member) = &self.member {
             counters.sip_forwards_lost = member.links.counts.sip_lost;
             counters.worker_messages_lost = member.links.counts.messages_lost;

@@ -92,11 +92,9 @@ impl<X: Tracker> Engine<X> {
             WorkerMessage::Datagram(shared) => self.handle_shared(&shared, sink),
             WorkerMessage::Reassembled(datagram) => member.reassembled.push(*datagram),
             WorkerMessage::TunnelFragment(fragment) => member.tunnel_fragments.push(*fragment),
-            WorkerMessage::Codec(index, codec) => {
-                member.learn_codec(sender, index, &codec, &mut streams.codecs)
-            }
+            WorkerMessage::Codec(id, codec) => member.learn_codec(sender, id, codec),
             WorkerMessage::MediaUpdate(update) => {
-                let update = member.translate(sender, &update);
+                let update = member.translate(sender, &update, &mut streams.codecs);
                 if member.is_lockstep {
                     member.updates.push(update);
                 } else {

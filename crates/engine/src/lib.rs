@@ -36,6 +36,7 @@
 //! | `delivery` | records of calls and streams that have ended |
 //! | [`team`], `exchange`, `stages`, `round_robin` | several engines that share the work |
 //! | `update` | what signalling tells media, between workers too |
+//! | `memory` | how tables divide their memory |
 //! | `table` | tables of fixed size, hashes, timers |
 #![forbid(unsafe_code)]
 
@@ -53,6 +54,7 @@ mod engine;
 mod exchange;
 mod input;
 mod media;
+mod memory;
 mod prefetch;
 mod round_robin;
 mod stages;

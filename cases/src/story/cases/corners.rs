@@ -136,7 +136,7 @@ pub(super) fn ceiling_counts_calls() -> Story {
     for (index, last) in lasts.into_iter().enumerate() {
         let (peer, media) = caller(last);
         let there = end(&format!("198.51.100.{last}:50000"));
-        let at = 100 * index as u64;
+        let at = 1200 * index as u64;
         let called = Peer { end: end(&format!("198.51.100.{last}:5060")), ..bob() };
         let dialog = Dialog::between(&format!("room-{last}@example.com"), peer, called);
         dialog.set_up(&mut wire, ms(at), &sdp(media, "0", &[]), &sdp(there, "0", &[]));

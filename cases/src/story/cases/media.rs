@@ -292,15 +292,16 @@ pub(super) fn codec_by_reinvite() -> Story {
         ])
 }
 
-/// Room for two calls, and four come at once: the first two are right, the others, of which no more than the
-/// INVITE is seen, counted as refused. Their media is still seen, as streams of no call.
+/// Room for two calls, and two more come when both are in conversation: the first two are right, the others,
+/// of which no more than the INVITE is seen, counted as refused. Their media is still seen, as streams of no
+/// call.
 pub(super) fn ceiling_of_calls() -> Story {
     let mut wire = Wire::new();
     let lasts = [11, 12, 13, 14];
     for (index, last) in lasts.into_iter().enumerate() {
         let (peer, media) = caller(last);
         let there = end(&format!("198.51.100.{last}:50000"));
-        let at = 100 * index as u64;
+        let at = 1200 * index as u64;
         let called = Peer { end: end(&format!("198.51.100.{last}:5060")), ..bob() };
         let dialog = Dialog::between(&format!("room-{last}@example.com"), peer, called);
         if last <= 12 {

@@ -127,6 +127,13 @@ impl Machine {
     }
 }
 
+/// A quarter of this machine's memory in bytes, which is what a program may hold for others by default; 1 GiB
+/// where the kernel does not tell.
+pub fn quarter_of_memory() -> usize {
+    let total = memory(&Tree::new("/").text("proc/meminfo").unwrap_or_default()).total;
+    usize::try_from(total / 4).ok().filter(|quarter| *quarter > 0).unwrap_or(1 << 30)
+}
+
 /// Reads the properties of the machine.
 pub(crate) fn inspect(tree: &Tree) -> Machine {
     let cpu = "sys/devices/system/cpu";

@@ -31,7 +31,7 @@ mod tree;
 pub use directory::{DayFile, Directory};
 pub use error::Error;
 pub use interface::{Counters, Interface, InterfaceKind, Interrupt};
-pub use machine::{Capability, Limit, Machine, Memory, Network, Softnet, SystemClock};
+pub use machine::{Capability, Limit, Machine, Memory, Network, Softnet, SystemClock, quarter_of_memory};
 pub use netdev::XdpFeatures;
 pub use settings::{Channels, Coalescing, Driver, Feature, Pause, Rings, Timestamping};
 

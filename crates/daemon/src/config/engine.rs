@@ -1,5 +1,6 @@
 //! `[engine]`: ceilings and time limits of the engine.
 
+use ringtap_capture::host;
 use ringtap_engine as engine;
 
 use super::key::{Bounds, DAY, KIB, MIB, SECOND, section};
@@ -7,6 +8,8 @@ use super::values::{Size, Span};
 
 /// What the 32-bit indices of the engine's tables hold, with room to spare.
 const ENTRIES: Bounds = Bounds::between(1, 100_000_000);
+const MEMORY: Bounds =
+    Bounds::between(16 * MIB, 1 << 50).example("4GiB").zero("0 is a quarter of the machine's memory");
 const LIMIT: Bounds = Bounds::between(SECOND, 30 * DAY);
 
 section! {
@@ -35,6 +38,12 @@ section! {
         /// Bytes buffered for one direction of a TCP connection.
         #[bounds = Bounds::between(4 * KIB, 64 * MIB)]
         max_stream_bytes: Size = Size(engine::Config::default().max_stream_bytes as u64),
+        /// Memory that calls, registrations, messages, TCP connections, SCTP messages and fragments take
+        /// together, over all workers, beside the tables that the keys above size. Calls have 45 % of it, TCP
+        /// connections 25 %, registrations and fragments 10 % each, messages and SCTP 5 % each. Above its
+        /// share each kind gives up what is least established and oldest, and counts it.
+        #[bounds = MEMORY]
+        memory: Size = Size(0),
         /// An INVITE without a final answer for this long is a timeout (RFC 3261 section 16.6, timer C, and a
         /// margin).
         #[bounds = LIMIT]
@@ -69,6 +78,10 @@ impl Limits {
             max_fragmented: self.max_fragmented,
             max_connections: self.max_connections,
             max_stream_bytes: usize::try_from(self.max_stream_bytes.0).unwrap_or(usize::MAX),
+            memory: match self.memory.0 {
+                0 => host::quarter_of_memory(),
+                bytes => usize::try_from(bytes).unwrap_or(usize::MAX),
+            },
             invite_limit: self.invite_limit.0,
             idle_limit: self.idle_limit.0,
             linger: self.linger.0,

@@ -93,7 +93,9 @@ fn names_and_the_manual() {
          when a worker has stopped reporting.\n\n\
          `reason` of `ringtap_engine_drops_total` names the counter: entries refused by a full table \
          (`calls_refused`, ...: raise that ceiling of \
-         `[engine]`), damaged packets, data that could not be reassembled, and messages between workers \
+         `[engine]`), entries that a full table gave up for newer ones (`calls_evicted`, ...: a flood, or \
+         raise that ceiling or `[engine] memory`; `codecs_evicted` and `codecs_refused`: invented codec \
+         names), damaged packets, data that could not be reassembled, and messages between workers \
          that found their \
          queue full (`sip_forwards_lost`, `worker_messages_lost`).\n",
     );

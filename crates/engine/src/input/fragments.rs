@@ -2,15 +2,13 @@
 //!
 //! Any order, repeated, overlapping, missing. Where fragments overlap, the bytes that came first stay.
 
-use std::collections::VecDeque;
 use std::net::IpAddr;
 
-use hashbrown::HashTable;
 use ringtap_model::Nanos;
 use ringtap_wire::frame::{Fragment, Ip};
 
+use crate::table::aged::{Aged, HeapBytes};
 use crate::table::hash::Hasher;
-use crate::table::slots::Slots;
 
 /// RFC 8200 section 4.5: a datagram that is not whole 60 s after its first fragment is given up.
 const LIMIT: Nanos = Nanos::from_secs(60);
@@ -18,26 +16,39 @@ const LIMIT: Nanos = Nanos::from_secs(60);
 const MAX_BYTES: u32 = 65_535;
 /// Pieces of one datagram; more is an attack (64 KiB in 512-byte steps is 128).
 const MAX_PIECES: usize = 256;
+/// Frames that are noted for one datagram: no more are needed, since offsets are multiples of eight.
+const MAX_FRAMES: usize = MAX_BYTES as usize / 8 + 1;
 
 /// Addresses, identification, protocol, and how many tunnels it is in: what leaves a tunnel passes once more
 /// outside, with the same identification.
 type Key = (IpAddr, IpAddr, u32, u8, u8);
 
+/// A datagram of which fragments are missing. It holds the bytes that came and no others: an offset far from
+/// the start costs nothing.
+#[derive(Default)]
 struct Datagram {
-    key: Key,
-    hash: u64,
-    serial: u64,
     first: Nanos,
-    /// Payload as far as it came, holes zero.
+    /// Bytes in order of their arrival, and what part of the payload each stretch of them is.
     bytes: Vec<u8>,
+    stretches: Vec<Stretch>,
     /// Covered ranges, ascending, neither touching nor overlapping.
     covered: Vec<(u32, u32)>,
+    /// End of the fragment that ends last.
+    highest: u32,
     /// Length of the whole, once the last fragment came.
     total: Option<u32>,
-    /// Where the first byte is missing that was on the wire but not in the capture.
-    cut: u32,
+    /// Where the first byte is missing that was on the wire but not in the capture; None where there is none.
+    cut: Option<u32>,
     header_len: u32,
     frames: Vec<u64>,
+}
+
+/// A part of the payload that begins at `start`, and of [`Datagram::bytes`] that begins at `at`.
+#[derive(Clone, Copy)]
+struct Stretch {
+    start: u32,
+    at: u32,
+    len: u32,
 }
 
 /// A datagram that is whole.
@@ -52,33 +63,25 @@ pub(crate) struct Whole {
 pub(crate) struct FragmentCounts {
     /// Datagrams given up after the limit or at the end.
     pub(crate) incomplete: u64,
-    /// Datagrams pushed out at the ceiling.
-    pub(crate) evicted: u64,
     /// Fragments that cannot be: past 64 KiB, contradicting the last one, too many pieces.
     pub(crate) bad: u64,
 }
 
-/// The table of datagrams under way.
+/// The table of datagrams under way, in order of their first fragment.
 pub(crate) struct Fragments {
-    datagrams: Slots<Datagram>,
-    index: HashTable<u32>,
-    /// In order of their first fragment: who is given up or pushed out first.
-    order: VecDeque<(u32, u64)>,
-    hasher: Hasher,
-    serial: u64,
+    datagrams: Aged<Key, Datagram>,
     pub(crate) counts: FragmentCounts,
 }
 
 impl Fragments {
-    pub(crate) fn new(ceiling: usize, hasher: Hasher) -> Self {
-        Self {
-            datagrams: Slots::new(ceiling.max(1)),
-            index: HashTable::new(),
-            order: VecDeque::new(),
-            hasher,
-            serial: 0,
-            counts: FragmentCounts::default(),
-        }
+    /// For up to `ceiling` datagrams, which hold up to `max_bytes` together.
+    pub(crate) fn new(ceiling: usize, max_bytes: usize, hasher: Hasher) -> Self {
+        Self { datagrams: Aged::new(ceiling, max_bytes, hasher), counts: FragmentCounts::default() }
+    }
+
+    /// Datagrams pushed out at a ceiling.
+    pub(crate) fn evicted(&self) -> u64 {
+        self.datagrams.evicted
     }
 
     /// Takes one fragment; gives the datagram when this was its last missing piece.
@@ -98,31 +101,30 @@ impl Fragments {
             return None;
         }
         let key = (ip.src, ip.dst, fragment.id, fragment.proto, depth);
-        let hash = self.hasher.of(key);
-        let found = self.index.find(hash, |slot| self.datagrams[*slot].key == key).copied();
-        let slot = match found {
-            Some(slot) => slot,
-            None => self.begin(key, hash, now, ip.header_len)?,
-        };
-        let datagram = &mut self.datagrams[slot];
-        if !datagram.add(fragment, end as u32, frames) {
-            self.counts.bad += 1;
+        let header_len = ip.header_len;
+        let slot = self.datagrams.find_or_insert(key, || Datagram {
+            first: now,
+            header_len,
+            ..Datagram::default()
+        })?;
+        let datagram = self.datagrams.get_mut(slot);
+        let is_good = datagram.add(fragment, end as u32, frames);
+        let is_whole = is_good && datagram.is_whole();
+        if !is_whole {
+            self.counts.bad += u64::from(!is_good);
+            self.datagrams.grown(slot);
             return None;
         }
-        if !datagram.is_whole() {
-            return None;
-        }
-        let datagram = self.remove(slot)?;
-        let mut bytes = datagram.bytes;
-        let total = bytes.len() as u32;
-        bytes.truncate(datagram.cut as usize);
+        let datagram = self.datagrams.remove(slot)?;
+        let total = datagram.highest;
         let ip = Ip {
             proto: fragment.proto,
             len: datagram.header_len + total,
             header_len: datagram.header_len,
             ..*ip
         };
-        Some(Whole { ip, bytes, frames: datagram.frames })
+        let (bytes, frames) = datagram.into_payload();
+        Some(Whole { ip, bytes, frames })
     }
 
     /// Datagrams still under way at the end are incomplete.
@@ -130,55 +132,19 @@ impl Fragments {
         self.expire(Nanos::MAX);
     }
 
-    fn begin(&mut self, key: Key, hash: u64, now: Nanos, header_len: u32) -> Option<u32> {
-        while self.datagrams.is_full() {
-            let (slot, serial) = self.order.pop_front()?;
-            if self.datagrams.get(slot).is_some_and(|datagram| datagram.serial == serial) {
-                self.counts.evicted += 1;
-                self.remove(slot);
-            }
-        }
-        self.serial += 1;
-        let slot = self.datagrams.insert(Datagram {
-            key,
-            hash,
-            serial: self.serial,
-            first: now,
-            bytes: Vec::new(),
-            covered: Vec::new(),
-            total: None,
-            cut: u32::MAX,
-            header_len,
-            frames: Vec::new(),
-        })?;
-        self.order.push_back((slot, self.serial));
-        let datagrams = &self.datagrams;
-        self.index.insert_unique(hash, slot, |slot| datagrams[*slot].hash);
-        Some(slot)
-    }
-
-    fn remove(&mut self, slot: u32) -> Option<Datagram> {
-        let datagram = self.datagrams.remove(slot)?;
-        if let Ok(entry) = self.index.find_entry(datagram.hash, |other| *other == slot) {
-            entry.remove();
-        }
-        Some(datagram)
-    }
-
     fn expire(&mut self, now: Nanos) {
-        while let Some(&(slot, serial)) = self.order.front() {
-            match self.datagrams.get(slot) {
-                Some(datagram) if datagram.serial == serial => {
-                    if now.since(datagram.first) < LIMIT {
-                        return;
-                    }
-                    self.counts.incomplete += 1;
-                    self.remove(slot);
-                }
-                _ => {}
-            }
-            self.order.pop_front();
+        while self.datagrams.remove_oldest_if(|datagram| now.since(datagram.first) >= LIMIT).is_some() {
+            self.counts.incomplete += 1;
         }
+    }
+}
+
+impl HeapBytes for Datagram {
+    fn heap_bytes(&self) -> usize {
+        self.bytes.capacity()
+            + self.stretches.capacity() * size_of::<Stretch>()
+            + self.covered.capacity() * size_of::<(u32, u32)>()
+            + self.frames.capacity() * size_of::<u64>()
     }
 }
 
@@ -186,7 +152,7 @@ impl Datagram {
     /// False when the fragment contradicts what came before.
     fn add(&mut self, fragment: &Fragment<'_>, end: u32, frames: &[u64]) -> bool {
         if !fragment.more {
-            if self.total.is_some_and(|total| total != end) || self.bytes.len() > end as usize {
+            if self.total.is_some_and(|total| total != end) || self.highest > end {
                 return false;
             }
             self.total = Some(end);
@@ -194,25 +160,53 @@ impl Datagram {
         if self.total.is_some_and(|total| end > total) || self.covered.len() >= MAX_PIECES {
             return false;
         }
+        self.highest = self.highest.max(end);
         let start = fragment.offset;
-        if self.bytes.len() < end as usize {
-            self.bytes.resize(end as usize, 0);
-        }
         let captured = start + fragment.data.len() as u32;
         for (from, to) in self.holes(start, end) {
             let to_captured = to.min(captured);
             if from < to_captured {
-                let source = &fragment.data[(from - start) as usize..(to_captured - start) as usize];
-                self.bytes[from as usize..to_captured as usize].copy_from_slice(source);
+                self.append(from, &fragment.data[(from - start) as usize..(to_captured - start) as usize]);
             }
             if to_captured < to {
-                self.cut = self.cut.min(to_captured.max(from));
+                let cut = to_captured.max(from);
+                self.cut = Some(self.cut.map_or(cut, |other| other.min(cut)));
             }
         }
         self.cover(start, end);
         // A fragment that is repeated adds nothing, but belongs to the datagram all the same.
-        self.frames.extend_from_slice(frames);
+        let room = MAX_FRAMES.saturating_sub(self.frames.len());
+        self.frames.extend(frames.iter().take(room));
         true
+    }
+
+    fn append(&mut self, start: u32, bytes: &[u8]) {
+        let (at, len) = (self.bytes.len() as u32, bytes.len() as u32);
+        self.bytes.extend_from_slice(bytes);
+        match self.stretches.last_mut() {
+            Some(last) if last.start + last.len == start => last.len += len,
+            _ => self.stretches.push(Stretch { start, at, len }),
+        }
+    }
+
+    /// The payload up to the first byte that was not captured, and the frames that it came in.
+    fn into_payload(self) -> (Vec<u8>, Vec<u64>) {
+        let Self { bytes, stretches, highest, cut, frames, .. } = self;
+        let len = cut.unwrap_or(highest) as usize;
+        let mut payload = match stretches[..] {
+            // The fragments came in order, as nearly always.
+            [Stretch { start: 0, .. }] => bytes,
+            _ => {
+                let mut payload = vec![0; highest as usize];
+                for Stretch { start, at, len } in stretches {
+                    let [start, at, len] = [start, at, len].map(|number| number as usize);
+                    payload[start..start + len].copy_from_slice(&bytes[at..at + len]);
+                }
+                payload
+            }
+        };
+        payload.truncate(len);
+        (payload, frames)
     }
 
     /// Parts of a range that nothing has filled yet.
@@ -270,7 +264,7 @@ mod tests {
     }
 
     fn table(ceiling: usize) -> Fragments {
-        Fragments::new(ceiling, Hasher::new(1))
+        Fragments::new(ceiling, 1 << 20, Hasher::new(1))
     }
 
     #[test]
@@ -308,7 +302,7 @@ mod tests {
         for id in 1..=3 {
             table.push((&ip(), 0), &piece(id, 0, b"12345678", true), now, &[1]);
         }
-        assert_eq!(table.counts.evicted, 1);
+        assert_eq!(table.evicted(), 1);
         assert!(table.push((&ip(), 0), &piece(1, 8, b"x", false), now, &[2]).is_none());
         assert!(table.push((&ip(), 0), &piece(3, 8, b"x", false), now, &[2]).is_some());
     }
@@ -386,7 +380,7 @@ mod tests {
         (whole, table.counts)
     }
 
-    const BAD: FragmentCounts = FragmentCounts { incomplete: 0, evicted: 0, bad: 1 };
+    const BAD: FragmentCounts = FragmentCounts { incomplete: 0, bad: 1 };
 
     #[test]
     fn a_fragment_that_contradicts_the_last_one_is_bad() {

@@ -1,6 +1,6 @@
 //! The end of a flow: out of the table, with all that its record tells.
 
-use super::details::{NONE, count_type, main_type};
+use super::details::{NONE, TypeCount, count_type, main_type};
 use super::{EndedStream, StreamTable};
 use crate::sink::RecordedPackets;
 
@@ -23,6 +23,8 @@ impl StreamTable {
         for node in details.nodes.into_iter().filter(|node| *node != NONE) {
             self.endpoints.remove(node);
         }
+        details.types.iter().for_each(|count| self.codecs.release(count.codec));
+        self.codecs.release(details.codec);
         self.intervals.release(&mut details.intervals);
         self.digits.release(&mut details.digits);
         Some(figures)
@@ -36,13 +38,14 @@ impl StreamTable {
         count_type(&mut types, flow.payload_type, packets, details.codec, flow.is_event());
         let row = flow.running_interval(&details.slow);
         let running = (row.packets > 0 || row.lost > 0).then_some(row);
-        let main = main_type(&types, |count| count.codec.is_some_and(|id| self.codecs.get(id).noise));
+        let codec_of = |count: &TypeCount| count.codec.and_then(|id| self.codecs.get(id));
+        let main = main_type(&types, |count| codec_of(count).is_some_and(|codec| codec.noise));
         Some(EndedStream {
             serial: details.serial,
             side: details.side,
             packets_of_type: main.packets,
             payload_type: main.payload_type,
-            codec: main.codec.map(|id| self.codecs.get(id)).filter(|codec| !codec.event).cloned(),
+            codec: codec_of(&main).filter(|codec| !codec.event).cloned(),
             intervals: self.intervals.iter(details.intervals).copied().chain(running).collect(),
             digits: self.digits.iter(details.digits).copied().collect(),
             flow: flow.totals(&details.slow),

@@ -50,7 +50,9 @@ const MIN_SEQUENTIAL: u16 = 5;
 /// Payload bytes of a telephone-event (RFC 4733 section 2.3).
 const EVENT_BYTES: u32 = 4;
 /// Media legs of one call.
-const MAX_LEGS: usize = 32;
+pub(crate) const MAX_LEGS: usize = 32;
+/// What a leg costs beside its payload types: itself, and its entries in the table of endpoints.
+pub(crate) const LEG_BYTES: usize = size_of::<replicas::Leg>() + 96;
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -101,8 +103,8 @@ impl StreamTable {
         Self {
             flows: Flows::new(streams, hasher.clone(), config.prefault),
             endpoints: Endpoints::new(2 * streams + MAX_LEGS * calls, hasher.clone()),
-            replicas: CallReplicas::new(calls, hasher),
-            codecs: Codecs::default(),
+            replicas: CallReplicas::new(calls, hasher.clone()),
+            codecs: Codecs::new(hasher),
             intervals: Rows::new(streams.saturating_mul(32)),
             digits: Rows::new(streams.min(1 << 16)),
             measure_sound: config.measure_sound,

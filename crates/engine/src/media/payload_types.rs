@@ -23,7 +23,10 @@ impl StreamTable {
         let (flow, details) = self.flows.both_mut(slot);
         let packets = flow.type_packets(&details.slow);
         flow.set_type_packets(&mut details.slow, 0);
+        let before = details.types;
         count_type(&mut details.types, flow.payload_type, packets, details.codec, flow.is_event());
+        details.types.iter().for_each(|count| self.codecs.acquire(count.codec));
+        before.iter().for_each(|count| self.codecs.release(count.codec));
     }
 
     /// Brings a payload type into use.
@@ -32,8 +35,8 @@ impl StreamTable {
         let (flow, details) = self.flows.both_mut(slot);
         // Nothing names it, but only a telephone-event is four bytes long (RFC 4733 section 2.3).
         let guessed = codec.is_none() && payload_type >= 96 && payload_len == EVENT_BYTES;
-        details.codec = codec;
-        let known = codec.map(|id| self.codecs.get(id));
+        self.codecs.exchange(&mut details.codec, codec);
+        let known = codec.and_then(|id| self.codecs.get(id));
         let event = known.map_or(guessed, |codec| codec.event);
         let tick = known.map_or(0.0, |codec| (1e9 / f64::from(codec.clock.0.max(1))) as f32);
         let was_new = flow.type_packets(&details.slow);
@@ -50,10 +53,13 @@ impl StreamTable {
 
     /// The codec of a payload type: what the receiver announced (RFC 3264 section 5.1), else the sender, else
     /// any leg of the call, else RFC 3551.
-    fn codec_of(&mut self, slot: u32, payload_type: u8) -> Option<CodecId> {
+    fn codec_of(&self, slot: u32, payload_type: u8) -> Option<CodecId> {
         let details = self.flows.details(slot);
-        let named =
-            |leg: &Leg| leg.types.iter().find(|(number, _)| *number == payload_type).map(|&(_, codec)| codec);
+        // A name that nothing used for long may have left the table since it was announced.
+        let named = |leg: &Leg| {
+            let found = leg.types.iter().find(|(number, _)| *number == payload_type).map(|&(_, codec)| codec);
+            found.filter(|codec| self.codecs.get(*codec).is_some())
+        };
         let announced = details.call().and_then(|call| self.replicas.get(call)).and_then(|call| {
             let of_end =
                 |end: Endpoint| call.legs.iter().rev().filter(move |leg| leg.endpoint == end).find_map(named);

@@ -1,7 +1,9 @@
 //! Tables of fixed size, the hash that they share, and the timer wheel.
 
+pub(crate) mod aged;
 pub(crate) mod hash;
 pub(crate) mod index;
+pub(crate) mod queues;
 pub(crate) mod rows;
 pub(crate) mod slots;
 pub(crate) mod timers;

@@ -63,6 +63,11 @@ impl<T> Slots<T> {
         })
     }
 
+    /// As [`Slots::insert`], where another ceiling leaves room too.
+    pub(crate) fn insert_if(&mut self, has_room: bool, object: T) -> Option<u32> {
+        if has_room { self.insert(object) } else { None }
+    }
+
     /// The ticket of a live object, for a timer.
     pub fn ticket(&self, slot: u32) -> Ticket {
         Ticket { slot, generation: self.generations.get(slot as usize).copied().unwrap_or(0) }

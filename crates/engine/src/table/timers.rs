@@ -85,6 +85,32 @@ pub(crate) struct TimerWheel {
     leapt: Nanos,
     /// When the next tick is over.
     next: Nanos,
+    /// By owner and slot.
+    pending: [Vec<PendingTimer>; OWNERS],
+}
+
+/// The first timer of a slot that has not fired.
+#[derive(Clone, Copy, Debug)]
+struct PendingTimer {
+    /// The low bits of its tick; of one that has fired they are no later than [`TimerWheel::done`].
+    tick: u32,
+    /// Of whoever armed a timer of the slot last.
+    generation: u32,
+}
+
+/// Owners whose slots have one timer each.
+const OWNERS: usize = 5;
+
+/// The list of an owner whose objects compare their own deadline when their timer fires.
+fn list_of(owner: TimerOwner) -> Option<usize> {
+    match owner {
+        TimerOwner::Connections => Some(0),
+        TimerOwner::Calls => Some(1),
+        TimerOwner::Registrations => Some(2),
+        TimerOwner::Messages => Some(3),
+        TimerOwner::Streams => Some(4),
+        TimerOwner::Rtcp | TimerOwner::Added => None,
+    }
 }
 
 impl TimerWheel {
@@ -99,6 +125,7 @@ impl TimerWheel {
             armed: 0,
             leapt: Nanos::ZERO,
             next: TICK,
+            pending: [const { Vec::new() }; OWNERS],
         }
     }
 
@@ -116,9 +143,14 @@ impl TimerWheel {
         at.since(self.leapt).0 / TICK.0
     }
 
-    /// Arms a timer for `at`; fires at the first [`TimerWheel::expired`] past it.
+    /// Arms a timer for `at`; fires at the first [`TimerWheel::expired`] past it. Where an earlier timer of the
+    /// same slot has not fired yet, even one of an object that was in the slot before, that one fires instead:
+    /// objects that come and go by the thousand leave no timers behind.
     pub(crate) fn arm(&mut self, at: Nanos, timer: Timer) {
         let tick = (self.tick(at) + 1).clamp(self.done + 1, self.done + SLOTS as u64 - 1);
+        if !self.is_first(tick, timer) {
+            return;
+        }
         let slot = (tick % SLOTS as u64) as usize;
         self.armed += 1;
         let last = self.slots[slot].last;
@@ -135,6 +167,37 @@ impl TimerWheel {
             None => self.slots[slot].first = new,
         }
         self.slots[slot].last = new;
+    }
+
+    /// Notes a timer; false when an earlier one of its slot is pending.
+    fn is_first(&mut self, tick: u64, timer: Timer) -> bool {
+        let done = self.done as u32;
+        let Some(list) = list_of(timer.owner) else { return true };
+        let (list, index) = (&mut self.pending[list], timer.ticket.slot as usize);
+        if list.len() <= index {
+            list.resize(index + 1, PendingTimer { tick: done, generation: 0 });
+        }
+        let pending = &mut list[index];
+        pending.generation = timer.ticket.generation;
+        let ahead = pending.tick.wrapping_sub(done);
+        if (1..SLOTS as u32).contains(&ahead) && ahead <= (tick as u32).wrapping_sub(done) {
+            return false;
+        }
+        pending.tick = tick as u32;
+        true
+    }
+
+    /// The timer to be reported when one fires: that of the object which is in its slot now. None when another
+    /// one has fired for it.
+    fn current(pending: &mut [Vec<PendingTimer>; OWNERS], tick: u64, timer: Timer) -> Option<Timer> {
+        let Some(list) = list_of(timer.owner) else { return Some(timer) };
+        let pending = pending[list].get_mut(timer.ticket.slot as usize)?;
+        if pending.tick != tick as u32 {
+            return None;
+        }
+        pending.tick = pending.tick.wrapping_sub(SLOTS as u32);
+        let ticket = Ticket { generation: pending.generation, ..timer.ticket };
+        Some(Timer { ticket, ..timer })
     }
 
     /// A chunk that begins with that timer.
@@ -172,17 +235,18 @@ impl TimerWheel {
         // After a whole revolution every slot has come by once.
         let last = target.min(self.done + SLOTS as u64);
         for tick in from..=last {
-            self.fire((tick % SLOTS as u64) as usize, fired);
+            self.fire(tick, fired);
         }
         self.done = self.done.max(target);
         self.set_next();
     }
 
-    fn fire(&mut self, slot: usize, fired: &mut Vec<Timer>) {
+    fn fire(&mut self, tick: u64, fired: &mut Vec<Timer>) {
+        let slot = (tick % SLOTS as u64) as usize;
         let mut index = std::mem::replace(&mut self.slots[slot], EMPTY).first;
         while let Some(chunk) = self.chunks.get_mut(index as usize) {
             let timers = chunk.timers.get(..chunk.count as usize).unwrap_or_default();
-            fired.extend_from_slice(timers);
+            fired.extend(timers.iter().filter_map(|timer| Self::current(&mut self.pending, tick, *timer)));
             self.armed -= timers.len();
             let next = std::mem::replace(&mut chunk.next, self.free);
             self.free = index;
@@ -241,7 +305,7 @@ mod tests {
         let mut wheel = TimerWheel::new(4);
         wheel.expired(at(100), &mut Vec::new());
         let ticket = |number| Timer {
-            owner: TimerOwner::Streams,
+            owner: TimerOwner::Added,
             ticket: Ticket { slot: number, generation: number / 7 },
         };
         let mut fired = Vec::new();
@@ -261,6 +325,43 @@ mod tests {
         }
         // As many as were full or begun at once, and no more.
         assert!(wheel.chunks.len() <= 2 * (4 * 39 + 1 + TOGETHER) / TOGETHER, "{}", wheel.chunks.len());
+    }
+
+    fn connection(slot: u32, generation: u32) -> Timer {
+        Timer { owner: TimerOwner::Connections, ticket: Ticket { slot, generation } }
+    }
+
+    #[test]
+    fn the_first_timer_of_a_slot_fires_for_whoever_is_in_it_then() {
+        let mut wheel = TimerWheel::new(4);
+        wheel.expired(at(100), &mut Vec::new());
+        for generation in 0..1000 {
+            wheel.arm(at(200), connection(7, generation));
+        }
+        wheel.arm(at(300), connection(8, 0));
+        assert_eq!(wheel.armed, 2);
+        let mut fired = Vec::new();
+        wheel.expired(at(201), &mut fired);
+        assert_eq!(fired, [connection(7, 999)]);
+        wheel.arm(at(250), connection(7, 999));
+        wheel.expired(at(301), &mut fired);
+        assert_eq!(fired[1..], [connection(7, 999), connection(8, 0)]);
+    }
+
+    #[test]
+    fn of_an_earlier_and_a_later_timer_of_a_slot_the_earlier_one_fires() {
+        let mut wheel = TimerWheel::new(4);
+        wheel.expired(at(100), &mut Vec::new());
+        for deadline in [200, 150, 170] {
+            wheel.arm(at(deadline), connection(7, 1));
+        }
+        let mut fired = Vec::new();
+        wheel.expired(at(151), &mut fired);
+        assert_eq!(fired, [connection(7, 1)]);
+        // Its owner arms again where it has to.
+        wheel.arm(at(200), connection(7, 1));
+        wheel.expired(at(300), &mut fired);
+        assert_eq!((fired.len(), wheel.armed), (2, 0));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::frame::Ip;
 use rtrb::{Consumer, Producer, PushError, RingBuffer};
 
-use crate::codecs::Codec;
+use crate::codecs::{Codec, CodecId};
 use crate::context::Hop;
 use crate::media::EndedStream;
 use crate::table::timers::TimerOwner;
@@ -82,8 +82,8 @@ pub(crate) enum WorkerMessage {
     Reassembled(Box<ReassembledDatagram>),
     /// In lockstep only.
     TunnelFragment(Box<TunnelFragment>),
-    /// The number that the sender's media updates use for a codec.
-    Codec(u16, Box<Codec>),
+    /// The number that the sender's media updates use for a codec from now on.
+    Codec(CodecId, Box<Codec>),
     /// Media of a call that the sender owns.
     MediaUpdate(Arc<MediaUpdate>),
     /// When was media of this call last heard?

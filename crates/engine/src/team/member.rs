@@ -22,6 +22,9 @@ struct Pending<T> {
     until: Nanos,
 }
 
+/// A codec under the number that another worker gave it.
+type NamedCodec = (CodecId, Box<Codec>);
+
 /// A call that has ended, and its streams so far.
 pub(crate) type EndingCall = (Box<EndedCall>, Vec<EndedStream>);
 
@@ -31,9 +34,9 @@ pub(crate) struct Member {
     pub(crate) is_lockstep: bool,
     /// It ran live before: frame numbers give no order across workers.
     pub(crate) is_live: bool,
-    /// Per worker: our number for each of its codecs, and how many of ours it knows.
-    codecs: Vec<Vec<Option<CodecId>>>,
-    codecs_sent: Vec<usize>,
+    /// Per worker, by the index of its number: the codecs that it told us of, and which of ours we told it.
+    codecs: Vec<Vec<Option<NamedCodec>>>,
+    codecs_sent: Vec<Vec<Option<CodecId>>>,
     /// Calls of ours that may have been silent for too long, with the time they were last heard.
     asked: BTreeMap<CallRef, Pending<Nanos>>,
     /// Calls of ours that have ended and wait for their streams.
@@ -141,7 +144,7 @@ impl Member {
             is_lockstep: false,
             is_live: false,
             codecs: vec![Vec::new(); workers],
-            codecs_sent: vec![0; workers],
+            codecs_sent: vec![Vec::new(); workers],
             asked: BTreeMap::new(),
             ending: BTreeMap::new(),
             overdue: VecDeque::new(),
@@ -182,28 +185,54 @@ impl Member {
     /// Sends a media update to all other workers, after the codecs that it names.
     pub(crate) fn send_update(&mut self, update: &Arc<MediaUpdate>, codecs: &Codecs) {
         for worker in self.links.others() {
-            while let Some((index, codec)) = codecs.nth(self.codecs_sent[worker]) {
-                if !self.links.send(worker, WorkerMessage::Codec(index, Box::new(codec.clone()))) {
-                    break;
-                }
-                self.codecs_sent[worker] += 1;
+            if self.send_codecs(worker, update, codecs) {
+                self.links.send(worker, WorkerMessage::MediaUpdate(update.clone()));
             }
-            self.links.send(worker, WorkerMessage::MediaUpdate(update.clone()));
         }
+    }
+
+    /// Sends a worker the codecs of an update that it does not know; false when one was lost, without which
+    /// the update would mean others.
+    fn send_codecs(&mut self, worker: usize, update: &MediaUpdate, codecs: &Codecs) -> bool {
+        let Self { links, codecs_sent, .. } = self;
+        let sent = &mut codecs_sent[worker];
+        let named = update.ends.iter().flat_map(|(_, types)| types.iter()).map(|&(_, id)| id);
+        for id in named.filter(|id| !codecs.is_reserved(*id)) {
+            let Some(codec) = codecs.get(id).filter(|_| sent.get(id.index()) != Some(&Some(id))) else {
+                continue;
+            };
+            if !links.send(worker, WorkerMessage::Codec(id, Box::new(codec.clone()))) {
+                return false;
+            }
+            put(sent, id, id);
+        }
+        true
     }
 
     /// Another worker names a codec that its media updates will use.
-    pub(crate) fn learn_codec(&mut self, sender: usize, index: u16, codec: &Codec, codecs: &mut Codecs) {
-        let ours = codecs.intern(codec.name.as_bytes(), codec.clock.0, codec.channels);
-        let known = &mut self.codecs[sender];
-        if usize::from(index) == known.len() {
-            known.push(ours);
-        }
+    pub(crate) fn learn_codec(&mut self, sender: usize, id: CodecId, codec: Box<Codec>) {
+        put(&mut self.codecs[sender], id, (id, codec));
     }
 
     /// The same update with our numbers for the sender's codecs.
-    pub(crate) fn translate(&self, sender: usize, update: &Arc<MediaUpdate>) -> Arc<MediaUpdate> {
-        let codec = |id: CodecId| self.codecs[sender].get(id.index()).copied().flatten();
+    pub(crate) fn translate(
+        &self,
+        sender: usize,
+        update: &Arc<MediaUpdate>,
+        codecs: &mut Codecs,
+    ) -> Arc<MediaUpdate> {
+        let mut codec = |id: CodecId| {
+            if codecs.is_reserved(id) {
+                return Some(id);
+            }
+            let (theirs, codec) = self.codecs[sender].get(id.index())?.as_ref()?;
+            // Ours may have left the table in the meantime: looked up each time.
+            if *theirs == id {
+                codecs.intern(codec.name.as_bytes(), codec.clock.0, codec.channels)
+            } else {
+                None
+            }
+        };
         let mut known: Option<(PayloadTypes, PayloadTypes)> = None;
         let ends = update.ends.iter().map(|(end, types)| {
             // The endpoints of one description share its types.
@@ -338,11 +367,20 @@ impl Member {
     }
 }
 
+/// Puts what is known of a codec where its index is.
+fn put<T>(list: &mut Vec<Option<T>>, id: CodecId, what: T) {
+    if list.len() <= id.index() {
+        list.resize_with(id.index() + 1, || None);
+    }
+    list[id.index()] = Some(what);
+}
+
 #[cfg(test)]
 mod tests {
     use ringtap_wire::frame::Ip;
 
     use super::*;
+    use crate::table::hash::Hasher;
     use crate::table::slots::Ticket;
     use crate::testing::{CALLEE, CALLER, at, end};
     use crate::trackers::calls::CallEntry;
@@ -434,12 +472,12 @@ mod tests {
     #[test]
     fn an_update_arrives_with_the_receivers_numbers_for_codecs() {
         let mut team = team(2);
-        let (mut ours, mut theirs) = (Codecs::default(), Codecs::default());
-        ours.intern(b"PCMA", 8000, 1);
+        let [mut ours, mut theirs] = [1, 2].map(|seed| Codecs::new(Hasher::new(seed)));
+        ours.intern(b"MELPe", 8000, 1);
         let opus = theirs.intern(b"opus", 48_000, 2).unwrap();
-        let g722 = theirs.intern(b"G722", 8000, 1).unwrap();
+        let melp = theirs.intern(b"MELP", 8000, 1).unwrap();
         let status = CallStatus { hosts: [end(CALLER).ip, end(CALLEE).ip], is_over: false, fax: None };
-        let types: PayloadTypes = [(96, opus), (9, g722)].into();
+        let types: PayloadTypes = [(96, opus), (97, melp)].into();
         let update = Arc::new(MediaUpdate {
             order: InputOrder { number: 5, index: 1 },
             call: call(),
@@ -454,25 +492,28 @@ mod tests {
         let mut codecs = 0;
         while let Some((sender, message)) = receiver.links.receive() {
             match message {
-                WorkerMessage::Codec(index, codec) => {
+                WorkerMessage::Codec(id, codec) => {
                     codecs += 1;
-                    receiver.learn_codec(sender, index, &codec, &mut ours);
+                    receiver.learn_codec(sender, id, codec);
                 }
-                WorkerMessage::MediaUpdate(update) => updates.push(receiver.translate(sender, &update)),
+                WorkerMessage::MediaUpdate(update) => {
+                    updates.push(receiver.translate(sender, &update, &mut ours));
+                }
                 _ => panic!("another message"),
             }
         }
-        // Each codec goes once, before the first update that names it.
-        assert_eq!((codecs, updates.len()), (2, 2));
+        // Each codec that is not known to all goes once, before the first update that names it.
+        assert_eq!((codecs, updates.len()), (1, 2));
         for update in updates {
             assert_eq!((update.order.number, update.side, update.call), (5, Side::Callee, call()));
             for (_, types) in &update.ends {
-                let names: Vec<_> =
-                    types.iter().map(|(number, id)| (*number, ours.get(*id).name.as_str())).collect();
-                assert_eq!(names, [(96, "opus"), (9, "G722")]);
+                let names: Vec<_> = types
+                    .iter()
+                    .map(|(number, id)| (*number, ours.get(*id).map(|codec| codec.name.as_str())))
+                    .collect();
+                assert_eq!(names, [(96, Some("opus")), (97, Some("MELP"))]);
             }
         }
-        assert_eq!(ours.nth(0).map(|(index, codec)| (index, codec.name.as_str())), Some((0, "PCMA")));
     }
 
     #[test]

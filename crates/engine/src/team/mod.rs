@@ -38,6 +38,7 @@ pub(crate) fn share_of_ceilings(config: &Config, workers: usize) -> Config {
         max_messages: share(config.max_messages),
         max_fragmented: share(config.max_fragmented),
         max_connections: share(config.max_connections),
+        memory: config.memory / workers,
         ..config.clone()
     }
 }

@@ -3,6 +3,7 @@
 //! To add a protocol: a folder in `wire`, a tracker here (or outside, see [`crate::Engine::with_tracker`]),
 //! and one line in the list below.
 
+mod callid;
 pub(crate) mod calls;
 mod messages;
 mod registrations;
@@ -15,6 +16,7 @@ use crate::config::Config;
 use crate::context::{Context, Datagram, SipMessage};
 use crate::counters::Counters;
 use crate::media::{EndedStream, StreamTable};
+use crate::memory::MemoryShares;
 use crate::sink::Sink;
 use crate::table::hash::Hasher;
 use crate::table::timers::{PrefetchStage, Timer, TimerOwner};
@@ -140,12 +142,14 @@ trackers! {
 }
 
 impl<X: Tracker> Trackers<X> {
-    pub(crate) fn new(worker: usize, config: &Config, hasher: &Hasher, added: X) -> Self {
+    /// Of one of `workers` workers.
+    pub(crate) fn new(workers: (usize, usize), config: &Config, hasher: &Hasher, added: X) -> Self {
+        let shares = MemoryShares::of(config.memory);
         Self {
             streams: StreamTracker::new(config),
-            registrations: Registrations::new(config.max_registrations, hasher.clone()),
-            messages: Messages::new(config.max_messages, hasher.clone()),
-            calls: CallTracker::new(worker, config, hasher),
+            registrations: Registrations::new(config.max_registrations, shares.registrations, hasher.clone()),
+            messages: Messages::new(config.max_messages, shares.messages, hasher.clone()),
+            calls: CallTracker::new(workers, config, hasher),
             rtcp: RtcpTracker::new(config.max_streams, hasher.clone()),
             added,
         }

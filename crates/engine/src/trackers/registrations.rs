@@ -7,9 +7,11 @@ use ringtap_wire::sip::{Header, Message, Method, StartLine};
 use crate::context::{Context, Hop, SipMessage};
 use crate::sink::Sink;
 use crate::table::hash::{self, Hasher};
+use crate::table::queues::Queues;
 use crate::table::slots::{Slots, Ticket};
 use crate::text::text;
 use crate::tracker::{EngineTracker, Tracker, Wants};
+use crate::trackers::callid::CallId;
 
 /// RFC 3261 section 10.2.1.1 leaves the default to the registrar; an hour is what nearly all take.
 const DEFAULT_EXPIRES: u32 = 3600;
@@ -18,8 +20,12 @@ const ANSWER_LIMIT: Nanos = Nanos::from_secs(40);
 /// A binding that is not refreshed ends after a week, whatever was granted: 136 years would pin its entry.
 const LONGEST_BINDING: Nanos = Nanos::from_secs(604_800);
 
+/// Ranks of registrations: those that nobody has accepted, and those that are active.
+const WAITING: usize = 0;
+const ACTIVE: usize = 1;
+
 struct Entry {
-    call_id: Box<[u8]>,
+    call_id: CallId,
     aor: Box<str>,
     hash: u64,
     contact: Option<Box<str>>,
@@ -34,13 +40,19 @@ struct Entry {
     asked: u32,
     expires: Option<Nanos>,
     requests: u32,
+    /// Bytes that the table counts for it.
+    memory: usize,
 }
 
 /// The table of registrations.
 pub(crate) struct Registrations {
     entries: Slots<Entry>,
     index: HashTable<u32>,
+    order: Queues,
     hasher: Hasher,
+    /// Bytes that all hold, and may hold.
+    memory: usize,
+    max_memory: usize,
 }
 
 impl Tracker for Registrations {
@@ -84,8 +96,10 @@ impl Tracker for Registrations {
 impl EngineTracker for Registrations {}
 
 impl Registrations {
-    pub(crate) fn new(ceiling: usize, hasher: Hasher) -> Self {
-        Self { entries: Slots::new(ceiling), index: HashTable::new(), hasher }
+    /// For up to `ceiling` registrations, which hold up to `max_memory` bytes together.
+    pub(crate) fn new(ceiling: usize, max_memory: usize, hasher: Hasher) -> Self {
+        let (entries, order) = (Slots::new(ceiling), Queues::new(2, ceiling));
+        Self { entries, index: HashTable::new(), order, hasher, memory: 0, max_memory }
     }
 
     fn register<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) {
@@ -99,7 +113,7 @@ impl Registrations {
         let hash = self.hasher.of((call_id, &aor));
         let found = self.index.find(hash, |slot| {
             let entry = &self.entries[*slot];
-            *entry.call_id == *call_id && entry.aor == aor
+            entry.call_id.is(call_id) && entry.aor == aor
         });
         let slot = match (found, message.start()) {
             (Some(slot), _) => *slot,
@@ -116,6 +130,19 @@ impl Registrations {
             StartLine::Request { .. } => entry.request(message),
             StartLine::Response { code, .. } => entry.response(message, code, hop.time),
         }
+        self.update(slot);
+    }
+
+    /// Notes what became of a registration, and what it holds.
+    fn update(&mut self, slot: u32) {
+        let entry = &mut self.entries[slot];
+        let memory = size_of::<Entry>() + entry.heap_bytes();
+        self.memory = self.memory - entry.memory + memory;
+        entry.memory = memory;
+        let rank = if entry.state == RegistrationState::Active { ACTIVE } else { WAITING };
+        if self.order.queue_of(slot) != Some(rank) {
+            self.order.push(slot, rank);
+        }
     }
 
     fn begin<S: Sink>(
@@ -126,8 +153,11 @@ impl Registrations {
         hop: &Hop,
         cx: &mut Context<'_, S>,
     ) -> Option<u32> {
+        if self.entries.is_full() || self.memory > self.max_memory {
+            self.make_room(cx);
+        }
         let entry = Entry {
-            call_id: call_id.into(),
+            call_id: CallId::new(call_id),
             aor,
             hash,
             contact: None,
@@ -141,8 +171,10 @@ impl Registrations {
             asked: DEFAULT_EXPIRES,
             expires: None,
             requests: 0,
+            memory: 0,
         };
-        let Some(slot) = self.entries.insert(entry) else {
+        let has_room = self.memory <= self.max_memory;
+        let Some(slot) = self.entries.insert_if(has_room, entry) else {
             cx.counters.registrations_refused += 1;
             return None;
         };
@@ -152,8 +184,19 @@ impl Registrations {
         Some(slot)
     }
 
+    /// The registration that has waited longest to be accepted gives way.
+    #[cold]
+    fn make_room<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
+        if let Some(record) = self.order.oldest(WAITING).and_then(|slot| self.remove(slot)) {
+            cx.counters.registrations_evicted += 1;
+            cx.sink.registration(record);
+        }
+    }
+
     fn remove(&mut self, slot: u32) -> Option<Registration> {
         let entry = self.entries.remove(slot)?;
+        self.order.remove(slot);
+        self.memory -= entry.memory;
         if let Ok(found) = self.index.find_entry(entry.hash, |other| *other == slot) {
             found.remove();
         }
@@ -162,6 +205,11 @@ impl Registrations {
 }
 
 impl Entry {
+    fn heap_bytes(&self) -> usize {
+        let text = |text: &Option<Box<str>>| text.as_ref().map_or(0, |text| text.len());
+        self.call_id.heap_bytes() + self.aor.len() + text(&self.contact) + text(&self.user_agent)
+    }
+
     fn request(&mut self, message: &Message<'_>) {
         self.requests += 1;
         // RFC 3261 section 10.2.1.1: the Contact's own parameter goes before the Expires header.
@@ -224,7 +272,7 @@ impl Entry {
     fn record(self) -> Registration {
         let first = self.first.micros().to_le_bytes();
         let (src, dst) = (self.src.ip.to_string(), self.dst.ip.to_string());
-        let parts = [&self.call_id[..], self.aor.as_bytes(), &first, src.as_bytes(), dst.as_bytes()];
+        let parts = [self.call_id.identity(), self.aor.as_bytes(), &first, src.as_bytes(), dst.as_bytes()];
         Registration {
             id: hash::id("registration", parts),
             aor: self.aor.into(),
@@ -387,6 +435,8 @@ mod tests {
         let mut tap = Tap::with(|config| config.max_registrations = 2);
         tap.caller(3000, register(1, &[]));
         tap.caller(1000, register(1, &[]).call_id("b"));
+        tap.callee(3100, answer("200 OK", 1, &[]));
+        tap.callee(3100, answer("200 OK", 1, &[]).call_id("b"));
         tap.caller(2000, register(1, &[]).to("<sip:carol@example.com>"));
         // A response whose request was not seen begins none.
         tap.callee(4000, answer("200 OK", 1, &[]).call_id("c"));

@@ -49,6 +49,7 @@ fn config(choice: u8) -> Config {
         max_connections: n,
         max_stream_bytes: if choice & 16 == 0 { 64 << 10 } else { 700 },
         measure_sound: choice & 32 == 0,
+        memory: if choice & 64 == 0 { 1 << 30 } else { 200_000 },
         ..Config::default()
     }
 }

@@ -1,12 +1,15 @@
 //! One direction of a connection: RFC 9293 sequence space into bytes in order, with gaps given up.
 
 use ringtap_model::{Endpoint, Nanos, Transport};
+use ringtap_wire::sip::FramingProgress;
 use ringtap_wire::websocket;
 
 use super::framing::{Delivery, Output, begins_turn, consume_sip, consume_turn, is_upgrade};
 
 /// A hole that is still there after this long was lost by the capture, not on the way.
 const HOLE_LIMIT: Nanos = Nanos::from_secs(3);
+/// Bytes of memory that a direction keeps for its next message.
+const SPARE: usize = 2048;
 /// Segments held back behind a hole.
 pub(super) const MAX_HELD: usize = 256;
 
@@ -22,8 +25,14 @@ pub(super) struct HalfConnection {
     turn: bool,
     /// Bytes in order that are not yet a whole message.
     buffer: Vec<u8>,
-    /// Frames that `buffer` came from.
+    /// Frames that `buffer` came from, ascending: a segment that filled a hole was captured after those behind
+    /// it.
     frames: Vec<u64>,
+    /// The frame that the last bytes of `buffer` came in.
+    last_frame: u64,
+    /// How far `buffer` was read: as SIP, and as the head of an upgrade.
+    progress: FramingProgress,
+    upgrade_seen: usize,
     /// Segments behind a hole.
     held: Vec<Segment>,
     held_bytes: usize,
@@ -31,6 +40,8 @@ pub(super) struct HalfConnection {
     /// A WebSocket message that continues.
     message: Vec<u8>,
     pub(super) last: Nanos,
+    /// Bytes that the table counts for it.
+    pub(super) memory: usize,
 }
 
 struct Segment {
@@ -39,6 +50,12 @@ struct Segment {
     /// Length on the wire.
     len: u32,
     frames: Vec<u64>,
+}
+
+impl Segment {
+    fn heap_bytes(&self) -> usize {
+        self.bytes.capacity() + self.frames.capacity() * size_of::<u64>()
+    }
 }
 
 impl HalfConnection {
@@ -51,11 +68,15 @@ impl HalfConnection {
             turn: false,
             buffer: Vec::new(),
             frames: Vec::new(),
+            last_frame: 0,
+            progress: FramingProgress::default(),
+            upgrade_seen: 0,
             held: Vec::new(),
             held_bytes: 0,
             hole_since: now,
             message: Vec::new(),
             last: now,
+            memory: 0,
         }
     }
 
@@ -67,11 +88,21 @@ impl HalfConnection {
         self.next = Some(next);
         self.websocket = false;
         self.turn = false;
-        self.buffer.clear();
-        self.frames.clear();
-        self.held.clear();
+        self.clear_buffer();
+        self.held = Vec::new();
         self.held_bytes = 0;
-        self.message.clear();
+        self.message = Vec::new();
+    }
+
+    /// Throws away what is not yet a whole message.
+    fn clear_buffer(&mut self) {
+        self.drop_front(self.buffer.len());
+    }
+
+    /// What it holds on the heap, in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let held = self.held.capacity() * size_of::<Segment>() + self.held_bytes;
+        self.buffer.capacity() + self.frames.capacity() * size_of::<u64>() + held + self.message.capacity()
     }
 
     pub(super) fn segment<D: FnMut(Delivery<'_>)>(
@@ -109,7 +140,7 @@ impl HalfConnection {
         if self.held.iter().any(|other| other.seq == segment.seq && other.len >= segment.len) {
             return;
         }
-        self.held_bytes += segment.bytes.len();
+        self.held_bytes += segment.heap_bytes();
         self.held.push(segment);
     }
 
@@ -117,10 +148,13 @@ impl HalfConnection {
     fn drain<D: FnMut(Delivery<'_>)>(&mut self, output: &mut Output<'_, D>) {
         while let Some(next) = self.next {
             let due = self.held.iter().position(|segment| segment.seq.wrapping_sub(next) as i32 <= 0);
-            let Some(index) = due else { return };
+            let Some(index) = due else { break };
             let segment = self.held.swap_remove(index);
-            self.held_bytes -= segment.bytes.len();
+            self.held_bytes -= segment.heap_bytes();
             self.in_order(segment.seq, &segment.bytes, segment.len, &segment.frames, output);
+        }
+        if self.held.is_empty() {
+            self.held = Vec::new();
         }
     }
 
@@ -133,9 +167,8 @@ impl HalfConnection {
                 return;
             };
             output.counts.holes += 1;
-            self.buffer.clear();
-            self.frames.clear();
-            self.message.clear();
+            self.clear_buffer();
+            self.message = Vec::new();
             self.next = Some(nearest);
             self.drain(output);
         }
@@ -159,7 +192,7 @@ impl HalfConnection {
         let fresh = data.get(old as usize..).unwrap_or_default();
         if self.buffer.is_empty() && !self.is_special() && !is_upgrade(fresh) && !begins_turn(fresh) {
             // Whole messages in one segment, the usual case: nothing is copied.
-            let used = consume_sip(fresh, frames, output);
+            let used = consume_sip(fresh, frames, &mut self.progress, output);
             self.append(&fresh[used..], frames, output);
         } else {
             self.append(fresh, frames, output);
@@ -167,8 +200,7 @@ impl HalfConnection {
         }
         if data.len() < len as usize {
             // The rest was on the wire, but not in the capture.
-            self.buffer.clear();
-            self.frames.clear();
+            self.clear_buffer();
         }
     }
 
@@ -178,14 +210,15 @@ impl HalfConnection {
         }
         if self.buffer.len() + bytes.len() > output.max {
             output.counts.overflow += self.buffer.len() as u64;
-            self.buffer.clear();
-            self.frames.clear();
+            self.clear_buffer();
         }
         self.buffer.extend_from_slice(bytes);
-        for frame in frames {
-            if self.frames.last() != Some(frame) {
-                self.frames.push(*frame);
+        for &frame in frames {
+            let place = self.frames.partition_point(|other| *other < frame);
+            if self.frames.get(place) != Some(&frame) {
+                self.frames.insert(place, frame);
             }
+            self.last_frame = frame;
         }
     }
 
@@ -194,28 +227,26 @@ impl HalfConnection {
             self.turn = begins_turn(&self.buffer);
         }
         if !self.is_special() {
-            match websocket::upgrade(&self.buffer) {
+            match websocket::upgrade_again(&self.buffer, self.upgrade_seen) {
                 websocket::Upgrade::Complete(head) => {
-                    self.websocket = true;
+                    (self.websocket, self.upgrade_seen) = (true, 0);
                     // Its frames go with the first message: without the handshake nobody can read that again.
                     self.buffer.drain(..head.min(self.buffer.len()));
                 }
-                websocket::Upgrade::Incomplete => return,
-                websocket::Upgrade::No => {}
+                websocket::Upgrade::Incomplete => {
+                    self.upgrade_seen = self.buffer.len();
+                    return;
+                }
+                websocket::Upgrade::No => self.upgrade_seen = 0,
             }
         }
-        // A segment that filled a hole was captured after those behind it; frames are told in order of
-        // capture.
-        let in_stream = self.frames.clone();
-        self.frames.sort_unstable();
         let used = if self.turn {
             consume_turn(&self.buffer, &self.frames, output)
         } else if self.websocket {
             self.consume_websocket(output)
         } else {
-            consume_sip(&self.buffer, &self.frames, output)
+            consume_sip(&self.buffer, &self.frames, &mut self.progress, output)
         };
-        self.frames = in_stream;
         self.drop_front(used);
     }
 
@@ -224,16 +255,20 @@ impl HalfConnection {
         self.websocket || self.turn
     }
 
+    /// Throws bytes away that were read. What was large gives its memory back.
     fn drop_front(&mut self, used: usize) {
         if used == 0 {
             return;
         }
         self.buffer.drain(..used.min(self.buffer.len()));
-        // What is left came with the last segment, as a rule.
-        let last = self.frames.last().copied();
+        self.buffer.shrink_to(self.buffer.len().max(SPARE));
         self.frames.clear();
+        self.frames.shrink_to(SPARE / size_of::<u64>());
+        // What is left came with the last segment, as a rule.
         if !self.buffer.is_empty() {
-            self.frames.extend(last);
+            self.frames.push(self.last_frame);
+        } else {
+            (self.progress, self.upgrade_seen) = (FramingProgress::default(), 0);
         }
     }
 
@@ -275,7 +310,7 @@ impl HalfConnection {
                     transport: Transport::Ws,
                     frames: &self.frames,
                 });
-                self.message.clear();
+                self.message = Vec::new();
             }
         }
     }

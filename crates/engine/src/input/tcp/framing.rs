@@ -11,6 +11,8 @@ use crate::context::Hop;
 pub(crate) struct TcpCounts {
     /// Connections not followed at the ceiling.
     pub(crate) refused: u64,
+    /// Connections pushed out by newer ones, or since all together held too much.
+    pub(crate) evicted: u64,
     /// Holes that were never filled.
     pub(crate) holes: u64,
     /// Bytes thrown away at a ceiling.
@@ -85,10 +87,12 @@ pub(super) fn is_upgrade(data: &[u8]) -> bool {
     !matches!(websocket::upgrade(data), websocket::Upgrade::No)
 }
 
-/// Hands on each whole message at the front; gives the bytes used.
+/// Hands on each whole message at the front; gives the bytes used. `progress` is how far the bytes were read
+/// before.
 pub(super) fn consume_sip<D: FnMut(Delivery<'_>)>(
     bytes: &[u8],
     frames: &[u64],
+    progress: &mut sip::FramingProgress,
     output: &mut Output<'_, D>,
 ) -> usize {
     let mut used = 0;
@@ -97,7 +101,7 @@ pub(super) fn consume_sip<D: FnMut(Delivery<'_>)>(
         if rest.is_empty() {
             return used;
         }
-        match sip::framing(rest) {
+        match sip::framing_again(rest, progress) {
             sip::Framing::Incomplete => return used,
             sip::Framing::Message(len) => {
                 let len = len.clamp(1, rest.len());

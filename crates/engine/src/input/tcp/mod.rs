@@ -20,31 +20,46 @@ use framing::{Output, begins_turn, is_upgrade};
 use crate::media::{FlowKey, Key};
 use crate::table::hash::Hasher;
 use crate::table::index::{Index, NONE};
+use crate::table::queues::Queues;
 use crate::table::slots::{Slots, Ticket};
 use crate::table::timers::{Timer, TimerOwner, TimerWheel};
 
 /// A connection without data for this long is forgotten; a later message starts it anew.
 const IDLE: Nanos = Nanos::from_secs(600);
 const SIP_PORT: u16 = 5060;
+/// Ranks of connections: nothing was delivered yet, and something was.
+const SILENT: usize = 0;
+const DELIVERED: usize = 1;
 
 /// The connections that carry signalling.
 pub(crate) struct Connections {
     halves: Slots<HalfConnection>,
     index: Index,
     hasher: Hasher,
+    /// Those that have not delivered a message yet, and those that have, in order of the last one.
+    order: Queues,
+    /// Bytes that one direction may hold.
     max_bytes: usize,
+    /// Bytes that all hold, and may hold.
+    memory: usize,
+    max_memory: usize,
     scratch: Vec<u8>,
     pub(crate) counts: TcpCounts,
 }
 
 impl Connections {
-    pub(crate) fn new(ceiling: usize, max_bytes: usize, hasher: Hasher) -> Self {
+    /// For up to `ceiling` connections; each direction may hold `max_bytes`, and all together `max_memory`.
+    pub(crate) fn new(ceiling: usize, max_bytes: usize, max_memory: usize, hasher: Hasher) -> Self {
+        // Two directions each.
+        let halves = ceiling.saturating_mul(2);
         Self {
-            // Two directions each.
-            halves: Slots::new(ceiling.saturating_mul(2)),
-            index: Index::new(ceiling.saturating_mul(2)),
+            halves: Slots::new(halves),
+            index: Index::new(halves),
             hasher,
+            order: Queues::new(2, halves),
             max_bytes,
+            memory: 0,
+            max_memory,
             scratch: Vec::new(),
             counts: TcpCounts::default(),
         }
@@ -58,7 +73,7 @@ impl Connections {
         now: Nanos,
         frames: &[u64],
         timers: &mut TimerWheel,
-        mut deliver: impl FnMut(Delivery<'_>),
+        deliver: impl FnMut(Delivery<'_>),
     ) {
         let key = (src, dst);
         let hash = Key::of(&FlowKey { src, dst, ssrc: 0 }, &self.hasher).0.hash(&self.hasher);
@@ -76,12 +91,37 @@ impl Connections {
                 None => return,
             },
         };
+        let has_delivered = self.segment(slot, tcp, now, frames, deliver);
+        if tcp.flags.fin() || tcp.flags.rst() {
+            self.remove(slot);
+            return;
+        }
+        if has_delivered {
+            self.order.push(slot, DELIVERED);
+        }
+        self.account(slot);
+        while self.memory > self.max_memory && self.evict(DELIVERED) {}
+    }
+
+    /// Takes a segment of a connection that is followed; true when it completed a message.
+    fn segment(
+        &mut self,
+        slot: u32,
+        tcp: &Tcp<'_>,
+        now: Nanos,
+        frames: &[u64],
+        mut deliver: impl FnMut(Delivery<'_>),
+    ) -> bool {
         let half = &mut self.halves[slot];
         half.last = now;
+        let mut has_delivered = false;
         let mut output = Output {
             counts: &mut self.counts,
             scratch: &mut self.scratch,
-            deliver: &mut deliver,
+            deliver: &mut |delivery: Delivery<'_>| {
+                has_delivered = true;
+                deliver(delivery);
+            },
             max: self.max_bytes,
         };
         if tcp.flags.syn() {
@@ -91,8 +131,25 @@ impl Connections {
         }
         if tcp.flags.fin() || tcp.flags.rst() {
             half.skip_holes(&mut output);
-            self.remove(slot);
         }
+        has_delivered
+    }
+
+    /// Notes what a direction holds now.
+    fn account(&mut self, slot: u32) {
+        let half = &mut self.halves[slot];
+        let memory = size_of::<HalfConnection>() + half.heap_bytes();
+        self.memory = self.memory - half.memory + memory;
+        half.memory = memory;
+    }
+
+    /// Gives up the direction that is least established and oldest, of ranks up to `highest`; false where there
+    /// is none.
+    fn evict(&mut self, highest: usize) -> bool {
+        let Some(slot) = (SILENT..=highest).find_map(|rank| self.order.oldest(rank)) else { return false };
+        self.remove(slot);
+        self.counts.evicted += 1;
+        true
     }
 
     /// Whether no followed connection has that hash, which is the one of its addresses and ports as [`Key`]
@@ -138,18 +195,25 @@ impl Connections {
         if !wanted {
             return None;
         }
+        // One that has not said anything yet gives way; one that has delivered messages does not.
+        if self.halves.is_full() {
+            self.evict(SILENT);
+        }
         let half = HalfConnection::new(key, hash, now);
         let Some(slot) = self.halves.insert(half) else {
             self.counts.refused += 1;
             return None;
         };
         self.index.insert(hash, slot);
+        self.order.push(slot, SILENT);
         Some(slot)
     }
 
     fn remove(&mut self, slot: u32) {
         if let Some(half) = self.halves.remove(slot) {
             self.index.remove(half.hash, slot);
+            self.order.remove(slot);
+            self.memory -= half.memory;
         }
     }
 }
@@ -159,7 +223,8 @@ impl Connections {
 pub(crate) fn is_wanted(ports: (u16, u16), flags: TcpFlags, data: &[u8]) -> bool {
     let on_port = ports.0 == SIP_PORT || ports.1 == SIP_PORT;
     match data {
-        [] => flags.syn() && on_port,
+        // SYN with FIN or RST is no beginning.
+        [] => flags.syn() && !flags.fin() && !flags.rst() && on_port,
         [first, ..] if !on_port && !first.is_ascii_graphic() => begins_turn(data),
         data => on_port || sip::sniff(data) == Some(0) || is_upgrade(data) || begins_turn(data),
     }

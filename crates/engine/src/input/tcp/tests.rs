@@ -31,7 +31,7 @@ struct Stream {
 
 impl Stream {
     fn new() -> Self {
-        let table = Connections::new(4, 64 << 10, Hasher::new(1));
+        let table = Connections::new(4, 64 << 10, 1 << 30, Hasher::new(1));
         Self { table, timers: TimerWheel::new(4), got: Vec::new(), frames: Vec::new(), number: 0 }
     }
 
@@ -294,7 +294,7 @@ fn a_new_connection_on_the_same_ports_forgets_the_old_one_and_a_repeated_syn_doe
 #[test]
 fn a_message_longer_than_the_ceiling_is_thrown_away_and_counted() {
     let mut stream = Stream::new();
-    stream.table = Connections::new(4, 1000, Hasher::new(1));
+    stream.table = Connections::new(4, 1000, 1 << 30, Hasher::new(1));
     let head = b"OPTIONS sip:a@example.com SIP/2.0\r\nCall-ID: 1\r\nContent-Length: 5000\r\n\r\n";
     stream.segment(100, ACK, head);
     let mut next = 100 + head.len() as u32;
@@ -322,18 +322,49 @@ fn a_connection_is_followed_when_it_talks_on_5060_or_begins_like_signalling() {
 
 #[test]
 fn the_ceiling_counts_connections_of_two_directions() {
-    let mut table = Connections::new(1, 1000, Hasher::new(1));
+    let mut table = Connections::new(1, 1000, 1 << 30, Hasher::new(1));
     let mut timers = TimerWheel::new(4);
     let tcp =
         |flags| Tcp { src_port: 0, dst_port: 0, seq: 1, ack: 0, flags: TcpFlags(flags), data: &[], len: 0 };
     let end = |port| Endpoint::new([192, 0, 2, 1].into(), port);
-    for (src, dst, refused) in [(5060, 1, 0), (1, 5060, 0), (5060, 2, 1)] {
-        table.push((end(src), end(dst)), &tcp(SYN), Nanos::ZERO, &[1], &mut timers, |_| {});
-        assert_eq!(table.counts.refused, refused);
+    let text = message(1);
+    let mut push = |table: &mut Connections, (src, dst), tcp: &Tcp<'_>| {
+        table.push((end(src), end(dst)), tcp, Nanos::ZERO, &[1], &mut timers, |_| {});
+    };
+    // One that has said nothing gives way to another.
+    for (src, dst, evicted) in [(5060, 1, 0), (1, 5060, 0), (5060, 2, 1)] {
+        push(&mut table, (src, dst), &tcp(SYN));
+        assert_eq!((table.counts.evicted, table.counts.refused), (evicted, 0));
     }
-    table.push((end(5060), end(1)), &tcp(FIN), Nanos::ZERO, &[1], &mut timers, |_| {});
-    table.push((end(5060), end(2)), &tcp(SYN), Nanos::ZERO, &[1], &mut timers, |_| {});
-    assert_eq!(table.counts.refused, 1);
+    // Those that have delivered messages do not.
+    for ends in [(1, 5060), (5060, 2)] {
+        push(&mut table, ends, &Tcp { seq: 2, data: &text, len: text.len(), ..tcp(ACK) });
+    }
+    push(&mut table, (5060, 3), &tcp(SYN));
+    assert_eq!((table.counts.evicted, table.counts.refused), (1, 1));
+    push(&mut table, (5060, 2), &tcp(FIN));
+    push(&mut table, (5060, 3), &tcp(SYN));
+    assert_eq!((table.counts.evicted, table.counts.refused), (1, 1));
+}
+
+#[test]
+fn all_connections_together_hold_no_more_than_their_share() {
+    let mut table = Connections::new(100, 1 << 16, 100_000, Hasher::new(1));
+    let mut timers = TimerWheel::new(4);
+    let end = |port| Endpoint::new([192, 0, 2, 1].into(), port);
+    for port in 1..=20 {
+        let text = if port == 1 { message(1) } else { b"INVITE sip:a@example.com SIP/2.0\r\nX: ".to_vec() };
+        for (seq, data) in [(1, &text[..]), (1 + text.len() as u32, &[b'x'; 8_000])] {
+            let flags = TcpFlags(ACK);
+            let tcp = Tcp { src_port: 0, dst_port: 0, seq, ack: 0, flags, data, len: data.len() };
+            table.push((end(5060), end(port)), &tcp, Nanos::ZERO, &[1], &mut timers, |_| {});
+            assert!(table.memory <= 100_000);
+        }
+    }
+    assert!(table.counts.evicted > 5);
+    assert!(table.halves.iter().any(|(_, half)| half.key.1.port == 1), "the one that delivered a message");
+    table.close(|_, _, _| {});
+    assert_eq!(table.memory, 0);
 }
 
 #[test]
@@ -354,7 +385,7 @@ fn a_connection_without_data_for_ten_minutes_is_forgotten() {
 
 #[test]
 fn what_waits_behind_a_hole_when_the_input_ends_is_delivered_by_time() {
-    let mut table = Connections::new(4, 64 << 10, Hasher::new(1));
+    let mut table = Connections::new(4, 64 << 10, 1 << 30, Hasher::new(1));
     let mut timers = TimerWheel::new(4);
     let end = |port| Endpoint::new([192, 0, 2, 1].into(), port);
     for (port, second) in [(9, 3), (7, 2), (8, 2)] {
@@ -393,7 +424,7 @@ fn websocket_messages_longer_than_the_ceiling_are_thrown_away_and_the_next_is_no
         bytes.extend(data);
         bytes
     };
-    let mut table = Connections::new(4, 1000, Hasher::new(1));
+    let mut table = Connections::new(4, 1000, 1 << 30, Hasher::new(1));
     let mut timers = TimerWheel::new(4);
     let mut seq = 1;
     let mut got: Vec<usize> = Vec::new();

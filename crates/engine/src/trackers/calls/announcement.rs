@@ -12,6 +12,8 @@ use crate::update::PayloadTypes;
 
 /// Payload types of one media description.
 const MAX_TYPES: usize = 32;
+/// RFC 3551 section 6: seven bits.
+const PAYLOAD_TYPES: usize = 128;
 /// Media descriptions in one SDP, and ICE candidates of each.
 const MAX_MEDIA: usize = 16;
 const MAX_CANDIDATES: usize = 8;
@@ -35,11 +37,13 @@ impl TypeCache {
         let hash = self.hasher.of((media.media_type == sdp::MediaType::Video, media.formats, maps));
         let entry = &mut self.recent[hash as usize % CACHED_LISTS];
         match entry {
-            // The hash is keyed: a sender cannot construct a collision.
-            Some((of, types)) if *of == hash => types.clone(),
+            // The hash is keyed: a sender cannot construct a collision. Names may have left the table since.
+            Some((of, types)) if *of == hash && types.iter().all(|(_, id)| codecs.name_again(*id)) => {
+                types.clone()
+            }
             _ => {
                 let maps = maps.iter().filter_map(|value| sdp::rtpmap(media, value));
-                let types = named(media, maps, codecs);
+                let types = named_types(media, maps, codecs);
                 *entry = Some((hash, types.clone()));
                 types
             }
@@ -54,19 +58,25 @@ struct Medium<'a> {
     connection: Option<Option<IpAddr>>,
     maps: [&'a [u8]; MAX_TYPES],
     map_count: usize,
+    /// Those after the first [`MAX_TYPES`].
+    more_maps: Vec<&'a [u8]>,
     candidates: Vec<Endpoint>,
 }
 
 impl<'a> Medium<'a> {
     fn new(line: sdp::Media<'a>) -> Self {
-        Self { line, connection: None, maps: [&[]; MAX_TYPES], map_count: 0, candidates: Vec::new() }
+        let (maps, more_maps) = ([&[][..]; MAX_TYPES], Vec::new());
+        Self { line, connection: None, maps, map_count: 0, more_maps, candidates: Vec::new() }
     }
 
     fn add_map(&mut self, value: &'a [u8]) {
-        if let Some(map) = self.maps.get_mut(self.map_count) {
-            *map = value;
+        match self.maps.get_mut(self.map_count) {
+            Some(map) => {
+                *map = value;
+                self.map_count += 1;
+            }
+            None => self.more_maps.push(value),
         }
-        self.map_count += 1;
     }
 
     fn add_candidate(&mut self, candidate: &sdp::Candidate<'_>) {
@@ -90,9 +100,9 @@ pub(super) fn announced(
     for line in sdp::media_lines(body) {
         match line {
             sdp::MediaLine::Media(line) => {
-                let before: Option<(usize, Medium<'_>)> = medium.take();
-                if let Some((section, medium)) = before {
-                    finish(medium, session, (body, section), codecs, cache, &mut ends);
+                let before: Option<Medium<'_>> = medium.take();
+                if let Some(medium) = before {
+                    finish(medium, session, codecs, cache, &mut ends);
                 }
                 if sections == sdp::MAX_MEDIA || described == MAX_MEDIA {
                     break;
@@ -101,66 +111,76 @@ pub(super) fn announced(
                     if line.port != 0 && line.is_t38() {
                         call.fax = Some(time);
                     } else if line.port != 0 {
-                        medium = Some((described, Medium::new(line)));
+                        medium = Some(Medium::new(line));
                     }
                     described += 1;
                 }
                 sections += 1;
             }
             sdp::MediaLine::Connection(ip) => match &mut medium {
-                Some((_, medium)) => _ = medium.connection.get_or_insert(ip),
+                Some(medium) => _ = medium.connection.get_or_insert(ip),
                 None if sections == 0 => _ = session.get_or_insert(ip),
                 None => {}
             },
             sdp::MediaLine::Rtpmap(value) => {
-                if let Some((_, medium)) = &mut medium {
+                if let Some(medium) = &mut medium {
                     medium.add_map(value);
                 }
             }
             sdp::MediaLine::Candidate(candidate) => {
-                if let Some((_, medium)) = &mut medium {
+                if let Some(medium) = &mut medium {
                     medium.add_candidate(&candidate);
                 }
             }
         }
     }
-    if let Some((section, medium)) = medium {
-        finish(medium, session, (body, section), codecs, cache, &mut ends);
+    if let Some(medium) = medium {
+        finish(medium, session, codecs, cache, &mut ends);
     }
     ends
 }
 
-/// Adds the endpoints of a complete media description, the `section`-th of `body`.
+/// Adds the endpoints of a complete media description.
 fn finish(
     medium: Medium<'_>,
     session: Option<Option<IpAddr>>,
-    (body, section): (&[u8], usize),
     codecs: &mut Codecs,
     cache: &mut TypeCache,
     ends: &mut Vec<(Endpoint, PayloadTypes)>,
 ) {
-    let Medium { line, connection, maps, map_count, candidates } = medium;
-    let types = match maps.get(..map_count) {
-        Some(maps) => cache.types_of(&line, maps, codecs),
-        None => types_of_many(body, section, codecs),
+    let Medium { line, connection, maps, map_count, more_maps, candidates } = medium;
+    let maps = &maps[..map_count];
+    let types = if more_maps.is_empty() {
+        cache.types_of(&line, maps, codecs)
+    } else {
+        types_of_many(&line, maps, &more_maps, codecs)
     };
     let connection = connection.or(session).flatten().filter(|ip| !ip.is_unspecified());
     let end = connection.map(|ip| Endpoint::new(ip, line.port));
     ends.extend(end.into_iter().chain(candidates).map(|end| (end, types.clone())));
 }
 
-/// Payload types of a description with more `a=rtpmap` lines than [`MAX_TYPES`]: searched one by one.
+/// Payload types of a description with more `a=rtpmap` lines than [`MAX_TYPES`]: of those lines, the first for
+/// each type of its list.
 #[cold]
-fn types_of_many(body: &[u8], section: usize, codecs: &mut Codecs) -> PayloadTypes {
-    let media = sdp::Sdp::parse(body).ok().and_then(|sdp| sdp.media().nth(section));
-    let Some(media) = media else { return PayloadTypes::default() };
-    let maps =
-        media.payload_types().take(MAX_TYPES).filter_map(|number| Some((number, media.rtpmap(number)?)));
-    named(&media, maps, codecs)
+fn types_of_many(
+    media: &sdp::Media<'_>,
+    maps: &[&[u8]],
+    more: &[&[u8]],
+    codecs: &mut Codecs,
+) -> PayloadTypes {
+    let mut first = [None; PAYLOAD_TYPES];
+    for (number, codec) in maps.iter().chain(more).filter_map(|value| sdp::rtpmap(media, value)) {
+        if let Some(place) = first.get_mut(usize::from(number)) {
+            place.get_or_insert(codec);
+        }
+    }
+    let named = |number: u8| Some((number, (*first.get(usize::from(number))?)?));
+    named_types(media, media.payload_types().take(MAX_TYPES).filter_map(named), codecs)
 }
 
 /// The payload types of a description, by the first of `maps` that names each, or by RFC 3551.
-fn named<'a>(
+fn named_types<'a>(
     media: &sdp::Media<'_>,
     maps: impl Iterator<Item = (u8, sdp::Codec<'a>)>,
     codecs: &mut Codecs,
@@ -202,13 +222,14 @@ mod tests {
         let hop =
             Hop { time: at(0), src: end(CALLER), dst: end(CALLEE), transport: ringtap_model::Transport::Udp };
         let mut call = CallEntry::new(b"a", 1, &hop, 0);
-        let (mut codecs, mut cache) = (Codecs::default(), TypeCache::new(Hasher::new(1)));
+        let hasher = Hasher::new(1);
+        let (mut codecs, mut cache) = (Codecs::new(hasher.clone()), TypeCache::new(hasher));
         let body = format!("v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\n{}\r\n", lines.join("\r\n"));
         let first = announced(&mut call, body.as_bytes(), at(5), &mut codecs, &mut cache);
         // The second time from the cache.
         assert_eq!(announced(&mut call, body.as_bytes(), at(5), &mut codecs, &mut cache), first);
         let name = |(number, id): &(u8, _)| {
-            let codec = codecs.get(*id);
+            let codec = codecs.get(*id).expect("a codec that was just announced");
             format!("{number} {}/{}", codec.name, codec.clock.0)
         };
         let ends = first.iter().map(|(end, types)| (end.to_string(), types.iter().map(name).collect()));

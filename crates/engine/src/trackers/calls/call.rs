@@ -7,14 +7,16 @@ use ringtap_model::{
 };
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine};
 
-use super::callid::CallId;
 use super::message::CallMessage;
 use super::seen::SeenMessages;
 use crate::address_text::AddressText;
+use crate::codecs::CodecId;
 use crate::context::Hop;
+use crate::media::{LEG_BYTES, MAX_LEGS};
 use crate::table::hash::{self, Hasher};
 use crate::text::{round, text};
-use crate::update::{CallStatus, Side};
+use crate::trackers::callid::CallId;
+use crate::update::{CallStatus, PayloadTypes, Side};
 
 /// Ceilings of what one call may hold.
 const MAX_DIVERTED: usize = 16;
@@ -84,6 +86,14 @@ pub(crate) struct CallEntry {
 
     /// Where the drop counter of the capture stood at the start.
     pub(crate) drops: u64,
+    /// Which count of sources it has a part in.
+    pub(super) source: u16,
+    /// Whether it holds more than `memory` says, which is in bytes.
+    pub(super) has_grown: bool,
+    pub(super) memory: u32,
+    /// Media endpoints that it announced, and payload types of them.
+    announced_ends: u16,
+    announced_types: u16,
 }
 
 /// What its record tells of a call beside its course: written by one message each.
@@ -138,6 +148,11 @@ impl CallEntry {
             fax: None,
             ending: false,
             drops,
+            source: 0,
+            has_grown: true,
+            memory: 0,
+            announced_ends: 0,
+            announced_types: 0,
         }
     }
 
@@ -176,6 +191,7 @@ impl CallEntry {
     }
 
     fn novelty(&mut self, received: &CallMessage<'_>) -> Novelty {
+        self.has_grown |= self.seen.will_grow();
         match self.seen.insert(received.whole, received.hop.time) {
             Some(last) if received.hop.time.since(last) < MIRROR => Novelty::Mirrored,
             Some(_) => Novelty::Retransmission,
@@ -186,6 +202,7 @@ impl CallEntry {
     /// Parties, from the first INVITE, or from whatever message of the call came first.
     fn set_parties(&mut self, received: &CallMessage<'_>, hasher: &Hasher) {
         let CallMessage { message, hop, .. } = *received;
+        self.has_grown = true;
         let parties = &mut *self.parties;
         parties.id = OnceCell::new();
         if is_invite(message) {
@@ -232,6 +249,7 @@ impl CallEntry {
             message.header(Header::UserAgent).or_else(|| message.header(Header::Server)).and_then(text);
         if agent.is_some() {
             self.has_agent[side as usize] = true;
+            self.has_grown = true;
             self.parties.agents[side as usize] = agent;
         }
     }
@@ -318,6 +336,7 @@ impl CallEntry {
 
     fn set_final(&mut self, code: u16, reason: &[u8]) {
         self.final_code = code;
+        self.has_grown = true;
         self.parties.final_reason = text(reason);
     }
 
@@ -328,6 +347,7 @@ impl CallEntry {
             let diverted = &mut self.parties.diverted;
             if diverted.len() < MAX_DIVERTED && !diverted.iter().any(|other| **other == *number) {
                 diverted.push(number.into());
+                self.has_grown = true;
             }
         }
     }
@@ -357,6 +377,7 @@ impl CallEntry {
             }
             _ => return,
         };
+        self.has_grown = true;
         self.parties.digits.push(Dtmf { digit, source: DtmfSource::Info, time });
     }
 
@@ -388,6 +409,45 @@ impl CallEntry {
         self.ringing.is_some()
     }
 
+    /// Whether the other side has said anything.
+    pub(super) fn is_heard(&self) -> bool {
+        self.trying.is_some() || self.final_code != 0
+    }
+
+    /// Media of it were announced: its replicas, one a worker, hold them.
+    pub(super) fn add_announced(&mut self, ends: &[(Endpoint, PayloadTypes)]) {
+        let types = ends.iter().map(|(_, types)| types.len()).max().unwrap_or_default();
+        self.announced_ends = self.announced_ends.saturating_add(ends.len() as u16).min(MAX_LEGS as u16);
+        self.announced_types = self.announced_types.max(types as u16);
+        self.has_grown = true;
+    }
+
+    /// What it holds on the heap, here and in its replicas in as many workers, in bytes.
+    pub(super) fn heap_bytes(&self, workers: usize) -> usize {
+        let text = |text: &Option<Box<str>>| text.as_ref().map_or(0, |text| text.len());
+        let parties = &self.parties;
+        let texts = [
+            &parties.from_user,
+            &parties.from_host,
+            &parties.from_display,
+            &parties.to_user,
+            &parties.to_host,
+            &parties.ruri_user,
+            &parties.ruri_host,
+            &parties.asserted,
+            &parties.agents[0],
+            &parties.agents[1],
+            &parties.final_reason,
+        ];
+        let diverted: usize = parties.diverted.iter().map(|number| size_of::<String>() + number.len()).sum();
+        let digits = parties.digits.capacity() * (size_of::<Dtmf>() + 8);
+        let types = usize::from(self.announced_types) * size_of::<(u8, CodecId)>() + 16;
+        let replicas = workers * usize::from(self.announced_ends) * (LEG_BYTES + types);
+        let seen = self.seen.heap_bytes();
+        let entry = size_of::<Parties>() + self.call_id.heap_bytes();
+        entry + texts.into_iter().map(text).sum::<usize>() + diverted + digits + seen + replicas
+    }
+
     /// Where the call stands; `timed_out` when its limit has passed.
     fn state(&self, timed_out: bool) -> CallState {
         if self.answer.is_some() {
@@ -417,7 +477,7 @@ impl CallEntry {
     fn new_id(&self) -> Id {
         let time = self.invite.unwrap_or(self.first).micros().to_le_bytes();
         let (src, dst) = (AddressText::ip(self.src.ip), AddressText::ip(self.dst.ip));
-        hash::id("call", [self.call_id.bytes(), &time, src.as_bytes(), dst.as_bytes()])
+        hash::id("call", [self.call_id.identity(), &time, src.as_bytes(), dst.as_bytes()])
     }
 
     /// Asks for what its record is made of.

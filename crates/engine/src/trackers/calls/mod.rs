@@ -2,8 +2,9 @@
 
 mod announcement;
 mod call;
-mod callid;
+mod eviction;
 mod message;
+mod rank;
 mod seen;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ mod tracker;
 
 pub(crate) use call::{CallEntry, Handled, Novelty};
 pub(crate) use message::CallMessage;
+use rank::{CALL_RANKS, SOURCES, UNANSWERED};
 pub(crate) use tracker::CallTracker;
 
 use ringtap_model::Nanos;
@@ -18,12 +20,21 @@ use ringtap_model::Nanos;
 use crate::context::Hop;
 use crate::table::hash::Hasher;
 use crate::table::index::Index;
+use crate::table::queues::Queues;
 use crate::table::slots::{Slots, Ticket};
 
 /// The table of calls in progress.
 pub(crate) struct Calls {
     entries: Slots<CallEntry>,
     index: Index,
+    /// Those that are not in conversation, by what became of them; see [`CallRank`].
+    ranks: Queues,
+    /// The same of those without an answer, by the address that their INVITE came from.
+    sources: Queues,
+    ceiling: usize,
+    /// Bytes that all calls hold, and may hold.
+    memory: usize,
+    max_memory: usize,
     /// Per slot, the earliest time at which its call may end: a timer that fires before need not touch the
     /// call.
     dues: Vec<Nanos>,
@@ -31,11 +42,22 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    pub(crate) fn new(ceiling: usize, hasher: Hasher) -> Self {
+    /// For up to `ceiling` calls, which hold up to `max_memory` bytes together.
+    pub(crate) fn new(ceiling: usize, max_memory: usize, hasher: Hasher) -> Self {
         let mut dues = Vec::new();
         // Where the system refuses to reserve that much, it grows on demand.
         let _ = dues.try_reserve_exact(ceiling);
-        Self { entries: Slots::new(ceiling), index: Index::new(ceiling), dues, hasher }
+        Self {
+            entries: Slots::new(ceiling),
+            index: Index::new(ceiling),
+            ranks: Queues::new(CALL_RANKS, ceiling),
+            sources: Queues::new(SOURCES * UNANSWERED, ceiling),
+            ceiling,
+            memory: 0,
+            max_memory,
+            dues,
+            hasher,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -58,12 +80,17 @@ impl Calls {
 
     /// The call of a Call-ID with that hash.
     pub(crate) fn find(&self, call_id: &[u8], hash: u64) -> Option<u32> {
-        self.index.find(hash, |slot| self.entries[slot].call_id.bytes() == call_id)
+        self.index.find(hash, |slot| self.entries[slot].call_id.is(call_id))
     }
 
-    /// Begins a call; None at the ceiling.
+    /// Begins a call; None at a ceiling.
     pub(crate) fn begin(&mut self, call_id: &[u8], hash: u64, hop: &Hop, drops: u64) -> Option<u32> {
-        let slot = self.entries.insert(CallEntry::new(call_id, hash, hop, drops))?;
+        if self.memory > self.max_memory {
+            return None;
+        }
+        let mut call = CallEntry::new(call_id, hash, hop, drops);
+        call.source = self.source(hop.src.ip);
+        let slot = self.entries.insert(call)?;
         self.index.insert(hash, slot);
         if self.dues.len() <= slot as usize {
             self.dues.resize(slot as usize + 1, Nanos::ZERO);
@@ -101,7 +128,9 @@ impl Calls {
     }
 
     pub(crate) fn remove(&mut self, slot: u32) -> Option<CallEntry> {
+        self.set_rank(slot, None);
         let entry = self.entries.remove(slot)?;
+        self.memory -= entry.memory as usize;
         self.index.remove(entry.hash, slot);
         self.set_due(slot, Nanos::ZERO);
         Some(entry)

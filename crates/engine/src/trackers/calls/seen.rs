@@ -16,6 +16,17 @@ impl SeenMessages {
         Self { count: 0, hashes: [0; FEW], times: [Nanos::ZERO; FEW], rest: Vec::new() }
     }
 
+    /// Whether another message may need memory.
+    #[inline]
+    pub(crate) fn will_grow(&self) -> bool {
+        usize::from(self.count) == FEW && self.rest.len() == self.rest.capacity()
+    }
+
+    /// What it holds on the heap, in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.rest.capacity() * size_of::<(u64, Nanos)>()
+    }
+
     /// Adds a message; returns when it was last seen, if it was.
     pub(crate) fn insert(&mut self, hash: u64, time: Nanos) -> Option<Nanos> {
         let few = usize::from(self.count);

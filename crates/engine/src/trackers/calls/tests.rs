@@ -296,10 +296,51 @@ fn a_challenge_waits_longer_than_a_release_since_people_type_passwords() {
 fn a_call_beyond_the_ceiling_is_counted_once() {
     let mut tap = Tap::with(|config| config.max_calls = 1);
     tap.caller(0, invite());
+    tap.callee(50, answer());
     tap.caller(100, invite().call_id("b"));
     tap.callee(200, answer().call_id("b"));
     assert_eq!(tap.engine.counters().calls_refused, 1);
     assert_eq!(tap.call().0.call_id, "a@192.0.2.1");
+}
+
+#[test]
+fn a_call_without_an_answer_gives_way_to_another_and_one_in_conversation_does_not() {
+    let mut tap = Tap::with(|config| config.max_calls = 2);
+    tap.caller(0, invite());
+    tap.callee(50, answer());
+    tap.caller(100, invite().call_id("b"));
+    tap.caller(200, invite().call_id("c"));
+    assert_eq!(tap.engine.counters().calls_evicted, 1);
+    let (call, _) = &tap.records.calls[0];
+    assert_eq!((call.call_id.as_str(), call.state), ("b", CallState::Trying));
+    // Its late answer belongs to no call.
+    tap.callee(300, answer().call_id("b"));
+    let ids: Vec<_> = tap.close().calls.into_iter().map(|(call, _)| call.call_id).collect();
+    assert_eq!(ids, ["b", "a@192.0.2.1", "c"]);
+}
+
+#[test]
+fn a_call_that_is_over_gives_way_first_once_late_packets_have_come() {
+    let mut tap = Tap::with(|config| config.max_calls = 2);
+    tap.caller(0, invite());
+    tap.callee(1000, response("486 Busy Here", "INVITE", 1));
+    tap.caller(2000, invite().call_id("b"));
+    tap.caller(2900, invite().call_id("c"));
+    assert_eq!(tap.records.calls[0].0.call_id, "b");
+    tap.caller(3100, invite().call_id("d"));
+    assert_eq!(tap.records.calls[1].0.state, CallState::Failed);
+    assert_eq!((tap.engine.counters().calls_evicted, tap.close().calls.len()), (1, 4));
+}
+
+#[test]
+fn the_record_of_a_long_call_id_shows_its_beginning() {
+    let mut tap = Tap::new();
+    for last in ["1", "2"] {
+        tap.caller(0, invite().call_id(&("x".repeat(3000) + last)));
+    }
+    let calls = tap.close().calls;
+    assert_eq!(calls[0].0.call_id, "x".repeat(256));
+    assert_ne!(calls[0].0.id, calls[1].0.id);
 }
 
 #[test]

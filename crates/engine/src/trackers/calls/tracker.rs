@@ -6,8 +6,10 @@ use ringtap_wire::sip::Method;
 use super::announcement::{TypeCache, announced};
 use super::{CallEntry, CallMessage, Calls, Handled, Novelty};
 use crate::config::Config;
-use crate::context::{Context, SipMessage, SipVerdict};
+use crate::context::{Context, Hop, SipMessage, SipVerdict};
+use crate::counters::Counters;
 use crate::media::StreamTable;
+use crate::memory::MemoryShares;
 use crate::sink::{CallNumber, CallPhase, Sink};
 use crate::table::hash::Hasher;
 use crate::table::slots::Ticket;
@@ -18,6 +20,7 @@ use crate::update::{CallRef, EndedCall, MediaUpdate};
 /// See the module.
 pub(crate) struct CallTracker {
     worker: usize,
+    workers: usize,
     config: Config,
     calls: Calls,
     types: TypeCache,
@@ -58,6 +61,9 @@ impl Tracker for CallTracker {
             cx.streams.prefetch_call_replica(name);
             ends
         });
+        if !ends.is_empty() {
+            call.add_announced(&ends);
+        }
         if !ends.is_empty() || status.is_some_and(|status| call.status() != status) {
             call.announced = true;
             let status = call.status();
@@ -65,6 +71,7 @@ impl Tracker for CallTracker {
         }
         let due = call.last + limit(config, call);
         calls.set_due(slot, due);
+        calls.update(slot, self.workers);
         let (is_retransmission, is_mirrored) =
             (novelty == Novelty::Retransmission, novelty == Novelty::Mirrored);
         cx.verdict = SipVerdict { call: Some(name), is_retransmission, is_mirrored };
@@ -105,10 +112,13 @@ impl EngineTracker for CallTracker {
 }
 
 impl CallTracker {
-    pub(crate) fn new(worker: usize, config: &Config, hasher: &Hasher) -> Self {
+    /// Of one of `workers` workers.
+    pub(crate) fn new((worker, workers): (usize, usize), config: &Config, hasher: &Hasher) -> Self {
+        let memory = MemoryShares::of(config.memory).calls;
         Self {
             worker,
-            calls: Calls::new(config.max_calls, hasher.clone()),
+            workers,
+            calls: Calls::new(config.max_calls, memory, hasher.clone()),
             types: TypeCache::new(hasher.clone()),
             config: config.clone(),
         }
@@ -159,6 +169,30 @@ impl CallTracker {
         } else {
             cx.requests.ended = self.end(ticket.slot, !over, cx.drops);
         }
+    }
+
+    /// Ends a call that has to give way before the INVITE of another is handled, whose Call-ID this is; None
+    /// where none has to. Call it until then.
+    #[cold]
+    pub(crate) fn make_room(
+        &mut self,
+        (call_id, hash): (&[u8], u64),
+        hop: &Hop,
+        (now, drops): (Nanos, u64),
+        counters: &mut Counters,
+    ) -> Option<Box<EndedCall>> {
+        if self.calls.find(call_id, hash).is_some() {
+            return None;
+        }
+        let slot = self.calls.to_evict(hop.src.ip, now)?;
+        counters.calls_evicted += u64::from(self.calls.is_unanswered(slot));
+        self.end(slot, false, drops)
+    }
+
+    /// Whether calls may have to give way before another begins.
+    #[inline]
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.calls.is_crowded()
     }
 
     /// Ends a call.
