@@ -15,7 +15,7 @@ use signal_hook::iterator::Signals;
 use crate::clock_watch::ClockWatch;
 use crate::config::{Config, Span};
 use crate::processes::child::Process;
-use crate::status::{Losses, StatusLine};
+use crate::status::{Losses, StatusLine, evictions};
 use crate::threads::Threads;
 use crate::{logger, system};
 
@@ -37,7 +37,7 @@ impl MainLoop<'_> {
     pub(crate) fn run(mut self, signals: &Receiver<i32>) -> bool {
         let shared_status = &self.threads.shared_status;
         let mut status_line = StatusLine::new(shared_status.snapshot());
-        let mut losses = Losses::default();
+        let (mut losses, mut table_losses) = (Losses::default(), Losses::default());
         let mut logged = Instant::now();
         let watchdog = system::watchdog();
         let mut alive = Instant::now();
@@ -53,7 +53,9 @@ impl MainLoop<'_> {
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(CHECK_INTERVAL),
             }
             self.check_clock();
-            for line in losses.check(shared_status.snapshot().drops()) {
+            let snapshot = shared_status.snapshot();
+            let lines = losses.check(&snapshot.drops().places());
+            for line in lines.into_iter().chain(table_losses.check(&evictions(&snapshot.counters()))) {
                 log::warn!(target: "loss", "{}", line);
             }
             let every = Duration::from_nanos(self.status.0.0);

@@ -186,6 +186,13 @@ impl Drops {
 }
 
 impl Snapshot {
+    /// The counters of all workers, summed.
+    pub(crate) fn counters(&self) -> Counters {
+        let mut sum = Counters::default();
+        self.reports.iter().for_each(|report| sum += &report.counters);
+        sum
+    }
+
     /// Origins of timestamps, over all workers.
     pub(crate) fn timestamps(&self) -> String {
         let mut names: Vec<&str> =
@@ -219,7 +226,7 @@ fn worker_drops(counters: &Counters) -> u64 {
     counters.sip_forwards_lost + counters.worker_messages_lost
 }
 
-/// Entries that a table at its ceiling refused.
+/// Entries that a table at its ceiling refused, or gave up for newer ones.
 fn table_drops(counters: &Counters) -> u64 {
     counters.calls_refused
         + counters.flows_refused
@@ -228,6 +235,12 @@ fn table_drops(counters: &Counters) -> u64 {
         + counters.registrations_refused
         + counters.messages_refused
         + counters.connections_refused
+        + counters.rtcp_refused
+        + counters.codecs_refused
+        + counters.calls_evicted
+        + counters.registrations_evicted
+        + counters.messages_evicted
+        + counters.connections_evicted
 }
 
 /// Partly reassembled data that was dropped at a ceiling.

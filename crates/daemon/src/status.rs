@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::shared_status::{Drops, SharedStatus, Snapshot};
+use ringtap_engine::Counters;
+
+use super::shared_status::{SharedStatus, Snapshot};
 
 /// The figures of the last line, from which the next line computes rates.
 #[derive(Debug)]
@@ -105,18 +107,21 @@ fn spool(before: &Snapshot, now: &Snapshot, seconds: f64) -> String {
 /// Detects when losses begin and end.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
-    last: Drops,
+    /// By place: how many there were.
+    last: Vec<u64>,
     /// By place: the loss since it began, and the checks without loss since.
-    going_on: [Option<(u64, u32)>; 7],
+    going_on: Vec<Option<(u64, u32)>>,
 }
 
 impl Losses {
-    /// The log lines after another check.
-    pub(crate) fn check(&mut self, drops: Drops) -> Vec<String> {
+    /// The log lines after another check of all places, which are the same each time.
+    pub(crate) fn check(&mut self, places: &[(&'static str, u64)]) -> Vec<String> {
         let mut lines = Vec::new();
-        let places = drops.places().into_iter().zip(self.last.places());
-        for (((place, total), (_, earlier)), going_on) in places.zip(&mut self.going_on) {
-            let new = total.saturating_sub(earlier);
+        self.last.resize(places.len(), 0);
+        self.going_on.resize(places.len(), None);
+        let before = self.last.iter_mut().zip(&mut self.going_on);
+        for (&(place, total), (last, going_on)) in places.iter().zip(before) {
+            let new = total.saturating_sub(std::mem::replace(last, total));
             match going_on {
                 None if new > 0 => {
                     lines.push(format!("drops began at {place}: {new}; {}", remedy(place)));
@@ -136,9 +141,14 @@ impl Losses {
                 None => {}
             }
         }
-        self.last = drops;
         lines
     }
+}
+
+/// What tables of the engine gave up for something newer, by the name of the counter.
+pub(crate) fn evictions(counters: &Counters) -> Vec<(&'static str, u64)> {
+    let is_eviction = |(name, _): &(&str, u64)| name.ends_with("_evicted") || *name == "codecs_refused";
+    counters.drops().into_iter().filter(is_eviction).collect()
 }
 
 /// Checks without loss after which a loss has ended.
@@ -158,6 +168,28 @@ fn remedy(place: &str) -> &'static str {
         "reassembly" => {
             "too much is being reassembled at once: raise max_fragmented or max_stream_bytes in [engine]"
         }
+        "calls_evicted" => {
+            "calls without an answer give way to newer ones: somebody floods with INVITE, or raise max_calls \
+            or memory in [engine]"
+        }
+        "registrations_evicted" => {
+            "registrations without an answer give way to newer ones: somebody floods with REGISTER, or raise \
+            max_registrations or memory in [engine]"
+        }
+        "messages_evicted" => {
+            "MESSAGE transactions are recorded early: somebody floods with MESSAGE, or raise max_messages or \
+            memory in [engine]"
+        }
+        "connections_evicted" => {
+            "TCP connections give way to newer ones: somebody opens many or leaves messages unfinished, or \
+            raise max_connections or memory in [engine]"
+        }
+        "fragments_evicted" | "sctp_evicted" => {
+            "datagrams that are not whole give way to newer ones: somebody sends fragments only, or raise \
+            max_fragmented or memory in [engine]"
+        }
+        "codecs_evicted" => "codec names give way to newer ones: somebody announces invented names",
+        "codecs_refused" => "streams with thousands of invented codec names leave no place for others",
         "spool" => "packets of calls could not be recorded: the log lines of `spool` say why",
         _ => "the disk is too slow for the records: the log lines of `store` say why",
     }
@@ -168,11 +200,10 @@ mod tests {
     use std::time::Instant;
 
     use ringtap_capture::live::{self, Timestamps};
-    use ringtap_engine::Counters;
     use ringtap_store::Counts;
 
     use super::*;
-    use crate::shared_status::WorkerReport;
+    use crate::shared_status::{Drops, WorkerReport};
 
     #[test]
     fn one_line_with_stable_names() {
@@ -222,13 +253,26 @@ mod tests {
     #[test]
     fn losses_are_told_when_they_begin_and_end() {
         let mut losses = Losses::default();
-        let ring = |ring| Drops { ring, ..Drops::default() };
-        assert!(losses.check(ring(0)).is_empty());
-        let lines = losses.check(ring(7));
+        let ring = |ring| Drops { ring, ..Drops::default() }.places();
+        assert!(losses.check(&ring(0)).is_empty());
+        let lines = losses.check(&ring(7));
         assert!(lines.len() == 1 && lines[0].starts_with("drops began at ring: 7; "), "{lines:?}");
-        assert!(losses.check(ring(9)).is_empty());
-        let lines: Vec<_> = (0..QUIET + 3).flat_map(|_| losses.check(ring(9))).collect();
+        assert!(losses.check(&ring(9)).is_empty());
+        let lines: Vec<_> = (0..QUIET + 3).flat_map(|_| losses.check(&ring(9))).collect();
         assert_eq!(lines, ["drops ended at ring: 9 since they began"]);
-        assert_eq!(losses.check(ring(10)).len(), 1);
+        assert_eq!(losses.check(&ring(10)).len(), 1);
+    }
+
+    #[test]
+    fn each_table_that_evicts_has_a_line_of_its_own() {
+        let counters = Counters { calls_evicted: 3, sctp_evicted: 1, frames: 9, ..Counters::default() };
+        let mut losses = Losses::default();
+        let lines = losses.check(&evictions(&counters));
+        assert_eq!(lines.len(), 2);
+        assert!(
+            lines[0].starts_with("drops began at calls_evicted: 3; calls without an answer"),
+            "{lines:?}"
+        );
+        assert!(evictions(&counters).iter().all(|(place, _)| remedy(place) != remedy("store")));
     }
 }

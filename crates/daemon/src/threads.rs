@@ -54,11 +54,8 @@ pub(crate) struct Threads {
 
 /// An engine for each worker, and the calls and streams that they can follow together.
 fn engines(config: &Config, workers: usize, is_replay: bool) -> (Vec<Engine>, usize, usize) {
-    // A replay is repeatable. On the wire, an attacker must not know which keys collide.
-    let seed = match is_replay {
-        true => ringtap_engine::Config::default().seed,
-        false => RandomState::new().hash_one(0),
-    };
+    // An attacker must not know which keys collide, in a replay neither.
+    let seed = RandomState::new().hash_one(0);
     let limits = config.engine.engine(seed, !is_replay);
     let (calls, streams) = (limits.max_calls, limits.max_streams);
     let engines = match workers {

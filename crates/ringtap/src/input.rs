@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_capture::{Capture, Damage, Merge};
-use ringtap_engine::{Config, Counters, Engine};
+use ringtap_engine::{Counters, Engine};
 pub(crate) use ringtap_export::find::Listener;
 use ringtap_model::{Frame, Nanos};
 
+use crate::engine_config::engine_config;
 use crate::exit::{self, Exit};
 use crate::interrupt;
 use crate::screen::Screen;
@@ -141,7 +142,7 @@ impl Input {
     /// Passes all frames to a new engine and closes it. Two passes over the same input give the same calls
     /// and serials.
     pub(crate) fn pass<S: Listener>(&self, sink: &mut S, bar: &ProgressBar) -> Pass {
-        let mut engine = Engine::new(Config::default());
+        let mut engine = Engine::new(engine_config());
         let mut frames = self.frames();
         let end = self.feed(&mut frames, sink, bar, |batch, sink| {
             engine.batch(batch, sink);

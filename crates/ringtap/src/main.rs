@@ -18,6 +18,7 @@ mod anonymous;
 mod cli;
 mod commands;
 mod distant;
+mod engine_config;
 mod exit;
 mod files;
 mod filter;

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use ringtap_engine::Config;
 use ringtap_export::anonymous::Anonymous;
 use ringtap_model::Frame;
 use ringtap_report::file::Target;
@@ -12,6 +11,7 @@ use ringtap_report::summary::grouped;
 use ringtap_report::text::counted;
 
 use crate::anonymous::Naming;
+use crate::engine_config::engine_config;
 use crate::exit::{Exit, Interrupted, Misuse};
 use crate::files;
 use crate::input::Input;
@@ -66,7 +66,7 @@ impl Anonymise {
                 bail!(Interrupted);
             }
         }
-        let anonymous = Anonymous::of(&frames, &mut mask, self.how.keep_voice, &Config::default());
+        let anonymous = Anonymous::of(&frames, &mut mask, self.how.keep_voice, &engine_config());
         let own = anonymous.frames();
         if own.is_empty() {
             bail!("cannot anonymise the input: it has neither a SIP message nor a stream");

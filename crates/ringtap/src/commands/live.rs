@@ -1,6 +1,5 @@
 //! `ringtap live`: shows calls as they happen.
 
-use std::hash::{BuildHasher, RandomState};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::thread;
@@ -17,6 +16,7 @@ use ringtap_report::csv::RecordKind;
 use ringtap_report::summary::grouped;
 use ringtap_tui::terminal;
 
+use crate::engine_config::engine_config;
 use crate::exit::{Exit, Misuse};
 use crate::input::Input;
 use crate::interrupt;
@@ -118,11 +118,7 @@ impl Live {
         source: String,
         screen: &mut Screen,
     ) -> anyhow::Result<Exit> {
-        let mut config = Config::default();
-        if feed.is_live() {
-            // Senders must not be able to predict which addresses share a slot of a table.
-            config.seed = RandomState::new().hash_one("ringtap");
-        }
+        let config = engine_config();
         if self.records {
             return self.print(&mut feed, config, &source, screen);
         }

@@ -11,8 +11,10 @@ use std::thread::{self, Scope};
 
 use anyhow::anyhow;
 use ringtap_engine::team::{self, BatchCutter, ClockTick, Stage, assign};
-use ringtap_engine::{Config, Counters, Engine, Sink, StreamEnd};
-use ringtap_model::{Call, Frame, Message, Registration};
+use ringtap_engine::{Counters, Engine, Sink, StreamEnd};
+use ringtap_model::{Call, Frame, Id, Message, Registration};
+
+use crate::engine_config::engine_config;
 
 /// Frames in a batch of the team: enough to make the barriers cheap.
 const BATCH: usize = 8192;
@@ -49,6 +51,17 @@ impl Sink for Found {
 }
 
 impl Record {
+    /// Its place among the records of a batch. Which worker made it depends on the seed of the hashes, and tells
+    /// nothing.
+    fn place(&self) -> (u8, u64, Id) {
+        match self {
+            Self::Call(call, _) => (0, call.invite.unwrap_or_default().0, call.id),
+            Self::Stream(stream) => (1, stream.serial, stream.record.id),
+            Self::Registration(registration) => (2, registration.first.0, registration.id),
+            Self::Message(message) => (3, message.time.0, message.id),
+        }
+    }
+
     fn pass_to<S: Sink>(self, sink: &mut S) {
         match self {
             Self::Call(call, streams) => sink.call(*call, streams),
@@ -96,7 +109,7 @@ impl<'a> Team<'a> {
     where
         'a: 'scope,
     {
-        let engines = Engine::team(&Config::default(), workers);
+        let engines = Engine::team(&engine_config(), workers);
         let barrier = Arc::new(StageBarrier::new(engines.len()));
         let start = |engine| {
             let (jobs, todo) = sync_channel(AHEAD);
@@ -133,11 +146,13 @@ impl<'a> Team<'a> {
         let (jobs, done): (Vec<_>, Vec<_>) =
             self.workers.into_iter().map(|worker| (worker.jobs, worker.done)).unzip();
         drop(jobs);
+        let mut records = Vec::new();
         for done in &done {
             let Done { found, counters: counted } = done.recv().map_err(|_| worker_failed())?;
-            found.into_iter().for_each(|record| record.pass_to(sink));
+            records.extend(found);
             counters += counted.as_deref().ok_or_else(worker_failed)?;
         }
+        pass_in_order(records, sink);
         Ok(counters)
     }
 
@@ -167,13 +182,20 @@ impl<'a> Team<'a> {
 
     /// Collects the records of the oldest batch.
     fn collect<S: Sink>(&mut self, sink: &mut S) -> anyhow::Result<()> {
+        let mut records = Vec::new();
         for worker in &self.workers {
-            let done = worker.done.recv().map_err(|_| worker_failed())?;
-            done.found.into_iter().for_each(|record| record.pass_to(sink));
+            records.extend(worker.done.recv().map_err(|_| worker_failed())?.found);
         }
+        pass_in_order(records, sink);
         self.in_flight -= 1;
         Ok(())
     }
+}
+
+/// Passes the records of all workers on, in an order that depends on the input alone.
+fn pass_in_order<S: Sink>(mut records: Vec<Record>, sink: &mut S) {
+    records.sort_by_key(Record::place);
+    records.into_iter().for_each(|record| record.pass_to(sink));
 }
 
 fn worker_failed() -> anyhow::Error {
