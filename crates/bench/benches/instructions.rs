@@ -3,7 +3,8 @@
 //!
 //! `cargo bench -p ringtap-bench --bench instructions` compares them with `bench/instructions.json` and fails
 //! where one is off by more than 3 %, in either direction: improvements must be recorded too, or they can get
-//! lost. `RINGTAP_BLESS=1` writes the file anew.
+//! lost. `RINGTAP_BLESS=1` writes the file anew. It also fails where a byte of input that somebody made to be
+//! expensive costs more than twenty times an ordinary one.
 
 #![expect(
     clippy::print_stdout,
@@ -15,10 +16,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use ringtap_bench::{Load, Probe, Workload};
+use ringtap_bench::{HOSTILE_INPUTS, HostileInput, Load, Probe, Workload};
 
 /// How far a count may be off.
 const TOLERANCE: f64 = 0.03;
+/// How many times as much as an ordinary byte a hostile one may cost.
+const WORST: f64 = 20.0;
 /// Where the counts are recorded, seen from this package.
 const RECORDED: &str = "../../bench/instructions.json";
 
@@ -35,8 +38,11 @@ fn cases() -> [(&'static str, Workload, Load); 3] {
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let result = match arguments.next().as_deref() {
+        Some("--hostile") => {
+            arguments.next().map_or_else(|| Err("count what?".to_owned()), |name| run_hostile(&name))
+        }
         Some("--count") => arguments.next().map_or_else(|| Err("count what?".to_owned()), |name| run(&name)),
-        _ => compare(),
+        _ => compare().and_then(|()| compare_hostile()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -58,6 +64,37 @@ fn run(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// The inner process: one hostile input, watched.
+fn run_hostile(name: &str) -> Result<(), String> {
+    let mut input = HostileInput::prepare(name).ok_or_else(|| format!("there is no `{name}`"))?;
+    println!("{}", hostile_counted_from_here(&mut input));
+    Ok(())
+}
+
+#[inline(never)]
+fn hostile_counted_from_here(input: &mut HostileInput) -> u64 {
+    input.pass()
+}
+
+/// Fails where a byte of a hostile input costs more than [`WORST`] times an ordinary one.
+fn compare_hostile() -> Result<(), String> {
+    let mut ordinary = None;
+    let mut worse = Vec::new();
+    for name in HOSTILE_INPUTS {
+        let each = count("--hostile", name)?;
+        let ratio = each / *ordinary.get_or_insert(each);
+        println!("{name}: {each:.1} instructions a byte, {ratio:.1} times an ordinary one");
+        if ratio > WORST {
+            worse.push(format!("`{name}` {ratio:.1} times"));
+        }
+    }
+    if worse.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("more than {WORST} times an ordinary byte: {}", worse.join(", ")))
+    }
+}
+
 /// Where valgrind begins and ends to count, by this name.
 #[inline(never)]
 fn counted_from_here(probe: &mut Probe, workload: Workload) -> u64 {
@@ -71,7 +108,7 @@ fn compare() -> Result<(), String> {
     let mut counts = BTreeMap::new();
     let mut wrong = Vec::new();
     for (name, ..) in cases() {
-        let each = count(name)?;
+        let each = count("--count", name)?;
         counts.insert(name, (each * 10.0).round() / 10.0);
         if bless {
             println!("{name}: {each:.1} instructions");
@@ -105,14 +142,14 @@ fn read(file: &Path) -> Result<BTreeMap<String, f64>, String> {
 }
 
 /// Runs this program for one case under callgrind. Gives instructions for one of what is counted.
-fn count(name: &str) -> Result<f64, String> {
+fn count(what: &str, name: &str) -> Result<f64, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let out = Scratch::new();
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--toggle-collect=*counted_from_here*", "--quiet"])
         .arg(format!("--callgrind-out-file={}", out.0.display()))
         .arg(own)
-        .args(["--count", name])
+        .args([what, name])
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| {

@@ -25,6 +25,7 @@
 //! | `passes` | one pass over a ring: read, decode, RTP header, engine |
 //! | `media`, `other`, `signalling`, `changes`, `workers`, `file` | the workloads |
 //! | `probe` | one pass by itself: [`Probe`] |
+//! | `hostile` | input made to be expensive: [`HostileInput`] |
 //! | `active_calls` | active calls to send: [`ActiveCalls`] |
 //! | `results` | the engine's results, and their verification |
 //! | `machine` | processor, memory, load |
@@ -35,6 +36,7 @@ mod changes;
 mod dialog;
 mod error;
 mod file;
+mod hostile;
 mod load;
 mod machine;
 mod media;
@@ -50,6 +52,7 @@ mod workers;
 
 pub use active_calls::ActiveCalls;
 pub use error::Error;
+pub use hostile::{HOSTILE_INPUTS, HostileInput};
 pub use load::{Codec, Load, Workload};
 pub use machine::Machine;
 pub use outcome::{Figure, Measure, Memory, Outcome, Unit};
