@@ -4,10 +4,11 @@ use std::path::Path;
 
 use crate::run::{file, run};
 
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     "invite",
     "register",
     "message",
+    "codecs",
     "ssrc",
     "collision",
     "fragment",
