@@ -154,8 +154,8 @@ fn listen_for_metrics(config: &Config) -> anyhow::Result<Option<TcpListener>> {
     let listen = |address| {
         http::listen(address).with_context(|| {
             format!(
-                "[metrics] listen: cannot listen on {address}: if another program uses this port, set another \
-                 one, or \"\" for none"
+                "[metrics] listen: cannot listen on {address}: if another program uses this port, set \
+                 another one, or \"\" for none"
             )
         })
     };

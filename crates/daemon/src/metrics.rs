@@ -184,8 +184,8 @@ fn of_process(now: &Snapshot, workers: &[WorkerInfo], shared_status: &SharedStat
         ),
         Family {
             name: "ringtap_drops",
-            help: "Losses by place: nic and ring (frames), worker (messages), tables (entries refused or evicted), \
-            reassembly (fragments, segments), store (records), spool (packets).",
+            help: "Losses by place: nic and ring (frames), worker (messages), tables (entries refused or \
+            evicted), reassembly (fragments, segments), store (records), spool (packets).",
             kind: MetricKind::Counter,
             samples: drops.collect(),
         },

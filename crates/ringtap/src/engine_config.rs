@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, RandomState};
 use ringtap_capture::host;
 use ringtap_engine::Config;
 
-/// The engine's configuration for files and for `live`. Senders must not be able to predict which keys share a
-/// slot of a table, in files neither.
+/// The engine's configuration for files and for `live`. Senders must not be able to predict which keys share
+/// a slot of a table, in files neither.
 pub(crate) fn engine_config() -> Config {
     let seed = RandomState::new().hash_one("ringtap");
     Config { seed, memory: host::quarter_of_memory(), ..Config::default() }

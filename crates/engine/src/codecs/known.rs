@@ -3,7 +3,8 @@
 /// Payload types that RFC 3551 tables 4 and 5 bind to a codec are below this.
 pub(super) const STATIC_TYPES: usize = 35;
 
-/// Name, clock in Hz and channels of what telephones, gateways and browsers offer under dynamic payload types.
+/// Name, clock in Hz and channels of what telephones, gateways and browsers offer under dynamic payload
+/// types.
 pub(super) const WELL_KNOWN: [(&str, u32, u8); 86] = [
     // Signals: RFC 4733, and comfort noise (RFC 3389) at other clocks than RFC 3551 gives it.
     ("telephone-event", 8000, 1),

@@ -172,8 +172,8 @@ impl Codecs {
         self.statics.get(usize::from(payload_type)).copied().flatten()
     }
 
-    /// An announcement names a codec by a number that was given out earlier; false when its place was given to
-    /// another since.
+    /// An announcement names a codec by a number that was given out earlier; false when its place was given
+    /// to another since.
     #[inline]
     pub(crate) fn name_again(&mut self, id: CodecId) -> bool {
         self.is_reserved(id) || self.name_other_again(id)

@@ -1,4 +1,5 @@
-//! A table of what is being put together: under a ceiling of entries and one of bytes, the oldest leaves first.
+//! A table of what is being put together: under a ceiling of entries and one of bytes, the oldest leaves
+//! first.
 
 use std::hash::Hash;
 

@@ -143,9 +143,9 @@ impl TimerWheel {
         at.since(self.leapt).0 / TICK.0
     }
 
-    /// Arms a timer for `at`; fires at the first [`TimerWheel::expired`] past it. Where an earlier timer of the
-    /// same slot has not fired yet, even one of an object that was in the slot before, that one fires instead:
-    /// objects that come and go by the thousand leave no timers behind.
+    /// Arms a timer for `at`; fires at the first [`TimerWheel::expired`] past it. Where an earlier timer of
+    /// the same slot has not fired yet, even one of an object that was in the slot before, that one fires
+    /// instead: objects that come and go by the thousand leave no timers behind.
     pub(crate) fn arm(&mut self, at: Nanos, timer: Timer) {
         let tick = (self.tick(at) + 1).clamp(self.done + 1, self.done + SLOTS as u64 - 1);
         if !self.is_first(tick, timer) {
@@ -187,8 +187,8 @@ impl TimerWheel {
         true
     }
 
-    /// The timer to be reported when one fires: that of the object which is in its slot now. None when another
-    /// one has fired for it.
+    /// The timer to be reported when one fires: that of the object which is in its slot now. None when
+    /// another one has fired for it.
     fn current(pending: &mut [Vec<PendingTimer>; OWNERS], tick: u64, timer: Timer) -> Option<Timer> {
         let Some(list) = list_of(timer.owner) else { return Some(timer) };
         let pending = pending[list].get_mut(timer.ticket.slot as usize)?;

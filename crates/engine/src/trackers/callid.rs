@@ -29,8 +29,8 @@ impl CallId {
         Self { len, short, long }
     }
 
-    /// Whether it is that Call-ID, whose keyed hash is the same: so of a long one the beginning and the length
-    /// tell.
+    /// Whether it is that Call-ID, whose keyed hash is the same: so of a long one the beginning and the
+    /// length tell.
     pub(crate) fn is(&self, bytes: &[u8]) -> bool {
         self.len as usize == bytes.len() && self.beginning() == &bytes[..bytes.len().min(LONGEST)]
     }

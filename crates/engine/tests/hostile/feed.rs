@@ -184,7 +184,8 @@ pub(crate) fn sip(start: &str, call_id: &str, cseq: &str, rest: &str) -> String 
 /// An SDP of audio at a port with these formats and lines.
 pub(crate) fn sdp(host: &str, port: u16, formats: &str, lines: &str) -> String {
     let body = format!(
-        "v=0\r\no=- 1 1 IN IP4 {host}\r\ns=-\r\nc=IN IP4 {host}\r\nt=0 0\r\nm=audio {port} RTP/AVP {formats}\r\n{lines}"
+        "v=0\r\no=- 1 1 IN IP4 {host}\r\ns=-\r\nc=IN IP4 {host}\r\nt=0 0\r\n\
+         m=audio {port} RTP/AVP {formats}\r\n{lines}"
     );
     format!("Content-Type: application/sdp\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }

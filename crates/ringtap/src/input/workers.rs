@@ -51,8 +51,8 @@ impl Sink for Found {
 }
 
 impl Record {
-    /// Its place among the records of a batch. Which worker made it depends on the seed of the hashes, and tells
-    /// nothing.
+    /// Its place among the records of a batch. Which worker made it depends on the seed of the hashes, and
+    /// tells nothing.
     fn place(&self) -> (u8, u64, Id) {
         match self {
             Self::Call(call, _) => (0, call.invite.unwrap_or_default().0, call.id),

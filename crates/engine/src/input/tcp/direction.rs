@@ -25,8 +25,8 @@ pub(super) struct HalfConnection {
     turn: bool,
     /// Bytes in order that are not yet a whole message.
     buffer: Vec<u8>,
-    /// Frames that `buffer` came from, ascending: a segment that filled a hole was captured after those behind
-    /// it.
+    /// Frames that `buffer` came from, ascending: a segment that filled a hole was captured after those
+    /// behind it.
     frames: Vec<u64>,
     /// The frame that the last bytes of `buffer` came in.
     last_frame: u64,

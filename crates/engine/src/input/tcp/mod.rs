@@ -143,8 +143,8 @@ impl Connections {
         half.memory = memory;
     }
 
-    /// Gives up the direction that is least established and oldest, of ranks up to `highest`; false where there
-    /// is none.
+    /// Gives up the direction that is least established and oldest, of ranks up to `highest`; false where
+    /// there is none.
     fn evict(&mut self, highest: usize) -> bool {
         let Some(slot) = (SILENT..=highest).find_map(|rank| self.order.oldest(rank)) else { return false };
         self.remove(slot);

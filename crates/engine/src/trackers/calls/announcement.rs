@@ -160,8 +160,8 @@ fn finish(
     ends.extend(end.into_iter().chain(candidates).map(|end| (end, types.clone())));
 }
 
-/// Payload types of a description with more `a=rtpmap` lines than [`MAX_TYPES`]: of those lines, the first for
-/// each type of its list.
+/// Payload types of a description with more `a=rtpmap` lines than [`MAX_TYPES`]: of those lines, the first
+/// for each type of its list.
 #[cold]
 fn types_of_many(
     media: &sdp::Media<'_>,

@@ -27,8 +27,8 @@ impl Calls {
         self.len() * CROWDED.1 >= self.ceiling * CROWDED.0 || self.memory > self.max_memory
     }
 
-    /// The call that has to give way before another begins that comes from `source`; None where none has to or
-    /// none may.
+    /// The call that has to give way before another begins that comes from `source`; None where none has to
+    /// or none may.
     pub(crate) fn to_evict(&self, source: IpAddr, now: Nanos) -> Option<u32> {
         if self.entries.is_full() || self.memory > self.max_memory {
             return self.over(now).or_else(|| oldest_of_largest(&self.ranks, 0..usize::from(CALL_RANKS)));
