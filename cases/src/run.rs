@@ -65,8 +65,8 @@ impl Sink for Records {
 ///
 /// The file cannot be opened.
 pub fn file(path: &Path, config: Config, batch: usize) -> Result<Records, Error> {
-    let capture = Capture::open(path)?;
-    Ok(frames(capture.frames(), config, batch))
+    let capture = Capture::open(path, None)?;
+    Ok(frames(capture.frames().owned().iter(), config, batch))
 }
 
 /// Runs frames through an engine, `batch` at a time.

@@ -337,7 +337,7 @@ fn truncated_captures_never_panic() {
                 let name = path.to_string_lossy();
                 // A file too short for its own header is an error, which is as good as any record.
                 if let Ok(capture) = Capture::from_bytes(&name, bytes[..length].to_vec()) {
-                    run::frames(capture.frames(), Config::default(), 64);
+                    run::frames(capture.frames().owned().iter(), Config::default(), 64);
                 }
             });
             assert!(

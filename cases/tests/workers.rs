@@ -34,13 +34,14 @@ fn difference(one: &[String], other: &[String]) -> Option<String> {
 
 fn check(path: &Path, config: &Config) -> Vec<String> {
     // What cannot be opened is another test's.
-    let Ok(capture) = Capture::open(path) else { return Vec::new() };
-    let single = run::frames(capture.frames(), config.clone(), 64);
+    let Ok(capture) = Capture::open(path, None) else { return Vec::new() };
+    let captured = capture.frames().owned();
+    let single = run::frames(captured.iter(), config.clone(), 64);
     let wanted = sorted(&single);
     let mut faults = Vec::new();
     for workers in WORKERS {
         for batch in BATCHES {
-            let team = run::team(capture.frames(), config, workers, batch);
+            let team = run::team(captured.iter(), config, workers, batch);
             let name = path.display();
             if let Some(difference) = difference(&wanted, &sorted(&team)) {
                 faults.push(format!("{name}: {workers} workers, batches of {batch}:\n{difference}"));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ringtap_capture::{Capture, Merge};
 use ringtap_engine::{Config, Counters, Engine, Sink, StreamEnd};
-use ringtap_model::{Call, Message, Registration};
+use ringtap_model::{Call, Frame, Message, Registration};
 
 use crate::error::{Error, same};
 use crate::load::Load;
@@ -51,13 +51,14 @@ pub fn run(
     progress: &mut dyn FnMut(&str),
 ) -> Result<Outcome, Error> {
     progress("reading");
-    let captures: Vec<_> = files.iter().map(|file| Capture::open(file.as_ref())).collect::<Result<_, _>>()?;
-    let size: u64 = captures.iter().map(Capture::size).sum();
+    let captures: Vec<_> =
+        files.iter().map(|file| Capture::open(file.as_ref(), None)).collect::<Result<_, _>>()?;
+    let size = size(&captures);
     if let Some(free) = machine::memory_free().filter(|free| size * 2 > *free) {
         return Err(Error::Memory { needed: size * 2 / 1_000_000, free: free / 1_000_000, remedy: "files" });
     }
     let mut ring = Ring::with_capacity(1, size as usize);
-    Merge::new(&captures).for_each(|frame| ring.append(&frame));
+    each(&captures, |frame| ring.append(frame));
     if ring.len() == 0 {
         return Err(Error::Load("there is not one packet in the input".to_owned()));
     }
@@ -107,14 +108,27 @@ pub fn run(
     })
 }
 
+/// Passes each frame to `pass`.
+fn each(captures: &[Capture], mut pass: impl FnMut(&Frame<'_>)) {
+    let mut frames = Merge::new(captures);
+    while frames.peek().is_some() {
+        frames.batch(BATCH).iter().for_each(&mut pass);
+    }
+}
+
+/// Bytes of all frames, after decompression, with what a ring needs for each.
+fn size(captures: &[Capture]) -> u64 {
+    let mut size = 0;
+    each(captures, |frame| size += frame.data.len() as u64 + 32);
+    size
+}
+
 /// As `ringtap analyze` reads, without printing.
 fn reading(captures: &[Capture], batch: usize, engine: &mut Engine, found: &mut Found) -> u64 {
     let mut frames = Merge::new(captures);
-    let mut taken = Vec::with_capacity(batch);
     let mut counted = 0;
     loop {
-        taken.clear();
-        taken.extend(frames.by_ref().take(batch));
+        let taken = frames.batch(batch);
         if taken.is_empty() {
             return counted;
         }
@@ -146,3 +160,6 @@ fn stages(rounds: &[[Pass; 4]], packets: u64) -> Vec<Measure> {
     }
     measures
 }
+
+/// Frames read at once.
+const BATCH: usize = 512;

@@ -4,82 +4,109 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::content::{Content, Failure};
-use crate::{Compression, Damage, Error, Format, Frames, erf, pcap, pcapng};
+use crate::unpack::Unpacker;
+use crate::window::Window;
+use crate::{Compression, Damage, DamageKind, Error, Format, Frames, erf, pcap, pcapng};
 
-/// One open capture file, mapped into memory; its frames borrow from it.
+/// One open capture file. Any number of readers may read its frames, each from the beginning.
 #[derive(Debug)]
 pub struct Capture {
     name: String,
-    content: Content,
+    content: Arc<Content>,
     format: Format,
     compression: Option<Compression>,
-    /// Where decompression stopped.
-    damage: Option<Damage>,
+    most_unpacked: u64,
 }
 
 impl Capture {
-    /// Opens a file; `-` is standard input, which is read to its end first.
+    /// Opens a file; `-` is standard input, which is read to its end first: up to 256 MiB into memory, beyond
+    /// that into an unlinked file in the temporary directory (`TMPDIR`).
     ///
-    /// Compressed content is decompressed here: up to 256 MiB in memory, beyond that into an unlinked file in
-    /// the temporary directory (`TMPDIR`).
-    pub fn open(path: &Path) -> Result<Self, Error> {
+    /// Compressed content is decompressed while it is read, by default to at most 1 GiB or 200 times the size
+    /// of the file, whichever is more; `most_unpacked` is another limit in bytes.
+    pub fn open(path: &Path, most_unpacked: Option<u64>) -> Result<Self, Error> {
         if path == Path::new("-") {
             let file = io::stdin().as_fd().try_clone_to_owned().map(File::from);
-            return Self::from_file(file, "standard input".to_owned());
+            return Self::from_file(file, "standard input".to_owned(), most_unpacked);
         }
-        Self::from_file(File::open(path), path.display().to_string())
+        Self::from_file(File::open(path), path.display().to_string(), most_unpacked)
     }
 
     /// A capture that is already in memory, with a name for messages.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self, Error> {
-        Self::from_content(name.to_owned(), Content::Memory(bytes))
+        Self::from_content(name.to_owned(), Content::Memory(bytes), None)
     }
 
-    fn from_file(file: io::Result<File>, name: String) -> Result<Self, Error> {
+    fn from_file(file: io::Result<File>, name: String, most_unpacked: Option<u64>) -> Result<Self, Error> {
         let file = file.map_err(|error| Error::io(&name, error))?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Err(Error::Directory { path: name.trim_end_matches('/').to_owned() });
         }
         let content = Content::load(file).map_err(|failure| failed(&name, failure))?;
-        Self::from_content(name, content)
+        Self::from_content(name, content, most_unpacked)
     }
 
-    fn from_content(name: String, content: Content) -> Result<Self, Error> {
-        if content.is_empty() {
+    fn from_content(name: String, content: Content, most_unpacked: Option<u64>) -> Result<Self, Error> {
+        if content.size() == 0 {
             return Err(Error::Empty { path: name });
         }
-        match Compression::detect(&content) {
-            Some(compression) => Self::compressed(name, content, compression),
-            None => Self::plain(name, content, None, None),
+        let mut magic = [0; 4];
+        let length = content.read_at(0, &mut magic).map_err(|kind| Error::content(&name, kind))?;
+        let compression = Compression::detect(&magic[..length]);
+        let most_unpacked =
+            most_unpacked.unwrap_or_else(|| UNPACKED.max(content.size().saturating_mul(RATIO)));
+        // The format is not known yet.
+        let mut capture =
+            Self { name, content: Arc::new(content), format: Format::Pcap, compression, most_unpacked };
+        capture.format = capture.detect()?;
+        Ok(capture)
+    }
+
+    /// The content from its beginning.
+    pub(crate) fn window(&self) -> Window {
+        let content = self.content.clone();
+        match self.compression {
+            None => Window::plain(content),
+            Some(compression) => Window::packed(Unpacker::new(content, compression, self.most_unpacked)),
         }
     }
 
-    fn compressed(name: String, packed: Content, compression: Compression) -> Result<Self, Error> {
-        let (content, damage) = compression.unpack(&packed).map_err(|failure| failed(&name, failure))?;
-        match damage {
-            Some(Damage { kind, .. }) if content.is_empty() => {
-                Err(Error::Undecodable { path: name, what: kind, tool: compression.tool() })
+    /// Finds the format by the first bytes, and makes sure that the file header is whole.
+    fn detect(&self) -> Result<Format, Error> {
+        let path = || self.name.clone();
+        let mut window = self.window();
+        let mut length = window.advance(0);
+        if length == 0 {
+            return Err(match (self.compression, window.damage()) {
+                (
+                    _,
+                    Some(Damage { kind: kind @ (DamageKind::Shortened | DamageKind::Unreadable(_)), .. }),
+                ) => Error::content(&self.name, kind),
+                (Some(compression), Some(Damage { kind, .. })) => {
+                    Error::Undecodable { path: path(), what: kind, tool: compression.tool() }
+                }
+                _ => Error::Empty { path: path() },
+            });
+        }
+        loop {
+            let bytes = window.last(length).bytes;
+            // ERF is told by its records, pcapng has a header of any length.
+            match detect(bytes) {
+                Some(format @ Format::Pcap) if pcap::has_header(bytes) => return Ok(format),
+                Some(format @ Format::PcapNg) if pcapng::has_header(bytes) => return Ok(format),
+                Some(format @ Format::Erf) if window.is_last() || length >= erf::ENOUGH => return Ok(format),
+                Some(format) if window.is_last() => {
+                    return Err(Error::TruncatedHeader { path: path(), format, size: length as u64 });
+                }
+                None if window.is_last() || length >= erf::ENOUGH => {
+                    return Err(Error::NotACapture { path: path(), begins: beginning(bytes) });
+                }
+                _ => length = window.advance(length),
             }
-            _ if content.is_empty() => Err(Error::Empty { path: name }),
-            _ => Self::plain(name, content, Some(compression), damage),
         }
-    }
-
-    fn plain(
-        name: String,
-        content: Content,
-        compression: Option<Compression>,
-        damage: Option<Damage>,
-    ) -> Result<Self, Error> {
-        let Some(format) = detect(&content) else {
-            return Err(Error::NotACapture { path: name, begins: beginning(&content) });
-        };
-        if Frames::new(&content, format, None).is_none() {
-            return Err(Error::TruncatedHeader { path: name, format, size: content.len() as u64 });
-        }
-        Ok(Self { name, content, format, compression, damage })
     }
 
     /// The path as it was given, or `standard input`.
@@ -87,9 +114,9 @@ impl Capture {
         &self.name
     }
 
-    /// Bytes of the decompressed content; for progress.
+    /// Bytes of the file as it is stored; for progress.
     pub fn size(&self) -> u64 {
-        self.content.len() as u64
+        self.content.size()
     }
 
     /// The detected format.
@@ -103,10 +130,8 @@ impl Capture {
     }
 
     /// The frames from the first on.
-    pub fn frames(&self) -> Frames<'_> {
-        // INVARIANT: `plain` made sure that the header is whole.
-        Frames::new(&self.content, self.format, self.damage)
-            .expect("the file header was checked when opening")
+    pub fn frames(&self) -> Frames {
+        Frames::new(self.window(), self.format)
     }
 }
 
@@ -123,7 +148,7 @@ fn detect(content: &[u8]) -> Option<Format> {
 fn failed(name: &str, failure: Failure) -> Error {
     match failure {
         Failure::Read(source) => Error::io(name, source),
-        Failure::Unpack(source) => Error::Unpack {
+        Failure::Store(source) => Error::Store {
             path: name.to_owned(),
             directory: std::env::temp_dir().display().to_string(),
             source,
@@ -167,6 +192,11 @@ const KNOWN: [(&[u8], &str); 20] = [
     (b"TRSNIFF data", "a Sniffer capture: convert it with `editcap -F pcap`"),
 ];
 
+/// A compressed file may unpack to that many bytes, however small it is.
+const UNPACKED: u64 = 1 << 30;
+/// A larger one to that many times its size: captures of real traffic compress to a tenth.
+const RATIO: u64 = 200;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,7 +230,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_opened_says_why() {
-        let open = |path: &str| Capture::open(Path::new(path)).expect_err("cannot be opened").to_string();
+        let open =
+            |path: &str| Capture::open(Path::new(path), None).expect_err("cannot be opened").to_string();
         assert!(open("/nowhere/x.pcap").starts_with("`/nowhere/x.pcap` does not exist"));
         assert!(open("/proc/").starts_with("`/proc` is a directory"));
         let denied = Error::io("x.pcap", io::ErrorKind::PermissionDenied.into());

@@ -1,42 +1,32 @@
-//! The bytes of one input as one slice: mapped, read or decompressed.
+//! The bytes of one input as they are stored: a regular file, or what a pipe gave.
+//!
+//! Files are read, never mapped: somebody may truncate or change a file while it is read, and a map then ends
+//! the process with SIGBUS, or changes bytes that were checked already.
 
 use std::env;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::ops::Deref;
+use std::os::unix::fs::FileExt;
 
-use memmap2::Mmap;
+use crate::error::DamageKind;
 
-use crate::sys;
-
-/// The memory from which a reader borrows its packets.
+/// Where a reader reads its bytes from, as often as it wants.
 #[derive(Debug)]
 pub(crate) enum Content {
-    Map(Mmap),
+    /// A regular file, and its size when it was opened: what a writer appends later is not read.
+    File(File, u64),
     Memory(Vec<u8>),
 }
 
-impl Deref for Content {
-    type Target = [u8];
-
-    #[inline]
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::Map(map) => map,
-            Self::Memory(bytes) => bytes,
-        }
-    }
-}
-
 impl Content {
-    /// A whole file: mapped if possible, else read (pipes, devices, `/proc`).
+    /// A regular file stays where it is; anything else (pipes, devices, `/proc`) is read to its end.
     pub(crate) fn load(mut file: File) -> Result<Self, Failure> {
         let metadata = file.metadata().map_err(Failure::Read)?;
         // A redirected standard input may have been read in part already.
-        let mappable =
+        let seekable =
             metadata.is_file() && metadata.len() > 0 && file.stream_position().is_ok_and(|at| at == 0);
-        if mappable && let Ok(map) = sys::map(&file) {
-            return Ok(Self::Map(map));
+        if seekable {
+            return Ok(Self::File(file, metadata.len()));
         }
         Self::read(file, MEMORY)
     }
@@ -46,12 +36,46 @@ impl Content {
         let mut chunk = vec![0; CHUNK];
         loop {
             match from.read(&mut chunk) {
-                Ok(0) => return store.finish(),
+                Ok(0) => return Ok(store.finish()),
                 Ok(read) => store.push(&chunk[..read])?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(Failure::Read(error)),
             }
         }
+    }
+
+    /// Number of bytes.
+    pub(crate) fn size(&self) -> u64 {
+        match self {
+            Self::File(_, size) => *size,
+            Self::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Reads into `to` from the offset `at`, and returns how many bytes; 0 at the end.
+    ///
+    /// # Errors
+    ///
+    /// The file has become shorter, or cannot be read.
+    pub(crate) fn read_at(&self, at: u64, to: &mut [u8]) -> Result<usize, DamageKind> {
+        let left = usize::try_from(self.size().saturating_sub(at)).unwrap_or(usize::MAX);
+        let length = to.len().min(left);
+        let to = &mut to[..length];
+        match self {
+            // INVARIANT: `left` is 0 beyond the end, else `at` is an index.
+            Self::Memory(bytes) if length > 0 => to.copy_from_slice(&bytes[at as usize..][..length]),
+            Self::Memory(_) => {}
+            Self::File(..) if length == 0 => {}
+            Self::File(file, _) => loop {
+                match file.read_at(to, at) {
+                    Ok(0) => return Err(DamageKind::Shortened),
+                    Ok(read) => return Ok(read),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(DamageKind::Unreadable(error.kind())),
+                }
+            },
+        }
+        Ok(length)
     }
 }
 
@@ -61,12 +85,12 @@ pub(crate) enum Failure {
     /// The input could not be read.
     Read(io::Error),
     /// The temporary file could not be written.
-    Unpack(io::Error),
+    Store(io::Error),
 }
 
 /// Stores an unknown number of bytes: up to a limit in memory, beyond it in an unlinked temporary file, so
 /// that nothing is left behind after a crash.
-pub(crate) struct Store {
+struct Store {
     memory: Vec<u8>,
     limit: usize,
     file: Option<File>,
@@ -74,48 +98,55 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub(crate) fn new(limit: usize) -> Self {
+    fn new(limit: usize) -> Self {
         Self { memory: Vec::new(), limit, file: None, size: 0 }
     }
 
-    pub(crate) fn size(&self) -> u64 {
-        self.size
-    }
-
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.size += bytes.len() as u64;
         if self.file.is_none() {
             if self.memory.len() + bytes.len() <= self.limit {
                 self.memory.extend_from_slice(bytes);
                 return Ok(());
             }
-            let mut file = tempfile::tempfile_in(env::temp_dir()).map_err(Failure::Unpack)?;
-            file.write_all(&self.memory).map_err(Failure::Unpack)?;
+            let mut file = tempfile::tempfile_in(env::temp_dir()).map_err(Failure::Store)?;
+            file.write_all(&self.memory).map_err(Failure::Store)?;
             self.memory = Vec::new();
             self.file = Some(file);
         }
         match &mut self.file {
-            Some(file) => file.write_all(bytes).map_err(Failure::Unpack),
+            Some(file) => file.write_all(bytes).map_err(Failure::Store),
             None => Ok(()),
         }
     }
 
-    pub(crate) fn finish(self) -> Result<Content, Failure> {
+    fn finish(self) -> Content {
         match self.file {
-            Some(file) => sys::map(&file).map(Content::Map).map_err(Failure::Unpack),
-            None => Ok(Content::Memory(self.memory)),
+            Some(file) => Content::File(file, self.size),
+            None => Content::Memory(self.memory),
         }
     }
 }
 
-/// Decompressed content up to this size stays in memory.
-pub(crate) const MEMORY: usize = 256 << 20;
+/// What a pipe gives stays in memory up to this size.
+const MEMORY: usize = 256 << 20;
 /// Large enough to make the cost of system calls negligible.
-pub(crate) const CHUNK: usize = 256 << 10;
+const CHUNK: usize = 256 << 10;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn all(content: &Content) -> Vec<u8> {
+        let mut bytes = vec![0; content.size() as usize];
+        let mut at = 0;
+        while at < bytes.len() {
+            at += content.read_at(at as u64, &mut bytes[at..]).expect("readable");
+        }
+        assert_eq!(content.read_at(at as u64, &mut [0; 9]), Ok(0));
+        assert_eq!(content.read_at(u64::MAX, &mut [0; 9]), Ok(0));
+        bytes
+    }
 
     #[test]
     fn stores_in_memory_and_beyond() {
@@ -123,15 +154,27 @@ mod tests {
         let small = Content::read(&bytes[..], 1 << 20).expect("fits");
         assert!(matches!(small, Content::Memory(_)));
         let large = Content::read(&bytes[..], 1 << 10).expect("temporary directory");
-        assert!(matches!(large, Content::Map(_)));
-        assert_eq!(*small, bytes);
-        assert_eq!(*large, bytes);
+        assert!(matches!(large, Content::File(..)));
+        assert_eq!(all(&small), bytes);
+        assert_eq!(all(&large), bytes);
     }
 
     #[test]
     fn a_file_without_a_size_is_read() {
         let file = File::open("/proc/self/status").expect("Linux");
         let content = Content::load(file).expect("readable");
-        assert!(content.starts_with(b"Name:"));
+        assert!(all(&content).starts_with(b"Name:"));
+    }
+
+    #[test]
+    fn a_file_that_becomes_shorter_says_so() {
+        let mut file = tempfile::tempfile().expect("a temporary file");
+        file.write_all(&[7; 100]).and_then(|()| file.rewind()).expect("written");
+        let content = Content::load(file.try_clone().expect("a descriptor")).expect("a regular file");
+        file.set_len(40).expect("shorter");
+        assert_eq!(content.read_at(0, &mut [0; 100]), Ok(40));
+        assert_eq!(content.read_at(40, &mut [0; 100]), Err(DamageKind::Shortened));
+        file.set_len(200).expect("longer");
+        assert_eq!(content.read_at(90, &mut [0; 100]), Ok(10));
     }
 }

@@ -8,6 +8,7 @@ use ringtap_model::{Frame, LinkType, Nanos};
 
 use crate::error::{Damage, DamageKind};
 use crate::sys;
+use crate::window::Rest;
 
 /// The link type of pcap files whose packets are ERF records.
 pub(crate) const LINKTYPE: LinkType = LinkType(197);
@@ -25,38 +26,45 @@ enum Record<'a> {
     Other,
 }
 
-/// The records of one file.
-#[derive(Clone, Debug)]
+/// The records of one file, of which some bytes are in memory.
+#[derive(Debug)]
 pub(crate) struct Records<'a> {
-    rest: &'a [u8],
+    /// What is not read yet.
+    pub(crate) rest: Rest<'a>,
     number: u64,
     skipped: u64,
-    size: usize,
-    damage: Option<Damage>,
+    /// Where and why the records end too early.
+    pub(crate) damage: Option<Damage>,
 }
 
 impl<'a> Records<'a> {
-    pub(crate) fn new(content: &'a [u8]) -> Self {
-        Self { rest: content, number: 0, skipped: 0, size: content.len(), damage: None }
+    pub(crate) fn new(rest: Rest<'a>) -> Self {
+        Self { rest, number: 0, skipped: 0, damage: None }
+    }
+
+    /// Goes on with the same records in other bytes, which begin where the next record does.
+    pub(crate) fn over<'b>(self, rest: Rest<'b>) -> Records<'b> {
+        let Self { number, skipped, damage, .. } = self;
+        Records { rest, number, skipped, damage }
     }
 
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Frame<'a>> {
         loop {
-            let header = match self.rest.first_chunk::<HEADER>() {
+            let header = match self.rest.bytes.first_chunk::<HEADER>() {
                 Some(header) => header,
-                None if self.rest.is_empty() => return None,
+                None if self.rest.bytes.is_empty() => return None,
                 None => return self.stop(DamageKind::Truncated),
             };
             let length = usize::from(u16::from_be_bytes([header[10], header[11]]));
             if length < HEADER {
                 return self.stop(DamageKind::Length(length as u32));
             }
-            let Some((record, rest)) = self.rest.split_at_checked(length) else {
+            let Some((record, rest)) = self.rest.bytes.split_at_checked(length) else {
                 return self.stop(DamageKind::Truncated);
             };
             sys::prefetch(rest);
-            self.rest = rest;
+            self.rest.bytes = rest;
             match read_record(header, record) {
                 Record::Packet { link, wire_len, data } => {
                     self.number += 1;
@@ -71,21 +79,13 @@ impl<'a> Records<'a> {
         }
     }
 
-    pub(crate) fn damage(&self) -> Option<Damage> {
-        self.damage
-    }
-
-    pub(crate) fn offset(&self) -> u64 {
-        (self.size - self.rest.len()) as u64
-    }
-
     pub(crate) fn skipped(&self) -> u64 {
         self.skipped
     }
 
     #[cold]
     fn stop(&mut self, kind: DamageKind) -> Option<Frame<'a>> {
-        self.damage.get_or_insert(Damage { offset: (self.size - self.rest.len()) as u64, kind });
+        self.damage.get_or_insert(Damage { offset: self.rest.offset(), kind });
         None
     }
 }
@@ -214,6 +214,8 @@ const PAD: u8 = 48;
 const LAST_TYPE: u8 = 29;
 
 const RECORDS_TO_CHECK: usize = 20;
+/// Bytes that hold these records in any case.
+pub(crate) const ENOUGH: usize = RECORDS_TO_CHECK * (u16::MAX as usize + 1);
 const WEEK: u32 = 7 * 24 * 3600;
 
 const ETHERNET: LinkType = LinkType(1);
@@ -241,9 +243,9 @@ mod tests {
     }
 
     fn read(file: &[u8]) -> (Vec<Frame<'_>>, u64, Option<Damage>) {
-        let mut records = Records::new(file);
+        let mut records = Records::new(Rest::whole(file));
         let frames = std::iter::from_fn(|| records.next()).collect();
-        (frames, records.skipped(), records.damage())
+        (frames, records.skipped(), records.damage)
     }
 
     #[test]

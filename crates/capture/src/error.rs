@@ -66,12 +66,12 @@ pub enum Error {
         /// A command that tests the file.
         tool: &'static str,
     },
-    /// Decompressed data did not fit into the temporary directory.
+    /// What a pipe gave did not fit into the temporary directory.
     #[error(
-        "`{path}` could not be unpacked into a temporary file in `{directory}`: {source}; \
+        "`{path}` could not be stored in a temporary file in `{directory}`: {source}; \
             set TMPDIR to a directory with more room"
     )]
-    Unpack {
+    Store {
         /// As it was given.
         path: String,
         /// The temporary directory.
@@ -90,6 +90,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// Not even the beginning could be read.
+    pub(crate) fn content(path: &str, kind: DamageKind) -> Self {
+        match kind {
+            DamageKind::Unreadable(kind) => Self::io(path, kind.into()),
+            _ => Self::Empty { path: path.to_owned() },
+        }
+    }
+
     pub(crate) fn io(path: &str, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -145,6 +153,15 @@ pub enum DamageKind {
     /// zstd data that do not decode, or whose checksum is wrong.
     #[error("the zstd data are damaged")]
     Zstd,
+    /// More than a compressed file may unpack to.
+    #[error("the compressed data unpack to more than {0} bytes; `--max-unpacked` sets this limit")]
+    TooLarge(u64),
+    /// Somebody truncated the file after it was opened.
+    #[error("the file became shorter while it was read")]
+    Shortened,
+    /// The disk or the network file system failed.
+    #[error("reading failed ({0}); check the disk or the network file system")]
+    Unreadable(io::ErrorKind),
     /// Data that are not compressed follow the compressed data.
     #[error("other data follow the compressed data")]
     Trailing,

@@ -3,8 +3,8 @@
 //!
 //! Not here: the content of a frame. A frame is bytes, a link type and a time.
 //!
-//! Invariant: a frame borrows from the file's memory map and is never copied. However damaged a file is,
-//! every good packet before the damage is given, and none after it.
+//! Invariant: a frame borrows from memory of our own, which nobody else can change or take away. However
+//! damaged a file is, every good packet before the damage is given, and none after it.
 //!
 //! ```
 //! use ringtap_capture::{Capture, Merge, Writer};
@@ -19,12 +19,12 @@
 //! writer.write(&frame)?;
 //! writer.finish()?;
 //!
-//! let captures = [Capture::open(&path)?];
+//! let captures = [Capture::open(&path, None)?];
 //! let mut frames = Merge::new(&captures);
-//! for frame in frames.by_ref() {
+//! for frame in frames.batch(64) {
 //!     assert_eq!((frame.number, frame.data), (1, &data[..]));
 //! }
-//! assert!(frames.damages().is_empty());
+//! assert!(frames.batch(64).is_empty() && frames.damages().is_empty());
 //! # Ok(())
 //! # }
 //! ```
@@ -32,9 +32,9 @@
 //! | module | holds |
 //! |---|---|
 //! | `capture`, `format` | [`Capture`], one opened file, its [`Format`] and [`Compression`] |
-//! | `frames` | [`Frames`], its packets |
+//! | `frames`, `owned_frames` | [`Frames`], its packets; [`OwnedFrames`], packets that stay in memory |
 //! | `pcap`, `pcapng`, `erf`, `clock` | one format each, and the clock of a pcapng interface |
-//! | `content`, `unpack`, `sys` | the bytes of a file in memory: mapped, read or decompressed |
+//! | `content`, `unpack`, `window` | the bytes of a file as stored, decompressed, and the part in memory |
 //! | `merge` | [`Merge`], many files |
 //! | `writer` | [`Writer`] |
 //! | [`host`] | properties of this machine that matter for a capture |
@@ -53,17 +53,20 @@ pub mod host;
 #[cfg(target_os = "linux")]
 pub mod live;
 mod merge;
+mod owned_frames;
 mod pcap;
 mod pcapng;
-#[expect(unsafe_code, reason = "memory maps and prefetching cannot do without")]
+#[expect(unsafe_code, reason = "sockets, rings and prefetching cannot do without")]
 mod sys;
 mod unpack;
+mod window;
 mod writer;
 
 pub use capture::Capture;
 pub use error::{Damage, DamageKind, Error};
 pub use format::Format;
-pub use frames::Frames;
+pub use frames::{FrameChoice, Frames};
 pub use merge::Merge;
+pub use owned_frames::OwnedFrames;
 pub use unpack::Compression;
 pub use writer::Writer;

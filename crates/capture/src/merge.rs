@@ -5,92 +5,140 @@ use std::collections::BinaryHeap;
 
 use ringtap_model::{Frame, Nanos};
 
-use crate::{Capture, Damage, Frames};
+use crate::frames::{Cursor, FrameChoice, MOST_RESERVED};
+use crate::owned_frames::OwnedFrames;
+use crate::window::Window;
+use crate::{Capture, Damage};
 
 /// The frames of several captures, merged by the time of each file's next frame and numbered anew from 1.
 ///
 /// The order within a file never changes, even if its times go back; at equal times the earlier capture comes
 /// first.
-#[derive(Clone, Debug)]
-pub struct Merge<'a> {
-    inputs: Vec<Input<'a>>,
+#[derive(Debug)]
+pub struct Merge {
+    windows: Vec<Window>,
+    cursors: Vec<Cursor>,
     /// Every input with a next frame, except the current one.
     waiting: BinaryHeap<Reverse<(Nanos, usize)>>,
-    /// The input that gave the last frame; while it stays the earliest, the heap is not touched.
+    /// The input that has the next frame; while it stays the earliest, the heap is not touched.
     current: Option<usize>,
+    /// Inputs whose next frame is not known.
+    unknown: Vec<usize>,
     number: u64,
 }
 
-#[derive(Clone, Debug)]
-struct Input<'a> {
-    frames: Frames<'a>,
-    head: Option<Frame<'a>>,
-}
-
-impl<'a> Merge<'a> {
+impl Merge {
     /// Starts at the earliest frame.
-    pub fn new(captures: &'a [Capture]) -> Self {
-        let mut inputs = Vec::with_capacity(captures.len());
-        let mut waiting = BinaryHeap::with_capacity(captures.len());
-        for (index, capture) in captures.iter().enumerate() {
-            let mut frames = capture.frames();
-            let head = frames.next();
-            waiting.extend(head.map(|frame| Reverse((frame.time, index))));
-            inputs.push(Input { frames, head });
-        }
-        let current = waiting.pop().map(|Reverse((_, index))| index);
-        Self { inputs, waiting, current, number: 0 }
+    pub fn new(captures: &[Capture]) -> Self {
+        let (windows, cursors): (Vec<_>, Vec<_>) =
+            captures.iter().map(|capture| (capture.window(), Cursor::new(capture.format()))).unzip();
+        let unknown = (0..windows.len()).collect();
+        Self { windows, cursors, waiting: BinaryHeap::new(), current: None, unknown, number: 0 }
     }
 
-    /// Damage found in the captures so far, with their indices; complete once the iterator has ended.
-    pub fn damages(&self) -> Vec<(usize, Damage)> {
-        let damage = |(index, input): (usize, &Input<'a>)| Some((index, input.frames.damage()?));
-        self.inputs.iter().enumerate().filter_map(damage).collect()
+    /// The next frames, at most `most`; none at the end. There may be fewer at any time: where the window of
+    /// a file ends, frames that borrow from it must go before it is read further.
+    pub fn batch(&mut self, most: usize) -> Vec<Frame<'_>> {
+        self.select(most, |_| FrameChoice::Deliver)
     }
 
-    /// Bytes consumed of all captures, out of the sum of their sizes.
-    pub fn offset(&self) -> u64 {
-        self.inputs.iter().map(|input| input.frames.offset()).sum()
-    }
-}
-
-impl<'a> Iterator for Merge<'a> {
-    type Item = Frame<'a>;
-
+    /// The next frames that `choose` delivers, at most `most`. None may mean that others follow: see
+    /// [`peek`](Self::peek).
     #[inline]
-    fn next(&mut self) -> Option<Frame<'a>> {
-        let frame = match &mut self.inputs[..] {
+    pub fn select(
+        &mut self,
+        most: usize,
+        mut choose: impl FnMut(&Frame<'_>) -> FrameChoice,
+    ) -> Vec<Frame<'_>> {
+        self.prepare();
+        let Self { windows, cursors, waiting, current, unknown, number } = self;
+        let mut batch = Vec::with_capacity(most.min(MOST_RESERVED));
+        let mut numbered = |frame: &mut Frame<'_>| {
+            frame.number = *number + 1;
+            let choice = choose(frame);
+            *number += u64::from(choice != FrameChoice::Stop);
+            choice
+        };
+        if let ([window], [cursor]) = (&windows[..], &mut cursors[..]) {
             // A single input needs no comparison.
-            [only] => only.head.take().or_else(|| only.frames.next())?,
-            _ => self.first()?,
-        };
-        self.number += 1;
-        Some(Frame { number: self.number, ..frame })
+            cursor.select(window, most, &mut batch, numbered);
+            if cursor.head(window).is_none() && current.take().is_some() {
+                unknown.push(0);
+            }
+            return batch;
+        }
+        while batch.len() < most
+            && let Some(index) = *current
+            && let (Some(window), Some(cursor)) = (windows.get(index), cursors.get_mut(index))
+            && let Some(mut frame) = cursor.head(window)
+        {
+            match numbered(&mut frame) {
+                FrameChoice::Deliver => batch.push(frame),
+                FrameChoice::Skip => {}
+                FrameChoice::Stop => break,
+            }
+            match cursor.next(window) {
+                Some(time) => *current = Some(earliest(waiting, (time, index))),
+                None => {
+                    *current = None;
+                    unknown.push(index);
+                }
+            }
+        }
+        batch
+    }
+
+    /// The next frame, which stays the next; `None` at the end.
+    pub fn peek(&mut self) -> Option<Frame<'_>> {
+        self.prepare();
+        let index = self.current?;
+        let frame = self.cursors.get(index)?.head(self.windows.get(index)?)?;
+        Some(Frame { number: self.number + 1, ..frame })
+    }
+
+    /// All frames that are left, in memory.
+    pub fn owned(mut self) -> OwnedFrames {
+        let mut all = OwnedFrames::default();
+        loop {
+            let batch = self.batch(MOST_RESERVED);
+            if batch.is_empty() {
+                return all;
+            }
+            all.extend(batch);
+        }
+    }
+
+    /// Damage found in the captures so far, with their indices; complete once all frames were given.
+    pub fn damages(&self) -> Vec<(usize, Damage)> {
+        let inputs = self.windows.iter().zip(&self.cursors).enumerate();
+        inputs.filter_map(|(index, (window, cursor))| Some((index, cursor.damage(window)?))).collect()
+    }
+
+    /// Bytes of the stored files consumed so far, out of the sum of their sizes.
+    pub fn offset(&self) -> u64 {
+        self.windows.iter().zip(&self.cursors).map(|(window, cursor)| cursor.position(window)).sum()
+    }
+
+    /// Finds the earliest of the next frames.
+    #[inline]
+    fn prepare(&mut self) {
+        while let Some(index) = self.unknown.pop() {
+            let (window, cursor) = (&mut self.windows[index], &mut self.cursors[index]);
+            cursor.prepare(window);
+            self.waiting.extend(cursor.head(window).map(|frame| Reverse((frame.time, index))));
+        }
+        if self.current.is_none() {
+            self.current = self.waiting.pop().map(|Reverse((_, index))| index);
+        }
     }
 }
 
-impl<'a> Merge<'a> {
-    /// The earliest of the heads.
-    #[inline]
-    fn first(&mut self) -> Option<Frame<'a>> {
-        let index = self.current?;
-        let input = self.inputs.get_mut(index)?;
-        let frame = input.head.take()?;
-        input.head = input.frames.next();
-        self.current = match input.head {
-            Some(head) => Some(self.earliest((head.time, index))),
-            None => self.waiting.pop().map(|Reverse((_, index))| index),
-        };
-        Some(frame)
-    }
-
-    /// The index of the earliest: `key` or a waiting one, which `key` then replaces in the heap.
-    #[inline]
-    fn earliest(&mut self, key: (Nanos, usize)) -> usize {
-        match self.waiting.peek_mut() {
-            Some(mut first) if first.0 < key => std::mem::replace(&mut *first, Reverse(key)).0.1,
-            _ => key.1,
-        }
+/// The index of the earliest: `key` or a waiting one, which `key` then replaces in the heap.
+#[inline]
+fn earliest(waiting: &mut BinaryHeap<Reverse<(Nanos, usize)>>, key: (Nanos, usize)) -> usize {
+    match waiting.peek_mut() {
+        Some(mut first) if first.0 < key => std::mem::replace(&mut *first, Reverse(key)).0.1,
+        _ => key.1,
     }
 }
 
@@ -114,7 +162,7 @@ mod tests {
     }
 
     fn letters(captures: &[Capture]) -> String {
-        Merge::new(captures).map(|frame| char::from(frame.data[0])).collect()
+        Merge::new(captures).owned().iter().map(|frame| char::from(frame.data[0])).collect()
     }
 
     #[test]
@@ -122,7 +170,7 @@ mod tests {
         let captures =
             [capture(b'a', &[1, 4, 4, 9]), capture(b'b', &[1, 2, 4]), capture(b'c', &[4, 5, 10, 11])];
         assert_eq!(letters(&captures), "abbaabccacc");
-        let numbers: Vec<u64> = Merge::new(&captures).map(|frame| frame.number).collect();
+        let numbers: Vec<u64> = Merge::new(&captures).owned().iter().map(|frame| frame.number).collect();
         assert_eq!(numbers, (1..=11).collect::<Vec<_>>());
     }
 
@@ -151,7 +199,11 @@ mod tests {
         merge_input.push(Capture::from_bytes("cut", bytes).expect("a capture"));
 
         let mut merge = Merge::new(&merge_input);
-        assert_eq!(merge.by_ref().count(), 3);
+        let mut count = 0;
+        while merge.peek().is_some() {
+            count += merge.batch(2).len();
+        }
+        assert_eq!(count, 3);
         let damage = Damage { offset: 41, kind: crate::DamageKind::Truncated };
         assert_eq!(merge.damages(), [(1, damage)]);
         assert_eq!(merge.offset(), merge_input[0].size() + 41);

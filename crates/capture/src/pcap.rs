@@ -1,8 +1,9 @@
-//! Classic pcap, read from the memory map (draft-ietf-opsawg-pcap).
+//! Classic pcap (draft-ietf-opsawg-pcap).
 
 use ringtap_model::{Frame, LinkType, Nanos};
 
 use crate::error::{Damage, DamageKind};
+use crate::window::Rest;
 use crate::{erf, sys};
 
 /// Bytes of the file header.
@@ -39,38 +40,44 @@ pub(crate) fn is_format(content: &[u8]) -> bool {
     content.first_chunk().and_then(|magic| Variant::from_magic(*magic)).is_some()
 }
 
-/// The records of one file.
-#[derive(Clone, Debug)]
+/// Whether the file header is whole.
+pub(crate) fn has_header(content: &[u8]) -> bool {
+    content.len() >= HEADER
+}
+
+/// The records of one file, of which some bytes are in memory.
+#[derive(Debug)]
 pub(crate) struct Records<'a> {
-    rest: &'a [u8],
+    /// What is not read yet.
+    pub(crate) rest: Rest<'a>,
     number: u64,
     variant: Variant,
     link: LinkType,
-    size: usize,
-    damage: Option<Damage>,
+    /// Where and why the records end too early.
+    pub(crate) damage: Option<Damage>,
 }
 
 impl<'a> Records<'a> {
-    /// `None` if the header is incomplete.
-    pub(crate) fn new(content: &'a [u8]) -> Option<Self> {
-        let (header, rest) = content.split_first_chunk::<HEADER>()?;
+    /// Reads the file's header; `None` if it is incomplete.
+    pub(crate) fn new(mut rest: Rest<'a>) -> Option<Self> {
+        let (header, after) = rest.bytes.split_first_chunk::<HEADER>()?;
         let variant = Variant::from_magic(*header.first_chunk()?)?;
         let network = word(header, 20, variant.big);
-        Some(Self {
-            rest,
-            number: 0,
-            variant,
-            // The upper bits hold the length of a frame check sequence, which IP lengths exclude anyway.
-            link: LinkType(network as u16),
-            size: content.len(),
-            damage: None,
-        })
+        rest.bytes = after;
+        // The upper bits hold the length of a frame check sequence, which IP lengths exclude anyway.
+        Some(Self { rest, number: 0, variant, link: LinkType(network as u16), damage: None })
+    }
+
+    /// Goes on with the same records in other bytes, which begin where the next record does.
+    pub(crate) fn over<'b>(self, rest: Rest<'b>) -> Records<'b> {
+        let Self { number, variant, link, damage, .. } = self;
+        Records { rest, number, variant, link, damage }
     }
 
     // HOT: a few nanoseconds a packet; one check for the record header, one for the data.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Frame<'a>> {
-        let Some((header, mut rest)) = self.rest.split_first_chunk::<16>() else {
+        let Some((header, mut rest)) = self.rest.bytes.split_first_chunk::<16>() else {
             return self.end();
         };
         let Variant { big, unit, extra } = self.variant;
@@ -85,7 +92,7 @@ impl<'a> Records<'a> {
             return self.stop(DamageKind::Truncated);
         };
         sys::prefetch(rest);
-        self.rest = rest;
+        self.rest.bytes = rest;
         self.number += 1;
         // Cannot overflow: both factors have 32 bits. A fraction of a second or more is carried over.
         let time = u64::from(word(header, 0, big)) * 1_000_000_000 + u64::from(word(header, 4, big)) * unit;
@@ -102,22 +109,14 @@ impl<'a> Records<'a> {
         Some(frame)
     }
 
-    pub(crate) fn damage(&self) -> Option<Damage> {
-        self.damage
-    }
-
-    pub(crate) fn offset(&self) -> u64 {
-        (self.size - self.rest.len()) as u64
-    }
-
     #[cold]
     fn end(&mut self) -> Option<Frame<'a>> {
-        if self.rest.is_empty() { None } else { self.stop(DamageKind::Truncated) }
+        if self.rest.bytes.is_empty() { None } else { self.stop(DamageKind::Truncated) }
     }
 
     #[cold]
     fn stop(&mut self, kind: DamageKind) -> Option<Frame<'a>> {
-        self.damage.get_or_insert(Damage { offset: (self.size - self.rest.len()) as u64, kind });
+        self.damage.get_or_insert(Damage { offset: self.rest.offset(), kind });
         None
     }
 }
@@ -152,10 +151,10 @@ mod tests {
     }
 
     fn only(file: &[u8]) -> Frame<'_> {
-        let mut records = Records::new(file).expect("a whole header");
+        let mut records = Records::new(Rest::whole(file)).expect("a whole header");
         let frame = records.next().expect("a packet");
         assert!(records.next().is_none());
-        assert_eq!((records.damage(), records.offset()), (None, file.len() as u64));
+        assert_eq!((records.damage, records.rest.offset()), (None, file.len() as u64));
         frame
     }
 
@@ -186,12 +185,12 @@ mod tests {
         let good = file.clone();
         file.extend_from_slice(&[0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 4, 0, 1, 0, 4, 0]);
         file.extend(vec![0; 300_000]);
-        let mut records = Records::new(&file).expect("a whole header");
+        let mut records = Records::new(Rest::whole(&file)).expect("a whole header");
         assert!(records.next().is_some());
         for _ in 0..2 {
             assert!(records.next().is_none());
             let damage = Damage { offset: good.len() as u64, kind: DamageKind::Oversize(262_145) };
-            assert_eq!(records.damage(), Some(damage));
+            assert_eq!(records.damage, Some(damage));
         }
     }
 
@@ -201,14 +200,14 @@ mod tests {
         let first = file.len();
         let record = file[HEADER..].to_vec();
         file.extend(&record);
-        assert!(Records::new(&file[..HEADER - 1]).is_none());
+        assert!(Records::new(Rest::whole(&file[..HEADER - 1])).is_none());
         for end in HEADER..file.len() {
-            let mut records = Records::new(&file[..end]).expect("a whole header");
+            let mut records = Records::new(Rest::whole(&file[..end])).expect("a whole header");
             assert_eq!(records.next().is_some(), end >= first);
             assert!(records.next().is_none());
             let start = if end >= first { first } else { HEADER };
             let damage = Damage { offset: start as u64, kind: DamageKind::Truncated };
-            assert_eq!(records.damage(), (end != start).then_some(damage));
+            assert_eq!(records.damage, (end != start).then_some(damage));
         }
     }
 }

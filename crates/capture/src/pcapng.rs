@@ -8,6 +8,7 @@ use ringtap_model::{Frame, LinkType, Nanos};
 use crate::clock::Clock;
 use crate::error::{Damage, DamageKind};
 use crate::pcap::MAX_CAPTURED;
+use crate::window::Rest;
 use crate::{erf, sys};
 
 /// Whether a file begins as a pcapng.
@@ -17,7 +18,7 @@ pub(crate) fn is_format(content: &[u8]) -> bool {
 
 /// Whether the first section header is whole.
 pub(crate) fn has_header(content: &[u8]) -> bool {
-    let mut records = Records::new(content);
+    let mut records = Records::new(Rest::whole(content));
     match records.block() {
         Ok(_) => true,
         Err(kind) => kind != DamageKind::Truncated,
@@ -33,17 +34,18 @@ struct Interface {
     clock: Clock,
 }
 
-/// The packets of one file.
-#[derive(Clone, Debug)]
+/// The packets of one file, of which some bytes are in memory.
+#[derive(Debug)]
 pub(crate) struct Records<'a> {
-    rest: &'a [u8],
+    /// What is not read yet.
+    pub(crate) rest: Rest<'a>,
     number: u64,
     big: bool,
     interfaces: Vec<Interface>,
     /// Time of the last packet, for Simple Packet Blocks, which have none.
     time: Nanos,
-    size: usize,
-    damage: Option<Damage>,
+    /// Where and why the records end too early.
+    pub(crate) damage: Option<Damage>,
 }
 
 /// The fields of a packet block.
@@ -57,16 +59,14 @@ struct Packet<'a> {
 }
 
 impl<'a> Records<'a> {
-    pub(crate) fn new(content: &'a [u8]) -> Self {
-        Self {
-            rest: content,
-            number: 0,
-            big: false,
-            interfaces: Vec::new(),
-            time: Nanos::ZERO,
-            size: content.len(),
-            damage: None,
-        }
+    pub(crate) fn new(rest: Rest<'a>) -> Self {
+        Self { rest, number: 0, big: false, interfaces: Vec::new(), time: Nanos::ZERO, damage: None }
+    }
+
+    /// Goes on with the same records in other bytes, which begin where the next block does.
+    pub(crate) fn over<'b>(self, rest: Rest<'b>) -> Records<'b> {
+        let Self { number, big, interfaces, time, damage, .. } = self;
+        Records { rest, number, big, interfaces, time, damage }
     }
 
     #[inline]
@@ -74,25 +74,17 @@ impl<'a> Records<'a> {
         if self.damage.is_some() {
             return None;
         }
-        while !self.rest.is_empty() {
+        while !self.rest.bytes.is_empty() {
             match self.next_block() {
                 Ok(Some(frame)) => return Some(frame),
                 Ok(None) => {}
                 Err(kind) => {
-                    self.damage = Some(Damage { offset: self.offset(), kind });
+                    self.damage = Some(Damage { offset: self.rest.offset(), kind });
                     return None;
                 }
             }
         }
         None
-    }
-
-    pub(crate) fn damage(&self) -> Option<Damage> {
-        self.damage
-    }
-
-    pub(crate) fn offset(&self) -> u64 {
-        (self.size - self.rest.len()) as u64
     }
 
     /// Reads one block; consumes it only if it is valid.
@@ -114,24 +106,24 @@ impl<'a> Records<'a> {
             _ => None,
         };
         sys::prefetch(rest);
-        self.rest = rest;
+        self.rest.bytes = rest;
         Ok(frame)
     }
 
     /// Splits off the next block: its type, its body and the bytes after it.
     #[inline]
     fn block(&mut self) -> Result<(u32, &'a [u8], &'a [u8]), DamageKind> {
-        let head = self.rest.first_chunk::<8>().ok_or(DamageKind::Truncated)?;
+        let head = self.rest.bytes.first_chunk::<8>().ok_or(DamageKind::Truncated)?;
         let [b0, b1, b2, b3, ..] = *head;
         if u32::from_le_bytes([b0, b1, b2, b3]) == SECTION {
             self.begin_section()?;
         }
         let (kind, length) = (self.u32(head, 0), self.u32(head, 4));
         let least = if kind == SECTION { MIN_SECTION } else { MIN_BLOCK };
-        if length < least || length % 4 != 0 {
+        if length < least || length % 4 != 0 || length > MAX_BLOCK {
             return Err(DamageKind::Length(length));
         }
-        let (block, rest) = self.rest.split_at_checked(length as usize).ok_or(DamageKind::Truncated)?;
+        let (block, rest) = self.rest.bytes.split_at_checked(length as usize).ok_or(DamageKind::Truncated)?;
         let (front, tail) = block.split_at(block.len() - 4);
         // The second length is for reading backwards; here it serves as a check.
         if self.u32(tail, 0) != length {
@@ -143,7 +135,7 @@ impl<'a> Records<'a> {
     /// A section header sets the byte order of everything up to the next one (section 4.1).
     #[cold]
     fn begin_section(&mut self) -> Result<(), DamageKind> {
-        let mark = self.rest.get(8..12).ok_or(DamageKind::Truncated)?;
+        let mark = self.rest.bytes.get(8..12).ok_or(DamageKind::Truncated)?;
         self.big = match mark {
             [0x4d, 0x3c, 0x2b, 0x1a] => false,
             [0x1a, 0x2b, 0x3c, 0x4d] => true,
@@ -276,6 +268,8 @@ pub(crate) const ENHANCED: u32 = 6;
 
 const MIN_BLOCK: u32 = 12;
 const MIN_SECTION: u32 = 28;
+/// Limits the memory that a block needs; Wireshark has the same limit.
+const MAX_BLOCK: u32 = 16 << 20;
 
 const OPTION_END: u16 = 0;
 pub(crate) const OPTION_RESOLUTION: u16 = 9;
@@ -343,12 +337,12 @@ mod tests {
 
     fn read(file: &[u8]) -> (Vec<Seen>, Option<Damage>) {
         assert!(is_format(file) && has_header(file));
-        let mut records = Records::new(file);
+        let mut records = Records::new(Rest::whole(file));
         let frames: Vec<_> = std::iter::from_fn(|| records.next()).collect();
         let numbers: Vec<u64> = frames.iter().map(|frame| frame.number).collect();
         assert_eq!(numbers, (1..=frames.len() as u64).collect::<Vec<_>>());
         let seen = |frame: &Frame<'_>| (frame.time.0, frame.link.0, frame.wire_len, frame.data.to_vec());
-        (frames.iter().map(seen).collect(), records.damage())
+        (frames.iter().map(seen).collect(), records.damage)
     }
 
     #[test]

@@ -1,10 +1,8 @@
-//! All `unsafe` code of this crate but that of `host`: memory maps and prefetching here, the kernel's sockets
-//! and rings in the modules below.
+//! All `unsafe` code of this crate but that of `host`: prefetching here, the kernel's sockets and rings in
+//! the modules below.
 
 #[cfg(target_os = "linux")]
 pub(crate) mod bpf;
-#[cfg(target_os = "linux")]
-pub(crate) mod owned_merge;
 #[cfg(target_os = "linux")]
 pub(crate) mod pcap;
 #[cfg(target_os = "linux")]
@@ -16,23 +14,6 @@ pub(crate) mod thread;
 #[cfg(target_os = "linux")]
 pub(crate) mod xsk;
 mod xsk_ring;
-
-use std::fs::File;
-use std::io;
-
-use memmap2::{Advice, Mmap};
-
-/// Maps a regular file for reading and tells the kernel that it is read sequentially.
-pub(crate) fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the map is private to this process, read-only, and only read as bytes, for which every value is
-    // valid; all lengths found in it are checked against the length of the map. Another process may still
-    // change the file: changed bytes give other packets, and a truncated file ends the process with SIGBUS,
-    // as with every program that maps its input. Capture programs only append.
-    let map = unsafe { Mmap::map(file)? };
-    // Read-ahead is a hint: a file system that refuses it is only slower.
-    let _ = map.advise(Advice::Sequential);
-    Ok(map)
-}
 
 /// Prefetches the cache lines of the records to be read next.
 ///

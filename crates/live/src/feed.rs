@@ -1,11 +1,10 @@
 //! Sources of frames: interfaces, or capture files at a chosen speed.
 
-use std::iter::Peekable;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringtap_capture::Merge;
 use ringtap_capture::live::{self, Filter, Settings, Tap};
+use ringtap_capture::{FrameChoice, Merge};
 use ringtap_model::{Frame, LinkType, Nanos};
 
 /// Frames in a batch.
@@ -43,31 +42,35 @@ pub trait Feed {
 }
 
 /// Capture files, read at once or at a multiple of the speed at which they were captured.
-pub struct Files<'a> {
-    frames: Peekable<Merge<'a>>,
+pub struct Files {
+    frames: Merge,
     filter: Option<Filter>,
     speed: Option<f64>,
     /// When reading began, and the capture time of the first frame.
     begin: Option<(Instant, Nanos)>,
-    batch: Vec<Frame<'a>>,
 }
 
-impl<'a> Files<'a> {
+impl Files {
     /// Reads the frames that pass `filter`, or all if there is none.
-    pub fn new(frames: Merge<'a>, filter: Option<Filter>, speed: Option<f64>) -> Self {
-        Self { frames: frames.peekable(), filter, speed, begin: None, batch: Vec::with_capacity(BATCH) }
+    pub fn new(frames: Merge, filter: Option<Filter>, speed: Option<f64>) -> Self {
+        Self { frames, filter, speed, begin: None }
     }
 
     /// Time until the next frame is due; `None` if it is due now.
     fn early(&mut self) -> Option<Duration> {
         let (speed, next) = (self.speed?, self.frames.peek()?.time);
-        let (since, first) = *self.begin.get_or_insert_with(|| (Instant::now(), next));
-        let due = Duration::from_secs_f64((next.since(first).secs_f64() / speed).min(FOREVER));
-        due.checked_sub(since.elapsed()).filter(|early| !early.is_zero())
+        let begin = *self.begin.get_or_insert_with(|| (Instant::now(), next));
+        early(begin, speed, next)
     }
 }
 
-impl Feed for Files<'_> {
+/// Time until a frame of that capture time is due.
+fn early((since, first): (Instant, Nanos), speed: f64, time: Nanos) -> Option<Duration> {
+    let due = Duration::from_secs_f64((time.since(first).secs_f64() / speed).min(FOREVER));
+    due.checked_sub(since.elapsed()).filter(|early| !early.is_zero())
+}
+
+impl Feed for Files {
     fn next_batch(
         &mut self,
         wait: Duration,
@@ -77,21 +80,22 @@ impl Feed for Files<'_> {
             thread::sleep(early.min(wait));
             return Ok(FeedStatus::Nothing);
         }
-        self.batch.clear();
-        for _ in 0..BATCH {
-            if self.early().is_some() {
-                break;
+        let Self { frames, filter, speed, begin } = self;
+        let pace = begin.zip(*speed);
+        let batch = frames.select(BATCH, |frame| {
+            if pace.is_some_and(|(begin, speed)| early(begin, speed, frame.time).is_some()) {
+                FrameChoice::Stop
+            } else if filter.as_mut().is_none_or(|filter| filter.matches(frame)) {
+                FrameChoice::Deliver
+            } else {
+                FrameChoice::Skip
             }
-            let Some(frame) = self.frames.next() else { break };
-            if self.filter.as_mut().is_none_or(|filter| filter.matches(&frame)) {
-                self.batch.push(frame);
-            }
-        }
-        if self.batch.is_empty() {
+        });
+        if batch.is_empty() {
             // The filter rejected the whole batch; later frames may pass.
             return Ok(if self.frames.peek().is_some() { FeedStatus::Frames } else { FeedStatus::End });
         }
-        on_batch(&self.batch);
+        on_batch(&batch);
         Ok(FeedStatus::Frames)
     }
 }

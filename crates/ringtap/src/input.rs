@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
+use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_capture::{Capture, Damage, Merge};
 use ringtap_engine::{Counters, Engine};
@@ -22,11 +23,30 @@ use crate::screen::Screen;
 use workers::Team;
 
 /// Frames passed to the engine at once: enough for its prefetching, few enough to stay in the L1 cache.
-const BATCH: usize = 512;
+pub(crate) const BATCH: usize = 512;
 /// Bytes of input from which on a progress bar is shown.
 const LARGE: u64 = 64 << 20;
 /// How long standard input may take to end after Ctrl-C, which usually also ends its writer.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// The capture files that a command reads.
+#[derive(Args, Debug)]
+pub(crate) struct InputFiles {
+    /// Capture files; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) unpacking: Unpacking,
+}
+
+/// How far a compressed file is unpacked.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Unpacking {
+    /// Read at most this many GiB of what each compressed file unpacks to [default: 1, or 200 times the size
+    /// of the file if that is more]
+    #[arg(long, value_name = "GIB", value_parser = value_parser!(u64).range(1..=1 << 24))]
+    max_unpacked: Option<u64>,
+}
 
 /// The named capture files.
 #[derive(Debug)]
@@ -80,7 +100,7 @@ pub(crate) enum Interrupted {
 
 impl Input {
     /// Opens every file before it reads the first, so that a wrong name is reported at once.
-    pub(crate) fn open(files: &[PathBuf]) -> anyhow::Result<Self> {
+    pub(crate) fn open(files: &[PathBuf], unpacking: Unpacking) -> anyhow::Result<Self> {
         if files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
             bail!("standard input can be read only once: name `-` once");
         }
@@ -88,11 +108,12 @@ impl Input {
         if piped && io::stdin().is_terminal() {
             bail!("standard input is the terminal: pipe a capture into it, or name a file");
         }
-        let files = files.to_vec();
+        let (files, most_unpacked) = (files.to_vec(), unpacking.max_unpacked.map(|gib| gib << 30));
         // In another thread, because opening reads a pipe to its end, and Ctrl-C must work meanwhile.
         let (sender, receiver) = channel();
         thread::spawn(move || {
-            let captures: Result<Vec<_>, _> = files.iter().map(|file| Capture::open(file)).collect();
+            let captures: Result<Vec<_>, _> =
+                files.iter().map(|file| Capture::open(file, most_unpacked)).collect();
             // After an interruption nobody receives this.
             let _ = sender.send(captures);
         });
@@ -123,7 +144,7 @@ impl Input {
     }
 
     /// All frames in order of time.
-    pub(crate) fn frames(&self) -> Merge<'_> {
+    pub(crate) fn frames(&self) -> Merge {
         Merge::new(&self.captures)
     }
 
@@ -175,18 +196,16 @@ impl Input {
     }
 
     /// Passes all frames to `process`, until the end, Ctrl-C, or the sink has enough.
-    fn feed<'a, S: Listener>(
+    fn feed<S: Listener>(
         &self,
-        frames: &mut Merge<'a>,
+        frames: &mut Merge,
         sink: &mut S,
         bar: &ProgressBar,
-        mut process: impl FnMut(&[Frame<'a>], &mut S) -> anyhow::Result<()>,
+        mut process: impl FnMut(&[Frame<'_>], &mut S) -> anyhow::Result<()>,
     ) -> anyhow::Result<PassEnd> {
-        let mut batch = Vec::with_capacity(BATCH);
         let mut end = PassEnd::default();
         loop {
-            batch.clear();
-            batch.extend(frames.by_ref().take(BATCH));
+            let batch = frames.batch(BATCH);
             let (Some(first), Some(last)) = (batch.first(), batch.last()) else { break };
             end.span = Some(end.span.map_or((first.time, last.time), |(begin, _)| (begin, last.time)));
             process(&batch, sink)?;
@@ -203,7 +222,7 @@ impl Input {
         Ok(end)
     }
 
-    fn finish(&self, frames: &Merge<'_>, end: PassEnd, counters: Counters) -> Pass {
+    fn finish(&self, frames: &Merge, end: PassEnd, counters: Counters) -> Pass {
         let named =
             |(index, damage): (usize, Damage)| Some((self.captures.get(index)?.name().to_string(), damage));
         Pass {

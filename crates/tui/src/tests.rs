@@ -22,14 +22,14 @@ use crate::{draw, save};
 const LIMITS: Limits = Limits { calls: 100, messages: 100, bytes: 64 << 20, calls_only: false };
 
 fn capture(path: &str) -> Capture {
-    Capture::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)).unwrap()
+    Capture::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path), None).unwrap()
 }
 
 /// What would be published after the first `frames` of a capture; all of it, and the end of the input,
 /// without a number.
 fn after(capture: Capture, frames: Option<usize>, limits: Limits) -> (View, LiveCalls) {
-    let captures = [capture];
-    let all: Vec<Frame<'_>> = Merge::new(&captures).take(frames.unwrap_or(usize::MAX)).collect();
+    let owned = Merge::new(&[capture]).owned();
+    let all: Vec<Frame<'_>> = owned.iter().take(frames.unwrap_or(usize::MAX)).collect();
     let mut engine = Engine::new(Config::default());
     let mut calls = LiveCalls::new(limits);
     for batch in all.chunks(64) {
@@ -324,8 +324,8 @@ impl Sink for Seen {
 }
 
 fn seen(capture: Capture) -> Vec<String> {
-    let captures = [capture];
-    let frames: Vec<Frame<'_>> = Merge::new(&captures).collect();
+    let owned = Merge::new(&[capture]).owned();
+    let frames: Vec<Frame<'_>> = owned.iter().collect();
     let mut seen = Seen::default();
     let mut engine = Engine::new(Config::default());
     engine.batch(&frames, &mut seen);
@@ -345,7 +345,7 @@ fn what_is_saved_is_what_passed() {
         let path = folder.path().join(format!("{index}.pcap"));
         let told = save::write(&view.entries, &path).unwrap();
         let original: Vec<String> = seen(capture(name));
-        let mut saved = seen(Capture::open(&path).unwrap());
+        let mut saved = seen(Capture::open(&path, None).unwrap());
         let mut original = original;
         saved.sort();
         original.sort();

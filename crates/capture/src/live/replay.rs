@@ -7,15 +7,14 @@ use std::time::{Duration, Instant};
 
 use ringtap_model::{Frame, LinkType, Nanos};
 
-use crate::Capture;
-use crate::sys::owned_merge::{FrameChoice, OwnedMerge};
+use crate::{Capture, FrameChoice, Merge};
 
 use super::counters::TapCounters;
 use super::error::Error;
 use super::fanout;
 use super::filter::Filter;
 use super::interface::ETHERNET;
-use super::settings::{BATCH, EMPTY};
+use super::settings::BATCH;
 
 /// How fast files are replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,16 +42,17 @@ pub(super) fn open(
     {
         return Err(wrong("pace", times.to_string(), "a number above 0; 1 is the captured speed"));
     }
-    let captures = files.iter().map(|file| Capture::open(file)).collect::<Result<Vec<_>, _>>()?;
+    let captures = files.iter().map(|file| Capture::open(file, None)).collect::<Result<Vec<_>, _>>()?;
     let captures: Arc<[Capture]> = captures.into();
     let filter = filter.map(str::trim).filter(|expression| !expression.is_empty());
     let filter = filter.map(|expression| Filter::new(expression, ETHERNET)).transpose()?;
     let start = Arc::new(OnceLock::new());
     let tap = |worker| {
-        let frames = OwnedMerge::new(captures.clone());
-        let head = frames.head().map(|head| (head.time, head.link));
+        let mut frames = Merge::new(&captures);
+        let head = frames.peek().map(|head| (head.time, head.link));
         let (first, link) = head.unwrap_or((Nanos::ZERO, ETHERNET));
         ReplayTap {
+            captures: captures.clone(),
             frames,
             pace,
             first,
@@ -72,7 +72,8 @@ pub(super) fn open(
 /// One worker's share of the files.
 #[derive(Debug)]
 pub(super) struct ReplayTap {
-    frames: OwnedMerge,
+    captures: Arc<[Capture]>,
+    frames: Merge,
     pace: Pace,
     /// Time of the first frame of all files.
     first: Nanos,
@@ -100,10 +101,9 @@ impl ReplayTap {
         let due = self.due(start);
         let mut given = 0;
         for _ in 0..SLICES {
-            let mut frames = [EMPTY; BATCH];
             let (worker, workers, counters) = (self.worker, self.workers, &mut self.counters);
             let filter = &mut self.filter;
-            let filled = self.frames.fill(&mut frames, |frame| {
+            let frames = self.frames.select(BATCH, |frame| {
                 if frame.time > due {
                     return FrameChoice::Stop;
                 }
@@ -118,13 +118,12 @@ impl ReplayTap {
                 counters.cut += u64::from(frame.wire_len as usize > frame.data.len());
                 FrameChoice::Deliver
             });
-            if filled > 0 {
-                take(&frames[..filled]);
-            }
-            given += filled;
-            if filled < BATCH {
+            if frames.is_empty() {
+                // Nothing is due, or nothing of what was read is for this worker.
                 break;
             }
+            take(&frames);
+            given += frames.len();
         }
         self.counters.received += given as u64;
         Ok(given)
@@ -132,12 +131,12 @@ impl ReplayTap {
 
     /// Sleeps until the next frame is due or the wait is over; whether one is due.
     fn sleep(&mut self, start: Instant, wait: Duration) -> bool {
-        let Some(head) = self.frames.head() else {
+        let Some(time) = self.frames.peek().map(|head| head.time) else {
             self.end(wait);
             return false;
         };
         let Pace::Times(times) = self.pace else { return true };
-        let due = Duration::from_nanos((head.time.since(self.first).0 as f64 / times) as u64);
+        let due = Duration::from_nanos((time.since(self.first).0 as f64 / times) as u64);
         let ahead = due.saturating_sub(start.elapsed());
         if !ahead.is_zero() {
             thread::sleep(ahead.min(wait));
@@ -161,8 +160,10 @@ impl ReplayTap {
             return;
         }
         self.ended = true;
-        let damaged = self.frames.damages().map(|(name, damage)| format!("`{name}` is damaged: {damage}"));
-        self.warnings = damaged.collect();
+        let name = |index: usize| self.captures.get(index).map_or("", Capture::name);
+        let damages = self.frames.damages().into_iter();
+        self.warnings =
+            damages.map(|(index, damage)| format!("`{}` is damaged: {damage}", name(index))).collect();
     }
 
     pub(super) fn counters(&self) -> TapCounters {

@@ -14,7 +14,7 @@ use ringtap_store::{ImportWriter, RecordCounts};
 
 use crate::exit::{Exit, Misuse};
 use crate::filter::Filter;
-use crate::input::{Input, Listener};
+use crate::input::{Input, InputFiles, Listener};
 use crate::page::{CsvRecords, Format, Page};
 use crate::screen::Screen;
 
@@ -28,9 +28,8 @@ use crate::screen::Screen;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Analyze {
-    /// Capture files; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    input: InputFiles,
     /// Output format
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -67,7 +66,7 @@ impl Analyze {
             )
             .into());
         }
-        let input = Input::open(&self.files)?;
+        let input = Input::open(&self.input.files, self.input.unpacking)?;
         // Results that scroll over the same terminal would break up the progress bar.
         let bar = match format {
             Format::Table => input.progress(screen, "reading"),

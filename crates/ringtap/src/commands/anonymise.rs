@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use ringtap_capture::OwnedFrames;
 use ringtap_export::anonymous::Anonymous;
 use ringtap_model::Frame;
 use ringtap_report::file::Target;
@@ -14,7 +15,7 @@ use crate::anonymous::Naming;
 use crate::engine_config::engine_config;
 use crate::exit::{Exit, Interrupted, Misuse};
 use crate::files;
-use crate::input::Input;
+use crate::input::{BATCH, Input, InputFiles};
 use crate::interrupt;
 use crate::screen::Screen;
 
@@ -27,9 +28,8 @@ use crate::screen::Screen;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Anonymise {
-    /// Capture files; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    input: InputFiles,
     /// Write the new capture to this file, as pcap
     #[arg(long, value_name = "OUT")]
     out: PathBuf,
@@ -57,15 +57,20 @@ impl Anonymise {
         }
         let mut mask = self.how.mask()?;
         let target = Target::create(&self.out)?;
-        let input = Input::open(&self.files)?;
+        let input = Input::open(&self.input.files, self.input.unpacking)?;
         let mut source = input.frames();
-        let mut frames: Vec<Frame<'_>> = Vec::new();
-        for frame in source.by_ref() {
-            frames.push(frame);
-            if frames.len().is_multiple_of(4096) && interrupt::asked() {
+        let mut all = OwnedFrames::default();
+        loop {
+            let batch = source.batch(BATCH);
+            if batch.is_empty() {
+                break;
+            }
+            all.extend(batch);
+            if interrupt::asked() {
                 bail!(Interrupted);
             }
         }
+        let frames: Vec<Frame<'_>> = all.iter().collect();
         let anonymous = Anonymous::of(&frames, &mut mask, self.how.keep_voice, &engine_config());
         let own = anonymous.frames();
         if own.is_empty() {
@@ -83,7 +88,8 @@ impl Anonymise {
         }
         let damages = source.damages();
         for (index, damage) in &damages {
-            let name = self.files.get(*index).map(|file| file.display().to_string()).unwrap_or_default();
+            let name =
+                self.input.files.get(*index).map(|file| file.display().to_string()).unwrap_or_default();
             screen.remark(format!(
                 "`{name}` is damaged: {damage}; everything before it was read, nothing after it"
             ));

@@ -17,7 +17,7 @@ use ringtap_report::text;
 use ringtap_report::{detail, streams};
 
 use crate::exit::Exit;
-use crate::input::Input;
+use crate::input::{Input, InputFiles};
 use crate::screen::Screen;
 
 /// Show one call: parties, times, the message ladder, and its streams in intervals of 10 s
@@ -30,9 +30,8 @@ pub(crate) struct CallArgs {
     /// Call-ID of the call, a unique prefix of it, or the id of its record
     #[arg(value_name = "CALL-ID")]
     call: String,
-    /// Capture files; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    input: InputFiles,
     /// Draw the ladder with ASCII characters only
     #[arg(long)]
     ascii: bool,
@@ -50,7 +49,7 @@ Examples:
 impl CallArgs {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let input = Input::open(&self.files)?;
+        let input = Input::open(&self.input.files, self.input.unpacking)?;
         let svg = self.svg.as_deref().map(Target::create).transpose()?;
         let bar = input.progress(screen, "searching");
         let mut steps = Steps::default();

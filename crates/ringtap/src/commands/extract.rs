@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_anonymise::Mask;
+use ringtap_capture::OwnedFrames;
 use ringtap_engine::SipSeen;
 use ringtap_export::anonymous::Anonymous;
 use ringtap_export::collect::{CallCollector, RtcpFilter, Sound};
@@ -18,7 +19,7 @@ use crate::anonymous::Anonymise;
 use crate::exit::{Exit, Interrupted, Misuse};
 use crate::files;
 use crate::helper::Helpers;
-use crate::input::{self, Input, Pass};
+use crate::input::{self, BATCH, Input, InputFiles, Pass};
 use crate::interrupt;
 use crate::screen::Screen;
 use crate::sound::{Files, How, Paths, refuse_without_encoder};
@@ -33,9 +34,8 @@ use crate::sound::{Files, How, Paths, refuse_without_encoder};
 #[command(after_help = EXAMPLES)]
 #[group(skip)]
 pub(crate) struct Extract {
-    /// Capture files; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    input: InputFiles,
     /// Call-ID of the call, a unique prefix of it, or the id of its record
     #[arg(long, value_name = "CALL-ID")]
     call: String,
@@ -94,7 +94,7 @@ impl Extract {
             ));
         }
         refuse_without_encoder(self.opus.is_some())?;
-        let input = Input::open(&self.files)?;
+        let input = Input::open(&self.input.files, self.input.unpacking)?;
         let pcap = self.pcap.as_deref().map(Target::create).transpose()?;
         let files = Files::create(Paths {
             wav: self.wav.as_deref(),
@@ -187,15 +187,23 @@ fn packets(
 ) -> anyhow::Result<u64> {
     let reports = RtcpFilter::of(wanted);
     let mut numbers = numbers.into_iter().peekable();
-    let mut selected: Vec<Frame<'_>> = Vec::new();
-    for frame in input.frames() {
-        if numbers.next_if_eq(&frame.number).is_some() || reports.has(&frame) {
-            selected.push(frame);
+    let mut selected = OwnedFrames::default();
+    let mut source = input.frames();
+    loop {
+        let batch = source.batch(BATCH);
+        if batch.is_empty() {
+            break;
         }
-        if frame.number.is_multiple_of(4096) && interrupt::asked() {
+        for frame in &batch {
+            if numbers.next_if_eq(&frame.number).is_some() || reports.has(frame) {
+                selected.push(frame);
+            }
+        }
+        if interrupt::asked() {
             bail!(Interrupted);
         }
     }
+    let selected: Vec<Frame<'_>> = selected.iter().collect();
     let anonymous =
         mask.map(|(mask, voice)| Anonymous::of(&selected, mask, voice, &small_config(selected.len())));
     let own = anonymous.as_ref().map(Anonymous::frames);

@@ -377,8 +377,8 @@ mod tests {
     fn nothing_but_a_name_is_needed() {
         let (folder, remarks) = run("--out FOLDER/out.pcap").unwrap();
         assert!(remarks.contains("out.pcap: 20 calls, ") && remarks.contains(" packets in "), "{remarks}");
-        let capture = Capture::open(&folder.path().join("out.pcap")).unwrap();
-        let times: Vec<_> = capture.frames().map(|frame| frame.time).collect();
+        let capture = Capture::open(&folder.path().join("out.pcap"), None).unwrap();
+        let times: Vec<_> = capture.frames().owned().iter().map(|frame| frame.time).collect();
         assert!(times.len() > 1_000 && times.is_sorted());
         assert_eq!(time::full(times[0]).split(' ').next(), Some("2026-01-01"));
     }
@@ -417,9 +417,10 @@ mod tests {
             path.display()
         );
         let (folder, _) = run(&format!("{arguments} --out FOLDER/out.pcap")).unwrap();
-        let capture = Capture::open(&folder.path().join("out.pcap")).unwrap();
+        let capture = Capture::open(&folder.path().join("out.pcap"), None).unwrap();
         // 0xce is 1,000 in mu-law.
-        let heard = capture.frames().filter(|frame| frame.data.ends_with(&[0xce; 160])).count();
+        let heard =
+            capture.frames().owned().iter().filter(|frame| frame.data.ends_with(&[0xce; 160])).count();
         assert!(heard > 150, "{heard}");
     }
 

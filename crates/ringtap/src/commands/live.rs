@@ -18,7 +18,7 @@ use ringtap_tui::terminal;
 
 use crate::engine_config::engine_config;
 use crate::exit::{Exit, Misuse};
-use crate::input::Input;
+use crate::input::{Input, Unpacking};
 use crate::interrupt;
 use crate::page::{Format, Page};
 use crate::screen::Screen;
@@ -37,6 +37,8 @@ pub(crate) struct Live {
     /// Capture files to read instead; `-` is standard input
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    unpacking: Unpacking,
     /// Capture on this interface; may be repeated
     #[arg(short, long, value_name = "IFACE", conflicts_with = "files")]
     interface: Vec<String>,
@@ -93,7 +95,7 @@ impl Live {
             return Err(Misuse(why.into()).into());
         }
         if self.interface.is_empty() {
-            let input = Input::open(&self.files)?;
+            let input = Input::open(&self.files, self.unpacking)?;
             let filter = self.filter.as_deref().map(feed::filter).transpose()?;
             let names: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
             return self.follow(Files::new(input.frames(), filter, self.speed), names.join(", "), screen);

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope};
 
 use anyhow::anyhow;
+use ringtap_capture::OwnedFrames;
 use ringtap_engine::team::{self, BatchCutter, ClockTick, Stage, assign};
 use ringtap_engine::{Counters, Engine, Sink, StreamEnd};
 use ringtap_model::{Call, Frame, Id, Message, Registration};
@@ -72,14 +73,14 @@ impl Record {
     }
 }
 
-/// One worker's share of a batch.
+/// One worker's share of a batch. The frames are copies: the reading thread reads on meanwhile.
 #[derive(Default)]
-struct Job<'a> {
+struct Job {
     tick: Option<ClockTick>,
     /// Whether any worker of the team has fragments.
     has_fragments: bool,
-    fragments: Vec<Frame<'a>>,
-    frames: Vec<Frame<'a>>,
+    fragments: OwnedFrames,
+    frames: OwnedFrames,
 }
 
 /// The result of a job; the last one has the worker's counters.
@@ -88,27 +89,26 @@ struct Done {
     counters: Option<Box<Counters>>,
 }
 
-struct Worker<'a> {
-    jobs: SyncSender<Job<'a>>,
+struct Worker {
+    jobs: SyncSender<Job>,
     done: Receiver<Done>,
 }
 
 /// Worker threads, and the reading thread's connections to them.
-pub(super) struct Team<'a> {
-    workers: Vec<Worker<'a>>,
+pub(super) struct Team {
+    workers: Vec<Worker>,
     cutter: BatchCutter,
     tick: Option<ClockTick>,
-    pending: Vec<Frame<'a>>,
+    /// The next job of each worker, and the number of frames in all of them.
+    pending: Vec<Job>,
+    frames: usize,
     /// Batches whose records have not been collected yet.
     in_flight: usize,
 }
 
-impl<'a> Team<'a> {
+impl Team {
     /// Starts the threads. They end when the team is closed or dropped.
-    pub(super) fn start<'scope>(workers: usize, scope: &'scope Scope<'scope, '_>) -> Self
-    where
-        'a: 'scope,
-    {
+    pub(super) fn start<'scope>(workers: usize, scope: &'scope Scope<'scope, '_>) -> Self {
         let engines = Engine::team(&engine_config(), workers);
         let barrier = Arc::new(StageBarrier::new(engines.len()));
         let start = |engine| {
@@ -118,20 +118,25 @@ impl<'a> Team<'a> {
             scope.spawn(move || work(engine, &todo, &ready, &barrier));
             Worker { jobs, done }
         };
-        let workers = engines.into_iter().map(start).collect();
-        Self { workers, cutter: BatchCutter::default(), tick: None, pending: Vec::new(), in_flight: 0 }
+        let workers: Vec<Worker> = engines.into_iter().map(start).collect();
+        let pending = workers.iter().map(|_| Job::default()).collect();
+        Self { workers, cutter: BatchCutter::default(), tick: None, pending, frames: 0, in_flight: 0 }
     }
 
     /// Processes frames, whose numbers must ascend; their records come some batches later.
-    pub(super) fn batch<S: Sink>(&mut self, frames: &[Frame<'a>], sink: &mut S) -> anyhow::Result<()> {
+    pub(super) fn batch<S: Sink>(&mut self, frames: &[Frame<'_>], sink: &mut S) -> anyhow::Result<()> {
         for frame in frames {
             if let Some(tick) = self.cutter.next_frame(frame.time) {
                 self.distribute(sink)?;
                 self.tick = Some(tick);
-            } else if self.pending.len() >= BATCH {
+            } else if self.frames >= BATCH {
                 self.distribute(sink)?;
             }
-            self.pending.push(*frame);
+            let assignment = assign(frame, self.pending.len());
+            let job = &mut self.pending[assignment.worker];
+            let list = if assignment.is_fragment { &mut job.fragments } else { &mut job.frames };
+            list.push(frame);
+            self.frames += 1;
         }
         Ok(())
     }
@@ -158,21 +163,16 @@ impl<'a> Team<'a> {
 
     /// Distributes the pending frames to the workers.
     fn distribute<S: Sink>(&mut self, sink: &mut S) -> anyhow::Result<()> {
-        if self.pending.is_empty() && self.tick.is_none() {
+        if self.frames == 0 && self.tick.is_none() {
             return Ok(());
         }
-        let mut jobs: Vec<Job<'a>> = self.workers.iter().map(|_| Job::default()).collect();
-        for frame in self.pending.drain(..) {
-            let assignment = assign(&frame, jobs.len());
-            let job = &mut jobs[assignment.worker];
-            let list = if assignment.is_fragment { &mut job.fragments } else { &mut job.frames };
-            list.push(frame);
-        }
-        let has_fragments = jobs.iter().any(|job| !job.fragments.is_empty());
+        let has_fragments = self.pending.iter().any(|job| !job.fragments.is_empty());
         let tick = self.tick.take();
-        for (worker, job) in self.workers.iter().zip(jobs) {
-            worker.jobs.send(Job { tick, has_fragments, ..job }).map_err(|_| worker_failed())?;
+        for (worker, pending) in self.workers.iter().zip(&mut self.pending) {
+            let job = Job { tick, has_fragments, ..std::mem::take(pending) };
+            worker.jobs.send(job).map_err(|_| worker_failed())?;
         }
+        self.frames = 0;
         self.in_flight += 1;
         while self.in_flight > AHEAD {
             self.collect(sink)?;
@@ -203,15 +203,17 @@ fn worker_failed() -> anyhow::Error {
 }
 
 /// Runs a worker: processes batches until there are no more, then closes its engine.
-fn work(mut engine: Engine, todo: &Receiver<Job<'_>>, ready: &SyncSender<Done>, barrier: &StageBarrier) {
+fn work(mut engine: Engine, todo: &Receiver<Job>, ready: &SyncSender<Done>, barrier: &StageBarrier) {
     let _guard = Guard(barrier);
     let mut round = Round::default();
     let mut sink = Found::default();
     for job in todo {
+        let [fragments, whole] =
+            [&job.fragments, &job.frames].map(|frames| frames.iter().collect::<Vec<_>>());
         team::batch(job.tick, job.has_fragments, |stage| {
             let frames = match stage {
-                Stage::Fragments => &job.fragments[..],
-                Stage::Decode => &job.frames[..],
+                Stage::Fragments => &fragments[..],
+                Stage::Decode => &whole[..],
                 _ => &[],
             };
             barrier.any(&mut round, engine.stage(stage, frames, &mut sink))

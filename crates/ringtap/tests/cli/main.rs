@@ -7,6 +7,7 @@
 //! | `anonymous` | captures that name nobody |
 //! | `doctor` | this machine |
 //! | `live` | its loopback, and refusals |
+//! | `hostile_files` | files that cost more than their size, or change while they are read |
 //! | `codecs` | each codec from a capture to a WAV, against other decoders |
 //! | `captured` | streams that others captured, against other decoders |
 //! | `sound` | the process that libraries decode in |
@@ -20,6 +21,7 @@ mod captured;
 mod codecs;
 mod doctor;
 mod flood;
+mod hostile_files;
 mod live;
 mod opus;
 mod refused;

@@ -52,9 +52,10 @@ pub(crate) fn assert_inside() {
 }
 
 /// Sends a capture onto `vb`, so many times as fast as it was: how many frames.
-fn send(frames: Frames<'_>, speed: f64) -> u64 {
+fn send(frames: Frames, speed: f64) -> u64 {
     let mut injector = Injector::open("vb", Source::Packet).expect("sends");
-    let frames: Vec<Frame<'_>> = frames.collect();
+    let frames = frames.owned();
+    let frames: Vec<Frame<'_>> = frames.iter().collect();
     let began = Instant::now();
     let mut sent = 0;
     for frame in &frames {
@@ -88,7 +89,7 @@ fn inside_calls() {
         place.configure(&format!("{INTERFACE}\nworkers = {workers}"), "");
         let mut daemon = place.start();
         daemon.says("/metrics and /health");
-        let capture = Capture::open(Path::new(DEMO)).expect("the demonstration");
+        let capture = Capture::open(Path::new(DEMO), None).expect("the demonstration");
         let sent = send(capture.frames(), 6.0);
         daemon.counts("ringtap_frames_total", |frames| frames >= sent);
         thread::sleep(Duration::from_millis(300));
@@ -144,7 +145,7 @@ fn inside_loss() {
     place.configure(&format!("{INTERFACE}\nring = \"64KiB\""), "");
     let mut daemon = place.start();
     daemon.says("/metrics and /health");
-    let capture = Capture::open(Path::new(DEMO)).expect("the demonstration");
+    let capture = Capture::open(Path::new(DEMO), None).expect("the demonstration");
     let sender = thread::spawn(move || send(capture.frames(), 10.0));
     daemon.counts("ringtap_calls", |calls| calls >= 2);
     daemon.signal("STOP");
@@ -184,7 +185,7 @@ fn inside_full() {
     place.configure(INTERFACE, "");
     let mut daemon = place.start();
     daemon.says("/metrics and /health");
-    let capture = Capture::open(Path::new(DEMO)).expect("the demonstration");
+    let capture = Capture::open(Path::new(DEMO), None).expect("the demonstration");
     send(capture.frames(), 10.0);
     daemon.counts("ringtap_store_outbox_records", |waiting| waiting >= 20);
     assert!(daemon.log().contains("; records wait until the store works again"), "{}", daemon.log());
