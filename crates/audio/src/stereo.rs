@@ -29,7 +29,7 @@ impl ChannelLayout {
 }
 
 /// Settings of a recording.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct MixSettings {
     /// How gaps are treated.
     pub rules: PlayoutRules,
@@ -37,6 +37,19 @@ pub struct MixSettings {
     pub rate: Option<Hz>,
     /// What the channels are.
     pub sides: ChannelLayout,
+    /// The recording ends after this time, and in any case after 24 hours. By default it is an hour, or four
+    /// times the sound that was received: a few packets over a day would give gigabytes of silence.
+    pub longest: Option<Nanos>,
+    /// Tracks of one side that sound at the same time: each may need a process that decodes it. Of more,
+    /// those with the fewest packets are left out.
+    pub most_at_once: usize,
+}
+
+impl Default for MixSettings {
+    fn default() -> Self {
+        let (rules, sides) = (PlayoutRules::default(), ChannelLayout::default());
+        Self { rules, rate: None, sides, longest: None, most_at_once: 16 }
+    }
 }
 
 /// Places the tracks of the two directions on one time line: `left` and `right` begin by the capture time of
@@ -51,7 +64,7 @@ pub fn mix<'a>(
     settings: MixSettings,
     decoders: &'a dyn Decoders,
 ) -> Result<Recording<'a>, Error> {
-    let MixSettings { rules, rate, sides } = settings;
+    let MixSettings { rules, rate, sides, longest, most_at_once } = settings;
     let heard = |side: ChannelLayout, tracks: &'a [Track]| match sides {
         ChannelLayout::Left | ChannelLayout::Right if sides != side => &tracks[..0],
         _ => tracks,
@@ -64,11 +77,17 @@ pub fn mix<'a>(
     }
     let start = sounding().filter_map(Track::start).min().unwrap_or_default();
     let line = Timeline { start, rate, rules, decoders };
+    let [(left, left_out), (right, right_out)] =
+        [left, right].map(|tracks| at_most(line.side(tracks), most_at_once));
+    let received = sounding().map(Track::received).max().unwrap_or_default();
+    let longest = longest.unwrap_or_else(|| LONGEST.max(Nanos(received.0.saturating_mul(SILENCE))));
     Ok(Recording {
         start,
         rate,
         sides,
-        tracks: [line.side(left), line.side(right)],
+        tracks: [left, right],
+        longest: longest.min(Nanos::from_secs(CEILING)),
+        left_out: left_out + right_out,
         at: 0,
         scratch: Vec::new(),
     })
@@ -102,16 +121,37 @@ impl<'a> Timeline<'a> {
             }
             if start < CEILING * rate {
                 let player = Player::new(track, self.rules, self.rate, self.decoders);
-                side.push(PlacedTrack { start, end: start + player.frames(), player });
+                let (packets, end) = (track.entries().len(), start + player.frames());
+                side.push(PlacedTrack { start, end, packets, player });
             }
         }
         side
     }
 }
 
+/// Leaves out tracks where more than `most` sound at once, and returns how many.
+fn at_most(mut tracks: Vec<PlacedTrack<'_>>, most: usize) -> (Vec<PlacedTrack<'_>>, usize) {
+    // A track that was delayed may begin after the next one.
+    tracks.sort_by_key(|track| track.start);
+    let mut is_left_out = vec![false; tracks.len()];
+    let mut at_once: Vec<usize> = Vec::new();
+    for (index, track) in tracks.iter().enumerate() {
+        at_once.retain(|before| tracks[*before].end > track.start);
+        at_once.push(index);
+        let least = at_once.iter().enumerate().min_by_key(|(_, one)| tracks[**one].packets);
+        if let Some((place, _)) = least.filter(|_| at_once.len() > most) {
+            is_left_out[at_once.swap_remove(place)] = true;
+        }
+    }
+    let left_out = is_left_out.iter().filter(|out| **out).count();
+    let kept = tracks.into_iter().zip(is_left_out).filter(|(_, out)| !out).map(|(track, _)| track);
+    (kept.collect(), left_out)
+}
+
 /// A track, with its start and end in samples of the recording.
 struct PlacedTrack<'a> {
     player: Player<'a>,
+    packets: usize,
     start: u64,
     end: u64,
 }
@@ -122,6 +162,8 @@ pub struct Recording<'a> {
     rate: Hz,
     sides: ChannelLayout,
     tracks: [Vec<PlacedTrack<'a>>; 2],
+    longest: Nanos,
+    left_out: usize,
     at: u64,
     scratch: Vec<i16>,
 }
@@ -144,8 +186,23 @@ impl Recording<'_> {
 
     /// Samples of each channel.
     pub fn frames(&self) -> u64 {
-        let end = self.tracks.iter().flatten().map(|placed| placed.end).max().unwrap_or(0);
-        end.min(CEILING * u64::from(self.rate.0))
+        let longest = u128::from(self.longest.0) * u128::from(self.rate.0) / u128::from(SECOND);
+        self.end().min(u64::try_from(longest).unwrap_or(u64::MAX))
+    }
+
+    /// The length that it would have without a limit, if that is longer.
+    pub fn cut_from(&self) -> Option<Nanos> {
+        let whole = u128::from(self.end()) * u128::from(SECOND) / u128::from(self.rate.0);
+        (self.end() > self.frames()).then(|| Nanos(u64::try_from(whole).unwrap_or(u64::MAX)))
+    }
+
+    /// Tracks that are left out because more than the limit sound at once.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    fn end(&self) -> u64 {
+        self.tracks.iter().flatten().map(|placed| placed.end).max().unwrap_or(0)
     }
 
     /// The format for an output.
@@ -237,6 +294,10 @@ fn add(
 const SECOND: u64 = 1_000_000_000;
 /// Seconds: 24 hours of two channels at 8000 Hz stay below the 4 GiB that a WAV can hold.
 const CEILING: u64 = 24 * 3600;
+/// A recording may be that long however little sound it has.
+const LONGEST: Nanos = Nanos::from_secs(3600);
+/// And that many times longer than the sound of its longest track.
+const SILENCE: u64 = 4;
 /// Lowest rate for speech.
 const MIN_RATE: u32 = 4_000;
 
@@ -387,6 +448,32 @@ mod tests {
         let tracks = [track(0x80, 8_000, 0, 1), track(0x80, 8_000, u64::MAX / 1_000_000, 1)];
         assert_eq!(recording(&tracks, &[], ChannelLayout::Stereo).frames(), 160);
         let late = [track(0x80, 8_000, 0, 1), track(0x80, 8_000, 24 * 3_600_000 - 10, 1)];
-        assert_eq!(recording(&late, &[], ChannelLayout::Stereo).frames(), CEILING * 8_000);
+        let cut = recording(&late, &[], ChannelLayout::Stereo);
+        assert_eq!((cut.frames(), cut.cut_from()), (3_600 * 8_000, Some(Nanos::from_millis(86_400_010))));
+        let day = Some(Nanos::from_secs(2 * CEILING));
+        let settings = MixSettings { longest: day, ..MixSettings::default() };
+        let whole = mix(&late, &[], settings, &BuiltIn).expect("a rate that exists");
+        assert_eq!(whole.frames(), CEILING * 8_000);
+    }
+
+    #[test]
+    fn silence_has_a_limit_and_sound_has_none() {
+        let spoken = [track(0x80, 8_000, 0, 60_000), track(0x80, 8_000, 1_200_000 + 3_599_000, 10)];
+        let whole = recording(&spoken, &[], ChannelLayout::Mono);
+        assert_eq!((whole.frames(), whole.cut_from()), (4_799_200 * 8, None));
+    }
+
+    #[test]
+    fn of_too_many_tracks_at_once_those_with_the_fewest_packets_are_left_out() {
+        // More than half a second, so none is delayed until the one before it ends.
+        let loud = |place: usize| track(0x80, 8_000, 0, if place == 20 { 80 } else { 40 });
+        let tracks: Vec<Track> = (0..40).map(loud).collect();
+        let settings = MixSettings { most_at_once: 1, ..MixSettings::default() };
+        let one = mix(&tracks, &[], settings, &BuiltIn).expect("a rate that exists");
+        assert_eq!((one.frames(), one.left_out()), (80 * 160, 39));
+        assert_eq!(recording(&tracks, &[], ChannelLayout::Mono).left_out(), 24);
+        // One after another, any number.
+        let queue: Vec<Track> = (0..40).map(|place| track(0x80, 8_000, 1_000 * place, 5)).collect();
+        assert_eq!(recording(&queue, &[], ChannelLayout::Mono).left_out(), 0);
     }
 }

@@ -40,6 +40,13 @@ pub(crate) struct How {
     /// secrets
     #[arg(long)]
     tones: bool,
+    /// End the sound after this time; in any case after 24 hours [default: 60, or four times the sound that
+    /// was received if that is more]
+    #[arg(long, value_name = "MINUTES", value_parser = value_parser!(u64).range(1..=1_440))]
+    max_minutes: Option<u64>,
+    /// Mix at most this many streams that sound at the same time on one side; each may need a process
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = value_parser!(u16).range(1..=1_000))]
+    max_streams: u16,
     /// Approximate bit rate of `--opus` in kbit/s per channel; a silent side needs 2
     #[arg(long, value_name = "KBPS", default_value_t = 24, value_parser = value_parser!(u32).range(6..=256))]
     opus_kbps: u32,
@@ -81,7 +88,8 @@ impl How {
             Mix::Callee => ChannelLayout::Right,
         };
         let rules = PlayoutRules { conceal, tones: self.tones, buffer, ..PlayoutRules::default() };
-        MixSettings { rules, rate: self.rate.map(Hz), sides }
+        let longest = self.max_minutes.map(|minutes| Nanos::from_secs(60 * minutes));
+        MixSettings { rules, rate: self.rate.map(Hz), sides, longest, most_at_once: self.max_streams.into() }
     }
 }
 
@@ -146,7 +154,7 @@ impl Files {
             screen.remark(format!("{}: {length}, {sides}", text::shown(&path.display().to_string())));
         }
         report_changes(&recording, screen);
-        Ok(Exit::Done)
+        Ok(if report_limits(&recording, screen) { Exit::Damaged } else { Exit::Done })
     }
 
     fn fill(
@@ -194,6 +202,26 @@ fn sides(sides: ChannelLayout, silent: [bool; 2]) -> String {
         ChannelLayout::Left => format!("the caller ({caller})"),
         ChannelLayout::Right => format!("the callee ({callee})"),
     }
+}
+
+/// Reports what a limit left out; whether there is anything.
+fn report_limits(recording: &Recording<'_>, screen: &mut Screen) -> bool {
+    let cut = recording.cut_from();
+    if let Some(whole) = cut {
+        screen.remark(format!(
+            "the sound ends here, of {}: the rest is left out, since little of it is sound; `--max-minutes` \
+             sets this limit",
+            time::span(whole.0 as f64 / 1e6)
+        ));
+    }
+    let left_out = recording.left_out();
+    if left_out > 0 {
+        let streams = text::counted(left_out as u64, "stream");
+        screen.remark(format!(
+            "{streams} left out of the sound: too many at the same time; `--max-streams` sets this limit"
+        ));
+    }
+    cut.is_some() || left_out > 0
 }
 
 /// Reports sound that differs from what was sent, so that nobody takes it for what was said.

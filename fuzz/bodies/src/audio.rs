@@ -55,7 +55,7 @@ pub fn audio(bytes: &[u8]) {
         ChannelLayout::Right,
     ]);
     let rate = choices.pick(&[None, Some(Hz(8_000)), Some(Hz(16_000)), Some(Hz(11_025))]);
-    write(left, right, MixSettings { rules, rate, sides });
+    write(left, right, MixSettings { rules, rate, sides, ..MixSettings::default() });
 }
 
 fn later(arrival: Nanos, kind: u8, choices: &mut Choices<'_>) -> Nanos {

@@ -212,6 +212,10 @@ impl<'a> Player<'a> {
             filled += count;
         }
         self.left -= filled as u64;
+        if self.left == 0 {
+            // It may be a process.
+            self.open = None;
+        }
         Ok(filled)
     }
 

@@ -210,6 +210,12 @@ impl Track {
         }
     }
 
+    /// Length of all sound received, without gaps.
+    pub(crate) fn received(&self) -> Nanos {
+        let nanos = u128::from(self.brought.unsigned_abs()) * u128::from(SECOND) / u128::from(self.clock);
+        Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
     /// The RTP clock.
     pub fn clock(&self) -> Hz {
         Hz(self.clock as u32)
