@@ -38,7 +38,12 @@ impl Mask {
             StartLine::Request { method_text, uri, .. } => {
                 out.extend_from_slice(method_text);
                 out.push(b' ');
+                let begin = out.len();
                 self.party(uri, out);
+                if out[begin..].trim_ascii().is_empty() {
+                    // A URI of bytes that are no text: without any, the line would be no request.
+                    out.extend_from_slice(b"sip:x");
+                }
                 out.extend_from_slice(b" SIP/2.0\r\n");
             }
             StartLine::Response { code, reason } => {

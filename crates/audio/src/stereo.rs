@@ -79,8 +79,9 @@ pub fn mix<'a>(
     let line = Timeline { start, rate, rules, decoders };
     let [(left, left_out), (right, right_out)] =
         [left, right].map(|tracks| at_most(line.side(tracks), most_at_once));
-    let received = sounding().map(Track::received).max().unwrap_or_default();
-    let longest = longest.unwrap_or_else(|| LONGEST.max(Nanos(received.0.saturating_mul(SILENCE))));
+    // Of all tracks: a long call may consist of many, one after another.
+    let received = sounding().fold(0, |sum: u64, track| sum.saturating_add(track.received().0));
+    let longest = longest.unwrap_or_else(|| LONGEST.max(Nanos(received.saturating_mul(SILENCE))));
     Ok(Recording {
         start,
         rate,
@@ -296,7 +297,7 @@ const SECOND: u64 = 1_000_000_000;
 const CEILING: u64 = 24 * 3600;
 /// A recording may be that long however little sound it has.
 const LONGEST: Nanos = Nanos::from_secs(3600);
-/// And that many times longer than the sound of its longest track.
+/// And that many times longer than the sound of its tracks.
 const SILENCE: u64 = 4;
 /// Lowest rate for speech.
 const MIN_RATE: u32 = 4_000;
@@ -461,6 +462,10 @@ mod tests {
         let spoken = [track(0x80, 8_000, 0, 60_000), track(0x80, 8_000, 1_200_000 + 3_599_000, 10)];
         let whole = recording(&spoken, &[], ChannelLayout::Mono);
         assert_eq!((whole.frames(), whole.cut_from()), (4_799_200 * 8, None));
+        // Three hours of streams of ten minutes, as re-INVITEs make them.
+        let many: Vec<Track> = (0..18).map(|place| track(0x80, 8_000, 600_000 * place, 30_000)).collect();
+        let whole = recording(&many, &[], ChannelLayout::Mono);
+        assert_eq!((whole.frames(), whole.cut_from()), (3 * 3_600 * 8_000, None));
     }
 
     #[test]

@@ -177,6 +177,13 @@ fn privacy_and_hold_keep_their_words() {
     assert!(out.contains("Contact: *\r\n") && out.contains("c=IN IP4 0.0.0.0"));
 }
 
+#[test]
+fn a_request_whose_uri_is_no_text_is_still_a_request() {
+    let message = Message::parse(b"BYE \x9d\xbf\x97 : SIP/2.0\r\nCSeq: 2 BYE\r\n\r\n").unwrap();
+    let out = Mask::new(&Key([2; 32])).sip(&message);
+    assert_eq!(Message::parse(&out).unwrap().request_uri().map(|uri| uri.raw), Some(&b"sip:x"[..]));
+}
+
 const HEADERS: &str = "(From|To|Via|Contact|Call-ID|Session-ID|Authorization|Reason|Content-Type|Route|\
     X-Y|Refer-To|Content-Length)";
 
