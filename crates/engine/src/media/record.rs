@@ -116,8 +116,7 @@ impl EndedStream {
         let lost = u64::from(numbering.lost());
         let rating = self.rate(codec, ptime);
         let packets = u64::from(numbering.packets);
-        let iat =
-            Spread::new(flow.last.since(flow.first).0 as f64, flow.iat_squares, packets.saturating_sub(1));
+        let iat = Spread::of_intervals(flow, packets.saturating_sub(1));
         let size = Spread::new(flow.size_sum as f64, flow.size_squares, packets);
         let has_iat = packets > 1;
         let far = FarEndFields::new(self.far_end.as_deref(), clock);
@@ -241,6 +240,17 @@ impl Spread {
     fn new(sum: f64, squares: f64, count: u64) -> Self {
         let mean = sum / count as f64;
         Self { mean, deviation: (squares / count as f64 - mean * mean).max(0.0).sqrt() }
+    }
+
+    /// Of the intervals between packets. One of more than 292 years is counted as that long, and their sum is
+    /// not: then the mean is kept between the shortest and the longest.
+    fn of_intervals(flow: &Totals, count: u64) -> Self {
+        let sum = flow.last.since(flow.first).0;
+        let mut spread = Self::new(sum as f64, flow.iat_squares, count);
+        if i64::try_from(sum).is_err() {
+            spread.mean = spread.mean.max(f64::from(flow.iat_min)).min(f64::from(flow.iat_max));
+        }
+        spread
     }
 }
 
