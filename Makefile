@@ -7,9 +7,10 @@ RINGTAP := $(TARGET)/release/ringtap
 QUICK := $(TARGET)/quick/ringtap
 SHIPPED := $(TARGET)/shipped/ringtap
 MOTO := $(TARGET)/moto
+SBOM := $(TARGET)/ringtap.cdx.json
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: help demo test build release lint figures bless bench instructions bless-instructions fuzz faults packages-build packages-test packages-bench
+.PHONY: help demo test build release lint figures bless bench instructions bless-instructions fuzz deny sbom faults packages-build packages-test packages-bench
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
@@ -22,6 +23,8 @@ help:
 	@echo "make instructions        instructions that a packet, a message and a call cost, against bench/instructions.json"
 	@echo "make bless-instructions  write them anew"
 	@echo "make faults  faults of a spool's files, through library and program, and power cuts; FAULTS=n, default a million"
+	@echo "make deny    licences, sources and advisories of the dependencies, against deny.toml"
+	@echo "make sbom    a bill of materials in CycloneDX: $(SBOM)"
 	@echo "make fuzz    ten minutes of each fuzz target (needs cargo-fuzz)"
 
 # Compiled with less optimisation and without S3, which is what most of the time goes to.
@@ -47,7 +50,7 @@ release: packages-build
 	$(CARGO) build --release --locked -p ringtap
 
 # Ends with the tests that were skipped, whatever became of the others.
-test: packages-test lint
+test: packages-test lint deny sbom
 	@rm -f $(SKIPPED)
 	RINGTAP_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --locked && $(MAKE) --no-print-directory instructions; \
 	status=$$?; tools/skipped $(SKIPPED); exit $$status
@@ -83,6 +86,14 @@ fuzz:
 faults: packages-build release
 	RINGTAP_FAULTS=$(or $(FAULTS),1000000) RINGTAP_PROGRAM=$(abspath $(RINGTAP)) $(CARGO) test --release --locked -p ringtap-spool --test faults -- --nocapture
 	RINGTAP_POWER_CUTS=1000 $(CARGO) test --release --locked -p ringtap-spool --test power -- --nocapture
+
+# Takes seconds: what cargo-deny checks is checked by a script where cargo-deny is not installed, but for the advisories.
+deny: packages-test
+	@tools/dependencies check
+
+sbom: packages-test
+	@mkdir -p $(dir $(SBOM))
+	@tools/dependencies sbom $(SBOM)
 
 # A C compiler builds SQLite and zstd, which are compiled in.
 packages-build:
