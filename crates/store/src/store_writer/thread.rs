@@ -82,8 +82,9 @@ impl WriterThread {
             }
             self.delete_old_days();
             self.write_pending();
-            self.acknowledge_flushes();
+            // Who has waited for a flush sees its figures.
             self.publish();
+            self.acknowledge_flushes();
             if let Some(deadline) = self.deadline {
                 let settled = self.pending.is_empty() && (self.outbox.is_empty() || self.outage.is_some());
                 if settled || Instant::now() >= deadline {
@@ -329,8 +330,8 @@ impl WriterThread {
         if !dropped.is_empty() {
             self.report(StoreEvent::Dropped(dropped.len() as u64));
         }
-        self.acknowledge_flushes();
         self.publish();
+        self.acknowledge_flushes();
     }
 }
 
