@@ -158,17 +158,27 @@ impl Marker {
         }
     }
 
-    /// Bytes of packets that the record covers beside the marker.
-    fn covers(&self) -> usize {
+    /// Bytes of the packet record: the marker, and the zeros that it covers.
+    fn record(&self, link: Link) -> usize {
         match self {
-            Self::Erased(chunk) => chunk.length as usize,
-            _ => 0,
+            Self::Erased(chunk) => len(link) + chunk.length as usize,
+            Self::Padding { length, .. } => *length as usize,
+            _ => len(link),
         }
+    }
+
+    /// Whether these bytes, a marker as a packet record, are what it is written as: its headers have no
+    /// checksum.
+    pub(crate) fn is_written_as(&self, link: Link, bytes: &[u8]) -> bool {
+        let mut expected = [0; 128];
+        let expected = &mut expected[..len(link)];
+        self.write(link, expected);
+        bytes.get(..len(link)) == Some(expected)
     }
 
     /// Writes the marker as a packet record: [`len`] bytes, or more if padding is to fill them.
     pub(crate) fn write(&self, link: Link, to: &mut [u8]) {
-        frame(link, self.at(), to, self.covers());
+        frame(link, self.at(), to, self.record(link).saturating_sub(to.len()));
         let marker = &mut to[before_magic(link)..];
         marker.fill(0);
         let (kind, fields) = self.fields();
@@ -232,11 +242,7 @@ impl Marker {
             _ => return None,
         };
         // The record's own header has no checksum.
-        let right = match read {
-            Self::Padding { length, .. } => length as usize,
-            other => len(link) + other.covers(),
-        };
-        (length == right).then_some((read, length))
+        (length == read.record(link)).then_some((read, length))
     }
 }
 
@@ -360,7 +366,13 @@ mod tests {
                 let padded = if matches!(marker, Marker::Padding { .. }) { 500 } else { len(link) };
                 let mut bytes = vec![0xff; padded];
                 marker.write(link, &mut bytes);
-                assert_eq!(Marker::read(link, &bytes), Some((marker, bytes.len() + marker.covers())));
+                assert_eq!(Marker::read(link, &bytes), Some((marker, marker.record(link))));
+                assert!(marker.is_written_as(link, &bytes));
+                for at in 0..len(link) {
+                    bytes[at] ^= 1;
+                    assert!(!marker.is_written_as(link, &bytes), "byte {at}");
+                    bytes[at] ^= 1;
+                }
                 for at in RECORD + link.header()..len(link) {
                     bytes[at] ^= 1;
                     assert_eq!(Marker::read(link, &bytes), None, "byte {at}");

@@ -26,6 +26,9 @@ pub enum Flaw {
     /// A marker is missing.
     #[error("a marker is missing or was changed")]
     Mark,
+    /// Bytes that belong to no chunk are not those that were written.
+    #[error("a header, or the zeros that fill a block or replace a chunk, were changed")]
+    Outside,
     /// The segment has no end marker: its writer was stopped. Every chunk may be complete all the same.
     #[error("the segment was never closed")]
     Open,
@@ -148,6 +151,9 @@ fn scan_of(source: &mut impl Source) -> io::Result<Scan> {
         scan.damages.push(Damage { offset: 0, what: Flaw::NotASegment });
         return Ok(scan);
     };
+    if source.at(0, GLOBAL)? != marker::global_header(link) {
+        scan.damage(0, Flaw::Outside);
+    }
     let mut at = GLOBAL;
     let (mut closed, mut seen) = (false, 0u32);
     while at < size {
@@ -160,6 +166,9 @@ fn scan_of(source: &mut impl Source) -> io::Result<Scan> {
             }
             continue;
         };
+        if !is_as_written(link, source, at, &marker, length)? {
+            scan.damage(at, Flaw::Outside);
+        }
         match marker {
             Marker::Start { worker, segment, .. } => scan.start = Some((worker, segment)),
             Marker::Padding { .. } | Marker::Erased(_) if at + length > size => scan.damage(at, Flaw::Cut),
@@ -210,6 +219,29 @@ fn scan_of(source: &mut impl Source) -> io::Result<Scan> {
         scan.damage(size, Flaw::Open);
     }
     Ok(scan)
+}
+
+/// Whether the headers of a marker at that offset are as it is written, and what it covers is zeros.
+fn is_as_written(
+    link: Link,
+    source: &mut impl Source,
+    at: usize,
+    marker: &Marker,
+    length: usize,
+) -> io::Result<bool> {
+    let head = marker::len(link);
+    if !marker.is_written_as(link, source.at(at, head)?) {
+        return Ok(false);
+    }
+    let (mut from, end) = (at + head, at.saturating_add(length).min(source.size()));
+    while from < end {
+        let piece = source.at(from, (end - from).min(PIECE))?;
+        if piece.is_empty() || piece.iter().any(|byte| *byte != 0) {
+            return Ok(piece.is_empty());
+        }
+        from += piece.len();
+    }
+    Ok(true)
 }
 
 impl Scan {

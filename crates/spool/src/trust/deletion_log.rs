@@ -134,6 +134,12 @@ fn before_torn(bytes: &[u8]) -> &[u8] {
     memchr::memmem::find(bytes, &[b'\n', TORN]).map_or(bytes, |at| &bytes[..=at])
 }
 
+/// Whether nothing of the line is missing, though it may have been changed: its line feed too.
+fn is_whole(line: &[u8]) -> bool {
+    let Some((_, text)) = line.split_last() else { return false };
+    line.ends_with(b"\n") || Line::parse(&[text, b"\n"].concat()).is_some()
+}
+
 /// Where the last complete line ends, and that line.
 fn last_line(file: &File) -> io::Result<(u64, Option<Vec<u8>>)> {
     let size = file.metadata()?.len();
@@ -225,7 +231,7 @@ impl LoggedDeletions {
                         log.entries.push(entry);
                     }
                 }
-                _ => flaw(if line.ends_with(b"\n") { LogFlaw::NotAnEntry } else { LogFlaw::Cut }),
+                _ => flaw(if is_whole(line) { LogFlaw::NotAnEntry } else { LogFlaw::Cut }),
             }
             previous = sha256_hex(line);
         }

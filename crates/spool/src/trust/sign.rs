@@ -1,7 +1,7 @@
 //! Signatures: Ed25519 (RFC 8032) over lines of text.
 //!
-//! A signed line is JSON, a tab, the signature of the JSON as 128 hex digits (or `-` if there is no key), and
-//! a line feed. It can be checked without this program:
+//! A signed line is JSON, a tab, the signature of the JSON as 128 hex digits (if there is no key: `-` and the
+//! CRC32C of the JSON as 8 hex digits), and a line feed. It can be checked without this program:
 //!
 //! ```text
 //! cut -f1 FILE | tr -d '\n' > text; cut -f2 FILE | xxd -r -p > signature
@@ -221,9 +221,14 @@ impl FromStr for PublicKey {
 pub(crate) fn line(signer: Option<&Signer>, json: &str) -> Result<String, Error> {
     let signature = match signer {
         Some(signer) => hex(&signer.sign(json)?),
-        None => "-".to_owned(),
+        None => checksum(json),
     };
     Ok(format!("{json}\t{signature}\n"))
+}
+
+/// In place of a signature: it reveals failures of a disk, no more.
+fn checksum(json: &str) -> String {
+    format!("-{:08x}", ringtap_cpu::crc32c(0, json.as_bytes()))
 }
 
 /// The text of a line and its signature.
@@ -239,7 +244,14 @@ impl<'a> Line<'a> {
         let text = std::str::from_utf8(bytes).ok()?.strip_suffix('\n')?;
         let (json, signature) = text.split_once('\t')?;
         let signature = match signature {
+            // As earlier versions wrote it.
             "-" => None,
+            checked if checked.starts_with('-') => {
+                if checked != checksum(json) {
+                    return None;
+                }
+                None
+            }
             hex => Some(unhex(hex)?),
         };
         (!json.contains('\n')).then_some(Self { json, signature })
@@ -289,8 +301,13 @@ mod tests {
             }
         }
         let unsigned = line(None, "{}").unwrap();
-        assert_eq!(unsigned, "{}\t-\n");
         assert!(!Line::parse(unsigned.as_bytes()).unwrap().is_by(&a.public()));
+        for at in 0..unsigned.len() {
+            let mut bad = unsigned.clone().into_bytes();
+            bad[at] ^= 1;
+            assert!(Line::parse(&bad).is_none(), "byte {at}");
+        }
+        assert!(Line::parse(b"{}\t-\n").is_some(), "a line of an earlier version");
         assert!(Line::parse(b"{}\t-").is_none() && Line::parse(b"").is_none());
     }
 

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod broken;
+mod bytes;
 mod keys;
 mod provenance;
 mod reading;
