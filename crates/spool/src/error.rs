@@ -108,6 +108,9 @@ impl Error {
     }
 
     pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
+        if let Some(error) = source.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {
+            return error.clone();
+        }
         if let Some(refusal) = source.get_ref().and_then(|inner| inner.downcast_ref::<FarError>()) {
             return Self::far(path, action, refusal);
         }

@@ -572,11 +572,13 @@ impl KeyRing {
                 *reads += 1;
                 let access = match keys.row(number)? {
                     Some(KeyRow::Forgotten(_)) => Access::Forgotten,
-                    Some(row @ KeyRow::Key(_)) => match keys.unwrap(&row, masters) {
-                        Unwrapped::Key(key) => Access::Key(key),
-                        Unwrapped::Locked => Access::Locked,
-                        Unwrapped::Damaged => Access::Lost,
-                    },
+                    Some(row @ KeyRow::Key(_)) => {
+                        match keys.unwrap(&row, masters).map_err(io::Error::other)? {
+                            Unwrapped::Key(key) => Access::Key(key),
+                            Unwrapped::Locked => Access::Locked,
+                            Unwrapped::Damaged => Access::Lost,
+                        }
+                    }
                     Some(KeyRow::Damaged) | None => Access::Lost,
                 };
                 Ok(place.insert(access))

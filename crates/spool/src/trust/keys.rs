@@ -306,10 +306,14 @@ impl Keys {
     }
 
     /// Opens the key of a row with the master key that wrapped it.
-    pub(crate) fn unwrap(&self, row: &KeyRow, masters: &[MasterKey]) -> Unwrapped {
+    ///
+    /// # Errors
+    ///
+    /// The process that holds the master key does not answer.
+    pub(crate) fn unwrap(&self, row: &KeyRow, masters: &[MasterKey]) -> Result<Unwrapped, Error> {
         match (&self.header, row) {
             (Some(header), KeyRow::Key(bytes)) => unwrap(header, bytes, masters),
-            _ => Unwrapped::Damaged,
+            _ => Ok(Unwrapped::Damaged),
         }
     }
 
@@ -332,27 +336,31 @@ pub(crate) enum Unwrapped {
 }
 
 /// Opens the key of a row of a file with that header, with the master key that wrapped it.
-pub(crate) fn unwrap(header: &Bytes, row: &Bytes, masters: &[MasterKey]) -> Unwrapped {
+///
+/// # Errors
+///
+/// The process that holds the master key does not answer.
+pub(crate) fn unwrap(header: &Bytes, row: &Bytes, masters: &[MasterKey]) -> Result<Unwrapped, Error> {
     let Some(master) = masters.iter().find(|master| master.id()[..] == header[8..24]) else {
-        return Unwrapped::Locked;
+        return Ok(Unwrapped::Locked);
     };
     let cipher = match master.holder() {
         Holder::Here(secret) => wrapping(secret, &header[24..56]),
         Holder::Remote(keys, _) => {
-            return match keys.unwrap(header, row) {
+            return keys.unwrap(header, row).map(|opened| match opened {
                 OpenedKey::Key(key) => Unwrapped::Key(key),
                 OpenedKey::Locked => Unwrapped::Locked,
                 OpenedKey::Damaged => Unwrapped::Damaged,
-            };
+            });
         }
     };
     let (head, rest) = row.split_at(WRAPPED);
     let mut key = OwnerKey::default();
     key.copy_from_slice(&rest[..32]);
-    let Ok(tag) = <[u8; 16]>::try_from(&row[TAG..TAG + 16]) else { return Unwrapped::Damaged };
+    let Ok(tag) = <[u8; 16]>::try_from(&row[TAG..TAG + 16]) else { return Ok(Unwrapped::Damaged) };
     match cipher.decrypt_inout_detached(&nonce(head), head, (&mut key[..]).into(), &Tag::from(tag)) {
-        Ok(()) => Unwrapped::Key(key),
-        Err(_) => Unwrapped::Damaged,
+        Ok(()) => Ok(Unwrapped::Key(key)),
+        Err(_) => Ok(Unwrapped::Damaged),
     }
 }
 
@@ -387,15 +395,14 @@ mod tests {
         let keys = file(&wrapper, &[row, second_row]);
         let read = keys.row(0).unwrap().unwrap();
         assert_eq!((read.owner(), read.made(), keys.row(2).unwrap()), (Some(7), Some(NOW), None));
-        assert!(
-            matches!(keys.unwrap(&read, &[other.clone(), master.clone()]), Unwrapped::Key(it) if it == key)
-        );
-        assert!(matches!(keys.unwrap(&read, &[other]), Unwrapped::Locked));
+        let masters = [other.clone(), master.clone()];
+        assert!(matches!(keys.unwrap(&read, &masters), Ok(Unwrapped::Key(it)) if it == key));
+        assert!(matches!(keys.unwrap(&read, &[other]), Ok(Unwrapped::Locked)));
         // Not even with a checksum that fits.
         let mut bad = row;
         bad[0] ^= 1;
         seal_row(&mut bad);
-        assert!(matches!(keys.unwrap(&KeyRow::of(&bad), &[master]), Unwrapped::Damaged));
+        assert!(matches!(keys.unwrap(&KeyRow::of(&bad), &[master]), Ok(Unwrapped::Damaged)));
     }
 
     #[test]
@@ -424,7 +431,7 @@ mod tests {
         let KeyRow::Forgotten(gone) = after[1] else { unreachable!() };
         let wrapped = &rows[1][WRAPPED..TAG + 16];
         assert!(gone.windows(4).all(|window| !wrapped.windows(4).any(|part| part == window)));
-        assert!(matches!(keys.unwrap(&after[1], &[master]), Unwrapped::Damaged));
+        assert!(matches!(keys.unwrap(&after[1], &[master]), Ok(Unwrapped::Damaged)));
     }
 
     /// Also if the checksum of the row is written anew.

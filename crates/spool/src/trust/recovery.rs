@@ -76,7 +76,7 @@ fn is_authentic(
     }
     let Some(keys) = keys else { return Ok(true) };
     let Some(found @ KeyRow::Key(_)) = keys.row(row.chunk.key)? else { return Ok(true) };
-    match keys.unwrap(&found, std::slice::from_ref(master)) {
+    match keys.unwrap(&found, std::slice::from_ref(master)).map_err(io::Error::other)? {
         Unwrapped::Key(_) if found.owner() != Some(row.chunk.owner) => Ok(false),
         Unwrapped::Key(key) => {
             let mut bytes = vec![0; row.chunk.length as usize];

@@ -110,15 +110,16 @@ impl RemoteKeys {
     }
 
     /// Opens the key of a row.
-    pub(crate) fn unwrap(&self, header: &Row, row: &Row) -> OpenedKey {
-        let Ok(answer) = self.ask(OPEN, &[header, row]) else { return OpenedKey::Locked };
+    pub(crate) fn unwrap(&self, header: &Row, row: &Row) -> Result<OpenedKey, Error> {
+        let answer = self.ask(OPEN, &[header, row])?;
         match answer.split_first() {
             Some((1, key)) => match <[u8; 32]>::try_from(key) {
-                Ok(key) => OpenedKey::Key(key.into()),
-                Err(_) => OpenedKey::Damaged,
+                Ok(key) => Ok(OpenedKey::Key(key.into())),
+                Err(_) => Err(failed("it answers something else")),
             },
-            Some((2, _)) => OpenedKey::Locked,
-            _ => OpenedKey::Damaged,
+            Some((2, [])) => Ok(OpenedKey::Locked),
+            Some((3, [])) => Ok(OpenedKey::Damaged),
+            _ => Err(failed("it answers something else")),
         }
     }
 
@@ -135,7 +136,7 @@ impl RemoteKeys {
 /// What the process answers about a row.
 pub(crate) enum OpenedKey {
     Key(Zeroizing<[u8; 32]>),
-    /// Another master key wrapped it, or the process does not answer.
+    /// Another master key wrapped it.
     Locked,
     /// The row is not as it was written.
     Damaged,

@@ -2,7 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixStream;
 use std::process::Command;
+
+use ringtap_spool::{KeyService, RemoteKeys};
 
 use super::*;
 
@@ -267,6 +270,30 @@ fn of_a_segment_left_open_those_chunks_are_sealed_that_were_written_here() {
         let seal = fs::read_to_string(last.seal_path(dir)).unwrap();
         assert_eq!(seal.contains("not sealed here are in quarantine"), from.is_some(), "{seal}");
     }
+}
+
+/// Its chunks may be anybody's: a start that can check them decides.
+#[test]
+fn while_no_key_can_be_opened_no_segment_left_open_is_sealed() {
+    let case = Case::new();
+    let dir = case.copied();
+    let all = of(dir, Category::Media);
+    let (before, last) = (&all[all.len() - 2], &all[all.len() - 1]);
+    fs::copy(before.seal_path(dir), dir.join("w0-m.head")).unwrap();
+    fs::remove_file(last.seal_path(dir)).unwrap();
+    let service = Arc::new(KeyService::new(Some(MasterKey::of([7; 32])), None));
+    let keys = RemoteKeys::open(move || {
+        let (ours, theirs) = UnixStream::pair()?;
+        let service = Arc::clone(&service);
+        std::thread::spawn(move || service.serve(theirs));
+        Ok(ours)
+    });
+    let keys = keys.unwrap();
+    keys.end_recovery().unwrap();
+    let refused = SpoolWriter::open(WriterSettings { seal: MasterKey::of_process(&keys), ..settings(dir) });
+    let error = refused.map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("keys are opened only while ringtap starts"), "{error}");
+    assert!(!last.seal_path(dir).exists());
 }
 
 /// The list that named a segment while it was written is no proof once its chain has gone on.
