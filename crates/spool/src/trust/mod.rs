@@ -20,5 +20,6 @@ pub(crate) mod seal;
 pub(crate) mod secret;
 pub(crate) mod secret_file;
 pub(crate) mod sign;
+pub(crate) mod signed_file;
 pub(crate) mod unsigned_list;
 pub(crate) mod verify;

@@ -10,11 +10,12 @@ use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::files::{if_present, is_irregular, read_regular, replace};
+use crate::files::replace;
 use crate::segment::name::{Category, Segment};
 use crate::time::utc;
 use crate::trust::head::{chain_name, chain_of};
-use crate::trust::sign::{self, Line, PublicKey, Signer};
+use crate::trust::sign::{self, PublicKey, Signer};
+use crate::trust::signed_file::{SignedFile, SignedList};
 
 /// A list as it is on the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,38 +40,27 @@ impl OpenList {
     }
 }
 
-/// What lies where a list should.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum OpenListFile {
-    Missing,
-    /// It is no list of this chain, or none of the keys signed it; the key that did.
-    Bad(Option<PublicKey>),
-    List(OpenList),
+impl SignedList for OpenList {
+    fn key(&self) -> &str {
+        &self.key
+    }
 }
 
+/// A list as it lies in a spool.
+pub(crate) type OpenListFile = SignedFile<OpenList>;
+
 impl OpenListFile {
+    /// Bad if it is the list of another chain, too.
     pub(crate) fn read(
         dir: &Path,
         worker: u16,
         category: Category,
         keys: &[PublicKey],
     ) -> Result<Self, Error> {
-        let path = dir.join(open_list_name(worker, category));
-        let bytes = match if_present(read_regular(&path)) {
-            Ok(None) => return Ok(Self::Missing),
-            Ok(Some(bytes)) => bytes,
-            Err(error) if is_irregular(&error) => return Ok(Self::Bad(None)),
-            Err(error) => return Err(Error::io(&path, "read", error)),
-        };
-        let read = || {
-            let line = Line::parse(&bytes)?;
-            let list: OpenList = serde_json::from_str(line.json).ok()?;
-            if keys.iter().any(|key| line.is_by(key)) {
-                return (list.chain == chain_name(worker, category)).then_some(Self::List(list));
-            }
-            Some(Self::Bad(list.key.parse().ok().filter(|key| line.is_by(key))))
-        };
-        Ok(read().unwrap_or(Self::Bad(None)))
+        match Self::read_signed(&dir.join(open_list_name(worker, category)), keys)? {
+            Self::List(list) if list.chain != chain_name(worker, category) => Ok(Self::Bad(None)),
+            read => Ok(read),
+        }
     }
 
     /// The segments that were open when the list was written.

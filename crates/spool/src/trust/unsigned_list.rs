@@ -10,59 +10,46 @@ use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::files::{entry_names, if_present, is_irregular, read_regular, replace};
+use crate::files::{entry_names, replace};
 use crate::layout::{FAR, HELD, TIER};
 use crate::segment::listing::segments;
 use crate::time::utc;
 use crate::trust::head::chain_of_head;
 use crate::trust::open_list::is_open_list;
-use crate::trust::sign::{self, Line, PublicKey, Signer};
+use crate::trust::sign::{self, PublicKey, Signer};
+use crate::trust::signed_file::{SignedFile, SignedList};
 
 /// The file in the spool's directory.
 pub(crate) const UNSIGNED_LIST: &str = "unsigned.list";
 
-#[derive(Serialize, Deserialize)]
+/// The list as it is on the disk.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct UnsignedList {
+pub(crate) struct UnsignedList {
+    /// Names of segments; those of held copies begin with `held/`.
     unsigned: BTreeSet<String>,
     at: String,
     key: String,
 }
 
-/// What lies where the list should.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum UnsignedListFile {
-    Missing,
-    /// It is no such list, or none of the keys signed it; the key that did.
-    Bad(Option<PublicKey>),
-    /// Names of segments; those of held copies begin with `held/`.
-    Names(BTreeSet<String>),
+impl SignedList for UnsignedList {
+    fn key(&self) -> &str {
+        &self.key
+    }
 }
+
+/// The list as it lies in a spool.
+pub(crate) type UnsignedListFile = SignedFile<UnsignedList>;
 
 impl UnsignedListFile {
     pub(crate) fn read(dir: &Path, keys: &[PublicKey]) -> Result<Self, Error> {
-        let path = dir.join(UNSIGNED_LIST);
-        let bytes = match if_present(read_regular(&path)) {
-            Ok(None) => return Ok(Self::Missing),
-            Ok(Some(bytes)) => bytes,
-            Err(error) if is_irregular(&error) => return Ok(Self::Bad(None)),
-            Err(error) => return Err(Error::io(&path, "read", error)),
-        };
-        let read = || {
-            let line = Line::parse(&bytes)?;
-            let list: UnsignedList = serde_json::from_str(line.json).ok()?;
-            if keys.iter().any(|key| line.is_by(key)) {
-                return Some(Self::Names(list.unsigned));
-            }
-            Some(Self::Bad(list.key.parse().ok().filter(|key| line.is_by(key))))
-        };
-        Ok(read().unwrap_or(Self::Bad(None)))
+        Self::read_signed(&dir.join(UNSIGNED_LIST), keys)
     }
 
     /// The names in it; none if it is missing or bad.
     pub(crate) fn into_names(self) -> BTreeSet<String> {
         match self {
-            Self::Names(names) => names,
+            Self::List(list) => list.unsigned,
             Self::Missing | Self::Bad(_) => BTreeSet::new(),
         }
     }

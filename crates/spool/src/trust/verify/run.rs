@@ -55,7 +55,7 @@ pub fn verify(
     let unsigned = UnsignedListFile::read(root, &keys)?;
     let bad_list = match &unsigned {
         UnsignedListFile::Bad(signer) => Some(signer.map_or(Fault::BadUnsignedList, Fault::Key)),
-        UnsignedListFile::Missing | UnsignedListFile::Names(_) => None,
+        UnsignedListFile::Missing | UnsignedListFile::List(_) => None,
     };
     let mut verifier = Verifier {
         options,
