@@ -61,7 +61,15 @@ impl RememberedHeads {
             }
         };
         let mut lines = text.lines();
-        if lines.next() != Some(&*format!("spool {}", spool.display())) {
+        let (expected, first) = (format!("spool {}", spool.display()), lines.next().unwrap_or_default());
+        if first != expected {
+            log::warn!(
+                target: "spool",
+                "`{}` is not of this spool: it begins with `{first:.200}`, not with `{expected}`. The chains \
+                are not compared with it, and it is replaced; compare them with a head that you noted: \
+                ringtap verify --head",
+                path.display()
+            );
             return Self::default();
         }
         let signers = lines.filter_map(|line| line.strip_prefix("signed by ")?.parse().ok()).collect();
