@@ -26,7 +26,11 @@ impl ConfigError {
             io::ErrorKind::NotFound => {
                 "does not exist: `ringtap run --print-default` prints one to start from".to_owned()
             }
-            io::ErrorKind::PermissionDenied => "may not be read: check its owner and mode".to_owned(),
+            // A confined process cannot see which of the two it is.
+            io::ErrorKind::PermissionDenied => "may not be read: check its owner and mode. If it was made \
+                anew while ringtap runs, and a key lies below its directory: move the keys into a directory \
+                of their own and restart"
+                .to_owned(),
             io::ErrorKind::InvalidData => "is not UTF-8 text".to_owned(),
             _ => format!("cannot be read: {error}"),
         };

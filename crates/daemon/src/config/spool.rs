@@ -80,7 +80,7 @@ section! {
         compress: Compression = Compression::None,
         /// File of the master key under which recorded packets are encrypted: 64 hex digits, which `ringtap
         /// key --seal` makes, readable by its owner alone. Empty encrypts nothing.
-        #[accepts = "a path, such as \"/etc/ringtap/seal.key\", or \"\" for none"]
+        #[accepts = "a path, such as \"/etc/ringtap-keys/seal.key\", or \"\" for none"]
         seal: PathBuf = PathBuf::new(),
         /// Command that prints the master key, in place of `seal`. The shell runs it once, at the start,
         /// before the program drops its privileges.
@@ -88,7 +88,7 @@ section! {
         seal_command: String = String::new(),
         /// File of the Ed25519 key that signs each segment when it is closed, for `ringtap verify`; `ringtap
         /// key --sign` makes one. Needs `seal` or `seal_command`. Empty signs nothing.
-        #[accepts = "a path, such as \"/etc/ringtap/sign.pem\", or \"\" for none"]
+        #[accepts = "a path, such as \"/etc/ringtap-keys/sign.pem\", or \"\" for none"]
         sign: PathBuf = PathBuf::new(),
         /// File to which the heads of the signed chains are appended once an hour and at the end, for
         /// `ringtap verify --head`: on another disk, or one that another machine collects. Empty is none.

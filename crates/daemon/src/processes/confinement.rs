@@ -118,9 +118,10 @@ fn reloaded(file: &Path, secrets: &[PathBuf]) -> PathBuf {
     let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let dir = whole(file).parent().map_or_else(|| file.to_owned(), Path::to_owned);
     if secrets.iter().any(|secret| whole(secret).starts_with(&dir)) {
-        log::info!(
+        log::warn!(
             target: "run",
-            "{} is read again only if it was changed in place, because a key is in its directory",
+            "{} is read again only if it is changed in place (`cp`, not `mv`; most editors make it anew), \
+            because a key lies below its directory: put keys into a directory of their own",
             file.display()
         );
         return file.to_owned();

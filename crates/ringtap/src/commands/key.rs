@@ -31,7 +31,7 @@ pub(crate) struct KeyArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  ringtap key --seal /etc/ringtap/seal.key --sign /etc/ringtap/sign.pem
+  ringtap key --seal /etc/ringtap-keys/seal.key --sign /etc/ringtap-keys/sign.pem
 
 The same with openssl:
   openssl rand -hex 32 > seal.key
