@@ -39,7 +39,8 @@
 //! | `decode` | [`Decoder`], and the decoders without libraries |
 //! | `built_in` | [`Decoders`]: [`BuiltIn`], those decoders by codec |
 //! | `remote` | [`Remote`], [`RemoteEncoder`], [`serve`]: codecs from libraries, in another process |
-//! | `sys` | those libraries, and the confinement of that process: all unsafe code |
+//! | `confinement` | what that process may do, before it loads a library and before it decodes |
+//! | `sys` | those libraries: all unsafe code |
 //! | `track` | [`Track`], one direction on a time line |
 //! | `playout` | [`Player`]: plays a track; [`PlayoutRules`] decide on loss, pauses, tones and drift |
 //! | `stereo` | [`mix`], [`Recording`]: both directions |
@@ -51,6 +52,7 @@
 
 mod built_in;
 mod codec;
+mod confinement;
 mod decode;
 mod encoder;
 mod error;

@@ -18,7 +18,8 @@ use std::io::{self, Read, Write};
 
 use ringtap_model::Hz;
 
-use crate::sys::{LARGEST_PACKET, Native, OpusEncoder, alarm, confine};
+use crate::confinement::{before_libraries, before_payloads};
+use crate::sys::{LARGEST_PACKET, Native, OpusEncoder, alarm};
 use crate::{Codec, DecodeStep, Decoder, Encoder, EncoderSettings, Error};
 
 /// Codecs that are decoded in another process; their index is their number on the pipe.
@@ -206,18 +207,20 @@ fn missing(codec: Codec) -> Error {
     Error::Missing { codec: codec.name(), library, remedy }
 }
 
-/// Decodes or encodes requests until the input ends: all that the process does. Before it reads the first
-/// payload it drops access to files, programs and most system calls; it exits if a request takes more than
-/// ten seconds.
+/// Decodes or encodes requests until the input ends: all that the process does. Before it loads a library it
+/// gives up writing files, reading others than libraries, programs and connections; before it reads the first
+/// payload, all but reading, writing and memory. It exits if a request takes more than ten seconds.
 pub fn serve<R: Read, W: Write>(mut from: R, mut to: W) -> io::Result<()> {
     let mut codec = [0];
     from.read_exact(&mut codec)?;
     let rate = number(&mut from)? as u32;
+    let confined = before_libraries();
     if codec == [ENCODE] {
-        return serve_encoder(rate, from, to);
+        return serve_encoder(rate, confined, from, to);
     }
-    let native = CODECS.get(usize::from(codec[0])).and_then(|codec| Native::open(*codec, rate));
-    let Some(mut native) = ready(native, &mut to)? else { return Ok(()) };
+    let native = |codec: &Codec| confined.then(|| Native::open(*codec, rate)).flatten();
+    let native = CODECS.get(usize::from(codec[0])).and_then(native);
+    let Some(mut native) = ready(native, confined, &mut to)? else { return Ok(()) };
     to.flush()?;
     let (mut request, mut samples, mut answer) = (Vec::new(), Vec::new(), Vec::new());
     while next(&mut from, &mut request)? {
@@ -234,12 +237,13 @@ pub fn serve<R: Read, W: Write>(mut from: R, mut to: W) -> io::Result<()> {
     Ok(())
 }
 
-fn serve_encoder<R: Read, W: Write>(rate: u32, mut from: R, mut to: W) -> io::Result<()> {
+fn serve_encoder<R: Read, W: Write>(rate: u32, confined: bool, mut from: R, mut to: W) -> io::Result<()> {
     let mut channels = [0];
     from.read_exact(&mut channels)?;
     let bits = number(&mut from)? as u32;
     let coding = EncoderSettings { rate: Hz(rate), channels: channels[0].into(), bits };
-    let Some(mut encoder) = ready(OpusEncoder::open(coding), &mut to)? else { return Ok(()) };
+    let encoder = confined.then(|| OpusEncoder::open(coding)).flatten();
+    let Some(mut encoder) = ready(encoder, confined, &mut to)? else { return Ok(()) };
     to.write_all(&encoder.lookahead().to_le_bytes())?;
     to.flush()?;
     let (mut request, mut samples, mut answer) = (Vec::new(), Vec::new(), Vec::new());
@@ -257,12 +261,12 @@ fn serve_encoder<R: Read, W: Write>(rate: u32, mut from: R, mut to: W) -> io::Re
 }
 
 /// Confines the process and reports to the client; `None` if the library is missing.
-fn ready<T>(native: Option<T>, to: &mut impl Write) -> io::Result<Option<T>> {
-    let confined = confine();
+fn ready<T>(native: Option<T>, confined: bool, to: &mut impl Write) -> io::Result<Option<T>> {
+    let confined = confined && before_payloads();
     let answer = match (&native, confined) {
-        (None, _) => 0,
+        (_, false) => 2,
+        (None, true) => 0,
         (Some(_), true) => 1,
-        (Some(_), false) => 2,
     };
     to.write_all(&[answer])?;
     if answer != 1 {

@@ -1,4 +1,4 @@
-//! Codec libraries, loaded at run time, and the confinement of the process that calls them.
+//! Codec libraries, loaded at run time.
 //!
 //! The only unsafe code of this crate. It runs in a process of its own (see [`crate::remote`]): a library
 //! that fails on hostile bytes ends only that process.
@@ -20,8 +20,8 @@ struct Library(NonNull<c_void>);
 
 impl Library {
     fn open(name: &CStr) -> Option<Self> {
-        // SAFETY: the name ends with a zero byte. Initialisers of Debian's codec libraries do nothing but set
-        // up themselves.
+        // SAFETY: the name ends with a zero byte. Whatever the library's constructors do, the process is
+        // confined.
         NonNull::new(unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) }).map(Self)
     }
 
@@ -456,91 +456,8 @@ impl Avcodec {
 /// AV_SAMPLE_FMT_S16.
 const SIGNED_16: c_int = 1;
 
-/// Confines this process after its library is loaded: it can open and write no file, start no program, use at
-/// most 512 MiB of memory, and make only the system calls for reading, writing and memory.
-pub(crate) fn confine() -> bool {
-    let limits = [
-        (libc::RLIMIT_AS, 512 << 20),
-        (libc::RLIMIT_FSIZE, 0),
-        (libc::RLIMIT_CORE, 0),
-        (libc::RLIMIT_NOFILE, 0),
-        (libc::RLIMIT_NPROC, 0),
-    ];
-    let limited = limits.into_iter().all(|(resource, most)| {
-        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
-        // SAFETY: reads a live structure.
-        unsafe { libc::setrlimit(resource, &raw const limit) == 0 }
-    });
-    limited && filtered()
-}
-
-/// Installs the filter of system calls; any other call ends the process.
-fn filtered() -> bool {
-    let Some(architecture) = ARCHITECTURE else { return true };
-    let load = |offset: u32| instruction(BPF_LOAD, 0, 0, offset);
-    let verdict = |verdict: u32| instruction(BPF_RETURN, 0, 0, verdict);
-    let count = ALLOWED.len() as u8;
-    let mut program = vec![
-        load(4),
-        instruction(BPF_EQUAL, 1, 0, architecture),
-        verdict(libc::SECCOMP_RET_KILL_PROCESS),
-        load(0),
-    ];
-    for (index, call) in ALLOWED.iter().enumerate() {
-        // Jump to the last instruction, which allows the call.
-        program.push(instruction(BPF_EQUAL, count - index as u8, 0, *call as u32));
-    }
-    program.push(verdict(libc::SECCOMP_RET_KILL_PROCESS));
-    program.push(verdict(libc::SECCOMP_RET_ALLOW));
-    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    // SAFETY: the program lives until the kernel has copied it, and its length is given.
-    unsafe {
-        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0
-    }
-}
-
-fn instruction(code: u16, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
-    libc::sock_filter { code, jt, jf, k }
-}
-
 /// Ends this process after that many seconds unless called again; 0 cancels.
 pub(crate) fn alarm(seconds: u32) {
     // SAFETY: takes an integer; the signal is not caught, so it ends the process.
     unsafe { libc::alarm(seconds) };
 }
-
-/// BPF_LD | BPF_W | BPF_ABS, BPF_JMP | BPF_JEQ | BPF_K, BPF_RET | BPF_K of linux/bpf_common.h.
-const BPF_LOAD: u16 = 0x20;
-const BPF_EQUAL: u16 = 0x15;
-const BPF_RETURN: u16 = 0x06;
-
-/// AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 of linux/audit.h.
-const ARCHITECTURE: Option<u32> = if cfg!(target_arch = "x86_64") {
-    Some(0xc000_003e)
-} else if cfg!(target_arch = "aarch64") {
-    Some(0xc000_00b7)
-} else {
-    None
-};
-
-const ALLOWED: &[libc::c_long] = &[
-    libc::SYS_read,
-    libc::SYS_write,
-    libc::SYS_brk,
-    libc::SYS_mmap,
-    libc::SYS_munmap,
-    libc::SYS_mremap,
-    libc::SYS_madvise,
-    libc::SYS_mprotect,
-    libc::SYS_futex,
-    libc::SYS_rt_sigreturn,
-    libc::SYS_rt_sigprocmask,
-    libc::SYS_restart_syscall,
-    libc::SYS_sigaltstack,
-    libc::SYS_setitimer,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_alarm,
-    libc::SYS_exit,
-    libc::SYS_exit_group,
-];

@@ -41,6 +41,57 @@ fn opened(codec: Codec, rate: u32) -> Option<Ends> {
     }
 }
 
+/// A library in the place of libopus. Its constructor tries what it must not; `opus_decode` tells what it
+/// could do, one sample for each attempt.
+const HOSTILE: &str = r#"
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int could[6];
+__attribute__((constructor)) static void begin(void) {
+    could[0] = 1;
+    could[1] = open("/etc/passwd", O_RDONLY) >= 0;
+    could[2] = open(WRITTEN, O_WRONLY | O_CREAT, 0600) >= 0;
+    could[3] = socket(AF_INET, SOCK_STREAM, 0) >= 0;
+    could[4] = fork() >= 0;
+    could[5] = unlink(KEPT) == 0;
+}
+void *opus_decoder_create(int32_t rate, int channels, int *error) { return could; }
+int opus_decode(void *state, const unsigned char *data, int32_t length, int16_t *samples, int count, int fec)
+{
+    for (int at = 0; at < 6; at++) samples[at] = could[at];
+    return count;
+}
+"#;
+
+#[test]
+fn the_constructors_of_a_codec_library_reach_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(at("hostile.c"), HOSTILE).expect("written");
+    fs::write(at("kept"), "x").expect("written");
+    let defined = [("WRITTEN", "written"), ("KEPT", "kept")];
+    let defined = defined.map(|(name, file)| format!("-D{name}=\"{}\"", at(file)));
+    if !ringtap_testing::program("cc") {
+        return;
+    }
+    let mut made = Command::new("cc");
+    made.args(["-shared", "-fPIC", "-o", &at("libopus.so.0"), &at("hostile.c")]).args(defined);
+    assert!(made.status().expect("it runs").success());
+    let mut command = ringtap();
+    let command = command.arg("decode-helper").env("LD_LIBRARY_PATH", folder.path());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let (from, to) = (child.stdout.take().expect("piped"), child.stdin.take().expect("piped"));
+    let _process = Process(child);
+    let mut remote = Remote::open(Codec::Opus, Hz(48_000), from, to).expect("it is confined");
+    // 20 ms (RFC 6716 section 3.1).
+    let out = decoded(&mut remote, Codec::Opus, &[&[0xf8, 0]]);
+    assert_eq!(out[..6], [1, 0, 0, 0, 0, 0], "the constructor ran, and could do nothing");
+    assert!(!folder.path().join("written").exists() && folder.path().join("kept").exists());
+}
+
 /// What a program writes for `input`; `None`, and the test is skipped, where it is not there or cannot.
 pub(crate) fn piped(program: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
     if !ringtap_testing::program(program) {
