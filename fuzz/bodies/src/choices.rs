@@ -31,6 +31,11 @@ impl<'a> Choices<'a> {
         from[usize::from(self.byte()) % from.len()]
     }
 
+    /// All that is left.
+    pub(crate) fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.rest)
+    }
+
     /// Reads a length of one byte, and that many bytes.
     pub(crate) fn bytes(&mut self) -> &'a [u8] {
         let len = usize::from(self.byte()).min(self.rest.len());

@@ -5,7 +5,7 @@
 //! `corpora` runs the same bodies over all stored inputs, without a fuzzer.
 //!
 //! The one invariant: a body depends on its bytes only. It uses no clock, no randomness and no state of an
-//! earlier call.
+//! earlier call, apart from the times in the seals of the spool that it changes.
 //!
 //! ```
 //! ringtap_fuzz_bodies::sip(b"OPTIONS sip:192.0.2.1 SIP/2.0\r\nCall-ID: 1\r\n\r\n");
@@ -22,9 +22,17 @@
 //! | [`websocket`] | headers and handshakes cut anywhere |
 //! | [`capture`] | pcap, pcapng, ERF, gzip, zstd: frames numbered, offsets within the file |
 //! | [`audio`] | any packets of any codec, by any rules: no longer than a day, as many samples as announced |
+//! | [`anonymise`] | no value of a message keeps a name; media keep their lengths |
+//! | [`spool`] | a changed segment, index or list of keys: packets of sound chunks alone |
+//! | [`seals`], [`chain`], [`deletions`] | a changed file of a signed spool is found; no packet is new |
+//! | [`far`] | changed stubs, and far storage that lies |
+//! | [`journal`], [`outbox`] | what was recovered is recovered again; an outbox is emptied |
+//! | [`configuration`] | accepted, or refused by name |
+//! | [`control`] | a request written again is the same |
 //! | [`engine`] | deep state with tiny tables: the same records for every batch size, and consistent sums |
 #![forbid(unsafe_code)]
 
+mod anonymise;
 mod audio;
 mod capture;
 mod choices;
@@ -32,25 +40,33 @@ mod engine;
 mod frame;
 mod hep;
 mod media;
+mod records;
+mod scratch;
 mod sdp;
+mod settings;
 mod sip;
+mod spool;
 mod websocket;
 
+pub use anonymise::anonymise;
 pub use audio::audio;
 pub use capture::capture;
 pub use engine::{engine, engine_counters};
 pub use frame::frame;
 pub use hep::hep;
 pub use media::media;
+pub use records::{journal, outbox};
 pub use sdp::sdp;
+pub use settings::{configuration, control};
 pub use sip::{sip, stream};
+pub use spool::{chain, deletions, far, seals, spool};
 pub use websocket::websocket;
 
 /// A body and the name of its target and of its input folders.
 pub type Body = (&'static str, fn(&[u8]));
 
 /// All bodies.
-pub const BODIES: [Body; 10] = [
+pub const BODIES: [Body; 20] = [
     ("frame", frame),
     ("media", media),
     ("hep", hep),
@@ -61,4 +77,14 @@ pub const BODIES: [Body; 10] = [
     ("capture", capture),
     ("audio", audio),
     ("engine", engine),
+    ("anonymise", anonymise),
+    ("spool", spool),
+    ("seals", seals),
+    ("chain", chain),
+    ("deletions", deletions),
+    ("far", far),
+    ("journal", journal),
+    ("outbox", outbox),
+    ("configuration", configuration),
+    ("control", control),
 ];

@@ -81,4 +81,25 @@ macro_rules! targets {
     };
 }
 
-targets!(frame, media, hep, sip, stream, sdp, websocket, capture, audio, engine);
+targets!(
+    frame,
+    media,
+    hep,
+    sip,
+    stream,
+    sdp,
+    websocket,
+    capture,
+    audio,
+    engine,
+    anonymise,
+    spool,
+    seals,
+    chain,
+    deletions,
+    far,
+    journal,
+    outbox,
+    configuration,
+    control
+);
