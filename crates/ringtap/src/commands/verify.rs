@@ -54,7 +54,7 @@ Examples:
 A seal by hand, in the directory of its day:
   cut -f1 X.seal | tr -d '\\n' > text; cut -f2 X.seal | xxd -r -p > signature
   openssl pkeyutl -verify -pubin -inkey sign.pub -rawin -in text -sigfile signature
-  sha256sum X.pcap X.idx
+  b3sum X.pcap; sha256sum X.idx
 
 Exit status: 0 as it was written, 1 failed, 2 wrong usage, 3 not as it was written.";
 

@@ -13,7 +13,7 @@ use ringtap_model::{LinkType, Nanos};
 use crate::error::Error;
 use crate::far::storage::{self, FarSegment, FarStorage, Stub};
 use crate::files::{is_irregular, open_regular, read_regular};
-use crate::hex::{hex, sha256_hex};
+use crate::hex::sha256_hex;
 use crate::layout::{FAR, HELD, TIER};
 use crate::segment::bytes::SegmentBytes;
 use crate::segment::index::IndexRow;
@@ -26,7 +26,6 @@ use crate::trust::chunk_sealer;
 use crate::trust::keys::{KeyRow, Keys, OwnerKey, Unwrapped};
 use crate::trust::master_key::MasterKey;
 use crate::trust::provenance::{Origin, Provenance};
-use crate::trust::seal::hash_bytes;
 use crate::trust::sign::PublicKey;
 
 /// The longest that a packet may have waited in memory: for a decision (`rules`), then for its chunk and its
@@ -376,7 +375,7 @@ impl Reader {
                 self.reads += 1;
                 if index.is_some() && index == seal.index {
                     Standing::Index
-                } else if hex(&hash_bytes(&*place.bytes(segment)?, &mut |_| ())?.1) == seal.sha256 {
+                } else if seal.proves(&*place.bytes(segment)?, &mut |_| ())?.1 {
                     Standing::Content
                 } else {
                     Standing::Unproven

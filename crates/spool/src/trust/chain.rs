@@ -214,14 +214,15 @@ impl Chain {
 
     /// Writes the seal of a segment whose files are on the disk.
     pub(crate) fn seal(&mut self, segment: &Segment, content: Content) -> Result<(), Error> {
-        let Content { state, bytes, sha256, chunks, index, keys, damages } = content;
+        let Content { state, bytes, blake3, chunks, index, keys, damages } = content;
         let seal = Seal {
             segment: segment.to_string(),
             number: self.number,
             state,
             bytes,
             chunks,
-            sha256: hex(&sha256),
+            blake3: Some(hex(&blake3)),
+            sha256: None,
             index,
             keys,
             damages,

@@ -127,7 +127,7 @@ pub(crate) fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error>
     let path = segment.path(dir);
     let wrong = |error| Error::io(&path, "read", error);
     let mut scan = scan_file(&open_regular(&path).map_err(wrong)?).map_err(wrong)?;
-    let (bytes, sha256) = hash(&path, &mut |_| ()).map_err(wrong)?;
+    let (bytes, blake3) = hash(&path).map_err(wrong)?;
     let index_path = segment.index_path(dir);
     let read = |path: &Path| if_present(read_regular(path)).map_err(|error| Error::io(path, "read", error));
     // An index that lies there may be anybody's.
@@ -139,7 +139,7 @@ pub(crate) fn recovered(dir: &Path, segment: &Segment) -> Result<Content, Error>
     Ok(Content {
         state: State::Recovered,
         bytes,
-        sha256,
+        blake3,
         chunks: scan.rows.len() as u64,
         index: Some(sha256_hex(&index)),
         keys: keys.map(|keys| hex(&keys::proof(&keys))),

@@ -41,8 +41,12 @@ pub(crate) struct Seal {
     pub(crate) state: State,
     pub(crate) bytes: u64,
     pub(crate) chunks: u64,
-    /// SHA-256 of the segment.
-    pub(crate) sha256: String,
+    /// BLAKE3 of the segment, and SHA-256 in seals of versions before: one of the two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) blake3: Option<String>,
+    /// See `blake3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sha256: Option<String>,
     /// SHA-256 of the index; None if it could not be written.
     pub(crate) index: Option<String>,
     /// See [`keys::proof`]; None if there are no keys.
@@ -68,13 +72,30 @@ impl Seal {
     pub(crate) fn public(&self) -> Option<PublicKey> {
         self.key.parse().ok()
     }
+
+    /// The number of bytes of a segment, and whether they are those that were sealed; `read` is told the
+    /// bytes of every piece.
+    pub(crate) fn proves(
+        &self,
+        bytes: &dyn SegmentBytes,
+        read: &mut dyn FnMut(u64),
+    ) -> io::Result<(u64, bool)> {
+        let Some(sealed) = &self.blake3 else {
+            let mut digest = Sha256::new();
+            let length = read_all(bytes, &mut |piece| digest.update(piece), read)?;
+            return Ok((length, self.sha256.as_ref() == Some(&hex(&digest.finalize()))));
+        };
+        let (length, found) = hash_bytes(bytes, read)?;
+        Ok((length, *sealed == hex(&found)))
+    }
 }
 
 /// What a seal says of a segment.
 pub(crate) struct Content {
     pub(crate) state: State,
     pub(crate) bytes: u64,
-    pub(crate) sha256: [u8; 32],
+    /// BLAKE3 of the segment.
+    pub(crate) blake3: [u8; 32],
     pub(crate) chunks: u64,
     pub(crate) index: Option<String>,
     pub(crate) keys: Option<String>,
@@ -92,14 +113,15 @@ pub(crate) fn of_copy(
 ) -> Result<(), Error> {
     let read = |path: &Path| if_present(read_regular(path)).map_err(|error| Error::io(path, "read", error));
     let path = segment.path(dir);
-    let (bytes, sha256) = hash(&path, &mut |_| ()).map_err(|error| Error::io(&path, "read", error))?;
+    let (bytes, blake3) = hash(&path).map_err(|error| Error::io(&path, "read", error))?;
     let seal = Seal {
         segment: name.to_owned(),
         number: 0,
         state: State::Closed,
         bytes,
         chunks,
-        sha256: hex(&sha256),
+        blake3: Some(hex(&blake3)),
+        sha256: None,
         index: read(&segment.index_path(dir))?.map(|index| sha256_hex(&index)),
         keys: read(&segment.keys_path(dir))?.map(|keys| hex(&keys::proof(&keys))),
         damages: Vec::new(),
@@ -124,8 +146,8 @@ pub(crate) fn proves_copy(dir: &Path, name: &str, segment: &Segment, key: &Publi
         return Ok(false);
     };
     let path = segment.path(dir);
-    let (_, sha256) = hash(&path, &mut |_| ()).map_err(|error| Error::io(&path, "read", error))?;
-    Ok(hex(&sha256) == seal.sha256)
+    let proven = open_regular(&path).and_then(|file| seal.proves(&file, &mut |_| ()));
+    proven.map(|(_, proven)| proven).map_err(|error| Error::io(&path, "read", error))
 }
 
 pub(crate) fn now() -> Nanos {
@@ -133,19 +155,106 @@ pub(crate) fn now() -> Nanos {
     Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Length and SHA-256 of a file; reports the bytes of every piece.
-pub(crate) fn hash(path: &Path, read: &mut dyn FnMut(u64)) -> io::Result<(u64, [u8; 32])> {
-    hash_bytes(&open_regular(path)?, read)
+/// Length and BLAKE3 of a file.
+pub(crate) fn hash(path: &Path) -> io::Result<(u64, [u8; 32])> {
+    hash_bytes(&open_regular(path)?, &mut |_| ())
 }
 
-/// Length and SHA-256 of a segment, on a disk or in far storage.
-pub(crate) fn hash_bytes(bytes: &dyn SegmentBytes, read: &mut dyn FnMut(u64)) -> io::Result<(u64, [u8; 32])> {
-    let (mut digest, mut length) = (Sha256::new(), 0);
+fn hash_bytes(bytes: &dyn SegmentBytes, read: &mut dyn FnMut(u64)) -> io::Result<(u64, [u8; 32])> {
+    let mut digest = blake3::Hasher::new();
+    let length = read_all(bytes, &mut |piece| _ = digest.update(piece), read)?;
+    Ok((length, digest.finalize().into()))
+}
+
+/// The number of bytes of a segment, on a disk or in far storage.
+fn read_all(
+    bytes: &dyn SegmentBytes,
+    take: &mut dyn FnMut(&[u8]),
+    read: &mut dyn FnMut(u64),
+) -> io::Result<u64> {
+    let mut length = 0;
     bytes.for_each_piece(&mut |piece| {
-        digest.update(piece);
+        take(piece);
         length += piece.len() as u64;
         read(piece.len() as u64);
         Ok(())
     })?;
-    Ok((length, digest.finalize().into()))
+    Ok(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use ringtap_model::{Frame, LinkType};
+
+    use super::*;
+    use crate::segment::name::Category;
+    use crate::trust::head::head_name;
+    use crate::trust::verify::report::VerifyOptions;
+    use crate::trust::verify::run::verify;
+    use crate::write::settings::WriterSettings;
+    use crate::write::writer::SpoolWriter;
+
+    const START: Nanos = Nanos::from_secs(1_795_219_200);
+
+    /// The seals of the one chain, in order.
+    fn seals(dir: &Path) -> Vec<PathBuf> {
+        let days = fs::read_dir(dir).unwrap().flatten().filter(|entry| entry.path().is_dir());
+        let files = days.flat_map(|day| fs::read_dir(day.path()).unwrap().flatten());
+        let mut seals: Vec<PathBuf> = files.map(|entry| entry.path()).collect();
+        seals.retain(|path| path.extension().is_some_and(|kind| kind == "seal"));
+        seals.sort();
+        seals
+    }
+
+    /// Seals as an earlier version wrote them, with SHA-256 of the segment.
+    #[test]
+    fn seals_of_earlier_versions_prove_their_segments() {
+        let dir = tempfile::tempdir().unwrap();
+        let signer = Signer::of(&[3; 32]);
+        for run in 0..3 {
+            let sign = Some(Arc::new(signer.clone()));
+            let settings = WriterSettings { sign, ..WriterSettings::new(dir.path().to_owned()) };
+            let mut writer = SpoolWriter::open(settings).unwrap();
+            let owner = writer.begin(Category::Media, 7).unwrap();
+            let time = START + Nanos::from_secs(60 * run);
+            writer.put(owner, &Frame { time, number: 1, link: LinkType(1), wire_len: 60, data: &[7; 60] });
+            writer.close(time);
+        }
+        let (mut previous, mut line) = (hex(&[0; 32]), String::new());
+        let all = seals(dir.path());
+        assert_eq!(all.len(), 3);
+        for path in &all {
+            let bytes = fs::read(path).unwrap();
+            let (seal, _) = Seal::parse(&bytes).unwrap();
+            assert!(seal.blake3.is_some() && seal.sha256.is_none());
+            let sha256 = Some(sha256_hex(&fs::read(path.with_extension("pcap")).unwrap()));
+            let old = Seal { blake3: None, sha256, previous, ..seal };
+            line = sign::line(Some(&signer), &serde_json::to_string(&old).unwrap()).unwrap();
+            fs::write(path, &line).unwrap();
+            previous = sha256_hex(line.as_bytes());
+        }
+        fs::write(dir.path().join(head_name(0, Category::Media)), line).unwrap();
+        let options = VerifyOptions { keys: vec![signer.public()], ..VerifyOptions::default() };
+        let look = || verify(&[dir.path()], &options, &mut |_, _| ()).unwrap();
+        assert_eq!((look().proven, look().findings), (all.len() as u64, vec![]));
+        let segment = all[0].with_extension("pcap");
+        let mut bytes = fs::read(&segment).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(&segment, bytes).unwrap();
+        assert_eq!(look().findings.len(), 1);
+    }
+
+    #[test]
+    fn a_seal_without_a_hash_proves_nothing() {
+        let bytes = tempfile::tempfile().unwrap();
+        let json = r#"{"segment":"s","number":0,"state":"closed","bytes":0,"chunks":0,"index":null,
+            "keys":null,"previous":"","at":"","key":""}"#;
+        let seal: Seal = serde_json::from_str(json).unwrap();
+        assert_eq!(seal.proves(&bytes, &mut |_| ()).unwrap(), (0, false));
+    }
 }

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ringtap_model::Nanos;
-use sha2::{Digest, Sha256};
 
 use crate::error::Error;
 use crate::files::{create_dir, sync_dir};
@@ -228,7 +227,7 @@ struct OpenSegment {
     refused: Vec<(u64, u64)>,
     /// Hash of the bytes written, if segments are signed: reading them again would cost as much as writing
     /// them.
-    digest: Option<Sha256>,
+    digest: Option<blake3::Hasher>,
     length: u64,
     /// Its key file.
     keys: OpenKeyFile,
@@ -321,7 +320,7 @@ impl DiskWriter {
             file,
             synced: 0,
             refused: Vec::new(),
-            digest: signed.then(Sha256::new),
+            digest: signed.then(blake3::Hasher::new),
             length: 0,
             keys: OpenKeyFile { proof: signed.then(Proof::default), ..OpenKeyFile::default() },
         }
@@ -354,7 +353,7 @@ impl DiskWriter {
         let result =
             file.write_all_at(bytes, offset).map_err(|error| Error::io(&open.path, "written", error));
         if self.written.record(result) {
-            open.digest.iter_mut().for_each(|digest| digest.update(bytes));
+            open.digest.iter_mut().for_each(|digest| _ = digest.update(bytes));
             open.length = offset + bytes.len() as u64;
             self.written.bytes.fetch_add(bytes.len() as u64, Relaxed);
             self.written.writes.fetch_add(1, Relaxed);
@@ -486,10 +485,10 @@ impl DiskWriter {
 
 fn seal(chain: &mut Chain, open: OpenSegment, chunks: u64, index: Option<String>) -> Result<(), Error> {
     let OpenSegment { segment, path, refused, digest, length, keys, .. } = open;
-    let (bytes, sha256) = match digest {
+    let (bytes, blake3) = match digest {
         Some(digest) if refused.is_empty() => (length, digest.finalize().into()),
         // The file is not what should have been written: hash what is there.
-        _ => seal::hash(&path, &mut |_| ()).map_err(|error| Error::io(&path, "read", error))?,
+        _ => seal::hash(&path).map_err(|error| Error::io(&path, "read", error))?,
     };
     let keys = match keys {
         OpenKeyFile { file: None, .. } => None,
@@ -501,5 +500,5 @@ fn seal(chain: &mut Chain, open: OpenSegment, chunks: u64, index: Option<String>
     };
     let keys = keys.map(|proof| hex(&proof));
     let (state, damages) = (State::Closed, Vec::new());
-    chain.seal(&segment, Content { state, bytes, sha256, chunks, index, keys, damages })
+    chain.seal(&segment, Content { state, bytes, blake3, chunks, index, keys, damages })
 }

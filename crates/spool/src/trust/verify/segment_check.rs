@@ -14,7 +14,7 @@ use crate::segment::name::Category;
 use crate::segment::scan::{Damage, Flaw, Scan, scan_bytes};
 use crate::trust::keys::{KeyRow, ROW, is_header, proof};
 use crate::trust::open_list::OpenListFile;
-use crate::trust::seal::{self, Seal, State};
+use crate::trust::seal::{Seal, State};
 use crate::trust::sign::PublicKey;
 use crate::trust::verify::inventory::{KnownSegment, scanned};
 use crate::trust::verify::orders::Orders;
@@ -174,14 +174,14 @@ impl Verifier<'_> {
             self.damages(known, dir, seal.state == State::Recovered)?;
         } else if self.is_read(known) {
             let Self { done, total, progress, options, .. } = self;
-            let (length, sha256) = known.with(dir, options.far.as_deref(), |bytes| {
-                seal::hash_bytes(bytes, &mut |some| {
+            let (length, proven) = known.with(dir, options.far.as_deref(), |bytes| {
+                seal.proves(bytes, &mut |some| {
                     *done += some;
                     progress(*done, *total);
                 })
             })?;
             self.report.bytes += length;
-            if hex(&sha256) == seal.sha256 {
+            if proven {
                 // As it was sealed: then nothing is erased in it that was to be.
                 if !self.orders.chunks(name).is_empty() {
                     let scan = known.with(dir, self.options.far.as_deref(), scan_bytes)?;
