@@ -27,6 +27,7 @@
 //! | `system` | user, capabilities, service manager |
 //! | `connections` | the connections of a socket, up to a limit |
 //! | [`control`] | the socket that commands arrive on |
+//! | `handover`, `call_notes` | calls that go on over a restart |
 //! | `heads` | the heads of the chains, in the log |
 //! | `locks` | locks that keep a second daemon away |
 //! | `far_tier` | the bucket that older segments move to |
@@ -34,11 +35,13 @@
 //! | `logger` | log lines on standard error |
 #![forbid(unsafe_code)]
 
+mod call_notes;
 mod clock_watch;
 mod config;
 mod connections;
 pub mod control;
 mod far_tier;
+mod handover;
 mod heads;
 mod housekeeping;
 mod http;

@@ -1,10 +1,11 @@
 //! Calls that the previous run left in the journal: looked for in the spool, then recorded.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 
 use anyhow::Context;
-use ringtap_model::Nanos;
+use ringtap_model::{Id, Nanos};
 use ringtap_recorder::recovery::RecoveredCalls;
 use ringtap_report::text::counted;
 use ringtap_spool::{Reader, RecordedSpans, Segment};
@@ -13,11 +14,13 @@ use ringtap_store::RecordSender;
 use crate::config::Config;
 use crate::far_tier::FarTier;
 
-/// Records the calls in a thread of its own, since the spool may be large. Returns None if there are none.
+/// Records the calls, but for those that go on, in a thread of its own, since the spool may be large. Returns
+/// None if there are none.
 ///
 /// Call it before a worker writes: what this run records is not looked at.
 pub(crate) fn record(
     calls: RecoveredCalls,
+    going_on: HashSet<Id>,
     config: &Config,
     far_tier: &FarTier,
     store: RecordSender,
@@ -39,9 +42,16 @@ pub(crate) fn record(
         };
         let (mut done, mut recorded) = (0, 0);
         for (call, streams) in calls.records(&spans) {
+            if going_on.contains(&call.id) {
+                store.recover_streams(streams);
+                continue;
+            }
             done += 1;
             recorded += u64::from(call.recorded_packets.is_some());
             store.recover(call, streams);
+        }
+        if done == 0 {
+            return;
         }
         log::info!(
             target: "store",

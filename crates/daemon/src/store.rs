@@ -31,6 +31,11 @@ pub(crate) fn log_event(event: StoreEvent) {
             }
             log::warn!(target: "store", "{}", line);
         }
+        StoreEvent::JournalTooLarge { refused } => log::error!(
+            target: "journal",
+            "the journal has more than 512 MiB of calls in progress: {refused} entries left out; find out \
+            who wrote it, or lower [engine] max_calls",
+        ),
         StoreEvent::Unavailable(error) => {
             log::error!(target: "store", "{error}; records wait until the store works again")
         }

@@ -1,5 +1,6 @@
 //! Starts the threads in order, and stops them in order.
 
+use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,12 +15,14 @@ use ringtap_recorder::amend::AmendingThread;
 use ringtap_recorder::recorder::Recorder;
 use ringtap_recorder::recovery::RecoveredCalls;
 use ringtap_report::text::counted;
+use ringtap_report::time;
 use ringtap_spool::{DeletionLog, WriterSettings};
 use ringtap_store::{RecordSender, Recovered, StoreWriter};
 
 use crate::clock_watch::ClockWatch;
 use crate::config::{Config, Secrets};
 use crate::far_tier::FarTier;
+use crate::handover;
 use crate::heads::{HeadLog, RememberedHeads};
 use crate::housekeeping::HousekeepingThread;
 use crate::recording::Recording;
@@ -50,6 +53,8 @@ pub(crate) struct Threads {
     /// Records the calls that the previous run left; ends by itself.
     pub(crate) recovering: Option<JoinHandle<()>>,
     pub(crate) files: bool,
+    /// Calls in progress at the end are left to the next run. A replay begins at its beginning again.
+    pub(crate) hands_over: bool,
 }
 
 /// An engine for each worker, and the calls and streams that they can follow together.
@@ -101,10 +106,11 @@ impl Threads {
             amending: None,
             recovering: None,
             files: source.files,
+            hands_over: !source.files && config.journal.enabled,
         };
         threads.amend(config, store)?;
         let remembered = RememberedHeads::of(config);
-        let (mut ready, mut written) = (Vec::new(), Vec::new());
+        let (mut ready, mut taps, mut written) = (Vec::new(), Vec::new(), Vec::new());
         for ((tap, info), engine) in source.taps.into_iter().zip(engines) {
             let settings = config.spool.settings(info.number, tap.link(), source.files, secrets);
             let sender = || store.sender().context("the store's thread has stopped");
@@ -127,13 +133,10 @@ impl Threads {
                 received: 0,
                 now: Nanos::ZERO,
             };
-            ready.push((worker, tap));
+            ready.push(worker);
+            taps.push(tap);
         }
-        // By now, the spool's writers have closed what the previous run left open; they have written nothing.
-        let recovered = RecoveredCalls::new(recovered.calls);
-        let sender = store.sender().context("the store's thread has stopped")?;
-        threads.recovering = recovered::record(recovered, config, far_tier, sender)?;
-        threads.begin(ready, config)?;
+        threads.begin(ready, taps, recovered, store, config, far_tier)?;
         if let Some(directory) = config.spool.directory() {
             let signer = secrets.sign.as_ref().map(|signer| signer.public());
             let heads = HeadLog::new(config, directory, signer, remembered, written.clone());
@@ -164,9 +167,25 @@ impl Threads {
         Ok(())
     }
 
-    /// Starts the workers.
-    fn begin(&mut self, ready: Vec<(Worker, Tap)>, config: &Config) -> anyhow::Result<()> {
-        for (worker, tap) in ready {
+    /// Recovers what the previous run left, and starts the workers.
+    fn begin(
+        &mut self,
+        mut ready: Vec<Worker>,
+        taps: Vec<Tap>,
+        recovered: Recovered,
+        store: &StoreWriter,
+        config: &Config,
+        far_tier: &FarTier,
+    ) -> anyhow::Result<()> {
+        // By now, the spool's writers have closed what the previous run left open; they have written nothing.
+        let (last, recovered) = (recovered.last, RecoveredCalls::new(recovered.calls));
+        let going_on = match self.files {
+            true => HashSet::new(),
+            false => handover::go_on(&recovered, last, time::now(), &mut ready),
+        };
+        let sender = store.sender().context("the store's thread has stopped")?;
+        self.recovering = recovered::record(recovered, going_on, config, far_tier, sender)?;
+        for (worker, tap) in ready.into_iter().zip(taps) {
             let clock = if self.files { Clock::Replay(config.capture.speed) } else { Clock::Wall };
             let (number, cpu) = (worker.number, config.capture.cpus.get(worker.number).copied());
             let run = move || worker.run(tap, &clock, cpu);
@@ -231,8 +250,9 @@ impl Threads {
                 }
             }
         }
+        let mut handed_over = Vec::new();
         if whole {
-            worker::close(ended);
+            handed_over = worker::close(ended, self.hands_over);
         } else {
             // The workers can only finish together. The next start records the calls from the journal.
             log::error!(target: "worker", "calls in progress are not recorded now: the next start records \
@@ -260,7 +280,12 @@ impl Threads {
         }
         // A replay has time: it waits until all records are written.
         let dropped_before = store.counts().records_dropped();
-        let counts = store.close(if replayed { REPLAYED } else { STOPPED });
+        if !handed_over.is_empty() {
+            let calls = counted(handed_over.len() as u64, "call");
+            log::info!(target: "run", "{calls} in progress: the next start goes on with them");
+        }
+        let patience = if replayed { REPLAYED } else { STOPPED };
+        let counts = store.hand_over(patience, time::now(), handed_over);
         let snapshot = self.shared_status.snapshot();
         let waiting = match counts.outbox_records {
             0 => String::new(),

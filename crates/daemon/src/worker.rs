@@ -1,16 +1,19 @@
 //! A worker: one source of packets, one engine, one thread.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ringtap_capture::live::{self, Tap};
-use ringtap_engine::{CallNumber, CallPhase, Engine, Sink, StreamEnd, team};
-use ringtap_model::{Call, Frame, Message, Nanos, Registration};
+use ringtap_engine::{CallNumber, CallPhase, ContinuedCall, ContinuedMedia, Engine, Sink, StreamEnd, team};
+use ringtap_model::{Call, CallState, Frame, Id, Message, Nanos, Registration};
+use ringtap_recorder::noted_decision::NotedDecision;
 use ringtap_recorder::recorder::{Recorder, RecordingSink};
-use ringtap_store::RecordSender;
+use ringtap_store::{CallNote, RecordSender};
 
 use super::shared_status::{SharedStatus, WorkerReport};
+use crate::call_notes;
 use crate::config::Speed;
 
 /// A worker before its start.
@@ -34,11 +37,17 @@ pub(crate) struct Worker {
 pub(crate) struct StoreSink {
     sender: RecordSender,
     begun: u64,
+    /// What the next run has to know of the calls in progress, once this one ends.
+    notes: HashMap<Id, Vec<CallNote>>,
+    handed_over: Vec<HandedOver>,
 }
+
+/// A call that the next run goes on with: its record, and notes.
+pub(crate) type HandedOver = (Call, Vec<CallNote>);
 
 impl StoreSink {
     pub(crate) fn new(sender: RecordSender) -> Self {
-        Self { sender, begun: 0 }
+        Self { sender, begun: 0, notes: HashMap::new(), handed_over: Vec::new() }
     }
 }
 
@@ -46,6 +55,11 @@ impl Sink for StoreSink {
     const PROGRESS: bool = true;
 
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        // It is recorded as it is: nobody knows whether there will be a next run.
+        let is_in_progress = matches!(call.state, CallState::Active | CallState::Ringing | CallState::Trying);
+        if let Some(notes) = self.notes.remove(&call.id).filter(|_| is_in_progress) {
+            self.handed_over.push((call.clone(), notes));
+        }
         self.sender.call(call, streams.into_iter().map(|stream| stream.record).collect());
     }
 
@@ -162,6 +176,38 @@ impl Worker {
         }
     }
 
+    /// Goes on with a call of the previous run, if this worker has its signalling.
+    pub(crate) fn go_on(
+        &mut self,
+        call: &ContinuedCall,
+        decision: Option<NotedDecision>,
+        now: Nanos,
+    ) -> Option<ContinuedMedia> {
+        let Self { engine, sink, recorder, .. } = self;
+        let media = match recorder {
+            None => engine.continue_call(call, now, sink)?,
+            Some(recorder) => {
+                let mut sink = RecordingSink::new(&mut *sink, recorder, &[]);
+                let media = engine.continue_call(call, now, &mut sink)?;
+                recorder.go_on(&call.record.call_id, decision);
+                media
+            }
+        };
+        // Streams that are noted from now on are this run's.
+        for note in call_notes::notes(call.legs.clone(), None) {
+            sink.sender.note(media.call().to_bits(), note);
+        }
+        Some(media)
+    }
+
+    /// Notes what the next run needs to go on with the calls in progress.
+    fn note_calls(&mut self) {
+        for (number, id, legs) in self.engine.continuing() {
+            let decision = self.recorder.as_ref().and_then(|recorder| recorder.decision_of(number));
+            self.sink.notes.insert(id, call_notes::notes(legs, decision));
+        }
+    }
+
     /// Finishes the calls of a single worker.
     fn close(&mut self) {
         let Self { engine, sink, recorder, .. } = self;
@@ -207,21 +253,28 @@ impl Worker {
     }
 }
 
-/// Finishes the calls of all workers together.
-pub(crate) fn close(mut ended: Vec<EndedWorker>) {
+/// Finishes the calls of all workers together. Returns those in progress, if they are handed over to the next
+/// run.
+pub(crate) fn close(mut ended: Vec<EndedWorker>, hands_over: bool) -> Vec<HandedOver> {
+    if hands_over {
+        ended.iter_mut().for_each(|EndedWorker { worker, .. }| worker.note_calls());
+    }
     match &mut ended[..] {
         [EndedWorker { worker, .. }] => worker.close(),
         team => team::close(|stage| {
             team.iter_mut().fold(false, |more, EndedWorker { worker, .. }| worker.stage(stage) | more)
         }),
     }
+    let mut handed_over = Vec::new();
     for EndedWorker { worker, tap, .. } in &mut ended {
+        handed_over.append(&mut worker.sink.handed_over);
         worker.report_figures(tap, true);
         if let Some(mut recorder) = worker.recorder.take() {
             recorder.report();
             recorder.close(worker.now);
         }
     }
+    handed_over
 }
 
 /// CPU time of this thread.

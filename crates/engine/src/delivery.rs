@@ -1,6 +1,6 @@
 //! Records: a call's with those of its streams, a stream's without a call.
 
-use ringtap_model::{Call, CallState, Dtmf, DtmfSource, Id, Nanos, Stream};
+use ringtap_model::{Call, Dtmf, DtmfSource, Id, Nanos, Stream};
 
 use crate::context::{Context, SipVerdict};
 use crate::engine::{Engine, context};
@@ -8,6 +8,7 @@ use crate::media::{EndedStream, StreamContext};
 use crate::sink::{Sink, StreamEnd};
 use crate::table::timers::TimerOwner;
 use crate::tracker::Tracker;
+use crate::trackers::calls::interrupt;
 use crate::update::{CallRef, EndedCall};
 
 impl<X: Tracker> Engine<X> {
@@ -120,7 +121,7 @@ impl<X: Tracker> Engine<X> {
 
 /// A call's record with those of its streams.
 fn complete(ended: EndedCall, mut figures: Vec<EndedStream>) -> (Call, Vec<StreamEnd>) {
-    let EndedCall { record: mut call, rtt, .. } = ended;
+    let EndedCall { record: mut call, rtt, silent_since, .. } = ended;
     // Usually sorted already: then nothing is moved.
     if !figures.is_sorted_by_key(|figures| figures.serial) {
         figures.sort_by_key(|figures| figures.serial);
@@ -135,14 +136,18 @@ fn complete(ended: EndedCall, mut figures: Vec<EndedStream>) -> (Call, Vec<Strea
         let (serial, recorded) = (figures.serial, figures.recorded);
         streams.push(StreamEnd { serial, record: figures.record(Some(&context)), recorded });
     }
-    call.streams = streams.iter().map(|stream| stream.record.id).collect();
+    // A call that goes on over a restart has those of the last run already.
+    call.streams.extend(streams.iter().map(|stream| stream.record.id));
     let lowest = |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::min);
-    call.mos = lowest(&mut streams.iter().filter_map(|stream| stream.record.mos));
-    call.mos_worst_interval = lowest(
-        &mut streams.iter().flat_map(|stream| &stream.record.intervals).filter_map(|interval| interval.mos),
-    );
+    let mos = streams.iter().filter_map(|stream| stream.record.mos);
+    call.mos = lowest(&mut call.mos.into_iter().chain(mos));
+    let intervals = streams.iter().flat_map(|stream| &stream.record.intervals);
+    let worst = intervals.filter_map(|interval| interval.mos);
+    call.mos_worst_interval = lowest(&mut call.mos_worst_interval.into_iter().chain(worst));
     call.dtmf.sort_by_key(|digit| digit.time);
-    debug_assert!(call.state != CallState::Interrupted);
+    if let Some(since) = silent_since.filter(|_| streams.is_empty()) {
+        interrupt(&mut call, since);
+    }
     (call, streams)
 }
 

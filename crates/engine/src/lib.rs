@@ -34,6 +34,7 @@
 //! | `trackers` | calls, registrations, messages, streams, RTCP |
 //! | `media` | the stream table: numbering, jitter, binding to calls, records |
 //! | `delivery` | records of calls and streams that have ended |
+//! | `continued`, `restart` | calls that go on over a restart of the program |
 //! | [`team`], `exchange`, `stages`, `round_robin` | several engines that share the work |
 //! | `update` | what signalling tells media, between workers too |
 //! | `memory` | how tables divide their memory |
@@ -48,6 +49,7 @@ pub mod team;
 mod address_text;
 mod codecs;
 mod context;
+mod continued;
 mod decode;
 mod delivery;
 mod engine;
@@ -56,6 +58,7 @@ mod input;
 mod media;
 mod memory;
 mod prefetch;
+mod restart;
 mod round_robin;
 mod stages;
 mod table;
@@ -68,6 +71,7 @@ mod update;
 
 pub use config::Config;
 pub use context::{Context, Datagram, Hop, SipMessage};
+pub use continued::{ContinuedCall, ContinuedCodec, ContinuedLeg, ContinuedMedia};
 pub use counters::Counters;
 pub use engine::Engine;
 pub use media::stream_id;

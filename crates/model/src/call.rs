@@ -199,6 +199,10 @@ record! {
         /// Directions of an answered call, 0 to 2, of which no media was recorded although it should have
         /// been. The streams of the call tell whether that media was never sent or never passed here.
         pub recorded_empty: Option<u8>,
+        /// Time in which this monitor did not run while the call lasted: the call went on over a restart.
+        /// Null where it ran all the time.
+        #[unit = Milliseconds]
+        pub unmonitored_ms: Option<f64>,
     }
 }
 
@@ -258,6 +262,7 @@ mod tests {
             recorded_packets: None,
             recorded_missing: None,
             recorded_empty: None,
+            unmonitored_ms: None,
         }
     }
 
@@ -272,7 +277,7 @@ mod tests {
     #[test]
     fn a_record_of_an_earlier_version_is_read() {
         let mut value = serde_json::to_value(call()).unwrap();
-        for name in ["recorded_packets", "recorded_missing", "recorded_empty", "mos"] {
+        for name in ["recorded_packets", "recorded_missing", "recorded_empty", "unmonitored_ms", "mos"] {
             value.as_object_mut().unwrap().remove(name);
         }
         let expected = Call { mos: None, ..call() };

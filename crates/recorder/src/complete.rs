@@ -3,6 +3,8 @@
 use ringtap_engine::{RecordedPackets, StreamEnd};
 use ringtap_model::{Call, Direction, Recorded};
 
+use crate::noted_decision::wider;
+
 /// Fills in the fields of a call's record about its recording, of which `recorded` was the aim.
 ///
 /// The engine counts a stream's RTP; the spool counts its packets on disk, RTCP included, and its lost
@@ -13,6 +15,53 @@ pub(crate) fn complete(
     signalling: RecordedPackets,
     streams: &[StreamEnd],
 ) {
+    let continued = call.unmonitored_ms.is_some().then(|| PreviousRun::of(call));
+    fill_in(call, recorded, signalling, streams);
+    if let Some(previous) = continued {
+        previous.add_to(call);
+    }
+}
+
+/// What the previous run recorded of a call that went on over a restart.
+struct PreviousRun {
+    recorded: Recorded,
+    packets: Option<u64>,
+    missing: Option<u64>,
+    empty: Option<u8>,
+}
+
+impl PreviousRun {
+    /// Moves the fields out of the record.
+    fn of(call: &mut Call) -> Self {
+        Self {
+            recorded: std::mem::replace(&mut call.recorded, Recorded::None),
+            packets: call.recorded_packets.take(),
+            missing: call.recorded_missing.take(),
+            empty: call.recorded_empty.take(),
+        }
+    }
+
+    /// After a kill, how many packets were recorded is not known: then it is not known of the call.
+    fn add_to(self, call: &mut Call) {
+        match (self.recorded, call.recorded) {
+            (Recorded::None, _) => return,
+            (_, Recorded::None) => {
+                call.recorded_packets = self.packets;
+                call.recorded_missing = self.missing;
+                call.recorded_empty = self.empty;
+            }
+            _ => {
+                let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
+                call.recorded_packets = sum(call.recorded_packets, self.packets);
+                call.recorded_missing = sum(call.recorded_missing, self.missing);
+                call.recorded_empty = call.recorded_empty.zip(self.empty).map(|(one, other)| one.min(other));
+            }
+        }
+        call.recorded = wider(self.recorded, call.recorded);
+    }
+}
+
+fn fill_in(call: &mut Call, recorded: Recorded, signalling: RecordedPackets, streams: &[StreamEnd]) {
     call.recorded = recorded;
     if recorded == Recorded::None {
         return;
@@ -23,7 +72,9 @@ pub(crate) fn complete(
     };
     let packets: u64 = streams.iter().map(|stream| stream.recorded.packets).sum();
     let missing: u64 = streams.iter().filter(|_| media).map(missing_of).sum();
-    let unkept = u64::from(call.messages).saturating_sub(signalling.packets);
+    // Messages of the previous run are not counted apart.
+    let messages = if call.unmonitored_ms.is_none() { call.messages.into() } else { 0 };
+    let unkept = u64::saturating_sub(messages, signalling.packets);
     call.recorded_packets = Some(signalling.packets + packets);
     call.recorded_missing = Some(signalling.lost.max(unkept) + missing);
     call.recorded_empty = (media && call.answer.is_some()).then(|| {
@@ -81,6 +132,27 @@ mod tests {
             complete(&mut call, recorded, signalling, &streams);
             assert_eq!(call.recorded, recorded);
             assert_eq!((call.recorded_packets, call.recorded_missing, call.recorded_empty), expected);
+        }
+    }
+
+    #[test]
+    fn what_two_runs_recorded_is_added_up() {
+        let back = Some(Direction::CalleeToCaller);
+        let recorded = RecordedPackets { packets: 3, lost: 0 };
+        for (previous, expected) in [
+            ((Recorded::None, None, None), (Recorded::Headers, Some(13), Some(0))),
+            ((Recorded::Full, Some(100), Some(2)), (Recorded::Full, Some(113), Some(2))),
+            // After a kill.
+            ((Recorded::Full, None, None), (Recorded::Full, None, None)),
+        ] {
+            let mut call = Call { messages: 7, unmonitored_ms: Some(10.0), ..samples::call() };
+            (call.recorded, call.recorded_packets, call.recorded_missing) = previous;
+            complete(&mut call, Recorded::Headers, recorded, &[stream(back, 10, 10, 0)]);
+            assert_eq!((call.recorded, call.recorded_packets, call.recorded_missing), expected);
+            // Nothing is recorded any more.
+            (call.recorded, call.recorded_packets, call.recorded_missing) = previous;
+            complete(&mut call, Recorded::None, recorded, &[]);
+            assert_eq!((call.recorded, call.recorded_packets, call.recorded_missing), previous);
         }
     }
 }

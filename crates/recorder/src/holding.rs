@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ringtap_model::{Call, Nanos, Stream};
+use ringtap_model::{Call, CallState, Nanos, Stream};
 use ringtap_spool::{HeldRange, Hold, Holds, of_call, of_stream};
 use ringtap_store::{Query, Reader};
 
@@ -52,7 +52,13 @@ pub fn complete(store_dir: &Path, spool: &Path) -> anyhow::Result<Vec<Hold>> {
         let by = By { case: &hold.case, since: Nanos(hold.since), product: hold.product };
         let mut last = None;
         for call in calls.iter().filter(|call| was_under_way(call, at)) {
-            last = Some(place(store_dir, store, spool, call, &by)?);
+            let is_in_progress = is_in_progress(call);
+            // A run that ended while the call was in progress: what it recorded is held, and the hold waits.
+            if is_in_progress && is_held(&holds, call, hold) {
+                continue;
+            }
+            let held = place(store_dir, store, spool, call, &by)?;
+            last = (!is_in_progress).then_some(held).or(last);
         }
         if let Some(held) = last {
             hold.replace_with(&held, spool)?;
@@ -60,6 +66,17 @@ pub fn complete(store_dir: &Path, spool: &Path) -> anyhow::Result<Vec<Hold>> {
         }
     }
     Ok(done)
+}
+
+/// Whether the record is that of a call which may go on after a restart.
+fn is_in_progress(call: &Call) -> bool {
+    matches!(call.state, CallState::Active | CallState::Ringing | CallState::Trying)
+}
+
+/// Whether the call is on hold for the case of `pending`, as far as it is recorded.
+fn is_held(holds: &Holds, call: &Call, pending: &Hold) -> bool {
+    let id = call.id.to_string();
+    holds.all().iter().any(|hold| hold.case == pending.case && hold.id == id && hold.pending.is_none())
 }
 
 /// Whether the record's call was in progress at that time: its Call-ID may have been used before.

@@ -3,16 +3,25 @@
 use std::collections::BTreeMap;
 
 use ringtap_engine::stream_id;
-use ringtap_model::{Call, Nanos, Recorded, Stream};
+use ringtap_model::{Call, Id, Nanos, Recorded, Stream};
 use ringtap_spool::{Category, RecordedSpans, of_call, of_stream};
 use ringtap_store::{CallNote, NotedStream, RecoveredCall};
 
-use crate::noted_decision::NotedDecision;
+use crate::noted_decision::{NotedDecision, wider};
 
 /// Calls that the journal had, and whose streams they are.
 #[derive(Debug, Default)]
 pub struct RecoveredCalls {
-    calls: Vec<(RecoveredCall, Vec<NotedStream>)>,
+    calls: Vec<CallOfJournal>,
+}
+
+/// A call that the journal had.
+#[derive(Debug)]
+pub struct CallOfJournal {
+    /// As the journal had it.
+    pub call: RecoveredCall,
+    /// Its streams, in order of their notes.
+    pub streams: Vec<NotedStream>,
 }
 
 impl RecoveredCalls {
@@ -25,17 +34,17 @@ impl RecoveredCalls {
                 *claim = (*claim).max((stream.since, place));
             }
         }
-        let mut own: Vec<BTreeMap<u64, NotedStream>> = vec![BTreeMap::new(); calls.len()];
-        for (place, call) in calls.iter().enumerate() {
-            for stream in noted_streams(call) {
-                if claims.get(&owner(stream)).is_some_and(|(_, owns)| *owns == place) {
-                    // Noted again after a restart: the first packet was before that.
-                    own[place].entry(owner(stream)).or_insert(*stream);
-                }
-            }
-        }
-        let streams = own.into_iter().map(|own| own.into_values().collect());
-        Self { calls: calls.into_iter().zip(streams).collect() }
+        let of_journal = |(place, call): (usize, RecoveredCall)| {
+            let owns = |stream: &&NotedStream| claims.get(&owner(stream)).is_some_and(|(_, of)| *of == place);
+            let streams = noted_streams(&call).filter(owns).copied().collect();
+            CallOfJournal { call, streams }
+        };
+        Self { calls: calls.into_iter().enumerate().map(of_journal).collect() }
+    }
+
+    /// The calls, by their beginning.
+    pub fn iter(&self) -> impl Iterator<Item = &CallOfJournal> {
+        self.calls.iter()
     }
 
     /// Whether there is none.
@@ -46,10 +55,10 @@ impl RecoveredCalls {
     /// The keys under which the spool has their packets, each with the earliest time of these.
     pub fn owners(&self) -> BTreeMap<u64, Nanos> {
         let mut owners = BTreeMap::new();
-        for (call, streams) in &self.calls {
-            let signalling =
-                (of_call(call.record.call_id.as_bytes()), call.record.start().unwrap_or_default());
-            let media = streams.iter().map(|stream| (owner(stream), stream.first));
+        for of_journal in &self.calls {
+            let record = &of_journal.call.record;
+            let signalling = (of_call(record.call_id.as_bytes()), record.start().unwrap_or_default());
+            let media = of_journal.unstored().map(|stream| (owner(stream), stream.first));
             for (owner, first) in std::iter::once(signalling).chain(media) {
                 let from = owners.entry(owner).or_insert(first - BEFORE);
                 *from = (*from).min(first - BEFORE);
@@ -60,7 +69,7 @@ impl RecoveredCalls {
 
     /// The records of each, with what the spool has of it.
     pub fn records(self, spans: &RecordedSpans) -> impl Iterator<Item = (Call, Vec<Stream>)> {
-        self.calls.into_iter().map(|(call, streams)| records(&call, &streams, spans))
+        self.calls.into_iter().map(|call| call.records(spans))
     }
 }
 
@@ -75,42 +84,83 @@ fn owner(stream: &NotedStream) -> u64 {
     of_stream(stream.src, stream.dst, stream.ssrc)
 }
 
-fn records(recovered: &RecoveredCall, noted: &[NotedStream], spans: &RecordedSpans) -> (Call, Vec<Stream>) {
-    let mut call = recovered.record.clone();
-    let decision = recovered.notes.iter().find_map(|note| match note {
-        CallNote::Decision(bits) => Some(NotedDecision::of_bits(*bits)),
-        _ => None,
-    });
-    let of_media = |stream: &NotedStream| spans.get(&(Category::Media, owner(stream)));
-    let signalling = spans.get(&(Category::Signalling, of_call(call.call_id.as_bytes())));
-    let media: u64 = noted.iter().filter_map(of_media).map(|span| span.packets).sum();
-    let packets = signalling.map_or(0, |span| span.packets) + media;
-    // What is there is there, whatever was noted.
-    call.recorded = match decision.map(NotedDecision::recorded) {
-        _ if packets == 0 => Recorded::None,
-        _ if media == 0 => Recorded::Signalling,
-        Some(Recorded::Headers) => Recorded::Headers,
-        _ => Recorded::Full,
-    };
-    call.recorded_packets = (packets > 0).then_some(packets);
-    let end = call.end.or(call.start()).unwrap_or_default();
-    let mut streams: Vec<Stream> = noted
-        .iter()
-        .map(|stream| {
-            let (last, packets) =
-                of_media(stream).map_or((end.max(stream.first), 0), |span| (span.last, span.packets));
-            stream_record(&call, stream, last, packets)
+impl CallOfJournal {
+    /// Its record, for a run that goes on with it.
+    pub fn continued_record(&self) -> Call {
+        let mut record = self.call.record.clone();
+        let unstored: Vec<Id> = self.unstored().map(|stream| id_of(&record, stream)).collect();
+        record.streams.extend(unstored);
+        if !self.call.is_handed_over() {
+            // How many packets are recorded was not known yet.
+            record.recorded = self.decision().map_or(Recorded::None, NotedDecision::recorded);
+            record.recorded_packets = None;
+            record.recorded_missing = None;
+            record.recorded_empty = None;
+        }
+        Call { state: self.call.state, end: None, duration_ms: None, ..record }
+    }
+
+    /// What is recorded of it.
+    pub fn decision(&self) -> Option<NotedDecision> {
+        self.call.notes.iter().find_map(|note| match note {
+            CallNote::Decision(bits) => Some(NotedDecision::of_bits(*bits)),
+            _ => None,
         })
-        .collect();
-    streams.sort_by_key(|stream| (stream.first, stream.id));
-    call.streams = streams.iter().map(|stream| stream.id).collect();
-    (call, streams)
+    }
+
+    /// Streams that no run has stored: those noted since one handed the call over, or went on with it.
+    fn unstored(&self) -> impl Iterator<Item = &NotedStream> {
+        let notes = &self.call.notes;
+        let stored = notes.iter().rposition(|note| matches!(note, CallNote::State(_))).unwrap_or(0);
+        let is_new = move |stream: &&NotedStream| notes[stored..].contains(&CallNote::Stream(**stream));
+        self.streams.iter().filter(is_new)
+    }
+
+    fn records(&self, spans: &RecordedSpans) -> (Call, Vec<Stream>) {
+        let mut call = self.call.record.clone();
+        let of_media = |stream: &NotedStream| spans.get(&(Category::Media, owner(stream)));
+        let signalling = spans.get(&(Category::Signalling, of_call(call.call_id.as_bytes())));
+        let media: u64 = self.unstored().filter_map(of_media).map(|span| span.packets).sum();
+        let packets = signalling.map_or(0, |span| span.packets) + media;
+        // What is there is there, whatever was noted.
+        let recorded = match self.decision().map(NotedDecision::recorded) {
+            _ if packets == 0 => Recorded::None,
+            _ if media == 0 => Recorded::Signalling,
+            Some(Recorded::Headers) => Recorded::Headers,
+            _ => Recorded::Full,
+        };
+        if self.call.is_handed_over() {
+            // Its run has counted what it recorded, and no other has gone on.
+        } else if call.streams.is_empty() {
+            call.recorded = recorded;
+            call.recorded_packets = (packets > 0).then_some(packets);
+        } else {
+            // An earlier run has stored streams of it, which are not looked for again.
+            call.recorded = wider(call.recorded, recorded);
+            (call.recorded_packets, call.recorded_missing) = (None, None);
+        }
+        let end = call.end.or(call.start()).unwrap_or_default();
+        let restore = |stream: &NotedStream| {
+            let found = of_media(stream).map(|span| (span.last, span.packets));
+            let (last, packets) = found.unwrap_or((end.max(stream.first), 0));
+            stream_record(&call, stream, last, packets)
+        };
+        let mut streams: Vec<Stream> = self.unstored().map(restore).collect();
+        streams.sort_by_key(|stream| (stream.first, stream.id));
+        streams.dedup_by_key(|stream| stream.id);
+        call.streams.extend(streams.iter().map(|stream| stream.id));
+        (call, streams)
+    }
+}
+
+fn id_of(call: &Call, stream: &NotedStream) -> Id {
+    stream_id(Some(call.id), (stream.src, stream.dst, stream.ssrc), stream.first)
 }
 
 /// A stream of which nothing but its name, its times and the number of packets in the spool is known.
 fn stream_record(call: &Call, noted: &NotedStream, last: Nanos, packets: u64) -> Stream {
     let NotedStream { src, dst, ssrc, payload_type, first, .. } = *noted;
-    let id = stream_id(Some(call.id), (src, dst, ssrc), first);
+    let id = id_of(call, noted);
     Stream::unmeasured((id, call), (src, dst, ssrc), payload_type, (first, last), packets)
 }
 
@@ -119,7 +169,7 @@ const BEFORE: Nanos = Nanos::from_secs(10);
 
 #[cfg(test)]
 mod tests {
-    use ringtap_model::{CallState, Endpoint, Id};
+    use ringtap_model::{CallState, Endpoint};
     use ringtap_spool::RecordedSpan;
     use ringtap_spool::rules::{CallDecision, DecisionState, RecordingScope};
     use ringtap_testing::samples;
@@ -203,5 +253,26 @@ mod tests {
         let streams: Vec<usize> =
             calls.records(&RecordedSpans::new()).map(|(_, streams)| streams.len()).collect();
         assert_eq!(streams, [1, 0]);
+    }
+
+    /// A run that ended cleanly knows what it recorded; of what a later one recorded the spool tells.
+    #[test]
+    fn what_a_clean_stop_has_counted_stays() {
+        let spans = RecordedSpans::from([
+            ((Category::Media, of_stream(end(2), end(9), 7)), span(63, 50)),
+            ((Category::Signalling, of_call(b"1")), span(30, 5)),
+        ]);
+        let state = || CallNote::State(Vec::new());
+        for (notes, packets, streams) in [
+            (vec![full(), state()], Some(1_500), 0),
+            (vec![full(), state(), CallNote::Stream(stream(2, 70))], None, 1),
+        ] {
+            let mut call = call(1, notes);
+            call.record.streams = vec![Id([9; 16])];
+            (call.record.recorded, call.record.recorded_packets) = (Recorded::Full, Some(1_500));
+            let (record, found) = RecoveredCalls::new(vec![call]).records(&spans).next().unwrap();
+            assert_eq!((record.recorded, record.recorded_packets), (Recorded::Full, packets));
+            assert_eq!((found.len(), record.streams.len()), (streams, streams + 1));
+        }
     }
 }

@@ -55,7 +55,12 @@ impl EntryFile {
             }
             Err(error) => return Err(failed(error)),
         };
-        let size = file.metadata().map_err(failed)?.len();
+        let metadata = file.metadata().map_err(failed)?;
+        if !metadata.is_file() {
+            // A pipe would let it wait for ever.
+            return Err(Error::NotOurs { path: path.to_owned() });
+        }
+        let size = metadata.len();
         let mut found = Vec::new();
         (&file).take(magic.len() as u64).read_to_end(&mut found).map_err(failed)?;
         if !magic.starts_with(&found) {

@@ -28,6 +28,10 @@ const TIME: u8 = b'T';
 const SLACK: u64 = 4;
 const SHORT: u64 = 1 << 20;
 
+/// Bytes that the entries of all calls in progress may take: some 300,000 calls. A start reads them all into
+/// memory.
+const LARGEST: u64 = 512 << 20;
+
 /// Notes of one call.
 const MOST_NOTES: usize = 64;
 
@@ -46,6 +50,8 @@ pub struct Journal {
     in_progress: HashMap<Id, InProgress>,
     /// Bytes that the entries of the calls in progress take.
     needed: u64,
+    /// Bytes that they may take.
+    largest: u64,
     last: Nanos,
 }
 
@@ -72,6 +78,8 @@ pub struct Recovered {
     pub last: Nanos,
     /// Bytes at its end that a kill had torn.
     pub cut: u64,
+    /// Entries that were left out: those before them take all that the calls in progress may.
+    pub refused: u64,
 }
 
 /// A call that had begun and not ended.
@@ -85,6 +93,14 @@ pub struct RecoveredCall {
     pub notes: Vec<CallNote>,
 }
 
+impl RecoveredCall {
+    /// Whether the previous run handed it over when it ended, rather than being killed. It has stored its
+    /// streams then, and a record.
+    pub fn is_handed_over(&self) -> bool {
+        matches!(self.notes.last(), Some(CallNote::State(_)))
+    }
+}
+
 impl Journal {
     /// Opens the journal at that path, or begins one.
     ///
@@ -92,49 +108,42 @@ impl Journal {
     ///
     /// The file cannot be opened, or another program wrote it.
     pub fn open(path: &Path) -> Result<(Self, Recovered), Error> {
-        let mut in_progress = HashMap::<Id, InProgress>::new();
-        let mut last = Nanos::ZERO;
-        let (file, cut) = EntryFile::open(path, MAGIC, |at, payload| match payload {
-            [BEGUN, rest @ ..] => {
-                if let Some((time, id)) = time_of(rest).zip(rest.get(8..24).and_then(id_of)) {
-                    last = last.max(time);
-                    begin(&mut in_progress, id, Entry { at, length: payload.len() });
-                }
-            }
-            [ENDED, id @ ..] => _ = id_of(id).map(|id| in_progress.remove(&id)),
-            [TIME, rest @ ..] => last = last.max(time_of(rest).unwrap_or_default()),
-            [tag, rest @ ..] if is_note(*tag) => {
-                if let Some(call) = rest.get(..16).and_then(id_of).and_then(|id| in_progress.get_mut(&id)) {
-                    call.add_note(*tag, Entry { at, length: payload.len() });
-                }
-            }
-            _ => {}
-        })?;
-        let needed = in_progress.values().map(InProgress::size).sum();
-        let mut journal = Self { path: path.to_owned(), file, in_progress, needed, last };
+        Self::open_up_to(path, LARGEST)
+    }
+
+    fn open_up_to(path: &Path, largest: u64) -> Result<(Self, Recovered), Error> {
+        let mut found = Found { largest, ..Found::default() };
+        let (file, cut) = EntryFile::open(path, MAGIC, |at, payload| found.add(at, payload))?;
+        let Found { in_progress, needed, last, refused, .. } = found;
+        let mut journal = Self { path: path.to_owned(), file, in_progress, needed, largest, last };
         let calls = journal.interrupted()?;
         // When the disk is full now, the journal stays as it is and is compacted later.
         let _ = journal.rewrite(&calls);
-        Ok((journal, Recovered { calls, last, cut }))
+        Ok((journal, Recovered { calls, last, cut, refused }))
     }
 
-    /// A call has begun, or more is known of it: `call` as it is known at `now`.
+    /// A call has begun, or more is known of it: `call` as it is known at `now`. False if it has no place:
+    /// the entries of the calls in progress take all that they may.
     ///
     /// # Errors
     ///
     /// The file cannot be written; the next entry tries again.
-    pub fn begin(&mut self, now: Nanos, call: &Call) -> Result<(), Error> {
+    pub fn begin(&mut self, now: Nanos, call: &Call) -> Result<bool, Error> {
         let payload = begin_entry(now, call);
+        if self.needed + OVERHEAD + payload.len() as u64 > self.largest {
+            return Ok(false);
+        }
         let at = self.file.append([payload.as_slice()])?;
         self.last = self.last.max(now);
         let entry = Entry { at, length: payload.len() };
         self.needed += entry.size();
         self.needed -= begin(&mut self.in_progress, call.id, entry).map_or(0, |before| before.size());
-        self.compact()
+        self.compact()?;
+        Ok(true)
     }
 
     /// Notes something of a call in progress. False if it has no place: the journal does not know the call,
-    /// or has [`MOST_NOTES`] of it.
+    /// has [`MOST_NOTES`] of it, or as many bytes as it may.
     ///
     /// # Errors
     ///
@@ -145,6 +154,9 @@ impl Journal {
             return Ok(false);
         };
         let payload = note.entry(call);
+        if *needed + OVERHEAD + payload.len() as u64 > self.largest {
+            return Ok(false);
+        }
         let at = file.append([payload.as_slice()])?;
         *needed -= in_progress.size();
         in_progress.add_note(note.tag(), Entry { at, length: payload.len() });
@@ -222,11 +234,11 @@ impl Journal {
     /// The calls in progress as they will be recorded.
     fn interrupted(&self) -> Result<Vec<RecoveredCall>, Error> {
         let mut calls = Vec::with_capacity(self.in_progress.len());
-        for in_progress in self.in_progress.values() {
+        for (id, in_progress) in &self.in_progress {
             let payload = self.payload(&in_progress.call)?;
-            // The checksum was right: only another version of this program can have written what is no call.
+            // The checksum was right: only another program can have written what is no call, or another.
             let call = payload.get(25..).and_then(|json| serde_json::from_slice::<Call>(json).ok());
-            let Some(call) = call else { continue };
+            let Some(call) = call.filter(|call| call.id == *id) else { continue };
             let mut notes = Vec::with_capacity(in_progress.notes.len());
             for (_, entry) in &in_progress.notes {
                 notes.extend(CallNote::of_entry(&self.payload(entry)?));
@@ -308,6 +320,53 @@ impl Journal {
     }
 }
 
+/// What the entries of a file come to, one after the other.
+#[derive(Default)]
+struct Found {
+    in_progress: HashMap<Id, InProgress>,
+    needed: u64,
+    largest: u64,
+    last: Nanos,
+    refused: u64,
+}
+
+impl Found {
+    fn add(&mut self, at: u64, payload: &[u8]) {
+        let entry = Entry { at, length: payload.len() };
+        match payload {
+            [BEGUN, rest @ ..] => {
+                let Some((time, id)) = time_of(rest).zip(rest.get(8..24).and_then(id_of)) else { return };
+                self.last = self.last.max(time);
+                if self.has_room(entry) {
+                    self.needed += entry.size();
+                    self.needed -= begin(&mut self.in_progress, id, entry).map_or(0, |before| before.size());
+                }
+            }
+            [ENDED, id @ ..] => {
+                let ended = id_of(id).and_then(|id| self.in_progress.remove(&id));
+                self.needed -= ended.map_or(0, |call| call.size());
+            }
+            [TIME, rest @ ..] => self.last = self.last.max(time_of(rest).unwrap_or_default()),
+            [tag, rest @ ..] if is_note(*tag) => {
+                let has_room = self.has_room(entry);
+                let call = rest.get(..16).and_then(id_of).and_then(|id| self.in_progress.get_mut(&id));
+                if let Some(call) = call.filter(|_| has_room) {
+                    self.needed -= call.size();
+                    call.add_note(*tag, entry);
+                    self.needed += call.size();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn has_room(&mut self, entry: Entry) -> bool {
+        let has_room = self.needed + entry.size() <= self.largest;
+        self.refused += u64::from(!has_room);
+        has_room
+    }
+}
+
 impl Entry {
     fn size(&self) -> u64 {
         OVERHEAD + self.length as u64
@@ -326,7 +385,11 @@ impl InProgress {
 
     fn add_note(&mut self, tag: u8, entry: Entry) {
         match self.replaced_by(tag) {
-            Some(place) => self.notes[place].1 = entry,
+            // The last is the latest.
+            Some(place) => {
+                self.notes.remove(place);
+                self.notes.push((tag, entry));
+            }
             None if self.notes.len() < MOST_NOTES => self.notes.push((tag, entry)),
             None => {}
         }

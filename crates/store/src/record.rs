@@ -88,8 +88,8 @@ pub(crate) enum AnyRecord {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PendingRecord {
     pub(crate) record: AnyRecord,
-    /// It is a call from the journal or one of its streams, which knows less than the record: it never
-    /// replaces what is stored.
+    /// It is a call from the journal or one of its streams, which knows less than the record: it replaces
+    /// nothing but the record of a call in progress.
     pub(crate) from_journal: bool,
 }
 
@@ -229,12 +229,15 @@ fn statements<R: StoredRecord>() -> [String; 2] {
     let places: Vec<_> = (1..=columns.len()).map(|number| format!("?{number}")).collect();
     let updates: Vec<_> = columns.iter().map(|column| format!("{column} = excluded.{column}")).collect();
     let (columns, places, updates) = (columns.join(", "), places.join(", "), updates.join(", "));
+    let insert = format!("INSERT INTO {table} ({columns}) VALUES ({places}) ON CONFLICT (id) DO");
+    let from_journal = match R::TYPE {
+        // The run before the last ended in the middle of the call.
+        RecordType::Call => format!("UPDATE SET {updates} WHERE state IN ('active', 'ringing', 'trying')"),
+        _ => "NOTHING".to_owned(),
+    };
     [
-        format!(
-            "INSERT INTO {table} ({columns}) VALUES ({places}) ON CONFLICT (id) DO UPDATE SET {updates} \
-             WHERE {table}.json <> excluded.json"
-        ),
-        format!("INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})"),
+        format!("{insert} UPDATE SET {updates} WHERE {table}.json <> excluded.json"),
+        format!("{insert} {from_journal}"),
     ]
 }
 

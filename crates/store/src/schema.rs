@@ -14,7 +14,7 @@ use crate::Error;
 pub(crate) const APPLICATION: i64 = 0x5254_4150;
 
 /// The migrations in order; the version of a file is the number of those it has.
-pub(crate) const MIGRATIONS: [&str; 4] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+pub(crate) const MIGRATIONS: [&str; 5] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
 
 /// The version that this program writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -147,6 +147,9 @@ ALTER TABLE streams ADD COLUMN rtcp_bye_us INTEGER;
 ALTER TABLE streams ADD COLUMN rtcp_cname TEXT;
 ";
 
+/// Calls that went on over a restart.
+const VERSION_5: &str = "ALTER TABLE calls ADD COLUMN unmonitored_ms REAL;";
+
 #[cfg(test)]
 mod tests {
     use ringtap_model::{Call, Message, Registration, Stream};
@@ -217,7 +220,10 @@ mod tests {
         let [call] = &found.calls[..] else { panic!("{found:?}") };
         assert_eq!((call.id.to_string().as_str(), call.recorded_packets), (id, None));
         // Nothing but the fields that are not known was added.
-        let unknown = r#","recorded_packets":null,"recorded_missing":null,"recorded_empty":null}"#;
+        let unknown = concat!(
+            r#","recorded_packets":null,"recorded_missing":null,"recorded_empty":null"#,
+            r#","unmonitored_ms":null}"#
+        );
         assert_eq!(serde_json::to_string(call).unwrap(), json.replace("}", unknown));
         let now = Connection::open(&path).unwrap();
         assert_eq!(version(&now, &path).unwrap(), VERSION);

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use common::{NOON, call, message, registration, stream};
 use ringtap_model::{Call, CallState, Nanos};
-use ringtap_store::{Query, Reader, StoreEvent, StoreSettings, StoreWriter};
+use ringtap_store::{CallNote, Query, Reader, StoreEvent, StoreSettings, StoreWriter};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -284,6 +284,28 @@ fn interrupted_never_takes_the_place_of_a_record() {
     let counts = writer.close(PATIENCE);
     assert_eq!(counts.journal_calls, 0);
     assert_eq!(stored(dir.path())[1], (2, "completed".to_owned()));
+}
+
+/// A run that ends in the middle of a call stores it as it is, and leaves it in the journal. A next run that
+/// does not go on with it, since it comes too late, says that it was interrupted.
+#[test]
+fn a_call_that_was_handed_over_and_does_not_go_on_is_interrupted() {
+    let dir = tempfile::tempdir().unwrap();
+    let under_way = Call { state: CallState::Active, end: None, ..call(1) };
+    let notes = vec![CallNote::Decision(7), CallNote::State(b"{}".to_vec())];
+    let (writer, _events) = open(&settings(dir.path()));
+    writer.sender().unwrap().call(under_way.clone(), vec![]);
+    let counts = writer.hand_over(PATIENCE, NOON, vec![(under_way.clone(), notes.clone())]);
+    assert_eq!((stored(dir.path()), counts.journal_calls), (vec![(1, "active".to_owned())], 1));
+
+    let (writer, recovered) = StoreWriter::open(&settings(dir.path()), |_| ()).unwrap();
+    let [handed_over] = &recovered.calls[..] else { panic!("{recovered:?}") };
+    assert!(handed_over.is_handed_over() && handed_over.state == CallState::Active);
+    assert_eq!((&handed_over.notes, recovered.last), (&notes, NOON));
+    writer.sender().unwrap().recover(handed_over.record.clone(), vec![]);
+    writer.close(PATIENCE);
+    assert_eq!(stored(dir.path()), [(1, "interrupted".to_owned())]);
+    assert_eq!(StoreWriter::open(&settings(dir.path()), |_| ()).unwrap().1.calls, []);
 }
 
 /// The id of a call changes when its INVITE comes after another message of it: it is one call all the same.

@@ -80,6 +80,7 @@ pub fn call() -> Call {
         recorded_packets: None,
         recorded_missing: None,
         recorded_empty: None,
+        unmonitored_ms: None,
     }
 }
 

@@ -5,6 +5,7 @@
 //! unreported.
 
 mod binding;
+mod continued;
 mod details;
 mod ending;
 mod endpoints;

@@ -13,6 +13,9 @@ pub(crate) struct CallId {
 }
 
 impl CallId {
+    /// Bytes that are kept of a longer one, and that a record shows.
+    pub(crate) const LONGEST: usize = 256;
+
     pub(crate) fn new(bytes: &[u8]) -> Self {
         let mut short = [0; SHORT];
         let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
@@ -20,8 +23,8 @@ impl CallId {
             place.copy_from_slice(bytes);
             return Self { len, short, long: Box::default() };
         }
-        let long = match bytes.get(..LONGEST) {
-            Some(beginning) if bytes.len() > LONGEST => {
+        let long = match bytes.get(..Self::LONGEST) {
+            Some(beginning) if bytes.len() > Self::LONGEST => {
                 [beginning, &Sha256::digest(bytes)[..]].concat().into_boxed_slice()
             }
             _ => bytes.into(),
@@ -32,7 +35,7 @@ impl CallId {
     /// Whether it is that Call-ID, whose keyed hash is the same: so of a long one the beginning and the
     /// length tell.
     pub(crate) fn is(&self, bytes: &[u8]) -> bool {
-        self.len as usize == bytes.len() && self.beginning() == &bytes[..bytes.len().min(LONGEST)]
+        self.len as usize == bytes.len() && self.beginning() == &bytes[..bytes.len().min(Self::LONGEST)]
     }
 
     /// What tells it from all others: for an id.
@@ -54,15 +57,13 @@ impl CallId {
         if self.long.is_empty() {
             &self.short[..self.len as usize]
         } else {
-            &self.long[..self.long.len().min(LONGEST)]
+            &self.long[..self.long.len().min(Self::LONGEST)]
         }
     }
 }
 
 /// Bytes that lie in the entry itself: with the length, whole words.
 const SHORT: usize = 52;
-/// Bytes that are kept of a longer one, and that a record shows.
-const LONGEST: usize = 256;
 
 #[cfg(test)]
 mod tests {

@@ -19,7 +19,8 @@ impl Recorder {
             match command.act {
                 CallCommand::Keep(what) => {
                     let before = state.decision;
-                    state.decision = CallDecision { state: DecisionState::Decided, what, ..before };
+                    let decided = DecisionState::Decided;
+                    state.decision = CallDecision { state: decided, what, provisional: false, ..before };
                     if !std::mem::replace(&mut state.fixed, true) {
                         self.counts.calls[what as usize] += 1;
                     }

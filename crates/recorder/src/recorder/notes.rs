@@ -1,6 +1,8 @@
 //! What the journal of calls in progress has of their streams and decisions: after a kill, the next start
 //! finds by it what was recorded of them.
 
+use ringtap_engine::CallNumber;
+use ringtap_spool::of_call;
 use ringtap_spool::rules::CallDecision;
 use ringtap_store::{CallNote, NotedStream, RecordSender};
 
@@ -41,6 +43,31 @@ impl CallState {
 }
 
 impl Recorder {
+    /// What is recorded of a call now.
+    pub fn decision_of(&self, call: CallNumber) -> Option<NotedDecision> {
+        let state = self.calls.get(&call.slot()).filter(|state| state.number == call)?;
+        Some(NotedDecision::of(&self.shared_policy.table.get(place(state.number))))
+    }
+
+    /// Goes on with a call of the previous run, whose progress the engine has reported: under the decision
+    /// that stood then, or under the rules. A pause goes on under both.
+    pub fn go_on(&mut self, call_id: &str, noted: Option<NotedDecision>) {
+        let Some(slot) = self.by_key.get(&of_call(call_id.as_bytes())).copied() else { return };
+        let Some(state) = self.calls.get_mut(&slot) else { return };
+        let place = place(state.number);
+        state.decision.events = noted.map_or(0, NotedDecision::events);
+        if let Some(decision) = noted.and_then(NotedDecision::decision) {
+            (state.decision, state.fixed) = (decision, true);
+            self.shared_policy.table.write(place, decision);
+        } else {
+            self.judge(slot, None, false);
+        }
+        if noted.is_some_and(NotedDecision::is_paused) {
+            self.shared_policy.table.pause(place, true);
+        }
+        self.judge_product(slot);
+    }
+
     /// Notes what found no room in the journal before, and what commands and digits have changed.
     pub(super) fn catch_up_journal(&mut self) {
         let Self { journal, streams, calls, shared_policy, .. } = self;

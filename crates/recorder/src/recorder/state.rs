@@ -28,6 +28,8 @@ pub struct Recorder {
     pub(super) amender: Option<Amender>,
     /// The journal of calls in progress.
     pub(super) journal: Option<RecordSender>,
+    /// Changes of decisions when the journal was last told of them.
+    pub(super) journaled_changes: u64,
     /// By the stream's serial.
     pub(super) streams: HashMap<u64, Stream, BuildHasherDefault<SerialHasher>>,
     /// By the stream's slot in the engine.
@@ -82,6 +84,7 @@ impl Recorder {
             eraser,
             amender: None,
             journal: None,
+            journaled_changes: 0,
             streams: HashMap::default(),
             fast_paths: vec![FastPath::NONE; streams].into_boxed_slice(),
             waiting: Vec::new(),

@@ -51,6 +51,10 @@ impl Recorder {
         if now.since(self.checked) >= CHECK_INTERVAL {
             self.checked = now;
             self.check_waiting(now);
+            let changes = self.shared_policy.table.changes();
+            if std::mem::replace(&mut self.journaled_changes, changes) != changes {
+                self.catch_up_journal();
+            }
         }
         if now.since(self.released) >= RELEASE_INTERVAL {
             self.released = now;

@@ -1,5 +1,6 @@
 //! `ringtap forget`: makes the packets of a call unreadable for good.
 
+use std::fs::{File, TryLockError};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,7 +9,7 @@ use anyhow::bail;
 use clap::Args;
 use ringtap_export::call_part::{self, CallPart};
 use ringtap_export::find::named_call;
-use ringtap_model::Nanos;
+use ringtap_model::{Call, CallState, Nanos};
 use ringtap_report::text::counted;
 use ringtap_spool::{DeletionLog, FarStorage, ForgetOrder, ForgetReport, Signer, forget};
 
@@ -116,6 +117,15 @@ impl Forget {
             ));
             return Ok(Exit::Damaged);
         }
+        if is_in_progress(&call) && self.is_written_to() {
+            screen.remark(format!(
+                "the call is still in progress, as far as its record tells, and a daemon writes to `{}`: \
+                 what it has recorded of the call since its start can be read; repeat this when the call has \
+                 ended",
+                self.spool.display()
+            ));
+            return Ok(Exit::Damaged);
+        }
         if all.keys + all.chunks + all.already == 0 {
             bail!(
                 "`{}` has no packets of the call: it was not recorded, or its packets were deleted",
@@ -125,11 +135,22 @@ impl Forget {
         Ok(Exit::Done)
     }
 
+    /// Whether a daemon runs that records into the spool.
+    fn is_written_to(&self) -> bool {
+        let lock = File::open(self.spool.join("lock"));
+        lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
     /// Whether the spool is signed: a chain of seals has a head.
     fn is_signed(&self) -> bool {
         let files = std::fs::read_dir(&self.spool).into_iter().flatten().flatten();
         files.map(|file| file.path()).any(|path| path.extension().is_some_and(|kind| kind == "head"))
     }
+}
+
+/// Whether the record is that of a call which goes on in the daemon's next run.
+fn is_in_progress(call: &Call) -> bool {
+    matches!(call.state, CallState::Active | CallState::Ringing | CallState::Trying)
 }
 
 fn bucket_name(far: Option<&dyn FarStorage>) -> String {

@@ -15,8 +15,8 @@ use crate::screen::Screen;
 ///
 /// Captures on the interfaces that the configuration names, or replays files. Prints a status line every 10
 /// s, serves Prometheus metrics, and reads its configuration again on SIGHUP. On SIGTERM or Ctrl-C it writes
-/// all records and ends; calls under way get the state `active`. After a kill, the next start writes records
-/// of the calls that were cut off, with the state `interrupted`. See docs/manual/run.md.
+/// all records and ends; calls under way get the state `active`. A start within five minutes goes on with
+/// them, also after a kill; calls that do not go on then get the state `interrupted`. See docs/manual/run.md.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Run {

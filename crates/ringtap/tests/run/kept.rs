@@ -18,10 +18,10 @@ use crate::talk::{Side, Talk, play, write};
 use crate::wire::{assert_inside, inside};
 
 /// One worker on one wire, and two on two.
-const TEAMS: [(&str, &[&str]); 2] = [("\"va\"", &["vb"]), ("\"va\", \"vc\"", &["vb", "vd"])];
+pub(crate) const TEAMS: [(&str, &[&str]); 2] = [("\"va\"", &["vb"]), ("\"va\", \"vc\"", &["vb", "vd"])];
 
 /// A live daemon's folder with these lines in `[spool]`, and these rules.
-fn place(dir: &Path, interfaces: &str, spool: &str, rules: &str) -> Place {
+pub(crate) fn place(dir: &Path, interfaces: &str, spool: &str, rules: &str) -> Place {
     let place = Place::new(dir);
     let path = place.configure(&format!("interfaces = [{interfaces}]\ndirection = \"incoming\""), "");
     let text = fs::read_to_string(&path).unwrap();

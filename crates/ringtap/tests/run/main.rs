@@ -13,6 +13,7 @@
 //! | `processes` | what each process of the daemon holds, and what it may do |
 //! | `product` | interception product, and that nothing else shows it |
 //! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
+//! | `restarted` | calls in progress while the daemon is stopped, or killed, and started again |
 //! | `retained` | clocks that run out, calls on hold, a disk that is full |
 //! | `rules` | what is kept by rules, and what is not there |
 //! | `talk` | calls written by hand |
@@ -31,6 +32,7 @@ mod moto;
 mod processes;
 mod product;
 mod replayed;
+mod restarted;
 mod retained;
 mod rules;
 mod sealed;

@@ -14,7 +14,7 @@ pub enum CallNote {
     /// A media stream belongs to it.
     Stream(NotedStream),
     /// What is recorded of it, in the recorder's own bits. Replaces the one before.
-    Decision(u8),
+    Decision(u64),
     /// What is needed to go on with it after a restart, in a form of its own. Replaces the one before.
     State(Vec<u8>),
 }
@@ -59,7 +59,7 @@ impl CallNote {
         match self {
             // INVARIANT: texts and numbers alone; none can fail to serialise.
             Self::Stream(stream) => entry.extend(serde_json::to_vec(stream).unwrap_or_default()),
-            Self::Decision(bits) => entry.push(*bits),
+            Self::Decision(bits) => entry.extend(bits.to_le_bytes()),
             Self::State(state) => entry.extend(state),
         }
         entry
@@ -70,7 +70,13 @@ impl CallNote {
         let (tag, content) = (*entry.first()?, entry.get(17..)?);
         match tag {
             STREAM => serde_json::from_slice(content).ok().map(Self::Stream),
-            DECISION => content.first().map(|bits| Self::Decision(*bits)),
+            DECISION => {
+                // Earlier versions wrote the first byte alone.
+                let mut bits = [0; 8];
+                let known = content.len().min(bits.len());
+                bits[..known].copy_from_slice(&content[..known]);
+                (known > 0).then_some(Self::Decision(u64::from_le_bytes(bits)))
+            }
             STATE => Some(Self::State(content.to_vec())),
             _ => None,
         }

@@ -1,3 +1,5 @@
+use std::process::Command;
+
 use ringtap_model::{Endpoint, Protocol, Recorded, Transport};
 
 use super::*;
@@ -49,6 +51,7 @@ fn call(number: u8) -> Call {
         recorded_packets: None,
         recorded_missing: None,
         recorded_empty: None,
+        unmonitored_ms: None,
     }
 }
 
@@ -114,7 +117,7 @@ fn torn_at_every_byte() {
         match step {
             "1" => journal.begin(at(1), &call(1)),
             "2" => journal.begin(at(2), &call(2)),
-            "-1" => journal.end(&Id([1; 16])),
+            "-1" => journal.end(&Id([1; 16])).map(|()| true),
             _ => journal.begin(at(4), &answered(1, 4)),
         }
         .unwrap();
@@ -174,7 +177,7 @@ fn what_was_noted_of_a_call_comes_back_with_it() {
     }
     // What is known of the call later leaves the notes alone.
     journal.begin(at(2), &answered(1, 2)).unwrap();
-    let expected = [stream(1), CallNote::Decision(7), CallNote::State(vec![1]), stream(2)];
+    let expected = [stream(1), CallNote::State(vec![1]), stream(2), CallNote::Decision(7)];
     for _ in 0..2 {
         let (_, recovered) = Journal::open(&path).unwrap();
         assert_eq!((recovered.calls.len(), &recovered.calls[0].notes[..]), (1, &expected[..]));
@@ -201,4 +204,43 @@ fn notes_are_bounded_and_stay_when_the_file_is_written_anew() {
     let (_, recovered) = Journal::open(&path).unwrap();
     assert_eq!((recovered.calls.len(), recovered.calls[0].notes.len()), (1, MOST_NOTES));
     assert_eq!(recovered.calls[0].notes[63], stream(63));
+}
+
+/// As many calls as have room are read, and none more is entered: whoever writes the file fills no memory.
+#[test]
+fn calls_beyond_the_bound_are_left_out_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("journal");
+    let (mut journal, _) = Journal::open(&path).unwrap();
+    for number in 0..10 {
+        assert!(journal.begin(at(1), &call(number)).unwrap());
+        assert!(journal.note(&Id([number; 16]), &stream(number)).unwrap());
+    }
+    let room = journal.needed / 2;
+    drop(journal);
+    let (mut journal, recovered) = Journal::open_up_to(&path, room).unwrap();
+    assert_eq!((recovered.calls.len(), recovered.refused), (5, 10));
+    assert!(!journal.begin(at(2), &call(11)).unwrap() && !journal.note(&Id([1; 16]), &stream(9)).unwrap());
+    journal.end(&Id([0; 16])).unwrap();
+    assert!(journal.begin(at(2), &call(11)).unwrap() && journal.needed <= room);
+}
+
+/// What another program wrote is no call: an entry under another id, one that is no JSON, a pipe.
+#[test]
+fn what_is_no_journal_of_calls_is_left_out_or_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("journal");
+    let mut foreign = begin_entry(at(1), &call(1));
+    foreign[9..25].fill(7);
+    let mut torn = begin_entry(at(2), &call(2));
+    torn.truncate(60);
+    let [short, empty, unknown]: [&[u8]; 3] = [&[BEGUN, 1, 2], &[], b"?"];
+    let entries = [&foreign[..], &torn, short, empty, unknown, &begin_entry(at(3), &call(3))];
+    EntryFile::create(&path, MAGIC).unwrap().append(entries).unwrap();
+    let calls = recover(&path);
+    assert_eq!(calls.iter().map(|call| call.id.0[0]).collect::<Vec<_>>(), [3]);
+    // A pipe that nobody writes to would be waited for for ever.
+    let pipe = dir.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(matches!(Journal::open(&pipe), Err(Error::NotOurs { .. })));
 }

@@ -18,6 +18,11 @@ pub enum StoreEvent {
         /// Damaged bytes cut off the journal and the outbox.
         cut: u64,
     },
+    /// The journal has more than calls in progress may take: entries of it are left out.
+    JournalTooLarge {
+        /// Their number.
+        refused: u64,
+    },
     /// Records cannot be written to the day files; they wait.
     Unavailable(Error),
     /// Records can be written to the day files again.

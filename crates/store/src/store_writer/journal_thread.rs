@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ringtap_model::{Call, Id};
+use ringtap_model::{Call, Id, Nanos};
 
 use super::event::{OnEvent, StoreEvent, report};
 use crate::Error;
@@ -27,6 +27,11 @@ pub(super) enum JournalJob {
     },
     /// The records of these calls are durable, or dropped.
     Ended(Vec<Id>),
+    /// These calls are in progress when the program ends, at `now`.
+    HandOver {
+        now: Nanos,
+        calls: Vec<(Call, Vec<CallNote>)>,
+    },
     Flush(SyncSender<()>),
     Close,
 }
@@ -89,6 +94,14 @@ impl JournalThread {
                     self.write(|journal| journal.end(&id));
                 }
             }
+            JournalJob::HandOver { now, calls } => {
+                for (call, notes) in calls {
+                    self.begin(now, &call);
+                    for note in notes {
+                        self.write(|journal| journal.note(&call.id, &note));
+                    }
+                }
+            }
             // Nobody waits any more: no matter.
             JournalJob::Flush(done) => _ = done.send(()),
             JournalJob::Close => {}
@@ -97,7 +110,7 @@ impl JournalThread {
 
     fn progress(&mut self, number: u64, call: &Call) {
         let now = self.shared.clock().max(call.start().unwrap_or_default());
-        self.write(|journal| journal.begin(now, call));
+        self.begin(now, call);
         let before = self.ids.insert(number, call.id);
         self.numbers.insert(call.id, number);
         // The INVITE came after another message of the call: its id was another one until now.
@@ -106,6 +119,12 @@ impl JournalThread {
         {
             self.numbers.remove(&before);
             self.write(|journal| journal.end(&before));
+        }
+    }
+
+    fn begin(&mut self, now: Nanos, call: &Call) {
+        if self.write(|journal| journal.begin(now, call)) == Some(false) {
+            self.shared.unjournaled();
         }
     }
 

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ringtap_model::Nanos;
+use ringtap_model::{Call, Nanos};
 
 use crate::Error;
 use crate::day_files::DayFiles;
-use crate::journal::{Journal, Recovered};
+use crate::journal::{CallNote, Journal, Recovered};
 use crate::outbox::Outbox;
 use crate::settings::StoreSettings;
 use crate::state::{Counts, SharedState};
@@ -37,7 +37,12 @@ pub struct StoreWriter {
     queue: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
     journal: Option<(SyncSender<JournalJob>, JoinHandle<()>)>,
+    /// Calls that the next run goes on with.
+    handed_over: Option<HandedOver>,
 }
+
+/// When the program ended, and calls in progress then with their notes.
+type HandedOver = (Nanos, Vec<(Call, Vec<CallNote>)>);
 
 impl StoreWriter {
     /// Opens journal and outbox, and begins to write records. Returns the calls that the previous run left in
@@ -66,9 +71,13 @@ impl StoreWriter {
         let (journal, recovered) =
             opened.map_or_else(Default::default, |(journal, recovered)| (Some(journal), recovered));
         cut += recovered.cut;
-        let (calls, waiting) = (recovered.calls.len(), outbox.records());
+        let calls = recovered.calls.iter().filter(|call| !call.is_handed_over()).count();
+        let waiting = outbox.records();
         if calls > 0 || waiting > 0 || cut > 0 {
             on_event(StoreEvent::Recovered { calls, waiting, cut });
+        }
+        if recovered.refused > 0 {
+            on_event(StoreEvent::JournalTooLarge { refused: recovered.refused });
         }
         let shared = Arc::new(SharedState::new(settings));
         let on_event = Arc::new(Mutex::new(on_event));
@@ -87,7 +96,7 @@ impl StoreWriter {
         let writer = WriterThread::new(files, outbox, ends, jobs, on_event, Arc::clone(&shared));
         let builder = std::thread::Builder::new().name("store".into());
         let thread = builder.spawn(move || writer.run()).map_err(failed)?;
-        Ok((Self { shared, queue: Some(queue), thread: Some(thread), journal }, recovered))
+        Ok((Self { shared, queue: Some(queue), thread: Some(thread), journal, handed_over: None }, recovered))
     }
 
     /// A sender for one thread. `None` once closed.
@@ -134,6 +143,14 @@ impl StoreWriter {
         self.shared.counts()
     }
 
+    /// As [`close`](Self::close), and leaves these calls in the journal, in progress at `now`, for the next
+    /// run to go on with. The notes of each end with [`CallNote::State`].
+    pub fn hand_over(mut self, patience: Duration, now: Nanos, calls: Vec<(Call, Vec<CallNote>)>) -> Counts {
+        self.handed_over = Some((now, calls));
+        self.end(patience);
+        self.shared.counts()
+    }
+
     fn end(&mut self, patience: Duration) {
         self.shared.close(patience);
         self.queue = None;
@@ -142,6 +159,9 @@ impl StoreWriter {
         }
         // The records that are durable have ended in the journal by now.
         if let Some((jobs, thread)) = self.journal.take() {
+            if let Some((now, calls)) = self.handed_over.take() {
+                let _ = jobs.send(JournalJob::HandOver { now, calls });
+            }
             let _ = jobs.send(JournalJob::Close);
             let _ = thread.join();
         }
@@ -167,5 +187,6 @@ impl CountsHandle {
 
 /// How long the lock of another process is waited for: the queue fills meanwhile.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// Entries on their way to the journal: it is written faster than calls begin.
-const JOURNAL_QUEUE: usize = 1 << 14;
+/// Entries on their way to the journal. It is written faster than calls begin, but for those that go on when
+/// the program starts.
+const JOURNAL_QUEUE: usize = 1 << 16;

@@ -19,6 +19,8 @@ pub(super) enum Job {
     Message(Box<Message>),
     /// A call from the journal, with what the spool has of its streams.
     Recovered(Box<Call>, Vec<Stream>),
+    /// A stream of such a call, which goes on.
+    RecoveredStream(Box<Stream>),
     Flush(SyncSender<()>),
 }
 
@@ -59,6 +61,14 @@ impl RecordSender {
         self.shared.queued();
         // The thread ends only with the program.
         let _ = self.queue.send(Job::Recovered(Box::new(call), streams));
+    }
+
+    /// Stores what is known of streams of a call that goes on. Waits for room in the queue.
+    pub fn recover_streams(&self, streams: Vec<Stream>) {
+        for stream in streams {
+            self.shared.queued();
+            let _ = self.queue.send(Job::RecoveredStream(Box::new(stream)));
+        }
     }
 
     /// A stream without a call ended.
@@ -139,6 +149,7 @@ impl fmt::Debug for JournalJob {
             Self::Progress { .. } => "Progress",
             Self::Note { .. } => "Note",
             Self::Ended(_) => "Ended",
+            Self::HandOver { .. } => "HandOver",
             Self::Flush(_) => "Flush",
             Self::Close => "Close",
         })
@@ -153,6 +164,7 @@ impl fmt::Debug for Job {
             Self::Registration(_) => "Registration",
             Self::Message(_) => "Message",
             Self::Recovered(..) => "Recovered",
+            Self::RecoveredStream(_) => "RecoveredStream",
             Self::Flush(_) => "Flush",
         })
     }

@@ -154,6 +154,10 @@ impl WriterThread {
                 let records = std::iter::once(AnyRecord::Call(call)).chain(streams);
                 self.pending.extend(records.map(|record| PendingRecord { record, from_journal: true }));
             }
+            Job::RecoveredStream(stream) => {
+                let record = AnyRecord::Stream(stream);
+                self.pending.push_back(PendingRecord { record, from_journal: true });
+            }
             Job::Flush(done) => {
                 self.flushes.push(done);
                 return true;

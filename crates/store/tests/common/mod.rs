@@ -52,6 +52,7 @@ pub(crate) fn call(number: u64) -> Call {
         recorded_packets: Some(1_500),
         recorded_missing: Some(2),
         recorded_empty: Some(1),
+        unmonitored_ms: Some(1_500.5),
         ..samples::call()
     }
 }

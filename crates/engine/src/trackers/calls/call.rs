@@ -1,5 +1,8 @@
 //! What is known of one call attempt, message by message: RFC 3261 dialogs seen from the side.
 
+mod continued;
+mod memory;
+
 use std::cell::OnceCell;
 
 use ringtap_model::{
@@ -7,16 +10,15 @@ use ringtap_model::{
 };
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine};
 
+use super::continuation::Continuation;
 use super::message::CallMessage;
 use super::seen::SeenMessages;
 use crate::address_text::AddressText;
-use crate::codecs::CodecId;
 use crate::context::Hop;
-use crate::media::{LEG_BYTES, MAX_LEGS};
 use crate::table::hash::{self, Hasher};
 use crate::text::{round, text};
 use crate::trackers::callid::CallId;
-use crate::update::{CallStatus, PayloadTypes, Side};
+use crate::update::{CallStatus, Side};
 
 /// Ceilings of what one call may hold.
 const MAX_DIVERTED: usize = 16;
@@ -112,6 +114,8 @@ struct Parties {
     diverted: Vec<String>,
     digits: Vec<Dtmf>,
     id: OnceCell<Id>,
+    /// What the last run had of it.
+    continuation: Option<Box<Continuation>>,
 }
 
 impl CallEntry {
@@ -203,8 +207,8 @@ impl CallEntry {
     fn set_parties(&mut self, received: &CallMessage<'_>, hasher: &Hasher) {
         let CallMessage { message, hop, .. } = *received;
         self.has_grown = true;
+        self.forget_id();
         let parties = &mut *self.parties;
-        parties.id = OnceCell::new();
         if is_invite(message) {
             (self.src, self.dst, self.transport) = (hop.src, hop.dst, hop.transport);
         } else if message.code().is_some() {
@@ -233,10 +237,14 @@ impl CallEntry {
 
     /// Which side sent a message: From names the side that sent the request, in the answer too (RFC 3261
     /// 8.2.6.2).
-    fn sender(&self, received: &CallMessage<'_>, hasher: &Hasher) -> Side {
+    fn sender(&mut self, received: &CallMessage<'_>, hasher: &Hasher) -> Side {
         // The same From has the same tag.
-        let by_caller = received.from.is_some() && received.from == self.caller_from
-            || received.message.from_tag().is_none_or(|tag| tag_hash(tag, hasher) == self.caller_tag);
+        let by_caller = if self.caller_tag == 0 && self.parties.continuation.is_some() {
+            self.requested_by_caller(received, hasher)
+        } else {
+            received.from.is_some() && received.from == self.caller_from
+                || received.message.from_tag().is_none_or(|tag| tag_hash(tag, hasher) == self.caller_tag)
+        };
         let requester = if by_caller { Side::Caller } else { Side::Callee };
         if received.message.code().is_some() { requester.other() } else { requester }
     }
@@ -292,7 +300,7 @@ impl CallEntry {
         let number = received.cseq.map_or(0, |(number, _)| number);
         if self.invite.is_none() {
             self.invite = Some(received.hop.time);
-            self.parties.id = OnceCell::new();
+            self.forget_id();
             self.attempt = number;
         } else if self.answer.is_none() && self.failure.is_some() && number > self.attempt {
             // RFC 3261 section 22.2: the same attempt, with credentials, a longer session interval, another
@@ -331,6 +339,13 @@ impl CallEntry {
                     self.add_diverted(message.values(Header::Contact));
                 }
             }
+        }
+    }
+
+    /// Its id follows from its INVITE, unless it has a record of the last run.
+    fn forget_id(&mut self) {
+        if self.parties.continuation.is_none() {
+            self.parties.id = OnceCell::new();
         }
     }
 
@@ -414,40 +429,6 @@ impl CallEntry {
         self.trying.is_some() || self.final_code != 0
     }
 
-    /// Media of it were announced: its replicas, one a worker, hold them.
-    pub(super) fn add_announced(&mut self, ends: &[(Endpoint, PayloadTypes)]) {
-        let types = ends.iter().map(|(_, types)| types.len()).max().unwrap_or_default();
-        self.announced_ends = self.announced_ends.saturating_add(ends.len() as u16).min(MAX_LEGS as u16);
-        self.announced_types = self.announced_types.max(types as u16);
-        self.has_grown = true;
-    }
-
-    /// What it holds on the heap, here and in its replicas in as many workers, in bytes.
-    pub(super) fn heap_bytes(&self, workers: usize) -> usize {
-        let text = |text: &Option<Box<str>>| text.as_ref().map_or(0, |text| text.len());
-        let parties = &self.parties;
-        let texts = [
-            &parties.from_user,
-            &parties.from_host,
-            &parties.from_display,
-            &parties.to_user,
-            &parties.to_host,
-            &parties.ruri_user,
-            &parties.ruri_host,
-            &parties.asserted,
-            &parties.agents[0],
-            &parties.agents[1],
-            &parties.final_reason,
-        ];
-        let diverted: usize = parties.diverted.iter().map(|number| size_of::<String>() + number.len()).sum();
-        let digits = parties.digits.capacity() * (size_of::<Dtmf>() + 8);
-        let types = usize::from(self.announced_types) * size_of::<(u8, CodecId)>() + 16;
-        let replicas = workers * usize::from(self.announced_ends) * (LEG_BYTES + types);
-        let seen = self.seen.heap_bytes();
-        let entry = size_of::<Parties>() + self.call_id.heap_bytes();
-        entry + texts.into_iter().map(text).sum::<usize>() + diverted + digits + seen + replicas
-    }
-
     /// Where the call stands; `timed_out` when its limit has passed.
     fn state(&self, timed_out: bool) -> CallState {
         if self.answer.is_some() {
@@ -520,7 +501,7 @@ impl CallEntry {
         let span = |from: Option<Nanos>, to: Option<Nanos>| Some(round(to?.since(from?).millis_f64()));
         let owned = |text: Option<Box<str>>| text.map(String::from);
         let [caller_agent, callee_agent] = parties.agents;
-        Call {
+        let mut call = Call {
             id: parties.id.get().copied().unwrap_or_else(|| self.id()),
             call_id: self.call_id.text(),
             protocol: Protocol::Sip,
@@ -561,7 +542,12 @@ impl CallEntry {
             recorded_packets: None,
             recorded_missing: None,
             recorded_empty: None,
+            unmonitored_ms: None,
+        };
+        if let Some(continuation) = parties.continuation {
+            continuation.complete(&mut call);
         }
+        call
     }
 }
 

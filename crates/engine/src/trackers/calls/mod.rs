@@ -2,6 +2,7 @@
 
 mod announcement;
 mod call;
+mod continuation;
 mod eviction;
 mod message;
 mod rank;
@@ -11,6 +12,7 @@ mod tests;
 mod tracker;
 
 pub(crate) use call::{CallEntry, Handled, Novelty};
+pub(crate) use continuation::{interrupt, whole_call_id};
 pub(crate) use message::CallMessage;
 use rank::{CALL_RANKS, SOURCES, UNANSWERED};
 pub(crate) use tracker::CallTracker;
@@ -85,11 +87,16 @@ impl Calls {
 
     /// Begins a call; None at a ceiling.
     pub(crate) fn begin(&mut self, call_id: &[u8], hash: u64, hop: &Hop, drops: u64) -> Option<u32> {
+        self.enter(CallEntry::new(call_id, hash, hop, drops))
+    }
+
+    /// Enters a call; None at a ceiling.
+    pub(crate) fn enter(&mut self, mut call: CallEntry) -> Option<u32> {
         if self.memory > self.max_memory {
             return None;
         }
-        let mut call = CallEntry::new(call_id, hash, hop, drops);
-        call.source = self.source(hop.src.ip);
+        let hash = call.hash;
+        call.source = self.source(call.src.ip);
         let slot = self.entries.insert(call)?;
         self.index.insert(hash, slot);
         if self.dues.len() <= slot as usize {

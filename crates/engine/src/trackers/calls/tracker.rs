@@ -7,6 +7,7 @@ use super::announcement::{TypeCache, announced};
 use super::{CallEntry, CallMessage, Calls, Handled, Novelty};
 use crate::config::Config;
 use crate::context::{Context, Hop, SipMessage, SipVerdict};
+use crate::continued::{ContinuedCall, ContinuedMedia};
 use crate::counters::Counters;
 use crate::media::StreamTable;
 use crate::memory::MemoryShares;
@@ -69,7 +70,7 @@ impl Tracker for CallTracker {
             let status = call.status();
             cx.requests.update = Some(MediaUpdate { order: cx.order, call: name, status, side, ends });
         }
-        let due = call.last + limit(config, call);
+        let due = call.last + limit(config, call, Nanos::ZERO);
         calls.set_due(slot, due);
         calls.update(slot, self.workers);
         let (is_retransmission, is_mirrored) =
@@ -162,7 +163,7 @@ impl CallTracker {
 
     fn end_if_due<S: Sink>(&mut self, ticket: Ticket, heard: Nanos, cx: &mut Context<'_, S>) {
         let Some(call) = self.calls.get(ticket.slot) else { return };
-        let (over, limit) = (call.is_over(), limit(&self.config, call));
+        let (over, limit) = (call.is_over(), limit(&self.config, call, heard));
         let deadline = if over { call.last + limit } else { call.last.max(heard) + limit };
         if deadline > cx.now {
             cx.arm(deadline, ticket);
@@ -200,7 +201,8 @@ impl CallTracker {
         let media = CallRef::new(self.worker, self.calls.ticket(slot));
         let call = self.calls.remove(slot)?;
         let (rtt, media) = (call.rtt(), call.announced.then_some(media));
-        Some(Box::new(EndedCall { record: call.into_record(timed_out, drops), rtt, media }))
+        let silent_since = call.silent_since();
+        Some(Box::new(EndedCall { record: call.into_record(timed_out, drops), rtt, media, silent_since }))
     }
 
     /// A call as if it ended now.
@@ -208,7 +210,39 @@ impl CallTracker {
         let (slot, call) = self.calls.iter().find(|(_, call)| call.id() == *id)?;
         let media = CallRef::new(self.worker, self.calls.ticket(slot));
         let record = call.record(false, drops);
-        Some(EndedCall { record, rtt: call.rtt(), media: call.announced.then_some(media) })
+        let media = call.announced.then_some(media);
+        Some(EndedCall { record, rtt: call.rtt(), media, silent_since: None })
+    }
+
+    /// The calls in progress, without those that are over and wait for late packets.
+    pub(crate) fn in_progress(&self) -> impl Iterator<Item = (Id, CallRef)> {
+        let calls = self.calls.iter().filter(|(_, call)| !call.is_over());
+        calls.map(|(slot, call)| (call.id(), CallRef::new(self.worker, self.calls.ticket(slot))))
+    }
+
+    /// Goes on with a call of the last run; None if it has no place.
+    pub(crate) fn go_on<S: Sink>(
+        &mut self,
+        call: &ContinuedCall,
+        hash: u64,
+        cx: &mut Context<'_, S>,
+    ) -> Option<ContinuedMedia> {
+        if self.calls.find(call.record.call_id.as_bytes(), hash).is_some() {
+            return None;
+        }
+        let Some(slot) = self.calls.enter(CallEntry::continued(call, hash, cx.now, cx.drops)) else {
+            cx.counters.calls_refused += 1;
+            return None;
+        };
+        self.calls.update(slot, self.workers);
+        let ticket = self.calls.ticket(slot);
+        let entry = self.calls.get(slot)?;
+        let (due, status) = (entry.last + limit(&self.config, entry, Nanos::ZERO), entry.status());
+        let name = CallRef::new(self.worker, ticket);
+        Progress::NONE.report(entry, CallNumber(name), cx);
+        self.calls.set_due(slot, due);
+        cx.arm(due, ticket);
+        Some(ContinuedMedia { order: cx.order, call: name, status, legs: call.legs.clone() })
     }
 
     /// The calls in progress, in order of their first message.
@@ -219,18 +253,24 @@ impl CallTracker {
     }
 }
 
-/// How long a call in its state may be silent.
-fn limit(config: &Config, call: &CallEntry) -> Nanos {
+/// How long a call in its state may be silent, of which media were last heard at `heard`.
+fn limit(config: &Config, call: &CallEntry, heard: Nanos) -> Nanos {
     if call.is_challenged() {
         config.challenge_limit
     } else if call.is_over() {
         config.linger
     } else if call.is_answered() {
-        config.idle_limit
+        match call.silent_since() {
+            Some(since) if heard <= since => config.idle_limit.min(LOST_LIMIT),
+            _ => config.idle_limit,
+        }
     } else {
         config.invite_limit
     }
 }
+
+/// A call of the last run that shows neither message nor media for this long has ended between the runs.
+const LOST_LIMIT: Nanos = Nanos::from_secs(300);
 
 /// What a call had reached before a message.
 struct Progress {
@@ -241,6 +281,8 @@ struct Progress {
 }
 
 impl Progress {
+    const NONE: Self = Self { is_new: true, is_ringing: false, is_answered: false, is_released: false };
+
     fn of(call: &CallEntry) -> Self {
         Self {
             is_new: call.is_new(),

@@ -1,0 +1,45 @@
+//! What a call holds on the heap.
+
+use ringtap_model::{Dtmf, Endpoint};
+
+use super::{CallEntry, Parties};
+use crate::codecs::CodecId;
+use crate::media::{LEG_BYTES, MAX_LEGS};
+use crate::update::PayloadTypes;
+
+impl CallEntry {
+    /// Media of it were announced: its replicas, one a worker, hold them.
+    pub(crate) fn add_announced(&mut self, ends: &[(Endpoint, PayloadTypes)]) {
+        let types = ends.iter().map(|(_, types)| types.len()).max().unwrap_or_default();
+        self.announced_ends = self.announced_ends.saturating_add(ends.len() as u16).min(MAX_LEGS as u16);
+        self.announced_types = self.announced_types.max(types as u16);
+        self.has_grown = true;
+    }
+
+    /// What it holds on the heap, here and in its replicas in as many workers, in bytes.
+    pub(crate) fn heap_bytes(&self, workers: usize) -> usize {
+        let text = |text: &Option<Box<str>>| text.as_ref().map_or(0, |text| text.len());
+        let parties = &self.parties;
+        let texts = [
+            &parties.from_user,
+            &parties.from_host,
+            &parties.from_display,
+            &parties.to_user,
+            &parties.to_host,
+            &parties.ruri_user,
+            &parties.ruri_host,
+            &parties.asserted,
+            &parties.agents[0],
+            &parties.agents[1],
+            &parties.final_reason,
+        ];
+        let diverted: usize = parties.diverted.iter().map(|number| size_of::<String>() + number.len()).sum();
+        let digits = parties.digits.capacity() * (size_of::<Dtmf>() + 8);
+        let types = usize::from(self.announced_types) * size_of::<(u8, CodecId)>() + 16;
+        let replicas = workers * usize::from(self.announced_ends) * (LEG_BYTES + types);
+        let seen = self.seen.heap_bytes();
+        let continuation = parties.continuation.as_ref().map_or(0, |before| before.heap_bytes());
+        let entry = size_of::<Parties>() + self.call_id.heap_bytes() + continuation;
+        entry + texts.into_iter().map(text).sum::<usize>() + diverted + digits + seen + replicas
+    }
+}
