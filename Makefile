@@ -85,7 +85,7 @@ fuzz:
 # A million faults take an hour on two cores. The tests try a sample of both.
 faults: packages-build release
 	RINGTAP_FAULTS=$(or $(FAULTS),1000000) RINGTAP_PROGRAM=$(abspath $(RINGTAP)) $(CARGO) test --release --locked -p ringtap-spool --test faults -- --nocapture
-	RINGTAP_POWER_CUTS=1000 $(CARGO) test --release --locked -p ringtap-spool --test power -- --nocapture
+	RINGTAP_POWER_CUTS=1000 $(CARGO) test --release --locked -p ringtap-spool -p ringtap-store --test power -- --nocapture
 
 # Takes seconds: what cargo-deny checks is checked by a script where cargo-deny is not installed, but for the advisories.
 deny: packages-test

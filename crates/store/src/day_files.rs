@@ -11,7 +11,7 @@ use ringtap_model::{Id, Nanos};
 use rusqlite::Connection;
 
 use crate::record::PendingRecord;
-use crate::{Day, Error, schema};
+use crate::{Day, Error, directory, schema};
 
 /// The day files of a directory, those in use open.
 #[derive(Debug)]
@@ -35,19 +35,35 @@ struct OpenDay {
 impl DayFiles {
     /// The files of that directory, which is created where it does not exist.
     pub(crate) fn create(dir: &Path, patience: Duration, pages: Option<u32>) -> Result<Self, Error> {
-        fs::create_dir_all(dir).map_err(|error| match error.kind() {
+        directory::create(dir).map_err(|error| match error.kind() {
             // Also where a file system, such as proc, takes no new directories.
             io::ErrorKind::NotFound => Error::CannotCreate { path: dir.to_owned() },
             _ => Error::io(dir, error),
         })?;
-        Ok(Self { dir: dir.to_owned(), pages, patience, open: BTreeMap::new(), used: BTreeSet::new() })
+        let mut files =
+            Self { dir: dir.to_owned(), pages, patience, open: BTreeMap::new(), used: BTreeSet::new() };
+        files.roll_back();
+        Ok(files)
+    }
+
+    /// Opens the files that a power cut left in the middle of a change: that undoes it. Who may only read
+    /// them could not, and would be told of missing permissions.
+    fn roll_back(&mut self) {
+        for entry in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let day = name.to_str().and_then(|name| Day::from_file_name(name.strip_suffix("-journal")?));
+            if let Some(day) = day {
+                // Where that fails, the next record of that day says why.
+                let _ = self.connection(day, &self.dir.join(day.file_name()));
+            }
+        }
     }
 
     /// Makes the directory again, for what can go nowhere else. As long as there is an outbox, a directory
     /// that is gone is waited for: its disk may have been unmounted.
     pub(crate) fn restore_directory(&self) {
         // The next write says what is wrong.
-        let _ = fs::create_dir_all(&self.dir);
+        let _ = directory::create(&self.dir);
     }
 
     /// How many day files were written to.

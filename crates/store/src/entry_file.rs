@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use ringtap_cpu::crc32c;
 
 use crate::Error;
+use crate::directory::sync_parent;
 
 /// Names a kind of file, at its beginning.
 pub(crate) type Magic = [u8; 8];
@@ -37,6 +38,7 @@ impl EntryFile {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path);
         let file = file.map_err(failed)?;
         file.write_all_at(&magic, 0).map_err(failed)?;
+        sync_parent(path).map_err(failed)?;
         Ok(Self { path: path.to_owned(), file, len: magic.len() as u64 })
     }
 
@@ -128,9 +130,10 @@ impl EntryFile {
         &self.path
     }
 
-    /// Takes the name of another file, which it replaces.
+    /// Takes the name of another file, which it replaces, durably.
     pub(crate) fn rename(&mut self, path: &Path) -> Result<(), Error> {
-        std::fs::rename(&self.path, path).map_err(|error| Error::file(path, error))?;
+        let renamed = std::fs::rename(&self.path, path).and_then(|()| sync_parent(path));
+        renamed.map_err(|error| Error::file(path, error))?;
         self.path = path.to_owned();
         Ok(())
     }

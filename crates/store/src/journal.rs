@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use ringtap_model::{Call, CallState, Id, Nanos};
 
-use crate::Error;
 use crate::entry_file::{EntryFile, Magic, OVERHEAD};
 use crate::record::StoredRecord as _;
+use crate::{Error, directory};
 use note::is_note;
 pub use note::{CallNote, NotedStream};
 
@@ -189,7 +189,7 @@ impl Journal {
             // With its directory, perhaps.
             self.path
                 .parent()
-                .map_or(Ok(()), fs::create_dir_all)
+                .map_or(Ok(()), directory::create)
                 .map_err(|error| Error::file(&self.path, error))?;
             self.write_anew()?;
         }

@@ -45,6 +45,7 @@
 //! | `holds` | [`hold`], [`release`]: records that outlive their day |
 //! | [`journal`] | [`Journal`] of calls in progress |
 //! | `outbox`, `entry_file` | records that wait on disk; files of which a kill can tear the end |
+//! | `directory` | names that survive a power cut |
 //! | `state` | [`Counts`], and what the threads of a writer share |
 //! | [`query`] | [`Query`] |
 //! | [`reader`] | [`Reader`], [`FoundCalls`] |
@@ -52,6 +53,7 @@
 
 pub mod day;
 mod day_files;
+mod directory;
 mod entry_file;
 pub mod error;
 mod holds;

@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Error;
 use crate::entry_file::{EntryFile, LONGEST, Magic, OVERHEAD};
 use crate::record::PendingRecord;
+use crate::{Error, directory};
 
 const MAGIC: Magic = *b"RTOUTBX1";
 
@@ -51,7 +51,7 @@ impl Outbox {
     /// What waits in that directory, which is created where it does not exist, and how many damaged bytes
     /// were cut off. It never uses more than `limit` bytes.
     pub(crate) fn open(dir: &Path, limit: u64) -> Result<(Self, u64), Error> {
-        fs::create_dir_all(dir).map_err(|error| Error::file(dir, error))?;
+        directory::create(dir).map_err(|error| Error::file(dir, error))?;
         let mut numbers = Vec::new();
         for entry in fs::read_dir(dir).map_err(|error| Error::file(dir, error))?.flatten() {
             let name = entry.file_name();
@@ -121,7 +121,7 @@ impl Outbox {
         }
         if is_full {
             // It may have been removed since.
-            fs::create_dir_all(&self.dir).map_err(|error| Error::file(&self.dir, error))?;
+            directory::create(&self.dir).map_err(|error| Error::file(&self.dir, error))?;
             let file = EntryFile::create(&self.dir.join(file_name(self.next)), MAGIC)?;
             self.next += 1;
             self.bytes += file.len();
@@ -171,8 +171,9 @@ impl Outbox {
         while let Some(part) = self.files.pop_front_if(|part| part.records == 0) {
             self.bytes -= part.file.len();
             self.head = MAGIC.len() as u64;
-            // A file that cannot be deleted is stored once more at the next start.
-            let _ = fs::remove_file(part.file.path());
+            // A file that cannot be deleted is stored once more at the next start: then the record of a call
+            // in progress would take the place of its last one.
+            let _ = fs::remove_file(part.file.path()).and_then(|()| directory::sync_parent(part.file.path()));
         }
     }
 }
