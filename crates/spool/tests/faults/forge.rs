@@ -83,7 +83,7 @@ fn with_checksum(dice: &mut Dice, name: &str, bytes: &mut [u8]) -> Option<(usize
     };
     match name.rsplit_once('.')?.1 {
         "keys" => {
-            let row = dice.below(bytes.len() / ROW) * ROW;
+            let row = dice.below((bytes.len() / ROW).max(1)) * ROW;
             let row_bytes = bytes.get_mut(row..row + ROW)?;
             flip(&mut row_bytes[..ROW - 4], dice);
             put_crc(row_bytes);
