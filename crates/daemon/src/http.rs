@@ -1,13 +1,14 @@
 //! A blocking HTTP server of two pages, /metrics and /health, with limits on connections, time and request
 //! size.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 
 use super::connections::{self, Peer};
 use super::metrics;
 use super::shared_status::SharedStatus;
+use super::tls::{Guard, ReadWrite};
 
 /// Listens, before privileges are dropped.
 pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
@@ -15,7 +16,7 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Serves both pages for as long as the process lives.
-pub(crate) fn serve(listener: TcpListener, shared_status: Arc<SharedStatus>) -> io::Result<()> {
+pub(crate) fn serve(listener: TcpListener, guard: Guard, shared_status: Arc<SharedStatus>) -> io::Result<()> {
     let refuse = |mut connection: &TcpStream| {
         let _ = answer(&mut connection, 503, "text/plain", "too many connections\n", false);
     };
@@ -28,13 +29,19 @@ pub(crate) fn serve(listener: TcpListener, shared_status: Arc<SharedStatus>) -> 
         "metrics",
         listener,
         accept,
-        move |bounded, _, _| serve_connection(bounded, &shared_status),
+        move |bounded, _, _| {
+            guard.serve(bounded, |connection| serve_connection(connection, &guard, &shared_status))
+        },
         refuse,
     )
 }
 
 /// Reads one request and answers it.
-fn serve_connection(connection: &mut (impl Read + Write), shared_status: &SharedStatus) -> io::Result<()> {
+fn serve_connection(
+    connection: &mut dyn ReadWrite,
+    guard: &Guard,
+    shared_status: &SharedStatus,
+) -> io::Result<()> {
     let mut head = Vec::new();
     let mut buffer = [0; 1024];
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -46,6 +53,15 @@ fn serve_connection(connection: &mut (impl Read + Write), shared_status: &Shared
         if head.len() > REQUEST {
             return answer(connection, 431, "text/plain", "the request is longer than 8 KiB\n", false);
         }
+    }
+    if !guard.admits(&head) {
+        return answer(
+            connection,
+            401,
+            "text/plain",
+            "the request has not the token of [metrics] token\n",
+            false,
+        );
     }
     let line = head.split(|byte| *byte == b'\r').next().unwrap_or_default();
     let mut words = std::str::from_utf8(line).unwrap_or_default().split(' ');
@@ -94,7 +110,7 @@ fn health(shared_status: &SharedStatus) -> (u16, String) {
 }
 
 fn answer(
-    connection: &mut impl Write,
+    connection: &mut (impl Write + ?Sized),
     status: u16,
     kind: &str,
     body: &str,
@@ -102,13 +118,16 @@ fn answer(
 ) -> io::Result<()> {
     let reason = match status {
         200 => "OK",
+        401 => "Unauthorized",
         404 => "Not Found",
         405 => "Method Not Allowed",
         431 => "Request Header Fields Too Large",
         _ => "Service Unavailable",
     };
+    // RFC 9110 section 11.6.1, RFC 6750 section 3.
+    let challenge = if status == 401 { "WWW-Authenticate: Bearer\r\n" } else { "" };
     let head = format!(
-        "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: \
+        "HTTP/1.1 {status} {reason}\r\n{challenge}Content-Type: {kind}\r\nContent-Length: {}\r\nConnection: \
         close\r\n\r\n",
         body.len()
     );

@@ -60,6 +60,7 @@ mod status;
 mod store;
 mod system;
 mod threads;
+mod tls;
 mod worker;
 
 use std::net::TcpListener;
@@ -87,6 +88,7 @@ use crate::source::Source;
 pub use crate::system::{become_owner_of, forbid_dumps};
 pub use crate::threads::Outcome;
 use crate::threads::Threads;
+use crate::tls::Guard;
 
 /// A configuration, and how to run with it.
 pub struct RunOptions {
@@ -152,15 +154,16 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     Ok(if lost { Outcome::WorkerFailed } else { outcome })
 }
 
-/// The socket of the metrics; None if they are served nowhere.
-fn listen_for_metrics(config: &Config) -> anyhow::Result<Option<TcpListener>> {
+/// The socket of the metrics, and who may see them; None if they are served nowhere.
+fn listen_for_metrics(config: &Config) -> anyhow::Result<Option<(TcpListener, Guard)>> {
     let listen = |address| {
-        http::listen(address).with_context(|| {
+        let listener = http::listen(address).with_context(|| {
             format!(
                 "[metrics] listen: cannot listen on {address}: if another program uses this port, set \
                  another one, or \"\" for none"
             )
-        })
+        })?;
+        Ok((listener, Guard::read(&config.metrics.files())?))
     };
     config.metrics.listen.0.map(listen).transpose()
 }
@@ -190,7 +193,7 @@ fn serve(
     threads: &Threads,
     clock: &Arc<ClockWatch>,
     control: Option<UnixListener>,
-    listener: Option<TcpListener>,
+    listener: Option<(TcpListener, Guard)>,
 ) -> anyhow::Result<()> {
     if let Some(control) = control {
         let context = threads.recording.as_ref().zip(config.spool.directory()).map(|(recording, spool)| {
@@ -201,10 +204,11 @@ fn serve(
         });
         control::serve(control, context, Arc::clone(clock)).context("[process] control")?;
     }
-    if let Some(listener) = listener {
+    if let Some((listener, guard)) = listener {
         let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();
-        http::serve(listener, Arc::clone(&threads.shared_status)).context("cannot serve metrics")?;
-        log::info!(target: "metrics", "http://{address}/metrics and /health");
+        let scheme = guard.scheme();
+        http::serve(listener, guard, Arc::clone(&threads.shared_status)).context("cannot serve metrics")?;
+        log::info!(target: "metrics", "{scheme}://{address}/metrics and /health");
     }
     Ok(())
 }

@@ -26,6 +26,7 @@ impl Config {
                            for example /var/lib/ringtap/spool";
             return wrong("spool", "directory", problem);
         }
+        self.metrics.check()?;
         self.spool.check()?;
         self.retention.check(self.spool.directory())
     }

@@ -33,6 +33,7 @@ use key::{Key, Keys, Section};
 pub use page::default_file;
 #[cfg(test)]
 pub(crate) use page::held;
+pub(crate) use process::MetricsFiles;
 use process::{Log, Metrics, Process};
 pub(crate) use retention::Retention;
 pub(crate) use spool::{KeyFiles, Secrets, Spool};
@@ -95,7 +96,9 @@ impl Config {
     pub(crate) fn secret_files(&self) -> Vec<PathBuf> {
         let keys = self.spool.key_files().into_iter().flat_map(|files| [files.seal, files.sign]);
         let credentials = PathBuf::from(self.retention.credentials());
-        keys.chain([credentials]).filter(|path| path.is_absolute()).collect()
+        let MetricsFiles { tls, token } = self.metrics.files();
+        let metrics = tls.map(|(_, key)| key).into_iter().chain(token);
+        keys.chain([credentials]).chain(metrics).filter(|path| path.is_absolute()).collect()
     }
 
     /// The files of numbers that the rules name.

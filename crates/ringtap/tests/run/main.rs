@@ -9,6 +9,7 @@
 //! | `guarded` | who may reach the daemon, and who may read what it writes |
 //! | `interrupted` | calls that a kill cut off: recorded, held, exported, forgotten |
 //! | `kept` | rules on a wire, by one worker and by two: who is kept, pauses, digits that nobody may read |
+//! | `metrics` | metrics for other machines |
 //! | `moto` | a server that speaks S3 |
 //! | `processes` | what each process of the daemon holds, and what it may do |
 //! | `product` | interception product, and that nothing else shows it |
@@ -27,6 +28,8 @@ mod far;
 mod guarded;
 mod interrupted;
 mod kept;
+#[cfg(feature = "tls")]
+mod metrics;
 #[path = "../../../bucket/tests/moto/mod.rs"]
 mod moto;
 mod processes;
