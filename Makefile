@@ -10,7 +10,7 @@ MOTO := $(TARGET)/moto
 SBOM := $(TARGET)/ringtap.cdx.json
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: help demo test build release lint figures bless bench instructions bless-instructions fuzz deny sbom faults packages-build packages-test packages-bench
+.PHONY: help demo test build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults packages-build packages-test packages-bench
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
@@ -26,6 +26,7 @@ help:
 	@echo "make deny    licences, sources and advisories of the dependencies, against deny.toml"
 	@echo "make sbom    a bill of materials in CycloneDX: $(SBOM)"
 	@echo "make fuzz    ten minutes of each fuzz target (needs cargo-fuzz)"
+	@echo "make sanitize  tests of the crates with unsafe code under the address sanitizer and Miri (needs nightly Rust)"
 
 # Compiled with less optimisation and without S3, which is what most of the time goes to.
 demo: packages-build
@@ -81,6 +82,9 @@ bless-instructions: packages-test
 
 fuzz:
 	fuzz/run
+
+sanitize: packages-build
+	tools/sanitize
 
 # A million faults take an hour on two cores. The tests try a sample of both.
 faults: packages-build release

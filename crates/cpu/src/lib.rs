@@ -96,6 +96,7 @@ mod tests {
 
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no cycle counter")]
     fn cycles_go_on() {
         let before = cycles();
         let sum: u64 = (0..100_000u64).map(std::hint::black_box).sum();
@@ -110,6 +111,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no madvise")]
     fn large_pages_change_nothing() {
         large_pages(&mut [0u8; 0]);
         large_pages(&mut [1u8, 2]);
