@@ -103,10 +103,18 @@ pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
 /// Writes a file in one step: after a power cut there is the old file or the new one, never a part.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = path.with_extension("new");
-    let mut fresh = create_anew(&draft)?;
-    fresh.write_all(bytes)?;
-    fresh.sync_all()?;
-    fs::rename(&draft, path)?;
+    let write = || {
+        let mut fresh = create_anew(&draft)?;
+        fresh.write_all(bytes)?;
+        fresh.sync_all()?;
+        fs::rename(&draft, path)
+    };
+    let written = write();
+    if written.is_err() {
+        // A full disk needs its space.
+        let _ = remove_if_present(&draft);
+    }
+    written?;
     match path.parent() {
         Some(dir) => sync_dir(dir),
         None => Ok(()),

@@ -7,11 +7,9 @@
 //! follow the last line.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::Write;
 
 use crate::error::Error;
-use crate::files::read_regular;
+use crate::files::{open_regular_to_change, read_regular, replace};
 use crate::hex::sha256_hex;
 use crate::segment::name::Segment;
 use crate::trust::deletion_entry::{Deletion, DeletionKind, DeletionSummary, DeletionTotal, SealRun};
@@ -116,7 +114,7 @@ impl DeletionLog {
     pub(crate) fn shorten(&self, is_present: &dyn Fn(&Segment) -> bool) -> Result<u64, Error> {
         let path = self.path();
         let wrong = |action| move |error| Error::io(path, action, error);
-        let file = File::options().read(true).write(true).open(path).map_err(wrong("opened"))?;
+        let file = open_regular_to_change(path).map_err(wrong("opened"))?;
         file.lock().map_err(wrong("locked"))?;
         let bytes = read_regular(path).map_err(wrong("read"))?;
         let keys: Vec<_> = self.signer().iter().map(|signer| signer.public()).collect();
@@ -140,19 +138,7 @@ impl DeletionLog {
         summary.merge();
         let all: Vec<Deletion> = std::iter::once(Deletion::summary(summary)).chain(remaining).collect();
         let text = self.lines(&all, number, previous)?;
-        let fresh = path.with_extension("part");
-        let write = || {
-            let mut to = File::create(&fresh)?;
-            to.write_all(text.as_bytes())?;
-            to.sync_all()?;
-            fs::rename(&fresh, path)?;
-            path.parent().map_or(Ok(()), |dir| File::open(dir)?.sync_all())
-        };
-        let written = write();
-        if written.is_err() {
-            let _ = fs::remove_file(&fresh);
-        }
-        written.map_err(wrong("written"))?;
+        replace(path, text.as_bytes()).map_err(wrong("written"))?;
         Ok(text.len() as u64)
     }
 }
@@ -179,6 +165,7 @@ const OTHERS: &str = "others, longer ago";
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::path::Path;
     use std::sync::Arc;
 
