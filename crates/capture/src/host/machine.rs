@@ -1,6 +1,7 @@
 //! The machine: processors, memory, clock, kernel settings, and this process's permissions.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use super::sys;
@@ -127,11 +128,28 @@ impl Machine {
     }
 }
 
-/// A quarter of this machine's memory in bytes, which is what a program may hold for others by default; 1 GiB
-/// where the kernel does not tell.
+/// A quarter of the memory that this process may use in bytes, which is what a program may hold for others by
+/// default; 1 GiB where the kernel does not tell.
 pub fn quarter_of_memory() -> usize {
-    let total = memory(&Tree::new("/").text("proc/meminfo").unwrap_or_default()).total;
-    usize::try_from(total / 4).ok().filter(|quarter| *quarter > 0).unwrap_or(1 << 30)
+    usize::try_from(allowed_memory(&Tree::new("/")) / 4)
+        .ok()
+        .filter(|quarter| *quarter > 0)
+        .unwrap_or(1 << 30)
+}
+
+/// The machine's memory in bytes, or what a control group of this process allows, if that is less: version 2,
+/// in which each group above limits too. 0 where the kernel does not tell.
+fn allowed_memory(tree: &Tree) -> u64 {
+    let total = memory(&tree.text("proc/meminfo").unwrap_or_default()).total;
+    let groups = tree.text("proc/self/cgroup").unwrap_or_default();
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::/"));
+    let groups = group.into_iter().flat_map(|group| Path::new(group).ancestors());
+    let limits = groups.filter_map(|group| {
+        let limit = Path::new("sys/fs/cgroup").join(group).join("memory.max");
+        // "max" is no limit.
+        tree.text(limit)?.trim().parse::<u64>().ok()
+    });
+    limits.fold(total, u64::min)
 }
 
 /// Reads the properties of the machine.
@@ -266,6 +284,27 @@ mod tests {
         let softnet = softnet("0000000a 00000001 00000002 0 0\nffffffff 00000000 00000000\nx\n");
         assert_eq!(softnet[0], Softnet { processed: 10, dropped: 1, squeezed: 2 });
         assert_eq!((softnet.len(), softnet[1].processed), (2, 0xffff_ffff));
+    }
+
+    #[test]
+    fn the_memory_of_a_container_is_that_of_its_groups() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let tree = Tree::new(folder.path());
+        assert_eq!(allowed_memory(&tree), 0);
+        put("proc/meminfo", "MemTotal:       16777216 kB\n");
+        assert_eq!(allowed_memory(&tree), 16 << 30);
+        put("proc/self/cgroup", "1:cpu:/a\n0::/system.slice/ringtap.service\n");
+        put("sys/fs/cgroup/system.slice/ringtap.service/memory.max", "max\n");
+        assert_eq!(allowed_memory(&tree), 16 << 30);
+        put("sys/fs/cgroup/system.slice/memory.max", "4294967296\n");
+        assert_eq!(allowed_memory(&tree), 4 << 30);
+        put("sys/fs/cgroup/memory.max", "1073741824\n");
+        assert_eq!(allowed_memory(&tree), 1 << 30);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::values::{Size, Span};
 /// What the 32-bit indices of the engine's tables hold, with room to spare.
 const ENTRIES: Bounds = Bounds::between(1, 100_000_000);
 const MEMORY: Bounds =
-    Bounds::between(16 * MIB, 1 << 50).example("4GiB").zero("0 is a quarter of the machine's memory");
+    Bounds::between(16 * MIB, 1 << 50).example("4GiB").zero("0 is a quarter of the memory that it may use");
 const LIMIT: Bounds = Bounds::between(SECOND, 30 * DAY);
 
 section! {
