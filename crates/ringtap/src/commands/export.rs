@@ -184,6 +184,9 @@ impl Export {
             spool.far(far);
         }
         dirs.for_each(|dir| spool.add_dir(dir));
+        if !self.key.is_empty() {
+            ringtap_daemon::forbid_dumps();
+        }
         for path in &self.key {
             MasterKey::read_all(path)?.into_iter().for_each(|key| spool.add_key(key));
         }

@@ -58,6 +58,9 @@ Examples:
 impl Forget {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        if self.sign.is_some() {
+            ringtap_daemon::forbid_dumps();
+        }
         let signer = self.sign.as_deref().map(Signer::read).transpose()?.map(Arc::new);
         let far = distant::of_owner(&self.spool)?;
         let store = ringtap_store::Reader::open(&self.store)?;

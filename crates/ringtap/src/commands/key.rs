@@ -41,6 +41,7 @@ The same with openssl:
 impl KeyArgs {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        ringtap_daemon::forbid_dumps();
         if let Some(path) = &self.seal {
             let key = MasterKey::generate()?;
             write(path, 0o600, &format!("{}\n", *key))?;

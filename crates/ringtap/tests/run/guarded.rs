@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use ringtap_testing::skip;
 use rustix::process::{Uid, geteuid};
@@ -217,4 +218,32 @@ fn root_follows_no_link_that_the_spools_owner_has_put_there() {
             assert_eq!(content, "root's alone", "{command} with {}", link.display());
         }
     }
+}
+
+/// Seen while the program waits for its key: a pipe that nobody writes to.
+#[test]
+fn a_program_that_reads_keys_leaves_no_core_dump() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = dir.path().join("key");
+    nix::unistd::mkfifo(&key, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ringtap"))
+        .args(["forget", "x", "--why", "x", "--store", ".", "--spool", ".", "--sign"])
+        .arg(&key)
+        .current_dir(dir.path())
+        .spawn()
+        .unwrap();
+    let limits = PathBuf::from(format!("/proc/{}/limits", child.id()));
+    let deadline = Instant::now() + Duration::from_secs(25);
+    let forbidden = || {
+        let limits = fs::read_to_string(&limits).unwrap();
+        let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+        core.split_whitespace().nth(5) == Some("0")
+    };
+    while !forbidden() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let was_forbidden = forbidden();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(was_forbidden);
 }

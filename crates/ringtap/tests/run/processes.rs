@@ -104,7 +104,7 @@ fn each_process_has_only_what_it_needs() {
         }
         let limits = fs::read_to_string(format!("/proc/{process}/limits")).unwrap();
         let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
-        assert_eq!(core.split_whitespace().nth(4), Some("0"), "{core}");
+        assert_eq!(core.split_whitespace().nth(5), Some("0"), "{core}");
     }
     // What it tried when it was confined, and was refused.
     let log = daemon.log();
