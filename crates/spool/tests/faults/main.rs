@@ -7,6 +7,8 @@
 //! RINGTAP_FAULT=4711 cargo test -p ringtap-spool --test faults
 //! ```
 //!
+//! With `RINGTAP_FAULTS` as well, so many from that number on: a million in parts.
+//!
 //! If `RINGTAP_PROGRAM` names the built program, the first thousand faults go through it as well.
 
 mod check;
@@ -58,7 +60,7 @@ fn every_fault_is_found_and_named_and_exports_nothing_false() {
     let home = scratch();
     let sample = Sample::write(home.path());
     let (first, count) = match number("RINGTAP_FAULT") {
-        Some(one) => (one, 1),
+        Some(first) => (first, number("RINGTAP_FAULTS").unwrap_or(1)),
         None => (0, number("RINGTAP_FAULTS").unwrap_or(SAMPLE)),
     };
     let (next, table) = (AtomicU64::new(first), Mutex::new(Table::default()));
