@@ -120,7 +120,7 @@ impl Mask {
             let letters =
                 hop[slash + transport..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
             let (protocol, host) = hop.split_at(slash + transport + letters);
-            match protocol.len() <= 24 {
+            match is_protocol(protocol) {
                 true => out.extend_from_slice(protocol),
                 false => self.text_into(protocol, out),
             }
@@ -243,6 +243,18 @@ impl Mask {
         }
         self.params(&value[end..], out);
     }
+}
+
+/// Whether it is `SIP/2.0/` and a transport that exists (RFC 3261 section 20.42, RFC 4168, RFC 7118).
+fn is_protocol(protocol: &[u8]) -> bool {
+    let mut parts = protocol.split(|byte| *byte == b'/').map(<[u8]>::trim_ascii);
+    let mut next_is = |of: &[&str]| {
+        parts.next().is_some_and(|part| of.iter().any(|word| part.eq_ignore_ascii_case(word.as_bytes())))
+    };
+    next_is(&["SIP"])
+        && next_is(&["2.0"])
+        && next_is(&["UDP", "TCP", "TLS", "SCTP", "TLS-SCTP", "TLS-UDP", "WS", "WSS"])
+        && parts.next().is_none()
 }
 
 /// The declared length, adjusted by the change of the body; left out if it is not a number.

@@ -22,7 +22,7 @@
 //! | [`websocket`] | headers and handshakes cut anywhere |
 //! | [`capture`] | pcap, pcapng, ERF, gzip, zstd: frames numbered, offsets within the file |
 //! | [`audio`] | any packets of any codec, by any rules: no longer than a day, as many samples as announced |
-//! | [`anonymise`] | no value of a message keeps a name; media keep their lengths |
+//! | [`anonymise`] | no header of a party keeps a name; media keep their lengths |
 //! | [`spool`] | a changed segment, index or list of keys: packets of sound chunks alone |
 //! | [`seals`], [`chain`], [`deletions`] | a changed file of a signed spool is found; no packet is new |
 //! | [`far`] | changed stubs, and far storage that lies |

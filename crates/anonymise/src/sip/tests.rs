@@ -184,6 +184,16 @@ fn a_request_whose_uri_is_no_text_is_still_a_request() {
     assert_eq!(Message::parse(&out).unwrap().request_uri().map(|uri| uri.raw), Some(&b"sip:x"[..]));
 }
 
+#[test]
+fn a_via_without_a_protocol_keeps_no_name() {
+    for via in ["zq7vorlax", "SIP/2.0/zq7vorlax host", "zq7vorlax/2.0/UDP host", "SIP/zq7vorlax/TCP host"] {
+        let message = format!("BYE sip:b SIP/2.0\r\nVia: {via}\r\nCSeq: 2 BYE\r\n\r\n");
+        let out = Mask::new(&Key([2; 32])).sip(&Message::parse(message.as_bytes()).unwrap());
+        let out = String::from_utf8_lossy(&out);
+        assert!(!out.contains("zq7vorlax"), "{out}");
+    }
+}
+
 const HEADERS: &str = "(From|To|Via|Contact|Call-ID|Session-ID|Authorization|Reason|Content-Type|Route|\
     X-Y|Refer-To|Content-Length)";
 
