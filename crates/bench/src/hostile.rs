@@ -13,7 +13,7 @@ pub struct HostileInput {
 }
 
 /// The names of all inputs; the first is ordinary.
-pub const HOSTILE_INPUTS: [&str; 18] = [
+pub const HOSTILE_INPUTS: [&str; 21] = [
     "ordinary calls",
     "TCP: a header byte by byte",
     "TCP: a start line byte by byte",
@@ -31,6 +31,9 @@ pub const HOSTILE_INPUTS: [&str; 18] = [
     "SIP: thousands of empty header lines",
     "SIP: start lines alone",
     "RTP: new streams at a port that calls share",
+    "RTP: new streams between two ports that calls share",
+    "RTP: new streams between two ports of one side that calls share",
+    "SDP: again, with streams at each of its ports",
     "RTCP: BYE of 31 sources",
 ];
 
@@ -58,7 +61,10 @@ impl HostileInput {
                 &[&b"INVITE sip:b@example.com SIP/2.0\r\n"[..], &b"a:\n".repeat(20_000)].concat(),
             )],
             15 => (0..4_000).map(|_| udp(1, 5060, b"BYE sip:b SIP/2.0\r\n\r\n")).collect(),
-            16 => shared_port(),
+            16 => shared_ports([true, false], [false, false]),
+            17 => shared_ports([true, false], [false, true]),
+            18 => shared_ports([true, true], [false, false]),
+            19 => described_again(),
             _ => (0..2_000).map(|_| udp(1, 4_001, &[&[0x9f, 203, 0, 31][..], &[7; 124]].concat())).collect(),
         };
         let config =
@@ -178,20 +184,65 @@ fn codec_names(call: u32, names: u32) -> String {
     media
 }
 
-/// Calls that all announce one port among 15 others, then packets of ever other streams to it.
-fn shared_port() -> Vec<Vec<u8>> {
-    let mut packets: Vec<Vec<u8>> = (0..64u32)
-        .map(|call| {
-            let ports = (1..16).map(|medium| 20_000 + 32 * call + 2 * medium).chain([4_000]);
-            let media: String = ports.map(|port| format!("m=audio {port} RTP/AVP 8\r\n")).collect();
-            invite(call, &media)
-        })
-        .collect();
-    packets.extend((0..4_000u32).map(|ssrc| {
-        let mut rtp = vec![0x80, 8, 0, 1, 0, 0, 0, 1];
-        rtp.extend(ssrc.to_be_bytes());
-        rtp.extend([0xd5; 20]);
-        udp(2, 4_000, &rtp)
+/// Sixteen media at these ports.
+fn media(ports: impl Iterator<Item = u32>, formats: &str) -> String {
+    ports.map(|port| format!("m=audio {port} RTP/AVP {formats}\r\n")).collect()
+}
+
+/// The callee's description of its media.
+fn answer(call: u32, media: &str) -> Vec<u8> {
+    let text = format!(
+        "SIP/2.0 200 OK\r\nVia: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK1\r\n\
+         From: <sip:alice@example.com>;tag=1\r\nTo: <sip:bobcall-{call}@example.com>;tag=2\r\n\
+         Call-ID: call-{call}\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\r\n\
+         v=0\r\no=- 1 1 IN IP4 10.0.0.2\r\ns=-\r\nc=IN IP4 10.0.0.2\r\nt=0 0\r\n{media}"
+    );
+    udp(2, 5060, text.as_bytes())
+}
+
+fn rtp(ssrc: u32, port: u16, payload_type: u8) -> Vec<u8> {
+    let mut rtp = vec![0x80, payload_type, 0, 1, 0, 0, 0, 1];
+    rtp.extend(ssrc.to_be_bytes());
+    rtp.extend([0xd5; 20]);
+    udp(2, port, &rtp)
+}
+
+/// Calls that all announce the receiver's port, the sender's, or both, on one side or the other, behind ports
+/// of their own; then packets of ever other streams between the two.
+fn shared_ports(offer: [bool; 2], answered: [bool; 2]) -> Vec<Vec<u8>> {
+    let mut packets = Vec::new();
+    for call in 0..64u32 {
+        let own = |count: u32| media((0..count).map(|medium| 20_000 + 32 * call + 2 * medium), "8");
+        let shared = |of: [bool; 2]| {
+            let ends = [("198.51.100.1", of[0]), ("10.0.0.2", of[1])];
+            let shared = ends.into_iter().filter(|(_, is_shared)| *is_shared);
+            shared.map(|(ip, _)| format!("m=audio 4000 RTP/AVP 8\r\nc=IN IP4 {ip}\r\n")).collect::<String>()
+        };
+        packets.push(invite(call, &(own(14) + &shared(offer))));
+        packets.push(answer(call, &(own(14) + &shared(answered))));
+    }
+    packets.extend((0..4_000).map(|ssrc| rtp(ssrc, 4_000, 8)));
+    packets
+}
+
+/// A call with 16 endpoints on each side and 64 streams at each of one side, described again and again.
+fn described_again() -> Vec<Vec<u8>> {
+    let ports = |first: u32| (0..16).map(move |medium| first + 2 * medium);
+    let formats: Vec<String> = (96..128).map(|number| number.to_string()).collect();
+    let mut offer = media(ports(4_000), &formats.join(" "));
+    for number in 96..128 {
+        offer += &format!("a=rtpmap:{number} x{number}/8000\r\n");
+    }
+    let mut packets = vec![invite(1, &offer), answer(1, &media(ports(20_000), "8"))];
+    for port in ports(4_000) {
+        packets.extend((0..64).map(|ssrc| rtp(ssrc, port as u16, 8)));
+    }
+    packets.extend((2..300).map(|number| {
+        let sdp = format!(
+            "v=0\r\no=- 1 {number} IN IP4 198.51.100.1\r\ns=-\r\nc=IN IP4 198.51.100.1\r\nt=0 0\r\n{offer}"
+        );
+        let rest = format!("Content-Type: application/sdp\r\nContent-Length: {}\r\n\r\n{sdp}", sdp.len());
+        request("UPDATE", "call-1", number, &rest)
     }));
     packets
 }

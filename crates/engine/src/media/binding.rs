@@ -1,10 +1,13 @@
 //! Which call a stream belongs to.
 
+use std::net::IpAddr;
+
 use ringtap_model::{Endpoint, Nanos};
 
+use super::details::NONE;
 use super::endpoints::OwnerList;
-use super::flow::{FAX, FlowKey, PROVISIONAL, SPLIT};
-use super::replicas::{CallReplica, Leg};
+use super::flow::{FAX, PROVISIONAL, SPLIT};
+use super::replicas::{CallReplica, Leg, LegSides};
 use super::{EndedStream, MAX_LEGS, StreamTable};
 use crate::table::slots::Ticket;
 use crate::table::timers::PrefetchStage;
@@ -16,6 +19,8 @@ const DST_ONLY: u8 = 4;
 const SRC_ONLY: u8 = 2;
 /// The unannounced end is where that side's signalling comes from.
 const SAME_HOST: u8 = 1;
+/// Streams that one description is offered: twice the newest of one endpoint.
+const MOST_OFFERED: usize = 128;
 /// Endpoints learned between two ticks of the clock; more is an attack.
 const MAX_LEARNED: usize = 1 << 16;
 
@@ -34,9 +39,10 @@ impl StreamTable {
                 self.flows.flow_mut(*slot).flags |= FAX;
             }
         }
+        let mut room = MOST_OFFERED;
         for (endpoint, types) in &update.ends {
             if self.add_leg(call, *endpoint, update.side, Some(types)) {
-                self.announced(*endpoint, call, update.order);
+                self.announced(*endpoint, call, update.order, &mut room);
             }
         }
     }
@@ -50,7 +56,8 @@ impl StreamTable {
         for learned in &queued {
             let Some(call) = self.replicas.find(learned.call) else { continue };
             if self.add_leg(call, learned.endpoint, learned.side, None) {
-                self.announced(learned.endpoint, call, learned.order);
+                let mut room = MOST_OFFERED;
+                self.announced(learned.endpoint, call, learned.order, &mut room);
             }
         }
         !queued.is_empty()
@@ -136,23 +143,30 @@ impl StreamTable {
 
     /// Looks for the call of a flow among those that announced its ends.
     pub(super) fn find_call(&mut self, slot: u32, order: InputOrder) {
-        let key = self.flows.details(slot).slow.key;
-        let candidates: Vec<u32> = self
-            .endpoints
-            .owners(key.dst, OwnerList::Calls)
-            .chain(self.endpoints.owners(key.src, OwnerList::Calls))
-            .collect();
+        let ends = self.ends_of(slot);
+        // Of the end that it was found by, its side is known. A call that has both is under both: the other
+        // end is looked for in those under the end that fewer calls share.
+        let [by_src, by_dst] = [ends.src, ends.dst].map(|end| self.endpoints.calls(end).count());
+        let is_dst_rarer = by_dst <= by_src;
+        let under_dst =
+            self.endpoints.calls(ends.dst).map(|(call, side)| (call, None, Some(side), is_dst_rarer));
+        let under_src =
+            self.endpoints.calls(ends.src).map(|(call, side)| (call, Some(side), None, !is_dst_rarer));
         // The best explanation, the newest call first among equals: a port that calls share is told by the
         // other end.
         let mut best = ((0, false), None);
-        for call in candidates {
+        for (call, from, to, has_other) in under_dst.chain(under_src) {
+            let Some(view) = self.replicas.get(call) else { continue };
+            let other = |end| if has_other { view.sides(end) } else { LegSides::default() };
+            let from = from.map_or_else(|| other(ends.src), LegSides::one);
+            let to = to.map_or_else(|| other(ends.dst), LegSides::one);
             // A call that is over comes last among equals.
-            let merit = self
-                .replicas
-                .get(call)
-                .map_or((0, false), |view| (score(&key, view).0, !view.status.is_over));
+            let merit = (score([from, to], ends.ips, view).0, !view.status.is_over);
             if merit > best.0 {
                 best = (merit, Some(call));
+            }
+            if merit == (BOTH_ENDS, true) {
+                break;
             }
         }
         if let (_, Some(call)) = best {
@@ -160,19 +174,34 @@ impl StreamTable {
         }
     }
 
-    /// A call announced an endpoint: flows that run over it may be its own.
-    fn announced(&mut self, endpoint: Endpoint, call: u32, order: InputOrder) {
-        let flows: Vec<u32> = self.endpoints.owners(endpoint, OwnerList::Flows).collect();
+    /// A call announced an endpoint: flows that run over it may be its own, as far as there is room for more.
+    fn announced(&mut self, endpoint: Endpoint, call: u32, order: InputOrder, room: &mut usize) {
+        let flows: Vec<u32> = self.endpoints.owners(endpoint, OwnerList::Flows).take(*room).collect();
+        *room -= flows.len();
         for slot in flows {
             self.offer(slot, call, order);
         }
     }
 
+    /// The ends of a flow by their numbers: its own entries stand under them, unless the table was full.
+    fn ends_of(&self, slot: u32) -> FlowEnds {
+        let details = self.flows.details(slot);
+        let key = &details.slow.key;
+        let number = |node: u32, end: Endpoint| match node {
+            NONE => self.endpoints.find(end),
+            node => self.endpoints.number(node),
+        };
+        let [src, dst] = details.nodes;
+        FlowEnds { src: number(src, key.src), dst: number(dst, key.dst), ips: [key.src.ip, key.dst.ip] }
+    }
+
     /// Gives a flow to a call if that call explains it better than the one that has it.
     fn offer(&mut self, slot: u32, call: u32, order: InputOrder) {
+        let ends = self.ends_of(slot);
         let Some(view) = self.replicas.get(call) else { return };
         let (flow, details) = self.flows.both_mut(slot);
-        let (score, side) = score(&details.slow.key, view);
+        let sides = [view.sides(ends.src), view.sides(ends.dst)];
+        let (score, side) = score(sides, ends.ips, view);
         if score == 0 {
             return;
         }
@@ -233,13 +262,13 @@ impl StreamTable {
         let Some(view) = self.replicas.get_mut(call) else { return false };
         if let Some(leg) = view.legs.iter_mut().find(|leg| leg.endpoint == endpoint && leg.side == side) {
             if let Some(types) = types {
-                leg.types = types.clone();
+                leg.announce(types.clone());
             }
             return types.is_some();
         }
         let name = view.call;
         let node = match view.legs.len() {
-            ..MAX_LEGS => self.endpoints.add(endpoint, OwnerList::Calls, call),
+            ..MAX_LEGS => self.endpoints.add_call(endpoint, call, side),
             _ => None,
         };
         let Some(node) = node else {
@@ -247,30 +276,35 @@ impl StreamTable {
             return false;
         };
         let types = types.cloned().unwrap_or_default();
-        view.legs.push(Leg { endpoint, node, side, types });
+        let number = self.endpoints.number(node).unwrap_or(NONE);
+        view.add(Leg::new((endpoint, number), node, side, types));
         true
     }
 }
 
-/// How well a call explains a flow, and which side sends.
-fn score(key: &FlowKey, call: &CallReplica) -> (u8, Option<Side>) {
-    let sides = |end: Endpoint| call.legs.iter().filter(move |leg| leg.endpoint == end).map(|leg| leg.side);
-    let to = sides(key.dst).next();
-    let from = sides(key.src).next();
-    match (from, to) {
-        (Some(from), Some(to)) => {
+/// The ends of a flow: their numbers in the table of endpoints, and their addresses.
+struct FlowEnds {
+    src: Option<u32>,
+    dst: Option<u32>,
+    ips: [IpAddr; 2],
+}
+
+/// How well a call explains a flow whose ends are its own on these sides, and which side sends.
+fn score([from, to]: [LegSides; 2], [src, dst]: [IpAddr; 2], call: &CallReplica) -> (u8, Option<Side>) {
+    match (from.first, to.first) {
+        (Some(first_from), Some(first_to)) => {
             // Relays may announce one endpoint for both sides; opposite sides are the plain case.
-            let opposite = sides(key.src).any(|from| sides(key.dst).any(|to| from != to));
-            let side = if from != to { Some(from) } else { None };
+            let opposite = from.caller && to.callee || from.callee && to.caller;
+            let side = if first_from != first_to { Some(first_from) } else { None };
             (if opposite { BOTH_ENDS } else { BOTH_ENDS - 1 }, side)
         }
         (None, Some(to)) => {
             let host = call.host(to.other());
-            (DST_ONLY + if host == key.src.ip { SAME_HOST } else { 0 }, Some(to.other()))
+            (DST_ONLY + if host == src { SAME_HOST } else { 0 }, Some(to.other()))
         }
         (Some(from), None) => {
             let host = call.host(from.other());
-            (SRC_ONLY + if host == key.dst.ip { SAME_HOST } else { 0 }, Some(from))
+            (SRC_ONLY + if host == dst { SAME_HOST } else { 0 }, Some(from))
         }
         (None, None) => (0, None),
     }

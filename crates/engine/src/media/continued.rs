@@ -12,7 +12,7 @@ impl StreamTable {
         legs.map(|leg| ContinuedLeg {
             endpoint: leg.endpoint,
             is_caller: leg.side == Side::Caller,
-            codecs: self.named(&leg.types),
+            codecs: self.named(leg.types()),
         })
         .collect()
     }

@@ -5,6 +5,7 @@ use ringtap_model::Endpoint;
 use crate::table::hash::Hasher;
 use crate::table::index::Index;
 use crate::table::slots::Slots;
+use crate::update::Side;
 
 const NONE: u32 = u32::MAX;
 
@@ -31,6 +32,8 @@ struct Node {
     entry: u32,
     owner: u32,
     list: OwnerList,
+    /// Of a call, whose the endpoint is.
+    side: Side,
     previous: u32,
     next: u32,
 }
@@ -50,12 +53,21 @@ impl Endpoints {
 
     /// Enters an owner under an endpoint; gives the number to take it out with, None at the ceiling.
     pub(crate) fn add(&mut self, endpoint: Endpoint, list: OwnerList, owner: u32) -> Option<u32> {
+        self.enter(endpoint, list, owner, Side::Caller)
+    }
+
+    /// Enters a call under an endpoint of one of its sides.
+    pub(crate) fn add_call(&mut self, endpoint: Endpoint, call: u32, side: Side) -> Option<u32> {
+        self.enter(endpoint, OwnerList::Calls, call, side)
+    }
+
+    fn enter(&mut self, endpoint: Endpoint, list: OwnerList, owner: u32, side: Side) -> Option<u32> {
         if self.nodes.is_full() {
             return None;
         }
         let entry = self.find(endpoint).or_else(|| self.create(endpoint))?;
         let head = self.entries[entry].heads[list as usize];
-        let node = self.nodes.insert(Node { entry, owner, list, previous: NONE, next: head })?;
+        let node = self.nodes.insert(Node { entry, owner, list, side, previous: NONE, next: head })?;
         if head != NONE {
             self.nodes[head].previous = node;
         }
@@ -99,20 +111,35 @@ impl Endpoints {
         }
     }
 
+    /// The number of the endpoint of an owner's entry, for as long as that stands.
+    pub(crate) fn number(&self, node: u32) -> Option<u32> {
+        self.nodes.get(node).map(|node| node.entry)
+    }
+
+    /// The number of an endpoint, for as long as it has an owner.
+    pub(crate) fn find(&self, endpoint: Endpoint) -> Option<u32> {
+        let hash = self.hasher.of(endpoint);
+        self.index.find(hash, |entry| self.entries[entry].endpoint == endpoint)
+    }
+
     /// The newest owners under an endpoint, newest first.
     pub(crate) fn owners(&self, endpoint: Endpoint, list: OwnerList) -> impl Iterator<Item = u32> {
-        let mut next = self.find(endpoint).map_or(NONE, |entry| self.entries[entry].heads[list as usize]);
+        self.newest(self.find(endpoint), list).map(|node| node.owner)
+    }
+
+    /// The newest calls under the endpoint of that number, newest first, each with the side whose it is.
+    pub(crate) fn calls(&self, number: Option<u32>) -> impl Iterator<Item = (u32, Side)> {
+        self.newest(number, OwnerList::Calls).map(|node| (node.owner, node.side))
+    }
+
+    fn newest(&self, number: Option<u32>, list: OwnerList) -> impl Iterator<Item = &Node> {
+        let mut next = number.map_or(NONE, |entry| self.entries[entry].heads[list as usize]);
         std::iter::from_fn(move || {
             let node = self.nodes.get(next)?;
             next = node.next;
-            Some(node.owner)
+            Some(node)
         })
         .take(NEWEST)
-    }
-
-    fn find(&self, endpoint: Endpoint) -> Option<u32> {
-        let hash = self.hasher.of(endpoint);
-        self.index.find(hash, |entry| self.entries[entry].endpoint == endpoint)
     }
 
     fn create(&mut self, endpoint: Endpoint) -> Option<u32> {

@@ -1,10 +1,9 @@
 //! Which payload type a stream uses, with which codec, and the digits in its telephone-events.
 
-use ringtap_model::Endpoint;
 use ringtap_wire::rtp;
 
 use super::details::{Digit, count_type};
-use super::flow::{EVENT, RECLOCKED, RtpPacket, SOUND, Timing};
+use super::flow::{EVENT, FlowKey, RECLOCKED, RtpPacket, SOUND, Timing};
 use super::replicas::Leg;
 use super::{EVENT_BYTES, StreamTable};
 use crate::codecs::CodecId;
@@ -55,22 +54,29 @@ impl StreamTable {
     /// any leg of the call, else RFC 3551.
     fn codec_of(&self, slot: u32, payload_type: u8) -> Option<CodecId> {
         let details = self.flows.details(slot);
-        // A name that nothing used for long may have left the table since it was announced.
-        let named = |leg: &Leg| {
-            let found = leg.types.iter().find(|(number, _)| *number == payload_type).map(|&(_, codec)| codec);
-            found.filter(|codec| self.codecs.get(*codec).is_some())
+        let FlowKey { src, dst, .. } = details.slow.key;
+        let receiver = details.side.map(Side::other);
+        // The newest leg among equals.
+        let rank = |leg: &Leg| match leg {
+            leg if leg.endpoint == dst => OF_RECEIVER,
+            leg if leg.endpoint == src => 2,
+            leg if Some(leg.side) == receiver => 1,
+            _ => 0,
         };
-        let announced = details.call().and_then(|call| self.replicas.get(call)).and_then(|call| {
-            let of_end =
-                |end: Endpoint| call.legs.iter().rev().filter(move |leg| leg.endpoint == end).find_map(named);
-            let of_side =
-                |side: Side| call.legs.iter().rev().filter(move |leg| leg.side == side).find_map(named);
-            of_end(details.slow.key.dst)
-                .or_else(|| of_end(details.slow.key.src))
-                .or_else(|| details.side.and_then(|side| of_side(side.other())))
-                .or_else(|| call.legs.iter().rev().find_map(named))
-        });
-        announced.or_else(|| self.codecs.of_static(payload_type))
+        let mut best = None;
+        let call = details.call().and_then(|call| self.replicas.get(call));
+        for leg in call.into_iter().flat_map(|call| call.legs.iter().rev()) {
+            let Some(codec) = leg.codec(payload_type) else { continue };
+            let rank = rank(leg);
+            // A name that nothing used for long may have left the table since it was announced.
+            if best.is_none_or(|(other, _)| rank > other) && self.codecs.get(codec).is_some() {
+                best = Some((rank, codec));
+                if rank == OF_RECEIVER {
+                    break;
+                }
+            }
+        }
+        best.map(|(_, codec)| codec).or_else(|| self.codecs.of_static(payload_type))
     }
 
     /// A telephone-event packet: a new digit unless it continues the one before (RFC 4733 section 2.5.1).
@@ -107,3 +113,6 @@ impl StreamTable {
         }
     }
 }
+
+/// The rank of a leg that is the receiver of a stream: none explains its payload types better.
+const OF_RECEIVER: u8 = 3;

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use ringtap_model::Endpoint;
 
 use super::record::EndedStream;
+use crate::codecs::CodecId;
 use crate::table::hash::Hasher;
 use crate::table::index::Index;
 use crate::table::slots::Slots;
@@ -18,8 +19,85 @@ pub(super) struct Leg {
     /// Its entry in the table of endpoints.
     pub(super) node: u32,
     pub(super) side: Side,
+    /// Number of its endpoint in that table, and its side.
+    end: u32,
     /// Payload types as this side announced them; empty where it was learned.
-    pub(super) types: PayloadTypes,
+    types: PayloadTypes,
+    /// Those that are among them: a bit each.
+    numbers: [u64; 2],
+}
+
+impl Leg {
+    /// Of an endpoint that has this number in the table of endpoints.
+    pub(super) fn new(
+        (endpoint, number): (Endpoint, u32),
+        node: u32,
+        side: Side,
+        types: PayloadTypes,
+    ) -> Self {
+        Self { endpoint, node, side, end: end(number, side), numbers: bits(&types), types }
+    }
+
+    /// Its side announced other payload types.
+    pub(super) fn announce(&mut self, types: PayloadTypes) {
+        self.numbers = bits(&types);
+        self.types = types;
+    }
+
+    pub(super) fn types(&self) -> &PayloadTypes {
+        &self.types
+    }
+
+    /// What its side announced a payload type to be.
+    pub(super) fn codec(&self, payload_type: u8) -> Option<CodecId> {
+        let (word, bit) = bit(payload_type);
+        if self.numbers[word] & bit == 0 {
+            return None;
+        }
+        self.types.iter().find(|(number, _)| *number == payload_type).map(|&(_, codec)| codec)
+    }
+}
+
+fn bits(types: &PayloadTypes) -> [u64; 2] {
+    let mut bits = [0; 2];
+    for (number, _) in types.iter() {
+        let (word, bit) = bit(*number);
+        bits[word] |= bit;
+    }
+    bits
+}
+
+/// Where the bit of a payload type is.
+fn bit(payload_type: u8) -> (usize, u64) {
+    (usize::from(payload_type >> 6 & 1), 1 << (payload_type & 63))
+}
+
+fn end(number: u32, side: Side) -> u32 {
+    number << 1 | side as u32
+}
+
+/// Which sides of a call have an endpoint, and which of them was first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LegSides {
+    pub(super) caller: bool,
+    pub(super) callee: bool,
+    pub(super) first: Option<Side>,
+}
+
+impl LegSides {
+    pub(super) fn one(side: Side) -> Self {
+        Self { caller: side == Side::Caller, callee: side == Side::Callee, first: Some(side) }
+    }
+
+    fn of(legs: &[Leg], number: u32) -> Self {
+        let mut sides = Self::default();
+        for leg in legs.iter().filter(|leg| leg.end >> 1 == number) {
+            sides.caller |= leg.side == Side::Caller;
+            sides.callee |= leg.side == Side::Callee;
+            sides.first = sides.first.or(Some(leg.side));
+        }
+        sides
+    }
 }
 
 /// A call, as far as its streams need it.
@@ -29,6 +107,9 @@ pub(super) struct CallReplica {
     pub(super) born: InputOrder,
     pub(super) status: CallStatus,
     pub(super) legs: Vec<Leg>,
+    /// The ends of its legs, in the same order, where there are many: a scan over them touches a cache line
+    /// or two.
+    ends: Vec<u32>,
     /// Its streams in this worker, in order of their first packet.
     pub(super) flows: Vec<u32>,
     /// Its streams that ended before it: at most one per stream that replaced one, so bounded.
@@ -36,11 +117,39 @@ pub(super) struct CallReplica {
 }
 
 impl CallReplica {
+    pub(super) fn add(&mut self, leg: Leg) {
+        match self.legs.len() {
+            ..FEW => {}
+            FEW => self.ends = self.legs.iter().chain([&leg]).map(|leg| leg.end).collect(),
+            _ => self.ends.push(leg.end),
+        }
+        self.legs.push(leg);
+    }
+
+    /// The sides that have the endpoint of that number.
+    pub(super) fn sides(&self, number: Option<u32>) -> LegSides {
+        let Some(number) = number else { return LegSides::default() };
+        if self.ends.is_empty() {
+            return LegSides::of(&self.legs, number);
+        }
+        // No end that is found ends the scan: so it needs one instruction for several.
+        let is_any = |wanted: u32| self.ends.iter().fold(false, |any, end| any | (*end == wanted));
+        match [Side::Caller, Side::Callee].map(|side| is_any(end(number, side))) {
+            [false, false] => LegSides::default(),
+            [true, false] => LegSides::one(Side::Caller),
+            [false, true] => LegSides::one(Side::Callee),
+            [true, true] => LegSides::of(&self.legs, number),
+        }
+    }
+
     /// Address of a side's signalling.
     pub(super) fn host(&self, side: Side) -> IpAddr {
         self.status.hosts[side as usize]
     }
 }
+
+/// Legs that are scanned one by one.
+const FEW: usize = 8;
 
 /// The calls of all workers that announced media.
 pub(super) struct CallReplicas {
@@ -80,8 +189,8 @@ impl CallReplicas {
         if let Some(slot) = self.find(call) {
             return Some(slot);
         }
-        let replica =
-            CallReplica { call, born, status, legs: Vec::new(), flows: Vec::new(), retired: Vec::new() };
+        let (legs, ends) = (Vec::new(), Vec::new());
+        let replica = CallReplica { call, born, status, legs, ends, flows: Vec::new(), retired: Vec::new() };
         let slot = self.entries.insert(replica)?;
         self.index.insert(self.hasher.of(call), slot);
         Some(slot)
