@@ -13,7 +13,14 @@ use crate::worker::Worker;
 
 /// Lets the workers go on with the calls of the previous run, before they see their first packet. Returns
 /// which do: the others are recorded as they are.
-pub(crate) fn go_on(calls: &RecoveredCalls, last: Nanos, now: Nanos, workers: &mut [Worker]) -> HashSet<Id> {
+///
+/// Call `settle` to let the journal write what it was told: it has a queue of bounded length.
+pub(crate) fn go_on(
+    calls: &RecoveredCalls,
+    (last, now): (Nanos, Nanos),
+    workers: &mut [Worker],
+    settle: impl Fn(),
+) -> HashSet<Id> {
     let mut going_on = HashSet::new();
     let in_progress: Vec<_> = calls.iter().filter(|entry| is_in_progress(&entry.call)).collect();
     if in_progress.is_empty() {
@@ -38,6 +45,9 @@ pub(crate) fn go_on(calls: &RecoveredCalls, last: Nanos, now: Nanos, workers: &m
         if let Some(media) = media {
             going_on.insert(continued.record.id);
             workers.iter_mut().for_each(|worker| worker.engine.continue_media(&media));
+            if going_on.len().is_multiple_of(TOGETHER) {
+                settle();
+            }
         }
     }
     if unread > 0 {
@@ -93,6 +103,8 @@ fn continued(entry: &CallOfJournal, mut legs: Vec<ContinuedLeg>, until: Nanos) -
 
 /// Calls do not go on over a longer gap: those that ended meanwhile would be many.
 const LONGEST_GAP: Nanos = Nanos::from_secs(300);
+/// Calls that the journal is told of before it is waited for: up to three entries each.
+const TOGETHER: usize = 2_048;
 /// Time stamps of packets and the system's clock differ by less.
 const CLOCKS_DIFFER: Nanos = Nanos::from_secs(5);
 

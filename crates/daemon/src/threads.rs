@@ -181,7 +181,10 @@ impl Threads {
         let (last, recovered) = (recovered.last, RecoveredCalls::new(recovered.calls));
         let going_on = match self.files {
             true => HashSet::new(),
-            false => handover::go_on(&recovered, last, time::now(), &mut ready),
+            false => {
+                let settle = || _ = store.flush(STOPPED);
+                handover::go_on(&recovered, (last, time::now()), &mut ready, settle)
+            }
         };
         let sender = store.sender().context("the store's thread has stopped")?;
         self.recovering = recovered::record(recovered, going_on, config, far_tier, sender)?;

@@ -179,6 +179,29 @@ fn what_finds_no_room_is_counted() {
     assert_eq!(found.calls.len() as u64, counts.written.calls + 1);
 }
 
+/// A flood of calls that nobody answers comes faster than any disk writes: it takes half of the queue.
+#[test]
+fn what_nobody_answers_leaves_room_for_calls_that_came_to_something() {
+    let dir = tempfile::tempdir().unwrap();
+    with_call(&dir, 0);
+    let lock = lock(dir.path());
+    let settings = StoreSettings { queue: 16, outbox_size: 20_000, ..settings(dir.path()) };
+    let (writer, _events) = open(&settings);
+    let mut sender = writer.sender().unwrap();
+    let unanswered = Call { state: CallState::Trying, answer: None, final_code: 0, ..call(0) };
+    while writer.counts().dropped.calls < 100 {
+        sender.call(unanswered.clone(), vec![]);
+        std::thread::yield_now();
+    }
+    let dropped = writer.counts().dropped.calls;
+    (1..=5).for_each(|number| sender.call(call(number), vec![stream(number)]));
+    assert_eq!((writer.counts().dropped.calls, writer.counts().dropped.streams), (dropped, 0));
+    drop((lock, sender));
+    writer.close(PATIENCE);
+    let stored = stored(dir.path());
+    assert!((1..=5).all(|number| stored.contains(&(number, "completed".to_owned()))), "{stored:?}");
+}
+
 /// The directory goes away and comes back; a file that is moved away is missed at once.
 #[test]
 fn a_directory_that_goes_away_is_missed() {

@@ -187,6 +187,5 @@ impl CountsHandle {
 
 /// How long the lock of another process is waited for: the queue fills meanwhile.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// Entries on their way to the journal. It is written faster than calls begin, but for those that go on when
-/// the program starts.
-const JOURNAL_QUEUE: usize = 1 << 16;
+/// Entries on their way to the journal: it is written faster than calls begin.
+const JOURNAL_QUEUE: usize = 1 << 14;

@@ -46,7 +46,8 @@ impl RecordSender {
     /// A call ended, with its streams.
     pub fn call(&mut self, call: Call, streams: Vec<Stream>) {
         let (id, count) = (call.id, streams.len());
-        if !self.send(Job::Call(Box::new(call), streams)) {
+        let has_come_to_something = call.answer.is_some() || call.final_code != 0 || count > 0;
+        if !self.send(Job::Call(Box::new(call), streams), has_come_to_something) {
             self.shared.dropped(RecordType::Call, 1);
             self.shared.dropped(RecordType::Stream, count as u64);
             if self.dropped_calls.len() < DROPPED_CALLS {
@@ -73,21 +74,23 @@ impl RecordSender {
 
     /// A stream without a call ended.
     pub fn stream(&mut self, stream: Stream) {
-        if !self.send(Job::Stream(Box::new(stream))) {
+        if !self.send(Job::Stream(Box::new(stream)), false) {
             self.shared.dropped(RecordType::Stream, 1);
         }
     }
 
     /// A registration ended.
     pub fn registration(&mut self, registration: Registration) {
-        if !self.send(Job::Registration(Box::new(registration))) {
+        let is_answered = registration.code != 0;
+        if !self.send(Job::Registration(Box::new(registration)), is_answered) {
             self.shared.dropped(RecordType::Registration, 1);
         }
     }
 
     /// A MESSAGE was answered or given up.
     pub fn message(&mut self, message: Message) {
-        if !self.send(Job::Message(Box::new(message))) {
+        let is_answered = message.code != 0;
+        if !self.send(Job::Message(Box::new(message)), is_answered) {
             self.shared.dropped(RecordType::Message, 1);
         }
     }
@@ -121,14 +124,16 @@ impl RecordSender {
         is_entered
     }
 
-    fn send(&mut self, job: Job) -> bool {
+    /// False if there is no room. What nobody has answered gets half of it, so that a flood of that takes no
+    /// record of what came to something.
+    fn send(&mut self, job: Job, is_established: bool) -> bool {
         if let Some(journal) = self.journal.as_ref().filter(|_| !self.dropped_calls.is_empty())
             && let Err(TrySendError::Full(JournalJob::Ended(calls))) =
                 journal.try_send(JournalJob::Ended(std::mem::take(&mut self.dropped_calls)))
         {
             self.dropped_calls = calls;
         }
-        self.try_send(job).is_ok()
+        (is_established || !self.shared.half_full()) && self.try_send(job).is_ok()
     }
 
     fn try_send(&self, job: Job) -> Result<(), Job> {
