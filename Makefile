@@ -10,7 +10,7 @@ MOTO := $(TARGET)/moto
 SBOM := $(TARGET)/ringtap.cdx.json
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: help demo test build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults packages-build packages-test packages-bench
+.PHONY: help demo test build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture packages-build packages-test packages-bench
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
@@ -25,6 +25,7 @@ help:
 	@echo "make faults  faults of a spool's files, through library and program, and power cuts; FAULTS=n, default a million"
 	@echo "make deny    licences, sources and advisories of the dependencies, against deny.toml"
 	@echo "make sbom    a bill of materials in CycloneDX: $(SBOM)"
+	@echo "make torture hostile traffic of thirteen kinds against the daemon, with 1,000 calls beside it; ten minutes. TORTURE='--kinds invite'"
 	@echo "make fuzz    ten minutes of each fuzz target (needs cargo-fuzz)"
 	@echo "make sanitize  tests of the crates with unsafe code under the address sanitizer and Miri (needs nightly Rust)"
 
@@ -98,6 +99,10 @@ deny: packages-test
 sbom: packages-test
 	@mkdir -p $(dir $(SBOM))
 	@tools/dependencies sbom $(SBOM)
+
+# Needs root: it makes network namespaces of its own, and removes them.
+torture: packages-test release
+	$(SUDO) python3 bench/torture.py --ringtap $(RINGTAP) $(TORTURE)
 
 # A C compiler builds SQLite and zstd, which are compiled in.
 packages-build:
