@@ -290,12 +290,15 @@ impl Verifier<'_> {
         }
         let orders = self.orders;
         let ordered = orders.keys(name);
+        // A copy has the keys of its own chunks alone; all others are forgotten in it.
+        let chunks = if self.copies { self.index_rows(known, dir)? } else { None };
+        let is_others =
+            |owner| chunks.as_ref().is_some_and(|rows| rows.iter().all(|row| row.chunk.owner != owner));
         for (number, row) in (0..).zip(&rows) {
             match (row, row.owner()) {
-                (KeyRow::Key(_), Some(owner)) if ordered.has_of(number, owner) => {
+                (KeyRow::Key(_), Some(owner)) if ordered.has_of(number, owner) || is_others(owner) => {
                     self.find(name, Fault::KeyRestored(number));
                 }
-                // A copy has the keys of its own chunks alone; all others are forgotten in it.
                 (KeyRow::Forgotten(_), _) if !self.copies => match ordered.has(number) {
                     true => self.report.forgotten += 1,
                     false => self.find(name, Fault::Forgotten(number)),
