@@ -15,6 +15,7 @@ use crate::far::storage::{self, FarSegment, FarStorage, Stub};
 use crate::files::{is_irregular, open_regular, read_regular};
 use crate::hex::sha256_hex;
 use crate::layout::{FAR, HELD, TIER};
+use crate::read::known_chunks::KnownChunks;
 use crate::segment::bytes::SegmentBytes;
 use crate::segment::index::IndexRow;
 use crate::segment::listing::segments;
@@ -43,6 +44,7 @@ pub struct Reader {
     unproven: BTreeSet<Segment>,
     /// What seals prove of the segments read so far.
     standings: BTreeMap<(PathBuf, Segment), Standing>,
+    known: KnownChunks,
     far: Option<Arc<dyn FarStorage>>,
     masters: Vec<MasterKey>,
     reads: u64,
@@ -133,6 +135,7 @@ impl Reader {
             foreign,
             unproven,
             standings: BTreeMap::new(),
+            known: KnownChunks::default(),
             far: None,
             masters: Vec::new(),
             reads: 0,
@@ -357,6 +360,9 @@ impl Reader {
             }
         };
         rows.sort_unstable_by_key(|row| row.offset);
+        if self.provenance.is_signed() && self.known.leave_out(segment, &mut rows) {
+            self.foreign.insert(segment.clone());
+        }
         Ok(rows)
     }
 

@@ -76,6 +76,11 @@ impl Provenance {
         Ok(provenance)
     }
 
+    /// Whether a key signs the segments of the spool.
+    pub(crate) fn is_signed(&self) -> bool {
+        !self.signers.is_empty()
+    }
+
     /// Whether the segment in that directory has a seal, or is being written. Not whether it is as it was
     /// sealed.
     pub(crate) fn origin(&self, dir: &Path, segment: &Segment) -> Result<Origin, Error> {

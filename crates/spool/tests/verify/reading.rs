@@ -71,6 +71,26 @@ fn a_segment_in_anothers_place_is_not_read() {
     assert_eq!(packets(dir), (before, vec![]));
 }
 
+/// Nor if the seal that tells the difference is gone, with the head of the chain.
+#[test]
+fn chunks_are_read_once_in_whichever_segment() {
+    let case = Case::new();
+    let (before, _) = packets(&case.dir);
+    let all = of(&case.dir, Category::Media);
+    let (first, last) = (&all[1], &all[all.len() - 1]);
+    let dir = case.copied();
+    for (from, to) in first.files(dir).into_iter().zip(last.files(dir)) {
+        fs::copy(from, to).unwrap();
+    }
+    fs::remove_file(last.seal_path(dir)).unwrap();
+    fs::remove_file(dir.join("w0-m.head")).unwrap();
+    let (mut read, unproven) = packets(dir);
+    let count = read.len();
+    read.dedup();
+    assert_eq!((read.len(), unproven), (count, vec![last.clone()]));
+    assert!(count < before.len());
+}
+
 /// A directory in the place of an index or of keys hides one segment at most.
 #[test]
 fn what_is_no_file_stops_no_reading() {

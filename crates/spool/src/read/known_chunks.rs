@@ -1,0 +1,31 @@
+//! Chunks that were read before, in another segment: somebody put files of one segment in the place of
+//! another's.
+
+use std::collections::HashMap;
+
+use crate::segment::index::IndexRow;
+use crate::segment::name::Segment;
+
+/// The chunks that were read, by owner, number among the owner's and time of the first packet. A writer
+/// writes each of them once.
+#[derive(Debug, Default)]
+pub(crate) struct KnownChunks {
+    /// The place of their segment in `segments`.
+    chunks: HashMap<(u64, u32, u64), usize>,
+    segments: Vec<Segment>,
+}
+
+impl KnownChunks {
+    /// Leaves out the chunks that were found in another segment before. Returns whether there were any.
+    pub(crate) fn leave_out(&mut self, segment: &Segment, rows: &mut Vec<IndexRow>) -> bool {
+        let place = self.segments.iter().rposition(|known| known == segment).unwrap_or_else(|| {
+            self.segments.push(segment.clone());
+            self.segments.len() - 1
+        });
+        let before = rows.len();
+        rows.retain(|IndexRow { chunk, .. }| {
+            *self.chunks.entry((chunk.owner, chunk.number, chunk.first.0)).or_insert(place) == place
+        });
+        rows.len() < before
+    }
+}
