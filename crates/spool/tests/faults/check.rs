@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ringtap_spool::{Finding, SpoolWriter};
 
-use crate::fault::{Fault, SISTER};
+use crate::fault::{Fault, ROLL_BACK, SISTER};
 use crate::sample::{self, Sample};
 use crate::tree::Tree;
 
@@ -125,7 +125,9 @@ impl<'a> Checker<'a> {
         let Ok(writer) = SpoolWriter::open(sample::settings(dir)) else { return };
         let quarantined = writer.written().quarantined();
         writer.close(ringtap_model::Nanos::from_secs(1_795_230_000));
-        let heads = if verdict.needs_head { self.sample.heads.clone() } else { Vec::new() };
+        // An earlier state is found by what was noted elsewhere, also if another fault was named at once.
+        let needs_head = verdict.needs_head || faults.iter().any(|fault| fault.kind == ROLL_BACK);
+        let heads = if needs_head { self.sample.heads.clone() } else { Vec::new() };
         let is_silent = sample::look(dir, heads).findings.is_empty() && quarantined.is_empty();
         if is_silent && verdict.is_noticed() {
             verdict.problems.push("after a restart nothing is found any more".to_owned());

@@ -13,6 +13,8 @@ const FILES: [&str; 4] = ["pcap", "idx", "keys", "seal"];
 
 /// The kind of fault that replaces files by those of another spool with the same keys.
 pub(crate) const SISTER: &str = "insert from a spool of the same keys";
+/// See `SISTER`.
+pub(crate) const ROLL_BACK: &str = "put the spool or a chain back to an earlier state";
 
 /// A fault that was carried out.
 pub(crate) struct Fault {
@@ -254,7 +256,7 @@ impl<'a> Generator<'a> {
                 None => tree.remove(name),
             }
         }
-        Fault::of_some("put the spool or a chain back to an earlier state", names)
+        Fault::of_some(ROLL_BACK, names)
     }
 }
 
