@@ -66,6 +66,20 @@ fn a_broken_seal_excuses_no_missing_segment() {
     }
 }
 
+/// Its number is in the log already.
+#[test]
+fn a_seal_put_back_beside_a_deleted_segment_excuses_no_missing_one() {
+    let case = Case::new();
+    let all = of(&case.dir, Category::Media);
+    let dir = case.copied();
+    expire(dir, &all[0]);
+    fs::copy(all[0].seal_path(&case.dir), all[0].seal_path(dir)).unwrap();
+    break_seal(dir, &all[0]);
+    assert_eq!(look(dir).findings, []);
+    remove(dir, &all[1]);
+    assert_eq!(faults(&look(dir)), [(all[2].as_str(), &Fault::CutOut { from: 1, to: 1 })]);
+}
+
 #[test]
 fn the_head_of_another_chain_is_no_head() {
     let case = Case::new();

@@ -1,6 +1,6 @@
 //! Follows the chains of seals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::error::Error;
@@ -51,7 +51,9 @@ pub(crate) fn check_chains(
         }
     }
     for ((worker, category), sealed) in chains {
-        let (mut links, broken) = links_of(&sealed, keys);
+        let (mut links, mut broken) = links_of(&sealed, keys);
+        // The log has their numbers already: a seal that is put back beside one stands for no other.
+        broken.retain(|name| !gone.names.contains(name));
         let name = head_name(worker, category);
         let head = match HeadFile::read(&root.join(&name), (worker, category), keys)? {
             HeadFile::Link(head) => Some(head),
@@ -133,6 +135,8 @@ struct DeletedSeals<'a> {
     by_hash: BTreeMap<&'a str, &'a SealSummary>,
     /// The runs, by the number of their first seal and the hash of the seal before it.
     by_previous: BTreeMap<(u64, &'a str), Vec<DeletedRun<'a>>>,
+    /// Of the segments, unless the log was shortened.
+    names: BTreeSet<&'a str>,
     segments: u64,
 }
 
@@ -154,6 +158,7 @@ impl<'a> DeletedSeals<'a> {
             // Twice, if a kill came between the log and the disk.
             deleted.segments += u64::from(deleted.by_hash.insert(&seal.sha256, seal).is_none());
             deleted.add(seal, chain, seal.number);
+            deleted.names.insert(&entry.segment);
         }
         let summaries = log.entries.iter().filter_map(|entry| entry.summary.as_ref());
         for run in summaries.flat_map(|summary| &summary.runs) {
