@@ -1,7 +1,7 @@
 //! Chunks that were read before, in another segment: somebody put files of one segment in the place of
 //! another's.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::segment::index::IndexRow;
 use crate::segment::name::Segment;
@@ -10,21 +10,22 @@ use crate::segment::name::Segment;
 /// writes each of them once.
 #[derive(Debug, Default)]
 pub(crate) struct KnownChunks {
-    /// The place of their segment in `segments`.
+    /// With the number of their segment.
     chunks: HashMap<(u64, u32, u64), usize>,
-    segments: Vec<Segment>,
+    segments: BTreeMap<Segment, usize>,
 }
 
 impl KnownChunks {
     /// Leaves out the chunks that were found in another segment before. Returns whether there were any.
     pub(crate) fn leave_out(&mut self, segment: &Segment, rows: &mut Vec<IndexRow>) -> bool {
-        let place = self.segments.iter().rposition(|known| known == segment).unwrap_or_else(|| {
-            self.segments.push(segment.clone());
-            self.segments.len() - 1
-        });
+        if rows.is_empty() {
+            return false;
+        }
+        let next = self.segments.len();
+        let number = *self.segments.entry(segment.clone()).or_insert(next);
         let before = rows.len();
         rows.retain(|IndexRow { chunk, .. }| {
-            *self.chunks.entry((chunk.owner, chunk.number, chunk.first.0)).or_insert(place) == place
+            *self.chunks.entry((chunk.owner, chunk.number, chunk.first.0)).or_insert(number) == number
         });
         rows.len() < before
     }

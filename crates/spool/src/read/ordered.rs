@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use ringtap_model::LinkType;
 
 use crate::error::Error;
+use crate::read::known_chunks::KnownChunks;
 use crate::read::reader::{FoundPackets, KeyRing, Reader, SegmentSource};
 use crate::segment::index::IndexRow;
 use crate::segment::marker::Link;
@@ -108,6 +109,7 @@ impl Reader {
     pub fn locate(&mut self, wanted: &[(&[u64], &[Segment])]) -> Result<LocatedChunks, Error> {
         let mut chunks = LocatedChunks::default();
         let mut next = BTreeMap::new();
+        self.known = KnownChunks::default();
         for (owners, segments) in wanted {
             for segment in *segments {
                 let Some((dir, place)) = self.open_segment(segment)? else { continue };

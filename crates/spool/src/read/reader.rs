@@ -44,7 +44,8 @@ pub struct Reader {
     unproven: BTreeSet<Segment>,
     /// What seals prove of the segments read so far.
     standings: BTreeMap<(PathBuf, Segment), Standing>,
-    known: KnownChunks,
+    /// Of the present reading.
+    pub(crate) known: KnownChunks,
     far: Option<Arc<dyn FarStorage>>,
     masters: Vec<MasterKey>,
     reads: u64,
@@ -222,6 +223,7 @@ impl Reader {
     pub fn read(&mut self, owners: &[u64], segments: &[Segment]) -> Result<FoundPackets, Error> {
         let mut found = FoundPackets::default();
         let mut next: BTreeMap<u64, u32> = owners.iter().map(|owner| (*owner, 0)).collect();
+        self.known = KnownChunks::default();
         for segment in segments {
             let Some((dir, place)) = self.open_segment(segment)? else {
                 found.gone.push(segment.clone());
