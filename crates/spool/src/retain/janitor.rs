@@ -183,7 +183,7 @@ impl Janitor {
     /// One pass over all segments whose time may have come.
     fn pass(&mut self, now: Nanos, report: Report<'_>) -> Result<PassResult, Error> {
         let _lock = DeletionLock::wait(self.inventory.spool())?;
-        self.read_holds()?;
+        self.read_holds(report)?;
         self.refresh()?;
         let bytes = self.inventory.bytes();
         let sizes = Category::ALL.map(|category| bytes.iter().map(|bytes| bytes[category as usize]).sum());
@@ -218,10 +218,11 @@ impl Janitor {
         })
     }
 
-    fn read_holds(&mut self) -> Result<(), Error> {
+    fn read_holds(&mut self, report: Report<'_>) -> Result<(), Error> {
         let holds = Holds::read(self.inventory.spool())?;
         if holds != self.holds {
-            rescue::prune(self.inventory.spool(), &holds, self.deleter.signer())?;
+            let unproven = rescue::prune(self.inventory.spool(), &holds, self.deleter.signer())?;
+            unproven.into_iter().for_each(|copy| report(JanitorEvent::UnprovenCopyDeleted(copy)));
             self.holds = holds;
         }
         Ok(())

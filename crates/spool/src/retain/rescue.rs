@@ -85,26 +85,32 @@ pub(crate) fn held_in_far_storage(
 
 /// Deletes chunks that nothing holds any more from the copies. Copies that still hold other chunks are left
 /// as they are if they are signed and there is no key, or if there is a key and no seal proves them.
-pub(crate) fn prune(dir: &Path, holds: &Holds, signer: Option<&Signer>) -> Result<(), Error> {
+///
+/// Returns the deleted copies that no seal by the key proved: after this, `verify` cannot name them any more.
+pub(crate) fn prune(dir: &Path, holds: &Holds, signer: Option<&Signer>) -> Result<Vec<Segment>, Error> {
     let held = dir.join(HELD);
     let read = |error| Error::io(&held, "read", error);
+    let mut unproven = Vec::new();
     for day in entry_names(&held).map_err(read)? {
         for file in entry_names(&held.join(&day)).map_err(read)? {
             let Ok(segment) = format!("{day}/{file}").parse::<Segment>() else { continue };
-            prune_segment(&held, &segment, holds, signer)?;
+            if !prune_segment(&held, &segment, holds, signer)? {
+                unproven.push(segment);
+            }
         }
         // A directory that is not empty stays.
         let _ = fs::remove_dir(held.join(&day));
     }
-    Ok(())
+    Ok(unproven)
 }
 
+/// False: deleted, and nothing proved it.
 fn prune_segment(
     held: &Path,
     segment: &Segment,
     holds: &Holds,
     signer: Option<&Signer>,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let path = segment.path(held);
     let wrong = |error| Error::io(&path, "read", error);
     let file = open_regular(&path).map_err(wrong)?;
@@ -114,26 +120,31 @@ fn prune_segment(
         && !holds.between(category, begins, begins + LONGEST).is_empty()
     {
         // It may have held chunks that cannot be told any more: `verify` names it.
-        return Ok(());
+        return Ok(true);
     }
     let mut kept = all.clone();
     kept.retain(|row| holds.is_held(category, row.chunk.owner, row.chunk.first, row.chunk.last));
+    let is_proven =
+        |signer: &Signer| seal::proves_copy(held, &format!("{HELD}/{segment}"), segment, &signer.public());
     if kept.is_empty() {
+        let is_proven = signer.map_or(Ok(true), is_proven)?;
         for path in segment.files(held) {
             remove_if_present(&path).map_err(|error| Error::io(&path, "deleted", error))?;
         }
-    } else if kept.len() < all.len() {
+        return Ok(is_proven);
+    }
+    if kept.len() < all.len() {
         let may_rewrite = match signer {
             // A new seal would make evidence of a copy that was changed or put in. A copy that a kill left
             // without a seal is made anew: its segment was not deleted yet.
-            Some(signer) => seal::proves_copy(held, &format!("{HELD}/{segment}"), segment, &signer.public())?,
+            Some(signer) => is_proven(signer)?,
             None => !segment.seal_path(held).exists(),
         };
         if may_rewrite {
             rewrite(held, &file, segment, &mut kept, held, signer)?;
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 fn rows(dir: &Path, segment: &Segment, file: &File, owners: &[u64]) -> io::Result<Vec<IndexRow>> {

@@ -190,6 +190,31 @@ fn a_held_copy_has_a_seal_of_its_own() {
     assert_eq!((faults(false), verified(false).held_proven), (vec![], 2));
 }
 
+#[test]
+fn a_copy_that_nothing_holds_and_nothing_proves_is_not_deleted_in_silence() {
+    let dir = tempfile::tempdir().expect("done");
+    let dir = dir.path();
+    let signer = Arc::new(Signer::of(&[3; 32]));
+    sealed_and_signed(dir, &signer);
+    // A segment with all that is beside it, put in as a copy: its seal is not that of a copy.
+    let put_in = segments(dir)[0].clone();
+    let held = dir.join("held");
+    fs::create_dir_all(put_in.path(&held).parent().expect("a day")).expect("done");
+    for (from, to) in put_in.files(dir).iter().zip(put_in.files(&held)) {
+        fs::copy(from, to).expect("done");
+    }
+    hold(100, "x").save(dir).expect("done");
+    let deletions = DeletionLog::of(dir, Some(Arc::clone(&signer)));
+    let mut janitor =
+        Janitor::new(dir.to_owned(), Limits::default(), deletions, Vec::new()).with_measure(roomy);
+    let told = tend(&mut janitor, START + HOUR);
+    assert!(
+        matches!(&told[..], [JanitorEvent::UnprovenCopyDeleted(copy)] if *copy == put_in),
+        "{put_in}: {told:?}"
+    );
+    assert!(!put_in.path(&held).exists());
+}
+
 fn restart(dir: &Path, limits: &Limits, deletions: &DeletionLog) {
     let janitor = Janitor::new(dir.to_owned(), limits.clone(), deletions.clone(), Vec::new());
     tend(&mut janitor.with_measure(roomy), START + DAY + HOUR);
