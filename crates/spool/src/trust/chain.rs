@@ -97,7 +97,11 @@ impl Chain {
         // A power cut may have come between the index of the first segment and its seal.
         unsealed.extend(closed.into_iter().filter(|segment| list.names(segment, next)));
         let is_open = |segment: &Segment| list.names(segment, next) && !chain.is_sealed(segment);
-        unsealed.extend(sealed.into_iter().filter(is_open));
+        let badly_sealed: Vec<Segment> = sealed.into_iter().filter(is_open).collect();
+        // It is replaced: after that, `verify` cannot name it any more.
+        let bad = |segment: &Segment| Finding { place: segment.to_string(), fault: Fault::Seal };
+        chain.findings.extend(badly_sealed.iter().map(bad));
+        unsealed.extend(badly_sealed);
         let unsigned = UnsignedListFile::read(dir, &[&[chain.signer.public()], &*chain.before].concat())?;
         let unsigned = unsigned.into_names();
         for segment in unsealed.into_iter().filter(|segment| !unsigned.contains(segment.as_str())) {
@@ -163,6 +167,10 @@ impl Chain {
         if end.next == 1 && !self.head.exists() {
             // A power cut came between the first seal and the head. Later there is at least an older head.
             replace(&self.head, &end.bytes).map_err(|error| Error::io(&self.head, "written", error))?;
+        }
+        if self.head.symlink_metadata().is_ok() && !end.is_among(&self.head) {
+            // It is replaced with the next seal. No kill leaves half of one.
+            self.findings.push(Finding { place: name.clone(), fault: Fault::Seal });
         }
         let fault = known.and_then(|known| end.compare(known));
         self.findings.extend(fault.map(|fault| Finding { place: name, fault }));

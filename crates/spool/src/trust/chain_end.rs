@@ -63,6 +63,11 @@ impl ChainEnd {
         Ok(())
     }
 
+    /// Whether that file is one of the seals that were counted.
+    pub(crate) fn is_among(&self, path: &Path) -> bool {
+        read_regular(path).is_ok_and(|bytes| self.seals.values().any(|hash| *hash == sha256_hex(&bytes)))
+    }
+
     /// How the chain differs from what another place remembers of it. After a loss it goes on behind the seal
     /// that was lost: no number is given twice, and `verify` finds the gap.
     pub(crate) fn compare(&mut self, known: &KnownHead) -> Option<Fault> {

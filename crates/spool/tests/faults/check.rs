@@ -123,12 +123,12 @@ impl<'a> Checker<'a> {
     fn restart(&self, dir: &Path, faults: &[Fault], verdict: &mut Verdict) {
         // A spool that it refuses to write to is noticed.
         let Ok(writer) = SpoolWriter::open(sample::settings(dir)) else { return };
-        let quarantined = writer.written().quarantined();
+        let told = (writer.written().quarantined(), writer.written().disagreements());
         writer.close(ringtap_model::Nanos::from_secs(1_795_230_000));
         // An earlier state is found by what was noted elsewhere, also if another fault was named at once.
         let needs_head = verdict.needs_head || faults.iter().any(|fault| fault.kind == ROLL_BACK);
         let heads = if needs_head { self.sample.heads.clone() } else { Vec::new() };
-        let is_silent = sample::look(dir, heads).findings.is_empty() && quarantined.is_empty();
+        let is_silent = sample::look(dir, heads).findings.is_empty() && told == (Vec::new(), Vec::new());
         if is_silent && verdict.is_noticed() {
             verdict.problems.push("after a restart nothing is found any more".to_owned());
         }

@@ -22,6 +22,9 @@ fn of_file(sample: &Sample, tree: &Tree, name: &str) -> Option<&'static str> {
         "idx" | "keys" | "seal" if was_deleted && !was_there("pcap") && !is_there("pcap") => {
             Some("files beside a segment that was deleted by order are put back, without the segment")
         }
+        "keys" if was_before(sample, tree, name) && lacks_a_line(sample, tree) => {
+            Some("a key is put back, and the order to forget it is cut out of the log, which is named itself")
+        }
         "log" => {
             let (now, before) = (tree.read(name)?, sample.now.get(name)?);
             let rest = now.strip_prefix(&before[..])?;
@@ -36,6 +39,21 @@ fn of_file(sample: &Sample, tree: &Tree, name: &str) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Whether the file is as it was in an earlier state.
+fn was_before(sample: &Sample, tree: &Tree, name: &str) -> bool {
+    let now = tree.read(name);
+    now.is_some() && sample.before.iter().any(|before| before.get(name) == now.as_ref())
+}
+
+/// Whether a line of the log of deletions is not there any more.
+fn lacks_a_line(sample: &Sample, tree: &Tree) -> bool {
+    const LOG: &str = "deletions.log";
+    let now = tree.read(LOG).unwrap_or_default();
+    let lines = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let left = lines(&now);
+    sample.now.get(LOG).is_some_and(|before| lines(before).iter().any(|line| !left.contains(line)))
 }
 
 const FILES: [&str; 4] = ["pcap", "idx", "keys", "seal"];
