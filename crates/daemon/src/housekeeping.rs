@@ -205,8 +205,8 @@ fn log_event(retention: &Retention, far_tier: &FarTier, event: &JanitorEvent) {
         }
         JanitorEvent::UnprovenCopyDeleted(segment) => log::error!(
             target: "spool",
-            "held/{segment} is deleted: no hold needs it. No seal of this spool proved it: it was damaged, a kill \
-             left it unsealed, or somebody put it there; find out which"
+            "held/{segment} is deleted: no hold needs it. No seal of this spool proved it: it was damaged, a \
+             kill left it unsealed, or somebody put it there; find out which"
         ),
         JanitorEvent::Moved(segment) => match far_tier.far().filter(|_| retention.far().is_some()) {
             Some(far) => log::info!(target: "spool", "segment {segment} moved to {}", far.url()),

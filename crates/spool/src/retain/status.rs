@@ -24,8 +24,8 @@ pub enum JanitorEvent {
         /// Chunks of calls on hold that were copied out of them before.
         held: u64,
     },
-    /// A copy in `held/` that no hold needs was deleted, and no seal of this spool proved it: a kill left it, it
-    /// is damaged, or somebody put it there.
+    /// A copy in `held/` that no hold needs was deleted, and no seal of this spool proved it: a kill left it,
+    /// it is damaged, or somebody put it there.
     UnprovenCopyDeleted(Segment),
     /// A segment has moved to the tier, or to far storage.
     Moved(Segment),

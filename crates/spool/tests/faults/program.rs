@@ -40,8 +40,9 @@ impl Program {
         self.verify(tree.dir(), "", &mut wrong);
         tree.spoil();
         let (status, log) = self.start(tree.dir());
-        // A spool that it refuses to write to is noticed, and a segment that it has put in quarantine, and a copy
-        // that it has deleted since no hold needs it, though nothing proved it; and a seal that it replaces.
+        // A spool that it refuses to write to is noticed, and a segment that it has put in quarantine, and a
+        // copy that it has deleted since no hold needs it, though nothing proved it; and a seal that it
+        // replaces.
         let told = ["quarantine", "no hold needs it", "not as it was left"];
         let is_noticed = status != Some(0) || told.iter().any(|what| log.contains(what));
         if log.contains("panicked") || status.is_none() {
