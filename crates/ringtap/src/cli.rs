@@ -1,12 +1,13 @@
 //! The command line.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
     analyze::Analyze, anonymise::Anonymise, bench::Bench, call::CallArgs, calls::Calls, clock::Clock,
-    compare::Compare, doctor::Doctor, export::Export, extract::Extract, forget::Forget, generate::Generate,
-    hold::Hold, holds::Holds, keep::Keep, key::KeyArgs, live::Live, mos::Mos, pause::Pause, release::Release,
-    resume::Resume, rules::Rules, run::Run, verify::Verify,
+    compare::Compare, completions::Completions, doctor::Doctor, export::Export, extract::Extract,
+    forget::Forget, generate::Generate, hold::Hold, holds::Holds, keep::Keep, key::KeyArgs, live::Live,
+    man::ManArgs, mos::Mos, pause::Pause, release::Release, resume::Resume, rules::Rules, run::Run,
+    verify::Verify,
 };
 use crate::screen::Colour;
 
@@ -58,11 +59,28 @@ pub(crate) enum Command {
     Live(Live),
     Doctor(Doctor),
     Bench(Bench),
+    Man(ManArgs),
+    Completions(Completions),
     /// Decodes sound with a codec library; started by `ringtap extract`
     #[command(name = crate::helper::COMMAND, hide = true)]
     DecodeHelper,
     #[command(name = ringtap_daemon::PROCESS_COMMAND, hide = true)]
     DaemonProcess,
+}
+
+/// The command line as people see it, for manual pages and completions: without hidden commands.
+pub(crate) fn visible() -> clap::Command {
+    let mut whole = Cli::command();
+    whole.build();
+    clap::Command::new("ringtap")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(whole.get_about().cloned().unwrap_or_default())
+        .long_about(whole.get_long_about().cloned().unwrap_or_default())
+        .after_help(whole.get_after_help().cloned().unwrap_or_default())
+        .disable_help_subcommand(true)
+        .subcommand_required(true)
+        .args(whole.get_arguments().filter(|argument| argument.get_long() == Some("color")).cloned())
+        .subcommands(whole.get_subcommands().filter(|command| !command.is_hide_set()).cloned())
 }
 
 const EXAMPLES: &str = "\
@@ -83,12 +101,104 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but the input was damaged, 
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap_complete::Shell;
 
     use super::*;
+    use crate::commands::man::pages;
+    use crate::screen::tests::captured;
 
     #[test]
     fn the_arguments_of_every_command_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn completions_know_every_command_but_hidden_ones() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let (mut screen, out, _) = captured(80);
+            Completions { shell }.run(visible(), &mut screen).unwrap();
+            let text = out.text();
+            for command in visible().get_subcommands() {
+                assert!(text.contains(command.get_name()), "{shell} lacks {}", command.get_name());
+            }
+            assert!(text.contains("mos-below"), "{shell}");
+            for hidden in [crate::helper::COMMAND, ringtap_daemon::PROCESS_COMMAND] {
+                assert!(!text.contains(hidden), "{shell} offers {hidden}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_has_a_page_with_its_options_and_examples() {
+        let program = visible();
+        let pages = pages(&program).unwrap();
+        assert_eq!(pages.len(), 1 + program.get_subcommands().count());
+        for command in program.get_subcommands() {
+            let name = format!("ringtap-{}.1", command.get_name());
+            let (_, page) = pages.iter().find(|(page, _)| *page == name).expect(&name);
+            let page = String::from_utf8(page.clone()).unwrap();
+            assert!(page.contains(&command.get_about().unwrap().to_string().replace('-', "\\-")), "{name}");
+            for argument in command.get_arguments().filter_map(|argument| argument.get_long()) {
+                let option = format!("\\-\\-{}", argument.replace('-', "\\-"));
+                assert!(page.contains(&option), "{name} lacks {option}");
+            }
+            let examples =
+                command.get_after_help().is_some_and(|help| help.to_string().starts_with("Examples"));
+            assert_eq!(page.contains(".SH EXAMPLES\n.nf\n  ringtap "), examples, "{name}");
+        }
+        let (first, page) = &pages[0];
+        assert_eq!(first, "ringtap.1");
+        let page = String::from_utf8_lossy(page);
+        assert!(
+            !page.contains("-helper") && !page.contains("daemon\\-process"),
+            "hidden commands are listed"
+        );
+        assert!(page.contains(".SH \"EXIT STATUS\"\n0 done, 1 failed"));
+    }
+
+    #[test]
+    fn every_example_is_a_command_that_is_understood() {
+        let mut tried = 0;
+        let program = visible();
+        for command in std::iter::once(&program).chain(program.get_subcommands()) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in help.replace("\\\n", " ").lines().filter(|line| line.starts_with("  ")) {
+                // A last word `ringtap` is a name, as in `systemctl reload ringtap`.
+                for words in commands(line).iter().filter_map(|words| {
+                    let at = words.iter().position(|word| word == "ringtap")?;
+                    (at + 1 < words.len()).then(|| &words[at..])
+                }) {
+                    tried += 1;
+                    if let Err(error) = Cli::try_parse_from(words) {
+                        panic!("{}: `{line}`: {error}", command.get_name());
+                    }
+                }
+            }
+        }
+        assert!(tried > 60, "{tried} examples");
+    }
+
+    /// The commands of a line of shell, in words: as far as the examples need it.
+    fn commands(line: &str) -> Vec<Vec<String>> {
+        let mut commands = vec![vec![]];
+        let (mut word, mut quote) = (String::new(), None);
+        for letter in line.chars().chain([' ']) {
+            match (quote, letter) {
+                (Some(mark), _) if letter == mark => quote = None,
+                (None, '\'' | '"') => quote = Some(letter),
+                (None, '#') => break,
+                (None, ' ' | '|' | '&' | ';' | '>') => {
+                    if !word.is_empty() {
+                        commands.last_mut().unwrap().push(std::mem::take(&mut word));
+                    }
+                    if letter != ' ' {
+                        commands.push(vec![]);
+                    }
+                }
+                _ => word.push(letter),
+            }
+        }
+        assert_eq!(quote, None, "an open quote in `{line}`");
+        commands
     }
 }

@@ -88,6 +88,8 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Release(release) => release.run(screen),
         Command::Doctor(doctor) => doctor.run(screen),
         Command::Bench(bench) => bench.run(screen),
+        Command::Man(man) => man.run(&cli::visible(), screen),
+        Command::Completions(completions) => completions.run(cli::visible(), screen),
         Command::DecodeHelper => helper::run(),
         Command::DaemonProcess => ringtap_daemon::run_process().map(|()| Exit::Done),
     }
