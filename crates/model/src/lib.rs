@@ -16,7 +16,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`units`] | [`Nanos`], [`Hz`] |
-//! | [`address`] | [`Endpoint`] |
+//! | [`address`], [`network`] | [`Endpoint`], [`Network`] |
 //! | [`id`] | [`Id`], the 128-bit name of a record |
 //! | [`frame`] | [`Frame`], one captured packet, and [`LinkType`] |
 //! | [`record`] | [`Record`]: what is known of a record's fields |
@@ -30,6 +30,7 @@ mod definition;
 pub mod frame;
 pub mod id;
 pub mod message;
+pub mod network;
 pub mod record;
 pub mod registration;
 pub mod stream;
@@ -40,6 +41,7 @@ pub use call::{Call, CallState, Dtmf, DtmfSource, Party, Protocol, Recorded, Tra
 pub use frame::{Frame, LinkType};
 pub use id::Id;
 pub use message::Message;
+pub use network::{Network, NotANetwork};
 pub use record::{Field, FieldType, PartList, Record, Unit, Value};
 pub use registration::{Registration, RegistrationState};
 pub use stream::{Direction, Interval, RttSource, Stream};

@@ -11,6 +11,7 @@ mod values;
 
 pub use decision_table::{CallDecision, CallSlot, DecisionState, DecisionTable};
 pub use pending_packets::{PendingList, PendingPacket, PendingPackets};
+pub use ringtap_model::Network;
 pub use rule::{CallFacts, Rule, Rules, Verdict};
 pub use scope::RecordingScope;
-pub use values::{CallShare, InvalidValue, MAX_PATTERNS, Network, Numbers};
+pub use values::{CallShare, InvalidValue, MAX_PATTERNS, Numbers};

@@ -2,8 +2,10 @@
 
 use std::net::IpAddr;
 
+use ringtap_model::Network;
+
 use crate::rules::scope::RecordingScope;
-use crate::rules::values::{CallShare, Network, Numbers};
+use crate::rules::values::{CallShare, Numbers};
 
 /// A rule. A condition that is not set always matches.
 #[derive(Clone, Debug, Default, PartialEq)]
