@@ -20,8 +20,8 @@ use sizes::short;
 pub(crate) use state::{
     ADVANCED, EVENT, FAX, Flow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT, SlowState,
 };
+use state::{BINS, INTERVAL, LASTS_DIFFER, OPENING, SHORTER, SLOW, UNSETTLED};
 pub(in crate::media) use state::{HASHED, VACANT};
-use state::{INTERVAL, LASTS_DIFFER, OPENING, SHORTER, SLOW, UNSETTLED};
 
 use super::numbering::{Arrival, JumpEvidence, Numbering, SequenceCounts};
 use super::sound::Sound;
@@ -165,6 +165,9 @@ impl Flow {
         self.count(slow, packet, passed);
         slow.overhead += i64::from(packet.ip_len) - i64::from(packet.payload_len) - i64::from(self.overhead);
         let arrival = self.sequence(slow, packet, elsewhere);
+        if std::mem::take(&mut slow.runs.stray_was_late) {
+            self.discard_stray(slow);
+        }
         match arrival {
             Arrival::Ahead { missing } => slow.interval_lost = slow.interval_lost.saturating_add(missing),
             Arrival::Late => slow.interval_lost = slow.interval_lost.saturating_sub(1),
@@ -187,6 +190,16 @@ impl Flow {
         self.set(LASTS_DIFFER, slow.last_new != self.last || slow.last_clocked != self.last);
         self.set(OPENING, self.numbering.packets.wrapping_sub(slow.runs.duplicates) <= OPENERS);
         SlowResult { arrival, ended }
+    }
+
+    /// The last packet came so late that only the one after it showed which number it had: it was not lost,
+    /// and no jitter buffer plays it.
+    fn discard_stray(&mut self, slow: &mut SlowState) {
+        slow.interval_lost = slow.interval_lost.saturating_sub(1);
+        if self.tick > 0.0 && !self.is_event() {
+            let last = &mut self.interval_bins[BINS - 1];
+            *last = last.saturating_add(1);
+        }
     }
 
     fn sequence(

@@ -68,6 +68,8 @@ pub(crate) struct RunTotals {
     burst_lost: u32,
     /// Number that would confirm a new beginning.
     bad_seq: Option<u16>,
+    /// The stray before this packet was one of the missing, later than any jitter buffer waits; to be taken.
+    pub(crate) stray_was_late: bool,
 }
 
 /// The figures of all runs.
@@ -106,6 +108,7 @@ impl RunTotals {
         burst_max: 0,
         burst_lost: 0,
         bad_seq: None,
+        stray_was_late: false,
     };
 
     /// Whether the next number may not be taken by [`Numbering::step`]: it could confirm a new beginning, or
@@ -237,7 +240,7 @@ impl Numbering {
         let distance = self.distance(sequence);
         if (1 - WINDOW as i32..0).contains(&distance) {
             runs.expected_before -= 1;
-            self.late(runs, distance.unsigned_abs());
+            runs.stray_was_late = self.late(runs, distance.unsigned_abs()) == Arrival::Late;
         }
     }
 
